@@ -1,0 +1,39 @@
+"""What the package raises on purpose. Anything else that escapes is a bug."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["FormatError", "HarmonyStreamError", "ParseError", "VocabError"]
+
+
+class HarmonyStreamError(Exception):
+    """The parent of every error defined here."""
+
+
+class VocabError(HarmonyStreamError, ValueError):
+    """A vocabulary is damaged, incomplete, or not the one that was asked for."""
+
+
+class FormatError(HarmonyStreamError, ValueError):
+    """A format is unknown, or its description contradicts itself or the vocabulary."""
+
+
+class ParseError(HarmonyStreamError, ValueError):
+    """A deviation from the format, in strict mode only.
+
+    `code` names the deviation and `position` is the offset of the token (text mode: of the byte) that caused it.
+    `state` is where the parser stood, `expected` what would have been well formed there, and `events` what the same
+    call had parsed before it stopped.
+    """
+
+    def __init__(self, code: str, position: int, state: str, expected: str, events: tuple[Any, ...] = ()) -> None:
+        super().__init__(f"{code} at position {position}, in state {state}: expected {expected}")
+        self.code = code
+        self.position = position
+        self.state = state
+        self.expected = expected
+        self.events = events
+
+    def __reduce__(self) -> tuple[type[ParseError], tuple[str, int, str, str, tuple[Any, ...]]]:
+        return type(self), (self.code, self.position, self.state, self.expected, self.events)
