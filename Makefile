@@ -1,0 +1,61 @@
+# Everything is installed into .venv, from PyPI alone. Another interpreter: make clean test PYTHON=python3.13
+PYTHON ?= python3
+VENV ?= .venv
+FUZZ_SECONDS ?= 3600
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+SOURCES := setup.py $(wildcard ext/harmonystream/*.p* harmonystream/data/*)
+MODULES = $(patsubst ext/harmonystream/%.pyx,harmonystream.%,$(wildcard ext/harmonystream/*.pyx))
+
+.DELETE_ON_ERROR:
+.PHONY: build demo test bench fuzz cov lint types clean
+
+build: $(VENV)/built
+
+$(VENV)/created: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --upgrade 'pip>=25.1'
+	$(PIP) install --group build
+	touch $@
+
+$(VENV)/built: $(VENV)/created $(SOURCES)
+	$(PIP) install --no-build-isolation --editable '.[cli]'
+	touch $@
+
+$(VENV)/dev: $(VENV)/built pyproject.toml
+	$(PIP) install --group dev
+	touch $@
+
+demo: build
+	$(BIN)/harmonystream demo
+
+test: lint types
+	$(BIN)/python -m pytest
+
+bench: $(VENV)/dev
+	$(BIN)/python -m bench
+
+fuzz: $(VENV)/dev
+	FUZZ_SECONDS=$(FUZZ_SECONDS) PYTHON=$(abspath $(BIN))/python bash tests/fuzz/run.sh
+
+# Line tracing makes the modules slow, so they are built and measured in a copy of the tree.
+cov: $(VENV)/dev
+	rm -rf .cov && mkdir .cov
+	tar --create --exclude='*.so' --exclude='*.c' --exclude=__pycache__ $(wildcard *.py *.toml *.md bench docs examples) \
+		ext harmonystream tests | tar --extract --directory=.cov
+	cd .cov && HARMONYSTREAM_DEBUG=1 $(abspath $(BIN))/python setup.py --quiet build_ext --inplace
+	cd .cov && $(abspath $(BIN))/python -m coverage run -m pytest -m 'not release and not slow'
+	cd .cov && $(abspath $(BIN))/python -m coverage report
+
+lint: $(VENV)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/dev
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest $(MODULES)
+
+clean:
+	rm -rf $(VENV) build dist .cov *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -f ext/harmonystream/*.c harmonystream/*.so

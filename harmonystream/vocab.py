@@ -1,0 +1,299 @@
+"""Where a `Vocab` comes from: the embedded o200k_harmony, somebody's tokenizer, or a plain mapping.
+
+A `Vocab` maps each token id to its bytes and each control token's name to its id. Every loader here reads the bytes of
+single ids, never decoded text: a token that is half a character keeps its half. Nothing third-party is imported: a
+loader asks the object that it is given.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from harmonystream._vocab import Vocab, load_ranks
+from harmonystream.errors import VocabError
+
+__all__ = ["Vocab", "from_bytes", "from_harmony", "from_tiktoken", "from_tokenizers", "o200k_harmony"]
+
+MAX_IDS = 1 << 24
+
+_RANKS = Path(__file__).parent / "data" / "o200k_base.tiktoken"
+_RANKS_BYTES = 3_613_922
+_CONTROL_IDS = range(199_998, 201_089)
+_CONTROL_NAMES = {
+    199_998: "<|startoftext|>",
+    199_999: "<|endoftext|>",
+    200_002: "<|return|>",
+    200_003: "<|constrain|>",
+    200_005: "<|channel|>",
+    200_006: "<|start|>",
+    200_007: "<|end|>",
+    200_008: "<|message|>",
+    200_012: "<|call|>",
+}
+
+
+@cache
+def o200k_harmony() -> Vocab:
+    """The vocabulary of gpt-oss, from a file in this package: 201,089 ids, of which 1,091 are control ids.
+
+    Loaded once. Raises `VocabError` if the file is damaged.
+    """
+    data = _RANKS.read_bytes()
+    if len(data) != _RANKS_BYTES:
+        raise VocabError(f"{_RANKS} has {len(data)} bytes instead of {_RANKS_BYTES}: reinstall harmonystream")
+    control = {_CONTROL_NAMES.get(tid, f"<|reserved_{tid}|>"): tid for tid in _CONTROL_IDS}
+    return load_ranks(data, control, "o200k_harmony")
+
+
+def from_bytes(
+    tokens: Mapping[int, bytes] | Sequence[bytes | None], control: Mapping[str, int], *, name: str = ""
+) -> Vocab:
+    """A vocabulary from plain data.
+
+    `tokens` gives the bytes of each id, as a mapping or as a sequence indexed by id (`None`: no such id). `control`
+    gives the id of each control token by its name, such as `{"<|start|>": 200006}`; these ids need no entry in
+    `tokens`, and an entry that differs from the name is refused. Ids may have gaps and must be below 2**24.
+    Raises `TypeError` for anything but ids, bytes and names, and `VocabError` for ids that cannot be.
+    """
+    pairs = _pairs(tokens)
+    if not isinstance(control, Mapping):
+        raise TypeError(f"control must map names to ids, such as {{'<|start|>': 200006}}, not {_type(control)}")
+    names: dict[int, str] = {}
+    for marker, tid in control.items():
+        if not isinstance(marker, str) or not marker:
+            raise TypeError(f"control must have names as keys, not {marker!r}")
+        _check_id(tid, f"control[{marker!r}]")
+        if tid in names:
+            raise VocabError(f"control id {tid} has two names, {names[tid]!r} and {marker!r}: give one")
+        names[tid] = marker
+    table: list[bytes | None] = [None] * (1 + max((*pairs, *names), default=-1))
+    for tid, data in pairs.items():
+        if tid in names and data != names[tid].encode():
+            raise VocabError(f"id {tid} is both the token {data!r} and the control token {names[tid]!r}: remove one")
+        table[tid] = data
+    for tid in names:
+        table[tid] = None
+    return Vocab(table, dict(control), name)
+
+
+def from_tiktoken(encoding: Any) -> Vocab:
+    """The vocabulary of a `tiktoken.Encoding`: its special tokens become control ids.
+
+    Where two special tokens share an id, the name that the encoding itself decodes the id to is kept.
+    Raises `TypeError` for another object.
+    """
+    _require(encoding, "a tiktoken.Encoding", "decode_single_token_bytes", "special_tokens_set", "max_token_value")
+    control = {}
+    for marker in encoding.special_tokens_set:
+        tid = encoding.encode_single_token(marker)
+        if encoding.decode_single_token_bytes(tid) == marker.encode():
+            control[marker] = tid
+    reader = encoding.decode_single_token_bytes
+    tokens = _read_ids(reader, range(encoding.max_token_value + 1), set(control.values()))
+    return from_bytes(tokens, control, name=encoding.name)
+
+
+def from_harmony(encoding: Any) -> Vocab:
+    """The vocabulary of a `HarmonyEncoding`, from openai-harmony or from oss-harmony.
+
+    Every id up to the highest control id is read. Raises `TypeError` for another object and `VocabError` if the
+    encoding cannot give bytes.
+    """
+    _require(encoding, "a HarmonyEncoding, as load_harmony_encoding() returns", "special_tokens_set", "encode")
+    # The Python class has no method for the bytes of an id; the native object that it wraps has.
+    decode = getattr(getattr(encoding, "_inner", encoding), "decode_bytes", None)
+    if decode is None:
+        raise VocabError(f"{_type(encoding)} has no decode_bytes: use harmonystream.vocab.o200k_harmony() instead")
+    control = {marker: _single(encoding, marker) for marker in encoding.special_tokens_set}
+    ids = range(1 + max(control.values(), default=-1))
+    tokens = _read_ids(lambda tid: decode([tid]), ids, set(control.values()))
+    return from_bytes(tokens, control, name="o200k_harmony" if encoding.name == "HarmonyGptOss" else encoding.name)
+
+
+def from_tokenizers(tokenizer: Any) -> Vocab:
+    """The vocabulary of a Hugging Face tokenizer: byte-level, or sentencepiece with or without byte fallback.
+
+    `tokenizer` is a `tokenizers.Tokenizer`, a fast tokenizer of transformers, the path of a `tokenizer.json` or of its
+    directory, or the JSON text itself; files and text need no package. Added tokens that are marked special become
+    control ids, all others are ordinary tokens. A piece keeps the space that it starts with (`▁the` is ` the`), also
+    where the tokenizer drops it at the very beginning of a text.
+    Raises `TypeError` for another object and `VocabError` for a tokenizer that does not keep bytes.
+    """
+    spec = _tokenizer_json(tokenizer)
+    try:
+        to_bytes = _piece_reader(spec)
+        pieces = _model_pieces(spec["model"])
+        added = [(entry["content"], entry["id"], bool(entry["special"])) for entry in spec.get("added_tokens") or ()]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise VocabError(f"this tokenizer.json is incomplete or damaged: {error!r}") from error
+    tokens: dict[int, bytes] = {}
+    for piece, tid in pieces:
+        if tid in tokens:
+            raise VocabError(f"id {tid} belongs to two tokens, {tokens[tid]!r} and {piece!r}")
+        tokens[tid] = to_bytes(piece)
+    control: dict[str, int] = {}
+    for content, tid, special in added:
+        tokens.pop(tid, None)  # an added token takes over the id of the same piece in the model
+        if special:
+            control[content] = tid
+        else:
+            tokens[tid] = to_bytes.added(content)
+    return from_bytes(tokens, control, name=str(getattr(tokenizer, "name_or_path", "")))
+
+
+_ADVICE = "give the bytes of each id yourself, with harmonystream.vocab.from_bytes()"
+
+
+class _ByteLevel:
+    """Pieces written in GPT-2's alphabet: one printable character for each byte."""
+
+    def __init__(self) -> None:
+        printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+        others = (byte for byte in range(0x100) if byte not in printable)
+        self._bytes = {chr(byte): byte for byte in printable} | {chr(0x100 + i): byte for i, byte in enumerate(others)}
+
+    def __call__(self, piece: str) -> bytes:
+        try:
+            return bytes(self._bytes[char] for char in piece)
+        except KeyError:  # the tokenizer's own decoder takes such a piece as it is
+            return piece.encode()
+
+    def added(self, content: str) -> bytes:
+        return content.encode()
+
+
+class _Sentencepiece:
+    """Pieces written as text, with `▁` for a space and, in some vocabularies, `<0xAB>` for a byte."""
+
+    _BYTE = re.compile(r"<0x[0-9A-Fa-f]{2}>")
+
+    def __init__(self, spaces: str, byte_fallback: bool) -> None:
+        self._spaces = spaces
+        self._byte_fallback = byte_fallback
+
+    def __call__(self, piece: str) -> bytes:
+        if self._byte_fallback and self._BYTE.fullmatch(piece):
+            return bytes([int(piece[3:5], 16)])
+        return piece.replace(self._spaces, " ").encode()
+
+    added = __call__
+
+
+def _piece_reader(spec: Mapping[str, Any]) -> _ByteLevel | _Sentencepiece:
+    """What the tokenizer's decoder does to one piece."""
+    steps = list(_decoder_steps(spec.get("decoder")))
+    kinds = {step["type"] for step in steps}
+    if "ByteLevel" in kinds and kinds <= {"ByteLevel", "Fuse"}:
+        return _ByteLevel()
+    spaces = [step["replacement"] for step in steps if step["type"] == "Metaspace"]
+    for step in steps:
+        if step["type"] == "Replace":
+            if step["content"] != " " or "String" not in step["pattern"]:
+                rewrites = f"{step['pattern']} as {step['content']!r}"
+                raise VocabError(f"the tokenizer's decoder rewrites {rewrites}; {_ADVICE}")
+            spaces.append(step["pattern"]["String"])
+    if len(spaces) == 1 and kinds <= {"Metaspace", "Replace", "ByteFallback", "Fuse", "Strip"}:
+        return _Sentencepiece(spaces[0], "ByteFallback" in kinds)
+    listed = ", ".join(sorted(kinds)) or "nothing"
+    raise VocabError(f"the tokenizer's decoder is neither byte-level nor sentencepiece: it has {listed}; {_ADVICE}")
+
+
+def _decoder_steps(decoder: Mapping[str, Any] | None) -> Iterator[Mapping[str, Any]]:
+    if decoder is None:
+        return
+    if decoder["type"] == "Sequence":
+        for step in decoder["decoders"]:
+            yield from _decoder_steps(step)
+    else:
+        yield decoder
+
+
+def _model_pieces(model: Mapping[str, Any]) -> Iterable[tuple[str, int]]:
+    """Each (piece, id) of the model: a mapping in BPE files, a list of [piece, score] in unigram files."""
+    vocab = model["vocab"]
+    if isinstance(vocab, Mapping):
+        return vocab.items()
+    return [(piece, tid) for tid, (piece, _score) in enumerate(vocab)]
+
+
+def _tokenizer_json(tokenizer: Any) -> Mapping[str, Any]:
+    fast = getattr(tokenizer, "backend_tokenizer", tokenizer)
+    if hasattr(fast, "to_str"):
+        text, origin = fast.to_str(), _type(tokenizer)
+    elif isinstance(tokenizer, str) and tokenizer.lstrip().startswith("{"):
+        text, origin = tokenizer, "this text"
+    elif isinstance(tokenizer, (str, os.PathLike)):
+        path = Path(tokenizer)
+        path = path / "tokenizer.json" if path.is_dir() else path
+        text, origin = path.read_text(encoding="utf-8"), str(path)
+    else:
+        raise TypeError(
+            "expected a tokenizers.Tokenizer, a fast tokenizer of transformers, the path of a tokenizer.json "
+            f"or its text, not {_type(tokenizer)}"
+        )
+    try:
+        spec = json.loads(text)
+    except ValueError as error:
+        raise VocabError(f"{origin} is not JSON: {error}") from error
+    if not isinstance(spec, dict) or "model" not in spec:
+        raise VocabError(f"{origin} is not a tokenizer.json: it has no model")
+    return spec
+
+
+def _pairs(tokens: Mapping[int, bytes] | Sequence[bytes | None]) -> dict[int, bytes]:
+    """Each id with its bytes, checked."""
+    items: Iterable[tuple[int, bytes | None]]
+    if isinstance(tokens, Mapping):
+        items = tokens.items()
+    elif isinstance(tokens, Sequence) and not isinstance(tokens, (str, bytes, bytearray)):
+        items = ((tid, data) for tid, data in enumerate(tokens) if data is not None)
+    else:
+        raise TypeError(f"tokens must be a mapping of ids to bytes, or a sequence of bytes, not {_type(tokens)}")
+    pairs: dict[int, bytes] = {}
+    for tid, data in items:
+        _check_id(tid, "a token id")
+        if not isinstance(data, bytes):
+            raise TypeError(f"token {tid} must be bytes, not {_type(data)}")
+        pairs[tid] = data
+    return pairs
+
+
+def _check_id(tid: Any, what: str) -> None:
+    if not isinstance(tid, int) or isinstance(tid, bool):
+        raise TypeError(f"{what} must be an int, not {_type(tid)}")
+    if not 0 <= tid < MAX_IDS:
+        raise VocabError(f"{what} must be in 0..{MAX_IDS - 1}, not {tid}")
+
+
+def _read_ids(reader: Any, ids: range, skip: set[int]) -> list[bytes | None]:
+    """The bytes of each id; `None` where the reader knows none."""
+    tokens: list[bytes | None] = []
+    for tid in ids:
+        try:
+            tokens.append(None if tid in skip else reader(tid))
+        except (KeyError, RuntimeError):  # how tiktoken and openai-harmony refuse an id that they lack
+            tokens.append(None)
+    return tokens
+
+
+def _single(encoding: Any, marker: str) -> int:
+    ids = encoding.encode(marker, allowed_special={marker})
+    if len(ids) != 1:
+        raise VocabError(f"the encoding lists {marker!r} as a special token and encodes it as {ids}")
+    tid: int = ids[0]
+    return tid
+
+
+def _require(value: Any, what: str, *attributes: str) -> None:
+    if not all(hasattr(value, attribute) for attribute in attributes):
+        raise TypeError(f"expected {what}, not {_type(value)}")
+
+
+def _type(value: Any) -> str:
+    return f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
