@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 __all__ = ["FormatError", "HarmonyStreamError", "ParseError", "VocabError"]
 
 
@@ -27,7 +25,7 @@ class ParseError(HarmonyStreamError, ValueError):
     call had parsed before it stopped.
     """
 
-    def __init__(self, code: str, position: int, state: str, expected: str, events: tuple[Any, ...] = ()) -> None:
+    def __init__(self, code: str, position: int, state: str, expected: str, events: tuple[object, ...] = ()) -> None:
         super().__init__(f"{code} at position {position}, in state {state}: expected {expected}")
         self.code = code
         self.position = position
@@ -35,5 +33,5 @@ class ParseError(HarmonyStreamError, ValueError):
         self.expected = expected
         self.events = events
 
-    def __reduce__(self) -> tuple[type[ParseError], tuple[str, int, str, str, tuple[Any, ...]]]:
+    def __reduce__(self) -> tuple[type[ParseError], tuple[str, int, str, str, tuple[object, ...]]]:
         return type(self), (self.code, self.position, self.state, self.expected, self.events)

@@ -7,22 +7,22 @@ loader asks the object that it is given.
 
 from __future__ import annotations
 
-import json
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from pathlib import Path
-from typing import Any
 
 from harmonystream._vocab import Vocab, load_ranks
 from harmonystream.errors import VocabError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # typing and json would be half of the package's import time
+    from typing import Any
 
 __all__ = ["Vocab", "from_bytes", "from_harmony", "from_tiktoken", "from_tokenizers", "o200k_harmony"]
 
 MAX_IDS = 1 << 24
 
-_RANKS = Path(__file__).parent / "data" / "o200k_base.tiktoken"
+_RANKS = os.path.join(os.path.dirname(__file__), "data", "o200k_base.tiktoken")
 _RANKS_BYTES = 3_613_922
 _CONTROL_IDS = range(199_998, 201_089)
 _CONTROL_NAMES = {
@@ -44,7 +44,8 @@ def o200k_harmony() -> Vocab:
 
     Loaded once. Raises `VocabError` if the file is damaged.
     """
-    data = _RANKS.read_bytes()
+    with open(_RANKS, "rb") as file:
+        data = file.read()
     if len(data) != _RANKS_BYTES:
         raise VocabError(f"{_RANKS} has {len(data)} bytes instead of {_RANKS_BYTES}: reinstall harmonystream")
     control = {_CONTROL_NAMES.get(tid, f"<|reserved_{tid}|>"): tid for tid in _CONTROL_IDS}
@@ -64,22 +65,14 @@ def from_bytes(
     pairs = _pairs(tokens)
     if not isinstance(control, Mapping):
         raise TypeError(f"control must map names to ids, such as {{'<|start|>': 200006}}, not {_type(control)}")
-    names: dict[int, str] = {}
-    for marker, tid in control.items():
-        if not isinstance(marker, str) or not marker:
-            raise TypeError(f"control must have names as keys, not {marker!r}")
-        _check_id(tid, f"control[{marker!r}]")
-        if tid in names:
-            raise VocabError(f"control id {tid} has two names, {names[tid]!r} and {marker!r}: give one")
-        names[tid] = marker
-    table: list[bytes | None] = [None] * (1 + max((*pairs, *names), default=-1))
+    table: list[bytes | None] = [None] * (1 + max(pairs, default=-1))
     for tid, data in pairs.items():
-        if tid in names and data != names[tid].encode():
-            raise VocabError(f"id {tid} is both the token {data!r} and the control token {names[tid]!r}: remove one")
         table[tid] = data
-    for tid in names:
-        table[tid] = None
-    return Vocab(table, dict(control), name)
+    vocab = Vocab(table, control, name)
+    for marker, tid in control.items():
+        if pairs.get(tid, marker.encode()) != marker.encode():
+            raise VocabError(f"id {tid} is both the token {pairs[tid]!r} and the control token {marker!r}: remove one")
+    return vocab
 
 
 def from_tiktoken(encoding: Any) -> Vocab:
@@ -127,24 +120,33 @@ def from_tokenizers(tokenizer: Any) -> Vocab:
     """
     spec = _tokenizer_json(tokenizer)
     try:
-        to_bytes = _piece_reader(spec)
-        pieces = _model_pieces(spec["model"])
-        added = [(entry["content"], entry["id"], bool(entry["special"])) for entry in spec.get("added_tokens") or ()]
-    except (KeyError, TypeError, AttributeError) as error:
+        tokens, control = _read_tokenizer(spec)
+    except VocabError:
+        raise
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise VocabError(f"this tokenizer.json is incomplete or damaged: {error!r}") from error
+    return from_bytes(tokens, control, name=str(getattr(tokenizer, "name_or_path", "")))
+
+
+def _read_tokenizer(spec: Mapping[str, Any]) -> tuple[dict[int, bytes], dict[str, int]]:
+    """The bytes of the ordinary tokens, and the ids of the special ones."""
+    reader = _piece_reader(spec)
     tokens: dict[int, bytes] = {}
-    for piece, tid in pieces:
+    for piece, tid in _model_pieces(spec["model"]):
+        _check_id(tid, f"the id of {piece!r}")
         if tid in tokens:
             raise VocabError(f"id {tid} belongs to two tokens, {tokens[tid]!r} and {piece!r}")
-        tokens[tid] = to_bytes(piece)
+        tokens[tid] = reader.piece(piece)
     control: dict[str, int] = {}
-    for content, tid, special in added:
-        tokens.pop(tid, None)  # an added token takes over the id of the same piece in the model
-        if special:
+    for entry in spec.get("added_tokens") or ():
+        content, tid = entry["content"], entry["id"]
+        _check_id(tid, f"the id of {content!r}")
+        tokens.pop(tid, None)  # the model may list an added token too
+        if entry["special"]:
             control[content] = tid
         else:
-            tokens[tid] = to_bytes.added(content)
-    return from_bytes(tokens, control, name=str(getattr(tokenizer, "name_or_path", "")))
+            tokens[tid] = reader.added(content)
+    return tokens, control
 
 
 _ADVICE = "give the bytes of each id yourself, with harmonystream.vocab.from_bytes()"
@@ -158,31 +160,28 @@ class _ByteLevel:
         others = (byte for byte in range(0x100) if byte not in printable)
         self._bytes = {chr(byte): byte for byte in printable} | {chr(0x100 + i): byte for i, byte in enumerate(others)}
 
-    def __call__(self, piece: str) -> bytes:
+    def piece(self, piece: str) -> bytes:
         try:
             return bytes(self._bytes[char] for char in piece)
         except KeyError:  # the tokenizer's own decoder takes such a piece as it is
             return piece.encode()
 
     def added(self, content: str) -> bytes:
-        return content.encode()
+        return content.encode()  # never in the alphabet: "é" means é here, not a byte
 
 
 class _Sentencepiece:
     """Pieces written as text, with `▁` for a space and, in some vocabularies, `<0xAB>` for a byte."""
 
-    _BYTE = re.compile(r"<0x[0-9A-Fa-f]{2}>")
-
     def __init__(self, spaces: str, byte_fallback: bool) -> None:
         self._spaces = spaces
-        self._byte_fallback = byte_fallback
+        spellings = ("<0x%02X>", "<0x%02x>") if byte_fallback else ()
+        self._bytes = {spelling % byte: bytes([byte]) for byte in range(0x100) for spelling in spellings}
 
-    def __call__(self, piece: str) -> bytes:
-        if self._byte_fallback and self._BYTE.fullmatch(piece):
-            return bytes([int(piece[3:5], 16)])
-        return piece.replace(self._spaces, " ").encode()
+    def piece(self, piece: str) -> bytes:
+        return self._bytes.get(piece) or piece.replace(self._spaces, " ").encode()
 
-    added = __call__
+    added = piece
 
 
 def _piece_reader(spec: Mapping[str, Any]) -> _ByteLevel | _Sentencepiece:
@@ -223,15 +222,17 @@ def _model_pieces(model: Mapping[str, Any]) -> Iterable[tuple[str, int]]:
 
 
 def _tokenizer_json(tokenizer: Any) -> Mapping[str, Any]:
+    import json
+
     fast = getattr(tokenizer, "backend_tokenizer", tokenizer)
     if hasattr(fast, "to_str"):
         text, origin = fast.to_str(), _type(tokenizer)
     elif isinstance(tokenizer, str) and tokenizer.lstrip().startswith("{"):
         text, origin = tokenizer, "this text"
     elif isinstance(tokenizer, (str, os.PathLike)):
-        path = Path(tokenizer)
-        path = path / "tokenizer.json" if path.is_dir() else path
-        text, origin = path.read_text(encoding="utf-8"), str(path)
+        path = os.path.join(tokenizer, "tokenizer.json") if os.path.isdir(tokenizer) else tokenizer
+        with open(path, encoding="utf-8") as file:
+            text, origin = file.read(), os.fspath(path)
     else:
         raise TypeError(
             "expected a tokenizers.Tokenizer, a fast tokenizer of transformers, the path of a tokenizer.json "
@@ -283,7 +284,7 @@ def _read_ids(reader: Any, ids: range, skip: set[int]) -> list[bytes | None]:
 
 
 def _single(encoding: Any, marker: str) -> int:
-    ids = encoding.encode(marker, allowed_special={marker})
+    ids = encoding.encode(marker, allowed_special="all")
     if len(ids) != 1:
         raise VocabError(f"the encoding lists {marker!r} as a special token and encodes it as {ids}")
     tid: int = ids[0]
