@@ -5,6 +5,8 @@ FUZZ_SECONDS ?= 3600
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# setuptools warns at every editable install that the tree is used as it is, which is the point.
+QUIET := PYTHONWARNINGS=ignore::Warning:setuptools.command.editable_wheel
 SOURCES := setup.py $(wildcard ext/harmonystream/*.p* harmonystream/data/*)
 MODULES = $(patsubst ext/harmonystream/%.pyx,harmonystream.%,$(wildcard ext/harmonystream/*.pyx))
 
@@ -20,7 +22,7 @@ $(VENV)/created: pyproject.toml
 	touch $@
 
 $(VENV)/built: $(VENV)/created $(SOURCES)
-	$(PIP) install --no-build-isolation --editable '.[cli]'
+	$(QUIET) $(PIP) install --no-build-isolation --editable '.[cli]'
 	touch $@
 
 $(VENV)/dev: $(VENV)/built pyproject.toml

@@ -92,8 +92,7 @@ def test_the_wheel_works_in_an_empty_environment(wheel, tmp_path):
     venv.create(tmp_path / "venv", with_pip=False)
     (python,) = [*(tmp_path / "venv").glob("bin/python"), *(tmp_path / "venv").glob("Scripts/python.exe")]
     run(sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", wheel, cwd=tmp_path)
-    shutil.copy(ROOT / "tests" / "wheel_smoke.py", tmp_path)
-    assert run(python, "-I", "wheel_smoke.py", cwd=tmp_path) == f"harmonystream {VERSION} works\n"
+    assert run(python, "-I", ROOT / "tests" / "wheel_smoke.py", cwd=tmp_path) == f"harmonystream {VERSION} works\n"
 
 
 def test_a_damaged_rank_file_stops_the_build(tree, tmp_path):

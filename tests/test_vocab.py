@@ -128,6 +128,15 @@ def test_tiktoken_agrees_on_every_id(encoding):
     assert len(loaded.control) == 1_090
 
 
+def test_a_tiktoken_encoding_with_gaps():
+    ranks = {bytes([byte]): 2 * byte for byte in range(256)}
+    encoding = tiktoken.Encoding("gaps", pat_str=".", mergeable_ranks=ranks, special_tokens={"<|end|>": 600})
+    loaded = vocab.from_tiktoken(encoding)
+    assert (loaded.name, len(loaded), loaded.control) == ("gaps", 601, {"<|end|>": 600})
+    assert [tid for tid in range(601) if tid in loaded] == [*range(0, 512, 2), 600]
+    assert loaded.token_bytes(2 * 0xE4) == b"\xe4"
+
+
 # --- Hugging Face tokenizers ---
 
 PRINTABLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]

@@ -1,14 +1,14 @@
 """A script for an installed wheel, without pytest: the package comes from the environment, and parses ids and text."""
 
-import sys
 from pathlib import Path
 
 import harmonystream as hs
 
 STREAM = (
-    "<|channel|>", "analysis", "<|message|>", "Think", "<|end|>", "<|start|>", "assistant", "<|channel|>", "comment", "ary",
-    " to", "=", "functions", ".", "go", "<|message|>", '{"', "x", '":', "1", "}", "<|call|>",
-)  # fmt: skip
+    *("<|channel|>", "analysis", "<|message|>", "Think", "<|end|>"),
+    *("<|start|>", "assistant", "<|channel|>", "comment", "ary", " to", "=", "functions", ".", "go", "<|message|>"),
+    *('{"', "x", '":', "1", "}", "<|call|>"),
+)
 EXPECTED = (
     hs.MessageStart("assistant", "analysis", None, None, 0, 3),
     hs.ReasoningDelta("Think", 3, 4),
@@ -23,6 +23,7 @@ EXPECTED = (
 
 
 def main() -> None:
+    """Fails loudly, or prints one line."""
     checkout = Path(__file__).resolve().parent.parent
     assert checkout not in Path(hs.__file__).resolve().parents, f"imported from the checkout: {hs.__file__}"
     vocab = hs.vocab.o200k_harmony()
@@ -36,4 +37,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
