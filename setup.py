@@ -25,10 +25,13 @@ directives = {
     "freethreading_compatible": True,
     "linetrace": DEBUG,
 }
-macros = [("HARMONYSTREAM_DEBUG", "1"), ("CYTHON_TRACE", "1"), ("CYTHON_TRACE_NOGIL", "1")] if DEBUG else []
+# coverage.py follows .pyx files through settrace alone, not through sys.monitoring
+macros = {"CYTHON_TRACE": "1", "CYTHON_TRACE_NOGIL": "1", "CYTHON_USE_SYS_MONITORING": "0"} if DEBUG else {}
 flags = ["/O2"] if sys.platform == "win32" else ["-O0", "-g"] if DEBUG else ["-O3"]
 modules = [
-    Extension("harmonystream." + path.stem, [path.as_posix()], define_macros=macros, extra_compile_args=flags)
+    Extension(
+        "harmonystream." + path.stem, [path.as_posix()], define_macros=list(macros.items()), extra_compile_args=flags
+    )
     for path in sorted(Path("ext", "harmonystream").glob("*.pyx"))
 ]
 # force: C code left behind by a debug build would be reused, and is three times slower.
