@@ -33,5 +33,5 @@ class ParseError(HarmonyStreamError, ValueError):
         self.expected = expected
         self.events = events
 
-    def __reduce__(self) -> tuple[type[ParseError], tuple[str, int, str, str, tuple[object, ...]]]:
-        return type(self), (self.code, self.position, self.state, self.expected, self.events)
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.code, self.position, self.state, self.expected, self.events), vars(self)
