@@ -164,8 +164,6 @@ def test_a_missing_tokenizer_file(tmp_path):
 
 @pytest.mark.parametrize("value", [None, 5, ["tokenizer.json"], b"{}", object()])
 def test_what_is_no_tokenizer(value):
-    message = (
-        "expected a tokenizers.Tokenizer, a fast tokenizer of transformers, the path of a tokenizer.json or its text"
-    )
-    with pytest.raises(TypeError, match=f"^{message} or its text, not "):
+    message = "a fast tokenizer of transformers, the path of a tokenizer.json or its text, not "
+    with pytest.raises(TypeError, match=f"^expected a tokenizers.Tokenizer, {message}"):
         vocab.from_tokenizers(value)
