@@ -1,0 +1,37 @@
+# One stream: the Python face of a machine.
+
+cimport cython
+from libc.stdint cimport uint8_t
+from harmonystream._program cimport Program, Tools
+from harmonystream._events cimport MessageEnd, MessageStart
+from harmonystream._types cimport Context, Out, Record, Stream
+
+
+@cython.final
+cdef class Parser:
+    cdef Stream s
+    cdef char busy                 # a call is in progress: see enter()
+    cdef Program program
+    cdef Tools tools
+    cdef list strings              # the vocabulary's cache of id -> str
+    cdef str open_role, open_channel, open_recipient, open_content_type
+    cdef str empty_args, trim
+    cdef bytes origin              # the state to reset to; None: fresh, inside the assistant's header
+
+    cdef int begin(self, object start, object prompt) except -1
+    cdef int read_prefix(self, object prefix) except -1
+    cdef int settle(self) except -1
+    cdef int reopen(self) except -1
+    cdef tuple run_ids(self, object given)
+    cdef bint is_plain(self, const uint8_t* p, Py_ssize_t n) noexcept
+    cdef tuple whole_piece(self, str text, const uint8_t* p, Py_ssize_t n)
+    cdef reason_of(self, reason, bint stopped)
+    cdef Context context(self, Out* out) noexcept
+    cdef int claim(self) except -1
+    cdef int check_open(self, uint8_t mode) except -1
+    cdef object failure(self, tuple events)
+    cdef tuple release(self, Out* out)
+    cdef tuple collect(self, Out* out)
+    cdef object event_of(self, Out* out, Py_ssize_t i)
+    cdef MessageStart message_start(self, Out* out, Record* r)
+    cdef MessageEnd message_end(self, Record* r)

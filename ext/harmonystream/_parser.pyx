@@ -1,0 +1,697 @@
+# Parser: the Python face of a stream.
+#
+# Theory of operation
+#
+# A token id comes in. If it is plain text and the stream is inside a body with nothing pending, feed() takes the shortcut: one cached
+# str, one event. Everything else goes to the machine (_harmony.pyx), which steps a span of ids or bytes without touching Python:
+# a control id is a marker and changes the state (START, HEADER, BODY, DONE); any other id is bytes for the state's sink. Header bytes are
+# collected (at most 256) and read when the header ends (_header.pyx). Body bytes pass the UTF-8 carry (_sink.pxd) and become records
+# {kind, start, stop, text}, one per run of the same kind; argument bytes also step the JSON scanner (_json.pxd). Back here, under the
+# GIL, collect() turns the records into events.
+#
+# All that a stream remembers between calls is the struct Stream (_types.pxd): plain data, under 1 KiB. That is why fork() is a copy,
+# to_bytes() is small, and no call looks at earlier output again. Records and text live on the stack of the call, or, when there is much
+# of it, on the heap until the call returns.
+#
+# Positions count generated tokens (bytes in text mode). Every token belongs to at most one event, in order, so the ranges of the events
+# of a stream never overlap, however the stream is cut.
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
+from libc.string cimport memchr, memcpy, memset
+cimport cython
+from harmonystream._build cimport DEBUG_BUILD
+from harmonystream._events cimport *
+from harmonystream._harmony cimport *
+from harmonystream._ids cimport Ids, ids_free, ids_take
+from harmonystream._json cimport json_step
+from harmonystream._program cimport Program, Tools, compiled, tools_of
+from harmonystream._sink cimport out_free, out_init
+from harmonystream._state cimport state_pack, state_unpack
+from harmonystream._types cimport *
+from harmonystream._vocab cimport Vocab
+
+import struct
+
+from harmonystream.deviations import CODES, EXPECTED, Deviation
+from harmonystream.errors import ParseError
+from harmonystream.formats import format_of
+from harmonystream.regions import Region, Usage
+
+DEBUG = bool(DEBUG_BUILD)
+STREAM_SIZE = sizeof(Stream)
+
+cdef extern from *:
+    """
+    /* One call at a time per parser. With the GIL only a call that released it can be met; without, anyone. */
+    #if defined(_MSC_VER)
+      #include <intrin.h>
+      #define hs_enter(flag) (_InterlockedExchange8((flag), 1) == 0)
+      #define hs_leave(flag) ((void)_InterlockedExchange8((flag), 0))
+    #else
+      #define hs_enter(flag) (__atomic_exchange_n((flag), 1, __ATOMIC_ACQUIRE) == 0)
+      #define hs_leave(flag) (__atomic_store_n((flag), 0, __ATOMIC_RELEASE))
+    #endif
+    #ifdef Py_GIL_DISABLED
+      #define HS_FREE_THREADED 1
+    #else
+      #define HS_FREE_THREADED 0
+    #endif
+    """
+    bint enter "hs_enter"(char* flag) noexcept nogil
+    void leave "hs_leave"(char* flag) noexcept nogil
+    const int FREE_THREADED "HS_FREE_THREADED"
+    const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* n) except NULL
+
+cdef enum:
+    RELEASE_GIL_AT = 4096          # ids or bytes in one call: below, handing the GIL over costs more than the work
+
+cdef tuple STATES = ("START", "HEADER", "BODY", "DONE")
+cdef tuple CHANNELS = (None, "analysis", "commentary", "final")
+cdef tuple KINDS = (None, "function", "builtin", "other")
+cdef tuple REGIONS = tuple(Region)
+cdef frozenset NORMAL_STOPS = frozenset(("stop", "tool_calls", "function_call"))
+cdef str ASSISTANT = "assistant", JSON = "json"
+_BLOB = struct.Struct("<3sB16sQQ")
+cdef enum:
+    BLOB_VERSION = 1
+
+
+cdef inline str decoded(const uint8_t* p, Py_ssize_t n):
+    return PyUnicode_DecodeUTF8(<const char*>p, n, "replace")
+
+
+cdef inline str part_of(const Out* o, const Record* r, int k):
+    """Part k of a MessageStart record; None if the header has none."""
+    cdef uint16_t n[4]
+    cdef const uint8_t* p = o.text + r.at + 8
+    cdef int i
+    memcpy(n, o.text + r.at, 8)
+    if n[k] == 0:
+        return None
+    for i in range(k):
+        p += n[i]
+    return JSON if n[k] == 4 and p[0] == c'j' and p[1] == c's' and p[2] == c'o' and p[3] == c'n' else decoded(p, n[k])
+
+
+cdef inline void set_fast(Stream* s) noexcept nogil:
+    """May a plain token take the shortcut? Only inside a body, in id mode, with nothing pending or to be announced."""
+    s.fast = s.sink if s.state == BODY and s.text_mode == 1 and not (s.n_pending or s.announce or s.error or s.finished) else 0
+
+
+@cython.final
+@cython.no_gc
+cdef class Parser:
+    """Reads one stream of generated tokens (or text) and yields events. One thread at a time."""
+
+    def __cinit__(self, format="harmony", vocab=None, *, tools=None, start="auto", prompt=None, bint strict=False, str trim="seams",
+                  str empty_args not None="{}"):
+        if trim != "seams" and trim != "none":
+            raise ValueError(f"trim is 'seams' or 'none', not {trim!r}")
+        if vocab is None:
+            vocab = default_vocab()
+        elif not isinstance(vocab, Vocab):
+            raise TypeError(f"vocab is a Vocab, not {type(vocab).__name__}: load one with harmonystream.vocab.from_tiktoken() or its siblings")
+        self.program = compiled(format_of(format), vocab)
+        self.tools = tools_of(tools)
+        self.strings = (<Vocab>vocab).strings
+        self.empty_args = empty_args
+        self.trim = trim
+        if start == "auto" and prompt is None:
+            harmony_init(&self.s, True)
+        else:
+            self.begin(start, prompt)
+        self.s.strict = strict
+
+    # --- where the stream begins ---
+
+    cdef int begin(self, object start, object prompt) except -1:
+        cdef Context c
+        cdef Out out
+        if prompt is not None:
+            if start != "auto":
+                raise ValueError(f"pass prompt= or start={start!r}, not both: a prompt decides the start by itself")
+            prefix = last_message(prompt, self.program)
+            if prefix is None:
+                harmony_init(&self.s, True)
+                return 0
+        elif start == "content":
+            harmony_init(&self.s, True)
+            return 0
+        elif start == "reasoning" or start == "answer":
+            out_init(&out)
+            c = self.context(&out)
+            harmony_init(&self.s, True)
+            harmony_open(&self.s, &c, ANALYSIS if start == "reasoning" else FINAL)
+            out_free(&out)
+            return self.settle()
+        elif isinstance(start, str) and (start == "" or start.startswith("<|") or start.startswith(" to=")):
+            prefix = start
+        else:
+            raise ValueError(f"start is 'auto', 'content', 'reasoning', 'answer', or Harmony text such as "
+                             f"'<|start|>assistant<|channel|>final<|message|>'; not {start!r}")
+        harmony_init(&self.s, not (isinstance(prefix, tuple) or prefix == "" or prefix.startswith("<|start|>")))
+        return self.read_prefix(prefix)
+
+    cdef int read_prefix(self, object prefix) except -1:
+        """Run the machine over the end of the prompt; its events are nobody's."""
+        cdef Out out
+        cdef Ids ids
+        cdef Context c
+        cdef bytes data
+        out_init(&out)
+        c = self.context(&out)
+        if isinstance(prefix, tuple):
+            ids_take(&ids, prefix)
+            self.s.text_mode = 1
+            harmony_ids(&self.s, &c, ids.ids, ids.n)
+            ids_free(&ids)
+        else:
+            data = prefix.encode("utf-8", "replace")
+            self.s.text_mode = 2
+            harmony_text(&self.s, &c, <const uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data), True)
+        no_memory = out.no_memory
+        out_free(&out)
+        if no_memory:
+            raise MemoryError()
+        if self.s.n_held:
+            raise ValueError(f"the start ends inside a marker: {prefix[-self.s.n_held:]!r}")
+        return self.settle()
+
+    cdef int settle(self) except -1:
+        """The prompt is read: count from here, and remember this place for reset()."""
+        cdef Stream* s = &self.s
+        s.position = s.attributed = s.header_at = s.pending_at = s.pending_stop = 0
+        memset(s.usage, 0, sizeof(s.usage))
+        s.deviations = s.calls = 0
+        s.terminated = s.incomplete = s.wrote = s.text_mode = s.token_region = 0
+        memset(s.token_starts, 0, sizeof(s.token_starts))
+        s.prompt_n = s.header_n if s.state == HEADER else 0
+        s.announce = s.state == BODY
+        self.origin = state_pack(s)
+        return self.reopen()
+
+    cdef int reopen(self) except -1:
+        """Make the open message's strings anew, from the header that the stream has kept."""
+        cdef Out out
+        cdef uint8_t announce = self.s.announce
+        self.open_role = self.open_channel = self.open_recipient = self.open_content_type = None
+        if self.s.state == BODY:
+            out_init(&out)
+            announce_message(&self.s, &out, 0, 0)
+            self.s.announce = announce
+            self.collect(&out)
+            out_free(&out)
+        set_fast(&self.s)
+        return 0
+
+    # --- the four verbs ---
+
+    def feed(self, ids, /):
+        """The events of these token ids."""
+        cdef Stream* s = &self.s
+        cdef const Tables* t = &self.program.tables
+        cdef long long tid
+        cdef int overflow = 0
+        cdef uint8_t cls
+        cdef str text
+        cdef ContentDelta content
+        cdef ReasoningDelta reasoning
+        cdef ToolCallDelta call
+        if FREE_THREADED or not s.fast or not PyLong_CheckExact(ids):
+            return self.run_ids(ids)
+        tid = PyLong_AsLongLongAndOverflow(ids, &overflow)
+        if overflow or tid < 0 or tid >= t.n:
+            return self.run_ids(ids)
+        cls = t.classes[tid]
+        if not cls & PLAIN or cls & CONTROL:
+            return self.run_ids(ids)
+        text = <str>self.strings[tid]
+        if text is None:
+            text = self.strings[tid] = decoded(t.text + t.offset[tid], t.offset[tid + 1] - t.offset[tid])
+        s.usage[s.region] += 1
+        s.position += 1
+        s.attributed = s.position
+        if s.fast == R_CONTENT:
+            content = ContentDelta.__new__(ContentDelta)
+            content.text = text
+            content.channel = self.open_channel
+            content.start = s.position - 1
+            content.stop = s.position
+            return (content,)
+        if s.fast == R_REASONING:
+            reasoning = ReasoningDelta.__new__(ReasoningDelta)
+            reasoning.text = text
+            reasoning.start = s.position - 1
+            reasoning.stop = s.position
+            return (reasoning,)
+        s.wrote = 1
+        if cls & QUIET and s.json.in_string and not s.json.escape:
+            s.json.count += t.offset[tid + 1] - t.offset[tid]
+        else:
+            json_step(&s.json, t.text + t.offset[tid], t.offset[tid + 1] - t.offset[tid])
+        call = ToolCallDelta.__new__(ToolCallDelta)
+        call.index = s.calls
+        call.arguments = text
+        call.start = s.position - 1
+        call.stop = s.position
+        return (call,)
+
+    cdef tuple run_ids(self, object given):
+        cdef Ids ids
+        cdef Out out
+        cdef Context c
+        ids_take(&ids, given)
+        try:
+            self.claim()
+            try:
+                self.check_open(1)
+                self.s.text_mode = 1
+                out_init(&out)
+                c = self.context(&out)
+                if ids.n < RELEASE_GIL_AT:
+                    harmony_ids(&self.s, &c, ids.ids, ids.n)
+                else:
+                    with nogil:
+                        harmony_ids(&self.s, &c, ids.ids, ids.n)
+                return self.release(&out)
+            finally:
+                leave(&self.busy)
+        finally:
+            ids_free(&ids)
+
+    def feed_text(self, text, /):
+        """The events of this text; for servers that have no ids."""
+        cdef Out out
+        cdef Context c
+        cdef const uint8_t* p
+        cdef Py_ssize_t n
+        cdef bint valid = isinstance(text, str)
+        if valid:
+            try:
+                p = <const uint8_t*>PyUnicode_AsUTF8AndSize(text, &n)
+            except UnicodeEncodeError:                                       # lone surrogates: one U+FFFD each
+                text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+                p = <const uint8_t*>PyUnicode_AsUTF8AndSize(text, &n)
+        elif isinstance(text, bytes):
+            p = <const uint8_t*>PyBytes_AS_STRING(text)
+            n = PyBytes_GET_SIZE(text)
+        else:
+            raise TypeError(f"feed_text() takes str or bytes, not {type(text).__name__}: ids go to feed()")
+        self.claim()
+        try:
+            self.check_open(2)
+            self.s.text_mode = 2
+            if valid and self.is_plain(p, n):
+                return self.whole_piece(text, p, n)
+            out_init(&out)
+            c = self.context(&out)
+            if n < RELEASE_GIL_AT:
+                harmony_text(&self.s, &c, p, n, valid)
+            else:
+                with nogil:
+                    harmony_text(&self.s, &c, p, n, valid)
+            return self.release(&out)
+        finally:
+            leave(&self.busy)
+
+    cdef bint is_plain(self, const uint8_t* p, Py_ssize_t n) noexcept:
+        """Is the piece one delta as it stands?"""
+        cdef Stream* s = &self.s
+        return (s.state == BODY and s.sink != R_NONE and n > 0 and not (s.n_held or s.n_pending or s.announce)
+                and memchr(p, c'<', n) == NULL)
+
+    cdef tuple whole_piece(self, str text, const uint8_t* p, Py_ssize_t n):
+        cdef Stream* s = &self.s
+        cdef int64_t start = s.position
+        s.position += n
+        s.attributed = s.position
+        s.usage[s.region] += n
+        if s.sink == R_CONTENT:
+            return (content_delta(text, self.open_channel, start, s.position),)
+        if s.sink == R_REASONING:
+            return (reasoning_delta(text, start, s.position),)
+        s.wrote = 1
+        json_step(&s.json, p, n)
+        return (call_delta(s.calls, text, start, s.position),)
+
+    def finish(self, reason=None):
+        """The last events: whatever was held, the ends of what is open, and `StreamEnd`."""
+        cdef Out out
+        cdef Context c
+        cdef StreamEnd end
+        cdef bint stopped
+        if reason is not None and not isinstance(reason, str):
+            raise TypeError(f"finish() takes the engine's reason as a str, or None; not {type(reason).__name__}")
+        stopped = reason in NORMAL_STOPS
+        self.claim()
+        try:
+            if self.s.finished:
+                return ()
+            if self.s.error:
+                raise self.failure(())
+            out_init(&out)
+            c = self.context(&out)
+            harmony_finish(&self.s, &c, stopped, reason is not None)
+            events = self.release(&out)
+            self.s.finished = 1
+            set_fast(&self.s)
+            end = StreamEnd.__new__(StreamEnd)
+            end.reason = self.reason_of(reason, stopped)
+            end.start = end.stop = self.s.position
+            return events + (end,)
+        finally:
+            leave(&self.busy)
+
+    cdef reason_of(self, reason, bint stopped):
+        if reason is not None and not stopped:
+            return reason
+        if self.s.calls and not self.s.incomplete:
+            return "tool_calls"
+        return "stop" if stopped or self.s.terminated else None
+
+    def reset(self):
+        """Back to the beginning, with the same options; ready for another stream."""
+        cdef bint strict = self.s.strict
+        self.claim()
+        try:
+            memset(&self.s, 0, sizeof(Stream))
+            if self.origin is None:
+                harmony_init(&self.s, True)
+            else:
+                state_unpack(&self.s, &self.program.tables, self.origin)
+            self.s.strict = strict
+            self.reopen()
+        finally:
+            leave(&self.busy)
+
+    def fork(self):
+        """An independent copy at this point, in constant time."""
+        cdef Parser twin = Parser.__new__(Parser, self.program.format, self.program.vocab, tools=self.tools)
+        self.claim()
+        try:
+            memcpy(&twin.s, &self.s, sizeof(Stream))
+            twin.open_role, twin.open_channel = self.open_role, self.open_channel
+            twin.open_recipient, twin.open_content_type = self.open_recipient, self.open_content_type
+            twin.empty_args, twin.trim, twin.origin = self.empty_args, self.trim, self.origin
+        finally:
+            leave(&self.busy)
+        return twin
+
+    # --- state as bytes ---
+
+    def to_bytes(self):
+        """The whole state, for from_bytes() in this process or another: small and versioned."""
+        cdef bytes args = self.empty_args.encode("utf-8", "surrogatepass"), origin = self.origin or b"", state
+        self.claim()
+        try:
+            state = state_pack(&self.s)
+        finally:
+            leave(&self.busy)
+        head = _BLOB.pack(b"HSP", BLOB_VERSION, self.program.format.name.encode(), self.program.vocab.fingerprint, self.tools.fingerprint())
+        return b"".join((head, struct.pack("<BHHH", self.trim == "none", len(args), len(origin), len(state)), args, origin, state))
+
+    @staticmethod
+    def from_bytes(data, vocab=None, *, tools=None):
+        """The parser that to_bytes() described. Raises ValueError for anything else."""
+        cdef Parser p
+        cdef bytes blob
+        cdef Stream probe
+        if not isinstance(data, (bytes, bytearray, memoryview)):
+            raise TypeError(f"from_bytes() takes bytes, not {type(data).__name__}")
+        blob = bytes(data)
+        if len(blob) < _BLOB.size + 7 or not blob.startswith(b"HSP"):
+            raise ValueError("not a parser state: it does not begin like one, or is truncated")
+        _, version, name, vocab_print, tools_print = _BLOB.unpack_from(blob)
+        if version != BLOB_VERSION:
+            raise ValueError(f"this parser state has version {version}; this release reads version {BLOB_VERSION}")
+        no_trim, n_args, n_origin, n_state = struct.unpack_from("<BHHH", blob, _BLOB.size)
+        at = _BLOB.size + 7
+        if len(blob) != at + n_args + n_origin + n_state or no_trim > 1:
+            raise ValueError("not a usable parser state: its length does not fit its content")
+        try:
+            format_name = name.rstrip(b"\0").decode("ascii")
+            args = blob[at:at + n_args].decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            raise ValueError("not a usable parser state: a name is not text") from None
+        p = Parser.__new__(Parser, format_name, vocab, tools=tools, trim="none" if no_trim else "seams", empty_args=args)
+        if p.program.vocab.fingerprint != vocab_print:
+            raise ValueError(f"this parser state belongs to another vocabulary than {p.program.vocab!r}")
+        if p.tools.fingerprint() != tools_print:
+            raise ValueError("this parser state was made with other tools: pass the same tools= to from_bytes()")
+        at += n_args
+        if n_origin:
+            p.origin = blob[at:at + n_origin]
+            memset(&probe, 0, sizeof(Stream))
+            state_unpack(&probe, &p.program.tables, p.origin)
+        memset(&p.s, 0, sizeof(Stream))
+        state_unpack(&p.s, &p.program.tables, blob[at + n_origin:])
+        p.reopen()
+        return p
+
+    def __reduce__(self):
+        raise TypeError("a Parser is not pickled: use to_bytes() and Parser.from_bytes()")
+
+    # --- looking at the stream ---
+
+    @property
+    def region(self):
+        return REGIONS[self.s.region]
+
+    @property
+    def position(self):
+        return self.s.position
+
+    @property
+    def calls(self):
+        return self.s.calls + (self.s.kind != NOT_A_CALL)
+
+    @property
+    def usage(self):
+        return Usage(*[self.s.usage[k] for k in range(N_REGIONS)])
+
+    @property
+    def deviations(self):
+        return tuple([Deviation(CODES[self.s.deviation[k]], self.s.deviation_at[k]) for k in range(min(<int>self.s.deviations, DEVIATION_CAP))])
+
+    @property
+    def deviation_count(self):
+        return self.s.deviations
+
+    @property
+    def role(self):
+        return self.open_role
+
+    @property
+    def channel(self):
+        return self.open_channel
+
+    @property
+    def recipient(self):
+        return self.open_recipient
+
+    @property
+    def content_type(self):
+        return self.open_content_type
+
+    @property
+    def format(self):
+        return self.program.format.name
+
+    @property
+    def vocab(self):
+        return self.program.vocab
+
+    @property
+    def strict(self):
+        return bool(self.s.strict)
+
+    @property
+    def finished(self):
+        return bool(self.s.finished)
+
+    def __repr__(self):
+        return f"<Parser {self.format}: {self.region.name} at {self.s.position}>"
+
+    # --- between Python and the machine ---
+
+    cdef Context context(self, Out* out) noexcept:
+        cdef Context c
+        c.tables = &self.program.tables
+        c.tools = &self.tools.table
+        c.out = out
+        return c
+
+    cdef int claim(self) except -1:
+        if not enter(&self.busy):
+            raise RuntimeError("this parser is in use by another thread: give each stream its own, or fork() it")
+        return 0
+
+    cdef int check_open(self, uint8_t mode) except -1:
+        """May this stream take more, in this mode?"""
+        if self.s.finished:
+            raise ValueError("the stream is finished: call reset(), or make a new Parser")
+        if self.s.error:
+            raise self.failure(())
+        if self.s.text_mode and self.s.text_mode != mode:
+            raise ValueError("a stream is either ids or text: this one began with " + ("feed()" if mode == 2 else "feed_text()"))
+        return 0
+
+    cdef object failure(self, tuple events):
+        cdef Stream* s = &self.s
+        return ParseError(CODES[s.error], s.error_at, STATES[s.error_state], EXPECTED[CODES[s.error]], events)
+
+    cdef tuple release(self, Out* out):
+        """What the machine left in `out`, as events; `out` is done with."""
+        try:
+            if out.no_memory:
+                raise MemoryError()
+            set_fast(&self.s)
+            events = self.collect(out)
+        finally:
+            out_free(out)
+        if self.s.error:
+            raise self.failure(events)
+        return events
+
+    cdef tuple collect(self, Out* out):
+        cdef Py_ssize_t i, n = 0
+        cdef tuple events
+        if out.n_records == 0:
+            return ()
+        for i in range(out.n_records):
+            n += out.records[i].kind != R_EMPTY_ARGUMENTS or len(self.empty_args) > 0
+        events = PyTuple_New(n)
+        n = 0
+        for i in range(out.n_records):
+            if out.records[i].kind == R_EMPTY_ARGUMENTS and not self.empty_args:
+                continue
+            event = self.event_of(out, i)
+            Py_INCREF(event)
+            PyTuple_SET_ITEM(events, n, event)
+            n += 1
+        return events
+
+    cdef object event_of(self, Out* out, Py_ssize_t i):
+        cdef Record* r = &out.records[i]
+        if r.kind == R_CONTENT:
+            return content_delta(decoded(out.text + r.at, r.n), self.open_channel, r.start, r.stop)
+        if r.kind == R_REASONING:
+            return reasoning_delta(decoded(out.text + r.at, r.n), r.start, r.stop)
+        if r.kind == R_ARGUMENTS:
+            return call_delta(r.index, decoded(out.text + r.at, r.n), r.start, r.stop)
+        if r.kind == R_EMPTY_ARGUMENTS:
+            return call_delta(r.index, self.empty_args, r.start, r.stop)
+        if r.kind == R_MESSAGE_START:
+            return self.message_start(out, r)
+        if r.kind == R_MESSAGE_END:
+            return self.message_end(r)
+        if r.kind == R_CALL_START:
+            return call_start(r, decoded(out.text + r.at, r.n))
+        return call_end(r)
+
+    cdef MessageStart message_start(self, Out* out, Record* r):
+        cdef MessageStart event = MessageStart.__new__(MessageStart)
+        role = part_of(out, r, 0)
+        self.open_role = ASSISTANT if role is None else role
+        self.open_channel = <str>CHANNELS[r.channel] if r.channel < OTHER_CHANNEL else part_of(out, r, 1)
+        self.open_recipient = part_of(out, r, 2)
+        self.open_content_type = part_of(out, r, 3)
+        event.role, event.channel = self.open_role, self.open_channel
+        event.recipient, event.content_type = self.open_recipient, self.open_content_type
+        event.start, event.stop = r.start, r.stop
+        return event
+
+    cdef MessageEnd message_end(self, Record* r):
+        cdef MessageEnd event = MessageEnd.__new__(MessageEnd)
+        event.role, event.channel = self.open_role, self.open_channel
+        event.recipient, event.content_type = self.open_recipient, self.open_content_type
+        event.start, event.stop = r.start, r.stop
+        self.open_role = self.open_channel = self.open_recipient = self.open_content_type = None
+        return event
+
+
+cdef inline ContentDelta content_delta(str text, str channel, int64_t start, int64_t stop):
+    cdef ContentDelta event = ContentDelta.__new__(ContentDelta)
+    event.text, event.channel, event.start, event.stop = text, channel, start, stop
+    return event
+
+
+cdef inline ReasoningDelta reasoning_delta(str text, int64_t start, int64_t stop):
+    cdef ReasoningDelta event = ReasoningDelta.__new__(ReasoningDelta)
+    event.text, event.start, event.stop = text, start, stop
+    return event
+
+
+cdef inline ToolCallDelta call_delta(int64_t index, str arguments, int64_t start, int64_t stop):
+    cdef ToolCallDelta event = ToolCallDelta.__new__(ToolCallDelta)
+    event.index, event.arguments, event.start, event.stop = index, arguments, start, stop
+    return event
+
+
+cdef ToolCallStart call_start(Record* r, str name):
+    cdef ToolCallStart event = ToolCallStart.__new__(ToolCallStart)
+    event.index, event.name, event.kind = r.index, name, <str>KINDS[r.flags]
+    event.start, event.stop = r.start, r.stop
+    return event
+
+
+cdef ToolCallEnd call_end(Record* r):
+    cdef ToolCallEnd event = ToolCallEnd.__new__(ToolCallEnd)
+    event.index, event.complete, event.balanced = r.index, r.flags & 1, r.flags >> 1
+    event.start, event.stop = r.start, r.stop
+    return event
+
+
+cdef object default_vocab():
+    from harmonystream.vocab import o200k_harmony
+    return o200k_harmony()
+
+
+cdef object last_message(object prompt, Program program):
+    """The prompt from its last start marker on: ids as a tuple, or text; None if there is none."""
+    cdef str marker = program.format.markers["start"]
+    cdef Ids ids
+    cdef Py_ssize_t i
+    cdef uint32_t start
+    if isinstance(prompt, bytes):
+        prompt = prompt.decode("utf-8", "replace")
+    if isinstance(prompt, str):
+        i = prompt.rfind(marker)
+        return None if i < 0 else prompt[i:]
+    start = program.vocab.by_name[marker]
+    ids_take(&ids, prompt)
+    try:
+        i = ids.n - 1
+        while i >= 0 and ids.ids[i] != start:
+            i -= 1
+        return None if i < 0 else tuple([ids.ids[k] for k in range(i, ids.n)])
+    finally:
+        ids_free(&ids)
+
+
+def label(ids, format="harmony", *, vocab=None, tools=None, start="auto", prompt=None):
+    """One byte per token: its `Region`."""
+    cdef Parser p = Parser.__new__(Parser, format, vocab, tools=tools, start=start, prompt=prompt)
+    cdef Ids span
+    cdef Out out
+    cdef Context c
+    cdef bytes labels
+    ids_take(&span, ids)
+    try:
+        labels = PyBytes_FromStringAndSize(NULL, span.n)
+        out_init(&out)
+        out.labels = <uint8_t*>PyBytes_AS_STRING(labels)
+        c = p.context(&out)
+        p.s.text_mode = 1
+        with nogil:
+            harmony_ids(&p.s, &c, span.ids, span.n)
+            harmony_finish(&p.s, &c, False, False)
+        out_free(&out)
+        return labels
+    finally:
+        ids_free(&span)

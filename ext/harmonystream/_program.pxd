@@ -1,0 +1,27 @@
+# A Format compiled against a Vocab: flat tables that the machine reads; and the request's tools, sorted for the machine.
+
+from libc.stdint cimport uint8_t, uint64_t
+cimport cython
+from harmonystream._types cimport Tables, ToolTable
+from harmonystream._vocab cimport Vocab
+
+
+@cython.final
+cdef class Program:
+    cdef Tables tables
+    cdef uint8_t* classes
+    cdef readonly object format
+    cdef readonly Vocab vocab
+    cdef dict spellings            # keeps the marker texts alive
+
+
+@cython.final
+cdef class Tools:
+    cdef ToolTable table
+    cdef bytes names
+
+    cdef uint64_t fingerprint(self) noexcept
+
+
+cdef Program compiled(object format, Vocab vocab)
+cdef Tools tools_of(object tools)

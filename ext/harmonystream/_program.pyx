@@ -1,0 +1,169 @@
+# Program: a Format compiled against a Vocab. Tools: the request's tools as the machine looks them up.
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memchr
+cimport cython
+from harmonystream._build cimport DEBUG_BUILD
+from harmonystream._types cimport *
+from harmonystream._vocab cimport V_CONTROL, V_MISSING, V_VALID, Vocab
+from harmonystream.errors import FormatError, VocabError
+from harmonystream.formats.spec import Format
+
+DEBUG = bool(DEBUG_BUILD)
+
+cdef dict MARKERS = {
+    "start": M_START, "channel": M_CHANNEL, "constrain": M_CONSTRAIN, "message": M_MESSAGE,
+    "end": M_END, "call": M_CALL, "return": M_RETURN, "endoftext": M_ENDOFTEXT,
+}
+
+
+cdef bint is_quiet(const uint8_t* p, Py_ssize_t n) noexcept nogil:
+    """Nothing here ends a JSON string or escapes a character."""
+    return memchr(p, c'"', n) == NULL and memchr(p, c'\\', n) == NULL
+
+
+@cython.final
+cdef class Program:
+    """What each id does, in flat tables. Immutable; shared by all parsers of one format and vocabulary."""
+
+    def __cinit__(self, format, Vocab vocab not None):
+        cdef uint32_t tid
+        cdef Tables* t = &self.tables
+        self.format = format
+        self.vocab = vocab
+        unknown = set(format.markers) ^ set(MARKERS)
+        if unknown:
+            raise FormatError(f"format {format.name!r}: a header format has exactly the markers {sorted(MARKERS)}; differing: {sorted(unknown)}")
+        missing = [format.markers[role] for role in MARKERS if role in format.required and format.markers[role] not in vocab.by_name]
+        if missing:
+            raise VocabError(
+                f"{vocab!r} lacks control ids that the format {format.name!r} needs: {', '.join(missing)}. "
+                "Was the tokenizer loaded with its special tokens, and is it the model's own?")
+        self.classes = <uint8_t*>malloc(vocab.n)
+        if self.classes == NULL:
+            raise MemoryError()
+        t.n = vocab.n
+        t.text = vocab.text
+        t.offset = vocab.offset
+        t.classes = self.classes
+        for tid in range(vocab.n):
+            self.classes[tid] = class_of(vocab, tid)
+        self.spellings = {}
+        for role, spelling in format.markers.items():
+            data = spelling.encode()
+            if not 3 <= len(data) <= HOLD_CAP or not data.startswith(b"<|"):
+                raise FormatError(f"format {format.name!r}: marker {spelling!r} must begin with '<|' and have 3 to {HOLD_CAP} bytes")
+            self.spellings[role] = data
+            t.spellings[<int>MARKERS[role]].text = <const uint8_t*>PyBytes_AS_STRING(data)
+            t.spellings[<int>MARKERS[role]].n = len(data)
+            if spelling in vocab.by_name:
+                tid = vocab.by_name[spelling]
+                self.classes[tid] = <uint8_t>(CONTROL | <int>MARKERS[role])
+
+    def __dealloc__(self):
+        free(self.classes)
+
+    def __repr__(self):
+        return f"<Program {self.format.name} on {self.vocab!r}>"
+
+
+cdef uint8_t class_of(Vocab v, uint32_t tid) noexcept:
+    cdef uint8_t flags = v.flags[tid], cls = 0
+    cdef const uint8_t* p = v.text + v.offset[tid]
+    cdef Py_ssize_t n = v.offset[tid + 1] - v.offset[tid]
+    if flags & V_MISSING:
+        return MISSING
+    if flags & V_CONTROL or n == 0:
+        return CONTROL | M_INERT
+    if flags & V_VALID:
+        cls |= PLAIN
+    if is_quiet(p, n):
+        cls |= QUIET
+    return cls
+
+
+cdef Program compiled(object format, Vocab vocab):
+    """The vocabulary's program for this format, made once. Two threads may both make it: they are equal."""
+    program = vocab.programs.get(format.name)
+    if program is None or (<Program>program).format is not format:
+        if not isinstance(format, Format):
+            raise TypeError(f"format must be a name or a Format, not {type(format).__name__}")
+        program = vocab.programs[format.name] = Program(format, vocab)
+    return program
+
+
+# --- tools ------------------------------------------------------------------------------------------------------------------------
+
+def tool_name(tool):
+    """The name in a tool's description; None for a tool without one (a server-side tool such as web search)."""
+    if isinstance(tool, str):
+        name = tool
+    elif isinstance(tool, dict):
+        inner = tool.get("function")
+        name = inner.get("name") if isinstance(inner, dict) else tool.get("name")
+        if name is None:
+            return None
+    else:
+        raise TypeError(f"a tool is a name or a dict as the APIs have it, not {type(tool).__name__}")
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"a tool's name must be a non-empty string, not {name!r}")
+    return name
+
+
+@cython.final
+cdef class Tools:
+    """Declared tool names, sorted by their bytes. Immutable."""
+
+    def __cinit__(self, tools=None):
+        cdef Py_ssize_t i = 0
+        cdef uint32_t* offset
+        self.table.n = -1
+        self.names = b""
+        if tools is None:
+            return
+        if isinstance(tools, (str, bytes, dict)):
+            raise TypeError("tools is a list of names or tool dicts; to say that there are none, pass []")
+        tools = list(tools)
+        names = sorted({name.encode("utf-8", "replace") for name in map(tool_name, tools) if name is not None})
+        self.table.forbidden = not tools
+        self.names = b"".join(names)
+        self.table.n = len(names)
+        self.table.names = <const uint8_t*>PyBytes_AS_STRING(self.names)
+        self.table.max_spaces = max([len(name.split()) - 1 for name in names if name.strip() == name], default=0)
+        offset = <uint32_t*>malloc((len(names) + 1) * sizeof(uint32_t))
+        if offset == NULL:
+            raise MemoryError()
+        self.table.offset = offset
+        offset[0] = 0
+        for name in names:
+            offset[i + 1] = offset[i] + <uint32_t>PyBytes_GET_SIZE(name)
+            i += 1
+
+    def __dealloc__(self):
+        free(<void*>self.table.offset)
+
+    cdef uint64_t fingerprint(self) noexcept:
+        """FNV-1a over the names: to notice a mismatch, not to resist anyone."""
+        cdef uint64_t h = <uint64_t>0xCBF29CE484222325 + <uint64_t>(self.table.n + 1)
+        cdef Py_ssize_t i
+        cdef int k
+        for i in range(PyBytes_GET_SIZE(self.names)):
+            h = (h ^ <uint8_t>PyBytes_AS_STRING(self.names)[i]) * <uint64_t>0x100000001B3
+        for k in range(self.table.n):
+            h = (h ^ self.table.offset[k]) * <uint64_t>0x100000001B3
+        return h ^ self.table.forbidden
+
+
+cdef Tools UNKNOWN_TOOLS = Tools(None), NO_TOOLS = Tools(())
+
+
+cdef Tools tools_of(object tools):
+    if tools is None:
+        return UNKNOWN_TOOLS
+    if isinstance(tools, Tools):
+        return tools
+    if isinstance(tools, (list, tuple)) and not tools:
+        return NO_TOOLS
+    return Tools(tools)

@@ -1,0 +1,6 @@
+# A stream's state as bytes, and back: small, versioned, validated.
+
+from harmonystream._types cimport Stream, Tables
+
+cdef bytes state_pack(const Stream* s)
+cdef int state_unpack(Stream* s, const Tables* t, bytes data) except -1

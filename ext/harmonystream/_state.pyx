@@ -1,0 +1,160 @@
+# A stream's state as bytes (Parser.to_bytes). A blob comes from outside: every field is checked, and whatever follows from others
+# (sink, region, the shortcut) is not stored but computed, so that no blob can put a machine into a state that it could not reach by reading.
+
+import struct
+
+from libc.string cimport memcmp, memcpy, memset
+from harmonystream._build cimport DEBUG_BUILD
+from harmonystream._header cimport span_begins
+from harmonystream._sink cimport utf8_continues, utf8_length
+from harmonystream._types cimport *
+
+DEBUG = bool(DEBUG_BUILD)
+
+cdef int64_t HIGHEST = <int64_t>1 << 62      # no stream is longer; leaves room for sums
+_FIXED = struct.Struct("<5q7q3q6B8H17B2I")
+
+
+cdef bytes state_pack(const Stream* s):
+    cdef int kept = min(<int>s.deviations, DEVIATION_CAP), i
+    fixed = _FIXED.pack(
+        s.position, s.attributed, s.header_at, s.pending_at, s.pending_stop,
+        s.usage[0], s.usage[1], s.usage[2], s.usage[3], s.usage[4], s.usage[5], s.usage[6],
+        s.json.depth, s.json.count, s.json.end, s.json.in_string, s.json.escape, s.json.stage, s.json.broken, s.json.scalar, s.json.matched,
+        s.role.at, s.role.n, s.channel.at, s.channel.n, s.recipient.at, s.recipient.n, s.content_type.at, s.content_type.n,
+        s.state, s.channel_code, s.kind, s.role_preset, s.marked, s.phase, s.extra, s.announce, s.terminated, s.incomplete, s.wrote,
+        s.text_mode, s.finished, s.strict, s.n_pending, s.n_held, s.error,
+        s.deviations, s.calls)
+    parts = [fixed, struct.pack("<3HqB", s.header_n, s.word_at, s.prompt_n, s.error_at, s.error_state)]
+    for i in range(kept):
+        parts.append(struct.pack("<Bq", s.deviation[i], s.deviation_at[i]))
+    parts.append((<const char*>s.pending)[:s.n_pending])
+    parts.append((<const char*>s.held)[:s.n_held])
+    parts.append((<const char*>s.header)[:s.header_n])
+    parts.append((<const char*>s.token_starts)[:(s.header_n + 7) // 8])
+    return b"".join(parts)
+
+
+cdef int refuse(what) except -1:
+    raise ValueError(f"not a usable parser state: {what}")
+
+
+cdef int state_unpack(Stream* s, const Tables* t, bytes data) except -1:
+    """Fills a zeroed Stream; raises ValueError for anything that state_pack() could not have written."""
+    cdef int i, kept
+    cdef Py_ssize_t at = _FIXED.size
+    if len(data) < at + 15:
+        refuse("it is truncated")
+    (s.position, s.attributed, s.header_at, s.pending_at, s.pending_stop,
+     s.usage[0], s.usage[1], s.usage[2], s.usage[3], s.usage[4], s.usage[5], s.usage[6],
+     s.json.depth, s.json.count, s.json.end, s.json.in_string, s.json.escape, s.json.stage, s.json.broken, s.json.scalar, s.json.matched,
+     s.role.at, s.role.n, s.channel.at, s.channel.n, s.recipient.at, s.recipient.n, s.content_type.at, s.content_type.n,
+     s.state, s.channel_code, s.kind, s.role_preset, s.marked, s.phase, s.extra, s.announce, s.terminated, s.incomplete, s.wrote,
+     s.text_mode, s.finished, s.strict, s.n_pending, s.n_held, s.error,
+     s.deviations, calls) = _FIXED.unpack_from(data)
+    if calls > 0x7FFFFFFF:
+        refuse("too many calls")
+    s.calls = calls
+    s.header_n, s.word_at, s.prompt_n, s.error_at, s.error_state = struct.unpack_from("<3HqB", data, at)
+    at += 15
+    kept = min(<int>s.deviations, DEVIATION_CAP)
+    if s.n_pending > 3 or s.n_held > HOLD_CAP or s.header_n > HEADER_CAP:
+        refuse("a buffer is larger than it can be")
+    if len(data) != at + 9 * kept + s.n_pending + s.n_held + s.header_n + (s.header_n + 7) // 8:
+        refuse("its length does not fit its content")
+    for i in range(kept):
+        s.deviation[i], s.deviation_at[i] = struct.unpack_from("<Bq", data, at)
+        at += 9
+        if not 0 < s.deviation[i] < N_DEVIATIONS or not 0 <= s.deviation_at[i] <= s.position:
+            refuse("a deviation is unknown")
+    at = take(s.pending, data, at, s.n_pending)
+    at = take(s.held, data, at, s.n_held)
+    at = take(s.header, data, at, s.header_n)
+    take(s.token_starts, data, at, (s.header_n + 7) // 8)
+    check_numbers(s)
+    check_flags(s)
+    check_buffers(s, t)
+    restore_derived(s)
+    return 0
+
+
+cdef Py_ssize_t take(uint8_t* to, bytes data, Py_ssize_t at, Py_ssize_t n):
+    memcpy(to, <const char*>data + at, n)
+    return at + n
+
+
+cdef int check_numbers(const Stream* s) except -1:
+    cdef int64_t total = 0
+    cdef int i
+    if not 0 <= s.position < HIGHEST:
+        refuse("its position is out of range")
+    for i in range(N_REGIONS):
+        if not 0 <= s.usage[i] <= s.position:
+            refuse("its counts do not fit its position")
+        total += s.usage[i]
+    if total != s.position and not s.error:
+        refuse("its counts do not add up to its position")
+    if not 0 <= s.attributed <= s.position or not 0 <= s.header_at <= s.position:
+        refuse("a position lies outside the stream")
+    if s.n_pending and not 0 <= s.pending_at <= s.pending_stop <= s.position:
+        refuse("a position lies outside the stream")
+    if not 0 <= s.json.depth <= s.json.count < HIGHEST or not -1 <= s.json.end <= s.json.count:
+        refuse("its JSON scanner is in no possible state")
+    return 0
+
+
+cdef int check_flags(const Stream* s) except -1:
+    if s.json.in_string > 1 or s.json.escape > s.json.in_string or s.json.stage > 3 or s.json.broken > 1 or s.json.matched > 5:
+        refuse("its JSON scanner is in no possible state")
+    if s.state > DONE or s.channel_code > OTHER_CHANNEL or s.kind > OTHER_CALL or s.role_preset > 2 or s.phase > 4 or s.text_mode > 2:
+        refuse("a field is out of range")
+    if max(s.marked, s.announce, s.incomplete, s.wrote, s.finished, s.strict) > 1 or s.terminated > 2:
+        refuse("a flag is neither 0 nor 1")
+    if s.state != BODY and (s.announce or s.kind != NOT_A_CALL or s.n_pending):
+        refuse("it has an open message and none")
+    if s.kind != NOT_A_CALL and (s.role.n or s.recipient.n == 0):
+        refuse("it has a call without a name")
+    if s.error and (not s.strict or s.error > D_LAST_STRICT or s.error_state > DONE or not 0 <= s.error_at <= s.position):
+        refuse("it has failed in a way that is not possible")
+    return 0
+
+
+cdef int check_buffers(const Stream* s, const Tables* t) except -1:
+    cdef int i, k
+    cdef bint found
+    for part in (s.role, s.channel, s.recipient, s.content_type):
+        if part["at"] + part["n"] > s.header_n:
+            refuse("a name lies outside the header")
+    if s.prompt_n > s.header_n or (s.word_at != NO_WORD and s.word_at >= s.header_n):
+        refuse("a position lies outside the header")
+    if s.header_n & 7 and s.token_starts[s.header_n >> 3] >> (s.header_n & 7):
+        refuse("its header has more tokens than bytes")
+    if s.kind != NOT_A_CALL and s.recipient.n == 10 and span_begins(s, s.recipient, b"functions."):
+        refuse("it has a call without a name")
+    if s.n_pending and utf8_length(s.pending[0]) <= s.n_pending:
+        refuse("its incomplete character is none")
+    for i in range(1, s.n_pending):
+        if not utf8_continues(s.pending, i, s.pending[i]):
+            refuse("its incomplete character is none")
+    found = s.n_held == 0
+    for k in range(1, N_MARKERS):
+        if s.text_mode == 2 and s.n_held < t.spellings[k].n and memcmp(s.held, t.spellings[k].text, s.n_held) == 0:
+            found = True
+    if not found:
+        refuse("it holds text that begins no marker")
+    return 0
+
+
+cdef void restore_derived(Stream* s) noexcept:
+    if s.state != BODY:
+        s.sink = R_NONE
+        s.region = IN_START if s.state == START else IN_HEADER if s.state == HEADER else IN_DONE
+    elif s.role.n:
+        s.sink = R_NONE
+        s.region = IN_SUPPRESSED
+    elif s.kind != NOT_A_CALL:
+        s.sink = R_ARGUMENTS
+        s.region = IN_ARGUMENTS
+    else:
+        s.sink = R_REASONING if s.channel_code == ANALYSIS else R_CONTENT
+        s.region = IN_REASONING if s.channel_code == ANALYSIS else IN_CONTENT

@@ -1,0 +1,149 @@
+"""Whole outputs: parse() and the completion it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ._parser import Parser
+from ._vocab import Vocab
+from .deviations import Deviation
+from .events import (
+    ContentDelta,
+    Event,
+    MessageEnd,
+    MessageStart,
+    ReasoningDelta,
+    StreamEnd,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
+from .formats import Format
+from .regions import Usage
+
+__all__ = ["Completion", "Message", "ToolCall", "parse"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call. `arguments` is the text as the model wrote it; see `ToolCallEnd` for `complete` and `balanced`."""
+
+    index: int
+    name: str
+    arguments: str
+    id: str | None
+    kind: str
+    complete: bool
+    balanced: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message in the order written. `text` is its reasoning, content or arguments; empty where suppressed.
+
+    `start` and `stop` are the range of generated tokens (text mode: bytes) from its header to its terminator.
+    """
+
+    role: str
+    channel: str | None
+    recipient: str | None
+    content_type: str | None
+    text: str
+    tool_call: ToolCall | None
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A whole output. `reasoning` and `content` are the deltas joined as they came, without separators."""
+
+    messages: tuple[Message, ...]
+    reasoning: str
+    content: str
+    tool_calls: tuple[ToolCall, ...]
+    finish_reason: str | None
+    usage: Usage
+    deviations: tuple[Deviation, ...]
+
+
+class _Collector:
+    """Puts events together again; one pass, nothing kept twice."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self.reasoning: list[str] = []
+        self.content: list[str] = []
+        self.calls: list[ToolCall] = []
+        self.finish_reason: str | None = None
+        self._opened = 0
+        self._body: list[str] = []
+        self._call: ToolCallStart | None = None
+        self._closed: ToolCall | None = None
+
+    def add(self, events: Iterable[Event]) -> None:
+        for event in events:
+            match event:
+                case ReasoningDelta(text=text):
+                    self.reasoning.append(text)
+                    self._body.append(text)
+                case ContentDelta(text=text):
+                    self.content.append(text)
+                    self._body.append(text)
+                case ToolCallDelta(arguments=text):
+                    self._body.append(text)
+                case MessageStart(start=start):
+                    self._opened, self._body, self._closed = start, [], None
+                case ToolCallStart():
+                    self._call = event
+                case ToolCallEnd():
+                    self._close_call(event)
+                case MessageEnd():
+                    self._close_message(event)
+                case StreamEnd(reason=reason):
+                    self.finish_reason = reason
+
+    def _close_call(self, end: ToolCallEnd) -> None:
+        call = self._call
+        assert call is not None  # a call ends only after it began
+        text = "".join(self._body)
+        self._closed = ToolCall(call.index, call.name, text, call.id, call.kind, end.complete, end.balanced)
+        self.calls.append(self._closed)
+
+    def _close_message(self, end: MessageEnd) -> None:
+        text = "".join(self._body)
+        header = (end.role, end.channel, end.recipient, end.content_type)
+        self.messages.append(Message(*header, text, self._closed, self._opened, end.stop))
+
+
+def parse(
+    output: Any,
+    format: str | Format = "harmony",
+    *,
+    vocab: Vocab | None = None,
+    tools: Iterable[Any] | None = None,
+    start: str = "auto",
+    prompt: Any = None,
+    strict: bool = False,
+    finish_reason: str | None = None,
+) -> Completion:
+    """Parse a whole output at once: token ids (anything that `Parser.feed` takes), or text as str or bytes.
+
+    The options are those of `Parser`; `finish_reason` is the engine's. Equal to streaming the same output in any pieces.
+    Raises `ParseError` in strict mode only.
+    """
+    parser = Parser(format, vocab, tools=tools, start=start, prompt=prompt, strict=strict)
+    collector = _Collector()
+    collector.add(parser.feed_text(output) if isinstance(output, (str, bytes)) else parser.feed(output))
+    collector.add(parser.finish(finish_reason))
+    return Completion(
+        messages=tuple(collector.messages),
+        reasoning="".join(collector.reasoning),
+        content="".join(collector.content),
+        tool_calls=tuple(collector.calls),
+        finish_reason=collector.finish_reason,
+        usage=parser.usage,
+        deviations=parser.deviations,
+    )

@@ -1,0 +1,49 @@
+"""What a model wrote against the format, by code: what we found and what would have been well formed."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["CODES", "EXPECTED", "Deviation"]
+
+
+class Deviation(NamedTuple):
+    """One repair. `position`: the token (text mode: byte) it was noted at; for a header's, where the header begins."""
+
+    code: str
+    position: int
+
+
+# In the order of `enum Deviation` in ext/harmonystream/_types.pxd; strict mode raises for the first part.
+_STRICT = {
+    "repeated-channel": "one <|channel|> in a header",
+    "conflicting-recipients": "one recipient in a header",
+    "bare-content-type": "a recipient, or <|constrain|> before the content type",
+    "loose-spacing": "no space after to= or <|constrain|>",
+    "glued-suffix": "a space or <|constrain|> between the tool's name and json",
+    "misspelt-channel": "analysis, commentary or final",
+    "unknown-channel": "analysis, commentary or final",
+    "empty-channel": "a channel name after <|channel|>",
+    "unmarked-channel": "<|channel|> before the channel name",
+    "ignored-word": "<|message|> after the content type",
+    "missing-role": "a role after <|start|>",
+    "unknown-role": "assistant, user, system, developer or a tool's name",
+    "doubled-role": "one role",
+    "doubled-start": "a role after <|start|>",
+    "text-between-messages": "<|start|>",
+    "stray-terminator": "<|start|>",
+    "missing-start": "<|start|>",
+    "missing-end": "<|end|>, <|call|> or <|return|>",
+    "abandoned-header": "<|message|>",
+    "missing-message": "<|message|>",
+    "header-too-long": "<|message|> within 256 bytes",
+    "no-markup": "a header: to=, <|channel|> or <|message|>",
+    "text-to-assistant": "no recipient for text on this channel",
+    "stray-control": "text or a terminator",
+    "end-of-text": "<|end|>, <|call|> or <|return|>",
+    "unknown-id": "an id of the vocabulary",
+}
+_LENIENT = ("foreign-role", "call-without-tools", "invalid-utf8", "unfinished-header", "after-end")
+
+CODES = ("", *_STRICT, *_LENIENT)
+EXPECTED = _STRICT

@@ -1,0 +1,22 @@
+"""The language in which a format is described: data, compiled against a vocabulary by the native core."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How a model writes its output.
+
+    name: as passed to `Parser`. markers: what each marker is for -> its spelling, which is also its name in a vocabulary.
+    required: the markers that a vocabulary must have as control ids.
+    """
+
+    name: str
+    markers: Mapping[str, str]
+    required: frozenset[str]
+
+    def __hash__(self) -> int:
+        return hash(self.name)
