@@ -259,6 +259,7 @@ def test_what_is_no_rank_file(data, control, message):
 
 def test_a_rank_file_cut_anywhere_is_refused_or_only_shorter():
     data = RANKS.read_bytes()[:400]
+    whole = table(load_ranks(data[: data.rindex(b"\n")], {}))
     lengths = set()
     for cut in range(1, len(data)):
         try:
@@ -266,8 +267,8 @@ def test_a_rank_file_cut_anywhere_is_refused_or_only_shorter():
         except VocabError:
             continue
         lengths.add(len(part))
-        assert table(part) == table(vocab.o200k_harmony())[: len(part)]
-    assert lengths == set(range(1, data.count(b"\n") + 1))
+        assert table(part) == whole[: len(part)]
+    assert lengths == set(range(1, len(whole) + 1))
 
 
 def test_control_ids_extend_the_tokens():
