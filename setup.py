@@ -22,6 +22,7 @@ directives = {
     "initializedcheck": False,
     "binding": False,  # plain C functions: a call with one argument costs half
     "always_allow_keywords": False,
+    **{"embedsignature": True, "embedsignature.format": "clinic", "autotestdict": False},  # for help() and inspect
     "freethreading_compatible": True,
     "linetrace": DEBUG,
 }

@@ -131,7 +131,7 @@ def parse(
 ) -> Completion:
     """Parse a whole output at once: token ids (anything that `Parser.feed` takes), or text as str or bytes.
 
-    The options are those of `Parser`; `finish_reason` is the engine's. Equal to streaming the same output in any pieces.
+    The options are those of `Parser`; `finish_reason` is the engine's. Equal to streaming it in any pieces.
     Raises `ParseError` in strict mode only.
     """
     parser = Parser(format, vocab, tools=tools, start=start, prompt=prompt, strict=strict)

@@ -1,6 +1,6 @@
 """The events of a stream, and their union `Event`."""
 
-from typing import TypeAlias, Union
+from typing import TypeAlias
 
 from ._events import (
     ContentDelta,
@@ -25,6 +25,13 @@ __all__ = [
     "ToolCallStart",
 ]
 
-Event: TypeAlias = Union[
-    MessageStart, MessageEnd, ReasoningDelta, ContentDelta, ToolCallStart, ToolCallDelta, ToolCallEnd, StreamEnd
-]
+Event: TypeAlias = (
+    MessageStart
+    | MessageEnd
+    | ReasoningDelta
+    | ContentDelta
+    | ToolCallStart
+    | ToolCallDelta
+    | ToolCallEnd
+    | StreamEnd
+)

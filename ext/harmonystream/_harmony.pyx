@@ -34,7 +34,7 @@ cdef inline int mark_width(const Tables* t, uint8_t c) noexcept nogil:
 
 cdef int64_t header_position(const Stream* s, const Context* c, int end) noexcept nogil:
     """Position of the token that holds header[end]; what the prompt brought stands at 0."""
-    cdef int64_t position = s.header_at - (0 if step_of(s) else 1)
+    cdef int64_t position = s.header_text_at - (0 if step_of(s) else 1)
     cdef int i
     if end < s.prompt_n:
         return 0
@@ -163,7 +163,7 @@ cdef void close_message(Stream* s, const Context* c, int64_t at, int64_t stop, b
             r = out_record(c.out, R_CALL_END, at, at)
             if r != NULL:
                 r.index = s.calls
-                r.flags = complete | (2 if json_balanced(&s.json) or (complete and not s.wrote) else 0)
+                r.flags = complete | (json_balanced(&s.json) << 1) | ((complete and not s.wrote) << 2)
         if not complete:
             s.incomplete = 1
         s.calls += 1
@@ -196,7 +196,8 @@ cdef void put_leftover(Stream* s, const Context* c, int i) noexcept nogil:
 
 # --- headers ----------------------------------------------------------------------------------------------------------------------
 
-cdef void begin_header(Stream* s, bint preset, int64_t at) noexcept nogil:
+cdef void begin_header(Stream* s, bint preset, int64_t at, int width) noexcept nogil:
+    """width: what <|start|> takes; 0 if there is none."""
     cdef Span none
     none.at = none.n = 0
     s.state = HEADER
@@ -204,6 +205,7 @@ cdef void begin_header(Stream* s, bint preset, int64_t at) noexcept nogil:
     s.role = s.channel = s.recipient = s.content_type = none
     s.channel_code = NO_CHANNEL
     s.header_at = at
+    s.header_text_at = at + width
     s.header_n = s.prompt_n = 0
     s.word_at = NO_WORD
     s.role_preset = preset
@@ -296,7 +298,7 @@ cdef void header_marker(Stream* s, const Context* c, uint8_t m, int64_t at, int 
             if end_header(s, c, BY_START, at):
                 flush_pending(s, c.out)
                 close_message(s, c, at, at, True)
-            begin_header(s, False, at)
+            begin_header(s, False, at, width)
     else:
         note(s, D_MISSING_MESSAGE if m != M_ENDOFTEXT else D_END_OF_TEXT, s.header_at)
         if not s.error:
@@ -320,7 +322,7 @@ cdef void body_marker(Stream* s, const Context* c, uint8_t m, int64_t at, int wi
         if s.error:
             return
         close_message(s, c, at, at, True)
-        begin_header(s, m == M_CHANNEL, at)
+        begin_header(s, m == M_CHANNEL, at, width if m == M_START else 0)
         if m == M_CHANNEL:
             header_marker(s, c, m, at, width)
     else:
@@ -337,7 +339,7 @@ cdef void body_marker(Stream* s, const Context* c, uint8_t m, int64_t at, int wi
 
 cdef void start_marker(Stream* s, const Context* c, uint8_t m, int64_t at, int width) noexcept nogil:
     if m == M_START:
-        begin_header(s, False, at)
+        begin_header(s, False, at, width)
     elif m == M_INERT:
         note(s, D_STRAY_CONTROL, at)
     elif m == M_ENDOFTEXT:
@@ -345,7 +347,7 @@ cdef void start_marker(Stream* s, const Context* c, uint8_t m, int64_t at, int w
     elif m == M_CHANNEL or m == M_CONSTRAIN or m == M_MESSAGE:
         note(s, D_MISSING_START, at)
         if not s.error:
-            begin_header(s, True, at)
+            begin_header(s, True, at, 0)
             header_marker(s, c, m, at, width)
     else:
         note(s, D_STRAY_TERMINATOR, at)
@@ -399,7 +401,7 @@ cdef void take_text(Stream* s, const Context* c, const uint8_t* p, Py_ssize_t n,
             note(s, D_TEXT_BETWEEN_MESSAGES, at + i * step)
             if s.error:
                 return
-            begin_header(s, True, at + i * step)
+            begin_header(s, True, at + i * step, 0)
         landed(s, IN_HEADER, 1)
         if header_byte(s, c, p[i], at + i * step, i == 0 or step or s.header_n == 0):
             i += 1
@@ -461,13 +463,13 @@ cdef void take_id(Stream* s, const Context* c, uint32_t tid) noexcept nogil:
     cdef uint8_t cls = t.classes[tid] if tid < t.n else <uint8_t>MISSING
     cdef int64_t at = s.position
     if cls & CONTROL:
-        take_marker(s, c, cls & 127, at, 1)
+        take_marker(s, c, cls & MARKER_BITS, at, 1)
     elif cls & MISSING:
         note(s, D_UNKNOWN_ID, at)
         if not s.error:
             take_text(s, c, b"\xef\xbf\xbd", 3, True, at)
     else:
-        take_text(s, c, t.text + t.offset[tid], t.offset[tid + 1] - t.offset[tid], cls & PLAIN, at)
+        take_text(s, c, t.text + t.offset[tid], t.offset[tid + 1] - t.offset[tid], cls & PLAIN != 0, at)
     if s.error:
         return
     s.position += 1
@@ -584,7 +586,7 @@ cdef void harmony_text(Stream* s, const Context* c, const uint8_t* p, Py_ssize_t
 cdef void harmony_init(Stream* s, bint in_header) noexcept nogil:
     """A fresh stream (all zero): inside the assistant's header, or before any message."""
     json_reset(&s.json)
-    begin_header(s, True, 0)
+    begin_header(s, True, 0, 0)
     if not in_header:
         to_start(s)
         s.terminated = 0
@@ -609,7 +611,7 @@ cdef void harmony_finish(Stream* s, const Context* c, bint stopped, bint known) 
         if not end_header(s, c, BY_FINISH, s.position):
             if s.header_n > s.prompt_n:
                 note(s, D_UNFINISHED_HEADER, s.header_at)
-            begin_header(s, True, s.position)
+            begin_header(s, True, s.position, 0)
             return
         note(s, D_MISSING_MESSAGE, s.header_at)
         flush_pending(s, c.out)

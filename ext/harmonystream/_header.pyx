@@ -513,7 +513,7 @@ cdef bint may_become_part(const Stream* s, const ToolTable* t, Span w, uint8_t m
         return True
     if mark:
         return False
-    if repeats_assistant(s, w, True):
+    if repeats_assistant(s, w, True) or span_opens(s, w, b"json") or span_opens(s, w, b"code"):
         return True
     return not s.role_preset and (span_opens(s, w, b"user") or span_opens(s, w, b"system") or span_opens(s, w, b"developer")
                                   or span_opens(s, w, b"tool") or span_opens(s, w, b"functions."))
@@ -556,6 +556,8 @@ cdef int header_split(Stream* s, const ToolTable* t, bint whole, bint at_end) no
         k = separator_at(s.header, i, n)
         if k > 0 and s.header[i] != MARK_INERT:
             i += k
+    while i < n and s.header[i] == MARK_INERT:
+        i += 1
     return i
 
 

@@ -12,7 +12,10 @@ DEBUG = bool(DEBUG_BUILD)
 @cython.final
 @cython.no_gc
 cdef class JsonScanner:
-    """Follows a JSON value piece by piece, in constant memory, without looking back."""
+    """Follows a JSON value piece by piece, in constant memory, without looking back: is it whole, and where did it end?
+
+    It tracks strings, nesting depth and bare scalars; a value that it calls balanced may still be invalid JSON inside.
+    """
 
     cdef Json json
 
@@ -20,6 +23,7 @@ cdef class JsonScanner:
         json_reset(&self.json)
 
     def feed(self, data, /):
+        """Read on: str or bytes, cut anywhere between bytes. Raises TypeError for anything else."""
         cdef bytes piece
         if isinstance(data, str):
             piece = (<str>data).encode("utf-8", "replace")
@@ -30,22 +34,27 @@ cdef class JsonScanner:
         json_step(&self.json, <const uint8_t*>PyBytes_AS_STRING(piece), PyBytes_GET_SIZE(piece))
 
     def reset(self):
+        """Forget everything."""
         json_reset(&self.json)
 
     @property
     def balanced(self):
+        """Is what was read one whole value, with nothing but whitespace around it? A bare scalar may still go on."""
         return json_balanced(&self.json)
 
     @property
     def complete(self):
+        """Has the first value ended for certain?"""
         return self.json.stage == J_CLOSED
 
     @property
     def end(self):
+        """Bytes up to the end of the first value; None while it is open."""
         return None if self.json.end < 0 else self.json.end
 
     @property
     def depth(self):
+        """Open objects and arrays."""
         return self.json.depth
 
     def __repr__(self):

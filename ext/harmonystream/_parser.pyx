@@ -28,7 +28,7 @@ from harmonystream._build cimport DEBUG_BUILD
 from harmonystream._events cimport *
 from harmonystream._harmony cimport *
 from harmonystream._ids cimport Ids, ids_free, ids_take
-from harmonystream._json cimport json_step
+from harmonystream._json cimport json_balanced, json_reset, json_step
 from harmonystream._program cimport Program, Tools, compiled, tools_of
 from harmonystream._sink cimport out_free, out_init
 from harmonystream._state cimport state_pack, state_unpack
@@ -37,7 +37,8 @@ from harmonystream._vocab cimport Vocab
 
 import struct
 
-from harmonystream.deviations import CODES, EXPECTED, Deviation
+from harmonystream import deviations as known
+from harmonystream.deviations import Deviation
 from harmonystream.errors import ParseError
 from harmonystream.formats import format_of
 from harmonystream.regions import Region, Usage
@@ -106,12 +107,26 @@ cdef inline void set_fast(Stream* s) noexcept nogil:
 @cython.final
 @cython.no_gc
 cdef class Parser:
-    """Reads one stream of generated tokens (or text) and yields events. One thread at a time."""
+    """Reads one stream of generated tokens (or of text) and tells what they mean, as events. One thread at a time.
+
+    Parser(format="harmony", vocab=None, *, tools=None, start="auto", prompt=None, strict=False, trim="seams", empty_args="{}")
+
+    format: a name from `formats()`, or a `Format`. vocab: the model's `Vocab`; None: the embedded o200k_harmony.
+    tools: None, unknown; [], the request has none, so nothing is a call; else names or tool dicts as the APIs have them.
+    start: where the prompt left off. "auto" and "content": after <|start|>assistant; "reasoning", "answer": inside a message on that
+    channel; or the Harmony text that the prompt ends with ("": no message has begun). prompt: the prompt itself (ids or text), which then decides.
+    strict: raise ParseError at the first deviation, instead of repairing it. trim: nothing to trim in Harmony; other formats have seams.
+    empty_args: the arguments of a complete call that has none; "" for none.
+
+    Raises FormatError, VocabError, TypeError or ValueError for options that cannot be used.
+    """
 
     def __cinit__(self, format="harmony", vocab=None, *, tools=None, start="auto", prompt=None, bint strict=False, str trim="seams",
                   str empty_args not None="{}"):
         if trim != "seams" and trim != "none":
             raise ValueError(f"trim is 'seams' or 'none', not {trim!r}")
+        if len(empty_args) > 256:
+            raise ValueError(f"empty_args is {len(empty_args)} characters long; at most 256")
         if vocab is None:
             vocab = default_vocab()
         elif not isinstance(vocab, Vocab):
@@ -185,7 +200,7 @@ cdef class Parser:
     cdef int settle(self) except -1:
         """The prompt is read: count from here, and remember this place for reset()."""
         cdef Stream* s = &self.s
-        s.position = s.attributed = s.header_at = s.pending_at = s.pending_stop = 0
+        s.position = s.attributed = s.header_at = s.header_text_at = s.pending_at = s.pending_stop = 0
         memset(s.usage, 0, sizeof(s.usage))
         s.deviations = s.calls = 0
         s.terminated = s.incomplete = s.wrote = s.text_mode = s.token_region = 0
@@ -212,7 +227,12 @@ cdef class Parser:
     # --- the four verbs ---
 
     def feed(self, ids, /):
-        """The events of these token ids."""
+        """The events of these token ids, as a tuple: one delta for each run of the same kind.
+
+        ids: one int, a list, tuple, range or other iterable of ints, or an integer buffer (array, numpy, torch) with one long dimension.
+        Raises TypeError or ValueError, before anything is read, for what is no id (0 to 2**32 - 1); ValueError after finish() or
+        feed_text(); in strict mode ParseError, which carries the events parsed before it. Unknown ids become U+FFFD.
+        """
         cdef Stream* s = &self.s
         cdef const Tables* t = &self.program.tables
         cdef long long tid
@@ -228,7 +248,7 @@ cdef class Parser:
         if overflow or tid < 0 or tid >= t.n:
             return self.run_ids(ids)
         cls = t.classes[tid]
-        if not cls & PLAIN or cls & CONTROL:
+        if not cls & PLAIN:
             return self.run_ids(ids)
         text = <str>self.strings[tid]
         if text is None:
@@ -285,7 +305,10 @@ cdef class Parser:
             ids_free(&ids)
 
     def feed_text(self, text, /):
-        """The events of this text; for servers that have no ids."""
+        """The events of this piece of text: str or bytes, cut anywhere. For servers that have no ids.
+
+        Raises TypeError for anything else, ValueError after finish() or feed(), ParseError in strict mode.
+        """
         cdef Out out
         cdef Context c
         cdef const uint8_t* p
@@ -340,7 +363,10 @@ cdef class Parser:
         return (call_delta(s.calls, text, start, s.position),)
 
     def finish(self, reason=None):
-        """The last events: whatever was held, the ends of what is open, and `StreamEnd`."""
+        """The last events: what was held, the ends of what is open, and `StreamEnd`. A second call returns ().
+
+        reason: why the engine stopped ("stop", "length", ...), or None if it does not say. Decides whether an open call is complete.
+        """
         cdef Out out
         cdef Context c
         cdef StreamEnd end
@@ -390,7 +416,7 @@ cdef class Parser:
             leave(&self.busy)
 
     def fork(self):
-        """An independent copy at this point, in constant time."""
+        """An independent copy of the stream as it stands, in constant time: for speculative decoding, or n choices of one prompt."""
         cdef Parser twin = Parser.__new__(Parser, self.program.format, self.program.vocab, tools=self.tools)
         self.claim()
         try:
@@ -405,7 +431,7 @@ cdef class Parser:
     # --- state as bytes ---
 
     def to_bytes(self):
-        """The whole state, for from_bytes() in this process or another: small and versioned."""
+        """The whole state (under 1 KiB plus options), for from_bytes() in this process or another. Versioned; vocabulary and tools stay outside."""
         cdef bytes args = self.empty_args.encode("utf-8", "surrogatepass"), origin = self.origin or b"", state
         self.claim()
         try:
@@ -417,7 +443,10 @@ cdef class Parser:
 
     @staticmethod
     def from_bytes(data, vocab=None, *, tools=None):
-        """The parser that to_bytes() described. Raises ValueError for anything else."""
+        """The parser that to_bytes() described, given the same vocabulary and tools.
+
+        The blob is validated field by field: ValueError for one that is truncated, altered, of another version, vocabulary or tools.
+        """
         cdef Parser p
         cdef bytes blob
         cdef Stream probe
@@ -460,58 +489,72 @@ cdef class Parser:
 
     @property
     def region(self):
+        """Where the next token would land, as a `Region`. O(1), and reads nothing."""
         return REGIONS[self.s.region]
 
     @property
     def position(self):
+        """Tokens fed so far (text mode: bytes; a possible beginning of a marker is not yet counted)."""
         return self.s.position
 
     @property
     def calls(self):
+        """Tool calls begun so far."""
         return self.s.calls + (self.s.kind != NOT_A_CALL)
 
     @property
     def usage(self):
+        """Tokens (text mode: bytes) per region so far, as `Usage`."""
         return Usage(*[self.s.usage[k] for k in range(N_REGIONS)])
 
     @property
     def deviations(self):
-        return tuple([Deviation(CODES[self.s.deviation[k]], self.s.deviation_at[k]) for k in range(min(<int>self.s.deviations, DEVIATION_CAP))])
+        """What was repaired, oldest first; the first 16."""
+        return tuple([Deviation(known.CODES[self.s.deviation[k]], self.s.deviation_at[k]) for k in range(min(<int>self.s.deviations, DEVIATION_CAP))])
 
     @property
     def deviation_count(self):
+        """How much was repaired in all."""
         return self.s.deviations
 
     @property
     def role(self):
+        """The open message's author; None between messages."""
         return self.open_role
 
     @property
     def channel(self):
+        """The open message's channel; None without one, or between messages."""
         return self.open_channel
 
     @property
     def recipient(self):
+        """The open message's recipient, as written."""
         return self.open_recipient
 
     @property
     def content_type(self):
+        """The open message's content type."""
         return self.open_content_type
 
     @property
     def format(self):
+        """The format's name."""
         return self.program.format.name
 
     @property
     def vocab(self):
+        """The vocabulary."""
         return self.program.vocab
 
     @property
     def strict(self):
+        """Does a deviation raise?"""
         return bool(self.s.strict)
 
     @property
     def finished(self):
+        """Has finish() been called?"""
         return bool(self.s.finished)
 
     def __repr__(self):
@@ -543,7 +586,7 @@ cdef class Parser:
 
     cdef object failure(self, tuple events):
         cdef Stream* s = &self.s
-        return ParseError(CODES[s.error], s.error_at, STATES[s.error_state], EXPECTED[CODES[s.error]], events)
+        return ParseError(known.CODES[s.error], s.error_at, STATES[s.error_state], known.EXPECTED[known.CODES[s.error]], events)
 
     cdef tuple release(self, Out* out):
         """What the machine left in `out`, as events; `out` is done with."""
@@ -592,7 +635,7 @@ cdef class Parser:
             return self.message_end(r)
         if r.kind == R_CALL_START:
             return call_start(r, decoded(out.text + r.at, r.n))
-        return call_end(r)
+        return call_end(r, self.empty_args)
 
     cdef MessageStart message_start(self, Out* out, Record* r):
         cdef MessageStart event = MessageStart.__new__(MessageStart)
@@ -640,11 +683,21 @@ cdef ToolCallStart call_start(Record* r, str name):
     return event
 
 
-cdef ToolCallEnd call_end(Record* r):
+cdef ToolCallEnd call_end(Record* r, str empty_args):
     cdef ToolCallEnd event = ToolCallEnd.__new__(ToolCallEnd)
-    event.index, event.complete, event.balanced = r.index, r.flags & 1, r.flags >> 1
+    event.index, event.complete, event.balanced = r.index, r.flags & 1, (r.flags >> 1) & 1
+    if r.flags & 4:                                                          # it closed without a byte, and got empty_args
+        event.balanced = is_balanced(empty_args)
     event.start, event.stop = r.start, r.stop
     return event
+
+
+cdef bint is_balanced(str text):
+    cdef Json json
+    cdef bytes data = text.encode("utf-8", "replace")
+    json_reset(&json)
+    json_step(&json, <const uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
+    return json_balanced(&json)
 
 
 cdef object default_vocab():
@@ -675,7 +728,10 @@ cdef object last_message(object prompt, Program program):
 
 
 def label(ids, format="harmony", *, vocab=None, tools=None, start="auto", prompt=None):
-    """One byte per token: its `Region`."""
+    """One byte per token, its `Region`, for loss masks and counts; the options are those of Parser. Releases the GIL.
+
+    Header text that turns out to be a body counts as that body. Raises what Parser() and feed() raise, never ParseError.
+    """
     cdef Parser p = Parser.__new__(Parser, format, vocab, tools=tools, start=start, prompt=prompt)
     cdef Ids span
     cdef Out out

@@ -12,13 +12,13 @@ from harmonystream._types cimport *
 DEBUG = bool(DEBUG_BUILD)
 
 cdef int64_t HIGHEST = <int64_t>1 << 62      # no stream is longer; leaves room for sums
-_FIXED = struct.Struct("<5q7q3q6B8H17B2I")
+_FIXED = struct.Struct("<6q7q3q6B8H17B2I")
 
 
 cdef bytes state_pack(const Stream* s):
     cdef int kept = min(<int>s.deviations, DEVIATION_CAP), i
     fixed = _FIXED.pack(
-        s.position, s.attributed, s.header_at, s.pending_at, s.pending_stop,
+        s.position, s.attributed, s.header_at, s.header_text_at, s.pending_at, s.pending_stop,
         s.usage[0], s.usage[1], s.usage[2], s.usage[3], s.usage[4], s.usage[5], s.usage[6],
         s.json.depth, s.json.count, s.json.end, s.json.in_string, s.json.escape, s.json.stage, s.json.broken, s.json.scalar, s.json.matched,
         s.role.at, s.role.n, s.channel.at, s.channel.n, s.recipient.at, s.recipient.n, s.content_type.at, s.content_type.n,
@@ -45,7 +45,7 @@ cdef int state_unpack(Stream* s, const Tables* t, bytes data) except -1:
     cdef Py_ssize_t at = _FIXED.size
     if len(data) < at + 15:
         refuse("it is truncated")
-    (s.position, s.attributed, s.header_at, s.pending_at, s.pending_stop,
+    (s.position, s.attributed, s.header_at, s.header_text_at, s.pending_at, s.pending_stop,
      s.usage[0], s.usage[1], s.usage[2], s.usage[3], s.usage[4], s.usage[5], s.usage[6],
      s.json.depth, s.json.count, s.json.end, s.json.in_string, s.json.escape, s.json.stage, s.json.broken, s.json.scalar, s.json.matched,
      s.role.at, s.role.n, s.channel.at, s.channel.n, s.recipient.at, s.recipient.n, s.content_type.at, s.content_type.n,
@@ -94,7 +94,7 @@ cdef int check_numbers(const Stream* s) except -1:
         total += s.usage[i]
     if total != s.position and not s.error:
         refuse("its counts do not add up to its position")
-    if not 0 <= s.attributed <= s.position or not 0 <= s.header_at <= s.position:
+    if not 0 <= s.attributed <= s.position or not 0 <= s.header_at <= s.header_text_at <= s.position:
         refuse("a position lies outside the stream")
     if s.n_pending and not 0 <= s.pending_at <= s.pending_stop <= s.position:
         refuse("a position lies outside the stream")

@@ -18,11 +18,12 @@ cdef enum:                                       # Marker
     M_INERT, M_START, M_CHANNEL, M_CONSTRAIN, M_MESSAGE, M_END, M_CALL, M_RETURN, M_ENDOFTEXT
     N_MARKERS
 
-# One byte per vocabulary id. A control id is CONTROL | its marker.
+# One byte per vocabulary id. A control id is CONTROL | its marker, and has no other flag.
 cdef enum Class:
-    PLAIN = 1      # not empty, and valid UTF-8 on its own
-    QUIET = 2      # holds nothing that a JSON scanner must look at inside a string
-    MISSING = 4    # a hole in the vocabulary
+    MARKER_BITS = 15
+    MISSING = 16       # a hole in the vocabulary
+    QUIET = 32         # holds nothing that a JSON scanner must look at inside a string
+    PLAIN = 64         # not empty, and valid UTF-8 on its own
     CONTROL = 128
 
 cdef enum Channel:
@@ -89,7 +90,8 @@ cdef enum:
 cdef struct Stream:
     int64_t position                             # tokens taken; in text mode bytes
     int64_t attributed                           # every token before this one belongs to an event, or to none
-    int64_t header_at                            # position of the header's first token
+    int64_t header_at                            # position of the header's first token (<|start|>, if there is one)
+    int64_t header_text_at                       # position of header[0]
     int64_t pending_at, pending_stop             # tokens that hold the incomplete character
     int64_t usage[N_REGIONS]
     int64_t deviation_at[DEVIATION_CAP]

@@ -39,7 +39,11 @@ cdef uint64_t hashed(uint64_t h, const uint8_t* p, Py_ssize_t n) noexcept nogil:
 
 @cython.final
 cdef class Vocab:
-    """id -> bytes, with control ids by name. `tokens[i]` is the bytes of id i, or None; `control` maps names to ids."""
+    """A vocabulary: id -> bytes, and control ids by name. Immutable; share it between threads. Usually made by a loader in `vocab`.
+
+    Vocab(tokens, control, name=""): tokens[i] is the bytes of id i, or None where there is no such id; control maps names to ids.
+    Raises TypeError for what is not bytes or int, VocabError for ids that are out of range or given twice.
+    """
 
     def __cinit__(self, tokens=None, control=None, str name=""):
         self.name = name
@@ -117,20 +121,24 @@ cdef class Vocab:
         return isinstance(tid, int) and 0 <= tid < self.n and not self.flags[<uint32_t>tid] & V_MISSING
 
     def token_bytes(self, tid, /):
+        """The bytes of an id; a control id has its name. KeyError for an id that does not exist."""
         if tid not in self:
             raise KeyError(f"{tid!r} is not an id of this vocabulary (0 to {self.n - 1}, holes excepted)")
         cdef uint32_t i = tid
         return PyBytes_FromStringAndSize(<const char*>self.text + self.offset[i], self.offset[i + 1] - self.offset[i])
 
     def is_control(self, tid, /):
+        """Is it a control id?"""
         return tid in self and bool(self.flags[<uint32_t>tid] & V_CONTROL)
 
     @property
     def control(self):
+        """Control names -> ids (a new dict)."""
         return dict(self.by_name)
 
     @property
     def fingerprint(self):
+        """64 bits that tell this vocabulary from others: the ids, their bytes and flags."""
         cdef uint64_t h = <uint64_t>0xCBF29CE484222325
         if self.known_fingerprint is None:
             with nogil:

@@ -1,4 +1,4 @@
-"""OpenAI's Harmony (gpt-oss). Headers have a grammar, so the machine is its own; this row says how the markers are written."""
+"""OpenAI's Harmony (gpt-oss). Its headers have a grammar and a machine of their own; this row has the markers."""
 
 from .spec import Format
 

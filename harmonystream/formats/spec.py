@@ -10,7 +10,7 @@ from dataclasses import dataclass
 class Format:
     """How a model writes its output.
 
-    name: as passed to `Parser`. markers: what each marker is for -> its spelling, which is also its name in a vocabulary.
+    name: as passed to `Parser`. markers: what each is for -> its spelling, which is also its name in a vocabulary.
     required: the markers that a vocabulary must have as control ids.
     """
 

@@ -1,0 +1,3 @@
+DEBUG: bool
+__pyx_capi__: dict[str, object]
+WANTED: str
