@@ -2,7 +2,8 @@
 
 from . import vocab
 from ._json import JsonScanner
-from ._parser import Parser, label
+from ._label import label
+from ._parser import Parser
 from ._version import __version__
 from ._vocab import Vocab
 from .completion import Completion, Message, ToolCall, parse

@@ -69,13 +69,3 @@ class Parser:
     def strict(self) -> bool: ...
     @property
     def finished(self) -> bool: ...
-
-def label(
-    ids: _Ids,
-    format: str | Format = "harmony",
-    *,
-    vocab: Vocab | None = None,
-    tools: Iterable[str | dict[str, Any]] | None = None,
-    start: str = "auto",
-    prompt: str | bytes | _Ids | None = None,
-) -> bytes: ...

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ._parser import Parser
 from ._vocab import Vocab
@@ -26,8 +25,7 @@ from .regions import Usage
 __all__ = ["Completion", "Message", "ToolCall", "parse"]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(NamedTuple):
     """One call. `arguments` is the text as the model wrote it; see `ToolCallEnd` for `complete` and `balanced`."""
 
     index: int
@@ -39,8 +37,7 @@ class ToolCall:
     balanced: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """One message in the order written. `text` is its reasoning, content or arguments; empty where suppressed.
 
     `start` and `stop` are the range of generated tokens (text mode: bytes) from its header to its terminator.
@@ -56,8 +53,7 @@ class Message:
     stop: int
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
+class Completion(NamedTuple):
     """A whole output. `reasoning` and `content` are the deltas joined as they came, without separators."""
 
     messages: tuple[Message, ...]

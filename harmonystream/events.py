@@ -26,12 +26,5 @@ __all__ = [
 ]
 
 Event: TypeAlias = (
-    MessageStart
-    | MessageEnd
-    | ReasoningDelta
-    | ContentDelta
-    | ToolCallStart
-    | ToolCallDelta
-    | ToolCallEnd
-    | StreamEnd
+    MessageStart | MessageEnd | ReasoningDelta | ContentDelta | ToolCallStart | ToolCallDelta | ToolCallEnd | StreamEnd
 )

@@ -53,3 +53,21 @@ cdef class ToolCallEnd:
 cdef class StreamEnd:
     cdef readonly str reason
     cdef readonly int64_t start, stop
+
+
+cdef inline ContentDelta content_delta(str text, str channel, int64_t start, int64_t stop):
+    cdef ContentDelta event = ContentDelta.__new__(ContentDelta)
+    event.text, event.channel, event.start, event.stop = text, channel, start, stop
+    return event
+
+
+cdef inline ReasoningDelta reasoning_delta(str text, int64_t start, int64_t stop):
+    cdef ReasoningDelta event = ReasoningDelta.__new__(ReasoningDelta)
+    event.text, event.start, event.stop = text, start, stop
+    return event
+
+
+cdef inline ToolCallDelta call_delta(int64_t index, str arguments, int64_t start, int64_t stop):
+    cdef ToolCallDelta event = ToolCallDelta.__new__(ToolCallDelta)
+    event.index, event.arguments, event.start, event.stop = index, arguments, start, stop
+    return event

@@ -1,72 +1,16 @@
 # The Harmony machine: START, HEADER, BODY, DONE (docs/harmony.md, 2). It runs without the GIL and touches no Python object.
-#
-# Positions count tokens in id mode and bytes in text mode. `step` says which: byte i of a piece stands at `at + i * step`.
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memchr, memcmp, memcpy, memset
+from harmonystream._account cimport *
 from harmonystream._build cimport DEBUG_BUILD
 from harmonystream._header cimport *
 from harmonystream._json cimport json_balanced, json_reset, json_step
 from harmonystream._sink cimport *
 from harmonystream._types cimport *
+from harmonystream._words cimport call_name, is_builtin, is_tool, span_begins, span_is
 
 DEBUG = bool(DEBUG_BUILD)
-
-
-# --- accounting -------------------------------------------------------------------------------------------------------------------
-
-cdef inline int step_of(const Stream* s) noexcept nogil:
-    return s.text_mode == 2
-
-
-cdef inline void landed(Stream* s, uint8_t region, Py_ssize_t n) noexcept nogil:
-    """n bytes belong to the region. In id mode the token's last word decides, when it is over."""
-    if step_of(s):
-        s.usage[region] += n
-    else:
-        s.token_region = region
-
-
-cdef inline int mark_width(const Tables* t, uint8_t c) noexcept nogil:
-    """What a header byte took in text mode: marks were spelled out."""
-    return t.spellings[M_CHANNEL].n if c == MARK_CHANNEL else t.spellings[M_CONSTRAIN].n if c == MARK_CONSTRAIN else 1
-
-
-cdef int64_t header_position(const Stream* s, const Context* c, int end) noexcept nogil:
-    """Position of the token that holds header[end]; what the prompt brought stands at 0."""
-    cdef int64_t position = s.header_text_at - (0 if step_of(s) else 1)
-    cdef int i
-    if end < s.prompt_n:
-        return 0
-    for i in range(s.prompt_n, end if step_of(s) else end + 1):
-        if step_of(s):
-            position += mark_width(c.tables, s.header[i])
-        else:
-            position += (s.token_starts[i >> 3] >> (i & 7)) & 1
-    return position if position > 0 else 0
-
-
-cdef void relabel(Stream* s, const Context* c, int i) noexcept nogil:
-    """Header bytes from i on turned out to be a body: their tokens move to its region. The token being read moves itself."""
-    cdef int64_t at = header_position(s, c, i)
-    cdef bint begins
-    s.token_region = s.region if s.token_region == IN_HEADER else s.token_region
-    while i < s.header_n:
-        if step_of(s):
-            s.usage[IN_HEADER] -= 1
-            s.usage[s.region] += 1
-        elif at < s.position and s.header[i] != MARK_INERT:
-            s.usage[IN_HEADER] -= 1
-            s.usage[s.region] += 1
-            if c.out.labels != NULL:
-                c.out.labels[at - c.out.labels_at] = s.region
-        i += 1
-        while i < s.header_n and not step_of(s):
-            begins = (s.token_starts[i >> 3] >> (i & 7)) & 1
-            if begins:
-                break
-            i += 1
-        at += 1
 
 
 # --- messages ---------------------------------------------------------------------------------------------------------------------

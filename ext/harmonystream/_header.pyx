@@ -5,217 +5,16 @@
 #   header_resolve  at <|message|>: role, channel, recipient, content type
 #   header_split    when <|message|> never came: how much of it is header, and where does the body begin?
 
-from libc.string cimport memchr, memcmp, strlen
+from libc.string cimport memchr, memcmp
 from harmonystream._build cimport DEBUG_BUILD
 from harmonystream._sink cimport note
 from harmonystream._types cimport *
+from harmonystream._words cimport *
 
 DEBUG = bool(DEBUG_BUILD)
 
 cdef enum Phase:                       # of segment 0 while it is being written
     P_ROLE, P_AFTER_ROLE, P_AFTER_CHANNEL, P_RECIPIENT, P_AFTER_RECIPIENT
-
-
-# --- words ------------------------------------------------------------------------------------------------------------------------
-
-cdef inline bint is_ascii_space(uint8_t c) noexcept nogil:
-    return c == c' ' or 9 <= c <= 13
-
-
-cdef int separator_at(const uint8_t* p, int i, int n) noexcept nogil:
-    """Length of the whitespace character or inert mark at i; 0: none; -1: p ends inside what may be one."""
-    cdef uint8_t c = p[i]
-    if c < 0x80:
-        return is_ascii_space(c)
-    if c == MARK_INERT:
-        return 1
-    if c == 0xC2:
-        if i + 1 == n:
-            return -1
-        return 2 if p[i + 1] == 0x85 or p[i + 1] == 0xA0 else 0
-    if c != 0xE1 and c != 0xE2 and c != 0xE3:
-        return 0
-    if i + 1 == n:
-        return -1
-    if (c == 0xE1 and p[i + 1] != 0x9A) or (c == 0xE3 and p[i + 1] != 0x80) or (c == 0xE2 and p[i + 1] != 0x80 and p[i + 1] != 0x81):
-        return 0
-    if i + 2 == n:
-        return -1
-    if c != 0xE2:                                                            # U+1680, U+3000
-        return 3 if p[i + 2] == 0x80 else 0
-    if p[i + 1] == 0x81:                                                     # U+205F
-        return 3 if p[i + 2] == 0x9F else 0
-    return 3 if p[i + 2] <= 0x8A or p[i + 2] == 0xA8 or p[i + 2] == 0xA9 or p[i + 2] == 0xAF else 0
-
-
-cdef inline bint is_mark(uint8_t c) noexcept nogil:
-    return c == MARK_CHANNEL or c == MARK_CONSTRAIN
-
-
-cdef int skip_separators(const uint8_t* p, int i, int n) noexcept nogil:
-    cdef int k
-    while i < n and not is_mark(p[i]):
-        k = separator_at(p, i, n)
-        if k <= 0:
-            break
-        i += k
-    return i
-
-
-cdef Span next_word(const uint8_t* p, int* i, int n) noexcept nogil:
-    """The next word of this segment, and the cursor moved behind it. Empty at a mark or the end."""
-    cdef Span w
-    cdef int j = skip_separators(p, i[0], n)
-    w.at = <uint16_t>j
-    while j < n and not is_mark(p[j]) and separator_at(p, j, n) <= 0:
-        j += 1
-    w.n = <uint16_t>(j - w.at)
-    i[0] = j
-    return w
-
-
-cdef Span peek_word(const uint8_t* p, int i, int n) noexcept nogil:
-    return next_word(p, &i, n)
-
-
-cdef inline Span span(int at, int n) noexcept nogil:
-    cdef Span w
-    w.at = <uint16_t>at
-    w.n = <uint16_t>n
-    return w
-
-
-# --- what a word is ---------------------------------------------------------------------------------------------------------------
-
-cdef bint span_is(const Stream* s, Span w, const char* literal) noexcept nogil:
-    return w.n == strlen(literal) and memcmp(s.header + w.at, literal, w.n) == 0
-
-
-cdef bint span_begins(const Stream* s, Span w, const char* literal) noexcept nogil:
-    cdef size_t n = strlen(literal)
-    return w.n >= n and memcmp(s.header + w.at, literal, n) == 0
-
-
-cdef bint span_opens(const Stream* s, Span w, const char* literal) noexcept nogil:
-    """Is the word a beginning of the literal, or the literal itself?"""
-    return w.n <= strlen(literal) and memcmp(s.header + w.at, literal, w.n) == 0
-
-
-cdef bint spans_equal(const Stream* s, Span a, Span b) noexcept nogil:
-    return a.n == b.n and memcmp(s.header + a.at, s.header + b.at, a.n) == 0
-
-
-cdef bint has_role(const Stream* s, Span w) noexcept nogil:
-    return (span_is(s, w, b"assistant") or span_is(s, w, b"user") or span_is(s, w, b"system")
-            or span_is(s, w, b"developer") or span_is(s, w, b"tool"))
-
-
-cdef int repeats_assistant(const Stream* s, Span w, bint unfinished) noexcept nogil:
-    """How often the word says `assistant`; 0 if it is anything else. An unfinished word may end inside one (counts as one more)."""
-    cdef int times = 0
-    cdef Span rest = w
-    while rest.n >= 9 and memcmp(s.header + rest.at, b"assistant", 9) == 0:
-        times += 1
-        rest = span(rest.at + 9, rest.n - 9)
-    if rest.n == 0:
-        return times
-    return times + 1 if unfinished and span_opens(s, rest, b"assistant") else 0
-
-
-cdef uint8_t exact_channel(const Stream* s, Span w) noexcept nogil:
-    if span_is(s, w, b"analysis"):
-        return ANALYSIS
-    if span_is(s, w, b"commentary"):
-        return COMMENTARY
-    return FINAL if span_is(s, w, b"final") else NO_CHANNEL
-
-
-cdef Span letters_of(const Stream* s, Span w) noexcept nogil:
-    """The word's first run of ASCII letters."""
-    cdef int i = w.at, end = w.at + w.n, j
-    while i < end and not (c'a' <= (s.header[i] | 0x20) <= c'z'):
-        i += 1
-    j = i
-    while j < end and c'a' <= (s.header[j] | 0x20) <= c'z':
-        j += 1
-    return span(i, j - i)
-
-
-cdef bint letters_begin(const Stream* s, Span w, const char* literal) noexcept nogil:
-    cdef size_t i, n = strlen(literal)
-    if w.n < n:
-        return False
-    for i in range(n):
-        if (s.header[w.at + i] | 0x20) != <uint8_t>literal[i]:
-            return False
-    return True
-
-
-cdef bint letters_are(const Stream* s, Span w, const char* literal) noexcept nogil:
-    return w.n == strlen(literal) and letters_begin(s, w, literal)
-
-
-cdef uint8_t normal_channel(const Stream* s, Span w) noexcept nogil:
-    cdef Span run = letters_of(s, w)
-    if letters_begin(s, run, b"analysis"):
-        return ANALYSIS
-    if letters_begin(s, run, b"comment"):
-        return COMMENTARY
-    return FINAL if letters_begin(s, run, b"final") else NO_CHANNEL
-
-
-cdef bint is_content_type(const Stream* s, Span w) noexcept nogil:
-    return (span_is(s, w, b"json") or span_is(s, w, b"code") or span_is(s, w, b"text") or span_is(s, w, b"python")
-            or span_is(s, w, b"markdown") or span_is(s, w, b"response"))
-
-
-cdef bint is_builtin(const Stream* s, Span w) noexcept nogil:
-    cdef const void* dot = memchr(s.header + w.at, c'.', w.n)
-    if dot != NULL:
-        w.n = <uint16_t>(<const uint8_t*>dot - (s.header + w.at))
-    return span_is(s, w, b"python") or span_is(s, w, b"browser") or span_is(s, w, b"container")
-
-
-cdef bint is_tool(const Stream* s, const ToolTable* t, Span w) noexcept nogil:
-    """Is it a declared name? Binary search: the names are sorted by their bytes."""
-    cdef int lo = 0, hi = t.n, mid, order
-    cdef int n
-    while lo < hi:
-        mid = (lo + hi) // 2
-        n = t.offset[mid + 1] - t.offset[mid]
-        order = memcmp(t.names + t.offset[mid], s.header + w.at, n if n < w.n else w.n)
-        if order == 0:
-            order = n - w.n
-        if order == 0:
-            return True
-        if order < 0:
-            lo = mid + 1
-        else:
-            hi = mid
-    return False
-
-
-cdef Span without_functions(const Stream* s, Span w) noexcept nogil:
-    return span(w.at + 10, w.n - 10) if span_begins(s, w, b"functions.") else w
-
-
-cdef Span call_name(const Stream* s) noexcept nogil:
-    return without_functions(s, s.recipient)
-
-
-cdef Span spaced_name(const Stream* s, const ToolTable* t, Span w, int n) noexcept nogil:
-    """Stretch the recipient over the longest declared name with a space that stands here whole."""
-    cdef Span name = without_functions(s, w)
-    cdef int k, size, end, best = 0
-    if t.max_spaces == 0:
-        return w
-    for k in range(t.n):
-        size = t.offset[k + 1] - t.offset[k]
-        end = name.at + size
-        if size > name.n and size > best and end <= n and memcmp(t.names + t.offset[k], s.header + name.at, size) == 0:
-            if end == n or is_mark(s.header[end]) or separator_at(s.header, end, n) > 0:
-                best = size
-    return span(w.at, name.at - w.at + best) if best else w
 
 
 # --- the parts --------------------------------------------------------------------------------------------------------------------
@@ -413,8 +212,10 @@ cdef int last_segment(const Stream* s) noexcept nogil:
     return i if i > 0 else 0
 
 
-cdef bint leads_to(const Stream* s, Span w, bint at_end) noexcept nogil:
+cdef bint leads_to(const Stream* s, Span w, int words_end, bint at_end) noexcept nogil:
     """Is the word a recipient, or, cut by the end of the stream, the beginning of one?"""
+    if w.at + w.n > words_end:
+        return False
     return span_begins(s, w, b"to=") or (at_end and w.n and w.at + w.n == s.header_n and span_opens(s, w, b"to="))
 
 
@@ -430,14 +231,14 @@ cdef int split_role(Stream* s, const ToolTable* t, int i, int n, int words_end, 
         read = repeats_assistant(s, w, False) > 0
     elif not span_begins(s, w, b"to="):
         read = (repeats_assistant(s, w, False) > 0 or has_role(s, w) or span_begins(s, w, b"functions.") or is_builtin(s, w)
-                or is_tool(s, t, w) or leads_to(s, next, at_end))
+                or is_tool(s, t, w) or leads_to(s, next, words_end, at_end))
         if read:
             take_role(s, t, w, j, n)
     if read:
         i = j
         w = next_word(s.header, &j, n)
         next = peek_word(s.header, j, n)
-    if w.n and j <= words_end and exact_channel(s, w) and ((next.n == 0 and words_end == n) or leads_to(s, next, at_end)):
+    if w.n and j <= words_end and exact_channel(s, w) and ((next.n == 0 and words_end == n) or leads_to(s, next, words_end, at_end)):
         take_channel(s, exact_channel(s, w), w)
         i = j
     return i
@@ -500,23 +301,34 @@ cdef int split_bare_type(Stream* s, int i, int n) noexcept nogil:
     return i
 
 
+cdef bint may_become_author(const Stream* s, const ToolTable* t, Span w) noexcept nogil:
+    cdef int k, size
+    if (span_opens(s, w, b"user") or span_opens(s, w, b"system") or span_opens(s, w, b"developer") or span_opens(s, w, b"tool")
+            or span_opens(s, w, b"functions.") or span_opens(s, w, b"python") or span_opens(s, w, b"browser")
+            or span_opens(s, w, b"container")):
+        return True
+    for k in range(t.n):
+        size = t.offset[k + 1] - t.offset[k]
+        if w.n <= size and memcmp(t.names + t.offset[k], s.header + w.at, w.n) == 0:
+            return True
+    return False
+
+
 cdef bint may_become_part(const Stream* s, const ToolTable* t, Span w, uint8_t mark, bint first) noexcept nogil:
-    """Could the unfinished last word, at the end of the stream, have become a part of the header?"""
+    """Could the unfinished last word, at the end of the stream, have become a part of the header? first: of its segment."""
     if span_opens(s, w, b"to=") or span_begins(s, w, b"to="):
         return True
-    if mark == MARK_CONSTRAIN and first:
-        return (span_opens(s, w, b"json") or span_opens(s, w, b"code") or span_opens(s, w, b"text") or span_opens(s, w, b"python")
-                or span_opens(s, w, b"markdown") or span_opens(s, w, b"response"))
-    if mark == MARK_CHANNEL and not first:
-        return span_opens(s, w, b"json") or span_opens(s, w, b"code")
-    if span_opens(s, w, b"analysis") or span_opens(s, w, b"commentary") or span_opens(s, w, b"final"):
+    if mark == MARK_CONSTRAIN:
+        return first and (span_opens(s, w, b"json") or span_opens(s, w, b"code") or span_opens(s, w, b"text")
+                          or span_opens(s, w, b"python") or span_opens(s, w, b"markdown") or span_opens(s, w, b"response"))
+    if span_opens(s, w, b"json") or span_opens(s, w, b"code"):
         return True
-    if mark:
+    if first or (mark == 0 and s.channel_code == NO_CHANNEL and s.recipient.n == 0):
+        if span_opens(s, w, b"analysis") or span_opens(s, w, b"commentary") or span_opens(s, w, b"final"):
+            return True
+    if mark or not first:
         return False
-    if repeats_assistant(s, w, True) or span_opens(s, w, b"json") or span_opens(s, w, b"code"):
-        return True
-    return not s.role_preset and (span_opens(s, w, b"user") or span_opens(s, w, b"system") or span_opens(s, w, b"developer")
-                                  or span_opens(s, w, b"tool") or span_opens(s, w, b"functions."))
+    return repeats_assistant(s, w, True) > 0 or (not s.role_preset and may_become_author(s, t, w))
 
 
 cdef int header_split(Stream* s, const ToolTable* t, bint whole, bint at_end) noexcept nogil:

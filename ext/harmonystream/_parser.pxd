@@ -1,7 +1,7 @@
 # One stream: the Python face of a machine.
 
 cimport cython
-from libc.stdint cimport uint8_t
+from libc.stdint cimport int64_t, uint8_t
 from harmonystream._program cimport Program, Tools
 from harmonystream._events cimport MessageEnd, MessageStart
 from harmonystream._types cimport Context, Out, Record, Stream
@@ -25,6 +25,7 @@ cdef class Parser:
     cdef tuple run_ids(self, object given)
     cdef bint is_plain(self, const uint8_t* p, Py_ssize_t n) noexcept
     cdef tuple whole_piece(self, str text, const uint8_t* p, Py_ssize_t n)
+    cdef object delta(self, str text, int64_t start)
     cdef reason_of(self, reason, bint stopped)
     cdef Context context(self, Out* out) noexcept
     cdef int claim(self) except -1

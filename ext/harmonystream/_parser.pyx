@@ -16,11 +16,10 @@
 # Positions count generated tokens (bytes in text mode). Every token belongs to at most one event, in order, so the ranges of the events
 # of a stream never overlap, however the stream is cut.
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
-from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memchr, memcpy, memset
 cimport cython
@@ -28,14 +27,14 @@ from harmonystream._build cimport DEBUG_BUILD
 from harmonystream._events cimport *
 from harmonystream._harmony cimport *
 from harmonystream._ids cimport Ids, ids_free, ids_take
-from harmonystream._json cimport json_balanced, json_reset, json_step
+from harmonystream._json cimport json_step
 from harmonystream._program cimport Program, Tools, compiled, tools_of
+from harmonystream._prompt cimport last_message
+from harmonystream._records cimport call_end, call_start, decoded, header_part
 from harmonystream._sink cimport out_free, out_init
-from harmonystream._state cimport state_pack, state_unpack
+from harmonystream._state cimport blob_pack, blob_unpack, state_pack, state_unpack
 from harmonystream._types cimport *
 from harmonystream._vocab cimport Vocab
-
-import struct
 
 from harmonystream import deviations as known
 from harmonystream.deviations import Deviation
@@ -73,30 +72,9 @@ cdef enum:
 
 cdef tuple STATES = ("START", "HEADER", "BODY", "DONE")
 cdef tuple CHANNELS = (None, "analysis", "commentary", "final")
-cdef tuple KINDS = (None, "function", "builtin", "other")
 cdef tuple REGIONS = tuple(Region)
 cdef frozenset NORMAL_STOPS = frozenset(("stop", "tool_calls", "function_call"))
-cdef str ASSISTANT = "assistant", JSON = "json"
-_BLOB = struct.Struct("<3sB16sQQ")
-cdef enum:
-    BLOB_VERSION = 1
-
-
-cdef inline str decoded(const uint8_t* p, Py_ssize_t n):
-    return PyUnicode_DecodeUTF8(<const char*>p, n, "replace")
-
-
-cdef inline str part_of(const Out* o, const Record* r, int k):
-    """Part k of a MessageStart record; None if the header has none."""
-    cdef uint16_t n[4]
-    cdef const uint8_t* p = o.text + r.at + 8
-    cdef int i
-    memcpy(n, o.text + r.at, 8)
-    if n[k] == 0:
-        return None
-    for i in range(k):
-        p += n[i]
-    return JSON if n[k] == 4 and p[0] == c'j' and p[1] == c's' and p[2] == c'o' and p[3] == c'n' else decoded(p, n[k])
+cdef str ASSISTANT = "assistant"
 
 
 cdef inline void set_fast(Stream* s) noexcept nogil:
@@ -239,9 +217,6 @@ cdef class Parser:
         cdef int overflow = 0
         cdef uint8_t cls
         cdef str text
-        cdef ContentDelta content
-        cdef ReasoningDelta reasoning
-        cdef ToolCallDelta call
         if FREE_THREADED or not s.fast or not PyLong_CheckExact(ids):
             return self.run_ids(ids)
         tid = PyLong_AsLongLongAndOverflow(ids, &overflow)
@@ -256,30 +231,13 @@ cdef class Parser:
         s.usage[s.region] += 1
         s.position += 1
         s.attributed = s.position
-        if s.fast == R_CONTENT:
-            content = ContentDelta.__new__(ContentDelta)
-            content.text = text
-            content.channel = self.open_channel
-            content.start = s.position - 1
-            content.stop = s.position
-            return (content,)
-        if s.fast == R_REASONING:
-            reasoning = ReasoningDelta.__new__(ReasoningDelta)
-            reasoning.text = text
-            reasoning.start = s.position - 1
-            reasoning.stop = s.position
-            return (reasoning,)
-        s.wrote = 1
-        if cls & QUIET and s.json.in_string and not s.json.escape:
-            s.json.count += t.offset[tid + 1] - t.offset[tid]
-        else:
-            json_step(&s.json, t.text + t.offset[tid], t.offset[tid + 1] - t.offset[tid])
-        call = ToolCallDelta.__new__(ToolCallDelta)
-        call.index = s.calls
-        call.arguments = text
-        call.start = s.position - 1
-        call.stop = s.position
-        return (call,)
+        if s.fast == R_ARGUMENTS:
+            s.wrote = 1
+            if cls & QUIET and s.json.in_string and not s.json.escape:
+                s.json.count += t.offset[tid + 1] - t.offset[tid]
+            else:
+                json_step(&s.json, t.text + t.offset[tid], t.offset[tid + 1] - t.offset[tid])
+        return (self.delta(text, s.position - 1),)
 
     cdef tuple run_ids(self, object given):
         cdef Ids ids
@@ -354,13 +312,18 @@ cdef class Parser:
         s.position += n
         s.attributed = s.position
         s.usage[s.region] += n
-        if s.sink == R_CONTENT:
-            return (content_delta(text, self.open_channel, start, s.position),)
-        if s.sink == R_REASONING:
-            return (reasoning_delta(text, start, s.position),)
-        s.wrote = 1
-        json_step(&s.json, p, n)
-        return (call_delta(s.calls, text, start, s.position),)
+        if s.sink == R_ARGUMENTS:
+            s.wrote = 1
+            json_step(&s.json, p, n)
+        return (self.delta(text, start),)
+
+    cdef inline object delta(self, str text, int64_t start):
+        """The sink's event for this text, from `start` to here."""
+        if self.s.sink == R_CONTENT:
+            return content_delta(text, self.open_channel, start, self.s.position)
+        if self.s.sink == R_REASONING:
+            return reasoning_delta(text, start, self.s.position)
+        return call_delta(self.s.calls, text, start, self.s.position)
 
     def finish(self, reason=None):
         """The last events: what was held, the ends of what is open, and `StreamEnd`. A second call returns ().
@@ -432,14 +395,12 @@ cdef class Parser:
 
     def to_bytes(self):
         """The whole state (under 1 KiB plus options), for from_bytes() in this process or another. Versioned; vocabulary and tools stay outside."""
-        cdef bytes args = self.empty_args.encode("utf-8", "surrogatepass"), origin = self.origin or b"", state
         self.claim()
         try:
-            state = state_pack(&self.s)
+            return blob_pack(self.program.format.name, self.program.vocab.fingerprint, self.tools.fingerprint(), self.trim == "none",
+                             self.empty_args, self.origin, state_pack(&self.s))
         finally:
             leave(&self.busy)
-        head = _BLOB.pack(b"HSP", BLOB_VERSION, self.program.format.name.encode(), self.program.vocab.fingerprint, self.tools.fingerprint())
-        return b"".join((head, struct.pack("<BHHH", self.trim == "none", len(args), len(origin), len(state)), args, origin, state))
 
     @staticmethod
     def from_bytes(data, vocab=None, *, tools=None):
@@ -448,37 +409,19 @@ cdef class Parser:
         The blob is validated field by field: ValueError for one that is truncated, altered, of another version, vocabulary or tools.
         """
         cdef Parser p
-        cdef bytes blob
-        cdef Stream probe
-        if not isinstance(data, (bytes, bytearray, memoryview)):
-            raise TypeError(f"from_bytes() takes bytes, not {type(data).__name__}")
-        blob = bytes(data)
-        if len(blob) < _BLOB.size + 7 or not blob.startswith(b"HSP"):
-            raise ValueError("not a parser state: it does not begin like one, or is truncated")
-        _, version, name, vocab_print, tools_print = _BLOB.unpack_from(blob)
-        if version != BLOB_VERSION:
-            raise ValueError(f"this parser state has version {version}; this release reads version {BLOB_VERSION}")
-        no_trim, n_args, n_origin, n_state = struct.unpack_from("<BHHH", blob, _BLOB.size)
-        at = _BLOB.size + 7
-        if len(blob) != at + n_args + n_origin + n_state or no_trim > 1:
-            raise ValueError("not a usable parser state: its length does not fit its content")
-        try:
-            format_name = name.rstrip(b"\0").decode("ascii")
-            args = blob[at:at + n_args].decode("utf-8", "surrogatepass")
-        except UnicodeDecodeError:
-            raise ValueError("not a usable parser state: a name is not text") from None
-        p = Parser.__new__(Parser, format_name, vocab, tools=tools, trim="none" if no_trim else "seams", empty_args=args)
-        if p.program.vocab.fingerprint != vocab_print:
+        cdef Stream origin
+        blob = blob_unpack(data)
+        p = Parser.__new__(Parser, blob.format, vocab, tools=tools, trim="none" if blob.no_trim else "seams", empty_args=blob.empty_args)
+        if p.program.vocab.fingerprint != blob.vocab:
             raise ValueError(f"this parser state belongs to another vocabulary than {p.program.vocab!r}")
-        if p.tools.fingerprint() != tools_print:
+        if p.tools.fingerprint() != blob.tools:
             raise ValueError("this parser state was made with other tools: pass the same tools= to from_bytes()")
-        at += n_args
-        if n_origin:
-            p.origin = blob[at:at + n_origin]
-            memset(&probe, 0, sizeof(Stream))
-            state_unpack(&probe, &p.program.tables, p.origin)
+        if blob.origin is not None:
+            memset(&origin, 0, sizeof(Stream))
+            state_unpack(&origin, &p.program.tables, blob.origin)
+            p.origin = blob.origin
         memset(&p.s, 0, sizeof(Stream))
-        state_unpack(&p.s, &p.program.tables, blob[at + n_origin:])
+        state_unpack(&p.s, &p.program.tables, blob.state)
         p.reopen()
         return p
 
@@ -634,16 +577,16 @@ cdef class Parser:
         if r.kind == R_MESSAGE_END:
             return self.message_end(r)
         if r.kind == R_CALL_START:
-            return call_start(r, decoded(out.text + r.at, r.n))
+            return call_start(out, r)
         return call_end(r, self.empty_args)
 
     cdef MessageStart message_start(self, Out* out, Record* r):
         cdef MessageStart event = MessageStart.__new__(MessageStart)
-        role = part_of(out, r, 0)
+        role = header_part(out, r, 0)
         self.open_role = ASSISTANT if role is None else role
-        self.open_channel = <str>CHANNELS[r.channel] if r.channel < OTHER_CHANNEL else part_of(out, r, 1)
-        self.open_recipient = part_of(out, r, 2)
-        self.open_content_type = part_of(out, r, 3)
+        self.open_channel = <str>CHANNELS[r.channel] if r.channel < OTHER_CHANNEL else header_part(out, r, 1)
+        self.open_recipient = header_part(out, r, 2)
+        self.open_content_type = header_part(out, r, 3)
         event.role, event.channel = self.open_role, self.open_channel
         event.recipient, event.content_type = self.open_recipient, self.open_content_type
         event.start, event.stop = r.start, r.stop
@@ -658,96 +601,6 @@ cdef class Parser:
         return event
 
 
-cdef inline ContentDelta content_delta(str text, str channel, int64_t start, int64_t stop):
-    cdef ContentDelta event = ContentDelta.__new__(ContentDelta)
-    event.text, event.channel, event.start, event.stop = text, channel, start, stop
-    return event
-
-
-cdef inline ReasoningDelta reasoning_delta(str text, int64_t start, int64_t stop):
-    cdef ReasoningDelta event = ReasoningDelta.__new__(ReasoningDelta)
-    event.text, event.start, event.stop = text, start, stop
-    return event
-
-
-cdef inline ToolCallDelta call_delta(int64_t index, str arguments, int64_t start, int64_t stop):
-    cdef ToolCallDelta event = ToolCallDelta.__new__(ToolCallDelta)
-    event.index, event.arguments, event.start, event.stop = index, arguments, start, stop
-    return event
-
-
-cdef ToolCallStart call_start(Record* r, str name):
-    cdef ToolCallStart event = ToolCallStart.__new__(ToolCallStart)
-    event.index, event.name, event.kind = r.index, name, <str>KINDS[r.flags]
-    event.start, event.stop = r.start, r.stop
-    return event
-
-
-cdef ToolCallEnd call_end(Record* r, str empty_args):
-    cdef ToolCallEnd event = ToolCallEnd.__new__(ToolCallEnd)
-    event.index, event.complete, event.balanced = r.index, r.flags & 1, (r.flags >> 1) & 1
-    if r.flags & 4:                                                          # it closed without a byte, and got empty_args
-        event.balanced = is_balanced(empty_args)
-    event.start, event.stop = r.start, r.stop
-    return event
-
-
-cdef bint is_balanced(str text):
-    cdef Json json
-    cdef bytes data = text.encode("utf-8", "replace")
-    json_reset(&json)
-    json_step(&json, <const uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
-    return json_balanced(&json)
-
-
 cdef object default_vocab():
     from harmonystream.vocab import o200k_harmony
     return o200k_harmony()
-
-
-cdef object last_message(object prompt, Program program):
-    """The prompt from its last start marker on: ids as a tuple, or text; None if there is none."""
-    cdef str marker = program.format.markers["start"]
-    cdef Ids ids
-    cdef Py_ssize_t i
-    cdef uint32_t start
-    if isinstance(prompt, bytes):
-        prompt = prompt.decode("utf-8", "replace")
-    if isinstance(prompt, str):
-        i = prompt.rfind(marker)
-        return None if i < 0 else prompt[i:]
-    start = program.vocab.by_name[marker]
-    ids_take(&ids, prompt)
-    try:
-        i = ids.n - 1
-        while i >= 0 and ids.ids[i] != start:
-            i -= 1
-        return None if i < 0 else tuple([ids.ids[k] for k in range(i, ids.n)])
-    finally:
-        ids_free(&ids)
-
-
-def label(ids, format="harmony", *, vocab=None, tools=None, start="auto", prompt=None):
-    """One byte per token, its `Region`, for loss masks and counts; the options are those of Parser. Releases the GIL.
-
-    Header text that turns out to be a body counts as that body. Raises what Parser() and feed() raise, never ParseError.
-    """
-    cdef Parser p = Parser.__new__(Parser, format, vocab, tools=tools, start=start, prompt=prompt)
-    cdef Ids span
-    cdef Out out
-    cdef Context c
-    cdef bytes labels
-    ids_take(&span, ids)
-    try:
-        labels = PyBytes_FromStringAndSize(NULL, span.n)
-        out_init(&out)
-        out.labels = <uint8_t*>PyBytes_AS_STRING(labels)
-        c = p.context(&out)
-        p.s.text_mode = 1
-        with nogil:
-            harmony_ids(&p.s, &c, span.ids, span.n)
-            harmony_finish(&p.s, &c, False, False)
-        out_free(&out)
-        return labels
-    finally:
-        ids_free(&span)

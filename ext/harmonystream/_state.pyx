@@ -2,10 +2,11 @@
 # (sink, region, the shortcut) is not stored but computed, so that no blob can put a machine into a state that it could not reach by reading.
 
 import struct
+from typing import NamedTuple
 
 from libc.string cimport memcmp, memcpy, memset
 from harmonystream._build cimport DEBUG_BUILD
-from harmonystream._header cimport span_begins
+from harmonystream._words cimport span_begins
 from harmonystream._sink cimport utf8_continues, utf8_length
 from harmonystream._types cimport *
 
@@ -158,3 +159,50 @@ cdef void restore_derived(Stream* s) noexcept:
     else:
         s.sink = R_REASONING if s.channel_code == ANALYSIS else R_CONTENT
         s.region = IN_REASONING if s.channel_code == ANALYSIS else IN_CONTENT
+
+
+# --- the envelope: what the state belongs to ----------------------------------------------------------------------------------------
+
+_ENVELOPE = struct.Struct("<3sB16sQQBHHH")
+VERSION = 1
+
+
+class Blob(NamedTuple):
+    """What to_bytes() wrote: the state, and the options and fingerprints that it belongs to."""
+
+    format: str
+    vocab: int
+    tools: int
+    no_trim: int
+    empty_args: str
+    origin: bytes | None
+    state: bytes
+
+
+cdef bytes blob_pack(str format, object vocab, object tools, bint no_trim, str empty_args, bytes origin, bytes state):
+    args = empty_args.encode("utf-8", "surrogatepass")
+    origin = origin or b""
+    head = _ENVELOPE.pack(b"HSP", VERSION, format.encode(), vocab, tools, no_trim, len(args), len(origin), len(state))
+    return b"".join((head, args, origin, state))
+
+
+cdef object blob_unpack(object data):
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise TypeError(f"from_bytes() takes bytes, not {type(data).__name__}")
+    data = bytes(data)
+    if len(data) < _ENVELOPE.size or not data.startswith(b"HSP"):
+        raise ValueError("not a parser state: it does not begin like one, or is truncated")
+    _, version, name, vocab, tools, no_trim, n_args, n_origin, n_state = _ENVELOPE.unpack_from(data)
+    if version != VERSION:
+        raise ValueError(f"this parser state has version {version}; this release reads version {VERSION}")
+    args_at = _ENVELOPE.size
+    origin_at = args_at + n_args
+    state_at = origin_at + n_origin
+    if len(data) != state_at + n_state or no_trim > 1:
+        refuse("its length does not fit its content")
+    try:
+        format = name.rstrip(b"\0").decode("ascii")
+        empty_args = data[args_at:origin_at].decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        raise ValueError("not a usable parser state: a name is not text") from None
+    return Blob(format, vocab, tools, no_trim, empty_args, data[origin_at:state_at] or None, data[state_at:])

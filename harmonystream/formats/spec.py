@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(NamedTuple):
     """How a model writes its output.
 
     name: as passed to `Parser`. markers: what each is for -> its spelling, which is also its name in a vocabulary.
@@ -17,6 +16,3 @@ class Format:
     name: str
     markers: Mapping[str, str]
     required: frozenset[str]
-
-    def __hash__(self) -> int:
-        return hash(self.name)

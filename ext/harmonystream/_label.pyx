@@ -1,0 +1,38 @@
+# label(): the machine without events, over a whole buffer.
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.stdint cimport uint8_t
+from harmonystream._build cimport DEBUG_BUILD
+from harmonystream._harmony cimport harmony_finish, harmony_ids
+from harmonystream._ids cimport Ids, ids_free, ids_take
+from harmonystream._parser cimport Parser
+from harmonystream._sink cimport out_free, out_init
+from harmonystream._types cimport Context, Out
+
+DEBUG = bool(DEBUG_BUILD)
+
+
+def label(ids, format="harmony", *, vocab=None, tools=None, start="auto", prompt=None):
+    """One byte per token, its `Region`, for loss masks and counts; the options are those of Parser. Releases the GIL.
+
+    Header text that turns out to be a body counts as that body. Raises what Parser() and feed() raise, never ParseError.
+    """
+    cdef Parser p = Parser.__new__(Parser, format, vocab, tools=tools, start=start, prompt=prompt)
+    cdef Ids span
+    cdef Out out
+    cdef Context c
+    cdef bytes labels
+    ids_take(&span, ids)
+    try:
+        labels = PyBytes_FromStringAndSize(NULL, span.n)
+        out_init(&out)
+        out.labels = <uint8_t*>PyBytes_AS_STRING(labels)
+        c = p.context(&out)
+        p.s.text_mode = 1
+        with nogil:
+            harmony_ids(&p.s, &c, span.ids, span.n)
+            harmony_finish(&p.s, &c, False, False)
+        out_free(&out)
+        return labels
+    finally:
+        ids_free(&span)
