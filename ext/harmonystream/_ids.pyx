@@ -1,11 +1,12 @@
 # Token ids from Python: one int, a sequence, or an integer buffer (array, numpy, torch), without a Python object per element for buffers.
 
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_STRIDES, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
-from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
+from cpython.long cimport PyLong_AsLongLongAndOverflow
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport strchr
 from harmonystream._build cimport DEBUG_BUILD
+from harmonystream._cpython cimport FREE_THREADED, PyList_CheckExact, PyLong_CheckExact, small_int
 
 DEBUG = bool(DEBUG_BUILD)
 
@@ -73,19 +74,30 @@ cdef uint32_t* room(Ids* out, Py_ssize_t n) except NULL:
 
 
 cdef int take_sequence(Ids* out, object given) except -1:
-    cdef tuple items = given if type(given) is tuple else tuple(given)       # a tuple cannot change size under us
-    cdef Py_ssize_t i, n = len(items)
-    cdef uint32_t* ids = room(out, n)
-    cdef int overflow
-    cdef long long value
+    cdef Py_ssize_t i = 0, n, value
+    cdef uint32_t* ids
+    cdef tuple items
+    cdef list plain
+    if not FREE_THREADED and PyList_CheckExact(given):                       # exact ints run no code: the list cannot change under us
+        plain = <list>given
+        n = len(plain)
+        ids = room(out, n)
+        while i < n:
+            value = small_int(plain[i]) if PyLong_CheckExact(plain[i]) else -1
+            if value < 0:
+                break
+            ids[i] = <uint32_t>value
+            i += 1
+        if i == n:
+            out.ids = ids
+            out.n = n
+            return 0
+        ids_free(out)
+    items = given if type(given) is tuple else tuple(given)
+    n = len(items)
+    ids = room(out, n)
     for i in range(n):
-        item = items[i]
-        if PyLong_CheckExact(item):
-            value = PyLong_AsLongLongAndOverflow(item, &overflow)
-            if not overflow and 0 <= value <= MAX_ID:
-                ids[i] = <uint32_t>value
-                continue
-        ids[i] = one_id(item, i)
+        ids[i] = one_id(items[i], i)
     out.ids = ids
     out.n = n
     return 0
@@ -131,13 +143,16 @@ cdef int take_buffer(Ids* out, object given) except -1:
 cdef int copy_items(Ids* out, const char* p, Py_ssize_t n, Py_ssize_t stride, Py_ssize_t size, bint signed) except -1:
     cdef Py_ssize_t i
     cdef int64_t value = 0, bad = -1
+    cdef int32_t signs = 0
     cdef uint32_t* ids
     if size == 4 and stride == 4:                                            # int32 as it lies: only the sign must be checked
         if signed:
             for i in range(n):
-                if (<const int32_t*>p)[i] < 0:
-                    bad = i
-                    break
+                signs |= (<const int32_t*>p)[i]
+            if signs < 0:
+                bad = 0
+                while bad < n - 1 and (<const int32_t*>p)[bad] >= 0:
+                    bad += 1
         out.ids = <const uint32_t*>p
     else:
         ids = room(out, n)

@@ -1,7 +1,8 @@
 # The incremental JSON scanner: is the value complete, and where did it end? Three small variables and a stage; it never looks back.
 # It follows strings and nesting only: a value may be balanced and still not be valid JSON.
 
-from libc.stdint cimport uint8_t
+from libc.stdint cimport uint8_t, uint64_t
+from libc.string cimport memcpy
 from harmonystream._types cimport Json
 
 cdef enum JsonStage:
@@ -49,6 +50,18 @@ cdef inline void scalar_step(Json* j, uint8_t c) noexcept nogil:
             j.broken = 1
 
 
+cdef inline uint64_t zero_bytes(uint64_t v) noexcept nogil:
+    """Not 0 if one of the eight bytes is 0."""
+    return (v - <uint64_t>0x0101010101010101) & ~v & <uint64_t>0x8080808080808080
+
+
+cdef inline bint has_quote_or_backslash(const uint8_t* p) noexcept nogil:
+    """Is there one among the next eight bytes?"""
+    cdef uint64_t v
+    memcpy(&v, p, 8)
+    return (zero_bytes(v ^ <uint64_t>0x2222222222222222) | zero_bytes(v ^ <uint64_t>0x5C5C5C5C5C5C5C5C)) != 0
+
+
 cdef inline void json_step(Json* j, const uint8_t* p, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i = 0
     cdef uint8_t c
@@ -56,6 +69,10 @@ cdef inline void json_step(Json* j, const uint8_t* p, Py_ssize_t n) noexcept nog
         c = p[i]
         i += 1
         if j.in_string:
+            if not j.escape:
+                while i + 8 <= n and not has_quote_or_backslash(p + i - 1):
+                    i += 8
+                c = p[i - 1]
             if j.escape:
                 j.escape = 0
             elif c == c'\\':

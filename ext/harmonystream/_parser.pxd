@@ -1,7 +1,8 @@
 # One stream: the Python face of a machine.
 
 cimport cython
-from libc.stdint cimport int64_t, uint8_t
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 from harmonystream._program cimport Program, Tools
 from harmonystream._events cimport MessageEnd, MessageStart
 from harmonystream._types cimport Context, Out, Record, Stream
@@ -10,7 +11,8 @@ from harmonystream._types cimport Context, Out, Record, Stream
 @cython.final
 cdef class Parser:
     cdef Stream s
-    cdef char busy                 # a call is in progress: see enter()
+    cdef char busy                 # a call is in progress: see claim()
+    cdef PyObject* last            # the tuple of one event that feed() returned last: see single()
     cdef Program program
     cdef Tools tools
     cdef list strings              # the vocabulary's cache of id -> str
@@ -23,12 +25,13 @@ cdef class Parser:
     cdef int settle(self) except -1
     cdef int reopen(self) except -1
     cdef tuple run_ids(self, object given)
+    cdef tuple run_span(self, const uint32_t* ids, Py_ssize_t n)
     cdef bint is_plain(self, const uint8_t* p, Py_ssize_t n) noexcept
     cdef tuple whole_piece(self, str text, const uint8_t* p, Py_ssize_t n)
     cdef object delta(self, str text, int64_t start)
     cdef reason_of(self, reason, bint stopped)
     cdef Context context(self, Out* out) noexcept
-    cdef int claim(self) except -1
+    cdef int claim(self, uint8_t mode=*) except -1
     cdef int check_open(self, uint8_t mode) except -1
     cdef object failure(self, tuple events)
     cdef tuple release(self, Out* out)

@@ -17,13 +17,13 @@
 # of a stream never overlap, however the stream is cut.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memchr, memcpy, memset
 cimport cython
 from harmonystream._build cimport DEBUG_BUILD
+from harmonystream._cpython cimport *
 from harmonystream._events cimport *
 from harmonystream._harmony cimport *
 from harmonystream._ids cimport Ids, ids_free, ids_take
@@ -39,33 +39,10 @@ from harmonystream._vocab cimport Vocab
 from harmonystream import deviations as known
 from harmonystream.deviations import Deviation
 from harmonystream.errors import ParseError
-from harmonystream.formats import format_of
 from harmonystream.regions import Region, Usage
 
 DEBUG = bool(DEBUG_BUILD)
 STREAM_SIZE = sizeof(Stream)
-
-cdef extern from *:
-    """
-    /* One call at a time per parser. With the GIL only a call that released it can be met; without, anyone. */
-    #if defined(_MSC_VER)
-      #include <intrin.h>
-      #define hs_enter(flag) (_InterlockedExchange8((flag), 1) == 0)
-      #define hs_leave(flag) ((void)_InterlockedExchange8((flag), 0))
-    #else
-      #define hs_enter(flag) (__atomic_exchange_n((flag), 1, __ATOMIC_ACQUIRE) == 0)
-      #define hs_leave(flag) (__atomic_store_n((flag), 0, __ATOMIC_RELEASE))
-    #endif
-    #ifdef Py_GIL_DISABLED
-      #define HS_FREE_THREADED 1
-    #else
-      #define HS_FREE_THREADED 0
-    #endif
-    """
-    bint enter "hs_enter"(char* flag) noexcept nogil
-    void leave "hs_leave"(char* flag) noexcept nogil
-    const int FREE_THREADED "HS_FREE_THREADED"
-    const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* n) except NULL
 
 cdef enum:
     RELEASE_GIL_AT = 4096          # ids or bytes in one call: below, handing the GIL over costs more than the work
@@ -109,7 +86,7 @@ cdef class Parser:
             vocab = default_vocab()
         elif not isinstance(vocab, Vocab):
             raise TypeError(f"vocab is a Vocab, not {type(vocab).__name__}: load one with harmonystream.vocab.from_tiktoken() or its siblings")
-        self.program = compiled(format_of(format), vocab)
+        self.program = compiled(format, vocab)
         self.tools = tools_of(tools)
         self.strings = (<Vocab>vocab).strings
         self.empty_args = empty_args
@@ -119,6 +96,9 @@ cdef class Parser:
         else:
             self.begin(start, prompt)
         self.s.strict = strict
+
+    def __dealloc__(self):
+        Py_XDECREF(self.last)
 
     # --- where the stream begins ---
 
@@ -212,55 +192,59 @@ cdef class Parser:
         feed_text(); in strict mode ParseError, which carries the events parsed before it. Unknown ids become U+FFFD.
         """
         cdef Stream* s = &self.s
-        cdef const Tables* t = &self.program.tables
-        cdef long long tid
-        cdef int overflow = 0
-        cdef uint8_t cls
+        cdef const Tables* t
+        cdef Py_ssize_t tid
         cdef str text
         if FREE_THREADED or not s.fast or not PyLong_CheckExact(ids):
             return self.run_ids(ids)
-        tid = PyLong_AsLongLongAndOverflow(ids, &overflow)
-        if overflow or tid < 0 or tid >= t.n:
-            return self.run_ids(ids)
-        cls = t.classes[tid]
-        if not cls & PLAIN:
+        tid = small_int(ids)
+        t = &self.program.tables
+        if tid < 0 or tid >= <Py_ssize_t>t.n:
             return self.run_ids(ids)
         text = <str>self.strings[tid]
-        if text is None:
+        if text is None:                                                     # not a plain token, or its first time
+            if not t.classes[tid] & PLAIN:
+                return self.run_ids(ids)
             text = self.strings[tid] = decoded(t.text + t.offset[tid], t.offset[tid + 1] - t.offset[tid])
         s.usage[s.region] += 1
         s.position += 1
         s.attributed = s.position
         if s.fast == R_ARGUMENTS:
             s.wrote = 1
-            if cls & QUIET and s.json.in_string and not s.json.escape:
+            if t.classes[tid] & QUIET and s.json.in_string and not s.json.escape:
                 s.json.count += t.offset[tid + 1] - t.offset[tid]
             else:
                 json_step(&s.json, t.text + t.offset[tid], t.offset[tid + 1] - t.offset[tid])
-        return (self.delta(text, s.position - 1),)
+        return single(&self.last, incref(self.delta(text, s.position - 1)))
 
     cdef tuple run_ids(self, object given):
         cdef Ids ids
-        cdef Out out
-        cdef Context c
+        cdef uint32_t one
+        cdef Py_ssize_t tid = small_int(given) if PyLong_CheckExact(given) else -1
+        if tid >= 0:
+            one = <uint32_t>tid
+            return self.run_span(&one, 1)
         ids_take(&ids, given)
         try:
-            self.claim()
-            try:
-                self.check_open(1)
-                self.s.text_mode = 1
-                out_init(&out)
-                c = self.context(&out)
-                if ids.n < RELEASE_GIL_AT:
-                    harmony_ids(&self.s, &c, ids.ids, ids.n)
-                else:
-                    with nogil:
-                        harmony_ids(&self.s, &c, ids.ids, ids.n)
-                return self.release(&out)
-            finally:
-                leave(&self.busy)
+            return self.run_span(ids.ids, ids.n)
         finally:
             ids_free(&ids)
+
+    cdef tuple run_span(self, const uint32_t* ids, Py_ssize_t n):
+        cdef Out out
+        cdef Context c
+        self.claim(1)
+        try:
+            out_init(&out)
+            c = self.context(&out)
+            if n < RELEASE_GIL_AT:
+                harmony_ids(&self.s, &c, ids, n)
+            else:
+                with nogil:
+                    harmony_ids(&self.s, &c, ids, n)
+            return self.release(&out)
+        finally:
+            leave(&self.busy)
 
     def feed_text(self, text, /):
         """The events of this piece of text: str or bytes, cut anywhere. For servers that have no ids.
@@ -283,10 +267,8 @@ cdef class Parser:
             n = PyBytes_GET_SIZE(text)
         else:
             raise TypeError(f"feed_text() takes str or bytes, not {type(text).__name__}: ids go to feed()")
-        self.claim()
+        self.claim(2)
         try:
-            self.check_open(2)
-            self.s.text_mode = 2
             if valid and self.is_plain(p, n):
                 return self.whole_piece(text, p, n)
             out_init(&out)
@@ -315,7 +297,7 @@ cdef class Parser:
         if s.sink == R_ARGUMENTS:
             s.wrote = 1
             json_step(&s.json, p, n)
-        return (self.delta(text, start),)
+        return single(&self.last, incref(self.delta(text, start)))
 
     cdef inline object delta(self, str text, int64_t start):
         """The sink's event for this text, from `start` to here."""
@@ -512,13 +494,20 @@ cdef class Parser:
         c.out = out
         return c
 
-    cdef int claim(self) except -1:
+    cdef int claim(self, uint8_t mode=0) except -1:
+        """Enter a call; leave() ends it. With a mode (1: ids, 2: text), may this stream take more of that?"""
         if not enter(&self.busy):
             raise RuntimeError("this parser is in use by another thread: give each stream its own, or fork() it")
+        if mode and (self.s.finished or self.s.error or self.s.text_mode != mode):
+            try:
+                self.check_open(mode)
+            except BaseException:
+                leave(&self.busy)
+                raise
+            self.s.text_mode = mode
         return 0
 
     cdef int check_open(self, uint8_t mode) except -1:
-        """May this stream take more, in this mode?"""
         if self.s.finished:
             raise ValueError("the stream is finished: call reset(), or make a new Parser")
         if self.s.error:
@@ -533,6 +522,10 @@ cdef class Parser:
 
     cdef tuple release(self, Out* out):
         """What the machine left in `out`, as events; `out` is done with."""
+        if out.n_records == 0 and not (self.s.error or out.no_memory):
+            set_fast(&self.s)
+            out_free(out)
+            return ()
         try:
             if out.no_memory:
                 raise MemoryError()
@@ -601,6 +594,12 @@ cdef class Parser:
         return event
 
 
-cdef object default_vocab():
-    from harmonystream.vocab import o200k_harmony
-    return o200k_harmony()
+cdef Vocab DEFAULT_VOCAB = None
+
+
+cdef Vocab default_vocab():
+    global DEFAULT_VOCAB
+    if DEFAULT_VOCAB is None:
+        from harmonystream.vocab import o200k_harmony
+        DEFAULT_VOCAB = o200k_harmony()
+    return DEFAULT_VOCAB

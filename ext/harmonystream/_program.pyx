@@ -9,7 +9,7 @@ from harmonystream._build cimport DEBUG_BUILD
 from harmonystream._types cimport *
 from harmonystream._vocab cimport V_CONTROL, V_MISSING, V_VALID, Vocab
 from harmonystream.errors import FormatError, VocabError
-from harmonystream.formats.spec import Format
+from harmonystream.formats import format_of
 
 DEBUG = bool(DEBUG_BUILD)
 
@@ -86,11 +86,12 @@ cdef uint8_t class_of(Vocab v, uint32_t tid) noexcept:
 
 cdef Program compiled(object format, Vocab vocab):
     """The vocabulary's program for this format, made once. Two threads may both make it: they are equal."""
-    program = vocab.programs.get(format.name)
-    if program is None or (<Program>program).format is not format:
-        if not isinstance(format, Format):
-            raise TypeError(f"format must be a name or a Format, not {type(format).__name__}")
-        program = vocab.programs[format.name] = Program(format, vocab)
+    program = vocab.programs.get(format) if type(format) is str else None
+    if program is None:
+        row = format_of(format)
+        program = vocab.programs.get(row.name)
+        if program is None or (<Program>program).format is not row:
+            program = vocab.programs[row.name] = Program(row, vocab)
     return program
 
 

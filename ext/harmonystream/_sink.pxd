@@ -1,6 +1,6 @@
 # From bytes to records: the UTF-8 carry, and the merging of text into one delta per run. Everything here is inline and nogil.
 
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 from harmonystream._json cimport json_step
@@ -150,6 +150,13 @@ cdef inline bint utf8_continues(const uint8_t* head, int n, uint8_t c) noexcept 
     return 0x80 <= c <= 0xBF
 
 
+cdef inline bint all_ascii(const uint8_t* p) noexcept nogil:
+    """Are the next eight bytes ASCII?"""
+    cdef uint64_t v
+    memcpy(&v, p, 8)
+    return v & <uint64_t>0x8080808080808080 == 0
+
+
 cdef inline void put_replacement(Stream* s, Out* o, int64_t start, int64_t stop) noexcept nogil:
     if o.labels == NULL:
         note(s, D_INVALID_UTF8, start)
@@ -183,7 +190,10 @@ cdef inline void put_bytes(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, in
             run = i
             continue
         if p[i] < 0x80:
-            i += 1
+            while i + 8 <= n and all_ascii(p + i):
+                i += 8
+            while i < n and p[i] < 0x80:
+                i += 1
             continue
         need = utf8_length(p[i])
         k = 1
