@@ -129,7 +129,7 @@ def read_line(line: str, ranges: bool) -> EventTuple:
     if kind.startswith("content["):
         channel = unescape(kind[len("content[") : -1]).decode()
         return ("ContentDelta", unescape(quoted).decode(), None if channel == "-" else channel, *span)
-    words = shlex.split(rest) if kind != "args" else [rest.split(" ", 1)[0]]
+    words = shlex.split(unescape(rest).decode()) if kind != "args" else [rest.split(" ", 1)[0]]
     if kind == "call":
         return ("ToolCallStart", int(words[0]), words[2], None, words[1], *span)
     if kind == "args":

@@ -13,86 +13,15 @@ import harmonystream as hs
 
 TOOLS = (None, [], ["f", "g"], ["f", "shell", "python", "get_weather", "Answer", "Answer Tool", "Answer Tool Two"])
 WORDS = (
-    *(
-        "analysis",
-        "comment",
-        "ary",
-        "commentary",
-        "final",
-        "Final",
-        "assistant",
-        "assist",
-        "user",
-        "system",
-        "tool",
-        "developer",
-    ),
-    *(
-        " ",
-        " ",
-        "  ",
-        "\n",
-        "\t",
-        "\u00a0",
-        "\u2003",
-        "\u3000",
-        "\x1c",
-        " to=",
-        "to=",
-        "t",
-        "o=",
-        "to= ",
-        "functions.",
-        "func",
-    ),
-    *(
-        "f",
-        "g",
-        "shell",
-        "shelljson",
-        "get_",
-        "weather",
-        "Answer",
-        "Tool",
-        "Two",
-        "python",
-        "browser",
-        "container",
-        ".",
-        ".x",
-    ),
-    *(
-        "json",
-        " json",
-        "code",
-        " code",
-        "js",
-        "text",
-        "markdown",
-        "response",
-        "{",
-        "}",
-        "[",
-        "]",
-        '"',
-        "\\",
-        '{"a":1}',
-        " {}",
-    ),
-    *(
-        "Hello",
-        " world",
-        "?",
-        "––",
-        "1",
-        "true",
-        "日本",
-        "é",
-        "😀",
-        "assistantassistant",
-        "to=assistant",
-        " to=functions.f",
-    ),
+    *("analysis", "comment", "ary", "commentary", "final", "Final", "––", "?"),
+    *("assistant", "assist", "assistantassistant", "user", "system", "tool", "developer"),
+    *(" ", " ", "  ", "\n", "\t", "\u00a0", "\u2003", "\u3000", "\x1c"),
+    *(" to=", "to=", "t", "o=", "to= ", " to=functions.f", "to=assistant", "functions.", "func"),
+    *("f", "g", "shell", "shelljson", "get_", "weather", "Answer", "Tool", "Two"),
+    *("python", "browser", "container", ".", ".x"),
+    *("json", " json", "code", " code", "js", "text", "markdown", "response"),
+    *("{", "}", "[", "]", '"', "\\", '{"a":1}', " {}", "1", "true"),
+    *("Hello", " world", "日本", "é", "😀"),
 )
 HEADERS = (
     "<|channel|>analysis<|message|>",
@@ -106,30 +35,28 @@ HEADERS = (
 LONG = ("x" * 250, " " * 250, "日" * 84, "to=" + "y" * 252, "final " + "z" * 249, "assistant" * 28)
 MARKUP = tuple(f"<|{name}|>" for name in MARKERS)
 QUOTED = (*MARKUP, "<|", "|>", "<", "<|chan", "<|reserved_200013|>", "<|startoftext|>")
+SPACE_BYTES = (
+    *(b"\xc2", b"\xe1\x9a", b"\xe2", b"\xe2\x80", b"\xe2\x81", b"\xe3\x80"),
+    *(b"\x80", b"\x83", b"\x85", b"\x9f", b"\xa0"),
+)
 HALF_CHARACTERS = (9552, 4046, 1857, 2203, 172, 253, 246, 222, 169, 254, 124, 187, 186)
 INERT = (199998, 200013, 201088)
 UNKNOWN = (201089, 300000, 2**31 - 1)
 # What can decide something about a header, in as few pieces as possible.
 SHORT_WORDS = (
-    *(
-        "<|start|>",
-        "<|channel|>",
-        "<|constrain|>",
-        "<|message|>",
-        "<|end|>",
-        "<|endoftext|>",
-        "assistant",
-        "assi",
-        "user",
-    ),
-    *(" ", "\n", "to=", " to=f ", "to=assistant", "t", "f", "ge", "fi", "final", " analysis", "python.x"),
-    *("json", " j", " code {", "{", "?"),
+    *("<|start|>", "<|channel|>", "<|constrain|>", "<|message|>", "<|end|>", "<|endoftext|>"),
+    *("assistant", "assi", "user", "python.x", " ", "\n", "to=", " to=f ", "to=assistant", "t"),
+    *("f", "ge", "fi", "final", " analysis", "json", " j", " code {", "{", "?"),
 )
-SHORT_PIECES = ([INERT[0]], [HALF_CHARACTERS[0]], *(to_ids(word.encode()) for word in SHORT_WORDS))
+SHORT_PIECES = (
+    *([INERT[0]], [HALF_CHARACTERS[0]], encode_bytewise(b"\xe2\x80")),
+    *(to_ids(word.encode()) for word in SHORT_WORDS),
+)
 FINISHES = (None, "stop", "length", "tool_calls", "function_call", "abort")
 START_STATES = (
     *("auto", "auto", "auto", "content", "reasoning", "answer", ""),
-    *("<|start|>", "<|start|>assistant<|channel|>commentary to=functions.f<|message|>", "<|start|>user<|message|>"),
+    *("<|start|>", "<|start|>assistant", "<|start|>assistant<|channel|>commentary to=functions.f<|message|>"),
+    *("<|start|>user<|message|>", "<|channel|>commentary to=functions.f<|message|>"),
     *("<|start|>assistant<|channel|>comm", "<|start|>assistant<|channel|>final<|message|>ok<|end|>"),
 )
 
@@ -162,7 +89,7 @@ tokens = st.one_of(
     marked_up.map(str.encode).map(to_ids),
     marked_up.map(str.encode).map(lambda data: to_ids(data, encode_bytewise)),
     st.sampled_from(QUOTED).map(str.encode).map(encode_greedily),
-    st.binary(min_size=1, max_size=4).map(encode_bytewise),
+    st.one_of(st.binary(min_size=1, max_size=4), st.sampled_from(SPACE_BYTES)).map(encode_bytewise),
     st.sampled_from([*HALF_CHARACTERS, *INERT, *UNKNOWN]).map(lambda tid: [tid]),
 )
 id_streams = st.lists(tokens, max_size=24).map(lambda parts: [tid for part in parts for tid in part])

@@ -104,7 +104,7 @@ def items_of_ids(ids: Sequence[int], vocab: hs.Vocab | None = None) -> list[Item
 
 def prefix_items(start: str) -> list[Item] | None:
     """What the reference takes as `prefix` for the native parser's `start`."""
-    if start in ("auto", "content"):
+    if start in ("auto", "content", "<|start|>assistant"):
         return None
     return items_of_text(STARTS.get(start, start).encode())
 

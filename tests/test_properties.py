@@ -9,12 +9,13 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from random_streams import (
     HEADERS,
     MARKUP,
     SHORT_PIECES,
+    START_STATES,
     WORDS,
     Options,
     byte_streams,
@@ -45,6 +46,8 @@ from streams import (
 
 import harmonystream as hs
 
+thorough = settings(max_examples=4 * settings.default.max_examples)
+
 
 def usage(result: Result) -> hs.Usage:
     return hs.Usage(**result.usage)
@@ -53,6 +56,7 @@ def usage(result: Result) -> hs.Usage:
 # --- the machine is the one that docs/harmony.md describes ---
 
 
+@thorough
 @given(id_streams, options)
 @example([200005, 17196, 200008, 9552, 200013, 253, 200002], Options(None, "auto", None, "{}"))
 def test_ids_equal_the_reference(stream: list[int], options: Options):
@@ -63,6 +67,7 @@ def test_ids_equal_the_reference(stream: list[int], options: Options):
     assert parser.position == len(stream)
 
 
+@thorough
 @given(byte_streams, options)
 def test_text_equals_the_reference(stream: bytes, options: Options):
     expected = options.reference(items_of_text(stream))
@@ -72,6 +77,7 @@ def test_text_equals_the_reference(stream: bytes, options: Options):
     assert parser.position == len(stream)
 
 
+@thorough
 @given(small_vocabularies(), options)
 def test_small_vocabularies_equal_the_reference(drawn: tuple[hs.Vocab, list[int]], options: Options):
     vocab, stream = drawn
@@ -109,6 +115,7 @@ def test_region_equals_the_reference_after_each_token(stream: list[int], options
 # --- no cut matters ---
 
 
+@thorough
 @given(id_streams, options, seeds)
 def test_cuts_in_ids_do_not_matter(stream: list[int], options: Options, seed: int):
     whole = options.parser()
@@ -271,6 +278,14 @@ def test_a_fork_leaves_its_origin_alone(stream: list[int], other: list[int], opt
 def test_named_starts_are_prefixes(name: str):
     stream = to_ids(b"Hi<|end|><|start|>assistant<|channel|>final<|message|>ok<|return|>")
     assert run(hs.Parser(start=name), [stream]) == run(hs.Parser(start=STARTS[name]), [stream])
+
+
+@given(id_streams, st.sampled_from([start for start in START_STATES if start.startswith("<|start|>")]))
+def test_a_prompt_is_read_from_its_last_start(stream: list[int], start: str):
+    expected = run(hs.Parser(start=start), [stream])
+    prompt = f"<|start|>system<|message|>Be brief.<|end|><|start|>assistant to=f<|message|>{{}}<|call|>{start}"
+    assert run(hs.Parser(prompt=prompt), [stream]) == expected
+    assert run(hs.Parser(prompt=to_ids(prompt.encode())), [stream]) == expected
 
 
 def test_threads_with_a_parser_each_share_a_vocabulary():
