@@ -135,7 +135,7 @@ cdef int take_buffer(Ids* out, object given) except -1:
                 raise ValueError(f"ids must be one stream's: a shape with one dimension longer than 1, not {tuple([view.shape[k] for k in range(view.ndim)])}")
             long_axis = axis
             n = view.shape[axis]
-    stride = view.strides[long_axis] if long_axis >= 0 else view.itemsize
+    stride = view.strides[long_axis] if long_axis >= 0 and view.strides != NULL else view.itemsize      # NULL: contiguous (ctypes)
     copy_items(out, <const char*>view.buf, n, stride, view.itemsize, strchr(b"hilq", code) != NULL)
     return 0
 
@@ -165,7 +165,8 @@ cdef int copy_items(Ids* out, const char* p, Py_ssize_t n, Py_ssize_t stride, Py
         out.ids = ids
     if bad >= 0:
         value = item_at(p + bad * stride, size, signed)
-        raise ValueError(f"ids[{bad}] is {value if signed else <uint64_t>value}: a token id is from 0 to 4294967295")
+        shown = <object>value if signed else <object><uint64_t>value
+        raise ValueError(f"ids[{bad}] is {shown}: a token id is from 0 to 4294967295")
     out.n = n
     return 0
 

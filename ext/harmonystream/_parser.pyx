@@ -20,7 +20,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
-from libc.string cimport memchr, memcpy, memset
+from libc.string cimport memchr, memcmp, memcpy, memset
 cimport cython
 from harmonystream._build cimport DEBUG_BUILD
 from harmonystream._cpython cimport *
@@ -163,6 +163,8 @@ cdef class Parser:
         s.deviations = s.calls = 0
         s.terminated = s.incomplete = s.wrote = s.text_mode = s.token_region = 0
         memset(s.token_starts, 0, sizeof(s.token_starts))
+        if s.state == HEADER and not s.role_preset and s.header_n == 9 and memcmp(s.header, b"assistant", 9) == 0:
+            harmony_init(s, True)                                            # the usual end of a prompt: the role is settled
         s.prompt_n = s.header_n if s.state == HEADER else 0
         s.announce = s.state == BODY
         self.origin = state_pack(s)

@@ -32,7 +32,7 @@ cdef inline int separator_at(const uint8_t* p, int i, int n) noexcept nogil:
         return 3 if p[i + 2] == 0x80 else 0
     if p[i + 1] == 0x81:                                                     # U+205F
         return 3 if p[i + 2] == 0x9F else 0
-    return 3 if p[i + 2] <= 0x8A or p[i + 2] == 0xA8 or p[i + 2] == 0xA9 or p[i + 2] == 0xAF else 0
+    return 3 if 0x80 <= p[i + 2] <= 0x8A or p[i + 2] == 0xA8 or p[i + 2] == 0xA9 or p[i + 2] == 0xAF else 0
 
 
 cdef inline bint is_mark(uint8_t c) noexcept nogil:
