@@ -70,7 +70,9 @@ def test_ranges_and_small_integers():
     assert "".join(event.text for event in hs.Parser(start="answer").feed(array.array("H", ids))[1:]) == text
 
 
-@pytest.mark.parametrize("one", [12194, Index(12194), np.int64(12194), np.uint16(12194), np.array(12194), np.array([[12194]]), Tensor(12194)])
+@pytest.mark.parametrize(
+    "one", [12194, Index(12194), np.int64(12194), np.uint16(12194), np.array(12194), np.array([[12194]]), Tensor(12194)]
+)
 def test_one_id(one):
     parser = hs.Parser(start="answer")
     assert parser.feed(one)[1] == hs.ContentDelta("Hi", "final", 0, 1)
@@ -109,7 +111,9 @@ TYPE_ERRORS = {
 }
 
 
-@pytest.mark.parametrize(("match", "given"), [(match, given) for match, all_given in TYPE_ERRORS.items() for given in all_given])
+@pytest.mark.parametrize(
+    ("match", "given"), [(match, given) for match, all_given in TYPE_ERRORS.items() for given in all_given]
+)
 def test_what_is_no_id_says_what_was_wanted(match, given):
     parser = hs.Parser()
     with pytest.raises(TypeError, match=match):

@@ -45,7 +45,11 @@ def test_a_whole_value_is_balanced_and_no_beginning_of_a_container_or_string_is(
 @given(st.binary(max_size=40) | st.text('{}[]"\\ ,:ab1', max_size=40).map(str.encode), st.data())
 def test_cuts_do_not_matter(data, draw):
     cut = draw.draw(st.integers(0, len(data)))
-    assert state(scan(data)) == state(scan(data[:cut], data[cut:])) == state(scan(*(data[i : i + 1] for i in range(len(data)))))
+    assert (
+        state(scan(data))
+        == state(scan(data[:cut], data[cut:]))
+        == state(scan(*(data[i : i + 1] for i in range(len(data)))))
+    )
 
 
 @pytest.mark.parametrize(
