@@ -25,7 +25,7 @@ SHORTEST = {
     "ignored-word": "<|channel|>commentary to=functions.f json really<|message|>{}<|call|>",
     "missing-role": "<|channel|>final<|message|>a<|end|><|start|><|channel|>final<|message|>ok<|return|>",
     "unknown-role": "<|channel|>final<|message|>a<|end|><|start|>narrator<|channel|>final<|message|>ok<|return|>",
-    "doubled-role": "<|channel|>final<|message|>a<|end|><|start|>assistantassistant<|channel|>final<|message|>ok<|return|>",
+    "doubled-role": "<|channel|>final<|message|>a<|end|>" + FINAL.replace("assistant", "assistantassistant"),
     "doubled-start": "<|channel|>final<|message|>a<|end|><|start|>" + FINAL,
     "text-between-messages": CALL + "so" + FINAL,
     "stray-terminator": CALL + "<|return|>",
@@ -94,9 +94,11 @@ def test_strict_raises_for_those_that_have_an_expectation(code, one_by_one):
     assert (error.code, error.expected) == (code, EXPECTED[code])
     assert 0 <= error.position <= len(ids)
     assert error.state in ("START", "HEADER", "BODY", "DONE")
-    again = pytest.raises(hs.ParseError, parser.feed, [1])
+    with pytest.raises(hs.ParseError) as again:
+        parser.feed([1])
     assert (again.value.code, again.value.position) == (code, error.position)
-    pytest.raises(hs.ParseError, parser.finish)
+    with pytest.raises(hs.ParseError):
+        parser.finish()
     parser.reset()
     assert parser.finish() == (hs.StreamEnd(None),)
 

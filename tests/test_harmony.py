@@ -19,7 +19,8 @@ def log(ids, **options):
 
 def test_one_turn_of_everything():
     ids = to_ids(
-        "<|channel|>analysis<|message|>用户 asks.<|end|><|start|>assistant<|channel|>commentary<|message|>Looking 👀<|end|>"
+        "<|channel|>analysis<|message|>用户 asks.<|end|>"
+        "<|start|>assistant<|channel|>commentary<|message|>Looking 👀<|end|>"
         '<|start|>assistant<|channel|>commentary to=functions.find <|constrain|>json<|message|>{"q":"茶"}<|call|>'.encode()
     )
     assert log(ids) == [

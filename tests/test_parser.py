@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import sys
 import threading
 import tracemalloc
@@ -277,3 +278,18 @@ def test_one_parser_is_for_one_thread():
         thread.join()
     assert parser.position == len(ids) * (8 - len(refused))
     assert all("in use by another thread" in message for message in refused)
+
+
+def test_the_shortcut_is_closed_while_another_thread_is_inside():
+    parser = hs.Parser(start="answer")
+    parser.feed(12194)
+    ids = array.array("i", [12194]) * 5_000_000
+    inside = threading.Thread(target=parser.feed, args=(ids,))
+    inside.start()
+    taken = 1
+    while inside.is_alive():
+        try:
+            taken += len(parser.feed(12194))
+        except RuntimeError:
+            continue
+    assert parser.position == parser.usage.content == len(ids) + taken

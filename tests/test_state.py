@@ -51,8 +51,10 @@ def test_options_travel_along():
 
 def test_a_failed_strict_parser_stays_failed():
     parser = hs.Parser(strict=True)
-    pytest.raises(hs.ParseError, parser.feed, to_ids(b"Hello"))
-    pytest.raises(hs.ParseError, hs.Parser.from_bytes(parser.to_bytes()).feed, 1)
+    with pytest.raises(hs.ParseError):
+        parser.feed(to_ids(b"Hello"))
+    with pytest.raises(hs.ParseError):
+        hs.Parser.from_bytes(parser.to_bytes()).feed(1)
 
 
 def test_blobs_are_small():

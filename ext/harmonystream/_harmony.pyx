@@ -110,7 +110,8 @@ cdef void close_message(Stream* s, const Context* c, int64_t at, int64_t stop, b
                 r.flags = complete | (json_balanced(&s.json) << 1) | ((complete and not s.wrote) << 2)
         if not complete:
             s.incomplete = 1
-        s.calls += 1
+        if s.calls < 0x7FFFFFFF:
+            s.calls += 1
     if events:
         out_record(c.out, R_MESSAGE_END, at, stop)
     s.sink = R_NONE

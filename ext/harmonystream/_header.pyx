@@ -424,6 +424,6 @@ cdef bint header_alive(Stream* s, const ToolTable* t) noexcept nogil:
             w = span(s.word_at, i - s.word_at)
             s.word_at = NO_WORD
             return w.n == 0 or end_word(s, w)
-        if i >= s.word_at and separator_at(s.header, i, n) < 0:
-            return True                                                      # it may: wait for the rest
+        if i >= s.word_at and separator_at(s.header, i, n) < 0:              # it may: wait for the rest
+            return i == s.word_at or word_fits(s, t, span(s.word_at, i - s.word_at))
     return word_fits(s, t, span(s.word_at, n - s.word_at))

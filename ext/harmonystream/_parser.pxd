@@ -28,7 +28,7 @@ cdef class Parser:
     cdef tuple run_span(self, const uint32_t* ids, Py_ssize_t n)
     cdef bint is_plain(self, const uint8_t* p, Py_ssize_t n) noexcept
     cdef tuple whole_piece(self, str text, const uint8_t* p, Py_ssize_t n)
-    cdef object delta(self, str text, int64_t start)
+    cdef object delta(self, uint8_t kind, int64_t index, str text, int64_t start, int64_t stop)
     cdef reason_of(self, reason, bint stopped)
     cdef Context context(self, Out* out) noexcept
     cdef int claim(self, uint8_t mode=*) except -1

@@ -31,7 +31,7 @@ from harmonystream._json cimport json_step
 from harmonystream._program cimport Program, Tools, compiled, tools_of
 from harmonystream._prompt cimport last_message
 from harmonystream._records cimport call_end, call_start, decoded, header_part
-from harmonystream._sink cimport out_free, out_init
+from harmonystream._sink cimport out_free, out_init, set_fast
 from harmonystream._state cimport blob_pack, blob_unpack, state_pack, state_unpack
 from harmonystream._types cimport *
 from harmonystream._vocab cimport Vocab
@@ -52,11 +52,6 @@ cdef tuple CHANNELS = (None, "analysis", "commentary", "final")
 cdef tuple REGIONS = tuple(Region)
 cdef frozenset NORMAL_STOPS = frozenset(("stop", "tool_calls", "function_call"))
 cdef str ASSISTANT = "assistant"
-
-
-cdef inline void set_fast(Stream* s) noexcept nogil:
-    """May a plain token take the shortcut? Only inside a body, in id mode, with nothing pending or to be announced."""
-    s.fast = s.sink if s.state == BODY and s.text_mode == 1 and not (s.n_pending or s.announce or s.error or s.finished) else 0
 
 
 @cython.final
@@ -217,7 +212,7 @@ cdef class Parser:
                 s.json.count += t.offset[tid + 1] - t.offset[tid]
             else:
                 json_step(&s.json, t.text + t.offset[tid], t.offset[tid + 1] - t.offset[tid])
-        return single(&self.last, incref(self.delta(text, s.position - 1)))
+        return single(&self.last, incref(self.delta(s.fast, s.calls, text, s.position - 1, s.position)))
 
     cdef tuple run_ids(self, object given):
         cdef Ids ids
@@ -242,6 +237,7 @@ cdef class Parser:
             if n < RELEASE_GIL_AT:
                 harmony_ids(&self.s, &c, ids, n)
             else:
+                self.s.fast = 0                                              # another thread must not take the shortcut meanwhile
                 with nogil:
                     harmony_ids(&self.s, &c, ids, n)
             return self.release(&out)
@@ -299,15 +295,14 @@ cdef class Parser:
         if s.sink == R_ARGUMENTS:
             s.wrote = 1
             json_step(&s.json, p, n)
-        return single(&self.last, incref(self.delta(text, start)))
+        return single(&self.last, incref(self.delta(s.sink, s.calls, text, start, s.position)))
 
-    cdef inline object delta(self, str text, int64_t start):
-        """The sink's event for this text, from `start` to here."""
-        if self.s.sink == R_CONTENT:
-            return content_delta(text, self.open_channel, start, self.s.position)
-        if self.s.sink == R_REASONING:
-            return reasoning_delta(text, start, self.s.position)
-        return call_delta(self.s.calls, text, start, self.s.position)
+    cdef inline object delta(self, uint8_t kind, int64_t index, str text, int64_t start, int64_t stop):
+        if kind == R_CONTENT:
+            return content_delta(text, self.open_channel, start, stop)
+        if kind == R_REASONING:
+            return reasoning_delta(text, start, stop)
+        return call_delta(index, text, start, stop)
 
     def finish(self, reason=None):
         """The last events: what was held, the ends of what is open, and `StreamEnd`. A second call returns ().
@@ -559,12 +554,8 @@ cdef class Parser:
 
     cdef object event_of(self, Out* out, Py_ssize_t i):
         cdef Record* r = &out.records[i]
-        if r.kind == R_CONTENT:
-            return content_delta(decoded(out.text + r.at, r.n), self.open_channel, r.start, r.stop)
-        if r.kind == R_REASONING:
-            return reasoning_delta(decoded(out.text + r.at, r.n), r.start, r.stop)
-        if r.kind == R_ARGUMENTS:
-            return call_delta(r.index, decoded(out.text + r.at, r.n), r.start, r.stop)
+        if r.kind <= R_ARGUMENTS:
+            return self.delta(r.kind, r.index, decoded(out.text + r.at, r.n), r.start, r.stop)
         if r.kind == R_EMPTY_ARGUMENTS:
             return call_delta(r.index, self.empty_args, r.start, r.stop)
         if r.kind == R_MESSAGE_START:

@@ -213,3 +213,8 @@ cdef inline void put_bytes(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, in
         i += k
         run = i
     put_text(s, o, p + run, n - run, at + run * step, at + (n - 1) * step + 1)
+
+
+cdef inline void set_fast(Stream* s) noexcept nogil:
+    """May a plain token take the shortcut? Only inside a body, in id mode, with nothing pending or to be announced."""
+    s.fast = s.sink if s.state == BODY and s.text_mode == 1 and not (s.n_pending or s.announce or s.error or s.finished) else 0

@@ -12,6 +12,7 @@ from harmonystream._types cimport *
 
 DEBUG = bool(DEBUG_BUILD)
 
+cdef uint32_t MOST = 0x7FFFFFFF               # counts stop there
 cdef int64_t HIGHEST = <int64_t>1 << 62      # no stream is longer; leaves room for sums
 _FIXED = struct.Struct("<6q7q3q6B8H17B2I")
 
@@ -53,8 +54,8 @@ cdef int state_unpack(Stream* s, const Tables* t, bytes data) except -1:
      s.state, s.channel_code, s.kind, s.role_preset, s.marked, s.phase, s.extra, s.announce, s.terminated, s.incomplete, s.wrote,
      s.text_mode, s.finished, s.strict, s.n_pending, s.n_held, s.error,
      s.deviations, calls) = _FIXED.unpack_from(data)
-    if calls > 0x7FFFFFFF:
-        refuse("too many calls")
+    if calls > MOST or s.deviations > MOST:
+        refuse("a count is out of range")
     s.calls = calls
     s.header_n, s.word_at, s.prompt_n, s.error_at, s.error_state = struct.unpack_from("<3HqB", data, at)
     at += 15
