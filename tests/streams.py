@@ -145,12 +145,14 @@ def without_ranges(log: Iterable[EventTuple]) -> list[EventTuple]:
     return [event[:-2] for event in log]
 
 
-def feed(parser: hs.Parser, piece: Sequence[int] | bytes) -> list[EventTuple]:
-    events = parser.feed_text(piece) if isinstance(piece, bytes) else parser.feed(piece)
+def feed(parser: hs.Parser, piece: Sequence[int] | bytes | str) -> list[EventTuple]:
+    events = parser.feed_text(piece) if isinstance(piece, (bytes, str)) else parser.feed(piece)
     return [as_tuple(event) for event in events]
 
 
-def run(parser: hs.Parser, pieces: Iterable[Sequence[int] | bytes], reason: str | None = None) -> list[EventTuple]:
+def run(
+    parser: hs.Parser, pieces: Iterable[Sequence[int] | bytes | str], reason: str | None = None
+) -> list[EventTuple]:
     """The merged log of the rest of a stream."""
     events: list[EventTuple] = []
     for piece in pieces:
