@@ -30,9 +30,12 @@ class InputError(ValueError):
 
 
 def pieces(fd: int) -> Iterator[bytes]:
-    """What arrives at a file descriptor, as soon as it does. Raises `OSError` if it cannot be read."""
-    while piece := os.read(fd, _PIECE):
-        yield piece
+    """What arrives at a file descriptor, as soon as it does. Raises `InputError` if it cannot be read."""
+    try:
+        while piece := os.read(fd, _PIECE):
+            yield piece
+    except OSError as error:
+        raise InputError(f"cannot read the input: {error.strerror}") from None
 
 
 def is_ids(start: bytes) -> bool | None:

@@ -38,16 +38,19 @@ Reads what gpt-oss generates and shows it as reasoning, content and tool calls.
 """
 
 _PARSE_ABOUT = """\
-Shows a stream as it arrives: reasoning, content, tool calls with their arguments; at the end the finish reason, what
-was repaired, and token counts. The stream is token ids or text, from a file or from a live pipe.
+Shows a stream as it arrives: reasoning, content, tool calls with their
+arguments; at the end the finish reason, token counts, and what was repaired.
+The stream is token ids or text, from a file or from a live pipe.
 """
 
 _PARSE_MORE = """\
 input:
-  Token ids are numbers between spaces, commas or line breaks; JSON lists, one per line or one for all; or JSON objects
-  with "ids" or "token_ids". Text has its markers spelled out: <|channel|>final<|message|>Hi<|return|>
-  With --input auto, an input whose first character is a digit, [ or { is ids; everything else is text.
-  Prefer ids: in text, nobody can tell a marker from one that the model only quotes.
+  Token ids are numbers between spaces, commas or line breaks; JSON lists, one
+  per line or one for all; or JSON objects with "ids" or "token_ids". Text has
+  its markers spelled out: <|channel|>final<|message|>Hi<|return|>
+  With --input auto, an input whose first character is a digit, [ or { is ids;
+  everything else is text. Prefer ids: in text, nobody can tell a marker from
+  one that the model only quotes.
 
 examples:
   A file of ids, and the same from a pipe:
@@ -60,8 +63,9 @@ examples:
   Text, for which the prompt had already opened the answer:
     echo 'It is 4.<|return|>' | harmonystream parse --start answer
 
-  All arguments of tool calls, with jq:
-    harmonystream parse --json ids.txt | jq -j 'select(.type == "ToolCallDelta").arguments'
+  The arguments of all calls, with jq:
+    harmonystream parse --json ids.txt |
+      jq -j 'select(.type == "ToolCallDelta").arguments'
 
   Is the output well formed? Stops at the first deviation:
     harmonystream parse --strict ids.txt > /dev/null && echo yes
@@ -69,7 +73,7 @@ examples:
 exit status:
   0    the stream was read to its end
   1    --strict, and the stream deviates from the format
-  2    wrong usage, or input that cannot be read
+  2    wrong usage; input that cannot be read; output that cannot be written
   130  interrupted
   141  nobody reads the output any more
 """
@@ -95,7 +99,9 @@ def main(argv: list[str] | None = None) -> int:
         _drop_output()
         return READER_GONE
     except OSError as error:
-        return _fail(f"{error.filename or 'cannot read the input'}: {error.strerror}", UNUSABLE)
+        if error.filename is None:  # what is read names itself
+            _drop_output()
+        return _fail(f"{error.filename or 'cannot write the output'}: {error.strerror}", UNUSABLE)
     except KeyboardInterrupt:
         return INTERRUPTED
 
@@ -196,7 +202,7 @@ def _tools(given: str | None) -> list[Any] | None:
         return [name for name in (part.strip() for part in given.split(",")) if name]
     try:
         tools = json.loads(Path(given).read_bytes())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{given}: not JSON: {error}") from None
     tools = tools.get("tools") if isinstance(tools, dict) else tools
     if not isinstance(tools, list):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -225,6 +226,22 @@ def test_input_that_cannot_be_used(args, stdin, message):
     assert err.count("\n") == 1
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="needs a file that opens but cannot be read")
+def test_input_that_breaks_off():
+    assert run("parse", "/proc/self/mem") == (2, "", "harmonystream: cannot read the input: Input/output error\n")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is full")
+@pytest.mark.parametrize("args", [["parse"], ["parse", "--json"], ["demo"]])
+def test_output_that_cannot_be_written(args):
+    with open("/dev/full", "wb") as full:
+        process = start(*args, stdout=full)
+    assert process.communicate(TEXT.encode(), timeout=10)[1] == (
+        b"harmonystream: cannot write the output: No space left on device\n"
+    )
+    assert process.returncode == 2
+
+
 def test_tools_that_are_none(tmp_path):
     file = tmp_path / "tools.json"
     file.write_text("{")
@@ -285,7 +302,7 @@ def test_help_teaches():
         "Prefer ids",
     ):
         assert part in out
-    assert max(map(len, run("parse", "--help", env={"COLUMNS": "100"})[1].splitlines())) <= 120
+    assert max(map(len, run("parse", "--help", env={"COLUMNS": "80"})[1].splitlines())) < 80
 
 
 @pytest.mark.parametrize(
