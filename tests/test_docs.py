@@ -126,6 +126,25 @@ def test_the_theory_of_operation_is_quoted_as_it_stands():
     assert quoted == comment
 
 
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_every_row_of_a_table_has_as_many_cells_as_its_head(page):
+    """A pipe in a cell, even within code, begins another cell unless it is escaped."""
+    for table in re.findall(r"(?:^\|.*\n)+", text_of(page), re.MULTILINE):
+        head, *lines = (re.split(r"(?<!\\)\|", line) for line in table.splitlines())
+        assert [cells for cells in lines if len(cells) != len(head)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_sources_and_functions_that_a_page_names_exist(page):
+    sources = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "ext").rglob("*.p*")}
+    named = set(re.findall(r"\b(_\w+\.(?:pyx|pxd))\b", text_of(page)))
+    assert named - sources.keys() == set()
+    for step in (line for line in text_of(page).splitlines() if re.search(r"`_\w+\.p", line) and line.startswith("| ")):
+        files = re.findall(r"`(_\w+\.(?:pyx|pxd))`", step)
+        functions = re.findall(r"`(\w+)\(\)`", step)
+        assert [name for name in functions if not any(f"{name}(" in sources[file] for file in files)] == []
+
+
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
 def test_an_example_prints_what_it_says(example):
     promised = re.search(r"^Prints:\n\n((?:    .*\n|\n)+)", text_of(example), re.MULTILINE)
