@@ -408,6 +408,14 @@ cdef bint end_word(Stream* s, Span w) noexcept nogil:
     return s.phase == P_AFTER_RECIPIENT
 
 
+cdef bint may_end_word(Stream* s, Span w) noexcept nogil:
+    cdef uint8_t phase = s.phase, extra = s.extra
+    cdef bint may = end_word(s, w)
+    s.phase = phase
+    s.extra = extra
+    return may
+
+
 cdef bint header_alive(Stream* s, const ToolTable* t) noexcept nogil:
     """After a byte of segment 0: can it still be a header? Looks at the current word only."""
     cdef int n = s.header_n, i, k
@@ -424,6 +432,7 @@ cdef bint header_alive(Stream* s, const ToolTable* t) noexcept nogil:
             w = span(s.word_at, i - s.word_at)
             s.word_at = NO_WORD
             return w.n == 0 or end_word(s, w)
-        if i >= s.word_at and separator_at(s.header, i, n) < 0:              # it may: wait for the rest
-            return i == s.word_at or word_fits(s, t, span(s.word_at, i - s.word_at))
+        if i >= s.word_at and separator_at(s.header, i, n) < 0:              # it may: can the header go on either way?
+            w = span(s.word_at, i - s.word_at)
+            return w.n == 0 or may_end_word(s, w) or word_fits(s, t, span(s.word_at, n - s.word_at))
     return word_fits(s, t, span(s.word_at, n - s.word_at))

@@ -4,7 +4,7 @@ from cpython.buffer cimport PyBUF_FORMAT, PyBUF_STRIDES, PyBuffer_Release, PyObj
 from cpython.long cimport PyLong_AsLongLongAndOverflow
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport strchr
+from libc.string cimport memcpy, strchr
 from harmonystream._build cimport DEBUG_BUILD
 from harmonystream._cpython cimport FREE_THREADED, PyList_CheckExact, PyLong_CheckExact, small_int
 
@@ -145,7 +145,7 @@ cdef int copy_items(Ids* out, const char* p, Py_ssize_t n, Py_ssize_t stride, Py
     cdef int64_t value = 0, bad = -1
     cdef int32_t signs = 0
     cdef uint32_t* ids
-    if size == 4 and stride == 4:                                            # int32 as it lies: only the sign must be checked
+    if size == 4 and stride == 4 and <size_t>p % 4 == 0:                     # int32 as it lies: only the sign must be checked
         if signed:
             for i in range(n):
                 signs |= (<const int32_t*>p)[i]
@@ -172,8 +172,15 @@ cdef int copy_items(Ids* out, const char* p, Py_ssize_t n, Py_ssize_t stride, Py
 
 
 cdef inline int64_t item_at(const char* p, Py_ssize_t size, bint signed) noexcept nogil:
+    """One integer, aligned or not."""
+    cdef int64_t wide = 0
+    cdef int32_t medium = 0
+    cdef int16_t small = 0
     if size == 8:
-        return (<const int64_t*>p)[0]                                        # a uint64 beyond int64 turns negative: refused as well
+        memcpy(&wide, p, 8)                                                  # a uint64 beyond int64 turns negative: refused as well
+        return wide
     if size == 4:
-        return (<const int32_t*>p)[0] if signed else <int64_t>(<const uint32_t*>p)[0]
-    return (<const int16_t*>p)[0] if signed else <int64_t>(<const uint16_t*>p)[0]
+        memcpy(&medium, p, 4)
+        return medium if signed else <int64_t><uint32_t>medium
+    memcpy(&small, p, 2)
+    return small if signed else <int64_t><uint16_t>small

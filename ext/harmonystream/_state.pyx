@@ -121,6 +121,14 @@ cdef int check_flags(const Stream* s) except -1:
     return 0
 
 
+cdef int tokens_in_header(const Stream* s) noexcept:
+    """Positions that the header takes at least."""
+    cdef int i, n = 0
+    for i in range(s.prompt_n, s.header_n):
+        n += s.text_mode == 2 or (s.token_starts[i >> 3] >> (i & 7)) & 1
+    return n
+
+
 cdef int check_buffers(const Stream* s, const Tables* t) except -1:
     cdef int i, k
     cdef bint found
@@ -129,6 +137,8 @@ cdef int check_buffers(const Stream* s, const Tables* t) except -1:
             refuse("a name lies outside the header")
     if s.prompt_n > s.header_n or (s.word_at != NO_WORD and s.word_at >= s.header_n):
         refuse("a position lies outside the header")
+    if s.state == HEADER and not s.error and s.header_text_at + tokens_in_header(s) > s.position:
+        refuse("its header is longer than the stream")
     if s.header_n & 7 and s.token_starts[s.header_n >> 3] >> (s.header_n & 7):
         refuse("its header has more tokens than bytes")
     if s.kind != NOT_A_CALL and s.recipient.n == 10 and span_begins(s, s.recipient, b"functions."):
