@@ -9,7 +9,7 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-QUICK = 500
+QUICK = 400
 
 settings.register_profile("ci", deadline=None, derandomize=True, max_examples=QUICK, print_blob=True)
 settings.register_profile(
