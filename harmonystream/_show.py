@@ -196,8 +196,10 @@ class Show:
         if not text:
             return
         lines = _LINE.sub(INDENT, text)
-        self._write(lines if self._fresh or text.startswith("\n") else lines.removeprefix(INDENT), kind)
-        self._fresh = text.endswith("\n")
+        if not self._fresh and not text.startswith("\n"):
+            lines = lines.removeprefix(INDENT)
+        self._fresh = text.endswith("\n")  # before writing, which an interrupt may cut short
+        self._write(lines, kind)
 
     def _content_heading(self, channel: str | None) -> str:
         message = self._message
