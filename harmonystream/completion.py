@@ -28,7 +28,7 @@ __all__ = ["Completion", "Message", "ToolCall", "parse"]
 class ToolCall(NamedTuple):
     """One call. `arguments` is the text as the model wrote it; see `ToolCallEnd` for `complete` and `balanced`."""
 
-    index: int
+    index: int  # type: ignore[assignment]  # hides tuple.index, which nobody needs here
     name: str
     arguments: str
     id: str | None
