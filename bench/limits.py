@@ -8,11 +8,10 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from time import perf_counter_ns
 from typing import Any
 
 from bench import streams
-from bench.clock import medians
+from bench.clock import medians, now
 from bench.rows import Figure
 
 SOURCE = Path(__file__).with_name("limits.pyx")
@@ -44,11 +43,11 @@ def built() -> Any:
 
 def per_item(call: Callable[[Any], object], items: list[Any], size: int) -> Callable[[], float]:
     def run() -> float:
-        started = perf_counter_ns()
+        started = now()
         for _ in range(16):
             for item in items:
                 call(item)
-        return (perf_counter_ns() - started) / (16 * size)
+        return (now() - started) / (16 * size)
 
     return run
 

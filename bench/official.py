@@ -1,13 +1,14 @@
 """openai-harmony at work, as a caller uses it: one `process` and three getters for each token.
 
-Imports nothing of this repository: `old_release.py` runs it with another interpreter, too.
+Imports no harmonystream: `old_release.py` runs it with another interpreter, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from time import perf_counter_ns
 from typing import Any
+
+from bench.clock import now
 
 
 def parser_of(encoding: Any) -> Any:
@@ -27,19 +28,19 @@ def read(parser: Any, ids: Sequence[int]) -> None:
 def per_token(encoding: Any, opening: Sequence[int], ids: Sequence[int], whole: bool) -> float:
     """Nanoseconds for each of `ids`; see `streams.Work`."""
     if whole:
-        started = perf_counter_ns()
+        started = now()
         read(parser_of(encoding), ids)
-        return (perf_counter_ns() - started) / len(ids)
+        return (now() - started) / len(ids)
     parser = parser_of(encoding)
     read(parser, opening)
-    started = perf_counter_ns()
+    started = now()
     read(parser, ids)
-    return (perf_counter_ns() - started) / len(ids)
+    return (now() - started) / len(ids)
 
 
 def new_parsers(encoding: Any, n: int) -> float:
     """Nanoseconds for each of n parsers."""
-    started = perf_counter_ns()
+    started = now()
     for _ in range(n):
         parser_of(encoding)
-    return (perf_counter_ns() - started) / n
+    return (now() - started) / n

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
-from time import perf_counter_ns
 
 import harmonystream as hs
+from bench.clock import now
 from bench.streams import Work
 
 REPEAT = 16  # a round of ours reads its stream so often, to last about as long as a rival's
@@ -25,11 +25,11 @@ def body(work: Work, pieces: list[int] | list[list[int]]) -> Callable[[], float]
         parser = hs.Parser()
         parser.feed(work.opening)
         feed = parser.feed
-        started = perf_counter_ns()
+        started = now()
         for _ in range(REPEAT):
             for piece in pieces:
                 feed(piece)
-        return (perf_counter_ns() - started) / (REPEAT * len(work.ids))
+        return (now() - started) / (REPEAT * len(work.ids))
 
     return run
 
@@ -41,26 +41,26 @@ def read_texts(work: Work) -> Callable[[], float]:
         parser = hs.Parser()
         parser.feed(work.opening)
         feed = parser.feed
-        started = perf_counter_ns()
+        started = now()
         for _ in range(REPEAT):
             for tid in work.ids:
                 for event in feed(tid):
                     event.text  # noqa: B018
-        return (perf_counter_ns() - started) / (REPEAT * len(work.ids))
+        return (now() - started) / (REPEAT * len(work.ids))
 
     return run
 
 
 def whole(work: Work) -> Callable[[], float]:
     def run() -> float:
-        started = perf_counter_ns()
+        started = now()
         for _ in range(REPEAT):
             parser = hs.Parser()
             feed = parser.feed
             for tid in work.ids:
                 feed(tid)
             parser.finish()
-        return (perf_counter_ns() - started) / (REPEAT * len(work.ids))
+        return (now() - started) / (REPEAT * len(work.ids))
 
     return run
 
@@ -69,16 +69,16 @@ def labels(work: Work) -> Callable[[], float]:
     ids = array("i", [*work.opening, *work.ids * REPEAT])
 
     def run() -> float:
-        started = perf_counter_ns()
+        started = now()
         hs.label(ids)
-        return (perf_counter_ns() - started) / len(ids)
+        return (now() - started) / len(ids)
 
     return run
 
 
 def new_parsers(n: int) -> float:
     """Nanoseconds for each of n parsers."""
-    started = perf_counter_ns()
+    started = now()
     for _ in range(n):
         hs.Parser()
-    return (perf_counter_ns() - started) / n
+    return (now() - started) / n

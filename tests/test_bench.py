@@ -6,6 +6,7 @@ import importlib
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ def bench():
     """The modules of bench/, which is no installed package."""
     sys.path.insert(0, str(ROOT))
     try:
-        names = ("official", "ours", "ratios", "report", "rows", "streams", "text_mode")
+        names = ("official", "old_release", "ours", "ratios", "report", "rows", "streams", "text_mode")
         yield {name: importlib.import_module(f"bench.{name}") for name in names}
     finally:
         sys.path.remove(str(ROOT))
@@ -106,6 +107,20 @@ def test_each_case_measures_its_own_stream(bench):
             )
             > 0
         )
+
+
+def test_a_rival_in_a_process_of_its_own(bench):
+    """Any release will do to try the pipe: here it is the one of this environment."""
+    rival = bench["old_release"].OldRelease(sys.executable)
+    work = bench["streams"].short_answer()
+    try:
+        assert rival.version == version("openai-harmony")
+        run = rival.round(work.name, work.opening, work.ids, work.whole)
+        assert min(run(), run()) > 0
+        with pytest.raises(RuntimeError, match="ended with status 1"):
+            rival.round("broken", [], ["no id"], True)()
+    finally:
+        rival.close()
 
 
 def test_floors_decide_the_verdict(bench):
