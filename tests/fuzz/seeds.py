@@ -1,0 +1,84 @@
+"""The fuzzer's first inputs: the streams of the tests' corpus, and states along them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from corpus_format import Case, read_cases
+from streams import MARKER
+
+import harmonystream as hs
+from fuzz import targets, tokens
+
+NO_OPTIONS = bytes(8)
+STATES = 12  # kept from one stream
+
+
+def payload_of(case: Case) -> bytes:
+    """The stream of a case in tokens of the small vocabulary."""
+    stream = case.stream
+    if not isinstance(stream, bytes):
+        vocab = hs.vocab.o200k_harmony()
+        stream = b"".join(vocab.token_bytes(tid) for tid in stream if tid in vocab)
+    ids: list[int] = []
+    position = 0
+    for match in [*MARKER.finditer(stream), None]:
+        ids += encoded(stream[position : match.start() if match else len(stream)])
+        if match:
+            ids.append(tokens.CONTROL[match[0].decode()])
+            position = match.end()
+    return tokens.write_ids(ids)
+
+
+def encoded(data: bytes) -> Iterator[int]:
+    """The longest word at each place, or else one byte."""
+    words = sorted(enumerate(tokens.WORDS), key=lambda item: -len(item[1]))
+    while data:
+        i, word = next(((i, word) for i, word in words if data.startswith(word)), (None, data[:1]))
+        yield data[0] if i is None else tokens.FIRST_WORD + i
+        data = data[len(word) :]
+
+
+def options_of(case: Case, last: int = 0) -> bytes:
+    tools = tokens.TOOLS.index(case.tools) if case.tools in tokens.TOOLS else 0
+    start = tokens.STARTS.index(case.start) if case.start in tokens.STARTS else 0
+    reason = tokens.REASONS.index(case.finish) if case.finish in tokens.REASONS else 0
+    return bytes([tools, start, 0, reason, 80, 170, 2, last])
+
+
+def states(payload: bytes) -> Iterator[bytes]:
+    parser = hs.Parser("harmony", tokens.vocab())
+    ids = tokens.read_ids(payload)
+    for tid in ids[:STATES]:
+        parser.feed(tid)
+        yield parser.to_bytes()
+
+
+def inputs() -> Iterator[bytes]:
+    for case in read_cases():
+        payload = payload_of(case)[:1000]
+        for name in ("ids", "header", "reference", "patched"):
+            yield targets.encode(name, options_of(case), payload)
+        yield targets.encode("text", options_of(case), payload)
+        yield targets.encode("text", options_of(case, 3), tokens.spelled(tokens.read_ids(payload)))
+        yield targets.encode("json", NO_OPTIONS, payload)
+        for state in states(payload):
+            yield targets.encode("blob", bytes([0, 0, 0, 0, 0, 0, 0, 6]), state)
+    ranks = b"".join(base64.b64encode(word) + b" %d\n" % i for i, word in enumerate(tokens.WORDS))
+    yield targets.encode("ranks", bytes([200, 0, 255, 0, 0, 0, 0, 0]), ranks)
+    entries = b"".join(bytes([len(word) % 16, i, 0]) + word[: len(word) % 16] for i, word in enumerate(tokens.WORDS))
+    for mapping in (0, 1):
+        yield targets.encode("vocab", bytes([200, 0, 255, 0, 0, 0, mapping, 0]), entries)
+    for kind in range(7):
+        for form in (0, 2, 4, 5, 8, 0x82, 0x84):
+            yield targets.encode("buffer", bytes([kind, form, 0, 4, 1, 3, 1, 0]), bytes([5, 0, 0, 0] * 8))
+
+
+def write(directory: Path) -> None:
+    """Each input under the name of its hash, as the fuzzer itself writes them."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for data in inputs():
+        (directory / hashlib.sha1(data).hexdigest()).write_bytes(data)

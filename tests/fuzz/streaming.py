@@ -1,0 +1,181 @@
+"""Streams of ids and of text: every cut, strict or lenient, gives what one feed of the whole gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from reference import interpret
+from streams import items_of_ids, items_of_text, merge, prefix_items, without_ranges
+
+import harmonystream as hs
+from fuzz import oracles, tokens
+
+Case = dict[str, Any]
+ONE_BY_ONE = 48  # longest stream that is fed unit by unit
+LONG = 4200  # from 4096 ids on, one feed gives up the GIL
+SLOW = 64  # longest stream for the reference
+
+
+def decode_options(options: bytes) -> Case:
+    """Six of the eight bytes: how the parser is made."""
+    return {
+        "tools": tokens.TOOLS[options[0] % len(tokens.TOOLS)],
+        "start": tokens.STARTS[options[1] % len(tokens.STARTS)],
+        "strict": options[2] % 4 == 3,
+        "empty_args": "" if options[2] & 4 else "{}",
+        "reason": tokens.REASONS[options[3] % len(tokens.REASONS)],
+        "cuts": sorted({options[4], options[5]}),
+        "turn": options[6] % 8,
+    }
+
+
+def decode_ids(options: bytes, payload: bytes) -> Case:
+    ids = tokens.read_ids(payload)
+    if options[7] == 0xFF and ids:
+        ids *= LONG // len(ids) + 1
+    return decode_options(options) | {"ids": ids}
+
+
+def decode_text(options: bytes, payload: bytes) -> Case:
+    data = payload if options[7] & 1 else tokens.spelled(tokens.read_ids(payload))
+    return decode_options(options) | {"text": data, "as_str": bool(options[7] & 2)}
+
+
+def decode_header(options: bytes, payload: bytes) -> Case:
+    """A header and the beginning of its body; a payload of the same table, but repetition is what reaches the cap."""
+    ids = [tid for tid in tokens.read_ids(payload)[:400] if tid < tokens.EMPTY or tid in tokens.CONTROL.values()]
+    if options[7] & 1:
+        ids = [tokens.CONTROL["<|start|>"], *ids]
+    return decode_options(options) | {"ids": ids, "start": "" if options[7] & 1 else "auto", "strict": False}
+
+
+def decode_reference(options: bytes, payload: bytes) -> Case:
+    ids = tokens.read_ids(payload)[:SLOW]
+    case = decode_options(options) | {"ids": ids, "text_mode": bool(options[7] & 1)}
+    return {key: case[key] for key in ("ids", "text_mode", "tools", "start", "reason", "empty_args")}
+
+
+def cut(stream: Any, cuts: Sequence[int]) -> list[Any]:
+    """Pieces of a stream; a cut of 0 to 255 is a place between its two ends."""
+    places = [0, *(len(stream) * place // 255 for place in cuts), len(stream)]
+    return [stream[start:stop] for start, stop in pairwise(places)]
+
+
+def check_ids(ids: list[int], tools: list[str] | None, start: str, turn: int, **options: Any) -> hs.Parser:
+    parser = check_stream(ids, ids, len(ids), tools, start, turn, text_mode=False, **options)
+    if turn & 1 and not options["strict"] and options["reason"] is None:
+        labels = hs.label(ids, vocab=tokens.vocab(), tools=tools, start=start)
+        oracles.check_labels(labels, parser, len(ids))
+    return parser
+
+
+def check_text(text: bytes, as_str: bool, tools: list[str] | None, start: str, turn: int, **options: Any) -> None:
+    """As str, each stray byte becomes a lone surrogate, which counts as one U+FFFD."""
+    if not as_str:
+        check_stream(text, text, len(text), tools, start, turn, text_mode=True, **options)
+        return
+    stream = text.decode("utf-8", "surrogateescape")
+    data = "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in stream).encode()
+    check_stream(stream, data, len(data), tools, start, turn, text_mode=True, **options)
+
+
+def units(stream: Any) -> list[Any]:
+    """The smallest pieces: ids, characters or bytes."""
+    return stream if isinstance(stream, list) else [stream[i : i + 1] for i in range(len(stream))]
+
+
+def check_stream(
+    stream: Any,
+    plain: Any,
+    size: int,
+    tools: list[str] | None,
+    start: str,
+    turn: int,
+    *,
+    text_mode: bool,
+    strict: bool,
+    empty_args: str,
+    reason: str | None,
+    cuts: list[int],
+) -> hs.Parser:
+    """`plain` is the stream as ids or bytes, for what is compared with it."""
+    vocab = tokens.vocab()
+    made = {"tools": tools, "start": start, "strict": strict, "empty_args": empty_args}
+    parser = hs.Parser("harmony", vocab, **made)
+    log, error = oracles.replay(parser, [plain], reason, text_mode)
+    expected = oracles.outcome(parser, log, error)
+    oracles.check_order(log, max(parser.position, log[-1][-1] if log else 0), error is None)
+    if error is None:
+        oracles.check_counts(parser, size)
+        assert parser.finish(reason) == ()
+    if not text_mode:
+        oracles.check_no_markup(log, tokens.ordinary(plain))
+    if strict:
+        lenient = hs.Parser("harmony", vocab, **made | {"strict": False})
+        oracles.check_strict(log, error, oracles.replay(lenient, [plain], reason, text_mode)[0])
+
+    pieces = units(stream) if turn & 1 and len(stream) <= ONE_BY_ONE else cut(stream, cuts)
+    other = hs.Parser("harmony", vocab, **made)
+    if turn & 2 and pieces:
+        check_copies(other, pieces, reason, text_mode, expected, tools)
+    else:
+        assert oracles.outcome(other, *oracles.replay(other, pieces, reason, text_mode)) == expected
+    if turn & 4:
+        parser.reset()
+        assert oracles.outcome(parser, *oracles.replay(parser, [plain], reason, text_mode)) == expected
+    return parser
+
+
+def check_copies(
+    parser: hs.Parser,
+    pieces: list[Any],
+    reason: str | None,
+    text_mode: bool,
+    expected: tuple[Any, ...],
+    tools: list[str] | None,
+) -> None:
+    """After the first piece, a fork and a parser made from the state go on as the stream itself does."""
+    feed = parser.feed_text if text_mode else parser.feed
+    try:
+        before = oracles.as_tuples(feed(pieces[0]))
+    except hs.ParseError:
+        before = None
+    state = parser.to_bytes()
+    copies = (parser.fork(), hs.Parser.from_bytes(state, parser.vocab, tools=tools), parser)
+    for copy in copies:
+        assert copy.to_bytes() == state
+        log, error = oracles.replay(copy, pieces[1:], reason, text_mode)
+        if before is None:
+            assert (error.code, error.position, error.state) == expected[1]
+        else:
+            assert oracles.outcome(copy, merge([*before, *log]), error) == expected
+
+
+def check_header(ids: list[int], tools: list[str] | None, reason: str | None, **options: Any) -> None:
+    """The same header as ids and as spelled text, if ordinary tokens spell no part of a marker."""
+    parser = check_ids(ids, tools, reason=reason, **options)
+    inert = {tokens.CONTROL[name] for name in tokens.INERT}
+    if b"<" in tokens.ordinary(ids) or not inert.isdisjoint(ids):
+        return
+    made = {"tools": tools, "start": options["start"], "empty_args": options["empty_args"]}
+    twin = hs.Parser("harmony", tokens.vocab(), **made)
+    spelled, _ = oracles.replay(twin, [tokens.spelled(ids)], reason, True)
+    parser.reset()
+    log, _ = oracles.replay(parser, [ids], reason, False)
+    assert without_ranges(spelled) == without_ranges(log)
+
+
+def check_reference(
+    ids: list[int], text_mode: bool, tools: list[str] | None, start: str, reason: str | None, empty_args: str
+) -> None:
+    """Equal to the slow interpreter of docs/harmony.md, ranges and counts included."""
+    vocab = tokens.vocab()
+    stream: Any = tokens.spelled(ids) if text_mode else ids
+    items = items_of_text(stream) if text_mode else items_of_ids(stream, vocab)
+    result = interpret(items, tools=tools, prefix=prefix_items(start), finish=reason, empty_args=empty_args)
+    parser = hs.Parser("harmony", vocab, tools=tools, start=start, empty_args=empty_args)
+    log, _ = oracles.replay(parser, [stream], reason, text_mode)
+    assert log == result.events
+    assert {region: getattr(parser.usage, region) for region in oracles.REGIONS} == result.usage

@@ -1,0 +1,58 @@
+"""The targets: how an input becomes a case, and which check replays it.
+
+A case is a dict of plain values, so that it can be printed, edited and kept in cases/; see replay.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from fuzz import blobs, buffers, scanner, streaming, vocabularies
+
+Case = dict[str, Any]
+HEAD = 9  # bytes before the payload: the target and eight options
+
+
+class Target(NamedTuple):
+    decode: Callable[[bytes, bytes], Case]  # options, payload
+    check: Callable[..., None]  # takes the case as keywords
+
+
+TARGETS = {
+    "ids": Target(streaming.decode_ids, streaming.check_ids),
+    "text": Target(streaming.decode_text, streaming.check_text),
+    "header": Target(streaming.decode_header, streaming.check_header),
+    "reference": Target(streaming.decode_reference, streaming.check_reference),
+    "patched": Target(blobs.decode_patched, blobs.check_patched),
+    "blob": Target(blobs.decode_blob, blobs.check_blob),
+    "buffer": Target(buffers.decode, buffers.check),
+    "ranks": Target(vocabularies.decode_ranks, vocabularies.check_ranks),
+    "vocab": Target(vocabularies.decode_tokens, vocabularies.check_tokens),
+    "json": Target(scanner.decode, scanner.check),
+}
+# Half of the inputs go to the streams, where most of the code is.
+SHARES = (*TARGETS, "ids", "text", "header", "ids", "text", "patched")
+
+
+def decode(data: bytes, chosen: tuple[str, ...] = SHARES) -> tuple[str, Case]:
+    """The name of a target and its case."""
+    head, payload = data[:HEAD].ljust(HEAD, b"\0"), data[HEAD:]
+    name = chosen[head[0] % len(chosen)]
+    return name, TARGETS[name].decode(head[1:], payload)
+
+
+def encode(name: str, options: bytes, payload: bytes) -> bytes:
+    """An input that `decode` takes to this target, for seeds."""
+    assert len(options) == HEAD - 1
+    return bytes([SHARES.index(name)]) + options + payload
+
+
+def check(name: str, case: Case) -> None:
+    TARGETS[name].check(**case)
+
+
+def run(data: bytes) -> None:
+    """One execution. Raises whatever the case brings to light."""
+    name, case = decode(data)
+    check(name, case)
