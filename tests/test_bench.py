@@ -24,7 +24,7 @@ def bench():
     """The modules of bench/, which is no installed package."""
     sys.path.insert(0, str(ROOT))
     try:
-        names = ("official", "old_release", "ours", "ratios", "report", "rows", "streams", "text_mode")
+        names = ("official", "old_release", "ours", "publish", "ratios", "report", "rows", "streams", "text_mode")
         yield {name: importlib.import_module(f"bench.{name}") for name in names}
     finally:
         sys.path.remove(str(ROOT))
@@ -145,3 +145,19 @@ def test_tables(bench):
     assert cells == ("a case", "12.3 ns", "1,234 ns", "100×", "25×", "PASS", "617 ns", "50.0×")
     assert report.table(("x", "y"), [("ab", "1")], markdown=True) == "| x | y |\n| --- | --: |\n| ab | 1 |"
     assert report.table(("x", "y"), [("ab", "1")], markdown=False) == "x   y\nab  1"
+
+
+def test_a_run_goes_into_the_page_and_the_readme(bench):
+    publish = bench["publish"]
+    head = "| per token | harmonystream | newest | faster | floor |  | old | faster |"
+    ratios = "\n".join([head, "| --- " * 8 + "|", "| a | 1 | 2 | 3 | 4 | 5 | 6 | 7 |", "| b" + " | 0" * 7 + " |"])
+    run = f"machine: X\n\n{ratios}\n\n| absolute |\n\nlast\n"
+    start, end = publish.PAGE_BLOCK
+    page = publish.published(f"text\n{start}old\n{end}\nmore", run)
+    assert page == f"text\n{start}- machine: X\n\n{ratios}\n\n| absolute |\n\nlast\n\n{end}\nmore"
+    start, end = publish.README_BLOCK
+    assert (
+        publish.excerpted(f"{start}| x |\n| a | 0 |\n{end}", run) == f"{start}| x |\n| a | 1 | 2 | 3 | 6 | 7 |\n{end}"
+    )
+    with pytest.raises(ValueError, match="is missing"):
+        publish.published("no mark", run)
