@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 FUZZ_SECONDS ?= 3600
+OLD := .venv-bench-004
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
@@ -35,8 +36,12 @@ demo: build
 test: lint types
 	$(BIN)/python -m pytest
 
-bench: $(VENV)/dev
+bench: $(VENV)/dev $(OLD)/done
 	$(BIN)/python -m bench
+
+# openai-harmony's older, faster release, for a second column; where it cannot be had, the table says so.
+$(OLD)/done:
+	-$(PYTHON) -m venv $(OLD) && $(OLD)/bin/python -m pip --disable-pip-version-check --quiet install openai-harmony==0.0.4 && touch $@
 
 fuzz: $(VENV)/dev
 	FUZZ_SECONDS=$(FUZZ_SECONDS) PYTHON=$(abspath $(BIN))/python bash tests/fuzz/run.sh
@@ -44,7 +49,7 @@ fuzz: $(VENV)/dev
 # Line tracing makes the modules slow, so they are built and measured in a copy of the tree.
 cov: $(VENV)/dev
 	rm -rf .cov && mkdir .cov
-	tar --create --exclude='*.so' --exclude='*.c' --exclude=__pycache__ $(wildcard *.py *.toml *.md bench docs examples) \
+	tar --create --exclude='*.so' --exclude='*.c' --exclude=__pycache__ $(wildcard *.py *.toml *.md Makefile bench docs examples .ci) \
 		ext harmonystream tests | tar --extract --directory=.cov
 	cd .cov && HARMONYSTREAM_DEBUG=1 $(abspath $(BIN))/python setup.py --quiet build_ext --inplace
 	cd .cov && $(abspath $(BIN))/python -m coverage run -m pytest -m 'not release and not slow'
@@ -59,5 +64,5 @@ types: $(VENV)/dev
 	$(BIN)/python -m mypy.stubtest $(MODULES)
 
 clean:
-	rm -rf $(VENV) build dist .cov *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(OLD) build dist .cov *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	rm -f ext/harmonystream/*.c harmonystream/*.so

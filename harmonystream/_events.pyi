@@ -4,7 +4,16 @@ DEBUG: bool
 
 @final
 class MessageStart:
-    __match_args__: ClassVar[tuple[str, ...]] = ("role", "channel", "recipient", "content_type", "start", "stop")
+    __match_args__: ClassVar[
+        tuple[
+            Literal["role"],
+            Literal["channel"],
+            Literal["recipient"],
+            Literal["content_type"],
+            Literal["start"],
+            Literal["stop"],
+        ]
+    ] = ("role", "channel", "recipient", "content_type", "start", "stop")
     def __init__(
         self,
         role: str,
@@ -31,7 +40,16 @@ class MessageStart:
 
 @final
 class MessageEnd:
-    __match_args__: ClassVar[tuple[str, ...]] = ("role", "channel", "recipient", "content_type", "start", "stop")
+    __match_args__: ClassVar[
+        tuple[
+            Literal["role"],
+            Literal["channel"],
+            Literal["recipient"],
+            Literal["content_type"],
+            Literal["start"],
+            Literal["stop"],
+        ]
+    ] = ("role", "channel", "recipient", "content_type", "start", "stop")
     def __init__(
         self,
         role: str,
@@ -58,7 +76,7 @@ class MessageEnd:
 
 @final
 class ReasoningDelta:
-    __match_args__: ClassVar[tuple[str, ...]] = ("text", "start", "stop")
+    __match_args__: ClassVar[tuple[Literal["text"], Literal["start"], Literal["stop"]]] = ("text", "start", "stop")
     def __init__(self, text: str, start: int = 0, stop: int = 0) -> None: ...
     @property
     def text(self) -> str: ...
@@ -71,7 +89,12 @@ class ReasoningDelta:
 
 @final
 class ContentDelta:
-    __match_args__: ClassVar[tuple[str, ...]] = ("text", "channel", "start", "stop")
+    __match_args__: ClassVar[tuple[Literal["text"], Literal["channel"], Literal["start"], Literal["stop"]]] = (
+        "text",
+        "channel",
+        "start",
+        "stop",
+    )
     def __init__(self, text: str, channel: str | None = None, start: int = 0, stop: int = 0) -> None: ...
     @property
     def text(self) -> str: ...
@@ -86,7 +109,9 @@ class ContentDelta:
 
 @final
 class ToolCallStart:
-    __match_args__: ClassVar[tuple[str, ...]] = ("index", "name", "id", "kind", "start", "stop")
+    __match_args__: ClassVar[
+        tuple[Literal["index"], Literal["name"], Literal["id"], Literal["kind"], Literal["start"], Literal["stop"]]
+    ] = ("index", "name", "id", "kind", "start", "stop")
     def __init__(
         self,
         index: int,
@@ -113,7 +138,12 @@ class ToolCallStart:
 
 @final
 class ToolCallDelta:
-    __match_args__: ClassVar[tuple[str, ...]] = ("index", "arguments", "start", "stop")
+    __match_args__: ClassVar[tuple[Literal["index"], Literal["arguments"], Literal["start"], Literal["stop"]]] = (
+        "index",
+        "arguments",
+        "start",
+        "stop",
+    )
     def __init__(self, index: int, arguments: str, start: int = 0, stop: int = 0) -> None: ...
     @property
     def index(self) -> int: ...
@@ -128,7 +158,9 @@ class ToolCallDelta:
 
 @final
 class ToolCallEnd:
-    __match_args__: ClassVar[tuple[str, ...]] = ("index", "complete", "balanced", "start", "stop")
+    __match_args__: ClassVar[
+        tuple[Literal["index"], Literal["complete"], Literal["balanced"], Literal["start"], Literal["stop"]]
+    ] = ("index", "complete", "balanced", "start", "stop")
     def __init__(self, index: int, complete: bool, balanced: bool, start: int = 0, stop: int = 0) -> None: ...
     @property
     def index(self) -> int: ...
@@ -145,7 +177,7 @@ class ToolCallEnd:
 
 @final
 class StreamEnd:
-    __match_args__: ClassVar[tuple[str, ...]] = ("reason", "start", "stop")
+    __match_args__: ClassVar[tuple[Literal["reason"], Literal["start"], Literal["stop"]]] = ("reason", "start", "stop")
     def __init__(self, reason: str | None = None, start: int = 0, stop: int = 0) -> None: ...
     @property
     def reason(self) -> str | None: ...

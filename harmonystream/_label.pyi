@@ -1,7 +1,6 @@
 from collections.abc import Iterable
-from typing import Any
 
-from ._parser import _Ids
+from ._parser import _Ids, _Tool
 from ._vocab import Vocab
 from .formats.spec import Format
 
@@ -12,7 +11,7 @@ def label(
     format: str | Format = "harmony",
     *,
     vocab: Vocab | None = None,
-    tools: Iterable[str | dict[str, Any]] | None = None,
+    tools: Iterable[_Tool] | None = None,
     start: str = "auto",
     prompt: str | bytes | _Ids | None = None,
 ) -> bytes: ...

@@ -1,4 +1,4 @@
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, SupportsIndex, TypeAlias, final
 
 from typing_extensions import Buffer, Self
@@ -12,6 +12,7 @@ from .regions import Region, Usage
 DEBUG: bool
 STREAM_SIZE: int
 
+_Tool: TypeAlias = str | Mapping[str, Any]
 _Ids: TypeAlias = SupportsIndex | Iterable[SupportsIndex] | Buffer
 
 @final
@@ -21,7 +22,7 @@ class Parser:
         format: str | Format = "harmony",
         vocab: Vocab | None = None,
         *,
-        tools: Iterable[str | dict[str, Any]] | None = None,
+        tools: Iterable[_Tool] | None = None,
         start: str = "auto",
         prompt: str | bytes | _Ids | None = None,
         strict: bool = False,
@@ -39,7 +40,7 @@ class Parser:
         data: bytes | bytearray | memoryview,
         vocab: Vocab | None = None,
         *,
-        tools: Iterable[str | dict[str, Any]] | None = None,
+        tools: Iterable[_Tool] | None = None,
     ) -> Parser: ...
     @property
     def region(self) -> Region: ...
@@ -69,3 +70,5 @@ class Parser:
     def strict(self) -> bool: ...
     @property
     def finished(self) -> bool: ...
+    @property
+    def stop_ids(self) -> tuple[int, ...]: ...

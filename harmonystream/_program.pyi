@@ -1,4 +1,4 @@
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, final
 
 from typing_extensions import Self
@@ -19,6 +19,6 @@ class Program:
 
 @final
 class Tools:
-    def __new__(cls, tools: Iterable[str | dict[str, Any]] | None = None) -> Self: ...
+    def __new__(cls, tools: Iterable[str | Mapping[str, Any]] | None = None) -> Self: ...
 
-def tool_name(tool: str | dict[str, Any]) -> str | None: ...
+def tool_name(tool: str | Mapping[str, Any]) -> str | None: ...

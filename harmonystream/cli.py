@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from ._parser import Parser
 from ._read import IdReader, InputError, is_ids, pieces
@@ -245,7 +245,7 @@ def _events(parser: Parser, as_ids: bool, arriving: Iterable[bytes], reason: str
             yield from parser.feed(reader.finish())
         yield from parser.finish(reason)
     except ParseError as error:
-        yield from cast(Iterable[Event], error.events)
+        yield from error.events
         raise
 
 

@@ -18,7 +18,9 @@ class Deviation(NamedTuple):
 _STRICT = {
     "repeated-channel": "one <|channel|> in a header",
     "conflicting-recipients": "one recipient in a header",
+    "empty-recipient": "a name after to=",
     "bare-content-type": "a recipient, or <|constrain|> before the content type",
+    "repeated-content-type": "one content type in a header",
     "loose-spacing": "no space after to= or <|constrain|>",
     "glued-suffix": "a space or <|constrain|> between the tool's name and json",
     "misspelt-channel": "analysis, commentary or final",
@@ -43,7 +45,15 @@ _STRICT = {
     "end-of-text": "<|end|>, <|call|> or <|return|>",
     "unknown-id": "an id of the vocabulary",
 }
-_LENIENT = ("foreign-role", "call-without-tools", "invalid-utf8", "unfinished-header", "after-end")
+_LENIENT = (
+    "repeated-recipient",
+    "bare-recipient",
+    "foreign-role",
+    "call-without-tools",
+    "invalid-utf8",
+    "unfinished-header",
+    "after-end",
+)
 
 CODES = ("", *_STRICT, *_LENIENT)
 EXPECTED = _STRICT

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .events import Event
+
 __all__ = ["FormatError", "HarmonyStreamError", "ParseError", "VocabError"]
 
 
@@ -25,7 +30,7 @@ class ParseError(HarmonyStreamError, ValueError):
     call had parsed before it stopped.
     """
 
-    def __init__(self, code: str, position: int, state: str, expected: str, events: tuple[object, ...] = ()) -> None:
+    def __init__(self, code: str, position: int, state: str, expected: str, events: tuple[Event, ...] = ()) -> None:
         super().__init__(f"{code} at position {position}, in state {state}: expected {expected}")
         self.code = code
         self.position = position

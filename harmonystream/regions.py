@@ -12,16 +12,16 @@ class Region(IntEnum):
     """Where a token landed, or where the next one would."""
 
     START = 0  # between messages
-    HEADER = 1  # control tokens and header text
+    HEADER = 1  # control tokens and header text of the assistant's messages
     REASONING = 2
     CONTENT = 3
     ARGUMENTS = 4
-    SUPPRESSED = 5  # a message that is not the assistant's
+    SUPPRESSED = 5  # a message that is not the assistant's, header and terminator included
     DONE = 6  # after <|endoftext|>
 
 
 class Usage(NamedTuple):
-    """Tokens per region (bytes of UTF-8 in text mode). Control tokens, terminators included, count as header."""
+    """Tokens per region (bytes of UTF-8 in text mode). Control tokens, terminators included, count as header (or suppressed)."""
 
     start: int
     header: int

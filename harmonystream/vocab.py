@@ -10,13 +10,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 from harmonystream._vocab import Vocab, load_ranks
 from harmonystream.errors import VocabError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:  # typing and json would be half of the package's import time
-    from typing import Any
 
 __all__ = ["Vocab", "from_bytes", "from_harmony", "from_tiktoken", "from_tokenizers", "o200k_harmony"]
 

@@ -232,6 +232,8 @@ class Machine:
             self.events.append(("ToolCallEnd", len(self.calls), complete, is_balanced_json(text), start, start))
             self.calls.append(complete)
         self.events.append(("MessageEnd", *message.opening, start, stop))
+        if message.kind == "suppressed":  # its header and terminator are not the assistant's either
+            self.regions |= {at: "suppressed" for at in self.regions if message.start <= at < stop}
 
     def delta(self, message: Message, text: str) -> EventTuple:
         if message.kind == "arguments":

@@ -165,6 +165,9 @@ class Findings:
             self.role = word
         elif word.startswith("assistant"):
             self.role = "assistant"
+            rest = re.sub("^(assistant)+", "", word)
+            if rest in CHANNELS:
+                self.channel = rest
         elif word in CHANNELS:
             self.channel = word
         elif "." in word or word in BUILTINS or word in (self.tools or ()) or "to=assistant" in segment:

@@ -134,6 +134,8 @@ class PartReader:
         self.allowed.add("to=")
         while True:
             word = self.word(self.position)
+            if self.read_recipient_glued_to_json():
+                return
             if not word or not word.text.startswith("to="):
                 return
             name = word.text.removeprefix("to=")
@@ -151,6 +153,17 @@ class PartReader:
             self.findings.see_recipient(" ".join([name, *rest]))
             self.position = following[len(rest) - 1].end if rest else word.end
             self.allowed = {"to="}
+
+    def read_recipient_glued_to_json(self) -> bool:
+        """`to=f{"a":1}`: something follows the name, so it is finished wherever the word ends."""
+        word = next_word(self.chars, self.position)
+        glued = re.match(r"to=(.[^{\[]*)[{\[]", word.text, re.DOTALL) if word else None
+        if not word or not glued:
+            return False
+        self.findings.see_recipient(glued[1])
+        self.position = word.begin + glued.end(1)
+        self.allowed = {"to="}
+        return True
 
     def read_type_before_json(self) -> None:
         self.allowed |= {"json", "code"}

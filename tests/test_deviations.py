@@ -15,7 +15,9 @@ FINAL = "<|start|>assistant<|channel|>final<|message|>ok<|return|>"
 SHORTEST = {
     "repeated-channel": "<|channel|>commentary<|channel|>final<|message|>ok<|return|>",
     "conflicting-recipients": " to=functions.f<|channel|>commentary to=functions.g json<|message|>{}<|call|>",
+    "empty-recipient": "<|channel|>commentary to=<|message|>ok<|end|>",
     "bare-content-type": "<|channel|>final json<|message|>{}<|return|>",
+    "repeated-content-type": "<|channel|>final<|constrain|>json<|constrain|>code<|message|>{}<|return|>",
     "loose-spacing": "<|channel|>commentary to= functions.f<|message|>{}<|call|>",
     "glued-suffix": "<|channel|>commentary to=functions.fjson<|message|>{}<|call|>",
     "misspelt-channel": "<|channel|>commentary?<|message|>ok<|return|>",
@@ -39,6 +41,8 @@ SHORTEST = {
     "stray-control": "<|channel|>final<|message|>o<|message|>k<|return|>",
     "end-of-text": "<|channel|>final<|message|>ok<|endoftext|>",
     "unknown-id": "<|channel|>final<|message|>�<|return|>",  # replaced by an id below
+    "repeated-recipient": "<|channel|>commentary to=functions.f to=functions.f<|message|>{}<|call|>",
+    "bare-recipient": "<|channel|>commentary functions.f<|message|>{}<|call|>",
     "foreign-role": FINAL.replace("assistant", "user"),
     "call-without-tools": CALL,
     "invalid-utf8": "<|channel|>final<|message|>�<|return|>",  # replaced by an id below

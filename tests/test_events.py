@@ -62,6 +62,9 @@ def test_an_event_cannot_change(event):
         event.other = 1
     with pytest.raises(TypeError, match="immutable"):
         event.__init__(*values(event))
+    for made in hs.Parser().finish():
+        with pytest.raises(TypeError, match="immutable"):
+            made.__init__("length")
     with pytest.raises(TypeError):
         type("Sub", (type(event),), {})
 

@@ -21,7 +21,8 @@ def test_one_turn_of_everything():
     ids = to_ids(
         "<|channel|>analysis<|message|>用户 asks.<|end|>"
         "<|start|>assistant<|channel|>commentary<|message|>Looking 👀<|end|>"
-        '<|start|>assistant<|channel|>commentary to=functions.find <|constrain|>json<|message|>{"q":"茶"}<|call|>'.encode()
+        "<|start|>assistant<|channel|>commentary to=functions.find <|constrain|>json<|message|>"
+        '{"q":"茶"}<|call|>'.encode()
     )
     assert log(ids) == [
         ("MessageStart", "assistant", "analysis", None, None),
@@ -40,7 +41,7 @@ def test_one_turn_of_everything():
 
 
 @pytest.mark.parametrize(
-    "name", sorted(CONTROL)[:3] + ["<|start|>", "<|channel|>", "<|message|>", "<|end|>", "<|constrain|>"]
+    "name", [*sorted(CONTROL)[:3], "<|start|>", "<|channel|>", "<|message|>", "<|end|>", "<|constrain|>"]
 )
 def test_endless_control_ids_are_bounded(name):
     """Nothing piles up, whatever is repeated."""

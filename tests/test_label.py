@@ -38,13 +38,14 @@ def test_calls_need_tools():
 
 
 def test_foreign_messages_and_the_end():
+    """Somebody else's message is suppressed from <|start|> to terminator: a loss mask must not learn it."""
     ids = to_ids(b"<|channel|>final<|message|>a<|end|>\n<|start|>user<|message|>b<|endoftext|>c<|end|>")
-    assert names(hs.label(ids)) == "H H H C H S H H H S H D D"
+    assert names(hs.label(ids)) == "H H H C H S S S S S S D D"
 
 
 @pytest.mark.parametrize("kind", [np.int32, np.int64, np.uint32])
 def test_long_buffers_from_many_threads(kind):
-    ids = np.tile(np.array(IDS + [200006, 173781], kind), 2000)
+    ids = np.tile(np.array([*IDS, 200006, 173781], kind), 2000)
     expected = hs.label(ids.tolist())
     assert len(expected) == len(ids)
     with ThreadPoolExecutor(4) as pool:

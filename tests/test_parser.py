@@ -207,7 +207,7 @@ def test_a_plain_piece_of_text_is_handed_back_as_it_is():
 
 
 def test_empty_args():
-    ids = CALL[: CALL.index(200008) + 1] + [200012]
+    ids = [*CALL[: CALL.index(200008) + 1], 200012]
     for empty, expected in [("{}", ["{}"]), ("null", ["null"]), ("", [])]:
         parser = hs.Parser(empty_args=empty)
         events = parser.feed(ids)
@@ -293,3 +293,46 @@ def test_the_shortcut_is_closed_while_another_thread_is_inside():
         except RuntimeError:
             continue
     assert parser.position == parser.usage.content == len(ids) + taken
+
+
+def test_nothing_fed_decides_nothing():
+    parser = hs.Parser()
+    assert parser.feed([]) == parser.feed_text("") == ()
+    assert parser.feed(ANSWER) == hs.Parser().feed(ANSWER)
+
+
+def test_subclasses_of_str_are_text():
+    class Text(str):
+        pass
+
+    parser = hs.Parser(start="answer")
+    assert parser.feed_text(Text("a"))[1] == hs.ContentDelta("a", "final", 0, 1)
+    (delta,) = parser.feed_text(Text("b"))
+    assert (type(delta.text), delta.text) == (str, "b")
+
+
+def test_surrogates_are_replaced_one_by_one():
+    whole, cut = hs.Parser(start="answer"), hs.Parser(start="answer")
+    text = "".join(
+        event.text for piece in ("\ud83d", "\ude00") for event in cut.feed_text(piece) if type(event) is hs.ContentDelta
+    )
+    assert whole.feed_text("\ud83d\ude00")[1].text == text == "��"
+
+
+def test_a_stored_completion_may_begin_with_its_start():
+    parser = hs.Parser(strict=True)
+    events = parser.feed(to_ids(b"<|start|>assistant") + ANSWER)
+    assert events[0] == hs.MessageStart("assistant", "final", None, None, 0, 5)
+    assert parser.deviations == ()
+
+
+def test_code_that_runs_while_ids_are_read_may_use_the_parser():
+    """Arguments are read before the parser is entered."""
+    parser = hs.Parser(start="answer")
+
+    class Reenters:
+        def __index__(self):
+            parser.feed(11)
+            return 12194
+
+    assert parser.feed([Reenters()]) == (hs.ContentDelta("Hi", "final", 1, 2),)

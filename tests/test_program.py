@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 import pytest
 
 import harmonystream as hs
@@ -9,6 +11,7 @@ from harmonystream._program import Program, Tools, tool_name
 from harmonystream.formats.harmony import HARMONY
 
 MARKERS = HARMONY.markers.values()
+SMALL = hs.vocab.from_bytes([b"a"], {name: i + 1 for i, name in enumerate(MARKERS)})
 CALL = "<|channel|>commentary to={}<|message|>{{}}<|call|>"
 
 
@@ -36,10 +39,17 @@ def test_formats_are_data():
     assert hs.formats() == ("harmony",)
     assert hs.parse("Hi", HARMONY) == hs.parse("Hi", "harmony")
     assert repr(Program(HARMONY, hs.vocab.o200k_harmony())).startswith("<Program harmony on <Vocab o200k_harmony")
-    with pytest.raises(hs.FormatError, match="exactly the markers.*differing: \\['pause'\\]"):
+    with pytest.raises(hs.FormatError, match=r"exactly the markers.*differing: \['pause'\]"):
         hs.Parser(HARMONY._replace(name="mine", markers={**HARMONY.markers, "pause": "<|pause|>"}))
+    with pytest.raises(hs.FormatError, match="1 to 16 ASCII"):
+        hs.Parser(HARMONY._replace(name="a name that is too long"))
     with pytest.raises(hs.FormatError, match="3 to 16 bytes"):
         hs.Parser(HARMONY._replace(name="mine", markers={**HARMONY.markers, "end": "</end>"}, required=frozenset()))
+
+
+class ModelDump:
+    def model_dump(self):
+        return CHAT
 
 
 CHAT = {"type": "function", "function": {"name": "f", "parameters": {}}}
@@ -47,7 +57,7 @@ RESPONSES = {"type": "function", "name": "f", "parameters": {}}
 MESSAGES = {"name": "f", "input_schema": {}}
 
 
-@pytest.mark.parametrize("tool", ["f", CHAT, RESPONSES, MESSAGES])
+@pytest.mark.parametrize("tool", ["f", CHAT, RESPONSES, MESSAGES, MappingProxyType(CHAT)])
 def test_tools_as_the_apis_have_them(tool):
     assert tool_name(tool) == "f"
     assert calls("f", [tool]) == calls("functions.f", [tool]) == [("f", "function")]
@@ -91,6 +101,7 @@ def test_many_tools_are_all_found():
     ("tools", "error", "match"),
     [
         ("f", TypeError, "list of names"),
+        ([ModelDump()], TypeError, r"not ModelDump: pass tool.model_dump\(\)"),
         (CHAT, TypeError, "list of names"),
         ([1], TypeError, "not int"),
         ([""], ValueError, "non-empty string"),
@@ -101,3 +112,20 @@ def test_many_tools_are_all_found():
 def test_wrong_tools(tools, error, match):
     with pytest.raises(error, match=match):
         Tools(tools)
+
+
+def test_a_format_of_ones_own_changes_nobody_elses():
+    swapped = HARMONY.markers | {"end": "<|message|>", "message": "<|end|>"}
+    mine = HARMONY._replace(markers=swapped)
+    text = "<|channel|>final<|end|>Hi<|message|>"
+    assert hs.parse(text, mine).content == "Hi"
+    assert hs.parse("<|channel|>final<|message|>Hi<|end|>").content == "Hi"
+    assert hs.Parser(mine, start="answer").fork().feed_text("a<|message|>")[-1] == hs.MessageEnd(
+        "assistant", "final", None, None, 1, 12
+    )
+    for i in range(200):  # a new row for each request does not pile up programs
+        hs.Parser(HARMONY._replace(name=f"row{i}"), vocab=SMALL)
+
+
+def test_stop_ids():
+    assert hs.Parser().stop_ids == (199999, 200002, 200012)

@@ -41,7 +41,7 @@ content on odd
 empty message on channel final
 
 finish: tool_calls
-bytes: 535 (482 header, 9 reasoning, 23 content, 15 arguments, 6 suppressed)
+bytes: 535 (431 header, 9 reasoning, 23 content, 15 arguments, 57 suppressed)
 deviations: 2
   foreign-role at 213
   unknown-channel at 429: expected analysis, commentary or final

@@ -286,3 +286,10 @@ def test_control_is_a_copy():
 def test_a_vocabulary_is_not_pickled():
     with pytest.raises(TypeError, match="a Vocab is not pickled: load it again where it is needed"):
         pickle.dumps(vocab.o200k_harmony())
+
+
+def test_a_vocabulary_is_never_empty():
+    with pytest.raises(TypeError):
+        Vocab()
+    with pytest.raises(VocabError, match="empty"):
+        Vocab([], {})

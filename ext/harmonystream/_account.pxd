@@ -3,6 +3,7 @@
 # Positions count tokens in id mode and bytes in text mode. `step_of` says which: byte i of a piece stands at `at + i * step`.
 
 from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memset
 from harmonystream._types cimport *
 
 
@@ -53,7 +54,7 @@ cdef inline void relabel(Stream* s, const Context* c, int i) noexcept nogil:
             s.usage[IN_HEADER] -= 1
             s.usage[s.region] += 1
             if c.out.labels != NULL:
-                c.out.labels[at - c.out.labels_at] = s.region
+                c.out.labels[at] = s.region
         i += 1
         while i < s.header_n and not step_of(s):
             begins = (s.token_starts[i >> 3] >> (i & 7)) & 1
@@ -61,3 +62,12 @@ cdef inline void relabel(Stream* s, const Context* c, int i) noexcept nogil:
                 break
             i += 1
         at += 1
+
+
+cdef inline void disown_header(Stream* s, Out* o, int64_t stop) noexcept nogil:
+    """The header up to `stop` belongs to somebody else's message: so do its tokens."""
+    cdef int64_t n = stop - s.header_at
+    s.usage[IN_HEADER] -= n
+    s.usage[IN_SUPPRESSED] += n
+    if o.labels != NULL:
+        memset(o.labels + s.header_at, IN_SUPPRESSED, n)

@@ -47,12 +47,14 @@ cdef class ToolCallEnd:
     cdef readonly int64_t index
     cdef readonly bint complete, balanced
     cdef readonly int64_t start, stop
+    cdef bint made                 # __init__ has run
 
 
 @cython.final
 cdef class StreamEnd:
     cdef readonly str reason
     cdef readonly int64_t start, stop
+    cdef bint made
 
 
 cdef inline ContentDelta content_delta(str text, str channel, int64_t start, int64_t stop):

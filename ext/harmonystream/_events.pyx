@@ -31,7 +31,10 @@ cdef once(bint is_set):
 @cython.no_gc
 @cython.freelist(64)
 cdef class MessageStart:
-    """A message opens: its header is read. `channel`, `recipient` and `content_type` are None where the header has none."""
+    """MessageStart(role, channel=None, recipient=None, content_type=None, start=0, stop=0)
+--
+
+    A message opens: its header is read. `channel`, `recipient` and `content_type` are None where the header has none."""
 
     __match_args__ = ("role", "channel", "recipient", "content_type", "start", "stop")
 
@@ -57,7 +60,10 @@ cdef class MessageStart:
 @cython.no_gc
 @cython.freelist(64)
 cdef class MessageEnd:
-    """The message that opened last is over."""
+    """MessageEnd(role, channel=None, recipient=None, content_type=None, start=0, stop=0)
+--
+
+    The message that opened last is over."""
 
     __match_args__ = ("role", "channel", "recipient", "content_type", "start", "stop")
 
@@ -83,7 +89,10 @@ cdef class MessageEnd:
 @cython.no_gc
 @cython.freelist(256)
 cdef class ReasoningDelta:
-    """More of the model's reasoning."""
+    """ReasoningDelta(text, start=0, stop=0)
+--
+
+    More of the model's reasoning."""
 
     __match_args__ = ("text", "start", "stop")
 
@@ -108,7 +117,10 @@ cdef class ReasoningDelta:
 @cython.no_gc
 @cython.freelist(256)
 cdef class ContentDelta:
-    """More text for the user. `channel` tells a preamble (commentary) from the answer (final)."""
+    """ContentDelta(text, channel=None, start=0, stop=0)
+--
+
+    More text for the user. `channel` tells a preamble (commentary) from the answer (final)."""
 
     __match_args__ = ("text", "channel", "start", "stop")
 
@@ -133,7 +145,10 @@ cdef class ContentDelta:
 @cython.no_gc
 @cython.freelist(64)
 cdef class ToolCallStart:
-    """A tool call opens. `index` counts from 0 in the stream; `id` is the model's own, None where the format has none."""
+    """ToolCallStart(index, name, id=None, kind="function", start=0, stop=0)
+--
+
+    A tool call opens. `index` counts from 0 in the stream; `id` is the model's own, None where the format has none."""
 
     __match_args__ = ("index", "name", "id", "kind", "start", "stop")
 
@@ -158,7 +173,10 @@ cdef class ToolCallStart:
 @cython.no_gc
 @cython.freelist(256)
 cdef class ToolCallDelta:
-    """More of a call's arguments, byte for byte as the model wrote them."""
+    """ToolCallDelta(index, arguments, start=0, stop=0)
+--
+
+    More of a call's arguments, byte for byte as the model wrote them."""
 
     __match_args__ = ("index", "arguments", "start", "stop")
 
@@ -183,12 +201,16 @@ cdef class ToolCallDelta:
 @cython.no_gc
 @cython.freelist(64)
 cdef class ToolCallEnd:
-    """A call is over. `complete`: it was not cut; `balanced`: its arguments are one balanced JSON value."""
+    """ToolCallEnd(index, complete, balanced, start=0, stop=0)
+--
+
+    A call is over. `complete`: it was not cut; `balanced`: its arguments are one balanced JSON value."""
 
     __match_args__ = ("index", "complete", "balanced", "start", "stop")
 
     def __init__(self, int64_t index, bint complete, bint balanced, int64_t start=0, int64_t stop=0):
-        once(self.stop != 0)
+        once(self.made)
+        self.made = True
         self.index, self.complete, self.balanced, self.start, self.stop = index, complete, balanced, start, stop
 
     def __eq__(self, other):
@@ -208,12 +230,16 @@ cdef class ToolCallEnd:
 @cython.no_gc
 @cython.freelist(16)
 cdef class StreamEnd:
-    """The stream is over. `reason`: tool_calls, stop, length, whatever the engine said, or None without evidence."""
+    """StreamEnd(reason=None, start=0, stop=0)
+--
+
+    The stream is over. `reason`: tool_calls, stop, length, whatever the engine said, or None without evidence."""
 
     __match_args__ = ("reason", "start", "stop")
 
     def __init__(self, str reason=None, int64_t start=0, int64_t stop=0):
-        once(self.stop != 0)
+        once(self.made)
+        self.made = True
         self.reason, self.start, self.stop = reason, start, stop
 
     def __eq__(self, other):

@@ -67,24 +67,15 @@ cdef uint8_t kind_of_call(Stream* s, const ToolTable* t) noexcept nogil:
     return OTHER_CALL if t.n >= 0 else FUNCTION
 
 
-cdef void open_message(Stream* s, const Context* c, int64_t start, int64_t stop) noexcept nogil:
-    """The header is resolved: what is this message, and where does its body go?"""
+cdef void open_message(Stream* s, const Context* c, int64_t start, int64_t header_stop, int64_t stop) noexcept nogil:
+    """The header [start, header_stop) is resolved: what is this message, and where does its body, from `stop` on, go?"""
     s.kind = kind_of_call(s, c.tools)
+    route(s)
     if s.role.n:
         note(s, D_FOREIGN_ROLE, s.header_at)
-        s.sink = R_NONE
-        s.region = IN_SUPPRESSED
-    elif s.kind != NOT_A_CALL:
-        s.sink = R_ARGUMENTS
-        s.region = IN_ARGUMENTS
-    elif s.channel_code == ANALYSIS:
-        s.sink = R_REASONING
-        s.region = IN_REASONING
-    else:
-        if span_is(s, s.recipient, b"assistant"):
-            note(s, D_TEXT_TO_ASSISTANT, s.header_at)
-        s.sink = R_CONTENT
-        s.region = IN_CONTENT
+        disown_header(s, c.out, header_stop)
+    elif s.sink == R_CONTENT and span_is(s, s.recipient, b"assistant"):
+        note(s, D_TEXT_TO_ASSISTANT, s.header_at)
     if s.error:
         return
     s.state = BODY
@@ -141,7 +132,7 @@ cdef void put_leftover(Stream* s, const Context* c, int i) noexcept nogil:
 
 # --- headers ----------------------------------------------------------------------------------------------------------------------
 
-cdef void begin_header(Stream* s, bint preset, int64_t at, int width) noexcept nogil:
+cdef void begin_header(Stream* s, uint8_t role, int64_t at, int width) noexcept nogil:
     """width: what <|start|> takes; 0 if there is none."""
     cdef Span none
     none.at = none.n = 0
@@ -153,7 +144,7 @@ cdef void begin_header(Stream* s, bint preset, int64_t at, int width) noexcept n
     s.header_text_at = at + width
     s.header_n = s.prompt_n = 0
     s.word_at = NO_WORD
-    s.role_preset = preset
+    s.role_state = role
     s.marked = s.phase = s.extra = s.terminated = 0
     memset(s.token_starts, 0, sizeof(s.token_starts))
 
@@ -184,7 +175,9 @@ cdef bint end_header(Stream* s, const Context* c, Ending ending, int64_t at) noe
     if s.error:
         return False
     if opens:
-        open_message(s, c, s.header_at, header_position(s, c, body) if has_body else at)
+        if has_body:
+            at = header_position(s, c, body)
+        open_message(s, c, s.header_at, at, at)
         if not s.error:
             put_leftover(s, c, body)
     return opens
@@ -222,7 +215,7 @@ cdef void header_marker(Stream* s, const Context* c, uint8_t m, int64_t at, int 
     if m == M_MESSAGE:
         header_resolve(s, c.tools)
         if not s.error:
-            open_message(s, c, s.header_at, at + width)
+            open_message(s, c, s.header_at, at, at + width)
     elif m == M_CHANNEL or m == M_CONSTRAIN or m == M_INERT:
         if header_full(s, c, at):
             if not s.error:
@@ -238,12 +231,13 @@ cdef void header_marker(Stream* s, const Context* c, uint8_t m, int64_t at, int 
             if not s.error:
                 end_header(s, c, BY_OVERFLOW, at)
     elif m == M_START:
-        note(s, D_ABANDONED_HEADER if s.header_n else D_DOUBLED_START, s.header_at)
+        if s.header_n or at > 0:                                             # a stored completion may begin with its <|start|>
+            note(s, D_ABANDONED_HEADER if s.header_n else D_DOUBLED_START, s.header_at)
         if not s.error:
             if end_header(s, c, BY_START, at):
                 flush_pending(s, c.out)
                 close_message(s, c, at, at, True)
-            begin_header(s, False, at, width)
+            begin_header(s, ROLE_OPEN, at, width)
     else:
         note(s, D_MISSING_MESSAGE if m != M_ENDOFTEXT else D_END_OF_TEXT, s.header_at)
         if not s.error:
@@ -267,7 +261,7 @@ cdef void body_marker(Stream* s, const Context* c, uint8_t m, int64_t at, int wi
         if s.error:
             return
         close_message(s, c, at, at, True)
-        begin_header(s, m == M_CHANNEL, at, width if m == M_START else 0)
+        begin_header(s, ROLE_OPEN if m == M_START else ROLE_PRESET, at, width if m == M_START else 0)
         if m == M_CHANNEL:
             header_marker(s, c, m, at, width)
     else:
@@ -284,7 +278,7 @@ cdef void body_marker(Stream* s, const Context* c, uint8_t m, int64_t at, int wi
 
 cdef void start_marker(Stream* s, const Context* c, uint8_t m, int64_t at, int width) noexcept nogil:
     if m == M_START:
-        begin_header(s, False, at, width)
+        begin_header(s, ROLE_OPEN, at, width)
     elif m == M_INERT:
         note(s, D_STRAY_CONTROL, at)
     elif m == M_ENDOFTEXT:
@@ -292,7 +286,7 @@ cdef void start_marker(Stream* s, const Context* c, uint8_t m, int64_t at, int w
     elif m == M_CHANNEL or m == M_CONSTRAIN or m == M_MESSAGE:
         note(s, D_MISSING_START, at)
         if not s.error:
-            begin_header(s, True, at, 0)
+            begin_header(s, ROLE_PRESET, at, 0)
             header_marker(s, c, m, at, width)
     else:
         note(s, D_STRAY_TERMINATOR, at)
@@ -300,17 +294,18 @@ cdef void start_marker(Stream* s, const Context* c, uint8_t m, int64_t at, int w
 
 
 cdef void take_marker(Stream* s, const Context* c, uint8_t m, int64_t at, int width) noexcept nogil:
-    landed(s, IN_DONE if s.state == DONE else IN_HEADER, width)
-    if s.state == START:
+    cdef uint8_t before = s.state, foreign = s.state == BODY and s.role.n
+    if before == START:
         start_marker(s, c, m, at, width)
-    elif s.state == HEADER:
+    elif before == HEADER:
         header_marker(s, c, m, at, width)
-    elif s.state == BODY:
+        foreign = s.role.n and m != M_START and s.state != HEADER
+    elif before == BODY:
         body_marker(s, c, m, at, width)
+        foreign = foreign and m != M_START and m != M_CHANNEL
     else:
         note_after_end(s, at)
-    if not step_of(s):
-        s.token_region = IN_DONE if s.token_region == IN_DONE else IN_HEADER
+    landed(s, IN_DONE if before == DONE else IN_SUPPRESSED if foreign else IN_HEADER, width)
 
 
 cdef void note_after_end(Stream* s, int64_t at) noexcept nogil:
@@ -346,7 +341,7 @@ cdef void take_text(Stream* s, const Context* c, const uint8_t* p, Py_ssize_t n,
             note(s, D_TEXT_BETWEEN_MESSAGES, at + i * step)
             if s.error:
                 return
-            begin_header(s, True, at + i * step, 0)
+            begin_header(s, ROLE_PRESET, at + i * step, 0)
         landed(s, IN_HEADER, 1)
         if header_byte(s, c, p[i], at + i * step, i == 0 or step or s.header_n == 0):
             i += 1
@@ -360,10 +355,14 @@ cdef inline Py_ssize_t label_run(Stream* s, const Context* c, const uint32_t* id
     """In a body only control ids matter to labels."""
     cdef const uint8_t* classes = c.tables.classes
     cdef uint32_t size = c.tables.n
+    cdef uint32_t tid
     cdef Py_ssize_t i = 0
-    while i < n and (ids[i] >= size or not classes[ids[i]] & CONTROL):
+    while i < n:
+        tid = ids[i]                                                         # once: the caller's buffer may change meanwhile
+        if tid < size and classes[tid] & CONTROL:
+            break
         i += 1
-    memset(c.out.labels + (s.position - c.out.labels_at), s.region, i)
+    memset(c.out.labels + s.position, s.region, i)
     return i
 
 
@@ -374,7 +373,8 @@ cdef inline Py_ssize_t plain_run(Stream* s, const Context* c, const uint32_t* id
     cdef Record* r
     cdef Py_ssize_t i = 0, from_n, size
     cdef uint32_t tid, begin
-    if ids[0] >= t.n or not t.classes[ids[0]] & PLAIN:
+    tid = ids[0]
+    if tid >= t.n or not t.classes[tid] & PLAIN:
         return 0
     r = delta_run(s, o, s.position)
     if r == NULL:
@@ -420,7 +420,7 @@ cdef void take_id(Stream* s, const Context* c, uint32_t tid) noexcept nogil:
     s.position += 1
     s.usage[s.token_region] += 1
     if c.out.labels != NULL:
-        c.out.labels[at - c.out.labels_at] = s.token_region
+        c.out.labels[at] = s.token_region
 
 
 cdef void harmony_ids(Stream* s, const Context* c, const uint32_t* ids, Py_ssize_t n) noexcept nogil:
@@ -531,7 +531,7 @@ cdef void harmony_text(Stream* s, const Context* c, const uint8_t* p, Py_ssize_t
 cdef void harmony_init(Stream* s, bint in_header) noexcept nogil:
     """A fresh stream (all zero): inside the assistant's header, or before any message."""
     json_reset(&s.json)
-    begin_header(s, True, 0, 0)
+    begin_header(s, ROLE_PRESET, 0, 0)
     if not in_header:
         to_start(s)
         s.terminated = 0
@@ -540,7 +540,7 @@ cdef void harmony_init(Stream* s, bint in_header) noexcept nogil:
 cdef void harmony_open(Stream* s, const Context* c, uint8_t channel) noexcept nogil:
     """The prompt has opened a message on this channel."""
     s.channel_code = channel
-    open_message(s, c, 0, 0)
+    open_message(s, c, 0, 0, 0)
 
 
 cdef void harmony_finish(Stream* s, const Context* c, bint stopped, bint known) noexcept nogil:
@@ -556,7 +556,7 @@ cdef void harmony_finish(Stream* s, const Context* c, bint stopped, bint known) 
         if not end_header(s, c, BY_FINISH, s.position):
             if s.header_n > s.prompt_n:
                 note(s, D_UNFINISHED_HEADER, s.header_at)
-            begin_header(s, True, s.position, 0)
+            begin_header(s, ROLE_PRESET, s.position, 0)
             return
         note(s, D_MISSING_MESSAGE, s.header_at)
         flush_pending(s, c.out)

@@ -1,4 +1,4 @@
-# The grammar of a Harmony header: pure functions of the bytes collected in Stream.header.
+# The grammar of a Harmony header: reads the bytes collected in Stream.header, and sets the parts of the message.
 
 from harmonystream._types cimport Stream, ToolTable
 

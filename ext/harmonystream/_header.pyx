@@ -30,9 +30,13 @@ cdef void take_channel(Stream* s, uint8_t code, Span w) noexcept nogil:
 
 
 cdef void take_recipient(Stream* s, Span w) noexcept nogil:
+    if w.n == 0 or span_is(s, w, b"functions."):
+        note(s, D_EMPTY_RECIPIENT, s.header_at)
     if w.n == 0 or (s.recipient.n and span_is(s, w, b"assistant")):
         return
-    if s.recipient.n and not spans_equal(s, s.recipient, w) and not span_is(s, s.recipient, b"assistant"):
+    if s.recipient.n and spans_equal(s, s.recipient, w):
+        note(s, D_REPEATED_RECIPIENT, s.header_at)
+    elif s.recipient.n and not span_is(s, s.recipient, b"assistant"):
         note(s, D_CONFLICTING_RECIPIENTS, s.header_at)
     s.recipient = w
 
@@ -54,10 +58,14 @@ cdef int read_recipient(Stream* s, const ToolTable* t, Span w, int i, int n, Spa
 
 cdef void take_role(Stream* s, const ToolTable* t, Span w, int i, int n) noexcept nogil:
     """The first word after <|start|>: an author, or whatever stands in its place. i, n: the rest of the segment."""
-    cdef Span next
+    cdef Span next, rest
     cdef bint author
     if span_begins(s, w, b"assistant"):
-        if w.n > 9:
+        rest = after_assistants(s, w)
+        if exact_channel(s, rest):                                           # `assistantanalysis`: its <|channel|> is missing
+            note(s, D_UNMARKED_CHANNEL, s.header_at)
+            take_channel(s, exact_channel(s, rest), rest)
+        elif w.n > 9:
             note(s, D_DOUBLED_ROLE, s.header_at)
         return
     if has_role(s, w):
@@ -85,6 +93,7 @@ cdef void take_word(Stream* s, const ToolTable* t, Span w) noexcept nogil:
         s.content_type = w
         return
     if s.recipient.n == 0 and (span_begins(s, w, b"functions.") or is_tool(s, t, w) or is_builtin(s, w)):
+        note(s, D_BARE_RECIPIENT, s.header_at)
         take_recipient(s, w)
         return
     if s.content_type.n == 0:
@@ -113,13 +122,13 @@ cdef int read_segment(Stream* s, const ToolTable* t, int i, int n) noexcept nogi
         elif mark == MARK_CONSTRAIN and first:
             if w.at > begin:
                 note(s, D_LOOSE_SPACING, s.header_at)
-        elif mark == 0 and first and not s.role_preset:
+        elif mark == 0 and first and s.role_state == ROLE_OPEN:
             take_role(s, t, w, i, n)
-            s.role_preset = 2
+            s.role_state = ROLE_READ
             continue
-        elif mark == 0 and first and s.role_preset == 1 and repeats_assistant(s, w, False):
+        elif mark == 0 and first and s.role_state == ROLE_PRESET and repeats_assistant(s, w, False):
             note(s, D_DOUBLED_ROLE, s.header_at)
-            s.role_preset = 2
+            s.role_state = ROLE_READ
             continue
         elif mark == 0 and first and exact_channel(s, w):
             note(s, D_UNMARKED_CHANNEL, s.header_at)
@@ -127,7 +136,7 @@ cdef int read_segment(Stream* s, const ToolTable* t, int i, int n) noexcept nogi
         else:
             take_word(s, t, w)
         first = False
-    if mark == 0 and not s.role_preset:
+    if mark == 0 and s.role_state == ROLE_OPEN:
         note(s, D_MISSING_ROLE, s.header_at)
     return i
 
@@ -149,6 +158,8 @@ cdef void take_content_types(Stream* s, int n) noexcept nogil:
             j = i + 1
             w = next_word(s.header, &j, n)
             if w.n and not span_begins(s, w, b"to="):
+                if s.content_type.n:
+                    note(s, D_REPEATED_CONTENT_TYPE, s.header_at)
                 s.content_type = w
 
 
@@ -180,7 +191,7 @@ cdef void header_resolve(Stream* s, const ToolTable* t) noexcept nogil:
     forget_parts(s)
     take_content_types(s, n)
     i = read_segment(s, t, 0, n) if n == 0 or not is_mark(s.header[0]) else 0
-    if n and is_mark(s.header[0]) and not s.role_preset:
+    if n and is_mark(s.header[0]) and s.role_state == ROLE_OPEN:
         note(s, D_MISSING_ROLE, s.header_at)
     while i < n:
         i = read_segment(s, t, i, n)
@@ -227,7 +238,7 @@ cdef int split_role(Stream* s, const ToolTable* t, int i, int n, int words_end, 
     if w.n == 0 or j > words_end:
         return i
     next = peek_word(s.header, j, n)
-    if s.role_preset:
+    if s.role_state:
         read = repeats_assistant(s, w, False) > 0
     elif not span_begins(s, w, b"to="):
         read = (repeats_assistant(s, w, False) > 0 or has_role(s, w) or span_begins(s, w, b"functions.") or is_builtin(s, w)
@@ -270,6 +281,15 @@ cdef int split_constrain(Stream* s, int i, int n, int words_end) noexcept nogil:
     return i
 
 
+cdef Span before_json(const Stream* s, Span x) noexcept nogil:
+    """The recipient without a JSON body that is glued to it."""
+    cdef int i
+    for i in range(1, x.n):
+        if s.header[x.at + i] == c'{' or s.header[x.at + i] == c'[':
+            return span(x.at, i)
+    return x
+
+
 cdef int split_recipients(Stream* s, const ToolTable* t, int i, int n, int words_end) noexcept nogil:
     cdef int j, k
     cdef Span w, x
@@ -278,6 +298,10 @@ cdef int split_recipients(Stream* s, const ToolTable* t, int i, int n, int words
         w = next_word(s.header, &j, n)
         if not span_begins(s, w, b"to="):
             return i
+        x = before_json(s, span(w.at + 3, w.n - 3))
+        if x.n + 3 < w.n:
+            take_recipient(s, x)
+            return x.at + x.n
         k = read_recipient(s, t, w, j, n, &x)
         if k > words_end or (x.n == 0 and words_end < n):
             return i
@@ -328,7 +352,7 @@ cdef bint may_become_part(const Stream* s, const ToolTable* t, Span w, uint8_t m
             return True
     if mark or not first:
         return False
-    return repeats_assistant(s, w, True) > 0 or (not s.role_preset and may_become_author(s, t, w))
+    return repeats_assistant(s, w, True) > 0 or (s.role_state == ROLE_OPEN and may_become_author(s, t, w))
 
 
 cdef int header_split(Stream* s, const ToolTable* t, bint whole, bint at_end) noexcept nogil:
@@ -380,7 +404,7 @@ cdef bint word_fits(const Stream* s, const ToolTable* t, Span w) noexcept nogil:
     cdef bint recipient = span_begins(s, w, b"to=") or span_opens(s, w, b"to=")
     cdef bint channel = span_opens(s, w, b"analysis") or span_opens(s, w, b"commentary") or span_opens(s, w, b"final")
     if s.phase == P_ROLE:
-        return not s.role_preset or recipient or channel or repeats_assistant(s, w, True) > 0
+        return s.role_state == ROLE_OPEN or recipient or channel or repeats_assistant(s, w, True) > 0
     if s.phase == P_AFTER_ROLE:
         return recipient or channel
     if s.phase == P_AFTER_CHANNEL:
@@ -395,7 +419,7 @@ cdef bint end_word(Stream* s, Span w) noexcept nogil:
     if span_begins(s, w, b"to=") and not (s.phase == P_AFTER_RECIPIENT and s.extra):
         s.phase = P_AFTER_RECIPIENT if w.n > 3 or s.phase == P_RECIPIENT else P_RECIPIENT
         return True
-    if s.phase == P_ROLE and (not s.role_preset or repeats_assistant(s, w, False)):
+    if s.phase == P_ROLE and (s.role_state == ROLE_OPEN or repeats_assistant(s, w, False)):
         s.phase = P_AFTER_ROLE
         return True
     if s.phase == P_ROLE or s.phase == P_AFTER_ROLE:

@@ -1,5 +1,7 @@
 # Token ids from Python: one int, a sequence, or an integer buffer (array, numpy, torch), without a Python object per element for buffers.
 
+import sys
+
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_STRIDES, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.long cimport PyLong_AsLongLongAndOverflow
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t
@@ -10,6 +12,7 @@ from harmonystream._cpython cimport FREE_THREADED, PyList_CheckExact, PyLong_Che
 
 DEBUG = bool(DEBUG_BUILD)
 
+cdef char NATIVE_ORDER = c"<" if sys.byteorder == "little" else c">"
 cdef int64_t MAX_ID = 0xFFFFFFFF
 WANTED = "feed() takes one token id, a sequence of ids, or a buffer of integers (array, numpy, torch)"
 
@@ -121,18 +124,21 @@ cdef int take_buffer(Ids* out, object given) except -1:
     cdef Py_ssize_t n = 1, stride
     cdef int axis, long_axis = -1
     cdef char code
+    cdef int k = 0
     PyObject_GetBuffer(given, view, PyBUF_FORMAT | PyBUF_STRIDES)
     out.viewed = True
     code = view.format[0] if view.format != NULL else c'B'
-    if code == c'@' or code == c'=' or code == c'<':
+    if code == c'@' or code == c'=' or code == NATIVE_ORDER:
+        k = 1
         code = view.format[1]
-    if code == 0 or strchr(b"hHiIlLqQ", code) == NULL:
+    if code == 0 or strchr(b"hHiIlLqQ", code) == NULL or view.format[k + 1] != 0:
         form = "B" if view.format == NULL else (<bytes>view.format).decode()
-        raise TypeError(f"{WANTED}; this buffer holds {form!r}, not 2-, 4- or 8-byte integers")
+        raise TypeError(f"{WANTED}; this buffer holds {form!r}, not 2-, 4- or 8-byte integers in the machine's byte order")
     for axis in range(view.ndim):
         if view.shape[axis] != 1:
             if long_axis >= 0:
-                raise ValueError(f"ids must be one stream's: a shape with one dimension longer than 1, not {tuple([view.shape[k] for k in range(view.ndim)])}")
+                shape = tuple([view.shape[k] for k in range(view.ndim)])
+                raise ValueError(f"ids must be one stream's: a shape with one dimension longer than 1, not {shape}")
             long_axis = axis
             n = view.shape[axis]
     stride = view.strides[long_axis] if long_axis >= 0 and view.strides != NULL else view.itemsize      # NULL: contiguous (ctypes)

@@ -4,6 +4,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 cimport cython
 from harmonystream._build cimport DEBUG_BUILD
 from harmonystream._json cimport *
+from harmonystream._records cimport without_surrogates
 from harmonystream._types cimport Json
 
 DEBUG = bool(DEBUG_BUILD)
@@ -12,7 +13,10 @@ DEBUG = bool(DEBUG_BUILD)
 @cython.final
 @cython.no_gc
 cdef class JsonScanner:
-    """Follows a JSON value piece by piece, in constant memory, without looking back: is it whole, and where did it end?
+    """JsonScanner()
+--
+
+    Follows a JSON value piece by piece, in constant memory, without looking back: is it whole, and where did it end?
 
     It tracks strings, nesting depth and bare scalars; a value that it calls balanced may still be invalid JSON inside.
     """
@@ -26,7 +30,7 @@ cdef class JsonScanner:
         """Read on: str or bytes, cut anywhere between bytes. Raises TypeError for anything else."""
         cdef bytes piece
         if isinstance(data, str):
-            piece = (<str>data).encode("utf-8", "replace")
+            piece = without_surrogates(data).encode()
         elif isinstance(data, bytes):
             piece = data
         else:

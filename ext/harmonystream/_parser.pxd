@@ -20,9 +20,6 @@ cdef class Parser:
     cdef str empty_args, trim
     cdef bytes origin              # the state to reset to; None: fresh, inside the assistant's header
 
-    cdef int begin(self, object start, object prompt) except -1
-    cdef int read_prefix(self, object prefix) except -1
-    cdef int settle(self) except -1
     cdef int reopen(self) except -1
     cdef tuple run_ids(self, object given)
     cdef tuple run_span(self, const uint32_t* ids, Py_ssize_t n)
@@ -33,6 +30,7 @@ cdef class Parser:
     cdef Context context(self, Out* out) noexcept
     cdef int claim(self, uint8_t mode=*) except -1
     cdef int check_open(self, uint8_t mode) except -1
+    cdef str open_part(self, int k)
     cdef object failure(self, tuple events)
     cdef tuple release(self, Out* out)
     cdef tuple collect(self, Out* out)

@@ -20,7 +20,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
-from libc.string cimport memchr, memcmp, memcpy, memset
+from libc.string cimport memchr, memcpy, memset
 cimport cython
 from harmonystream._build cimport DEBUG_BUILD
 from harmonystream._cpython cimport *
@@ -29,8 +29,8 @@ from harmonystream._harmony cimport *
 from harmonystream._ids cimport Ids, ids_free, ids_take
 from harmonystream._json cimport json_step
 from harmonystream._program cimport Program, Tools, compiled, tools_of
-from harmonystream._prompt cimport last_message
-from harmonystream._records cimport call_end, call_start, decoded, header_part
+from harmonystream._prompt cimport begin_stream
+from harmonystream._records cimport call_end, call_start, decoded, header_part, without_surrogates
 from harmonystream._sink cimport out_free, out_init, set_fast
 from harmonystream._state cimport blob_pack, blob_unpack, state_pack, state_unpack
 from harmonystream._types cimport *
@@ -57,9 +57,10 @@ cdef str ASSISTANT = "assistant"
 @cython.final
 @cython.no_gc
 cdef class Parser:
-    """Reads one stream of generated tokens (or of text) and tells what they mean, as events. One thread at a time.
+    """Parser(format="harmony", vocab=None, *, tools=None, start="auto", prompt=None, strict=False, trim="seams", empty_args="{}")
+--
 
-    Parser(format="harmony", vocab=None, *, tools=None, start="auto", prompt=None, strict=False, trim="seams", empty_args="{}")
+    Reads one stream of generated tokens (or of text) and tells what they mean, as events. One thread at a time.
 
     format: a name from `formats()`, or a `Format`. vocab: the model's `Vocab`; None: the embedded o200k_harmony.
     tools: None, unknown; [], the request has none, so nothing is a call; else names or tool dicts as the APIs have them.
@@ -88,82 +89,13 @@ cdef class Parser:
         self.trim = trim
         if start == "auto" and prompt is None:
             harmony_init(&self.s, True)
-        else:
-            self.begin(start, prompt)
+        elif begin_stream(&self.s, self.program, self.tools, start, prompt):
+            self.origin = state_pack(&self.s)
+            self.reopen()
         self.s.strict = strict
 
     def __dealloc__(self):
         Py_XDECREF(self.last)
-
-    # --- where the stream begins ---
-
-    cdef int begin(self, object start, object prompt) except -1:
-        cdef Context c
-        cdef Out out
-        if prompt is not None:
-            if start != "auto":
-                raise ValueError(f"pass prompt= or start={start!r}, not both: a prompt decides the start by itself")
-            prefix = last_message(prompt, self.program)
-            if prefix is None:
-                harmony_init(&self.s, True)
-                return 0
-        elif start == "content":
-            harmony_init(&self.s, True)
-            return 0
-        elif start == "reasoning" or start == "answer":
-            out_init(&out)
-            c = self.context(&out)
-            harmony_init(&self.s, True)
-            harmony_open(&self.s, &c, ANALYSIS if start == "reasoning" else FINAL)
-            out_free(&out)
-            return self.settle()
-        elif isinstance(start, str) and (start == "" or start.startswith("<|") or start.startswith(" to=")):
-            prefix = start
-        else:
-            raise ValueError(f"start is 'auto', 'content', 'reasoning', 'answer', or Harmony text such as "
-                             f"'<|start|>assistant<|channel|>final<|message|>'; not {start!r}")
-        harmony_init(&self.s, not (isinstance(prefix, tuple) or prefix == "" or prefix.startswith("<|start|>")))
-        return self.read_prefix(prefix)
-
-    cdef int read_prefix(self, object prefix) except -1:
-        """Run the machine over the end of the prompt; its events are nobody's."""
-        cdef Out out
-        cdef Ids ids
-        cdef Context c
-        cdef bytes data
-        out_init(&out)
-        c = self.context(&out)
-        if isinstance(prefix, tuple):
-            ids_take(&ids, prefix)
-            self.s.text_mode = 1
-            harmony_ids(&self.s, &c, ids.ids, ids.n)
-            ids_free(&ids)
-        else:
-            data = prefix.encode("utf-8", "replace")
-            self.s.text_mode = 2
-            harmony_text(&self.s, &c, <const uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data), True)
-        no_memory = out.no_memory
-        out_free(&out)
-        if no_memory:
-            raise MemoryError()
-        if self.s.n_held:
-            raise ValueError(f"the start ends inside a marker: {prefix[-self.s.n_held:]!r}")
-        return self.settle()
-
-    cdef int settle(self) except -1:
-        """The prompt is read: count from here, and remember this place for reset()."""
-        cdef Stream* s = &self.s
-        s.position = s.attributed = s.header_at = s.header_text_at = s.pending_at = s.pending_stop = 0
-        memset(s.usage, 0, sizeof(s.usage))
-        s.deviations = s.calls = 0
-        s.terminated = s.incomplete = s.wrote = s.text_mode = s.token_region = 0
-        memset(s.token_starts, 0, sizeof(s.token_starts))
-        if s.state == HEADER and not s.role_preset and s.header_n == 9 and memcmp(s.header, b"assistant", 9) == 0:
-            harmony_init(s, True)                                            # the usual end of a prompt: the role is settled
-        s.prompt_n = s.header_n if s.state == HEADER else 0
-        s.announce = s.state == BODY
-        self.origin = state_pack(s)
-        return self.reopen()
 
     cdef int reopen(self) except -1:
         """Make the open message's strings anew, from the header that the stream has kept."""
@@ -234,10 +166,12 @@ cdef class Parser:
         try:
             out_init(&out)
             c = self.context(&out)
+            self.s.fast = 0                                                  # nobody must take the shortcut meanwhile
+            if n:
+                self.s.text_mode = 1
             if n < RELEASE_GIL_AT:
                 harmony_ids(&self.s, &c, ids, n)
             else:
-                self.s.fast = 0                                              # another thread must not take the shortcut meanwhile
                 with nogil:
                     harmony_ids(&self.s, &c, ids, n)
             return self.release(&out)
@@ -257,8 +191,8 @@ cdef class Parser:
         if valid:
             try:
                 p = <const uint8_t*>PyUnicode_AsUTF8AndSize(text, &n)
-            except UnicodeEncodeError:                                       # lone surrogates: one U+FFFD each
-                text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+            except UnicodeEncodeError:
+                text = without_surrogates(text)
                 p = <const uint8_t*>PyUnicode_AsUTF8AndSize(text, &n)
         elif isinstance(text, bytes):
             p = <const uint8_t*>PyBytes_AS_STRING(text)
@@ -267,7 +201,9 @@ cdef class Parser:
             raise TypeError(f"feed_text() takes str or bytes, not {type(text).__name__}: ids go to feed()")
         self.claim(2)
         try:
-            if valid and self.is_plain(p, n):
+            if n:
+                self.s.text_mode = 2
+            if type(text) is str and self.is_plain(p, n):
                 return self.whole_piece(text, p, n)
             out_init(&out)
             c = self.context(&out)
@@ -331,6 +267,7 @@ cdef class Parser:
             end = StreamEnd.__new__(StreamEnd)
             end.reason = self.reason_of(reason, stopped)
             end.start = end.stop = self.s.position
+            end.made = True
             return events + (end,)
         finally:
             leave(&self.busy)
@@ -359,7 +296,7 @@ cdef class Parser:
 
     def fork(self):
         """An independent copy of the stream as it stands, in constant time: for speculative decoding, or n choices of one prompt."""
-        cdef Parser twin = Parser.__new__(Parser, self.program.format, self.program.vocab, tools=self.tools)
+        cdef Parser twin = Parser.__new__(Parser, self.program, self.program.vocab, tools=self.tools)
         self.claim()
         try:
             memcpy(&twin.s, &self.s, sizeof(Stream))
@@ -376,7 +313,7 @@ cdef class Parser:
         """The whole state (under 1 KiB plus options), for from_bytes() in this process or another. Versioned; vocabulary and tools stay outside."""
         self.claim()
         try:
-            return blob_pack(self.program.format.name, self.program.vocab.fingerprint, self.tools.fingerprint(), self.trim == "none",
+            return blob_pack(self.program.format.name, self.program.vocab.fingerprint, self.tools.fingerprint, self.trim == "none",
                              self.empty_args, self.origin, state_pack(&self.s))
         finally:
             leave(&self.busy)
@@ -393,7 +330,7 @@ cdef class Parser:
         p = Parser.__new__(Parser, blob.format, vocab, tools=tools, trim="none" if blob.no_trim else "seams", empty_args=blob.empty_args)
         if p.program.vocab.fingerprint != blob.vocab:
             raise ValueError(f"this parser state belongs to another vocabulary than {p.program.vocab!r}")
-        if p.tools.fingerprint() != blob.tools:
+        if p.tools.fingerprint != blob.tools:
             raise ValueError("this parser state was made with other tools: pass the same tools= to from_bytes()")
         if blob.origin is not None:
             memset(&origin, 0, sizeof(Stream))
@@ -442,22 +379,22 @@ cdef class Parser:
     @property
     def role(self):
         """The open message's author; None between messages."""
-        return self.open_role
+        return self.open_part(0)
 
     @property
     def channel(self):
         """The open message's channel; None without one, or between messages."""
-        return self.open_channel
+        return self.open_part(1)
 
     @property
     def recipient(self):
         """The open message's recipient, as written."""
-        return self.open_recipient
+        return self.open_part(2)
 
     @property
     def content_type(self):
         """The open message's content type."""
-        return self.open_content_type
+        return self.open_part(3)
 
     @property
     def format(self):
@@ -478,6 +415,22 @@ cdef class Parser:
     def finished(self):
         """Has finish() been called?"""
         return bool(self.s.finished)
+
+    cdef str open_part(self, int k):
+        """A part of the open message's header. Without the GIL, another thread may be about to replace it."""
+        if not FREE_THREADED:
+            return (self.open_role, self.open_channel, self.open_recipient, self.open_content_type)[k]
+        self.claim()
+        try:
+            return (self.open_role, self.open_channel, self.open_recipient, self.open_content_type)[k]
+        finally:
+            leave(&self.busy)
+
+    @property
+    def stop_ids(self):
+        """The control ids at which the engine should stop generating, ascending."""
+        names = self.program.vocab.by_name
+        return tuple(sorted([names[marker] for marker in self.program.format.stops if marker in names]))
 
     def __repr__(self):
         return f"<Parser {self.format}: {self.region.name} at {self.s.position}>"
@@ -501,7 +454,6 @@ cdef class Parser:
             except BaseException:
                 leave(&self.busy)
                 raise
-            self.s.text_mode = mode
         return 0
 
     cdef int check_open(self, uint8_t mode) except -1:
@@ -519,15 +471,12 @@ cdef class Parser:
 
     cdef tuple release(self, Out* out):
         """What the machine left in `out`, as events; `out` is done with."""
-        if out.n_records == 0 and not (self.s.error or out.no_memory):
-            set_fast(&self.s)
-            out_free(out)
-            return ()
         try:
             if out.no_memory:
+                self.s.finished = 1                                          # text is missing: only reset() helps
                 raise MemoryError()
-            set_fast(&self.s)
             events = self.collect(out)
+            set_fast(&self.s)
         finally:
             out_free(out)
         if self.s.error:
@@ -592,7 +541,9 @@ cdef Vocab DEFAULT_VOCAB = None
 
 cdef Vocab default_vocab():
     global DEFAULT_VOCAB
-    if DEFAULT_VOCAB is None:
+    if FREE_THREADED or DEFAULT_VOCAB is None:
         from harmonystream.vocab import o200k_harmony
+        if FREE_THREADED:                                                    # no global is written without a lock
+            return o200k_harmony()
         DEFAULT_VOCAB = o200k_harmony()
     return DEFAULT_VOCAB

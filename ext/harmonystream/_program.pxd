@@ -19,8 +19,9 @@ cdef class Program:
 cdef class Tools:
     cdef ToolTable table
     cdef bytes names
+    cdef uint64_t fingerprint
 
-    cdef uint64_t fingerprint(self) noexcept
+    cdef uint64_t hashed(self) noexcept
 
 
 cdef Program compiled(object format, Vocab vocab)

@@ -8,10 +8,16 @@ cimport cython
 from harmonystream._build cimport DEBUG_BUILD
 from harmonystream._types cimport *
 from harmonystream._vocab cimport V_CONTROL, V_MISSING, V_VALID, Vocab
+from collections.abc import Mapping
+
 from harmonystream.errors import FormatError, VocabError
 from harmonystream.formats import format_of
 
 DEBUG = bool(DEBUG_BUILD)
+
+cdef enum:
+    MAX_PROGRAMS = 64
+    MAX_NAME = 16                      # bytes of a format's name: its room in a state blob
 
 cdef dict MARKERS = {
     "start": M_START, "channel": M_CHANNEL, "constrain": M_CONSTRAIN, "message": M_MESSAGE,
@@ -33,9 +39,12 @@ cdef class Program:
         cdef Tables* t = &self.tables
         self.format = format
         self.vocab = vocab
+        if not isinstance(format.name, str) or not format.name.isascii() or not 0 < len(format.name) <= MAX_NAME:
+            raise FormatError(f"a format's name has 1 to {MAX_NAME} ASCII characters; {format.name!r} has not")
         unknown = set(format.markers) ^ set(MARKERS)
         if unknown:
-            raise FormatError(f"format {format.name!r}: a header format has exactly the markers {sorted(MARKERS)}; differing: {sorted(unknown)}")
+            raise FormatError(f"format {format.name!r}: a header format has exactly the markers {sorted(MARKERS)}; "
+                              f"differing: {sorted(unknown)}")
         missing = [format.markers[role] for role in MARKERS if role in format.required and format.markers[role] not in vocab.by_name]
         if missing:
             raise VocabError(
@@ -86,12 +95,14 @@ cdef uint8_t class_of(Vocab v, uint32_t tid) noexcept:
 
 cdef Program compiled(object format, Vocab vocab):
     """The vocabulary's program for this format, made once. Two threads may both make it: they are equal."""
-    program = vocab.programs.get(format) if type(format) is str else None
+    if isinstance(format, Program):
+        return format
+    key = format if type(format) is str else id(format)                      # the program keeps the format, and so its id, alive
+    program = vocab.programs.get(key)
     if program is None:
-        row = format_of(format)
-        program = vocab.programs.get(row.name)
-        if program is None or (<Program>program).format is not row:
-            program = vocab.programs[row.name] = Program(row, vocab)
+        if len(vocab.programs) >= MAX_PROGRAMS:                              # somebody makes a new Format for each request
+            vocab.programs.clear()
+        program = vocab.programs[key] = Program(format_of(format), vocab)
     return program
 
 
@@ -101,13 +112,14 @@ def tool_name(tool):
     """The name in a tool's description; None for a tool without one (a server-side tool such as web search)."""
     if isinstance(tool, str):
         name = tool
-    elif isinstance(tool, dict):
+    elif isinstance(tool, Mapping):
         inner = tool.get("function")
-        name = inner.get("name") if isinstance(inner, dict) else tool.get("name")
+        name = inner.get("name") if isinstance(inner, Mapping) else tool.get("name")
         if name is None:
             return None
     else:
-        raise TypeError(f"a tool is a name or a dict as the APIs have it, not {type(tool).__name__}")
+        hint = ": pass tool.model_dump()" if hasattr(tool, "model_dump") else ""
+        raise TypeError(f"a tool is a name or a dict as the APIs have it, not {type(tool).__name__}{hint}")
     if not isinstance(name, str) or not name:
         raise ValueError(f"a tool's name must be a non-empty string, not {name!r}")
     return name
@@ -122,9 +134,10 @@ cdef class Tools:
         cdef uint32_t* offset
         self.table.n = -1
         self.names = b""
+        self.fingerprint = self.hashed()
         if tools is None:
             return
-        if isinstance(tools, (str, bytes, dict)):
+        if isinstance(tools, (str, bytes, Mapping)):
             raise TypeError("tools is a list of names or tool dicts; to say that there are none, pass []")
         tools = list(tools)
         names = sorted({name.encode("utf-8", "replace") for name in map(tool_name, tools) if name is not None})
@@ -141,11 +154,12 @@ cdef class Tools:
         for name in names:
             offset[i + 1] = offset[i] + <uint32_t>PyBytes_GET_SIZE(name)
             i += 1
+        self.fingerprint = self.hashed()
 
     def __dealloc__(self):
         free(<void*>self.table.offset)
 
-    cdef uint64_t fingerprint(self) noexcept:
+    cdef uint64_t hashed(self) noexcept:
         """FNV-1a over the names: to notice a mismatch, not to resist anyone."""
         cdef uint64_t h = <uint64_t>0xCBF29CE484222325 + <uint64_t>(self.table.n + 1)
         cdef Py_ssize_t i

@@ -1,5 +1,6 @@
-# Where a prompt leaves off.
+# Where a prompt leaves off: the state in which a stream begins.
 
-from harmonystream._program cimport Program
+from harmonystream._program cimport Program, Tools
+from harmonystream._types cimport Stream
 
-cdef object last_message(object prompt, Program program)
+cdef int begin_stream(Stream* s, Program program, Tools tools, object start, object prompt) except -1

@@ -4,6 +4,7 @@ from libc.stdint cimport uint8_t
 from harmonystream._events cimport ToolCallEnd, ToolCallStart
 from harmonystream._types cimport Out, Record
 
+cdef str without_surrogates(str text)
 cdef str decoded(const uint8_t* p, Py_ssize_t n)
 cdef str header_part(const Out* o, const Record* r, int k)
 cdef ToolCallStart call_start(const Out* o, const Record* r)

@@ -15,6 +15,11 @@ cdef tuple KINDS = (None, "function", "builtin", "other")
 cdef str JSON = "json"
 
 
+cdef str without_surrogates(str text):
+    """The text with U+FFFD for each surrogate: a pair that JSON or a cut left apart is two."""
+    return text.encode("utf-32-le", "surrogatepass").decode("utf-32-le", "replace")
+
+
 cdef str decoded(const uint8_t* p, Py_ssize_t n):
     return PyUnicode_DecodeUTF8(<const char*>p, n, "replace")
 
@@ -42,6 +47,7 @@ cdef ToolCallStart call_start(const Out* o, const Record* r):
 cdef ToolCallEnd call_end(const Record* r, str empty_args):
     cdef ToolCallEnd event = ToolCallEnd.__new__(ToolCallEnd)
     event.index, event.complete, event.balanced = r.index, r.flags & 1, (r.flags >> 1) & 1
+    event.made = True
     if r.flags & 4:                                                          # it closed without a byte, and got empty_args
         event.balanced = is_balanced(empty_args)
     event.start, event.stop = r.start, r.stop
@@ -50,7 +56,7 @@ cdef ToolCallEnd call_end(const Record* r, str empty_args):
 
 cdef bint is_balanced(str text):
     cdef Json json
-    cdef bytes data = text.encode("utf-8", "replace")
+    cdef bytes data = without_surrogates(text).encode()
     json_reset(&json)
     json_step(&json, <const uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
     return json_balanced(&json)

@@ -11,7 +11,6 @@ cdef inline void out_init(Out* o) noexcept nogil:
     o.records = o.inline_records
     o.text = o.inline_text
     o.labels = NULL
-    o.labels_at = 0
     o.n_records = o.n_text = 0
     o.cap_records = INLINE_RECORDS
     o.cap_text = INLINE_TEXT
@@ -213,6 +212,22 @@ cdef inline void put_bytes(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, in
         i += k
         run = i
     put_text(s, o, p + run, n - run, at + run * step, at + (n - 1) * step + 1)
+
+
+cdef inline void route(Stream* s) noexcept nogil:
+    """Where the open body goes: follows from the message's author, kind and channel."""
+    if s.role.n:
+        s.sink = R_NONE
+        s.region = IN_SUPPRESSED
+    elif s.kind != NOT_A_CALL:
+        s.sink = R_ARGUMENTS
+        s.region = IN_ARGUMENTS
+    elif s.channel_code == ANALYSIS:
+        s.sink = R_REASONING
+        s.region = IN_REASONING
+    else:
+        s.sink = R_CONTENT
+        s.region = IN_CONTENT
 
 
 cdef inline void set_fast(Stream* s) noexcept nogil:

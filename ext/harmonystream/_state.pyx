@@ -1,5 +1,5 @@
-# A stream's state as bytes (Parser.to_bytes). A blob comes from outside: every field is checked, and whatever follows from others
-# (sink, region, the shortcut) is not stored but computed, so that no blob can put a machine into a state that it could not reach by reading.
+# A stream's state as bytes (Parser.to_bytes). A blob comes from outside: every field is checked against its range and against the
+# others as far as memory and the counts depend on them, and what follows from others (sink, region, the shortcut) is not stored.
 
 import struct
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from typing import NamedTuple
 from libc.string cimport memcmp, memcpy, memset
 from harmonystream._build cimport DEBUG_BUILD
 from harmonystream._words cimport span_begins
-from harmonystream._sink cimport utf8_continues, utf8_length
+from harmonystream._sink cimport route, utf8_continues, utf8_length
 from harmonystream._types cimport *
 
 DEBUG = bool(DEBUG_BUILD)
@@ -24,7 +24,7 @@ cdef bytes state_pack(const Stream* s):
         s.usage[0], s.usage[1], s.usage[2], s.usage[3], s.usage[4], s.usage[5], s.usage[6],
         s.json.depth, s.json.count, s.json.end, s.json.in_string, s.json.escape, s.json.stage, s.json.broken, s.json.scalar, s.json.matched,
         s.role.at, s.role.n, s.channel.at, s.channel.n, s.recipient.at, s.recipient.n, s.content_type.at, s.content_type.n,
-        s.state, s.channel_code, s.kind, s.role_preset, s.marked, s.phase, s.extra, s.announce, s.terminated, s.incomplete, s.wrote,
+        s.state, s.channel_code, s.kind, s.role_state, s.marked, s.phase, s.extra, s.announce, s.terminated, s.incomplete, s.wrote,
         s.text_mode, s.finished, s.strict, s.n_pending, s.n_held, s.error,
         s.deviations, s.calls)
     parts = [fixed, struct.pack("<3HqB", s.header_n, s.word_at, s.prompt_n, s.error_at, s.error_state)]
@@ -51,7 +51,7 @@ cdef int state_unpack(Stream* s, const Tables* t, bytes data) except -1:
      s.usage[0], s.usage[1], s.usage[2], s.usage[3], s.usage[4], s.usage[5], s.usage[6],
      s.json.depth, s.json.count, s.json.end, s.json.in_string, s.json.escape, s.json.stage, s.json.broken, s.json.scalar, s.json.matched,
      s.role.at, s.role.n, s.channel.at, s.channel.n, s.recipient.at, s.recipient.n, s.content_type.at, s.content_type.n,
-     s.state, s.channel_code, s.kind, s.role_preset, s.marked, s.phase, s.extra, s.announce, s.terminated, s.incomplete, s.wrote,
+     s.state, s.channel_code, s.kind, s.role_state, s.marked, s.phase, s.extra, s.announce, s.terminated, s.incomplete, s.wrote,
      s.text_mode, s.finished, s.strict, s.n_pending, s.n_held, s.error,
      s.deviations, calls) = _FIXED.unpack_from(data)
     if calls > MOST or s.deviations > MOST:
@@ -108,7 +108,7 @@ cdef int check_numbers(const Stream* s) except -1:
 cdef int check_flags(const Stream* s) except -1:
     if s.json.in_string > 1 or s.json.escape > s.json.in_string or s.json.stage > 3 or s.json.broken > 1 or s.json.matched > 5:
         refuse("its JSON scanner is in no possible state")
-    if s.state > DONE or s.channel_code > OTHER_CHANNEL or s.kind > OTHER_CALL or s.role_preset > 2 or s.phase > 4 or s.text_mode > 2:
+    if s.state > DONE or s.channel_code > OTHER_CHANNEL or s.kind > OTHER_CALL or s.role_state > 2 or s.phase > 4 or s.text_mode > 2:
         refuse("a field is out of range")
     if max(s.marked, s.announce, s.incomplete, s.wrote, s.finished, s.strict) > 1 or s.terminated > 2:
         refuse("a flag is neither 0 nor 1")
@@ -137,7 +137,8 @@ cdef int check_buffers(const Stream* s, const Tables* t) except -1:
             refuse("a name lies outside the header")
     if s.prompt_n > s.header_n or (s.word_at != NO_WORD and s.word_at >= s.header_n):
         refuse("a position lies outside the header")
-    if s.state == HEADER and not s.error and s.header_text_at + tokens_in_header(s) > s.position:
+    if s.state == HEADER and not s.error and (
+            s.header_text_at + tokens_in_header(s) > s.position or tokens_in_header(s) > s.usage[IN_HEADER]):
         refuse("its header is longer than the stream")
     if s.header_n & 7 and s.token_starts[s.header_n >> 3] >> (s.header_n & 7):
         refuse("its header has more tokens than bytes")
@@ -158,18 +159,11 @@ cdef int check_buffers(const Stream* s, const Tables* t) except -1:
 
 
 cdef void restore_derived(Stream* s) noexcept:
-    if s.state != BODY:
-        s.sink = R_NONE
-        s.region = IN_START if s.state == START else IN_HEADER if s.state == HEADER else IN_DONE
-    elif s.role.n:
-        s.sink = R_NONE
-        s.region = IN_SUPPRESSED
-    elif s.kind != NOT_A_CALL:
-        s.sink = R_ARGUMENTS
-        s.region = IN_ARGUMENTS
-    else:
-        s.sink = R_REASONING if s.channel_code == ANALYSIS else R_CONTENT
-        s.region = IN_REASONING if s.channel_code == ANALYSIS else IN_CONTENT
+    if s.state == BODY:
+        route(s)
+        return
+    s.sink = R_NONE
+    s.region = IN_START if s.state == START else IN_HEADER if s.state == HEADER else IN_DONE
 
 
 # --- the envelope: what the state belongs to ----------------------------------------------------------------------------------------

@@ -29,6 +29,9 @@ cdef enum Class:
 cdef enum Channel:
     NO_CHANNEL, ANALYSIS, COMMENTARY, FINAL, OTHER_CHANNEL
 
+cdef enum RoleState:
+    ROLE_OPEN, ROLE_PRESET, ROLE_READ            # the header must name its author; it is the assistant's; the author has been read
+
 cdef enum CallKind:
     NOT_A_CALL, FUNCTION, BUILTIN, OTHER_CALL
 
@@ -39,14 +42,15 @@ cdef enum RecordKind:
 
 cdef enum:                                       # Deviation: the codes of deviations.py, in its order
     D_NONE
-    D_REPEATED_CHANNEL, D_CONFLICTING_RECIPIENTS, D_BARE_CONTENT_TYPE, D_LOOSE_SPACING, D_GLUED_SUFFIX
+    D_REPEATED_CHANNEL, D_CONFLICTING_RECIPIENTS, D_EMPTY_RECIPIENT, D_BARE_CONTENT_TYPE, D_REPEATED_CONTENT_TYPE
+    D_LOOSE_SPACING, D_GLUED_SUFFIX
     D_MISSPELT_CHANNEL, D_UNKNOWN_CHANNEL, D_EMPTY_CHANNEL, D_UNMARKED_CHANNEL, D_IGNORED_WORD
     D_MISSING_ROLE, D_UNKNOWN_ROLE, D_DOUBLED_ROLE, D_DOUBLED_START
     D_TEXT_BETWEEN_MESSAGES, D_STRAY_TERMINATOR, D_MISSING_START, D_MISSING_END
     D_ABANDONED_HEADER, D_MISSING_MESSAGE, D_HEADER_TOO_LONG, D_NO_MARKUP
     D_TEXT_TO_ASSISTANT, D_STRAY_CONTROL, D_END_OF_TEXT, D_UNKNOWN_ID
     D_LAST_STRICT = D_UNKNOWN_ID                 # strict mode raises up to here
-    D_FOREIGN_ROLE, D_CALL_WITHOUT_TOOLS, D_INVALID_UTF8, D_UNFINISHED_HEADER, D_AFTER_END
+    D_REPEATED_RECIPIENT, D_BARE_RECIPIENT, D_FOREIGN_ROLE, D_CALL_WITHOUT_TOOLS, D_INVALID_UTF8, D_UNFINISHED_HEADER, D_AFTER_END
     N_DEVIATIONS
 
 cdef enum:
@@ -106,9 +110,9 @@ cdef struct Stream:
     uint8_t deviation[DEVIATION_CAP]
     uint8_t state, sink, region, fast            # fast: the sink, when a plain token may take the shortcut
     uint8_t channel_code, kind
-    uint8_t role_preset, marked, phase, extra    # header: has a mark been seen; where segment 0 stands (_header.pyx)
+    uint8_t role_state, marked, phase, extra     # header: RoleState; has a mark been seen; where segment 0 stands (_header.pyx)
     uint8_t announce                             # the prompt opened a message that no event has told of
-    uint8_t terminated, incomplete               # last thing was a terminator; some call was cut
+    uint8_t terminated, incomplete               # last thing was a terminator (2: text after the end is noted); some call was cut
     uint8_t wrote                                # the open call has had a byte of arguments
     uint8_t text_mode                            # 0: nothing fed yet, 1: ids, 2: text
     uint8_t finished, strict, error, error_state
@@ -133,7 +137,6 @@ cdef struct Out:
     Record* records
     uint8_t* text
     uint8_t* labels                              # one per token of this feed, or NULL: then events are wanted
-    int64_t labels_at                            # position of labels[0]
     Py_ssize_t n_records, cap_records, n_text, cap_text
     bint no_memory
     Record inline_records[INLINE_RECORDS]

@@ -14,7 +14,7 @@ cdef class Vocab:
     cdef uint8_t* text             # padded by 16 bytes
     cdef uint32_t* offset          # n + 1
     cdef uint8_t* flags            # n, VocabFlag
-    cdef readonly uint32_t n
+    cdef uint32_t n
     cdef readonly str name
     cdef dict by_name              # control name -> id
     cdef dict programs             # format name -> Program compiled against this vocabulary

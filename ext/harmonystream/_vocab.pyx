@@ -14,6 +14,8 @@ DEBUG = bool(DEBUG_BUILD)
 cdef enum:
     MAX_IDS = 1 << 24
 
+cdef object UNFILLED = object()        # load_ranks() fills the Vocab itself
+
 
 cdef bint whole_utf8(const uint8_t* p, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i = 0
@@ -39,18 +41,21 @@ cdef uint64_t hashed(uint64_t h, const uint8_t* p, Py_ssize_t n) noexcept nogil:
 
 @cython.final
 cdef class Vocab:
-    """A vocabulary: id -> bytes, and control ids by name. Immutable; share it between threads. Usually made by a loader in `vocab`.
+    """Vocab(tokens, control, name="")
+--
 
-    Vocab(tokens, control, name=""): tokens[i] is the bytes of id i, or None where there is no such id; control maps names to ids.
+    A vocabulary: id -> bytes, and control ids by name. Immutable; share it between threads. Usually made by a loader in `vocab`.
+
+    tokens[i] is the bytes of id i, or None where there is no such id; control maps names to ids.
     Raises TypeError for what is not bytes or int, VocabError for ids that are out of range or given twice.
     """
 
-    def __cinit__(self, tokens=None, control=None, str name=""):
+    def __cinit__(self, tokens, control, str name=""):
         self.name = name
         self.by_name = {}
         self.programs = {}
         self.strings = []
-        if tokens is None:                       # load_ranks() fills it
+        if tokens is UNFILLED:
             return
         cdef list items = list(tokens)
         cdef Py_ssize_t size = 0, n = len(items)
@@ -225,7 +230,7 @@ def load_ranks(bytes data not None, control, str name=""):
     cdef bytes key
     controls = checked_controls(control)
     cdef int64_t top = max(lines + 1024, max(controls.values(), default=0) + 1)
-    cdef Vocab vocab = Vocab(name=name)
+    cdef Vocab vocab = Vocab(UNFILLED, None, name)
     vocab.allocate(min(top, MAX_IDS), n + sum(len(key.encode()) for key in controls))
     by_id = sorted((v, k.encode()) for k, v in controls.items())
     while i < n:

@@ -97,13 +97,17 @@ cdef inline bint has_role(const Stream* s, Span w) noexcept nogil:
             or span_is(s, w, b"developer") or span_is(s, w, b"tool"))
 
 
+cdef inline Span after_assistants(const Stream* s, Span w) noexcept nogil:
+    """What follows the `assistant`s that the word begins with."""
+    while w.n >= 9 and memcmp(s.header + w.at, b"assistant", 9) == 0:
+        w = span(w.at + 9, w.n - 9)
+    return w
+
+
 cdef inline int repeats_assistant(const Stream* s, Span w, bint unfinished) noexcept nogil:
     """How often the word says `assistant`; 0 if it is anything else. An unfinished word may end inside one (counts as one more)."""
-    cdef int times = 0
-    cdef Span rest = w
-    while rest.n >= 9 and memcmp(s.header + rest.at, b"assistant", 9) == 0:
-        times += 1
-        rest = span(rest.at + 9, rest.n - 9)
+    cdef Span rest = after_assistants(s, w)
+    cdef int times = (w.n - rest.n) // 9
     if rest.n == 0:
         return times
     return times + 1 if unfinished and span_opens(s, rest, b"assistant") else 0
@@ -191,15 +195,13 @@ cdef inline Span call_name(const Stream* s) noexcept nogil:
 
 
 cdef inline Span spaced_name(const Stream* s, const ToolTable* t, Span w, int n) noexcept nogil:
-    """Stretch the recipient over the longest declared name with a space that stands here whole."""
-    cdef Span name = without_functions(s, w)
-    cdef int k, size, end, best = 0
-    if t.max_spaces == 0:
-        return w
-    for k in range(t.n):
-        size = t.offset[k + 1] - t.offset[k]
-        end = name.at + size
-        if size > name.n and size > best and end <= n and memcmp(t.names + t.offset[k], s.header + name.at, size) == 0:
-            if end == n or is_mark(s.header[end]) or separator_at(s.header, end, n) > 0:
-                best = size
-    return span(w.at, name.at - w.at + best) if best else w
+    """Stretch the recipient over the longest declared name with spaces that stands here whole."""
+    cdef Span name = without_functions(s, w), best = w, word
+    cdef int k, i = w.at + w.n
+    for k in range(t.max_spaces):
+        word = next_word(s.header, &i, n)
+        if word.n == 0:
+            break
+        if is_tool(s, t, span(name.at, i - name.at)):
+            best = span(w.at, i - w.at)
+    return best

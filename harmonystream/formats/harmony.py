@@ -13,4 +13,9 @@ _MARKERS = {
     "endoftext": "<|endoftext|>",
 }
 
-HARMONY = Format(name="harmony", markers=_MARKERS, required=frozenset(_MARKERS))
+HARMONY = Format(
+    name="harmony",
+    markers=_MARKERS,
+    required=frozenset(_MARKERS),
+    stops=frozenset({"<|call|>", "<|return|>", "<|endoftext|>"}),
+)

@@ -11,8 +11,10 @@ class Format(NamedTuple):
 
     name: as passed to `Parser`. markers: what each is for -> its spelling, which is also its name in a vocabulary.
     required: the markers that a vocabulary must have as control ids.
+    stops: the spellings at which generation should stop.
     """
 
     name: str
     markers: Mapping[str, str]
     required: frozenset[str]
+    stops: frozenset[str] = frozenset()
