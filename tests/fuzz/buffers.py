@@ -104,7 +104,7 @@ def as_list(thing: Any) -> list[int] | None:
         if view.format.lstrip("@=<") not in list("hHiIlLqQ") or sum(n != 1 for n in view.shape) > 1:
             return None
         thing = array.array(view.format.lstrip("@=<"), view.tobytes()).tolist()
-    values = [item.value if isinstance(item, Index) else item for item in thing]
+    values = [int(item.value) if isinstance(item, Index) else item for item in thing]
     return values if all(isinstance(value, int) and 0 <= value < 2**32 for value in values) else None
 
 

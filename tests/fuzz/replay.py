@@ -16,7 +16,7 @@ from typing import Any
 from fuzz import targets, tokens
 
 CASES = Path(__file__).parent / "cases"
-STREAMS = ("ids", "then")
+STREAMS = ("ids", "prompt", "then")
 
 
 def read(text: str) -> tuple[str, dict[str, Any]]:

@@ -64,6 +64,8 @@ def inputs() -> Iterator[bytes]:
             yield targets.encode(name, options_of(case), payload)
         yield targets.encode("text", options_of(case), payload)
         yield targets.encode("text", options_of(case, 3), tokens.spelled(tokens.read_ids(payload)))
+        for split in (120, 255):
+            yield targets.encode("prompt", bytes([0, split, 0, 0, 90, 180, 2, 1]), payload)
         yield targets.encode("json", NO_OPTIONS, payload)
         for state in states(payload):
             yield targets.encode("blob", bytes([0, 0, 0, 0, 0, 0, 0, 6]), state)

@@ -14,8 +14,9 @@ from fuzz import oracles, tokens
 
 Case = dict[str, Any]
 ONE_BY_ONE = 48  # longest stream that is fed unit by unit
-LONG = 4200  # from 4096 ids on, one feed gives up the GIL
-SLOW = 64  # longest stream for the reference
+LONG = 4096  # from so many ids on, one feed gives up the GIL; it is slow, so the option is one that is seldom drawn
+LONG_SIGN = 0x9D
+SLOW = 32  # longest stream for the reference
 
 
 def decode_options(options: bytes) -> Case:
@@ -33,8 +34,8 @@ def decode_options(options: bytes) -> Case:
 
 def decode_ids(options: bytes, payload: bytes) -> Case:
     ids = tokens.read_ids(payload)
-    if options[7] == 0xFF and ids:
-        ids *= LONG // len(ids) + 1
+    if options[7] == LONG_SIGN and ids:
+        ids += ids[-1:] * LONG
     return decode_options(options) | {"ids": ids}
 
 
@@ -51,6 +52,14 @@ def decode_header(options: bytes, payload: bytes) -> Case:
     return decode_options(options) | {"ids": ids, "start": "" if options[7] & 1 else "auto", "strict": False}
 
 
+def decode_prompt(options: bytes, payload: bytes) -> Case:
+    """The prompt is the first part of the payload."""
+    case = decode_options(options) | {"form": ("ids", "str", "bytes")[options[7] % 3]}
+    del case["start"]
+    size = len(payload) * options[1] // 255
+    return case | {"prompt": tokens.read_ids(payload[:size]), "ids": tokens.read_ids(payload[size:])}
+
+
 def decode_reference(options: bytes, payload: bytes) -> Case:
     ids = tokens.read_ids(payload)[:SLOW]
     case = decode_options(options) | {"ids": ids, "text_mode": bool(options[7] & 1)}
@@ -63,22 +72,23 @@ def cut(stream: Any, cuts: Sequence[int]) -> list[Any]:
     return [stream[start:stop] for start, stop in pairwise(places)]
 
 
-def check_ids(ids: list[int], tools: list[str] | None, start: str, turn: int, **options: Any) -> hs.Parser:
-    parser = check_stream(ids, ids, len(ids), tools, start, turn, text_mode=False, **options)
-    if turn & 1 and not options["strict"] and options["reason"] is None:
-        labels = hs.label(ids, vocab=tokens.vocab(), tools=tools, start=start)
-        oracles.check_labels(labels, parser, len(ids))
+def check_ids(ids: list[int], turn: int, cuts: list[int], reason: str | None, **made: Any) -> hs.Parser:
+    """`made` is how the parser is made."""
+    parser = check_stream(ids, ids, False, turn, cuts, reason, made)
+    if turn & 1 and not made["strict"] and reason is None:
+        where = {key: made[key] for key in ("tools", "start", "prompt") if key in made}
+        oracles.check_labels(hs.label(ids, vocab=tokens.vocab(), **where), parser, len(ids))
     return parser
 
 
-def check_text(text: bytes, as_str: bool, tools: list[str] | None, start: str, turn: int, **options: Any) -> None:
-    """As str, each stray byte becomes a lone surrogate, which counts as one U+FFFD."""
-    if not as_str:
-        check_stream(text, text, len(text), tools, start, turn, text_mode=True, **options)
-        return
-    stream = text.decode("utf-8", "surrogateescape")
-    data = "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in stream).encode()
-    check_stream(stream, data, len(data), tools, start, turn, text_mode=True, **options)
+def check_text(text: bytes, as_str: bool, turn: int, cuts: list[int], reason: str | None, **made: Any) -> None:
+    stream = text.decode("utf-8", "surrogateescape") if as_str else text
+    check_stream(stream, without_surrogates(stream) if as_str else text, True, turn, cuts, reason, made)
+
+
+def without_surrogates(text: str) -> bytes:
+    """A lone surrogate, here one for each stray byte, counts as one U+FFFD."""
+    return "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in text).encode()
 
 
 def units(stream: Any) -> list[Any]:
@@ -87,39 +97,27 @@ def units(stream: Any) -> list[Any]:
 
 
 def check_stream(
-    stream: Any,
-    plain: Any,
-    size: int,
-    tools: list[str] | None,
-    start: str,
-    turn: int,
-    *,
-    text_mode: bool,
-    strict: bool,
-    empty_args: str,
-    reason: str | None,
-    cuts: list[int],
+    stream: Any, plain: Any, text_mode: bool, turn: int, cuts: list[int], reason: str | None, made: Case
 ) -> hs.Parser:
-    """`plain` is the stream as ids or bytes, for what is compared with it."""
+    """`plain` is the stream as ids or bytes, for what is compared with it. `turn` chooses among the checks."""
     vocab = tokens.vocab()
-    made = {"tools": tools, "start": start, "strict": strict, "empty_args": empty_args}
     parser = hs.Parser("harmony", vocab, **made)
     log, error = oracles.replay(parser, [plain], reason, text_mode)
     expected = oracles.outcome(parser, log, error)
     oracles.check_order(log, max(parser.position, log[-1][-1] if log else 0), error is None)
     if error is None:
-        oracles.check_counts(parser, size)
+        oracles.check_counts(parser, len(plain))
         assert parser.finish(reason) == ()
     if not text_mode:
         oracles.check_no_markup(log, tokens.ordinary(plain))
-    if strict:
+    if parser.strict:
         lenient = hs.Parser("harmony", vocab, **made | {"strict": False})
         oracles.check_strict(log, error, oracles.replay(lenient, [plain], reason, text_mode)[0])
 
     pieces = units(stream) if turn & 1 and len(stream) <= ONE_BY_ONE else cut(stream, cuts)
     other = hs.Parser("harmony", vocab, **made)
     if turn & 2 and pieces:
-        check_copies(other, pieces, reason, text_mode, expected, tools)
+        check_copies(other, pieces, reason, text_mode, expected, made["tools"])
     else:
         assert oracles.outcome(other, *oracles.replay(other, pieces, reason, text_mode)) == expected
     if turn & 4:
@@ -153,18 +151,33 @@ def check_copies(
             assert oracles.outcome(copy, merge([*before, *log]), error) == expected
 
 
-def check_header(ids: list[int], tools: list[str] | None, reason: str | None, **options: Any) -> None:
+def check_header(ids: list[int], turn: int, cuts: list[int], reason: str | None, **made: Any) -> None:
     """The same header as ids and as spelled text, if ordinary tokens spell no part of a marker."""
-    parser = check_ids(ids, tools, reason=reason, **options)
-    inert = {tokens.CONTROL[name] for name in tokens.INERT}
-    if b"<" in tokens.ordinary(ids) or not inert.isdisjoint(ids):
+    parser = check_ids(ids, turn, cuts, reason, **made)
+    if tokens.can_be_spelled(ids):
+        twin = hs.Parser("harmony", tokens.vocab(), **made)
+        spelled, _ = oracles.replay(twin, [tokens.spelled(ids)], reason, True)
+        parser.reset()
+        log, _ = oracles.replay(parser, [ids], reason, False)
+        assert without_ranges(spelled) == without_ranges(log)
+
+
+def check_prompt(
+    ids: list[int], prompt: list[int], form: str, turn: int, cuts: list[int], reason: str | None, **made: Any
+) -> None:
+    """A prompt as ids and as text leads to the same place, and the stream goes on from there."""
+    given: Any = {"ids": prompt, "bytes": tokens.spelled(prompt)}.get(form)
+    if given is None:
+        given = tokens.spelled(prompt).decode("utf-8", "surrogateescape")
+    try:
+        parser = check_ids(ids, turn, cuts, reason, prompt=given, **made)
+    except ValueError as error:
+        assert form != "ids" and "ends inside a marker" in str(error)
         return
-    made = {"tools": tools, "start": options["start"], "empty_args": options["empty_args"]}
-    twin = hs.Parser("harmony", tokens.vocab(), **made)
-    spelled, _ = oracles.replay(twin, [tokens.spelled(ids)], reason, True)
-    parser.reset()
-    log, _ = oracles.replay(parser, [ids], reason, False)
-    assert without_ranges(spelled) == without_ranges(log)
+    if form != "ids" and tokens.can_be_spelled(prompt):
+        parser.reset()
+        twin = hs.Parser("harmony", tokens.vocab(), prompt=prompt, **made)
+        assert oracles.replay(twin, [ids], reason, False)[0] == oracles.replay(parser, [ids], reason, False)[0]
 
 
 def check_reference(

@@ -23,6 +23,7 @@ TARGETS = {
     "ids": Target(streaming.decode_ids, streaming.check_ids),
     "text": Target(streaming.decode_text, streaming.check_text),
     "header": Target(streaming.decode_header, streaming.check_header),
+    "prompt": Target(streaming.decode_prompt, streaming.check_prompt),
     "reference": Target(streaming.decode_reference, streaming.check_reference),
     "patched": Target(blobs.decode_patched, blobs.check_patched),
     "blob": Target(blobs.decode_blob, blobs.check_blob),

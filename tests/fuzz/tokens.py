@@ -42,7 +42,7 @@ TABLE = (
     *range(FIRST_WORD, EMPTY),
     *LEADS,
 )
-MOST_TOKENS = 400
+MOST_TOKENS = 300
 
 TOOLS: tuple[list[str] | None, ...] = (None, [], ["f"], ["f", "python", "get_weather", "Answer", "Answer Tool Two"])
 STARTS = (
@@ -104,3 +104,9 @@ def ordinary(ids: Iterable[int]) -> bytes:
     """The bytes that the tokens which are text stand for."""
     table = spellings(control=False)
     return b"".join([table[tid] for tid in ids if tid < SIZE])
+
+
+def can_be_spelled(ids: Iterable[int]) -> bool:
+    """Are these tokens as text read as they are as ids? Not if they are inert or unknown, or spell part of a marker."""
+    inert = (EMPTY, *UNKNOWN, *(CONTROL[name] for name in INERT))
+    return all(tid < SIZE and tid not in inert for tid in ids) and b"<" not in ordinary(ids)
