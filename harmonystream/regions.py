@@ -21,7 +21,7 @@ class Region(IntEnum):
 
 
 class Usage(NamedTuple):
-    """Tokens per region (bytes of UTF-8 in text mode). Control tokens, terminators included, count as header (or suppressed)."""
+    """Tokens per region (text mode: bytes). Control tokens, terminators included, count as header (or suppressed)."""
 
     start: int
     header: int
