@@ -15,7 +15,7 @@ cdef class Parser:
     cdef PyObject* last            # the tuple of one event that feed() returned last: see single()
     cdef Program program
     cdef Tools tools
-    cdef list strings              # the vocabulary's cache of id -> str
+    cdef list strings              # the program's cache of id -> str
     cdef str open_role, open_channel, open_recipient, open_content_type
     cdef str empty_args, trim
     cdef bytes origin              # the state to reset to; None: fresh, inside the assistant's header

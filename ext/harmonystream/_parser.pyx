@@ -65,7 +65,8 @@ cdef class Parser:
     format: a name from `formats()`, or a `Format`. vocab: the model's `Vocab`; None: the embedded o200k_harmony.
     tools: None, unknown; [], the request has none, so nothing is a call; else names or tool dicts as the APIs have them.
     start: where the prompt left off. "auto" and "content": after <|start|>assistant; "reasoning", "answer": inside a message on that
-    channel; or the Harmony text that the prompt ends with ("": no message has begun). prompt: the prompt itself (ids or text), which then decides.
+    channel; or the Harmony text that the prompt ends with ("": no message has begun).
+    prompt: the prompt itself (ids or text), which then decides.
     strict: raise ParseError at the first deviation, instead of repairing it. trim: nothing to trim in Harmony; other formats have seams.
     empty_args: the arguments of a complete call that has none; "" for none.
 
@@ -81,10 +82,11 @@ cdef class Parser:
         if vocab is None:
             vocab = default_vocab()
         elif not isinstance(vocab, Vocab):
-            raise TypeError(f"vocab is a Vocab, not {type(vocab).__name__}: load one with harmonystream.vocab.from_tiktoken() or its siblings")
+            raise TypeError(f"vocab is a Vocab, not {type(vocab).__name__}: "
+                            "load one with harmonystream.vocab.from_tiktoken() or its siblings")
         self.program = compiled(format, vocab)
         self.tools = tools_of(tools)
-        self.strings = (<Vocab>vocab).strings
+        self.strings = self.program.strings
         self.empty_args = empty_args
         self.trim = trim
         if start == "auto" and prompt is None:
@@ -310,7 +312,7 @@ cdef class Parser:
     # --- state as bytes ---
 
     def to_bytes(self):
-        """The whole state (under 1 KiB plus options), for from_bytes() in this process or another. Versioned; vocabulary and tools stay outside."""
+        """The whole state, for from_bytes() in this process or another: small and versioned. Vocabulary and tools are not in it."""
         self.claim()
         try:
             return blob_pack(self.program.format.name, self.program.vocab.fingerprint, self.tools.fingerprint, self.trim == "none",

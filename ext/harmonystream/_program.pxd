@@ -13,6 +13,7 @@ cdef class Program:
     cdef readonly object format
     cdef readonly Vocab vocab
     cdef dict spellings            # keeps the marker texts alive
+    cdef list strings              # id -> its text as str, made when first needed; only plain tokens have one
 
 
 @cython.final

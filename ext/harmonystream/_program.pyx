@@ -16,7 +16,7 @@ from harmonystream.formats import format_of
 DEBUG = bool(DEBUG_BUILD)
 
 cdef enum:
-    MAX_PROGRAMS = 64
+    MAX_PROGRAMS = 16
     MAX_NAME = 16                      # bytes of a format's name: its room in a state blob
 
 cdef dict MARKERS = {
@@ -59,6 +59,7 @@ cdef class Program:
         t.classes = self.classes
         for tid in range(vocab.n):
             self.classes[tid] = class_of(vocab, tid)
+        self.strings = [None] * vocab.n
         self.spellings = {}
         for role, spelling in format.markers.items():
             data = spelling.encode()

@@ -18,7 +18,6 @@ cdef class Vocab:
     cdef readonly str name
     cdef dict by_name              # control name -> id
     cdef dict programs             # format name -> Program compiled against this vocabulary
-    cdef list strings              # id -> its text as str, made when first needed
     cdef object known_fingerprint
     cdef object __weakref__
 

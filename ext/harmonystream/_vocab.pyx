@@ -54,7 +54,6 @@ cdef class Vocab:
         self.name = name
         self.by_name = {}
         self.programs = {}
-        self.strings = []
         if tokens is UNFILLED:
             return
         cdef list items = list(tokens)
@@ -116,7 +115,6 @@ cdef class Vocab:
             i = tid
             self.by_name[key] = tid
             self.flags[i] = (self.flags[i] & V_VALID) | V_CONTROL
-        self.strings = [None] * self.n
         return 0
 
     def __len__(self):
