@@ -6,7 +6,7 @@
 # through malloc, so that ASan sees them, and leaks are not looked for, because the interpreter keeps what it has.
 #
 # Replays the cases, then stops after FUZZ_RUNS executions or FUZZ_SECONDS, or at the first finding, which is kept and
-# printed as a case (see replay.py), with a non-zero exit. Everything made is below FUZZ_DIR, build/fuzz by default; what
+# printed as a case (see replay.py), with a non-zero exit. What is made lies in FUZZ_DIR, build/fuzz by default; what
 # was learnt stays there, in corpus, for the next run.
 set -euo pipefail
 
