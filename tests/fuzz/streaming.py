@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from reference import interpret
-from streams import items_of_ids, items_of_text, merge, prefix_items, without_ranges
+from streams import EventTuple, items_of_ids, items_of_text, merge, prefix_items, without_ranges
 
 import harmonystream as hs
 from fuzz import oracles, tokens
@@ -121,10 +121,23 @@ def check_stream(
         check_copies(other, pieces, reason, text_mode, expected, made["tools"])
     else:
         assert oracles.outcome(other, *oracles.replay(other, pieces, reason, text_mode)) == expected
+    if turn & 4 and error is None:
+        check_parse(plain, log, reason, made)
     if turn & 4:
         parser.reset()
         assert oracles.outcome(parser, *oracles.replay(parser, [plain], reason, text_mode)) == expected
     return parser
+
+
+def check_parse(plain: Any, log: list[EventTuple], reason: str | None, made: Case) -> None:
+    """The collected output is what the events say."""
+    options = {key: value for key, value in made.items() if key != "empty_args"}
+    whole = hs.parse(plain, vocab=tokens.vocab(), finish_reason=reason, **options)
+    assert whole.reasoning == oracles.texts(log, "ReasoningDelta")
+    assert whole.content == oracles.texts(log, "ContentDelta")
+    assert len(whole.tool_calls) == sum(event[0] == "ToolCallStart" for event in log)
+    if made["empty_args"] == "{}":
+        assert "".join(call.arguments for call in whole.tool_calls) == oracles.texts(log, "ToolCallDelta")
 
 
 def check_copies(
