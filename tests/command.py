@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -30,7 +31,12 @@ def run(*args: str, stdin: str | bytes = b"", env: dict[str, str] | None = None)
 
 def start(*args: str, **options: object) -> subprocess.Popen[bytes]:
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen([*COMMAND, *args], env=ENV, bufsize=0, **(pipes | options))
+    return subprocess.Popen([*COMMAND, *args], env=ENV, bufsize=0, preexec_fn=heed_interrupts, **(pipes | options))
+
+
+def heed_interrupts() -> None:
+    """Whoever runs the tests in the background of a shell ignores SIGINT, and children inherit that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def arrives(fd: int, expected: bytes) -> bytes:
