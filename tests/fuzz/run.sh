@@ -18,7 +18,8 @@ tree=$out/tree
 for tool in clang "$python"; do
     command -v "$tool" >/dev/null || { echo "make fuzz needs $tool; see tests/fuzz/run.sh" >&2; exit 2; }
 done
-atheris=$("$python" -c 'import importlib.util, os; print(os.path.dirname(importlib.util.find_spec("atheris").origin))' 2>/dev/null) || {
+where='from importlib.util import find_spec; print(find_spec("atheris").submodule_search_locations[0])'
+atheris=$("$python" -c "$where" 2>/dev/null) || {
     echo "make fuzz needs atheris, which has wheels for CPython 3.11 and newer on x86-64 Linux" >&2
     exit 2
 }
