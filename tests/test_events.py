@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import pickle
+import types
 from typing import get_args
 
 import pytest
@@ -107,3 +108,17 @@ def test_a_tuple_that_is_held_never_changes():
     first = parser.feed(12194)[0]
     parser.feed(11)
     assert first == hs.ContentDelta("Hi", "final", 6, 7)
+
+
+@pytest.mark.parametrize(
+    ("kind", "field"),
+    [
+        (hs.ReasoningDelta, "text"),
+        (hs.ContentDelta, "text"),
+        (hs.ContentDelta, "channel"),
+        (hs.ToolCallDelta, "arguments"),
+    ],
+)
+def test_the_text_of_a_delta_is_a_slot(kind, field):
+    """The interpreter reads slots without a call."""
+    assert type(vars(kind)[field]) is types.MemberDescriptorType

@@ -37,9 +37,8 @@ cdef class ToolCallStart:
 
 @cython.final
 cdef class ToolCallDelta:
-    cdef readonly int64_t index
     cdef readonly str arguments
-    cdef readonly int64_t start, stop
+    cdef readonly int64_t index, start, stop
 
 
 @cython.final

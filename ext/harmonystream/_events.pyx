@@ -253,3 +253,49 @@ cdef class StreamEnd:
 
     def __reduce__(self):
         return StreamEnd, fields(self)
+
+
+# --- attribute access ---------------------------------------------------------------------------------------------------------------
+
+cdef extern from *:
+    """
+    #include <structmember.h>
+
+    /* A delta's str fields as slots, as __slots__ makes them: the interpreter reads a slot by itself, but calls a getter.
+       They are the first fields of the object; `end` is where the field behind them lies, and must agree. */
+    static int hs_make_slots(PyObject *kind, PyMemberDef *slots, Py_ssize_t n, Py_ssize_t end) {
+        PyTypeObject *type = (PyTypeObject *)kind;
+        Py_ssize_t i;
+        for (i = 0; i < n && end == (Py_ssize_t)(sizeof(PyObject) + n * sizeof(PyObject *)); i++) {
+            PyObject *slot = PyDescr_NewMember(type, &slots[i]);
+            if (slot == NULL || PyDict_SetItemString(type->tp_dict, slots[i].name, slot) < 0) {
+                Py_XDECREF(slot);
+                return -1;
+            }
+            Py_DECREF(slot);
+        }
+        PyType_Modified(type);
+        return 0;
+    }
+    #define HS_SLOT(name, k) {name, T_OBJECT_EX, sizeof(PyObject) + (k) * sizeof(PyObject *), READONLY, NULL}
+    static PyMemberDef hs_reasoning_slots[] = {HS_SLOT("text", 0)};
+    static PyMemberDef hs_content_slots[] = {HS_SLOT("text", 0), HS_SLOT("channel", 1)};
+    static PyMemberDef hs_call_slots[] = {HS_SLOT("arguments", 0)};
+    """
+    ctypedef struct PyMemberDef:
+        pass
+    int make_slots "hs_make_slots"(object kind, PyMemberDef* slots, Py_ssize_t n, Py_ssize_t end) except -1
+    PyMemberDef* hs_reasoning_slots
+    PyMemberDef* hs_content_slots
+    PyMemberDef* hs_call_slots
+
+
+cdef make_all_slots():
+    cdef ReasoningDelta reasoning = ReasoningDelta.__new__(ReasoningDelta)
+    cdef ContentDelta content = ContentDelta.__new__(ContentDelta)
+    cdef ToolCallDelta call = ToolCallDelta.__new__(ToolCallDelta)
+    make_slots(ReasoningDelta, hs_reasoning_slots, 1, <char*>&reasoning.start - <char*><void*>reasoning)
+    make_slots(ContentDelta, hs_content_slots, 2, <char*>&content.start - <char*><void*>content)
+    make_slots(ToolCallDelta, hs_call_slots, 1, <char*>&call.index - <char*><void*>call)
+
+make_all_slots()
