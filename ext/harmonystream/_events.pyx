@@ -43,17 +43,10 @@ cdef class MessageStart:
         self.role, self.channel, self.recipient, self.content_type = role, channel, recipient, content_type
         self.start, self.stop = start, stop
 
-    def __eq__(self, other):
-        return equal(self, other)
-
-    def __hash__(self):
-        return hash(fields(self))
-
-    def __repr__(self):
-        return described(self)
-
-    def __reduce__(self):
-        return MessageStart, fields(self)
+    def __eq__(self, other): return equal(self, other)
+    def __hash__(self): return hash(fields(self))
+    def __repr__(self): return described(self)
+    def __reduce__(self): return type(self), fields(self)
 
 
 @cython.final
@@ -72,17 +65,10 @@ cdef class MessageEnd:
         self.role, self.channel, self.recipient, self.content_type = role, channel, recipient, content_type
         self.start, self.stop = start, stop
 
-    def __eq__(self, other):
-        return equal(self, other)
-
-    def __hash__(self):
-        return hash(fields(self))
-
-    def __repr__(self):
-        return described(self)
-
-    def __reduce__(self):
-        return MessageEnd, fields(self)
+    def __eq__(self, other): return equal(self, other)
+    def __hash__(self): return hash(fields(self))
+    def __repr__(self): return described(self)
+    def __reduce__(self): return type(self), fields(self)
 
 
 @cython.final
@@ -100,17 +86,10 @@ cdef class ReasoningDelta:
         once(self.text is not None)
         self.text, self.start, self.stop = text, start, stop
 
-    def __eq__(self, other):
-        return equal(self, other)
-
-    def __hash__(self):
-        return hash(fields(self))
-
-    def __repr__(self):
-        return described(self)
-
-    def __reduce__(self):
-        return ReasoningDelta, fields(self)
+    def __eq__(self, other): return equal(self, other)
+    def __hash__(self): return hash(fields(self))
+    def __repr__(self): return described(self)
+    def __reduce__(self): return type(self), fields(self)
 
 
 @cython.final
@@ -128,17 +107,10 @@ cdef class ContentDelta:
         once(self.text is not None)
         self.text, self.channel, self.start, self.stop = text, channel, start, stop
 
-    def __eq__(self, other):
-        return equal(self, other)
-
-    def __hash__(self):
-        return hash(fields(self))
-
-    def __repr__(self):
-        return described(self)
-
-    def __reduce__(self):
-        return ContentDelta, fields(self)
+    def __eq__(self, other): return equal(self, other)
+    def __hash__(self): return hash(fields(self))
+    def __repr__(self): return described(self)
+    def __reduce__(self): return type(self), fields(self)
 
 
 @cython.final
@@ -156,17 +128,10 @@ cdef class ToolCallStart:
         once(self.name is not None)
         self.index, self.name, self.id, self.kind, self.start, self.stop = index, name, id, kind, start, stop
 
-    def __eq__(self, other):
-        return equal(self, other)
-
-    def __hash__(self):
-        return hash(fields(self))
-
-    def __repr__(self):
-        return described(self)
-
-    def __reduce__(self):
-        return ToolCallStart, fields(self)
+    def __eq__(self, other): return equal(self, other)
+    def __hash__(self): return hash(fields(self))
+    def __repr__(self): return described(self)
+    def __reduce__(self): return type(self), fields(self)
 
 
 @cython.final
@@ -184,17 +149,10 @@ cdef class ToolCallDelta:
         once(self.arguments is not None)
         self.index, self.arguments, self.start, self.stop = index, arguments, start, stop
 
-    def __eq__(self, other):
-        return equal(self, other)
-
-    def __hash__(self):
-        return hash(fields(self))
-
-    def __repr__(self):
-        return described(self)
-
-    def __reduce__(self):
-        return ToolCallDelta, fields(self)
+    def __eq__(self, other): return equal(self, other)
+    def __hash__(self): return hash(fields(self))
+    def __repr__(self): return described(self)
+    def __reduce__(self): return type(self), fields(self)
 
 
 @cython.final
@@ -213,17 +171,10 @@ cdef class ToolCallEnd:
         self.made = True
         self.index, self.complete, self.balanced, self.start, self.stop = index, complete, balanced, start, stop
 
-    def __eq__(self, other):
-        return equal(self, other)
-
-    def __hash__(self):
-        return hash(fields(self))
-
-    def __repr__(self):
-        return described(self)
-
-    def __reduce__(self):
-        return ToolCallEnd, fields(self)
+    def __eq__(self, other): return equal(self, other)
+    def __hash__(self): return hash(fields(self))
+    def __repr__(self): return described(self)
+    def __reduce__(self): return type(self), fields(self)
 
 
 @cython.final
@@ -242,17 +193,10 @@ cdef class StreamEnd:
         self.made = True
         self.reason, self.start, self.stop = reason, start, stop
 
-    def __eq__(self, other):
-        return equal(self, other)
-
-    def __hash__(self):
-        return hash(fields(self))
-
-    def __repr__(self):
-        return described(self)
-
-    def __reduce__(self):
-        return StreamEnd, fields(self)
+    def __eq__(self, other): return equal(self, other)
+    def __hash__(self): return hash(fields(self))
+    def __repr__(self): return described(self)
+    def __reduce__(self): return type(self), fields(self)
 
 
 # --- attribute access ---------------------------------------------------------------------------------------------------------------
