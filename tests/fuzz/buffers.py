@@ -71,7 +71,8 @@ def given(kind: str, data: bytes, form: int, offset: int, step: int, shape: list
         view = memoryview(data)[offset:]
         view = view[: len(view) - len(view) % memoryview(bytes(8)).cast(code).itemsize].cast(code)
         if form & 0x80:
-            return memoryview(bytes(view)).cast("B").cast(code, shape)
+            size = shape[0] * shape[1]
+            return memoryview(bytes(view[:size])).cast("B").cast(code, shape)
         return view[::step]
     if kind == "array":
         made = array.array(TYPECODES[form % len(TYPECODES)])

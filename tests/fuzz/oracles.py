@@ -113,6 +113,17 @@ def check_no_markup(log: Sequence[EventTuple], ordinary: bytes) -> None:
         assert "<|" not in "".join(fields), f"a marker in {fields}"
 
 
+def check_failed(parser: hs.Parser, error: hs.ParseError, piece: Piece, text_mode: bool) -> None:
+    """After its error, a strict parser only repeats it."""
+    for again in (parser.finish, lambda: parser.feed_text(piece) if text_mode else parser.feed(piece)):
+        try:
+            again()
+        except hs.ParseError as repeated:
+            assert (repeated.code, repeated.position, repeated.events) == (error.code, error.position, ())
+        else:
+            raise AssertionError(f"{parser!r} went on after {error!r}")
+
+
 def check_strict(strict: Sequence[EventTuple], error: hs.ParseError | None, lenient: Sequence[EventTuple]) -> None:
     """Strict mode says the same, up to its error."""
     if error is None:

@@ -43,7 +43,7 @@ def encoded(data: bytes) -> Iterator[int]:
 
 
 def options_of(case: Case, last: int = 0) -> bytes:
-    tools = tokens.TOOLS.index(case.tools) if case.tools in tokens.TOOLS else 0
+    tools = tokens.TOOLS.index(case.tools) if case.tools in tokens.TOOLS else len(tokens.TOOLS) - 1
     start = tokens.STARTS.index(case.start) if case.start in tokens.STARTS else 0
     reason = tokens.REASONS.index(case.finish) if case.finish in tokens.REASONS else 0
     return bytes([tools, start, 0, reason, 80, 170, 2, last])

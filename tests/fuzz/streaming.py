@@ -108,6 +108,8 @@ def check_stream(
     if error is None:
         oracles.check_counts(parser, len(plain))
         assert parser.finish(reason) == ()
+    else:
+        oracles.check_failed(parser, error, plain, text_mode)
     prompt = made.get("prompt", [])
     if not text_mode and isinstance(prompt, list):  # in text, the names of inert ids are text
         oracles.check_no_markup(log, tokens.ordinary([*prompt, *plain]))

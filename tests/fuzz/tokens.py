@@ -16,9 +16,20 @@ MARKUP = tuple(f"<|{name}|>" for name in MARKERS)
 INERT = ("<|startoftext|>", "<|reserved_200013|>")
 WORDS = (  # of more than one byte: the others are there already
     *(b"assistant", b"analysis", b"commentary", b"comment", b"final", b"user", b"system", b"developer", b"tool"),
-    *(b" to=", b"to=", b"to=assistant", b"functions.", b" to=functions.f", b"get_weather", b"Answer", b" Tool"),
-    *(b" Two", b"python", b"browser.", b"container", b"json", b" json", b"code", b"text", b"markdown"),
-    *(b"response", b"js", b'{"a":', b"[1]", b"true", b"Hello", b" world"),
+    *(b" to=", b"to=", b"to=assistant", b"functions.", b" to=functions.f", b"get_weather", b"Answer"),
+    *(
+        b" to=Answer Tool",
+        b" Two",
+        b"python",
+        b"browser.",
+        b"container",
+        b"json",
+        b" json",
+        b"code",
+        b"text",
+        b"markdown",
+    ),
+    *(b"markdown", b"response", b"js", b'{"a":', b"[1]", b"true", b"Hello", b" world"),
     *(b"<|end|>", b"<|", b"|>", b"chan", b"Final", b"assist", b"y" * 250, b"\n\n"),
     *("\u3000".encode(), "\u2003".encode(), "\u1680".encode(), "\x85".encode(), "\u00a0".encode()),
     *("日本".encode(), "é".encode(), "😀".encode(), "\ufffd".encode()),
