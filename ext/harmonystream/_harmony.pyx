@@ -172,6 +172,8 @@ cdef bint end_header(Stream* s, const Context* c, Ending ending, int64_t at) noe
     cdef bint opens = has_body or ending == BY_OVERFLOW
     if ending == BY_TERMINATOR:
         opens = opens or s.channel_code != NO_CHANNEL or s.recipient.n or s.role.n
+    if s.role_state == ROLE_IMPLIED:
+        note(s, D_TEXT_BETWEEN_MESSAGES, s.header_at)
     if s.error:
         return False
     if opens:
@@ -199,15 +201,22 @@ cdef bint header_full(Stream* s, const Context* c, int64_t at) noexcept nogil:
     return True
 
 
+cdef void check_alive(Stream* s, const Context* c, int64_t at) noexcept nogil:
+    """Without a mark so far: can this still be a header? If not, it ends here."""
+    if s.marked or header_alive(s, c.tools):
+        return
+    if s.role_state != ROLE_IMPLIED:                                         # that has a note of its own
+        note(s, D_NO_MARKUP, s.header_at)
+    if not s.error:
+        end_header(s, c, BY_OVERFLOW, at)
+
+
 cdef bint header_byte(Stream* s, const Context* c, uint8_t byte, int64_t at, bint begins_token) noexcept nogil:
     """False: the header was full, and the byte belongs to the body that has opened."""
     if header_full(s, c, at):
         return False
     push_header(s, 0xC0 if byte >= MARK_INERT else byte, begins_token)       # 0xC0: as invalid as they are, and no mark
-    if not s.marked and not header_alive(s, c.tools):
-        note(s, D_NO_MARKUP, s.header_at)
-        if not s.error:
-            end_header(s, c, BY_OVERFLOW, at)
+    check_alive(s, c, at)
     return True
 
 
@@ -226,10 +235,8 @@ cdef void header_marker(Stream* s, const Context* c, uint8_t m, int64_t at, int 
             s.marked = 1
             return
         note(s, D_STRAY_CONTROL, at)
-        if not s.marked and not s.error and not header_alive(s, c.tools):
-            note(s, D_NO_MARKUP, s.header_at)
-            if not s.error:
-                end_header(s, c, BY_OVERFLOW, at)
+        if not s.error:
+            check_alive(s, c, at)
     elif m == M_START:
         if s.header_n or at > 0:                                             # a stored completion may begin with its <|start|>
             note(s, D_ABANDONED_HEADER if s.header_n else D_DOUBLED_START, s.header_at)
@@ -338,10 +345,7 @@ cdef void take_text(Stream* s, const Context* c, const uint8_t* p, Py_ssize_t n,
                 landed(s, IN_START, 1)
                 i += 1
                 continue
-            note(s, D_TEXT_BETWEEN_MESSAGES, at + i * step)
-            if s.error:
-                return
-            begin_header(s, ROLE_PRESET, at + i * step, 0)
+            begin_header(s, ROLE_IMPLIED, at + i * step, 0)
         landed(s, IN_HEADER, 1)
         if header_byte(s, c, p[i], at + i * step, i == 0 or step or s.header_n == 0):
             i += 1

@@ -126,8 +126,9 @@ cdef int read_segment(Stream* s, const ToolTable* t, int i, int n) noexcept nogi
             take_role(s, t, w, i, n)
             s.role_state = ROLE_READ
             continue
-        elif mark == 0 and first and s.role_state == ROLE_PRESET and repeats_assistant(s, w, False):
-            note(s, D_DOUBLED_ROLE, s.header_at)
+        elif mark == 0 and first and s.role_state != ROLE_READ and repeats_assistant(s, w, False):
+            if s.role_state == ROLE_PRESET:
+                note(s, D_DOUBLED_ROLE, s.header_at)
             s.role_state = ROLE_READ
             continue
         elif mark == 0 and first and exact_channel(s, w):
@@ -189,6 +190,8 @@ cdef int count_marks(const Stream* s, uint8_t mark) noexcept nogil:
 cdef void header_resolve(Stream* s, const ToolTable* t) noexcept nogil:
     cdef int i = 0, n = s.header_n, channels
     forget_parts(s)
+    if s.role_state == ROLE_IMPLIED:
+        note(s, D_MISSING_START, s.header_at)
     take_content_types(s, n)
     i = read_segment(s, t, 0, n) if n == 0 or not is_mark(s.header[0]) else 0
     if n and is_mark(s.header[0]) and s.role_state == ROLE_OPEN:

@@ -108,7 +108,7 @@ cdef int check_numbers(const Stream* s) except -1:
 cdef int check_flags(const Stream* s) except -1:
     if s.json.in_string > 1 or s.json.escape > s.json.in_string or s.json.stage > 3 or s.json.broken > 1 or s.json.matched > 5:
         refuse("its JSON scanner is in no possible state")
-    if s.state > DONE or s.channel_code > OTHER_CHANNEL or s.kind > OTHER_CALL or s.role_state > 2 or s.phase > 4 or s.text_mode > 2:
+    if s.state > DONE or s.channel_code > OTHER_CHANNEL or s.kind > OTHER_CALL or s.role_state > ROLE_IMPLIED or s.phase > 4 or s.text_mode > 2:
         refuse("a field is out of range")
     if max(s.marked, s.announce, s.incomplete, s.wrote, s.finished, s.strict) > 1 or s.terminated > 2:
         refuse("a flag is neither 0 nor 1")

@@ -31,6 +31,7 @@ cdef enum Channel:
 
 cdef enum RoleState:
     ROLE_OPEN, ROLE_PRESET, ROLE_READ            # the header must name its author; it is the assistant's; the author has been read
+    ROLE_IMPLIED                                 # as preset: text began the header, without <|start|>
 
 cdef enum CallKind:
     NOT_A_CALL, FUNCTION, BUILTIN, OTHER_CALL
