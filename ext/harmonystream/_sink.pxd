@@ -156,6 +156,11 @@ cdef inline bint all_ascii(const uint8_t* p) noexcept nogil:
     return v & <uint64_t>0x8080808080808080 == 0
 
 
+cdef inline bint plain_triple(const uint8_t* p) noexcept nogil:
+    """A character of three bytes whose lead allows any continuation: nearly all of Chinese, Japanese and Korean."""
+    return 0xE1 <= p[0] <= 0xEF and p[0] != 0xED and (p[1] & 0xC0) == 0x80 and (p[2] & 0xC0) == 0x80
+
+
 cdef inline void put_replacement(Stream* s, Out* o, int64_t start, int64_t stop) noexcept nogil:
     if o.labels == NULL:
         note(s, D_INVALID_UTF8, start)
@@ -193,6 +198,11 @@ cdef inline void put_bytes(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, in
                 i += 8
             while i < n and p[i] < 0x80:
                 i += 1
+            continue
+        if i + 3 <= n and plain_triple(p + i):
+            i += 3
+            while i + 3 <= n and plain_triple(p + i):
+                i += 3
             continue
         need = utf8_length(p[i])
         k = 1
