@@ -44,6 +44,7 @@ $(OLD)/done:
 	-$(PYTHON) -m venv $(OLD) && $(OLD)/bin/python -m pip --disable-pip-version-check --quiet install openai-harmony==0.0.4 && touch $@
 
 fuzz: $(VENV)/dev
+	$(PIP) install --group fuzz
 	FUZZ_SECONDS=$(FUZZ_SECONDS) PYTHON=$(abspath $(BIN))/python bash tests/fuzz/run.sh
 
 # Line tracing makes the modules slow, so they are built and measured in a copy of the tree.
