@@ -142,3 +142,17 @@ def test_the_first_sixteen_are_kept_and_all_are_counted():
     assert parser.deviation_count == 40
     assert parser.deviations[0] == hs.Deviation("stray-control", 3)
     assert parser.deviations[15].position == 18
+
+
+@pytest.mark.parametrize("code", [code for code in EXPECTED if code != "unknown-id"])
+def test_where_strict_mode_stops_does_not_depend_on_the_cut(code):
+    text = SHORTEST[code].encode()
+    stops = set()
+    for size in (1, 2, 3, 7, len(text)):
+        parser = hs.Parser(strict=True, **options(code))
+        with pytest.raises(hs.ParseError) as caught:
+            for at in range(0, len(text), size):
+                parser.feed_text(text[at : at + size])
+            parser.finish()
+        stops.add((caught.value.code, caught.value.position, caught.value.state, parser.position, parser.usage))
+    assert len(stops) == 1

@@ -322,24 +322,24 @@ cdef void note_after_end(Stream* s, int64_t at) noexcept nogil:
         note(s, D_AFTER_END, at)
 
 
-cdef void take_text(Stream* s, const Context* c, const uint8_t* p, Py_ssize_t n, bint valid, int64_t at) noexcept nogil:
-    """n bytes that are no marker. valid: they are whole characters."""
+cdef Py_ssize_t take_text(Stream* s, const Context* c, const uint8_t* p, Py_ssize_t n, bint valid, int64_t at) noexcept nogil:
+    """n bytes that are no marker; returns how many were taken: fewer if strict mode stopped. valid: they are whole characters."""
     cdef Py_ssize_t i = 0
     cdef int step = step_of(s)
     while i < n and not s.error:
         if s.state == BODY:
             landed(s, s.region, n - i)
             if s.sink == R_NONE:
-                return
+                return n
             if valid and i == 0 and s.n_pending == 0:
                 put_text(s, c.out, p, n, at, at + (n - 1) * step + 1)
             else:
                 put_bytes(s, c.out, p + i, n - i, at + i * step, step)
-            return
+            return n
         if s.state == DONE:
             note_after_end(s, at)
             landed(s, IN_DONE, n - i)
-            return
+            return n
         if s.state == START:
             if p[i] == c' ' or 9 <= p[i] <= 13:
                 landed(s, IN_START, 1)
@@ -351,6 +351,7 @@ cdef void take_text(Stream* s, const Context* c, const uint8_t* p, Py_ssize_t n,
             i += 1
         elif step:
             s.usage[IN_HEADER] -= 1
+    return i
 
 
 # --- id mode ----------------------------------------------------------------------------------------------------------------------
@@ -473,8 +474,7 @@ cdef Py_ssize_t spelled_marker(Stream* s, const Context* c, uint8_t m) noexcept 
 
 cdef inline void advance_text(Stream* s, const Context* c, const uint8_t* p, Py_ssize_t n, bint valid) noexcept nogil:
     if n:
-        take_text(s, c, p, n, valid, s.position)
-        s.position += n
+        s.position += take_text(s, c, p, n, valid, s.position)
 
 
 cdef Py_ssize_t resume_held(Stream* s, const Context* c, const uint8_t* p, Py_ssize_t n, bint valid) noexcept nogil:
