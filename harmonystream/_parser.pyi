@@ -40,6 +40,7 @@ class Parser:
         data: bytes | bytearray | memoryview,
         vocab: Vocab | None = None,
         *,
+        format: str | Format | None = None,
         tools: Iterable[_Tool] | None = None,
     ) -> Parser: ...
     @property

@@ -10,6 +10,7 @@ import pytest
 from streams import encode_bytewise, run, to_ids
 
 import harmonystream as hs
+from harmonystream.formats.harmony import HARMONY
 
 TEXT = (
     "<|channel|>analysis to=x<|message|>Hm 你好 😀<|end|> <|start|>assistant<|channel|>commentary to=functions.f "
@@ -47,6 +48,18 @@ def test_options_travel_along():
     ended = hs.Parser()
     ended.finish()
     assert hs.Parser.from_bytes(ended.to_bytes()).finish() == ()
+
+
+def test_a_format_of_ones_own_is_handed_over_again():
+    mine = HARMONY._replace(name="mine")
+    parser = hs.Parser(mine, start="answer")
+    parser.feed(12194)
+    twin = hs.Parser.from_bytes(parser.to_bytes(), format=mine)
+    assert (twin.format, twin.feed(12194)) == ("mine", parser.feed(12194))
+    with pytest.raises(hs.FormatError, match="unknown format 'mine'"):
+        hs.Parser.from_bytes(parser.to_bytes())
+    with pytest.raises(ValueError, match="has the format 'mine', not 'harmony'"):
+        hs.Parser.from_bytes(parser.to_bytes(), format="harmony")
 
 
 def test_a_failed_strict_parser_stays_failed():

@@ -516,6 +516,8 @@ cdef void harmony_text(Stream* s, const Context* c, const uint8_t* p, Py_ssize_t
         verdict = match_marker(c.tables, q, n - i, &found)
         if verdict == 0:
             i += 1
+            while i + 1 < n and p[i] == c'<' and p[i + 1] != c'|':           # a run of them needs no search
+                i += 1
             continue
         advance_text(s, c, p + run, i - run, valid)
         if s.error:

@@ -39,6 +39,7 @@ from harmonystream._vocab cimport Vocab
 from harmonystream import deviations as known
 from harmonystream.deviations import Deviation
 from harmonystream.errors import ParseError
+from harmonystream.formats import format_of
 from harmonystream.regions import Region, Usage
 
 DEBUG = bool(DEBUG_BUILD)
@@ -321,15 +322,17 @@ cdef class Parser:
             leave(&self.busy)
 
     @staticmethod
-    def from_bytes(data, vocab=None, *, tools=None):
-        """The parser that to_bytes() described, given the same vocabulary and tools.
+    def from_bytes(data, vocab=None, *, format=None, tools=None):
+        """The parser that to_bytes() described, given the same vocabulary and tools; and format, if it was not a built-in one.
 
         The blob is validated field by field: ValueError for one that is truncated, altered, of another version, vocabulary or tools.
         """
         cdef Parser p
         cdef Stream origin
         blob = blob_unpack(data)
-        p = Parser.__new__(Parser, blob.format, vocab, tools=tools, trim="none" if blob.no_trim else "seams", empty_args=blob.empty_args)
+        if format is not None and format_of(format).name != blob.format:
+            raise ValueError(f"this parser state has the format {blob.format!r}, not {format_of(format).name!r}")
+        p = Parser.__new__(Parser, format or blob.format, vocab, tools=tools, trim="none" if blob.no_trim else "seams", empty_args=blob.empty_args)
         if p.program.vocab.fingerprint != blob.vocab:
             raise ValueError(f"this parser state belongs to another vocabulary than {p.program.vocab!r}")
         if p.tools.fingerprint != blob.tools:
