@@ -63,6 +63,7 @@ def test_a_header_that_never_ends_becomes_text_and_goes_on_streaming():
     assert sum(len(event.text) for event in events if type(event) is hs.ContentDelta) == 300 + 99_999
 
 
+@pytest.mark.release
 def test_instructions_per_token_do_not_grow():
     """Steps are counted, not timed: the trace of a million-token stream holds as many Python calls as a short one."""
     code = (

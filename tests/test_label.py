@@ -43,6 +43,7 @@ def test_foreign_messages_and_the_end():
     assert names(hs.label(ids)) == "H H H C H S S S S S S D D"
 
 
+@pytest.mark.release
 @pytest.mark.parametrize("kind", [np.int32, np.int64, np.uint32])
 def test_long_buffers_from_many_threads(kind):
     ids = np.tile(np.array([*IDS, 200006, 173781], kind), 2000)

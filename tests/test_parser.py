@@ -240,6 +240,7 @@ def test_a_fork_goes_its_own_way():
         twin.fork().feed(1)
 
 
+@pytest.mark.release
 def test_a_parser_is_small_and_does_not_grow():
     parser = hs.Parser()
     assert sys.getsizeof(parser) <= 1024
@@ -259,6 +260,7 @@ def test_a_parser_is_small_and_does_not_grow():
     assert sys.getsizeof(parser) <= 1024
 
 
+@pytest.mark.release
 def test_one_parser_is_for_one_thread():
     """A second thread that calls while the first is inside is told so; it never corrupts the stream."""
     parser = hs.Parser(start="answer")
@@ -280,6 +282,7 @@ def test_one_parser_is_for_one_thread():
     assert all("in use by another thread" in message for message in refused)
 
 
+@pytest.mark.release
 def test_the_shortcut_is_closed_while_another_thread_is_inside():
     parser = hs.Parser(start="answer")
     parser.feed(12194)

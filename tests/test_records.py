@@ -20,6 +20,7 @@ def test_many_records_in_one_feed(turns):
     assert {event.arguments for event in events if type(event) is hs.ToolCallDelta} == {"é😀"}
 
 
+@pytest.mark.release
 @pytest.mark.parametrize("size", [1, 2000, 2040, 2048, 2049, 4096, 1_000_000])
 @pytest.mark.parametrize("character", ["x", "é", "茶", "😀"])
 def test_much_text_in_one_feed(size, character):
