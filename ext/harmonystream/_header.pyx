@@ -105,7 +105,7 @@ cdef void take_word(Stream* s, const ToolTable* t, Span w) noexcept nogil:
 cdef int read_segment(Stream* s, const ToolTable* t, int i, int n) noexcept nogil:
     """Resolve one segment by the rules for whole headers; i is at its mark, or 0. Returns where the next one begins."""
     cdef uint8_t mark = s.header[i] if i < n and is_mark(s.header[i]) else 0
-    cdef int begin = i + (mark != 0), after
+    cdef int begin = i + (mark != 0)
     cdef bint first = True
     cdef Span w, x
     i = begin

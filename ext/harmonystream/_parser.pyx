@@ -19,7 +19,7 @@
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memchr, memcpy, memset
 cimport cython
 from harmonystream._build cimport DEBUG_BUILD
@@ -28,7 +28,7 @@ from harmonystream._events cimport *
 from harmonystream._harmony cimport *
 from harmonystream._ids cimport Ids, ids_free, ids_take
 from harmonystream._json cimport json_step
-from harmonystream._program cimport Program, Tools, compiled, tools_of
+from harmonystream._program cimport compiled, tools_of
 from harmonystream._prompt cimport begin_stream
 from harmonystream._records cimport call_end, call_start, decoded, header_part, without_surrogates
 from harmonystream._sink cimport out_free, out_init, set_fast

@@ -4,7 +4,7 @@
 import struct
 from typing import NamedTuple
 
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memcmp, memcpy
 from harmonystream._build cimport DEBUG_BUILD
 from harmonystream._words cimport span_begins
 from harmonystream._sink cimport route, utf8_continues, utf8_length
