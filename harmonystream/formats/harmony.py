@@ -1,6 +1,6 @@
 """OpenAI's Harmony (gpt-oss). Its headers have a grammar and a machine of their own; this row has the markers."""
 
-from .spec import Format
+from .spec import HeaderFormat
 
 _MARKERS = {
     "start": "<|start|>",
@@ -13,7 +13,7 @@ _MARKERS = {
     "endoftext": "<|endoftext|>",
 }
 
-HARMONY = Format(
+HARMONY = HeaderFormat(
     name="harmony",
     markers=_MARKERS,
     required=frozenset(_MARKERS),

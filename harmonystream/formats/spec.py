@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Union
+
+Marker = Union[str, tuple[str, ...]]
 
 
-class Format(NamedTuple):
-    """How a model writes its output.
+class HeaderFormat(NamedTuple):
+    """Messages with headers, as in Harmony. The machine knows the grammar; this names its markers.
 
     name: as passed to `Parser`. markers: what each is for -> its spelling, which is also its name in a vocabulary.
     required: the markers that a vocabulary must have as control ids.
@@ -18,3 +20,45 @@ class Format(NamedTuple):
     markers: Mapping[str, str]
     required: frozenset[str]
     stops: frozenset[str] = frozenset()
+
+
+class Format(NamedTuple):
+    """How a model writes reasoning and tool calls with tags: one row. docs/formats.md teaches it, docs/tags.md specifies it.
+
+    A marker is a string, or a tuple of spellings that mean the same.
+    """
+
+    name: str
+    """As passed to `Parser`: 1 to 16 ASCII characters."""
+    think: tuple[Marker, Marker] | None = None
+    """What opens and closes reasoning; None: the model has none."""
+    section: tuple[Marker, Marker] | None = None
+    """What stands around all calls of one go; None: nothing does."""
+    call: tuple[Marker, Marker, Marker] | None = None
+    """Opener, end of the name ("": the name ends before the next marker), closer; None: calls are wrapped JSON only."""
+    pair: tuple[Marker, Marker, Marker, Marker] | None = None
+    """Key opener, end of the key, value opener ("": the end of the key is it), value closer; None: the body is JSON."""
+    wrapped: bool = False
+    """Inside the outer opener {"name": ..., "arguments": ...} may stand, or an array of those."""
+    bare: str = "any"
+    """Calls outside a section: "any", "no", or "declared" (only what cannot be prose)."""
+    name_as: str = "plain"
+    """"plain"; "function": the word `function`, then the name (DeepSeek-V3); "id": an id with the name in it (Kimi)."""
+    empty_call: str = ""
+    """An end of the name that closes the call as well, such as "/>"."""
+    newlines: str = "keep"
+    """"strip": one newline at either end of a value is layout; "keep": it belongs to the value."""
+    untyped: str = "string"
+    """What a value is that no schema types: "string", or "json" if it is valid JSON."""
+    typed: Mapping[str, str] = {}
+    """Ends of a key that say the value's type, "string" or "json"."""
+    control: bool = False
+    """The markers are control tokens: their characters in other tokens are text."""
+    stops: tuple[str, ...] = ()
+    """Where generation should stop; never shown."""
+    turns: tuple[str, ...] = ()
+    """What begins another turn of the conversation."""
+    drop: tuple[str, ...] = ()
+    """Markers that mean nothing and are never shown."""
+    keep: tuple[str, ...] = ()
+    """Control tokens whose text is text."""
