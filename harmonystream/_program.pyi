@@ -1,5 +1,4 @@
-from collections.abc import Iterable, Mapping
-from typing import Any, final
+from typing import final
 
 from typing_extensions import Self
 
@@ -16,9 +15,3 @@ class Program:
     def format(self) -> Format: ...
     @property
     def vocab(self) -> Vocab: ...
-
-@final
-class Tools:
-    def __new__(cls, tools: Iterable[str | Mapping[str, Any]] | None = None) -> Self: ...
-
-def tool_name(tool: str | Mapping[str, Any]) -> str | None: ...

@@ -3,8 +3,9 @@
 cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint32_t
-from harmonystream._program cimport Program, Tools
+from harmonystream._program cimport Program
 from harmonystream._events cimport MessageEnd, MessageStart
+from harmonystream._tools cimport Tools
 from harmonystream._types cimport Context, Out, Record, Stream
 
 

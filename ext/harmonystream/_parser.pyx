@@ -28,11 +28,12 @@ from harmonystream._events cimport *
 from harmonystream._harmony cimport *
 from harmonystream._ids cimport Ids, ids_free, ids_take
 from harmonystream._json cimport json_step
-from harmonystream._program cimport compiled, tools_of
+from harmonystream._program cimport compiled
 from harmonystream._prompt cimport begin_stream
 from harmonystream._records cimport call_end, call_start, decoded, header_part, without_surrogates
 from harmonystream._sink cimport out_free, out_init, set_fast
 from harmonystream._state cimport blob_pack, blob_unpack, state_pack, state_unpack
+from harmonystream._tools cimport tools_of
 from harmonystream._types cimport *
 from harmonystream._vocab cimport Vocab
 

@@ -1,8 +1,8 @@
-# A Format compiled against a Vocab: flat tables that the machine reads; and the request's tools, sorted for the machine.
+# A Format compiled against a Vocab: flat tables that the machine reads.
 
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport uint8_t
 cimport cython
-from harmonystream._types cimport Tables, ToolTable
+from harmonystream._types cimport Tables
 from harmonystream._vocab cimport Vocab
 
 
@@ -16,14 +16,4 @@ cdef class Program:
     cdef list strings              # id -> its text as str, made when first needed; only plain tokens have one
 
 
-@cython.final
-cdef class Tools:
-    cdef ToolTable table
-    cdef bytes names
-    cdef uint64_t fingerprint
-
-    cdef uint64_t hashed(self) noexcept
-
-
 cdef Program compiled(object format, Vocab vocab)
-cdef Tools tools_of(object tools)

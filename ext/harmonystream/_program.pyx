@@ -1,14 +1,13 @@
-# Program: a Format compiled against a Vocab. Tools: the request's tools as the machine looks them up.
+# Program: a Format compiled against a Vocab.
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from cpython.bytes cimport PyBytes_AS_STRING
+from libc.stdint cimport uint8_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memchr
 cimport cython
 from harmonystream._build cimport DEBUG_BUILD
 from harmonystream._types cimport *
 from harmonystream._vocab cimport V_CONTROL, V_MISSING, V_VALID, Vocab
-from collections.abc import Mapping
 
 from harmonystream.errors import FormatError, VocabError
 from harmonystream.formats import format_of
@@ -105,81 +104,3 @@ cdef Program compiled(object format, Vocab vocab):
             vocab.programs.clear()
         program = vocab.programs[key] = Program(format_of(format), vocab)
     return program
-
-
-# --- tools ------------------------------------------------------------------------------------------------------------------------
-
-def tool_name(tool):
-    """The name in a tool's description; None for a tool without one (a server-side tool such as web search)."""
-    if isinstance(tool, str):
-        name = tool
-    elif isinstance(tool, Mapping):
-        inner = tool.get("function")
-        name = inner.get("name") if isinstance(inner, Mapping) else tool.get("name")
-        if name is None:
-            return None
-    else:
-        hint = ": pass tool.model_dump()" if hasattr(tool, "model_dump") else ""
-        raise TypeError(f"a tool is a name or a dict as the APIs have it, not {type(tool).__name__}{hint}")
-    if not isinstance(name, str) or not name:
-        raise ValueError(f"a tool's name must be a non-empty string, not {name!r}")
-    return name
-
-
-@cython.final
-cdef class Tools:
-    """Declared tool names, sorted by their bytes. Immutable."""
-
-    def __cinit__(self, tools=None):
-        cdef Py_ssize_t i = 0
-        cdef uint32_t* offset
-        self.table.n = -1
-        self.names = b""
-        self.fingerprint = self.hashed()
-        if tools is None:
-            return
-        if isinstance(tools, (str, bytes, Mapping)):
-            raise TypeError("tools is a list of names or tool dicts; to say that there are none, pass []")
-        tools = list(tools)
-        names = sorted({name.encode("utf-8", "replace") for name in map(tool_name, tools) if name is not None})
-        self.table.forbidden = not tools
-        self.names = b"".join(names)
-        self.table.n = len(names)
-        self.table.names = <const uint8_t*>PyBytes_AS_STRING(self.names)
-        self.table.max_spaces = max([len(name.split()) - 1 for name in names if name.strip() == name], default=0)
-        offset = <uint32_t*>malloc((len(names) + 1) * sizeof(uint32_t))
-        if offset == NULL:
-            raise MemoryError()
-        self.table.offset = offset
-        offset[0] = 0
-        for name in names:
-            offset[i + 1] = offset[i] + <uint32_t>PyBytes_GET_SIZE(name)
-            i += 1
-        self.fingerprint = self.hashed()
-
-    def __dealloc__(self):
-        free(<void*>self.table.offset)
-
-    cdef uint64_t hashed(self) noexcept:
-        """FNV-1a over the names: to notice a mismatch, not to resist anyone."""
-        cdef uint64_t h = <uint64_t>0xCBF29CE484222325 + <uint64_t>(self.table.n + 1)
-        cdef Py_ssize_t i
-        cdef int k
-        for i in range(PyBytes_GET_SIZE(self.names)):
-            h = (h ^ <uint8_t>PyBytes_AS_STRING(self.names)[i]) * <uint64_t>0x100000001B3
-        for k in range(self.table.n):
-            h = (h ^ self.table.offset[k]) * <uint64_t>0x100000001B3
-        return h ^ self.table.forbidden
-
-
-cdef Tools UNKNOWN_TOOLS = Tools(None), NO_TOOLS = Tools(())
-
-
-cdef Tools tools_of(object tools):
-    if tools is None:
-        return UNKNOWN_TOOLS
-    if isinstance(tools, Tools):
-        return tools
-    if isinstance(tools, (list, tuple)) and not tools:
-        return NO_TOOLS
-    return Tools(tools)

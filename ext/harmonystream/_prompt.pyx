@@ -8,9 +8,10 @@ from libc.string cimport memcmp, memset
 from harmonystream._build cimport DEBUG_BUILD
 from harmonystream._harmony cimport harmony_ids, harmony_init, harmony_open, harmony_text
 from harmonystream._ids cimport Ids, ids_free, ids_take
-from harmonystream._program cimport Program, Tools
+from harmonystream._program cimport Program
 from harmonystream._records cimport without_surrogates
 from harmonystream._sink cimport out_free, out_init
+from harmonystream._tools cimport Tools
 from harmonystream._types cimport *
 
 DEBUG = bool(DEBUG_BUILD)

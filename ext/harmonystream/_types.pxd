@@ -74,12 +74,25 @@ cdef struct Tables:
     uint32_t n
     Spelling[N_MARKERS] spellings                # by Marker; an inert id has none
 
+cdef enum:                                       # the JSON types that a parameter may have, one bit each; 0: anything
+    TYPE_STRING = 1
+    TYPE_INTEGER = 2
+    TYPE_NUMBER = 4
+    TYPE_BOOLEAN = 8
+    TYPE_NULL = 16
+    TYPE_OBJECT = 32
+    TYPE_ARRAY = 64
+
 cdef struct ToolTable:
     int32_t n                                    # -1: the tools are unknown
     int32_t max_spaces                           # most spaces in one name
     bint forbidden                               # the request has no tools: nothing is a call
     const uint8_t* names                         # sorted, one after the other
     const uint32_t* offset
+    const uint32_t* parameters                   # parameters[tool] .. parameters[tool + 1], sorted within the tool
+    const uint8_t* parameter_names
+    const uint32_t* parameter_offset
+    const uint8_t* parameter_types               # a mask for each
 
 cdef struct Json:                                # _json.pxd
     int64_t depth, count, end

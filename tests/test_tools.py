@@ -1,0 +1,92 @@
+"""The request's tools: which names are calls, and which types their parameters have."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+import pytest
+
+import harmonystream as hs
+from harmonystream._tools import Tools, tool_name
+
+CALL = "<|channel|>commentary to={}<|message|>{{}}<|call|>"
+
+
+def calls(recipient, tools):
+    return [(call.name, call.kind) for call in hs.parse(CALL.format(recipient), tools=tools).tool_calls]
+
+
+class ModelDump:
+    def model_dump(self):
+        return CHAT
+
+
+CHAT = {"type": "function", "function": {"name": "f", "parameters": {}}}
+RESPONSES = {"type": "function", "name": "f", "parameters": {}}
+MESSAGES = {"name": "f", "input_schema": {}}
+
+
+@pytest.mark.parametrize("tool", ["f", CHAT, RESPONSES, MESSAGES, MappingProxyType(CHAT)])
+def test_tools_as_the_apis_have_them(tool):
+    assert tool_name(tool) == "f"
+    assert calls("f", [tool]) == calls("functions.f", [tool]) == [("f", "function")]
+
+
+@pytest.mark.parametrize(
+    ("recipient", "tools", "expected"),
+    [
+        ("functions.g", ["f"], [("g", "function")]),
+        ("g", ["f"], [("g", "other")]),
+        ("g", None, [("g", "function")]),
+        ("g", [], []),
+        ("functions.g", [], []),
+        ("python", ["python"], [("python", "function")]),
+        ("python", None, [("python", "builtin")]),
+        ("browser.search", ["f"], [("browser.search", "builtin")]),
+        ("assistant", ["f"], []),
+        ("functions.a.b-c", None, [("a.b-c", "function")]),
+        ("functions.fjson", ["f"], [("f", "function")]),
+        ("functions.fjson", ["f", "fjson"], [("fjson", "function")]),
+        ("functions.fjson", None, [("fjson", "function")]),
+        ("functions.Answer Tool", ["Answer Tool", "Answer"], [("Answer Tool", "function")]),
+        ("functions.Answer", ["Answer Tool", "Answer"], [("Answer", "function")]),
+        ("Ünïcode", ["Ünïcode"], [("Ünïcode", "function")]),
+        ("mcp", [{"type": "web_search"}], [("mcp", "other")]),
+    ],
+)
+def test_which_recipients_are_calls(recipient, tools, expected):
+    assert calls(recipient, tools) == expected
+
+
+def test_many_tools_are_all_found():
+    names = [f"tool_{i}" for i in range(500)]
+    for name in (names[0], names[1], names[250], names[498], names[499]):
+        assert calls(name, names) == [(name, "function")]
+    assert calls("tool_500", names) == [("tool_500", "other")]
+    assert calls("tool_", names) == [("tool_", "other")]
+
+
+@pytest.mark.parametrize(
+    ("tools", "error", "match"),
+    [
+        ("f", TypeError, "list of names"),
+        ([ModelDump()], TypeError, r"not ModelDump: pass tool.model_dump\(\)"),
+        (CHAT, TypeError, "list of names"),
+        ([1], TypeError, "not int"),
+        ([""], ValueError, "non-empty string"),
+        ([{"function": {"name": 3}}], ValueError, "not 3"),
+        (3, TypeError, "not iterable"),
+    ],
+)
+def test_wrong_tools(tools, error, match):
+    with pytest.raises(error, match=match):
+        Tools(tools)
+
+
+def test_types_of_parameters_are_found_by_tool_and_name():
+    properties = {"a": {"type": "string"}, "Ü": {"type": "integer"}, "": {"type": "null"}}
+    described = {"name": "f", "input_schema": {"properties": properties}}
+    tools = Tools(["e", described, "g"])
+    assert [tools.index(name) for name in ("e", "f", "g", "", "h")] == [0, 1, 2, -1, -1]
+    assert [tools.types("f", name) for name in ("a", "Ü", "", "b")] == [1, 2, 16, 0]
+    assert [tools.types(tool, "a") for tool in ("e", "g", "h")] == [0, 0, 0]
