@@ -147,6 +147,10 @@ cdef enum:
     INLINE_RECORDS = 24
     INLINE_TEXT = 2048
 
+cdef struct Buffer:
+    uint8_t* p
+    Py_ssize_t n, cap
+
 cdef struct Out:
     Record* records
     uint8_t* text
