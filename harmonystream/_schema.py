@@ -15,6 +15,10 @@ MAX_POINTER = 1024
 """Characters of a `$ref`."""
 
 
+_OTHER = frozenset({"enum", "const", "nullable"})
+"""What may add types to the one that `type` names."""
+
+
 class _TooMuchError(Exception):
     """The schema would take too long."""
 
@@ -51,13 +55,14 @@ class _Reader:
                 found.setdefault(name, []).append(schema)
             types = dict.fromkeys(found, 0)
             for name, schemas in found.items():
-                types[name] = self._types(schemas)
+                mask = _simple(schemas[0]) if len(schemas) == 1 else None
+                types[name] = self._types(schemas) if mask is None else mask
         except _TooMuchError:
             pass
         return types
 
-    def _step(self) -> None:
-        self.steps += 1
+    def _step(self, n: int = 1) -> None:
+        self.steps += n
         if self.steps > MAX_STEPS:
             raise _TooMuchError
 
@@ -105,13 +110,12 @@ class _Reader:
         if "type" in node:
             stated = node["type"]
             names += stated if isinstance(stated, (list, tuple)) else [stated]
-        values = node.get("enum")
-        for value in (
-            *(values if isinstance(values, (list, tuple)) else ()),
-            *([node["const"]] if "const" in node else ()),
-        ):
-            self._step()
-            names.append(_type_of(value))
+        enum = node.get("enum")
+        values = list(enum) if isinstance(enum, (list, tuple)) else []
+        if "const" in node:
+            values.append(node["const"])
+        self._step(len(names) + len(values))
+        names += map(_type_of, values)
         masks = [TYPES.get(name, 0) if isinstance(name, str) else 0 for name in names]
         if not masks:
             return None
@@ -152,6 +156,13 @@ class _Reader:
         return node
 
 
+def _simple(schema: object) -> int | None:
+    """The mask of a schema that says no more than one type, as most do; None for others."""
+    if type(schema) is dict and type(stated := schema.get("type")) is str and schema.keys().isdisjoint(_OTHER):
+        return TYPES.get(stated)
+    return None
+
+
 def _type_of(value: object) -> str | None:
     """The JSON type of an enum's member."""
     if value is None:
@@ -162,5 +173,5 @@ def _type_of(value: object) -> str | None:
         return "array"
     if isinstance(value, Mapping):
         return "object"
-    kinds = {str: "string", int: "integer", float: "number"}
-    return next((name for kind, name in kinds.items() if isinstance(value, kind)), None)
+    kinds = ((str, "string"), (int, "integer"), (float, "number"))
+    return next((name for kind, name in kinds if isinstance(value, kind)), None)

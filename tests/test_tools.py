@@ -7,6 +7,7 @@ from types import MappingProxyType
 import pytest
 
 import harmonystream as hs
+from harmonystream._schema import TYPES
 from harmonystream._tools import Tools, tool_name
 
 CALL = "<|channel|>commentary to={}<|message|>{{}}<|call|>"
@@ -83,10 +84,65 @@ def test_wrong_tools(tools, error, match):
         Tools(tools)
 
 
+# --- parameters ---------------------------------------------------------------------------------------------------
+
+
+def described(name, **types):
+    return {"name": name, "input_schema": {"properties": {key: {"type": kind} for key, kind in types.items()}}}
+
+
 def test_types_of_parameters_are_found_by_tool_and_name():
-    properties = {"a": {"type": "string"}, "Ü": {"type": "integer"}, "": {"type": "null"}}
-    described = {"name": "f", "input_schema": {"properties": properties}}
-    tools = Tools(["e", described, "g"])
-    assert [tools.index(name) for name in ("e", "f", "g", "", "h")] == [0, 1, 2, -1, -1]
-    assert [tools.types("f", name) for name in ("a", "Ü", "", "b")] == [1, 2, 16, 0]
+    tools = Tools(["e", described("f", a="string", **{"Ü": "integer", "": "null", "ab": "array"}), "g"])
+    assert [tools.index(name) for name in ("e", "f", "g", "", "h", "ee")] == [0, 1, 2, -1, -1, -1]
+    assert [tools.types("f", name) for name in ("a", "Ü", "", "ab", "b", "aa", "abc")] == [1, 2, 16, 64, 0, 0, 0]
     assert [tools.types(tool, "a") for tool in ("e", "g", "h")] == [0, 0, 0]
+
+
+def test_all_parameters_of_many_tools_are_found():
+    kinds = list(TYPES)
+    tools = Tools([described(f"f{i}", **{f"p{j}": kinds[(i + j) % 7] for j in range(i)}) for i in range(60)])
+    for i in range(60):
+        expected = [TYPES[kinds[(i + j) % 7]] if j < i else 0 for j in range(60)]
+        assert [tools.types(f"f{i}", f"p{j}") for j in range(60)] == expected
+
+
+def test_the_later_of_two_tools_with_one_name_counts():
+    tools = Tools([described("f", a="string", b="null"), "g", described("f", a="integer")])
+    assert [tools.index("f"), tools.index("g")] == [0, 1]
+    assert [tools.types("f", "a"), tools.types("f", "b")] == [2, 0]
+
+
+def test_without_tools_nothing_is_found():
+    for tools in (Tools(None), Tools([]), Tools([{"type": "web_search"}])):
+        assert tools.index("f") == -1
+        assert tools.types("f", "a") == 0
+
+
+def test_names_that_utf8_cannot_say():
+    assert Tools([described("f\ud800", **{"p\ud800": "string"})]).types("f?", "p?") == 1
+
+
+DIFFERENT = [
+    None,
+    [],
+    ["f"],
+    ["fa"],
+    [described("f", a="string")],
+    [described("f", a="integer")],
+    [described("f", b="string")],
+    [described("f", a="string", b="string")],
+    [described("f", ab="string")],
+    [described("f", a="string"), "g"],
+    ["f", described("g", a="string")],
+]
+
+
+@pytest.mark.parametrize("other", range(len(DIFFERENT)))
+def test_a_state_belongs_to_tools_of_the_same_names_and_types(other):
+    state = hs.Parser(tools=DIFFERENT[4]).to_bytes()
+    if other == 4:
+        properties = {"properties": {"a": {"anyOf": [{"type": "string"}]}}}
+        hs.Parser.from_bytes(state, tools=[{"function": {"name": "f", "parameters": properties}}])
+    else:
+        with pytest.raises(ValueError, match="other tools"):
+            hs.Parser.from_bytes(state, tools=DIFFERENT[other])

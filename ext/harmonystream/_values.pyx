@@ -5,17 +5,17 @@
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memcmp, memcpy, strlen
 from harmonystream._buffer cimport buffer_free, buffer_put, buffer_room
 from harmonystream._build cimport DEBUG_BUILD
-from harmonystream._json cimport zero_bytes
 from harmonystream._records cimport without_surrogates
+from harmonystream._scan cimport N_START, are_plain, is_integral, is_plain, is_space, number_ends, scan_number
 from harmonystream._types cimport (
     TYPE_ARRAY, TYPE_BOOLEAN, TYPE_INTEGER, TYPE_NULL, TYPE_NUMBER, TYPE_OBJECT, TYPE_STRING, Buffer,
 )
 
-from harmonystream._schema import TYPES
+from harmonystream._schema import TYPES as _TYPES
 
 DEBUG = bool(DEBUG_BUILD)
 
@@ -25,24 +25,8 @@ cdef enum:
 cdef enum Step:
     BAD, NEXT, WHOLE           # a value follows; a value has ended
 
-cdef enum NumberStage:
-    N_START, N_MINUS, N_ZERO, N_DIGITS, N_POINT, N_FRACTION, N_E, N_SIGN, N_EXPONENT
-
 
 # --- strings ----------------------------------------------------------------------------------------------------------------------
-
-cdef inline bint is_plain(uint8_t c) noexcept nogil:
-    """Stands for itself in a JSON string."""
-    return c >= 0x20 and c != c'"' and c != c'\\'
-
-
-cdef inline bint are_plain(const uint8_t* p) noexcept nogil:
-    """The next eight bytes stand for themselves in a JSON string."""
-    cdef uint64_t v
-    memcpy(&v, p, 8)
-    return (((v - <uint64_t>0x2020202020202020) & ~v & <uint64_t>0x8080808080808080)
-            | zero_bytes(v ^ <uint64_t>0x2222222222222222) | zero_bytes(v ^ <uint64_t>0x5C5C5C5C5C5C5C5C)) == 0
-
 
 cdef Py_ssize_t json_escape(const uint8_t* p, Py_ssize_t n, uint8_t* out) noexcept nogil:
     """The inside of the JSON string that says these bytes. `out` has room for 6 * n; returns the bytes written."""
@@ -93,52 +77,6 @@ cdef bint put_string(Buffer* out, const uint8_t* p, Py_ssize_t n) noexcept nogil
 
 # --- numbers and words ------------------------------------------------------------------------------------------------------------
 
-cdef Py_ssize_t scan_number(const uint8_t* p, Py_ssize_t i, Py_ssize_t n, int* stage) noexcept nogil:
-    """Where the beginning of a JSON number that stands at i ends, and how far it got."""
-    cdef uint8_t c
-    cdef int s = N_START
-    while i < n:
-        c = p[i]
-        if c'0' <= c <= c'9':
-            if s == N_ZERO:
-                break
-            if s <= N_MINUS:
-                s = N_ZERO if c == c'0' else N_DIGITS
-            elif s >= N_E:
-                s = N_EXPONENT
-            elif s >= N_POINT:
-                s = N_FRACTION
-        elif c == c'-' and s == N_START:
-            s = N_MINUS
-        elif c == c'.' and (s == N_ZERO or s == N_DIGITS):
-            s = N_POINT
-        elif (c == c'e' or c == c'E') and (s == N_ZERO or s == N_DIGITS or s == N_FRACTION):
-            s = N_E
-        elif (c == c'-' or c == c'+') and s == N_E:
-            s = N_SIGN
-        else:
-            break
-        i += 1
-    stage[0] = s
-    return i
-
-
-cdef inline bint number_ends(int stage) noexcept nogil:
-    return stage == N_ZERO or stage == N_DIGITS or stage == N_FRACTION or stage == N_EXPONENT
-
-
-cdef bint is_integral(const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    """A number (or its beginning) without exponent, and with nothing but zeros in its fraction."""
-    cdef Py_ssize_t i
-    cdef bint fraction = False
-    for i in range(n):
-        if p[i] == c'.':
-            fraction = True
-        elif p[i] == c'e' or p[i] == c'E' or (fraction and p[i] != c'0'):
-            return False
-    return True
-
-
 cdef bint fits_number(const uint8_t* p, Py_ssize_t n, int types, bint unfinished) noexcept nogil:
     """A JSON number that these types allow, or, if unfinished, the beginning of one."""
     cdef int stage = N_START
@@ -160,10 +98,6 @@ cdef bint begins_word(const uint8_t* p, Py_ssize_t n, const char* word) noexcept
 
 cdef inline bint is_word(const uint8_t* p, Py_ssize_t n, const char* word) noexcept nogil:
     return n == <Py_ssize_t>strlen(word) and begins_word(p, n, word)
-
-
-cdef inline bint is_space(uint8_t c) noexcept nogil:
-    return c == c' ' or 9 <= c <= 13
 
 
 cdef inline bint streams_as_string(int types) noexcept nogil:
@@ -540,9 +474,9 @@ cdef int value_json(const uint8_t* p, Py_ssize_t n, int types, bint untyped_json
 cdef int mask_of(object types) except -1:
     cdef int mask = 0
     for name in types:
-        if name not in TYPES:
-            raise ValueError(f"a JSON type is one of {', '.join(TYPES)}, not {name!r}")
-        mask |= <int>TYPES[name]
+        if name not in _TYPES:
+            raise ValueError(f"a JSON type is one of {', '.join(_TYPES)}, not {name!r}")
+        mask |= <int>_TYPES[name]
     return mask
 
 
