@@ -21,6 +21,7 @@ from .events import (
     ToolCallStart,
 )
 from .formats import Format, formats
+from .formats.models import format_for
 from .regions import Region, Usage
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "Vocab",
     "VocabError",
     "__version__",
+    "format_for",
     "formats",
     "label",
     "parse",

@@ -1,0 +1,108 @@
+"""Which format a model writes, by the model's name: a table of families, read in order."""
+
+from __future__ import annotations
+
+import re
+
+from ..errors import FormatError
+
+__all__ = ["format_for"]
+
+# The start of a name's family -> its format; a specific family stands before a general one, and takes the words that it
+# names with it. Names are lower case here, with "-" for every separator but "." between digits.
+_FAMILIES = (
+    (r"gpt-?oss(-safeguard)?", "harmony"),
+    # R1 taught other models to reason and not to call tools; Ollama calls these R1 too, and tells them by their size.
+    (r"deepseek-r1-distill(-qwen|-llama)?", "think"),
+    (r"deepseek-r1-(1\.5|7|8|14|32|70)b", "think"),
+    (r"deepseek-r1-0528-qwen3", "deepseek"),
+    (r"deepseek-r1(?![.\d])(-zero|-0528)?", "deepseek"),
+    (r"deepseek-(chat-)?v3\.2-exp", "deepseek"),  # DSML came with V3.2 itself
+    (r"deepseek-(chat-)?v(3\.2|4(\.1)?)(-speciale)?(?![.\d])", "dsml"),
+    (r"deepseek-(chat-)?v3(\.1)?(-0324|-terminus|-base)?(?![.\d])", "deepseek"),
+    (r"qwen-?3-?coder", "qwen3_coder"),
+    (r"qwen-?3\.[5-9]", "qwen3_coder"),
+    (r"qwen-?3(-?(next|omni|vl))?(?![.\d])", "hermes"),
+    (r"qwen-?2\.5(-?(omni|vl))?", "hermes"),
+    (r"qwq", "hermes"),
+    (
+        r"(deep|nous-)?hermes-?[2-4](\.\d)?(-pro|-theta)?(-(meta-)?llama-?[23](\.\d)?|-mistral|-mixtral|-qwen3)?",
+        "hermes",
+    ),
+    (r"granite-?4", "hermes"),
+    (r"nemotron-?3-(nano|super|ultra)", "qwen3_coder"),
+    (r"step-?3\.[57]", "qwen3_coder"),
+    (r"mimo", "qwen3_coder"),
+    (r"kimi-?k2", "kimi_k2"),
+    (r"glm-?(4\.[5-9]|5(?!\d))v?", "glm"),
+    (r"ling-?3", "glm"),
+    (r"seed-?oss", "seed_oss"),
+    (r"minimax-?m1", "think"),
+    (r"phi-?4(-mini)?(-flash)?-reasoning", "think"),
+)
+
+# Families that no built-in format reads: beside one of the others, nobody can tell which of the two a copy writes.
+_OTHERS = (
+    r"apertus|aya|cohere|command-[ar]|devstral|ernie|exaone|falcon|gemma|hunyuan|intern(lm|vl)|jamba|lfm|llama|longcat|magistral"
+    r"|minicpm|ministral|mistral|mixtral|olmo|phi|smollm|xlam|yi"
+)
+_OTHER_TASKS = r"asr|embed|embedding|guard|prm|reranker|reward|rm|tts"
+
+_BEFORE, _AFTER = r"(?<![a-z0-9.])(?:", r")(?![a-z])"
+_WORDS = [(re.compile(_BEFORE + pattern + _AFTER), name) for pattern, name in _FAMILIES]
+_FOREIGN = re.compile(f"{_BEFORE}({_OTHERS})[0-9.]*|{_OTHER_TASKS}{_AFTER}")
+
+# Parts of a path that name no model: its parent does.
+_NAMELESS = re.compile(
+    r"|[0-9a-f]{12,64}|snapshots|blobs|refs|checkpoint[-_]?\d+|(epoch|step|v)?[-_]?\d+|main|best|final|latest|merged|hf|gguf|onnx"
+    r"|(adapter_|ggml-|pytorch_)?model([-_.].*)?|weights|(i?q|bf|fp?)\d\w*(\.gguf)?|[^.]*\.json"
+)
+
+
+def format_for(model_name: str) -> str:
+    """The name of the format that a model writes: `Parser(format_for("Qwen/Qwen3-8B"), vocab)`.
+
+    model_name: a model's id ("deepseek-ai/DeepSeek-V3.1"), an id of Ollama or a provider ("qwen3-coder:30b"), the name
+    of a quantised or fine-tuned copy, or the path of a directory or file. The last part of a path that names something
+    counts. Upper and lower case, and the separators, are all the same.
+
+    Raises `FormatError` for a name that no family fits, or several that differ: pass such a model's format yourself.
+    The search agent of DeepSeek-V3.1 ("deepseek_search") is a mode of the model, so no name leads there.
+    """
+    if not isinstance(model_name, str):
+        raise TypeError(f"model_name is a str such as 'Qwen/Qwen3-8B', not {type(model_name).__name__}")
+    rest = _spelt_alike(_last_part(model_name))
+    found: list[str] = []
+    for pattern, name in _WORDS:
+        rest, times = pattern.subn("+", rest)
+        found += [name] * min(times, 1)
+    kinds = set(found)
+    if len(kinds) == 1 and not _FOREIGN.search(rest):
+        return found[0]
+    raise FormatError(_refusal(model_name, sorted(kinds)))
+
+
+def _last_part(name: str) -> str:
+    parts = [part for part in re.split(r"[/\\]|--", name.strip().lower()) if not _NAMELESS.fullmatch(part)]
+    return parts[-1] if parts else ""
+
+
+def _spelt_alike(name: str) -> str:
+    """A name as the table has it: "deepseek-v3p1", as some providers write, is "deepseek-v3.1"."""
+    pointed = re.sub(r"(?<=\d)p(?=\d)", ".", name)
+    return re.sub(r"[^a-z0-9.]+|(?<!\d)\.|\.(?!\d)", "-", pointed)
+
+
+def _refusal(model_name: str, kinds: list[str]) -> str:
+    from . import formats
+
+    if len(kinds) > 1:
+        problem = f"the name {model_name!r} fits models of different formats ({', '.join(kinds)})"
+    elif kinds:
+        problem = f"the name {model_name!r} fits the format {kinds[0]!r}, and names another kind of model as well"
+    else:
+        problem = f"no format is known for the model {model_name!r}"
+    return (
+        f"{problem}. Pass the format yourself: one of {', '.join(formats())} (docs/formats.md says which reads what), "
+        "or a row of your own, hs.Format(...)"
+    )

@@ -1,0 +1,142 @@
+"""`format_for`: the names of models that people use, and names that must not be guessed."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import harmonystream as hs
+
+KNOWN = {
+    "harmony": """
+        openai/gpt-oss-120b  gpt-oss:20b  openai.gpt-oss-120b-1:0  unsloth/gpt-oss-20b-GGUF
+        openai/gpt-oss-safeguard-20b
+    """,
+    "hermes": """
+        Qwen/Qwen3-8B  Qwen/Qwen3-30B-A3B-Thinking-2507  Qwen/Qwen3-235B-A22B-Instruct-2507-FP8  qwen3:30b-a3b
+        qwen-3-32b  Qwen/Qwen3-Next-80B-A3B-Instruct  Qwen/Qwen3-VL-8B-Instruct  qwen3-vl:8b
+        bartowski/Qwen_Qwen3-14B-GGUF  hf.co/unsloth/Qwen3-8B-GGUF:Q4_K_M  mlx-community/Qwen3-8B-4bit
+        RedHatAI/Qwen3-8B-quantized.w4a16  Qwen/Qwen2.5-7B-Instruct  qwen2p5-72b-instruct  qwen2.5vl:7b
+        Qwen/Qwen2.5-Coder-32B-Instruct-AWQ  Qwen/QwQ-32B  qwq  NousResearch/Hermes-3-Llama-3.1-8B
+        NousResearch/Hermes-2-Pro-Mistral-7B  NousResearch/Hermes-4-14B  hermes3:8b  NousResearch/Hermes-4.3-36B
+        NousResearch/DeepHermes-3-Llama-3-8B-Preview  Nous-Hermes-2-Mixtral-8x7B-DPO
+        Huihui-Qwen3-8B-abliterated  ibm-granite/granite-4.0-h-small  granite4:3b
+    """,
+    "qwen3_coder": """
+        Qwen/Qwen3-Coder-30B-A3B-Instruct  Qwen3-Coder-30B-A3B-Instruct  qwen3-coder:30b  qwen/qwen3-coder:free
+        qwen-3-coder-480b  Qwen/Qwen3-Coder-Next  accounts/fireworks/models/qwen3-coder-480b-a35b-instruct
+        Qwen/Qwen3.5-27B  qwen3.6:35b  nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16  nemotron-3-super
+        XiaomiMiMo/MiMo-V2-Flash  stepfun-ai/Step-3.5-Flash
+    """,
+    "deepseek": """
+        deepseek-ai/DeepSeek-V3  deepseek-ai/DeepSeek-V3-0324  deepseek-ai/DeepSeek-V3.1
+        deepseek-ai/DeepSeek-V3.1-Terminus  deepseek-ai/DeepSeek-V3.2-Exp  deepseek-ai/DeepSeek-R1
+        deepseek-ai/DeepSeek-R1-0528  deepseek-r1:671b  deepseek-v3.1:671b  deepseek/deepseek-chat-v3-0324:free
+        deepseek/deepseek-chat-v3.1  accounts/fireworks/models/deepseek-v3p1
+        deepseek-ai/DeepSeek-R1-0528-Qwen3-8B  unsloth/DeepSeek-V3.1-GGUF
+        cognitivecomputations/DeepSeek-V3-0324-AWQ
+    """,
+    "dsml": """
+        deepseek-ai/DeepSeek-V3.2  deepseek-ai/DeepSeek-V3.2-Speciale  deepseek-v3.2:671b
+        deepseek-ai/DeepSeek-V4  deepseek-ai/DeepSeek-V4-Flash  deepseek-ai/DeepSeek-V4.1
+    """,
+    "kimi_k2": """
+        moonshotai/Kimi-K2-Instruct-0905  moonshotai/Kimi-K2-Thinking  moonshotai/Kimi-K2.5  kimi-k2:1t-cloud
+        kimi_k2
+    """,
+    "glm": """
+        zai-org/GLM-4.5-Air  zai-org/GLM-4.5-Air-FP8  zai-org/GLM-4.5V  z-ai/glm-4.6  zai-org/GLM-4.7
+        zai-org/GLM-4.7-Flash  GLM-5  zai-org/GLM-5.1-FP8  glm-4p5  inclusionAI/Ling-3.0
+    """,
+    "seed_oss": """
+        ByteDance-Seed/Seed-OSS-36B-Instruct  bytedance-seed_seed-oss-36b-instruct-gguf
+    """,
+    "think": """
+        deepseek-ai/DeepSeek-R1-Distill-Llama-70B  deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B  deepseek-r1:8b
+        deepseek-r1:1.5b  unsloth/DeepSeek-R1-Distill-Qwen-32B-bnb-4bit  MiniMaxAI/MiniMax-M1-80k
+        microsoft/Phi-4-reasoning-plus  phi4-mini-reasoning
+    """,
+}
+PAIRS = [(name, row) for row, names in KNOWN.items() for name in re.split(r"\s+", names.strip())]
+
+
+@pytest.mark.parametrize(("name", "row"), PAIRS, ids=[name for name, _ in PAIRS])
+def test_names_in_use(name, row):
+    assert hs.format_for(name) == row
+
+
+def test_only_the_mode_of_a_model_has_no_name():
+    assert set(hs.formats()) - {row for _, row in PAIRS} == {"deepseek_search"}
+
+
+@pytest.mark.parametrize(
+    ("path", "row"),
+    [
+        ("/models/Qwen3-8B", "hermes"),
+        ("/models/qwen3-runs/DeepSeek-V3.1/", "deepseek"),
+        ("./Qwen3-Coder-30B-A3B-Instruct-Q4_K_M-00001-of-00003.gguf", "qwen3_coder"),
+        (r"D:\models\GLM-4.5-Air\model-00001-of-00047.safetensors", "glm"),
+        ("/hub/models--Qwen--Qwen3-8B/snapshots/9c925d64d72725edaf899c6cb9c377fd0709d9c5", "hermes"),
+        ("/hub/models--moonshotai--Kimi-K2-Instruct/snapshots/main/tokenizer.json", "kimi_k2"),
+        ("unsloth/Qwen3-Coder-Next-GGUF/Q4_K_M/Q4_K_M.gguf", "qwen3_coder"),
+        ("out/qwen3-8b-sft/checkpoint-1200", "hermes"),
+        ("s3://bucket/seed-oss-36b/final", "seed_oss"),
+    ],
+)
+def test_the_last_part_of_a_path_that_names_something(path, row):
+    assert hs.format_for(path) == row
+
+
+UNKNOWN = """
+    meta-llama/Llama-3.3-70B-Instruct  mistralai/Mistral-Small-3.2-24B  google/gemma-3-27b-it
+    MiniMaxAI/MiniMax-M2  moonshotai/Kimi-K3  moonshotai/Kimi-VL-A3B  THUDM/glm-4-9b-chat
+    zai-org/GLM-Z1-32B-0414  Qwen/Qwen2-7B-Instruct  Qwen/Qwen-7B  Qwen/Qwen4-8B  qwen30b
+    deepseek-ai/DeepSeek-V2  deepseek-ai/DeepSeek-V3.5  deepseek-ai/DeepSeek-V5  deepseek-chat
+    nvidia/Llama-3_3-Nemotron-Super-49B-v1_5  ibm-granite/granite-3.3-8b-instruct
+    teknium/OpenHermes-2.5-Mistral-7B  stepfun-ai/step3  microsoft/phi-4  gpt-4o  MyQwen3-8B
+    nvidia/nemotron-3-8b-chat-4k-sft  /models/qwen3/Llama-3-8B  /models/final  model.gguf  /
+"""
+
+
+@pytest.mark.parametrize("name", [*UNKNOWN.split(), "", " "])
+def test_an_unknown_name_is_refused_with_what_to_do(name):
+    with pytest.raises(hs.FormatError) as caught:
+        hs.format_for(name)
+    assert str(caught.value) == (
+        f"no format is known for the model {name!r}. Pass the format yourself: one of {', '.join(hs.formats())} "
+        "(docs/formats.md says which reads what), or a row of your own, hs.Format(...)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        ("TeichAI/Qwen3-8B-DeepSeek-v3.2-Speciale-Distill", "dsml, hermes"),
+        ("gpt-oss-20b-to-Qwen3-Coder", "harmony, qwen3_coder"),
+        ("Kimi-K2-in-GLM-4.5", "glm, kimi_k2"),
+    ],
+)
+def test_a_name_of_two_formats_is_not_guessed(name, rows):
+    with pytest.raises(hs.FormatError, match=rf"^the name '{name}' fits models of different formats \({rows}\)\. Pass"):
+        hs.format_for(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["acme/Llama-3-Qwen3-merge", "Qwen/Qwen3-Embedding-8B", "Qwen/Qwen3-Reranker-4B", "phi3-of-glm-4.5"]
+)
+def test_a_name_that_also_names_something_else_is_not_guessed(name):
+    with pytest.raises(
+        hs.FormatError, match=r"^the name '.*' fits the format '(hermes|glm)', and names another kind of model"
+    ):
+        hs.format_for(name)
+
+
+@pytest.mark.parametrize("value", [None, b"Qwen3-8B", 3])
+def test_what_is_no_name(value):
+    with pytest.raises(TypeError, match=f"^model_name is a str such as 'Qwen/Qwen3-8B', not {type(value).__name__}$"):
+        hs.format_for(value)
+
+
+def test_the_result_is_what_parser_takes():
+    assert hs.Parser(hs.format_for("openai/gpt-oss-120b")).format == "harmony"
