@@ -3,16 +3,18 @@ PYTHON ?= python3
 VENV ?= .venv
 FUZZ_SECONDS ?= 3600
 OLD := .venv-bench-004
+RIVALS := .venv-bench-rivals
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+RIVAL_PIP = $(RIVALS)/bin/python -m pip --disable-pip-version-check --quiet install --only-binary :all:
 # setuptools warns at every editable install that the tree is used as it is, which is the point.
 QUIET := PYTHONWARNINGS=ignore::Warning:setuptools.command.editable_wheel
 SOURCES := setup.py $(wildcard ext/harmonystream/*.p* harmonystream/data/*)
 MODULES = $(patsubst ext/harmonystream/%.pyx,harmonystream.%,$(wildcard ext/harmonystream/*.pyx))
 
 .DELETE_ON_ERROR:
-.PHONY: build demo test bench fuzz cov lint types clean
+.PHONY: build demo test bench bench-rivals fuzz cov lint types clean
 
 build: $(VENV)/built
 
@@ -43,6 +45,14 @@ bench: $(VENV)/dev $(OLD)/done
 $(OLD)/done:
 	-$(PYTHON) -m venv $(OLD) && $(OLD)/bin/python -m pip --disable-pip-version-check --quiet install openai-harmony==0.0.4 && touch $@
 
+bench-rivals: $(VENV)/dev $(RIVALS)/done
+	$(BIN)/python -m bench.rivals
+
+# vLLM and SGLang, for their parsers alone: 3.5 GB. Where they cannot be had, the table says so.
+$(RIVALS)/done: $(wildcard bench/rivals/*.txt)
+	-$(PYTHON) -m venv $(RIVALS) && $(RIVAL_PIP) --requirement bench/rivals/requirements.txt && \
+		$(RIVAL_PIP) --no-deps --requirement bench/rivals/requirements-no-deps.txt && touch $@
+
 fuzz: $(VENV)/dev
 	$(PIP) install --group fuzz
 	FUZZ_SECONDS=$(FUZZ_SECONDS) PYTHON=$(abspath $(BIN))/python bash tests/fuzz/run.sh
@@ -65,5 +75,5 @@ types: $(VENV)/dev
 	$(BIN)/python -m mypy.stubtest $(MODULES)
 
 clean:
-	rm -rf $(VENV) $(OLD) build dist .cov *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(OLD) $(RIVALS) build dist .cov *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	rm -f ext/harmonystream/*.c harmonystream/*.so

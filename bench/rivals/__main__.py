@@ -1,0 +1,76 @@
+"""`python -m bench.rivals`: every format, as one table. Exit code 1 if a floor is missed."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+import harmonystream as hs
+from bench import report
+from bench.clock import pin
+from bench.rivals import table
+from bench.rivals.measure import measured, ours_alone
+from bench.rivals.side import Side, interpreter
+from bench.rivals.streams import SIZES
+from bench.rows import Figure
+
+MODULES = {"vLLM": "with_vllm", "SGLang": "with_sglang"}
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.rivals", description=__doc__)
+    parser.add_argument("--markdown", action="store_true", help="print Markdown tables")
+    parser.add_argument("--no-check", action="store_true", help="exit with 0 even if a floor is missed")
+    parser.add_argument("--rounds", type=int, default=31, help="rounds of each stream, of which the median counts")
+    parser.add_argument("--seconds", type=float, default=2.0, help="for the rounds of one stream; three count anyway")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="lengths of the arguments, in tokens")
+    parser.add_argument(
+        "--rivals",
+        metavar="PYTHON",
+        default=os.environ.get("HARMONYSTREAM_BENCH_RIVALS"),
+        help="has vLLM and SGLang (default: $HARMONYSTREAM_BENCH_RIVALS, or the one that make bench-rivals installs)",
+    )
+    return parser.parse_args()
+
+
+def rivals(python: str | None) -> tuple[list[Side], list[str]]:
+    """The rivals that run, and what to say about each."""
+    running, lines = [], []
+    for name, module in MODULES.items():
+        if python is None:
+            lines.append(f"{name}: not run, since no environment has it (make bench-rivals creates one)")
+            continue
+        try:
+            running.append(Side(module, python))
+        except RuntimeError as error:
+            lines.append(f"{name}: not run ({error})")
+        else:
+            lines.append(f"{name} {running[-1].version}: in a process of its own")
+    return running, lines
+
+
+def main() -> int:
+    asked = arguments()
+    core = pin()
+    running, about = rivals(interpreter(asked.rivals))
+    ours = Side("ours")
+    machine = [*report.machine(core)[:2], f"harmonystream {hs.__version__}: in a process of its own", *about]
+    print(*machine, sep="\n", end="\n\n", flush=True)
+    rows = []
+    for row in measured([ours, *running], asked.sizes, asked.rounds, asked.seconds):
+        rows.append(row)
+        print(f"{row.name}, {row.tokens:,}", file=sys.stderr, flush=True)
+    head = table.head({side.name: side.version for side in running})
+    print(report.table(head, map(table.row_cells, rows), asked.markdown), end="\n\n", flush=True)
+    figures: list[Figure] = list(ours_alone(ours, 1000, asked.rounds, asked.seconds))
+    print(report.table(report.FIGURE_HEAD, map(report.figure_cells, figures), asked.markdown), end="\n\n")
+    for side in (ours, *running):
+        side.close()
+    text, good = table.summary(rows, figures)
+    print(text)
+    return 0 if good or asked.no_check else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
