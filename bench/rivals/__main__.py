@@ -6,7 +6,6 @@ import argparse
 import os
 import sys
 
-import harmonystream as hs
 from bench import report
 from bench.clock import pin
 from bench.rivals import table
@@ -42,12 +41,17 @@ def rivals(python: str | None) -> tuple[list[Side], list[str]]:
             lines.append(f"{name}: not run, since no environment has it (make bench-rivals creates one)")
             continue
         try:
-            running.append(Side(module, python))
+            side = Side(module, python)
         except RuntimeError as error:
             lines.append(f"{name}: not run ({error})")
         else:
-            lines.append(f"{name} {running[-1].version}: in a process of its own")
+            running.append(side)
+            lines.append(described(side))
     return running, lines
+
+
+def described(side: Side) -> str:
+    return f"{side.name} {side.version}: in a process of its own, {side.python}"
 
 
 def main() -> int:
@@ -55,8 +59,7 @@ def main() -> int:
     core = pin()
     running, about = rivals(interpreter(asked.rivals))
     ours = Side("ours")
-    machine = [*report.machine(core)[:2], f"harmonystream {hs.__version__}: in a process of its own", *about]
-    print(*machine, sep="\n", end="\n\n", flush=True)
+    print(report.machine(core)[0], described(ours), *about, sep="\n", end="\n\n", flush=True)
     rows = []
     for row in measured([ours, *running], asked.sizes, asked.rounds, asked.seconds):
         rows.append(row)

@@ -1,8 +1,8 @@
 """One side's process: `python -m bench.rivals.child MODULE`, which answers questions, a line of JSON each.
 
-{} -> name and version. {"name", "stream"} -> reads the stream, and says what was wrong and how long it took.
-{"name"} -> reads it again. {"name", "growth"} -> the last ids of its body over the first. What cannot be read is
-answered with {"error"}.
+{} -> name, version and interpreter. {"name", "stream"} -> reads the stream, and says what was wrong and how long it
+took. {"name"} -> reads it again. {"name", "growth"} -> the last ids of its body over the first. What cannot be read
+is answered with {"error"}.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import gc
 import importlib
 import json
 import os
+import platform
 import sys
+import sysconfig
 from typing import Any
 
 RANKS = os.path.join("harmonystream", "data", "o200k_base.tiktoken")
@@ -27,7 +29,7 @@ class Side:
     def answer(self, question: dict[str, Any]) -> dict[str, Any]:
         name = question.get("name")
         if name is None:
-            return {"side": self._module.NAME, "version": self._module.VERSION}
+            return {"side": self._module.NAME, "version": self._module.VERSION, "python": interpreter()}
         if "stream" not in question:
             reader = self._readers[name]
             took = reader.growth(question["growth"]) if "growth" in question else reader.read()
@@ -38,6 +40,12 @@ class Side:
         gc.freeze()  # as a server does once it is up: what is loaded is not looked at again
         said, took = reader.check()
         return {"took": took, "wrong": said.wrong(stream["expected"])}
+
+
+def interpreter() -> str:
+    optimised = "--enable-optimizations" in (sysconfig.get_config_var("CONFIG_ARGS") or "")
+    built = "with" if optimised else "without"
+    return f"{platform.python_implementation()} {platform.python_version()}, built {built} --enable-optimizations"
 
 
 def serve(module: str) -> None:

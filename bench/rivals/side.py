@@ -38,7 +38,7 @@ class Side:
             self._complaints.close()
             raise RuntimeError(str(error)) from None
         hello = self._ask({})
-        self.name, self.version = str(hello["side"]), str(hello["version"])
+        self.name, self.version, self.python = (str(hello[key]) for key in ("side", "version", "python"))
 
     def load(self, name: str, stream: Stream) -> dict[str, Any]:
         """{"took": nanoseconds per token, "wrong": what differed} of a first reading, or {"error"}."""
