@@ -44,6 +44,13 @@ _STRICT = {
     "stray-control": "text or a terminator",
     "end-of-text": "<|end|>, <|call|> or <|return|>",
     "unknown-id": "an id of the vocabulary",
+    "stray-closer": "a closer only where something is open",
+    "repeated-opener": "one opener",
+    "missing-opener": "the opener of the section, key or value",
+    "missing-closer": "the closer of the value, call or section",
+    "misspelt-closer": "the value's closer as it is spelled",
+    "other-body": "arguments as the format writes them",
+    "ignored-text": "a key, or the call's closer",
 }
 _LENIENT = (
     "repeated-recipient",
@@ -53,6 +60,9 @@ _LENIENT = (
     "invalid-utf8",
     "unfinished-header",
     "after-end",
+    "call-in-reasoning",
+    "held-too-long",
+    "value-type",
 )
 
 CODES = ("", *_STRICT, *_LENIENT)

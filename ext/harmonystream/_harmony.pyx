@@ -371,43 +371,6 @@ cdef inline Py_ssize_t label_run(Stream* s, const Context* c, const uint32_t* id
     return i
 
 
-cdef inline Py_ssize_t plain_run(Stream* s, const Context* c, const uint32_t* ids, Py_ssize_t n) noexcept nogil:
-    """Copies plain tokens into the sink; stops at the first that is not. Nothing is pending."""
-    cdef const Tables* t = c.tables
-    cdef Out* o = c.out
-    cdef Record* r
-    cdef Py_ssize_t i = 0, from_n, size
-    cdef uint32_t tid, begin
-    tid = ids[0]
-    if tid >= t.n or not t.classes[tid] & PLAIN:
-        return 0
-    r = delta_run(s, o, s.position)
-    if r == NULL:
-        return n
-    from_n = o.n_text
-    while i < n:
-        tid = ids[i]
-        if tid >= t.n or not t.classes[tid] & PLAIN:
-            break
-        begin = t.offset[tid]
-        size = t.offset[tid + 1] - begin
-        if not out_room(o, size):
-            return n
-        if size <= 16:
-            memcpy(o.text + o.n_text, t.text + begin, 16)                    # one move; both sides are padded
-        else:
-            memcpy(o.text + o.n_text, t.text + begin, size)
-        o.n_text += size
-        i += 1
-    r = &o.records[o.n_records - 1]
-    r.n += o.n_text - from_n
-    r.stop = s.attributed = s.position + i
-    if s.sink == R_ARGUMENTS:
-        s.wrote = 1
-        json_step(&s.json, o.text + from_n, o.n_text - from_n)
-    return i
-
-
 cdef void take_id(Stream* s, const Context* c, uint32_t tid) noexcept nogil:
     cdef const Tables* t = c.tables
     cdef uint8_t cls = t.classes[tid] if tid < t.n else <uint8_t>MISSING
@@ -536,6 +499,7 @@ cdef void harmony_text(Stream* s, const Context* c, const uint8_t* p, Py_ssize_t
 
 cdef void harmony_init(Stream* s, bint in_header) noexcept nogil:
     """A fresh stream (all zero): inside the assistant's header, or before any message."""
+    s.shortcut_look = s.shortcut_want = PLAIN
     json_reset(&s.json)
     begin_header(s, ROLE_PRESET, 0, 0)
     if not in_header:

@@ -3,8 +3,8 @@
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t
 from harmonystream._build cimport DEBUG_BUILD
-from harmonystream._harmony cimport harmony_finish, harmony_ids
 from harmonystream._ids cimport Ids, ids_free, ids_take
+from harmonystream._machine cimport machine_finish, machine_ids
 from harmonystream._parser cimport Parser
 from harmonystream._sink cimport out_free, out_init
 from harmonystream._types cimport Context, Out
@@ -30,8 +30,8 @@ def label(ids, format="harmony", *, vocab=None, tools=None, start="auto", prompt
         c = p.context(&out)
         p.s.text_mode = 1
         with nogil:
-            harmony_ids(&p.s, &c, span.ids, span.n)
-            harmony_finish(&p.s, &c, False, False)
+            machine_ids(&p.s, &c, span.ids, span.n)
+            machine_finish(&p.s, &c, False, False)
         out_free(&out)
         return labels
     finally:

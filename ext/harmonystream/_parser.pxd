@@ -6,12 +6,13 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from harmonystream._program cimport Program
 from harmonystream._events cimport MessageEnd, MessageStart
 from harmonystream._tools cimport Tools
-from harmonystream._types cimport Context, Out, Record, Stream
+from harmonystream._types cimport Context, Held, Out, Record, Stream
 
 
 @cython.final
 cdef class Parser:
     cdef Stream s
+    cdef Held held                 # tag formats: input and values that are not yet decided
     cdef char busy                 # a call is in progress: see claim()
     cdef PyObject* last            # the tuple of one event that feed() returned last: see single()
     cdef Program program

@@ -25,13 +25,15 @@ cimport cython
 from harmonystream._build cimport DEBUG_BUILD
 from harmonystream._cpython cimport *
 from harmonystream._events cimport *
-from harmonystream._harmony cimport *
+from harmonystream._buffer cimport buffer_free, buffer_put
+from harmonystream._harmony cimport announce_message
 from harmonystream._ids cimport Ids, ids_free, ids_take
 from harmonystream._json cimport json_step
+from harmonystream._machine cimport *
 from harmonystream._program cimport compiled
 from harmonystream._prompt cimport begin_stream
 from harmonystream._records cimport call_end, call_start, decoded, header_part, without_surrogates
-from harmonystream._sink cimport out_free, out_init, set_fast
+from harmonystream._sink cimport out_free, out_init
 from harmonystream._state cimport blob_pack, blob_unpack, state_pack, state_unpack
 from harmonystream._tools cimport tools_of
 from harmonystream._types cimport *
@@ -40,7 +42,7 @@ from harmonystream._vocab cimport Vocab
 from harmonystream import deviations as known
 from harmonystream.deviations import Deviation
 from harmonystream.errors import ParseError
-from harmonystream.formats import format_of
+from harmonystream.formats import HeaderFormat, format_of
 from harmonystream.regions import Region, Usage
 
 DEBUG = bool(DEBUG_BUILD)
@@ -49,7 +51,7 @@ STREAM_SIZE = sizeof(Stream)
 cdef enum:
     RELEASE_GIL_AT = 4096          # ids or bytes in one call: below, handing the GIL over costs more than the work
 
-cdef tuple STATES = ("START", "HEADER", "BODY", "DONE")
+cdef tuple STATES = ("START", "HEADER", "BODY", "DONE", "TEXT", "SECTION", "PAIRS", "VALUE", "RAW", "WRAPPED", "AFTER")
 cdef tuple CHANNELS = (None, "analysis", "commentary", "final")
 cdef tuple REGIONS = tuple(Region)
 cdef frozenset NORMAL_STOPS = frozenset(("stop", "tool_calls", "function_call"))
@@ -59,30 +61,34 @@ cdef str ASSISTANT = "assistant"
 @cython.final
 @cython.no_gc
 cdef class Parser:
-    """Parser(format="harmony", vocab=None, *, tools=None, start="auto", prompt=None, strict=False, trim="seams", empty_args="{}")
+    """Parser(format="harmony", vocab=None, *, tools=None, start="auto", prompt=None, strict=False, trim="seams", empty_args="{}", max_hold=1048576)
 --
 
     Reads one stream of generated tokens (or of text) and tells what they mean, as events. One thread at a time.
 
-    format: a name from `formats()`, or a `Format`. vocab: the model's `Vocab`; None: the embedded o200k_harmony.
+    format: a name from `formats()`, or a `Format`. vocab: the model's `Vocab`; None: for Harmony the embedded o200k_harmony, for other
+    formats none, and then there is only feed_text().
     tools: None, unknown; [], the request has none, so nothing is a call; else names or tool dicts as the APIs have them.
-    start: where the prompt left off. "auto" and "content": after <|start|>assistant; "reasoning", "answer": inside a message on that
-    channel; or the Harmony text that the prompt ends with ("": no message has begun).
+    start: where the prompt left off. "auto" and "content": nothing is open; "reasoning": inside reasoning; "answer": behind it, where think
+    tags are text; or the Harmony text that the prompt ends with ("": no message has begun).
     prompt: the prompt itself (ids or text), which then decides.
-    strict: raise ParseError at the first deviation, instead of repairing it. trim: nothing to trim in Harmony; other formats have seams.
+    strict: raise ParseError at the first deviation, instead of repairing it. trim: "seams" drops the newlines that touch
+    a tag, "none" nothing; Harmony has no seams. max_hold: bytes of a value, or of a call before its name, that may wait for their end.
     empty_args: the arguments of a complete call that has none; "" for none.
 
     Raises FormatError, VocabError, TypeError or ValueError for options that cannot be used.
     """
 
     def __cinit__(self, format="harmony", vocab=None, *, tools=None, start="auto", prompt=None, bint strict=False, str trim="seams",
-                  str empty_args not None="{}"):
+                  str empty_args not None="{}", Py_ssize_t max_hold=1 << 20):
         if trim != "seams" and trim != "none":
             raise ValueError(f"trim is 'seams' or 'none', not {trim!r}")
         if len(empty_args) > 256:
             raise ValueError(f"empty_args is {len(empty_args)} characters long; at most 256")
+        if not 1024 <= max_hold <= 1 << 30:
+            raise ValueError(f"max_hold is a number of bytes from 1,024 to 2**30, not {max_hold}")
         if vocab is None:
-            vocab = default_vocab()
+            vocab = default_vocab() if isinstance(format_of(format), HeaderFormat) else NO_VOCAB
         elif not isinstance(vocab, Vocab):
             raise TypeError(f"vocab is a Vocab, not {type(vocab).__name__}: "
                             "load one with harmonystream.vocab.from_tiktoken() or its siblings")
@@ -91,28 +97,32 @@ cdef class Parser:
         self.strings = self.program.strings
         self.empty_args = empty_args
         self.trim = trim
+        self.held.cap = max_hold
         if start == "auto" and prompt is None:
-            harmony_init(&self.s, True)
-        elif begin_stream(&self.s, self.program, self.tools, start, prompt):
-            self.origin = state_pack(&self.s)
+            machine_init(&self.s, self.program.tags, trim == "seams")
+        elif begin_stream(&self.s, self.program, self.tools, trim == "seams", start, prompt):
+            self.origin = state_pack(&self.s, &self.held, self.program.tags != NULL)
             self.reopen()
         self.s.strict = strict
 
     def __dealloc__(self):
         Py_XDECREF(self.last)
+        buffer_free(&self.held.input)
+        buffer_free(&self.held.marks)
+        buffer_free(&self.held.value)
 
     cdef int reopen(self) except -1:
         """Make the open message's strings anew, from the header that the stream has kept."""
         cdef Out out
         cdef uint8_t announce = self.s.announce
         self.open_role = self.open_channel = self.open_recipient = self.open_content_type = None
-        if self.s.state == BODY:
+        if self.s.state == BODY or (self.s.state > DONE and not announce and not self.s.finished):
             out_init(&out)
             announce_message(&self.s, &out, 0, 0)
             self.s.announce = announce
             self.collect(&out)
             out_free(&out)
-        set_fast(&self.s)
+        set_shortcut(&self.s, self.program.tags, &self.held)
         return 0
 
     # --- the four verbs ---
@@ -135,9 +145,9 @@ cdef class Parser:
         if tid < 0 or tid >= <Py_ssize_t>t.n:
             return self.run_ids(ids)
         text = <str>self.strings[tid]
-        if text is None:                                                     # not a plain token, or its first time
-            if not t.classes[tid] & PLAIN:
-                return self.run_ids(ids)
+        if t.classes[tid] & s.shortcut_look != s.shortcut_want:              # more than plain text, here
+            return self.run_ids(ids)
+        if text is None:                                                     # its first time
             text = self.strings[tid] = decoded(t.text + t.offset[tid], t.offset[tid + 1] - t.offset[tid])
         s.usage[s.region] += 1
         s.position += 1
@@ -174,10 +184,10 @@ cdef class Parser:
             if n:
                 self.s.text_mode = 1
             if n < RELEASE_GIL_AT:
-                harmony_ids(&self.s, &c, ids, n)
+                machine_ids(&self.s, &c, ids, n)
             else:
                 with nogil:
-                    harmony_ids(&self.s, &c, ids, n)
+                    machine_ids(&self.s, &c, ids, n)
             return self.release(&out)
         finally:
             leave(&self.busy)
@@ -212,10 +222,10 @@ cdef class Parser:
             out_init(&out)
             c = self.context(&out)
             if n < RELEASE_GIL_AT:
-                harmony_text(&self.s, &c, p, n, valid)
+                machine_text(&self.s, &c, p, n, valid)
             else:
                 with nogil:
-                    harmony_text(&self.s, &c, p, n, valid)
+                    machine_text(&self.s, &c, p, n, valid)
             return self.release(&out)
         finally:
             leave(&self.busy)
@@ -223,7 +233,7 @@ cdef class Parser:
     cdef bint is_plain(self, const uint8_t* p, Py_ssize_t n) noexcept:
         """Is the piece one delta as it stands?"""
         cdef Stream* s = &self.s
-        return (s.state == BODY and s.sink != R_NONE and n > 0 and not (s.n_held or s.n_pending or s.announce)
+        return (self.program.tags == NULL and s.state == BODY and s.sink != R_NONE and n > 0 and not (s.n_held or s.n_pending or s.announce)
                 and memchr(p, c'<', n) == NULL)
 
     cdef tuple whole_piece(self, str text, const uint8_t* p, Py_ssize_t n):
@@ -264,10 +274,10 @@ cdef class Parser:
                 raise self.failure(())
             out_init(&out)
             c = self.context(&out)
-            harmony_finish(&self.s, &c, stopped, reason is not None)
+            machine_finish(&self.s, &c, stopped, reason is not None)
             events = self.release(&out)
             self.s.finished = 1
-            set_fast(&self.s)
+            self.s.fast = 0
             end = StreamEnd.__new__(StreamEnd)
             end.reason = self.reason_of(reason, stopped)
             end.start = end.stop = self.s.position
@@ -289,10 +299,11 @@ cdef class Parser:
         self.claim()
         try:
             memset(&self.s, 0, sizeof(Stream))
+            self.held.input.n = self.held.marks.n = self.held.value.n = 0
             if self.origin is None:
-                harmony_init(&self.s, True)
+                machine_init(&self.s, self.program.tags, self.trim == "seams")
             else:
-                state_unpack(&self.s, &self.program.tables, self.origin)
+                state_unpack(&self.s, &self.held, self.program, &self.tools.table, self.origin)
             self.s.strict = strict
             self.reopen()
         finally:
@@ -307,6 +318,11 @@ cdef class Parser:
             twin.open_role, twin.open_channel = self.open_role, self.open_channel
             twin.open_recipient, twin.open_content_type = self.open_recipient, self.open_content_type
             twin.empty_args, twin.trim, twin.origin = self.empty_args, self.trim, self.origin
+            twin.held.cap = self.held.cap
+            if not (buffer_put(&twin.held.input, self.held.input.p, self.held.input.n)
+                    and buffer_put(&twin.held.marks, self.held.marks.p, self.held.marks.n)
+                    and buffer_put(&twin.held.value, self.held.value.p, self.held.value.n)):
+                raise MemoryError()
         finally:
             leave(&self.busy)
         return twin
@@ -318,7 +334,7 @@ cdef class Parser:
         self.claim()
         try:
             return blob_pack(self.program.format.name, self.program.vocab.fingerprint, self.tools.fingerprint, self.trim == "none",
-                             self.empty_args, self.origin, state_pack(&self.s))
+                             self.held.cap, self.empty_args, self.origin, state_pack(&self.s, &self.held, self.program.tags != NULL))
         finally:
             leave(&self.busy)
 
@@ -333,17 +349,18 @@ cdef class Parser:
         blob = blob_unpack(data)
         if format is not None and format_of(format).name != blob.format:
             raise ValueError(f"this parser state has the format {blob.format!r}, not {format_of(format).name!r}")
-        p = Parser.__new__(Parser, format or blob.format, vocab, tools=tools, trim="none" if blob.no_trim else "seams", empty_args=blob.empty_args)
+        p = Parser.__new__(Parser, format or blob.format, vocab, tools=tools, trim="none" if blob.no_trim else "seams",
+                           empty_args=blob.empty_args, max_hold=blob.max_hold)
         if p.program.vocab.fingerprint != blob.vocab:
             raise ValueError(f"this parser state belongs to another vocabulary than {p.program.vocab!r}")
         if p.tools.fingerprint != blob.tools:
             raise ValueError("this parser state was made with other tools: pass the same tools= to from_bytes()")
         if blob.origin is not None:
             memset(&origin, 0, sizeof(Stream))
-            state_unpack(&origin, &p.program.tables, blob.origin)
+            state_unpack(&origin, &p.held, p.program, &p.tools.table, blob.origin)
             p.origin = blob.origin
         memset(&p.s, 0, sizeof(Stream))
-        state_unpack(&p.s, &p.program.tables, blob.state)
+        state_unpack(&p.s, &p.held, p.program, &p.tools.table, blob.state)
         p.reopen()
         return p
 
@@ -446,8 +463,10 @@ cdef class Parser:
     cdef Context context(self, Out* out) noexcept:
         cdef Context c
         c.tables = &self.program.tables
+        c.row = self.program.tags
         c.tools = &self.tools.table
         c.out = out
+        out.held = &self.held
         return c
 
     cdef int claim(self, uint8_t mode=0) except -1:
@@ -467,6 +486,8 @@ cdef class Parser:
             raise ValueError("the stream is finished: call reset(), or make a new Parser")
         if self.s.error:
             raise self.failure(())
+        if mode == 1 and self.program.vocab is NO_VOCAB:
+            raise ValueError(f"this parser has no vocabulary: pass the model's, Parser({self.format!r}, vocab), or use feed_text()")
         if self.s.text_mode and self.s.text_mode != mode:
             raise ValueError("a stream is either ids or text: this one began with " + ("feed()" if mode == 2 else "feed_text()"))
         return 0
@@ -482,7 +503,7 @@ cdef class Parser:
                 self.s.finished = 1                                          # text is missing: only reset() helps
                 raise MemoryError()
             events = self.collect(out)
-            set_fast(&self.s)
+            set_shortcut(&self.s, self.program.tags, &self.held)
         finally:
             out_free(out)
         if self.s.error:
@@ -543,6 +564,7 @@ cdef class Parser:
 
 
 cdef Vocab DEFAULT_VOCAB = None
+cdef Vocab NO_VOCAB = Vocab([b"?"], {}, "none")        # of a stream that is text
 
 
 cdef Vocab default_vocab():

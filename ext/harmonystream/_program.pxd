@@ -2,7 +2,8 @@
 
 from libc.stdint cimport uint8_t
 cimport cython
-from harmonystream._types cimport Tables
+from harmonystream._row cimport Row
+from harmonystream._types cimport Tables, TagTable
 from harmonystream._vocab cimport Vocab
 
 
@@ -10,10 +11,14 @@ from harmonystream._vocab cimport Vocab
 cdef class Program:
     cdef Tables tables
     cdef uint8_t* classes
+    cdef Row row                   # None: Harmony
+    cdef const TagTable* tags      # its table, or NULL
     cdef readonly object format
     cdef readonly Vocab vocab
     cdef dict spellings            # keeps the marker texts alive
     cdef list strings              # id -> its text as str, made when first needed; only plain tokens have one
+
+    cdef int fill_headers(self) except -1
 
 
 cdef Program compiled(object format, Vocab vocab)

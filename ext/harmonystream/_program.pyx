@@ -6,11 +6,12 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memchr
 cimport cython
 from harmonystream._build cimport DEBUG_BUILD
+from harmonystream._row cimport Row
 from harmonystream._types cimport *
 from harmonystream._vocab cimport V_CONTROL, V_MISSING, V_VALID, Vocab
 
 from harmonystream.errors import FormatError, VocabError
-from harmonystream.formats import format_of
+from harmonystream.formats import HeaderFormat, format_of
 
 DEBUG = bool(DEBUG_BUILD)
 
@@ -34,12 +35,32 @@ cdef class Program:
     """What each id does, in flat tables. Immutable; shared by all parsers of one format and vocabulary."""
 
     def __cinit__(self, format, Vocab vocab not None):
-        cdef uint32_t tid
         cdef Tables* t = &self.tables
         self.format = format
         self.vocab = vocab
         if not isinstance(format.name, str) or not format.name.isascii() or not 0 < len(format.name) <= MAX_NAME:
             raise FormatError(f"a format's name has 1 to {MAX_NAME} ASCII characters; {format.name!r} has not")
+        self.classes = <uint8_t*>malloc(vocab.n)
+        if self.classes == NULL:
+            raise MemoryError()
+        t.n = vocab.n
+        t.text = vocab.text
+        t.offset = vocab.offset
+        t.classes = self.classes
+        self.strings = [None] * vocab.n
+        if isinstance(format, HeaderFormat):
+            self.fill_headers()
+        else:
+            self.row = Row(format, vocab)
+            self.row.resolve(vocab, self.classes, format)
+            self.tags = &self.row.table
+
+    cdef int fill_headers(self) except -1:
+        """The tables of Harmony."""
+        cdef uint32_t tid
+        cdef Tables* t = &self.tables
+        cdef Vocab vocab = self.vocab
+        format = self.format
         unknown = set(format.markers) ^ set(MARKERS)
         if unknown:
             raise FormatError(f"format {format.name!r}: a header format has exactly the markers {sorted(MARKERS)}; "
@@ -49,16 +70,8 @@ cdef class Program:
             raise VocabError(
                 f"{vocab!r} lacks control ids that the format {format.name!r} needs: {', '.join(missing)}. "
                 "Was the tokenizer loaded with its special tokens, and is it the model's own?")
-        self.classes = <uint8_t*>malloc(vocab.n)
-        if self.classes == NULL:
-            raise MemoryError()
-        t.n = vocab.n
-        t.text = vocab.text
-        t.offset = vocab.offset
-        t.classes = self.classes
         for tid in range(vocab.n):
             self.classes[tid] = class_of(vocab, tid)
-        self.strings = [None] * vocab.n
         self.spellings = {}
         for role, spelling in format.markers.items():
             data = spelling.encode()
@@ -70,6 +83,7 @@ cdef class Program:
             if spelling in vocab.by_name:
                 tid = vocab.by_name[spelling]
                 self.classes[tid] = <uint8_t>(CONTROL | <int>MARKERS[role])
+        return 0
 
     def __dealloc__(self):
         free(self.classes)

@@ -12,19 +12,95 @@ from harmonystream._program cimport Program
 from harmonystream._records cimport without_surrogates
 from harmonystream._sink cimport out_free, out_init
 from harmonystream._tools cimport Tools
+from harmonystream._tags cimport tags_init, tags_open
 from harmonystream._types cimport *
 
 DEBUG = bool(DEBUG_BUILD)
 
 
-cdef int begin_stream(Stream* s, Program program, Tools tools, object start, object prompt) except -1:
+cdef int begin_stream(Stream* s, Program program, Tools tools, bint trim, object start, object prompt) except -1:
     """Bring a zeroed stream to where `start` or `prompt` (see Parser) leaves off, and count from there. 0: at the usual place."""
+    if prompt is not None and start != "auto":
+        raise ValueError(f"pass prompt= or start={start!r}, not both: a prompt decides the start by itself")
+    if program.tags != NULL:
+        return begin_tags(s, program, trim, start, prompt)
+    return begin_messages(s, program, tools, start, prompt)
+
+
+# --- tag formats ------------------------------------------------------------------------------------------------------------------
+
+cdef int begin_tags(Stream* s, Program program, bint trim, object start, object prompt) except -1:
+    tags_init(s, trim)
+    if prompt is None:
+        if start not in ("auto", "content", "reasoning", "answer"):
+            raise ValueError(f"start is 'auto', 'content', 'reasoning' or 'answer' in the format {program.format.name!r}, not {start!r}")
+        if start == "auto" or start == "content":
+            return 0
+        tags_open(s, start == "reasoning", start == "answer", True)
+        return 1
+    opened, closed, rest = last_thought(last_turn(prompt, program), program.format)
+    if opened == closed:
+        return 0
+    tags_open(s, opened > closed, closed > opened, rest.strip("\n") == "")
+    return 1
+
+
+cdef tuple spellings(object marker):
+    return marker if isinstance(marker, tuple) else (marker,)
+
+
+cdef object last_turn(object prompt, Program program):
+    """The text of the prompt behind the last marker of a turn."""
+    cdef Ids ids
+    cdef Py_ssize_t i
+    cdef const TagTable* t = program.tags
+    cdef uint32_t tid
+    if isinstance(prompt, bytes):
+        prompt = prompt.decode("utf-8", "replace")
+    if not isinstance(prompt, str):
+        ids_take(&ids, prompt)
+        try:
+            i = ids.n
+            while i > 0 and not is_turn(t, ids.ids[i - 1]):
+                i -= 1
+            pieces = []
+            while i < ids.n:
+                tid = ids.ids[i]
+                if tid < program.vocab.n:
+                    pieces.append(program.vocab.text[program.vocab.offset[tid]:program.vocab.offset[tid + 1]])
+                i += 1
+        finally:
+            ids_free(&ids)
+        prompt = b"".join(pieces).decode("utf-8", "replace")
+    cut = max((prompt.rfind(turn) + len(turn) for turn in program.format.turns if turn in prompt), default=0)
+    return prompt[cut:]
+
+
+cdef bint is_turn(const TagTable* t, uint32_t tid) noexcept:
+    cdef int i
+    for i in range(t.n_control):
+        if t.control_ids[i] == tid:
+            return t.literals[t.control_literals[i]].role == TURN
+    return False
+
+
+cdef tuple last_thought(str text, object format):
+    """Where the last think opener and closer stand (-1: nowhere), and what follows the later one."""
+    if format.think is None:
+        return -1, -1, ""
+    found = [max((text.rfind(spelling), len(spelling)) for spelling in spellings(marker)) for marker in format.think]
+    (opened, n_open), (closed, n_close) = found
+    rest = text[opened + n_open:] if opened > closed else text[closed + n_close:]
+    return opened, closed, rest
+
+
+# --- Harmony ----------------------------------------------------------------------------------------------------------------------
+
+cdef int begin_messages(Stream* s, Program program, Tools tools, object start, object prompt) except -1:
     cdef Out out
     cdef Context c
     cdef bint plain = start == "auto" or start == "content"
     if prompt is not None:
-        if start != "auto":
-            raise ValueError(f"pass prompt= or start={start!r}, not both: a prompt decides the start by itself")
         prefix = last_message(prompt, program)
         plain = prefix is None
     elif isinstance(start, str) and (start == "" or start.startswith("<|") or start.startswith(" to=")):
@@ -39,6 +115,7 @@ cdef int begin_stream(Stream* s, Program program, Tools tools, object start, obj
         return 0
     out_init(&out)
     c.tables = &program.tables
+    c.row = NULL
     c.tools = &tools.table
     c.out = &out
     try:

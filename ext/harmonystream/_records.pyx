@@ -40,6 +40,8 @@ cdef str header_part(const Out* o, const Record* r, int k):
 cdef ToolCallStart call_start(const Out* o, const Record* r):
     cdef ToolCallStart event = ToolCallStart.__new__(ToolCallStart)
     event.index, event.name, event.kind = r.index, decoded(o.text + r.at, r.n), <str>KINDS[r.flags]
+    if r.n_id:
+        event.id = decoded(o.text + r.at + r.n, r.n_id)
     event.start, event.stop = r.start, r.stop
     return event
 

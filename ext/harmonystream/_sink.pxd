@@ -1,8 +1,9 @@
 # From bytes to records: the UTF-8 carry, and the merging of text into one delta per run. Everything here is inline and nogil.
 
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
+from harmonystream._buffer cimport buffer_put
 from harmonystream._json cimport json_step
 from harmonystream._types cimport *
 
@@ -11,6 +12,7 @@ cdef inline void out_init(Out* o) noexcept nogil:
     o.records = o.inline_records
     o.text = o.inline_text
     o.labels = NULL
+    o.held = NULL
     o.n_records = o.n_text = 0
     o.cap_records = INLINE_RECORDS
     o.cap_text = INLINE_TEXT
@@ -64,6 +66,7 @@ cdef inline Record* out_record(Out* o, uint8_t kind, int64_t start, int64_t stop
     o.n_records += 1
     r.kind = kind
     r.flags = r.channel = 0
+    r.n_id = 0
     r.index = 0
     r.start = start
     r.stop = stop
@@ -86,10 +89,29 @@ cdef inline Record* delta_run(Stream* s, Out* o, int64_t start) noexcept nogil:
     return r
 
 
+cdef inline void hold_value(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, int64_t start, int64_t stop) noexcept nogil:
+    """Text of a value whose JSON is yet to be written."""
+    if o.held.value.n == 0:
+        s.tags.value_at = start
+    s.tags.value_stop = stop
+    if not buffer_put(&o.held.value, p, n):
+        o.no_memory = True
+
+
 cdef inline void put_text(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, int64_t start, int64_t stop) noexcept nogil:
     """n bytes of valid UTF-8, from the tokens [start, stop), into the sink."""
     cdef Record* r
-    if n == 0 or o.labels != NULL or not out_room(o, n):
+    if n == 0:
+        return
+    if s.value_mode:
+        hold_value(s, o, p, n, start, stop)
+        return
+    if o.labels != NULL:
+        if s.sink == R_ARGUMENTS:                                            # tag formats ask it where the arguments end
+            s.wrote = 1
+            json_step(&s.json, p, n)
+        return
+    if not out_room(o, n):
         return
     if start < s.attributed:
         start = s.attributed
@@ -224,6 +246,43 @@ cdef inline void put_bytes(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, in
     put_text(s, o, p + run, n - run, at + run * step, at + (n - 1) * step + 1)
 
 
+cdef inline Py_ssize_t plain_run(Stream* s, const Context* c, const uint32_t* ids, Py_ssize_t n) noexcept nogil:
+    """Copies tokens that may take the shortcut into the sink; stops at the first that may not. Nothing is pending."""
+    cdef const Tables* t = c.tables
+    cdef Out* o = c.out
+    cdef Record* r
+    cdef Py_ssize_t i = 0, from_n, size
+    cdef uint32_t tid, begin
+    tid = ids[0]
+    if tid >= t.n or t.classes[tid] & s.shortcut_look != s.shortcut_want:
+        return 0
+    r = delta_run(s, o, s.position)
+    if r == NULL:
+        return n
+    from_n = o.n_text
+    while i < n:
+        tid = ids[i]
+        if tid >= t.n or t.classes[tid] & s.shortcut_look != s.shortcut_want:
+            break
+        begin = t.offset[tid]
+        size = t.offset[tid + 1] - begin
+        if not out_room(o, size):
+            return n
+        if size <= 16:
+            memcpy(o.text + o.n_text, t.text + begin, 16)                    # one move; both sides are padded
+        else:
+            memcpy(o.text + o.n_text, t.text + begin, size)
+        o.n_text += size
+        i += 1
+    r = &o.records[o.n_records - 1]
+    r.n += o.n_text - from_n
+    r.stop = s.attributed = s.position + i
+    if s.sink == R_ARGUMENTS:
+        s.wrote = 1
+        json_step(&s.json, o.text + from_n, o.n_text - from_n)
+    return i
+
+
 cdef inline void route(Stream* s) noexcept nogil:
     """Where the open body goes: follows from the message's author, kind and channel."""
     if s.role.n:
@@ -243,3 +302,4 @@ cdef inline void route(Stream* s) noexcept nogil:
 cdef inline void set_fast(Stream* s) noexcept nogil:
     """May a plain token take the shortcut? Only inside a body, in id mode, with nothing pending or to be announced."""
     s.fast = s.sink if s.state == BODY and s.text_mode == 1 and not (s.n_pending or s.announce or s.error or s.finished) else 0
+    s.shortcut_look = s.shortcut_want = PLAIN

@@ -8,6 +8,8 @@ from libc.string cimport memcmp, memcpy
 from harmonystream._build cimport DEBUG_BUILD
 from harmonystream._words cimport span_begins
 from harmonystream._sink cimport route, utf8_continues, utf8_length
+from harmonystream._program cimport Program
+from harmonystream._tag_state cimport tags_pack, tags_unpack
 from harmonystream._types cimport *
 
 DEBUG = bool(DEBUG_BUILD)
@@ -17,7 +19,7 @@ cdef int64_t HIGHEST = <int64_t>1 << 62      # no stream is longer; leaves room 
 _FIXED = struct.Struct("<6q7q3q6B8H17B2I")
 
 
-cdef bytes state_pack(const Stream* s):
+cdef bytes state_pack(const Stream* s, const Held* held, bint tagged):
     cdef int kept = min(<int>s.deviations, DEVIATION_CAP), i
     fixed = _FIXED.pack(
         s.position, s.attributed, s.header_at, s.header_text_at, s.pending_at, s.pending_stop,
@@ -34,6 +36,8 @@ cdef bytes state_pack(const Stream* s):
     parts.append((<const char*>s.held)[:s.n_held])
     parts.append((<const char*>s.header)[:s.header_n])
     parts.append((<const char*>s.token_starts)[:(s.header_n + 7) // 8])
+    if tagged:
+        parts.append(tags_pack(s, held))
     return b"".join(parts)
 
 
@@ -41,10 +45,10 @@ cdef int refuse(what) except -1:
     raise ValueError(f"not a usable parser state: {what}")
 
 
-cdef int state_unpack(Stream* s, const Tables* t, bytes data) except -1:
+cdef int state_unpack(Stream* s, Held* held, Program program, const ToolTable* tools, bytes data) except -1:
     """Fills a zeroed Stream; raises ValueError for anything that state_pack() could not have written."""
     cdef int i, kept
-    cdef Py_ssize_t at = _FIXED.size
+    cdef Py_ssize_t at = _FIXED.size, size
     if len(data) < at + 15:
         refuse("it is truncated")
     (s.position, s.attributed, s.header_at, s.header_text_at, s.pending_at, s.pending_stop,
@@ -62,20 +66,25 @@ cdef int state_unpack(Stream* s, const Tables* t, bytes data) except -1:
     kept = min(<int>s.deviations, DEVIATION_CAP)
     if s.n_pending > 3 or s.n_held > HOLD_CAP or s.header_n > HEADER_CAP:
         refuse("a buffer is larger than it can be")
-    if len(data) != at + 9 * kept + s.n_pending + s.n_held + s.header_n + (s.header_n + 7) // 8:
+    size = at + 9 * kept + s.n_pending + s.n_held + s.header_n + (s.header_n + 7) // 8
+    if len(data) < size or (len(data) > size and program.tags == NULL):
         refuse("its length does not fit its content")
     for i in range(kept):
         s.deviation[i], s.deviation_at[i] = struct.unpack_from("<Bq", data, at)
         at += 9
-        if not 0 < s.deviation[i] < N_DEVIATIONS or not 0 <= s.deviation_at[i] <= s.position:
+        if not 0 < s.deviation[i] < N_DEVIATIONS or not 0 <= s.deviation_at[i] <= s.position + len(data):
             refuse("a deviation is unknown")
     at = take(s.pending, data, at, s.n_pending)
     at = take(s.held, data, at, s.n_held)
     at = take(s.header, data, at, s.header_n)
     take(s.token_starts, data, at, (s.header_n + 7) // 8)
-    check_numbers(s)
+    check_numbers(s, program.tags != NULL)
     check_flags(s)
-    check_buffers(s, t)
+    if program.tags != NULL:
+        tags_unpack(s, held, program.tags, tools, data[size:])
+        return 0
+    check_messages(s)
+    check_buffers(s, &program.tables)
     restore_derived(s)
     return 0
 
@@ -85,7 +94,8 @@ cdef Py_ssize_t take(uint8_t* to, bytes data, Py_ssize_t at, Py_ssize_t n):
     return at + n
 
 
-cdef int check_numbers(const Stream* s) except -1:
+cdef int check_numbers(const Stream* s, bint slack) except -1:
+    """slack: a token may have been told of in part."""
     cdef int64_t total = 0
     cdef int i
     if not 0 <= s.position < HIGHEST:
@@ -96,9 +106,9 @@ cdef int check_numbers(const Stream* s) except -1:
         total += s.usage[i]
     if total != s.position and not s.error:
         refuse("its counts do not add up to its position")
-    if not 0 <= s.attributed <= s.position or not 0 <= s.header_at <= s.header_text_at <= s.position:
+    if not 0 <= s.attributed <= s.position + slack or not 0 <= s.header_at <= s.header_text_at <= s.position:
         refuse("a position lies outside the stream")
-    if s.n_pending and not 0 <= s.pending_at <= s.pending_stop <= s.position:
+    if s.n_pending and not 0 <= s.pending_at <= s.pending_stop <= s.position + slack:
         refuse("a position lies outside the stream")
     if not 0 <= s.json.depth <= s.json.count < HIGHEST or not -1 <= s.json.end <= s.json.count:
         refuse("its JSON scanner is in no possible state")
@@ -108,16 +118,23 @@ cdef int check_numbers(const Stream* s) except -1:
 cdef int check_flags(const Stream* s) except -1:
     if s.json.in_string > 1 or s.json.escape > s.json.in_string or s.json.stage > 3 or s.json.broken > 1 or s.json.matched > 5:
         refuse("its JSON scanner is in no possible state")
-    if s.state > DONE or s.channel_code > OTHER_CHANNEL or s.kind > OTHER_CALL or s.role_state > ROLE_IMPLIED or s.phase > 4 or s.text_mode > 2:
+    if s.state >= N_STATES or s.channel_code > OTHER_CHANNEL or s.kind > OTHER_CALL or s.role_state > ROLE_IMPLIED or s.phase > 4 or s.text_mode > 2:
         refuse("a field is out of range")
     if max(s.marked, s.announce, s.incomplete, s.wrote, s.finished, s.strict) > 1 or s.terminated > 2:
         refuse("a flag is neither 0 nor 1")
+    if s.error and (not s.strict or s.error > D_LAST_STRICT or s.error_state >= N_STATES or not 0 <= s.error_at <= s.position):
+        refuse("it has failed in a way that is not possible")
+    return 0
+
+
+cdef int check_messages(const Stream* s) except -1:
+    """Harmony's states and messages."""
+    if s.state > DONE:
+        refuse("a field is out of range")
     if s.state != BODY and (s.announce or s.kind != NOT_A_CALL or s.n_pending):
         refuse("it has an open message and none")
     if s.kind != NOT_A_CALL and (s.role.n or s.recipient.n == 0):
         refuse("it has a call without a name")
-    if s.error and (not s.strict or s.error > D_LAST_STRICT or s.error_state > DONE or not 0 <= s.error_at <= s.position):
-        refuse("it has failed in a way that is not possible")
     return 0
 
 
@@ -168,8 +185,8 @@ cdef void restore_derived(Stream* s) noexcept:
 
 # --- the envelope: what the state belongs to ----------------------------------------------------------------------------------------
 
-_ENVELOPE = struct.Struct("<3sB16sQQBHHH")
-VERSION = 1
+_ENVELOPE = struct.Struct("<3sB16sQQBIHII")
+VERSION = 2
 
 
 class Blob(NamedTuple):
@@ -179,15 +196,16 @@ class Blob(NamedTuple):
     vocab: int
     tools: int
     no_trim: int
+    max_hold: int
     empty_args: str
     origin: bytes | None
     state: bytes
 
 
-cdef bytes blob_pack(str format, object vocab, object tools, bint no_trim, str empty_args, bytes origin, bytes state):
+cdef bytes blob_pack(str format, object vocab, object tools, bint no_trim, Py_ssize_t max_hold, str empty_args, bytes origin, bytes state):
     args = empty_args.encode("utf-8", "surrogatepass")
     origin = origin or b""
-    head = _ENVELOPE.pack(b"HSP", VERSION, format.encode(), vocab, tools, no_trim, len(args), len(origin), len(state))
+    head = _ENVELOPE.pack(b"HSP", VERSION, format.encode(), vocab, tools, no_trim, max_hold, len(args), len(origin), len(state))
     return b"".join((head, args, origin, state))
 
 
@@ -197,7 +215,7 @@ cdef object blob_unpack(object data):
     data = bytes(data)
     if len(data) < _ENVELOPE.size or not data.startswith(b"HSP"):
         raise ValueError("not a parser state: it does not begin like one, or is truncated")
-    _, version, name, vocab, tools, no_trim, n_args, n_origin, n_state = _ENVELOPE.unpack_from(data)
+    _, version, name, vocab, tools, no_trim, max_hold, n_args, n_origin, n_state = _ENVELOPE.unpack_from(data)
     if version != VERSION:
         raise ValueError(f"this parser state has version {version}; this release reads version {VERSION}")
     args_at = _ENVELOPE.size
@@ -210,4 +228,4 @@ cdef object blob_unpack(object data):
         empty_args = data[args_at:origin_at].decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
         raise ValueError("not a usable parser state: a name is not text") from None
-    return Blob(format, vocab, tools, no_trim, empty_args, data[origin_at:state_at] or None, data[state_at:])
+    return Blob(format, vocab, tools, no_trim, max_hold, empty_args, data[origin_at:state_at] or None, data[state_at:])
