@@ -252,9 +252,9 @@ cdef void end_value(Stream* s, const Context* c, View* v, Py_ssize_t stop, int h
         consume(s, c, v, stop, IN_HEADER)
 
 
-cdef int look_noise(const View* v, const TagTable* t, Py_ssize_t* stop) noexcept nogil:
-    """Text between pairs: YES: the call goes on, or is closed, at *stop; NO: the call is over."""
-    cdef Py_ssize_t i = v.i + 1, n = v.n if v.n - v.i < LOOK_CAP else v.i + LOOK_CAP
+cdef int look_noise(Stream* s, const View* v, const TagTable* t, Py_ssize_t* stop) noexcept nogil:
+    """Text between pairs: YES: the call goes on, or is closed, at *stop; NO: the call is over. Goes on where the last look stopped."""
+    cdef Py_ssize_t i = v.i + (1 if s.tags.probed == 0 else s.tags.probed), n = v.n if v.n - v.i < LOOK_CAP else v.i + LOOK_CAP
     cdef uint64_t mask = t.follow_value
     cdef int k = -1, verdict
     while i < n:
@@ -266,14 +266,16 @@ cdef int look_noise(const View* v, const TagTable* t, Py_ssize_t* stop) noexcept
             if verdict == MORE:
                 break
         i += 1
+    s.tags.probed = i - v.i
     return MORE if not v.end and v.n - v.i < LOOK_CAP else NO
 
 
 cdef bint step_noise(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef Py_ssize_t stop = 0
-    cdef int verdict = look_noise(v, c.row, &stop)
+    cdef int verdict = look_noise(s, v, c.row, &stop)
     if verdict == MORE:
         return False
+    s.tags.probed = 0
     note(s, D_IGNORED_TEXT if verdict == YES else D_MISSING_CLOSER, s.position)
     if s.error:
         return True

@@ -11,6 +11,9 @@ from harmonystream._types cimport *
 
 DEBUG = bool(DEBUG_BUILD)
 
+cdef enum:
+    MAX_OPENERS = 8                    # in a row: more of them are text
+
 
 cdef inline bint capped(const View* v, Py_ssize_t origin) noexcept nogil:
     return v.n - origin >= LOOK_CAP
@@ -186,20 +189,24 @@ cdef int look_header(const View* v, const Context* c, Stream* s, Py_ssize_t i, b
     cdef const TagTable* t = c.row
     cdef uint64_t openers = t.roles[SECTION_OPEN] | t.roles[CALL_OPEN]
     cdef Py_ssize_t n = limit(v, i), j = i
-    cdef bint opened = False
-    cdef int k = -1, verdict
+    cdef int k = -1, verdict, opened = 0
     memset(h, 0, sizeof(Header))
     h.in_section = s.tags.in_section
     while True:
         verdict = match(v, t, j, n, openers, &k)
         if verdict != YES or t.literals[k].role != SECTION_OPEN:
             break
-        h.repeated |= opened
-        opened = True
+        opened += 1
+        if opened > MAX_OPENERS:
+            return NO
         h.in_section = 1
         j = skip_ws(v, j + t.literals[k].n, n)
+    h.repeated = opened > 1
     if verdict == YES:
         while verdict == YES:
+            opened += 1
+            if opened > MAX_OPENERS:
+                return NO
             j = skip_ws(v, j + t.literals[k].n, n)
             verdict = match(v, t, j, n, t.roles[CALL_OPEN], &k)
             h.repeated |= verdict == YES
