@@ -233,8 +233,13 @@ cdef class Parser:
     cdef bint is_plain(self, const uint8_t* p, Py_ssize_t n) noexcept:
         """Is the piece one delta as it stands?"""
         cdef Stream* s = &self.s
-        return (self.program.tags == NULL and s.state == BODY and s.sink != R_NONE and n > 0 and not (s.n_held or s.n_pending or s.announce)
-                and memchr(p, c'<', n) == NULL)
+        cdef const TagTable* row = self.program.tags
+        if s.sink == R_NONE or n == 0 or s.n_pending or s.announce:
+            return False
+        if row == NULL:
+            return s.state == BODY and s.n_held == 0 and memchr(p, c'<', n) == NULL
+        return (s.state == TEXT and not (self.held.input.n or s.tags.newlines or s.tags.seam or s.tags.line_start) and row.only_first >= 0
+                and p[0] != c'\n' and p[n - 1] != c'\n' and memchr(p, row.only_first, n) == NULL)
 
     cdef tuple whole_piece(self, str text, const uint8_t* p, Py_ssize_t n):
         cdef Stream* s = &self.s
