@@ -40,6 +40,7 @@ class ToolCall(NamedTuple):
 class Message(NamedTuple):
     """One message in the order written. `text` is its reasoning, content or arguments; empty where suppressed.
 
+    Formats with tags have one message for everything: its `text` is the content, and `tool_call` the last call.
     `start` and `stop` are the range of generated tokens (text mode: bytes) from its header to its terminator.
     """
 
@@ -75,7 +76,8 @@ class _Collector:
         self.calls: list[ToolCall] = []
         self.finish_reason: str | None = None
         self._opened = 0
-        self._body: list[str] = []
+        self._texts = (0, 0)  # where the open message's reasoning and content begin
+        self._arguments: list[str] = []
         self._call: ToolCallStart | None = None
         self._closed: ToolCall | None = None
 
@@ -84,16 +86,15 @@ class _Collector:
             match event:
                 case ReasoningDelta(text=text):
                     self.reasoning.append(text)
-                    self._body.append(text)
                 case ContentDelta(text=text):
                     self.content.append(text)
-                    self._body.append(text)
                 case ToolCallDelta(arguments=text):
-                    self._body.append(text)
+                    self._arguments.append(text)
                 case MessageStart(start=start):
-                    self._opened, self._body, self._closed = start, [], None
+                    self._opened, self._closed = start, None
+                    self._texts = len(self.reasoning), len(self.content)
                 case ToolCallStart():
-                    self._call = event
+                    self._call, self._arguments = event, []
                 case ToolCallEnd():
                     self._close_call(event)
                 case MessageEnd():
@@ -104,12 +105,15 @@ class _Collector:
     def _close_call(self, end: ToolCallEnd) -> None:
         call = self._call
         assert call is not None  # a call ends only after it began
-        text = "".join(self._body)
+        text = "".join(self._arguments)
         self._closed = ToolCall(call.index, call.name, text, call.id, call.kind, end.complete, end.balanced)
         self.calls.append(self._closed)
 
     def _close_message(self, end: MessageEnd) -> None:
-        text = "".join(self._body)
+        reasoning, content = self._texts
+        text = "".join(self.content[content:] or self.reasoning[reasoning:])
+        if not text and self._closed is not None:
+            text = self._closed.arguments
         header = (end.role, end.channel, end.recipient, end.content_type)
         self.messages.append(Message(*header, text, self._closed, self._opened, end.stop))
 

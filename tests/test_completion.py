@@ -33,6 +33,21 @@ def test_a_whole_output(output):
     assert [deviation.code for deviation in whole.deviations] == ["foreign-role"]
 
 
+def test_a_message_with_everything():
+    text = '<think>Hm.</think>On it.<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>'
+    text += '<tool_call>{"name": "g", "arguments": {}}</tool_call> Done.<|im_end|>'
+    whole = hs.parse(text, "hermes")
+    assert (whole.reasoning, whole.content, whole.finish_reason) == ("Hm.", "On it. Done.", "tool_calls")
+    calls = (
+        hs.ToolCall(0, "f", '{"a": 1}', None, "function", True, True),
+        hs.ToolCall(1, "g", "{}", None, "function", True, True),
+    )
+    assert whole.tool_calls == calls
+    assert whole.messages == (hs.Message("assistant", None, None, None, "On it. Done.", calls[1], 0, len(text)),)
+    assert hs.parse("<think>Hm.", "hermes").messages[0].text == "Hm."
+    assert hs.parse(text[24:-16], "hermes").messages[0].text == "{}"
+
+
 def test_options_reach_the_parser():
     assert hs.parse("Hi", start="answer").messages[0].channel == "final"
     assert hs.parse("Hi", prompt="…<|start|>assistant<|channel|>analysis<|message|>").reasoning == "Hi"
