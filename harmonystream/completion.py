@@ -26,7 +26,7 @@ __all__ = ["Completion", "Message", "ToolCall", "parse"]
 
 
 class ToolCall(NamedTuple):
-    """One call. `arguments` is the text as the model wrote it; see `ToolCallEnd` for `complete` and `balanced`."""
+    """One call. `arguments` are its deltas joined; see `ToolCallEnd` for `complete` and `balanced`."""
 
     index: int  # type: ignore[assignment]  # hides tuple.index, which nobody needs here
     name: str
@@ -38,9 +38,8 @@ class ToolCall(NamedTuple):
 
 
 class Message(NamedTuple):
-    """One message in the order written. `text` is its reasoning, content or arguments; empty where suppressed.
+    """One message in the order written. In Harmony it has reasoning, or content, or one call; elsewhere it may have all.
 
-    Formats with tags have one message for everything: its `text` is the content, and `tool_call` the last call.
     `start` and `stop` are the range of generated tokens (text mode: bytes) from its header to its terminator.
     """
 
@@ -48,10 +47,16 @@ class Message(NamedTuple):
     channel: str | None
     recipient: str | None
     content_type: str | None
-    text: str
-    tool_call: ToolCall | None
+    reasoning: str
+    content: str
+    tool_calls: tuple[ToolCall, ...]
     start: int
     stop: int
+
+    @property
+    def text(self) -> str:
+        """The content; of a message without content the reasoning, or else the calls' arguments."""
+        return self.content or self.reasoning or "".join(call.arguments for call in self.tool_calls)
 
 
 class Completion(NamedTuple):
@@ -75,11 +80,9 @@ class _Collector:
         self.content: list[str] = []
         self.calls: list[ToolCall] = []
         self.finish_reason: str | None = None
-        self._opened = 0
-        self._texts = (0, 0)  # where the open message's reasoning and content begin
-        self._arguments: list[str] = []
+        self._message = 0, 0, 0, 0  # of the open one: where its range, reasoning, content and calls begin
         self._call: ToolCallStart | None = None
-        self._closed: ToolCall | None = None
+        self._arguments: list[str] = []
 
     def add(self, events: Iterable[Event]) -> None:
         for event in events:
@@ -91,8 +94,7 @@ class _Collector:
                 case ToolCallDelta(arguments=text):
                     self._arguments.append(text)
                 case MessageStart(start=start):
-                    self._opened, self._closed = start, None
-                    self._texts = len(self.reasoning), len(self.content)
+                    self._message = start, len(self.reasoning), len(self.content), len(self.calls)
                 case ToolCallStart():
                     self._call, self._arguments = event, []
                 case ToolCallEnd():
@@ -106,16 +108,13 @@ class _Collector:
         call = self._call
         assert call is not None  # a call ends only after it began
         text = "".join(self._arguments)
-        self._closed = ToolCall(call.index, call.name, text, call.id, call.kind, end.complete, end.balanced)
-        self.calls.append(self._closed)
+        self.calls.append(ToolCall(call.index, call.name, text, call.id, call.kind, end.complete, end.balanced))
 
     def _close_message(self, end: MessageEnd) -> None:
-        reasoning, content = self._texts
-        text = "".join(self.content[content:] or self.reasoning[reasoning:])
-        if not text and self._closed is not None:
-            text = self._closed.arguments
+        start, reasoning, content, calls = self._message
         header = (end.role, end.channel, end.recipient, end.content_type)
-        self.messages.append(Message(*header, text, self._closed, self._opened, end.stop))
+        texts = ("".join(self.reasoning[reasoning:]), "".join(self.content[content:]))
+        self.messages.append(Message(*header, *texts, tuple(self.calls[calls:]), start, end.stop))
 
 
 def parse(

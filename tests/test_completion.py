@@ -21,12 +21,12 @@ def test_a_whole_output(output):
     whole = hs.parse(output, tools=["f"], finish_reason="stop")
     assert (whole.reasoning, whole.content, whole.tool_calls) == ("Think.", "Plan.Done.", (CALL,))
     assert whole.finish_reason == "tool_calls"
-    assert [(m.role, m.channel, m.recipient, m.content_type, m.text, m.tool_call) for m in whole.messages] == [
-        ("assistant", "analysis", None, None, "Think.", None),
-        ("assistant", "commentary", None, None, "Plan.", None),
-        ("assistant", "commentary", "functions.f", "json", '{"a":1}', CALL),
-        ("functions.f", "commentary", "assistant", None, "", None),
-        ("assistant", "final", None, None, "Done.", None),
+    assert [(m.role, m.channel, m.recipient, m.content_type, m.text, m.tool_calls) for m in whole.messages] == [
+        ("assistant", "analysis", None, None, "Think.", ()),
+        ("assistant", "commentary", None, None, "Plan.", ()),
+        ("assistant", "commentary", "functions.f", "json", '{"a":1}', (CALL,)),
+        ("functions.f", "commentary", "assistant", None, "", ()),
+        ("assistant", "final", None, None, "Done.", ()),
     ]
     assert [message.start for message in whole.messages[1:]] == [message.stop for message in whole.messages[:-1]]
     assert whole.messages[-1].stop == whole.usage.total
@@ -43,9 +43,10 @@ def test_a_message_with_everything():
         hs.ToolCall(1, "g", "{}", None, "function", True, True),
     )
     assert whole.tool_calls == calls
-    assert whole.messages == (hs.Message("assistant", None, None, None, "On it. Done.", calls[1], 0, len(text)),)
+    assert whole.messages == (hs.Message("assistant", None, None, None, "Hm.", "On it. Done.", calls, 0, len(text)),)
+    assert whole.messages[0].text == "On it. Done."
     assert hs.parse("<think>Hm.", "hermes").messages[0].text == "Hm."
-    assert hs.parse(text[24:-16], "hermes").messages[0].text == "{}"
+    assert hs.parse(text[text.index("<tool_call>") : text.index(" Done")], "hermes").messages[0].text == '{"a": 1}{}'
 
 
 def test_options_reach_the_parser():

@@ -172,8 +172,8 @@ def outcome(messages: tuple[hs.Message, ...]) -> str:
     for message in messages:
         if message.role != "assistant":
             said.append(f"suppressed {message.role}")
-        elif message.tool_call:
-            said.append(f"call {message.tool_call.name} `{message.text}`")
+        elif message.tool_calls:
+            said += [f"call {call.name} `{call.arguments}`" for call in message.tool_calls]
         elif message.channel == "analysis":
             said.append(f"reasoning `{message.text}`")
         else:
