@@ -1,0 +1,45 @@
+"""docs/formats.md: its tables against the rows, and what it says of our outcomes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from test_docs import rows, text_of
+
+import harmonystream as hs
+
+PROPERTIES = {"s": "string", "i": "integer", "n": "number", "b": "boolean", "o": "object", "l": "array"}
+TOOL = {"name": "f", "parameters": {"properties": {key: {"type": kind} for key, kind in PROPERTIES.items()}}}
+DIFFERENCES = rows("docs/formats.md", 6)
+
+
+def shown(done: hs.Completion) -> str:
+    """An outcome as the page has it."""
+    said = [f"{name} `{text}`" for name, text in (("reasoning", done.reasoning), ("content", done.content)) if text]
+    for call in done.tool_calls:
+        said.append(f"call {call.name} `{call.arguments}`" + ("" if call.complete else ", cut"))
+    return ", ".join(said).replace("\n", "↵") or "nothing"
+
+
+@pytest.mark.parametrize(("row", "example", "ours"), [row[:3] for row in DIFFERENCES])
+def test_we_do_what_the_page_says(row, example, ours):
+    source = example[1:-1].replace("↵", "\n")
+    output = source.removeprefix("… | ")
+    start = "content" if output == source else "reasoning"
+    assert shown(hs.parse(output, row.strip("`"), tools=[TOOL], start=start)) == ours
+
+
+def test_the_table_of_differences_is_there():
+    assert len(DIFFERENCES) >= 25
+
+
+def test_every_row_is_listed_in_order():
+    listed = [row[0].strip("`") for row in rows("docs/formats.md", 3)]
+    assert [name for name in listed if name in hs.formats()] == list(hs.formats())
+
+
+def test_every_field_of_a_row_is_explained():
+    table = text_of("docs/formats.md").split("| field | says |")[1].split("\n\n")[0]
+    named = [name for line in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", line.split("|")[1])]
+    assert named == list(hs.Format._fields)
