@@ -1,0 +1,100 @@
+"""A format that is not built in: one row and no code, with everything that the others have."""
+
+from __future__ import annotations
+
+import pytest
+from families import base, encode, tokenizer, vocab
+from streams import as_tuple, chunkings, merge, run, without_ranges
+
+import harmonystream as hs
+
+MINIMAX_M2 = hs.Format(
+    name="minimax_m2",
+    think=("<think>", "</think>"),
+    section=("<minimax:tool_call>", "</minimax:tool_call>"),
+    call=('<invoke name="', '">', "</invoke>"),
+    pair=('<parameter name="', '">', "", "</parameter>"),
+    bare="declared",
+    stops=("[e~[",),
+    turns=("]~b]",),
+)
+SPECIAL = ("]~!b[", "]~b]", "[e~[")
+PLAIN = ("<think>", "</think>", "<minimax:tool_call>", "</minimax:tool_call>")
+TYPES = {"city": {"type": "string"}, "days": {"type": "integer"}, "where": {"type": "object"}}
+TOOLS = [
+    {"type": "function", "function": {"name": "get_forecast", "parameters": {"type": "object", "properties": TYPES}}},
+    {"type": "function", "function": {"name": "now", "parameters": {}}},
+]
+PROMPT = "]~!b[]~b]user\nRain?[e~[\n]~b]ai\n<think>\n"
+OUTPUT = """Look it up: 天气.
+</think>
+
+It may rain.
+<minimax:tool_call>
+<invoke name="get_forecast">
+<parameter name="city">Ber"gen
+ </parameter> 😀</parameter>
+<parameter name="days">3</parameter>
+<parameter name="where">{"lat": 60.40}</parameter>
+</invoke>
+<invoke name="now">
+</invoke>
+</minimax:tool_call>[e~["""
+EXPECTED = [
+    ("MessageStart", "assistant", None, None, None),
+    ("ReasoningDelta", "Look it up: 天气."),
+    ("ContentDelta", "It may rain.", None),
+    ("ToolCallStart", 0, "get_forecast", None, "function"),
+    ("ToolCallDelta", 0, r'{"city": "Ber\"gen\n </parameter> 😀", "days": 3, "where": {"lat": 60.40}}'),
+    ("ToolCallEnd", 0, True, True),
+    ("ToolCallStart", 1, "now", None, "function"),
+    ("ToolCallDelta", 1, "{}"),
+    ("ToolCallEnd", 1, True, True),
+    ("MessageEnd", "assistant", None, None, None),
+    ("StreamEnd", "tool_calls"),
+]
+VOCABS = [(SPECIAL, PLAIN), (SPECIAL + PLAIN, ()), (SPECIAL, ()), ((), ())]
+
+
+def test_text_at_every_chunking():
+    assert "minimax_m2" not in hs.formats()
+    whole = run(hs.Parser(MINIMAX_M2, tools=TOOLS, prompt=PROMPT), [OUTPUT])
+    assert without_ranges(whole) == EXPECTED
+    for stream in (OUTPUT, OUTPUT.encode()):
+        for pieces in chunkings(stream):
+            parser = hs.Parser(MINIMAX_M2, tools=TOOLS, prompt=PROMPT)
+            assert run(parser, pieces) == whole
+            assert (parser.format, parser.deviations) == ("minimax_m2", ())
+
+
+@pytest.mark.parametrize(("special", "plain"), VOCABS)
+def test_ids_at_every_chunking(special, plain):
+    words, known = tokenizer(special, plain), vocab(special, plain)
+    prompt, ids = encode(words, PROMPT), encode(words, OUTPUT)
+    whole = run(hs.Parser(MINIMAX_M2, known, tools=TOOLS, prompt=prompt), [ids])
+    assert without_ranges(whole) == EXPECTED
+    for pieces in chunkings(ids):
+        assert run(hs.Parser(MINIMAX_M2, known, tools=TOOLS, prompt=prompt), pieces) == whole
+
+
+def test_a_stream_moves_and_forks_at_every_position():
+    words, known = tokenizer(SPECIAL, PLAIN), vocab(SPECIAL, PLAIN)
+    ids = encode(words, OUTPUT)
+    parser = hs.Parser(MINIMAX_M2, known, tools=TOOLS, start="reasoning")
+    told = []
+    for at, tid in enumerate(ids):
+        moved = hs.Parser.from_bytes(parser.to_bytes(), known, format=MINIMAX_M2, tools=TOOLS)
+        for twin in (parser.fork(), moved):
+            rest = twin.feed(ids[at:]) + twin.finish()
+            assert without_ranges(merge(map(as_tuple, [*told, *rest]))) == EXPECTED
+        told += parser.feed(tid)
+    with pytest.raises(ValueError, match="minimax_m2"):
+        hs.Parser.from_bytes(parser.to_bytes(), known, tools=TOOLS)
+
+
+def test_what_is_only_mentioned_is_text():
+    for text in ('Write <invoke name="f"> here.', "The <minimax:tool_call> tag.", '<invoke name="nothing">\n</invoke>'):
+        done = hs.parse(text, MINIMAX_M2, tools=TOOLS)
+        assert (done.content, done.tool_calls) == (text, ())
+    ids = encode(base(), "a [e~[ b")
+    assert hs.parse(ids, MINIMAX_M2, vocab=vocab(SPECIAL, PLAIN)).content == "a [e~[ b"
