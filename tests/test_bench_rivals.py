@@ -110,7 +110,12 @@ def test_ours_reads_what_the_streams_say(bench, ours, format):
         answer = ours.load(f"{format} {what}", stream)
         assert answer.get("wrong") == "", answer
         assert min(answer["took"], ours.again(f"{format} {what}")) > 0
-    assert ours.growth(f"{format} call", 16) > 0
+
+
+def test_ours_reads_a_long_call_in_blocks(bench, ours):
+    streams = bench["streams"]
+    assert ours.load("long", streams.long_call(bench["families"].OF_FORMAT["dsml"])).get("wrong") == ""
+    assert ours.growth("long", streams.BLOCKS) > 0
 
 
 def test_ours_reads_reasoning_and_harmony(bench, ours):

@@ -1,8 +1,8 @@
 """One side's process: `python -m bench.rivals.child MODULE`, which answers questions, a line of JSON each.
 
 {} -> name, version and interpreter. {"name", "stream"} -> reads the stream, and says what was wrong and how long it
-took. {"name"} -> reads it again. {"name", "growth"} -> the last ids of its body over the first. What cannot be read
-is answered with {"error"}.
+took. {"name"} -> reads it again. {"name", "growth"} -> the last of so many blocks in its body, over the first.
+What cannot be read is answered with {"error"}.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def ours_alone(ours: Side, n: int, rounds: int, seconds: float) -> Iterator[Figu
     for family in FAMILIES:
         name = f"{family.format} long call"
         fault = fault_in(ours.load(name, streams.long_call(family)))
-        value = math.inf if fault else median(ours.growth(name, streams.BLOCK) for _ in range(rounds))
+        value = math.inf if fault else median(ours.growth(name, streams.BLOCKS) for _ in range(rounds))
         title = f"`{family.format}`: a token of arguments after 63k, over one of the first 1k"
         yield Figure(title, value, "×", at_most=AT_64K, note=fault)
     ours.load("harmony", streams.harmony_content(n))

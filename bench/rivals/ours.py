@@ -61,13 +61,16 @@ class Reader:
                 said.call(event.index, None, event.arguments)
         return said, self.read()
 
-    def growth(self, block: int) -> float:
-        """The last `block` ids of the body, over the first ones."""
+    def growth(self, blocks: int) -> float:
+        """The last block of the body, over the first. The body is the same block, so many times."""
         begin, end = self._body
+        block = self._ids[begin : begin + (end - begin) // blocks]
         young, old = self._make(), self._make()
         young.feed(self._ids[:begin])
-        _time(old, self._ids[: end - block])  # one by one, too: what is timed next has nothing to warm up
-        return _time(old, self._ids[end - block : end]) / _time(young, self._ids[begin : begin + block])
+        old.feed(self._ids[:begin])
+        for _ in range(blocks - 1):
+            _time(old, block)
+        return _time(old, block) / _time(young, block)
 
 
 def _time(parser: hs.Parser, ids: list[int]) -> int:

@@ -48,9 +48,9 @@ class Side:
         """Nanoseconds per token of a loaded stream."""
         return float(self._ask({"name": name})["took"])
 
-    def growth(self, name: str, block: int) -> float:
-        """The last `block` ids of a loaded stream's body, over the first ones."""
-        return float(self._ask({"name": name, "growth": block})["took"])
+    def growth(self, name: str, blocks: int) -> float:
+        """The last of the blocks in a loaded stream's body, over the first."""
+        return float(self._ask({"name": name, "growth": blocks})["took"])
 
     def close(self) -> None:
         """End the process, which may have ended already."""

@@ -14,7 +14,7 @@ from bench.rivals.families import ADDED_IDS, THINK, Family
 SIZES = (200, 1000, 4000, 16000)
 BLOCK, BLOCKS = 1000, 64
 # The rivals take what looks like a marker for one, wherever it stands: their outputs would not be comparable.
-MARKUP = re.compile(r"<[|/a-z｜]|[^\x00-\x7f]")
+MARKUP = re.compile(r"<\\?[|/a-z｜]|[^\x00-\x7f]")
 ONE_TOKEN = re.compile("|".join(map(re.escape, ADDED_IDS)))
 
 
