@@ -6,7 +6,9 @@ from libc.string cimport memchr, memcmp
 from harmonystream._types cimport *
 
 cdef enum Verdict:
-    NO, YES, MORE, VOID                          # MORE: not enough input to tell; VOID: a header that is markup, but no call
+    NO, YES, MORE                                # MORE: not enough input to tell
+    VOID                                         # a header that is markup, but no call
+    ALL_TEXT                                     # a long look that failed: what it has seen is text, and is not looked at again
 
 cdef struct View:                                # the input that is not yet consumed
     const uint8_t* p

@@ -307,6 +307,14 @@ cdef bint read_object_name(const View* v, int64_t at, uint8_t* name, int* size) 
     return 0 < n <= NAME_CAP
 
 
+cdef int failed(Header* h, Py_ssize_t origin, Py_ssize_t x) noexcept nogil:
+    """No call, as the byte at x has shown. Openers inside a long look would each be looked at as far again: so they are text."""
+    if x - origin <= LOOK_CAP:
+        return NO
+    h.stop = x
+    return ALL_TEXT
+
+
 cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, Py_ssize_t origin, Header* h) noexcept nogil:
     """Has the object, or array of objects, at i a name? Goes on where the last look stopped: this input may be long."""
     cdef const TagTable* t = c.row
@@ -332,18 +340,18 @@ cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, P
     while x < most:
         if is_special(v, x):
             if v.marks[x] & BEGINS_CONTROL:
-                return NO
+                return failed(h, origin, x)
             x += 1
             continue
         if not g.probe.in_string and t.first[v.p[x]] & markers:
             verdict = match(v, t, x, most, markers, &k)
             if verdict == YES:
-                return NO
+                return failed(h, origin, x)
             if verdict == MORE:
                 break
         verdict = object_step(&g.probe, v.p[x])
         if verdict == F_OVER or verdict == F_ENDED_OVER:
-            return NO
+            return failed(h, origin, x)
         if g.probe.key == NAME_MEMBER:
             if verdict == F_BEGINS:
                 g.name_at = x - origin if v.p[x] == c'"' else 0
@@ -352,7 +360,7 @@ cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, P
                 return YES
         x += 1
     g.probed = x - origin
-    return MORE if v.n - origin < c.out.held.cap else NO
+    return MORE if v.n - origin < c.out.held.cap else failed(h, origin, most)
 
 
 # --- bodies -----------------------------------------------------------------------------------------------------------------------

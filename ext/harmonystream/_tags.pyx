@@ -4,7 +4,7 @@
 # Input that cannot be anything but text of the open sink passes at once. Everything else is looked at where it stands; what cannot be
 # decided yet stays in Held.input, as bytes with a Mark each, and is looked at again when more has come.
 
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memmove, memset
 from harmonystream._bodies cimport end_call, enter_text, flush_value, step_pairs, step_raw, step_value
 from harmonystream._buffer cimport buffer_put
@@ -136,13 +136,22 @@ cdef void take_control(Stream* s, const Context* c, uint32_t tid) noexcept nogil
     drain_held(s, c, False)
 
 
+cdef int64_t held_tokens(const Held* held) noexcept nogil:
+    """Tokens that are held, the one that is held in part included."""
+    cdef int64_t n = held.marks.n > 0
+    cdef Py_ssize_t i
+    for i in range(1, held.marks.n):
+        n += held.marks.p[i] & BEGINS_TOKEN
+    return n
+
+
 cdef void take_id(Stream* s, const Context* c, uint32_t tid) noexcept nogil:
     cdef const Tables* t = c.tables
     cdef uint8_t cls = t.classes[tid] if tid < t.n else <uint8_t>MISSING
     if cls & CONTROL:
         take_control(s, c, tid)
     elif cls & MISSING:
-        note(s, D_UNKNOWN_ID, s.position)
+        note(s, D_UNKNOWN_ID, s.position + held_tokens(c.out.held))
         if not s.error:
             take_token(s, c, b"\xef\xbf\xbd", 3)
     else:

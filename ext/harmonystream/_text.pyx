@@ -184,9 +184,13 @@ cdef bint step_opener(Stream* s, const Context* c, View* v, Py_ssize_t n, Py_ssi
         drop_marker(s, c, v, v.n - v.i)
         return True
     g.probed = 0
-    if verdict == NO and s.state == SECTION:
+    if (verdict == NO or verdict == ALL_TEXT) and s.state == SECTION:
         enter_text(s)
-    elif verdict == NO:
+    elif verdict == ALL_TEXT and not is_special(v, at):
+        if g.mentions < 255:
+            g.mentions += 1
+        put_plain(s, c, v, h.stop)
+    elif verdict == NO or verdict == ALL_TEXT:
         if is_special(v, at):
             note(s, D_STRAY_CONTROL, s.position)
             if not s.error:
