@@ -46,6 +46,7 @@ STYLES = {
 }
 
 INDENT = "  "
+CALL = "call"
 
 # C0 but newline and tab, DEL, C1; and the marks that change the direction of what follows them
 _CONTROLS = [*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
@@ -130,7 +131,7 @@ class Show:
         self._column = 0
         self._fresh = True  # at the beginning of a line
         self._message: MessageStart | None = None
-        self._headed = False
+        self._heading: str | None = None  # what stands above the lines that are being written
         self._reason: str | None = None
 
     def add(self, event: Event) -> None:
@@ -141,11 +142,11 @@ class Show:
                 kind = "preamble" if channel == "commentary" else "content"
                 self._body(kind, self._content_heading(channel), text)
             case ToolCallDelta(arguments=text):
-                self._body("arguments", "", text)
+                self._body("arguments", CALL, text)
             case MessageStart():
-                self._message, self._headed = event, False
-            case ToolCallStart(index=index, name=name, kind=kind):
-                self._call(index, name, kind)
+                self._message, self._heading = event, None
+            case ToolCallStart():
+                self._call(event)
             case ToolCallEnd():
                 self._end_call(event)
             case MessageEnd():
@@ -165,8 +166,8 @@ class Show:
     def quote(self, heading: str, text: str) -> None:
         """Something that somebody else said."""
         self.line(heading, "heading")
-        self._headed = True
-        self._body("note", "", text)
+        self._heading = heading
+        self._body("note", heading, text)
 
     def gap(self) -> None:
         """An empty line."""
@@ -187,9 +188,9 @@ class Show:
             self.line(INDENT + repair, "note")
 
     def _body(self, kind: str, heading: str, text: str) -> None:
-        if not self._headed and heading:
+        if heading != self._heading:
             self.line(heading, "heading")
-            self._headed = True
+            self._heading = heading
         text = visible(text)
         if self._width is not None:
             text, self._column = wrapped(text, self._column, self._width)
@@ -206,9 +207,10 @@ class Show:
         name = {"final": "answer", "commentary": "preamble", None: "content"}.get(channel, f"content on {channel}")
         return f"{name} ({message.content_type})" if message and message.content_type else name
 
-    def _call(self, index: int, name: str, kind: str) -> None:
-        self.line(f"call {index}: {name}" + (f" ({kind})" if kind != "function" else ""), "call")
-        self._headed = True
+    def _call(self, call: ToolCallStart) -> None:
+        kind = f" ({call.kind})" if call.kind != "function" else ""
+        self.line(f"call {call.index}: {call.name}{kind}" + (f", id {call.id}" if call.id else ""), "call")
+        self._heading = CALL
 
     def _end_call(self, end: ToolCallEnd) -> None:
         state = "complete" if end.complete else "cut off"
@@ -219,7 +221,7 @@ class Show:
         self.line()
         if end.role != "assistant":
             self.line(f"suppressed: a message of {end.role}", "suppressed")
-        elif not self._headed:
+        elif self._heading is None:
             self.line(f"empty message on channel {end.channel}" if end.channel else "empty message", "note")
 
 

@@ -14,12 +14,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from . import vocab
 from ._parser import Parser
 from ._read import IdReader, InputError, is_ids, pieces
 from ._show import Show, json_line, painter, repairs, visible
 from ._version import __version__
-from .errors import ParseError
+from .errors import FormatError, ParseError
 from .events import Event
+from .formats import formats
+from .formats.models import format_for, models_of
 
 __all__ = ["main"]
 
@@ -30,10 +33,11 @@ TOKENS_PER_SECOND = 20.0
 _RECORDING = Path(__file__).parent / "data" / "demo.jsonl"
 
 _ABOUT = """\
-Reads what gpt-oss generates and shows it as reasoning, content and tool calls.
+Reads what a model generates and shows it as reasoning, content and tool calls.
 
   harmonystream demo                    play a bundled recording
   harmonystream parse FILE              show a stream of token ids or text
+  harmonystream formats                 which formats there are
   harmonystream COMMAND --help          all about a command, with examples
 """
 
@@ -49,8 +53,14 @@ input:
   per line or one for all; or JSON objects with "ids" or "token_ids". Text has
   its markers spelled out: <|channel|>final<|message|>Hi<|return|>
   With --input auto, an input whose first character is a digit, [ or { is ids;
-  everything else is text. Prefer ids: in text, nobody can tell a marker from
-  one that the model only quotes.
+  everything else is text. In other formats than harmony, text may begin like
+  that: there, auto means ids with --tokenizer, and text without. Prefer ids:
+  in text, nobody can tell a marker from one that the model only quotes.
+
+formats:
+  --format takes a name that `harmonystream formats` lists, or a model's name
+  (Qwen/Qwen3-8B, deepseek-v3.1:671b, a path). Ids of other models than gpt-oss
+  need --tokenizer: the model's tokenizer.json, or the directory that has it.
 
 examples:
   A file of ids, and the same from a pipe:
@@ -62,6 +72,14 @@ examples:
 
   Text, for which the prompt had already opened the answer:
     echo 'It is 4.<|return|>' | harmonystream parse --start answer
+
+  Another model, whose prompt ends with <think>:
+    echo '2+2.</think>It is 4.' |
+      harmonystream parse --format Qwen/Qwen3-8B --start reasoning
+
+  Its ids, with the tools of the request, whose schemas type the arguments:
+    harmonystream parse --format glm --tokenizer tokenizer.json \\
+      --tools request.json ids.jsonl
 
   The arguments of all calls, with jq:
     harmonystream parse --json ids.txt |
@@ -133,6 +151,14 @@ def _arguments() -> argparse.ArgumentParser:
     parse.add_argument(
         "file", metavar="FILE", nargs="?", default="-", help="what to read; - (the default) is standard input"
     )
+    parse.add_argument(
+        "--format",
+        default="harmony",
+        help="what the model writes: harmony (the default), another of `harmonystream formats`, or a model's name",
+    )
+    parse.add_argument(
+        "--tokenizer", metavar="FILE", help="the model's tokenizer.json, or its directory; default: that of gpt-oss"
+    )
     parse.add_argument("--input", choices=("auto", "ids", "text"), default="auto", help="what FILE holds; see below")
     parse.add_argument(
         "--json", action="store_true", help="one event per line, as JSON; repairs are told on standard error"
@@ -142,11 +168,13 @@ def _arguments() -> argparse.ArgumentParser:
     tools.add_argument(
         "--tools",
         metavar="NAMES",
-        help="the request's tools: NAME[,NAME…], or FILE.json with a list of names or tool objects",
+        help="the request's tools: NAME[,NAME…], or FILE.json: a list of names or tool objects, or the request",
     )
     tools.add_argument("--no-tools", action="store_true", help="the request has no tools: nothing is a call")
     parse.add_argument(
-        "--start", default="auto", help="what the prompt had begun: content, reasoning, answer, or a Harmony prefix"
+        "--start",
+        default="auto",
+        help="what the prompt had begun: content (which auto is), reasoning, answer, or a Harmony prefix",
     )
     parse.add_argument(
         "--strict", action="store_true", help="stop at the first deviation from the format, with status 1"
@@ -159,6 +187,14 @@ def _arguments() -> argparse.ArgumentParser:
         "--speed", type=_speed, help="times as fast as readable; 0: at once, which is the default unless in a terminal"
     )
     _add_colour(demo)
+
+    listing = commands.add_parser(
+        "formats",
+        help="which formats there are, and which one a model writes",
+        description="Lists the formats and the models that write them; with MODEL, names the format that it writes.",
+    )
+    listing.set_defaults(run=_formats)
+    listing.add_argument("model", metavar="MODEL", nargs="?", help="a model's id, tag or path: Qwen/Qwen3-8B")
     return top
 
 
@@ -183,11 +219,19 @@ def _speed(text: str) -> float:
 
 def _parse(args: argparse.Namespace) -> None:
     try:
-        parser = Parser(tools=[] if args.no_tools else _tools(args.tools), start=args.start, strict=args.strict)
+        format = args.format if args.format in formats() else format_for(args.format)
+        known = None if args.tokenizer is None else vocab.from_tokenizers(Path(args.tokenizer))
+        tools = [] if args.no_tools else _tools(args.tools)
+        parser = Parser(format, known, tools=tools, start=args.start, strict=args.strict)
     except (TypeError, ValueError) as error:
         raise InputError(str(error)) from None
+    kind = args.input
+    if kind == "auto" and format != "harmony":
+        kind = "text" if known is None else "ids"
     with _opened(args.file) as fd:
-        as_ids, arriving = _decided(args.input, pieces(fd))
+        as_ids, arriving = _decided(kind, pieces(fd))
+        if as_ids and known is None and format != "harmony":
+            raise InputError(f"ids of the format {format!r} need --tokenizer: the model's tokenizer.json")
         events = _events(parser, as_ids, arriving, args.finish)
         if args.json:
             _write_json(parser, events)
@@ -278,6 +322,21 @@ def _show(choice: str) -> Show:
     except ImportError:
         print("harmonystream: for colours, pip install 'harmonystream[cli]'", file=sys.stderr)
         return Show(painter(sys.stdout, False), width)
+
+
+# --- formats ------------------------------------------------------------------------------------------------------
+
+
+def _formats(args: argparse.Namespace) -> None:
+    if args.model is None:
+        width = max(map(len, formats()))
+        for name in formats():
+            print(f"{name:{width}}  {models_of(name)}".rstrip())
+        return
+    try:
+        print(format_for(args.model))
+    except FormatError as error:
+        raise InputError(str(error)) from None
 
 
 # --- demo ---------------------------------------------------------------------------------------------------------

@@ -221,6 +221,7 @@ def _model_pieces(model: Mapping[str, Any]) -> Iterable[tuple[str, int]]:
 def _tokenizer_json(tokenizer: Any) -> Mapping[str, Any]:
     import json
 
+    text: str | bytes
     fast = getattr(tokenizer, "backend_tokenizer", tokenizer)
     if hasattr(fast, "to_str"):
         text, origin = fast.to_str(), _type(tokenizer)
@@ -228,7 +229,7 @@ def _tokenizer_json(tokenizer: Any) -> Mapping[str, Any]:
         text, origin = tokenizer, "this text"
     elif isinstance(tokenizer, (str, os.PathLike)):
         path = os.path.join(tokenizer, "tokenizer.json") if os.path.isdir(tokenizer) else tokenizer
-        with open(path, encoding="utf-8") as file:
+        with open(path, "rb") as file:
             text, origin = file.read(), os.fspath(path)
     else:
         raise TypeError(
@@ -237,7 +238,7 @@ def _tokenizer_json(tokenizer: Any) -> Mapping[str, Any]:
         )
     try:
         spec = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise VocabError(f"{origin} is not JSON: {error}") from error
     if not isinstance(spec, dict) or "model" not in spec:
         raise VocabError(f"{origin} is not a tokenizer.json: it has no model")

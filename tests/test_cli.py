@@ -300,6 +300,9 @@ def test_help_teaches():
         "--input auto",
         "tail -f -n +1 ids.log | harmonystream parse",
         "Prefer ids",
+        "--format FORMAT",
+        "--tokenizer FILE",
+        "need --tokenizer",
     ):
         assert part in out
     assert max(map(len, run("parse", "--help", env={"COLUMNS": "80"})[1].splitlines())) < 80
@@ -309,6 +312,10 @@ def test_help_teaches():
     ("example", "shown"),
     [
         ("echo 'It is 4.<|return|>' | harmonystream parse --start answer", "answer\n  It is 4.\n\nfinish: stop\n"),
+        (
+            "echo '2+2.</think>It is 4.' |\n      harmonystream parse --format Qwen/Qwen3-8B --start reasoning",
+            "reasoning\n  2+2.\ncontent\n  It is 4.\n",
+        ),
         ("cat generated.jsonl | harmonystream parse", SHOWN),
         ("harmonystream parse generated.jsonl", SHOWN),
         ("harmonystream parse --strict ids.txt > /dev/null && echo yes", "yes\n"),

@@ -8,6 +8,7 @@ import pytest
 from test_docs import rows, text_of
 
 import harmonystream as hs
+from harmonystream.formats.models import models_of
 
 PROPERTIES = {"s": "string", "i": "integer", "n": "number", "b": "boolean", "o": "object", "l": "array"}
 TOOL = {"name": "f", "parameters": {"properties": {key: {"type": kind} for key, kind in PROPERTIES.items()}}}
@@ -34,9 +35,10 @@ def test_the_table_of_differences_is_there():
     assert len(DIFFERENCES) >= 25
 
 
-def test_every_row_is_listed_in_order():
-    listed = [row[0].strip("`") for row in rows("docs/formats.md", 3)]
-    assert [name for name in listed if name in hs.formats()] == list(hs.formats())
+def test_every_row_is_listed_with_its_models():
+    listed = {cells[0].strip("`"): cells[1] for cells in rows("docs/formats.md", 3)}
+    told = {name: models.partition(":")[0] for name, models in listed.items() if name in hs.formats()}
+    assert list(told.items()) == [(name, models_of(name)) for name in hs.formats()]
 
 
 def test_every_field_of_a_row_is_explained():

@@ -7,6 +7,7 @@ import re
 import pytest
 
 import harmonystream as hs
+from harmonystream.formats.models import models_of
 
 KNOWN = {
     "harmony": """
@@ -136,6 +137,12 @@ def test_a_name_that_also_names_something_else_is_not_guessed(name):
 def test_what_is_no_name(value):
     with pytest.raises(TypeError, match=f"^model_name is a str such as 'Qwen/Qwen3-8B', not {type(value).__name__}$"):
         hs.format_for(value)
+
+
+def test_every_format_has_models_for_people():
+    assert models_of("hermes") == "Qwen3, Qwen2.5, QwQ, Hermes 2 to 4, Granite 4"
+    assert all(map(models_of, hs.formats()))
+    assert models_of("minimax_m2") == ""
 
 
 def test_the_result_is_what_parser_takes():

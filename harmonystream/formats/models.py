@@ -6,39 +6,40 @@ import re
 
 from ..errors import FormatError
 
-__all__ = ["format_for"]
+__all__ = ["format_for", "models_of"]
 
-# The start of a name's family -> its format; a specific family stands before a general one, and takes the words that it
-# names with it. Names are lower case here, with "-" for every separator but "." between digits.
+# (The beginning of a name, its format, what people call it.) A specific family stands before a general one, and takes
+# the words that it names with it. Names are lower case here, with "-" for every separator but "." between digits.
 _FAMILIES = (
-    (r"gpt-?oss(-safeguard)?", "harmony"),
+    (r"gpt-?oss(-safeguard)?", "harmony", "gpt-oss"),
     # R1 taught other models to reason and not to call tools; Ollama calls these R1 too, and tells them by their size.
-    (r"deepseek-r1-distill(-qwen|-llama)?", "think"),
-    (r"deepseek-r1-(1\.5|7|8|14|32|70)b", "think"),
-    (r"deepseek-r1-0528-qwen3", "deepseek"),
-    (r"deepseek-r1(?![.\d])(-zero|-0528)?", "deepseek"),
-    (r"deepseek-(chat-)?v3\.2-exp", "deepseek"),  # DSML came with V3.2 itself
-    (r"deepseek-(chat-)?v(3\.2|4(\.1)?)(-speciale)?(?![.\d])", "dsml"),
-    (r"deepseek-(chat-)?v3(\.1)?(-0324|-terminus|-base)?(?![.\d])", "deepseek"),
-    (r"qwen-?3-?coder", "qwen3_coder"),
-    (r"qwen-?3\.[5-9]", "qwen3_coder"),
-    (r"qwen-?3(-?(next|omni|vl))?(?![.\d])", "hermes"),
-    (r"qwen-?2\.5(-?(omni|vl))?", "hermes"),
-    (r"qwq", "hermes"),
+    (r"deepseek-r1-distill(-qwen|-llama)?", "think", "DeepSeek-R1-Distill"),
+    (r"deepseek-r1-(1\.5|7|8|14|32|70)b", "think", ""),
+    (r"deepseek-r1-0528-qwen3", "deepseek", ""),
+    (r"deepseek-r1(?![.\d])(-zero|-0528)?", "deepseek", "DeepSeek-R1"),
+    (r"deepseek-(chat-)?v3(\.1)?(-0324|-terminus|-base)?(?![.\d])", "deepseek", "V3, V3.1"),
+    (r"deepseek-(chat-)?v3\.2-exp", "deepseek", "V3.2-Exp"),  # DSML came with V3.2 itself
+    (r"deepseek-(chat-)?v(3\.2|4(\.1)?)(-speciale)?(?![.\d])", "dsml", "DeepSeek-V3.2, V4"),
+    (r"qwen-?3-?coder", "qwen3_coder", "Qwen3-Coder"),
+    (r"qwen-?3\.[5-9]", "qwen3_coder", "Qwen3.5 and later"),
+    (r"qwen-?3(-?(next|omni|vl))?(?![.\d])", "hermes", "Qwen3"),
+    (r"qwen-?2\.5(-?(omni|vl))?", "hermes", "Qwen2.5"),
+    (r"qwq", "hermes", "QwQ"),
     (
         r"(deep|nous-)?hermes-?[2-4](\.\d)?(-pro|-theta)?(-(meta-)?llama-?[23](\.\d)?|-mistral|-mixtral|-qwen3)?",
         "hermes",
+        "Hermes 2 to 4",
     ),
-    (r"granite-?4", "hermes"),
-    (r"nemotron-?3-(nano|super|ultra)", "qwen3_coder"),
-    (r"step-?3\.[57]", "qwen3_coder"),
-    (r"mimo", "qwen3_coder"),
-    (r"kimi-?k2", "kimi_k2"),
-    (r"glm-?(4\.[5-9]|5(?!\d))v?", "glm"),
-    (r"ling-?3", "glm"),
-    (r"seed-?oss", "seed_oss"),
-    (r"minimax-?m1", "think"),
-    (r"phi-?4(-mini)?(-flash)?-reasoning", "think"),
+    (r"granite-?4", "hermes", "Granite 4"),
+    (r"nemotron-?3-(nano|super|ultra)", "qwen3_coder", "Nemotron 3"),
+    (r"step-?3\.[57]", "qwen3_coder", "Step-3.5"),
+    (r"mimo", "qwen3_coder", "MiMo"),
+    (r"kimi-?k2", "kimi_k2", "Kimi-K2, K2.5"),
+    (r"glm-?(4\.[5-9]|5(?!\d))v?", "glm", "GLM-4.5 to 5"),
+    (r"ling-?3", "glm", "Ling-3"),
+    (r"seed-?oss", "seed_oss", "Seed-OSS"),
+    (r"minimax-?m1", "think", "MiniMax-M1"),
+    (r"phi-?4(-mini)?(-flash)?-reasoning", "think", "Phi-4-reasoning"),
 )
 
 # Families that no built-in format reads: beside one of the others, nobody can tell which of the two a copy writes.
@@ -49,7 +50,7 @@ _OTHERS = (
 _OTHER_TASKS = r"asr|embed|embedding|guard|prm|reranker|reward|rm|tts"
 
 _BEFORE, _AFTER = r"(?<![a-z0-9.])(?:", r")(?![a-z])"
-_WORDS = [(re.compile(_BEFORE + pattern + _AFTER), name) for pattern, name in _FAMILIES]
+_WORDS = [(re.compile(_BEFORE + pattern + _AFTER), name) for pattern, name, _ in _FAMILIES]
 _FOREIGN = re.compile(f"{_BEFORE}({_OTHERS})[0-9.]*|{_OTHER_TASKS}{_AFTER}")
 
 # Parts of a path that name no model: its parent does.
@@ -80,6 +81,13 @@ def format_for(model_name: str) -> str:
     if len(kinds) == 1 and not _FOREIGN.search(rest):
         return found[0]
     raise FormatError(_refusal(model_name, sorted(kinds)))
+
+
+def models_of(format_name: str) -> str:
+    """Who writes this format, for people: "Qwen3, Qwen2.5, QwQ". Empty for a format that is not built in."""
+    if format_name == "deepseek_search":
+        return "the search agent of DeepSeek-V3.1"
+    return ", ".join(label for _, name, label in _FAMILIES if name == format_name and label)
 
 
 def _last_part(name: str) -> str:
