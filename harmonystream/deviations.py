@@ -36,7 +36,7 @@ _STRICT = {
     "stray-terminator": "<|start|>",
     "missing-start": "<|start|>",
     "missing-end": "<|end|>, <|call|> or <|return|>",
-    "abandoned-header": "<|message|>",
+    "abandoned-header": "<|message|>, or the end of the call's name",
     "missing-message": "<|message|>",
     "header-too-long": "<|message|> within 256 bytes",
     "no-markup": "a header: to=, <|channel|> or <|message|>",

@@ -172,33 +172,43 @@ def outcome(messages: tuple[hs.Message, ...]) -> str:
     for message in messages:
         if message.role != "assistant":
             said.append(f"suppressed {message.role}")
-        elif message.tool_calls:
-            said += [f"call {call.name} `{call.arguments}`" for call in message.tool_calls]
-        elif message.channel == "analysis":
-            said.append(f"reasoning `{message.text}`")
-        else:
-            said.append(f"content[{message.channel or '-'}] `{message.text}`")
+        if message.reasoning:
+            said.append(f"reasoning `{message.reasoning}`")
+        if message.content:
+            said.append(f"content[{message.channel or '-'}] `{message.content}`")
+        said += [f"call {call.name} `{call.arguments}`" for call in message.tool_calls]
     return ", ".join(said) or "nothing"
+
+
+def declared(names: str) -> list[object]:
+    """`f, g(s: string)` as tools."""
+    tools: list[object] = []
+    for name, parameters in re.findall(r"(\w+)(?:\(([^)]*)\))?", names):
+        types = dict(re.findall(r"(\w+): (\w+)", parameters))
+        properties = {key: {"type": kind} for key, kind in types.items()}
+        tools.append({"name": name, "parameters": {"properties": properties}})
+    return tools
 
 
 @pytest.mark.parametrize("code", CODES[1:])
 def test_every_deviation_has_an_example_that_shows_it_and_nothing_else(code):
     _, _, example, expected = DEVIATIONS[code]
-    match = re.fullmatch(r"(?:tools=(\w*) )?`(.*)`", example)
-    source = repeated(match[2])
-    tools = None if match[1] is None else [name for name in [match[1]] if name]
+    match = re.fullmatch(r"(?:`(\w+)`: )?(?:tools=(\S*|\w+\(.*\)) )?`(.*)`", example)
+    source = repeated(match[3])
+    tools = None if match[2] is None else declared(match[2])
     skipped = source.startswith("…")
     output = [int(tid) for tid in source[1:-1].split(", ")] if source.startswith("[") else source.replace("…", BEFORE)
-    done = hs.parse(output, tools=tools)
+    format = match[1] or "harmony"
+    done = hs.parse(output, format, tools=tools)
     assert [deviation.code for deviation in done.deviations] == [code]
     assert outcome(done.messages[skipped:]) == repeated(expected)
     if code in EXPECTED:
         with pytest.raises(hs.ParseError) as caught:
-            hs.parse(output, tools=tools, strict=True)
+            hs.parse(output, format, tools=tools, strict=True)
         assert (caught.value.code, caught.value.expected) == (code, EXPECTED[code])
         assert caught.value.position == done.deviations[0].position
     else:
-        assert hs.parse(output, tools=tools, strict=True) == done
+        assert hs.parse(output, format, tools=tools, strict=True) == done
 
 
 def test_the_table_of_deviations_is_whole_and_in_order():
