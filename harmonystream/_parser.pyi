@@ -6,7 +6,7 @@ from typing_extensions import Buffer, Self
 from ._vocab import Vocab
 from .deviations import Deviation
 from .events import Event
-from .formats.spec import Format
+from .formats.spec import Format, HeaderFormat
 from .regions import Region, Usage
 
 DEBUG: bool
@@ -19,7 +19,7 @@ _Ids: TypeAlias = SupportsIndex | Iterable[SupportsIndex] | Buffer
 class Parser:
     def __new__(
         cls,
-        format: str | Format = "harmony",
+        format: str | Format | HeaderFormat = "harmony",
         vocab: Vocab | None = None,
         *,
         tools: Iterable[_Tool] | None = None,
@@ -28,6 +28,7 @@ class Parser:
         strict: bool = False,
         trim: Literal["seams", "none"] = "seams",
         empty_args: str = "{}",
+        max_hold: SupportsIndex = 1048576,
     ) -> Self: ...
     def feed(self, ids: _Ids, /) -> tuple[Event, ...]: ...
     def feed_text(self, text: str | bytes, /) -> tuple[Event, ...]: ...
@@ -40,7 +41,7 @@ class Parser:
         data: bytes | bytearray | memoryview,
         vocab: Vocab | None = None,
         *,
-        format: str | Format | None = None,
+        format: str | Format | HeaderFormat | None = None,
         tools: Iterable[_Tool] | None = None,
     ) -> Parser: ...
     @property

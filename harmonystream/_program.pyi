@@ -3,15 +3,15 @@ from typing import final
 from typing_extensions import Self
 
 from ._vocab import Vocab
-from .formats.spec import Format
+from .formats.spec import Format, HeaderFormat
 
 DEBUG: bool
 __pyx_capi__: dict[str, object]
 
 @final
 class Program:
-    def __new__(cls, format: Format, vocab: Vocab) -> Self: ...
+    def __new__(cls, format: Format | HeaderFormat, vocab: Vocab) -> Self: ...
     @property
-    def format(self) -> Format: ...
+    def format(self) -> Format | HeaderFormat: ...
     @property
     def vocab(self) -> Vocab: ...

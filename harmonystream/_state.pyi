@@ -9,6 +9,7 @@ class Blob(NamedTuple):
     vocab: int
     tools: int
     no_trim: int
+    max_hold: int
     empty_args: str
     origin: bytes | None
     state: bytes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ._parser import Parser
 from ._vocab import Vocab
@@ -19,7 +19,7 @@ from .events import (
     ToolCallEnd,
     ToolCallStart,
 )
-from .formats import Format
+from .formats import Format, HeaderFormat
 from .regions import Usage
 
 __all__ = ["Completion", "Message", "ToolCall", "parse"]
@@ -119,13 +119,16 @@ class _Collector:
 
 def parse(
     output: Any,
-    format: str | Format = "harmony",
+    format: str | Format | HeaderFormat = "harmony",
     *,
     vocab: Vocab | None = None,
     tools: Iterable[Any] | None = None,
     start: str = "auto",
     prompt: Any = None,
     strict: bool = False,
+    trim: Literal["seams", "none"] = "seams",
+    empty_args: str = "{}",
+    max_hold: int = 1 << 20,
     finish_reason: str | None = None,
 ) -> Completion:
     """Parse a whole output at once: token ids (anything that `Parser.feed` takes), or text as str or bytes.
@@ -133,7 +136,17 @@ def parse(
     The options are those of `Parser`; `finish_reason` is the engine's. Equal to streaming it in any pieces.
     Raises `ParseError` in strict mode only.
     """
-    parser = Parser(format, vocab, tools=tools, start=start, prompt=prompt, strict=strict)
+    parser = Parser(
+        format,
+        vocab,
+        tools=tools,
+        start=start,
+        prompt=prompt,
+        strict=strict,
+        trim=trim,
+        empty_args=empty_args,
+        max_hold=max_hold,
+    )
     collector = _Collector()
     collector.add(parser.feed_text(output) if isinstance(output, (str, bytes)) else parser.feed(output))
     collector.add(parser.finish(finish_reason))

@@ -53,6 +53,10 @@ def test_options_reach_the_parser():
     assert hs.parse("Hi", start="answer").messages[0].channel == "final"
     assert hs.parse("Hi", prompt="…<|start|>assistant<|channel|>analysis<|message|>").reasoning == "Hi"
     assert hs.parse("<|channel|>commentary to=f<|message|>x<|call|>", tools=[]).content == "x"
+    assert hs.parse("a\n<think>", "hermes", trim="none").content == "a\n"
+    assert hs.parse("<tool_call>f</tool_call>", "glm", empty_args="null").tool_calls[0].arguments == "null"
+    long = f"<tool_call>f<arg_key>k</arg_key><arg_value>[{'1' * 2000}]</arg_value></tool_call>"
+    assert hs.parse(long, "glm", max_hold=1024).tool_calls[0].arguments == f'{{"k": "[{"1" * 2000}]"}}'
     with pytest.raises(hs.ParseError):
         hs.parse("Hi", strict=True)
     assert hs.parse("", finish_reason="length") == hs.Completion((), "", "", (), "length", hs.Usage(*[0] * 7), ())
