@@ -129,8 +129,8 @@ cdef void flush_value(Stream* s, const Context* c) noexcept nogil:
         return
     if s.value_mode == LITERAL and not literal_prefix(value.p, value.n, g.types):
         s.value_mode = STREAMED
-    if s.value_mode == HELD and value.n >= o.held.cap:
-        note(s, D_HELD_TOO_LONG, s.position)
+    if s.value_mode == HELD and value.n > o.held.cap:
+        note(s, D_HELD_TOO_LONG, g.value_at)
         s.value_mode = STREAMED
     if s.value_mode != STREAMED:
         return
@@ -225,6 +225,8 @@ cdef bint step_value(Stream* s, const Context* c, View* v) noexcept nogil:
             drop_special(s, c, v)
         else:
             put_run(s, c, v, q + 1)
+        if s.error:
+            return True
         flush_value(s, c)
         g.line_start = v.p[v.i - 1] == c'\n'
         return True
@@ -301,6 +303,8 @@ cdef bint step_pairs(Stream* s, const Context* c, View* v) noexcept nogil:
             if verdict == YES:
                 if key.missing:
                     note(s, D_MISSING_OPENER, s.position)
+                    if s.error:
+                        return True
                 open_key(s, c, v, v.p + key.at, key.n, key.typed)
                 consume(s, c, v, key.stop, IN_HEADER)
                 return True

@@ -6,6 +6,7 @@ from harmonystream._account cimport *
 from harmonystream._build cimport DEBUG_BUILD
 from harmonystream._header cimport *
 from harmonystream._json cimport json_balanced, json_reset, json_step
+from harmonystream._plain cimport plain_run
 from harmonystream._sink cimport *
 from harmonystream._types cimport *
 from harmonystream._words cimport call_name, is_builtin, is_tool, span_begins, span_is

@@ -28,11 +28,14 @@ def label(ids, format="harmony", *, vocab=None, tools=None, start="auto", prompt
         out_init(&out)
         out.labels = <uint8_t*>PyBytes_AS_STRING(labels)
         c = p.context(&out)
+        p.claim(1)
         p.s.text_mode = 1
         with nogil:
             machine_ids(&p.s, &c, span.ids, span.n)
             machine_finish(&p.s, &c, False, False)
         out_free(&out)
+        if out.no_memory:
+            raise MemoryError()
         return labels
     finally:
         ids_free(&span)

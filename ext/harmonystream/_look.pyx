@@ -272,7 +272,7 @@ cdef bint read_object_name(const View* v, int64_t at, uint8_t* name, int* size) 
     """The string whose quote stands at `at`, decoded and without ws around it, at most 256 bytes: False if it is no name. Its end is in the input."""
     cdef Py_ssize_t i = <Py_ssize_t>at + 1
     cdef int n = 0, code, low
-    while v.p[i] != c'"':
+    while i < v.n and v.p[i] != c'"':                                        # a state from outside may lie about where it ends
         if n > NAME_CAP + 4 or v.p[i] < 32:
             return False
         if v.p[i] != c'\\':
@@ -281,15 +281,17 @@ cdef bint read_object_name(const View* v, int64_t at, uint8_t* name, int* size) 
             i += 1
             continue
         i += 2
+        if i >= v.n:
+            return False
         if v.p[i - 1] != c'u':
             name[n] = simple_escape(v.p[i - 1])
             n += 1
             continue
-        code = unicode_escape(v.p + i)
+        code = unicode_escape(v.p + i) if i + 4 < v.n else -1
         if code < 0:
             return False
         i += 4
-        if 0xD800 <= code < 0xDC00 and v.p[i] == c'\\' and v.p[i + 1] == c'u':
+        if 0xD800 <= code < 0xDC00 and i + 6 < v.n and v.p[i] == c'\\' and v.p[i + 1] == c'u':
             low = unicode_escape(v.p + i + 2)
             if 0xDC00 <= low < 0xE000:
                 code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
@@ -332,7 +334,7 @@ cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, P
             return undecided(v, origin)
         if v.p[x] != c'{' or is_special(v, x):
             return NO
-    if g.probed > x - origin:
+    if x - origin < g.probed <= v.n - origin:
         x = <Py_ssize_t>(origin + g.probed)
     else:
         object_reset(&g.probe)

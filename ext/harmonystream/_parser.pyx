@@ -33,6 +33,7 @@ from harmonystream._machine cimport *
 from harmonystream._program cimport compiled
 from harmonystream._prompt cimport begin_stream
 from harmonystream._records cimport call_end, call_start, decoded, header_part, without_surrogates
+from harmonystream._shortcut cimport quick_token
 from harmonystream._sink cimport out_free, out_init
 from harmonystream._state cimport blob_pack, blob_unpack, state_pack, state_unpack
 from harmonystream._tools cimport tools_of
@@ -152,6 +153,7 @@ cdef class Parser:
         s.usage[s.region] += 1
         s.position += 1
         s.attributed = s.position
+        s.tags.line_start = 0
         if s.fast == R_ARGUMENTS:
             s.wrote = 1
             if t.classes[tid] & QUIET and s.json.in_string and not s.json.escape:
@@ -164,7 +166,12 @@ cdef class Parser:
         cdef Ids ids
         cdef uint32_t one
         cdef Py_ssize_t tid = small_int(given) if PyLong_CheckExact(given) else -1
+        cdef tuple events
         if tid >= 0:
+            if not FREE_THREADED and self.program.tags != NULL and tid < <Py_ssize_t>self.program.tables.n and not self.busy:
+                events = quick_token(self, tid)
+                if events is not None:
+                    return events
             one = <uint32_t>tid
             return self.run_span(&one, 1)
         ids_take(&ids, given)

@@ -1,6 +1,6 @@
 # A tag format compiled for a vocabulary: literals, sets of them, and which ids stand for them.
 
-from libc.stdint cimport uint8_t
+from libc.stdint cimport uint8_t, uint32_t
 cimport cython
 from harmonystream._types cimport TagTable
 from harmonystream._vocab cimport Vocab
@@ -15,4 +15,5 @@ cdef class Row:
     cdef int add(self, object format, object spelling, int role, int typed=*) except -1
     cdef int check_clashes(self, object format) except -1
     cdef void derive(self) noexcept
+    cdef void stands_for(self, uint32_t tid, int literal) noexcept
     cdef int resolve(self, Vocab vocab, uint8_t* classes, object format) except -1

@@ -159,6 +159,19 @@ cdef class Row:
 
     # --- ids ---
 
+    cdef void stands_for(self, uint32_t tid, int literal) noexcept:
+        """The id is this marker, and any other that is spelled alike."""
+        cdef TagTable* t = &self.table
+        cdef int i
+        for i in range(t.n_control):
+            if t.control_ids[i] == tid:
+                t.by_id |= bit(literal)
+                return
+        t.control_ids[t.n_control] = tid
+        t.control_literals[t.n_control] = <uint8_t>literal
+        t.n_control += 1
+        t.by_id |= bit(literal)
+
     cdef int resolve(self, Vocab vocab, uint8_t* classes, object format) except -1:
         """Find the markers among the ids, and give every id its class."""
         cdef TagTable* t = &self.table
@@ -171,17 +184,16 @@ cdef class Row:
         text = [data.decode() for data in self.spellings] + list(format.keep)
         spelled = {vocab.by_name[name] for name in vocab.by_name if name and any(name in literal for literal in text)}
         live = ~(t.roles[NAME_END] | t.roles[EMPTY_CALL] | t.roles[KEY_END] | t.roles[VALUE_OPEN] | t.roles[TURN])
+        for i in range(t.n):
+            name = self.spellings[i].decode()
+            if eligible & bit(i) and name in vocab.by_name:
+                self.stands_for(vocab.by_name[name], i)
         for tid in range(vocab.n):
             p = vocab.text + vocab.offset[tid]
             n = vocab.offset[tid + 1] - vocab.offset[tid]
             for i in range(t.n):
-                if t.literals[i].n == n and eligible & bit(i) and memcmp(t.literals[i].text, p, n) == 0 and not vocab.flags[tid] & V_MISSING:
-                    if not t.by_id & bit(i):
-                        t.control_ids[t.n_control] = tid
-                        t.control_literals[t.n_control] = <uint8_t>i
-                        t.n_control += 1
-                    t.by_id |= bit(i)
-                    break
+                if t.literals[i].n == n and eligible & bit(i) & ~t.by_id and memcmp(t.literals[i].text, p, n) == 0 and not vocab.flags[tid] & V_MISSING:
+                    self.stands_for(tid, i)
         for i in range(256):
             begins[i] = t.first[i] & live & ~t.by_id != 0
         for tid in range(vocab.n):

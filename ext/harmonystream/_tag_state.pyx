@@ -11,7 +11,7 @@ from harmonystream._types cimport *
 
 DEBUG = bool(DEBUG_BUILD)
 
-_FIXED = struct.Struct("<7q q6B q6B 2i 24B 8s 3I")
+_FIXED = struct.Struct("<7q q6B q6B 2i 19B 8s 3I")
 
 
 cdef bytes tags_pack(const Stream* s, const Held* held):
@@ -24,7 +24,7 @@ cdef bytes tags_pack(const Stream* s, const Held* held):
         b.depth, b.in_string, b.escape, b.expect, b.key, b.key_n, b.named,
         g.tool, g.surrogate,
         g.reasoning, g.answer, g.seam, g.in_section, g.trim, g.special, g.mentions, g.fresh, g.opening, g.line_start, g.begun,
-        g.types, g.untyped_json, g.pairs, g.fenced, g.array, g.passing, g.escape_n, s.value_mode, 0, 0, 0, 0, 0,
+        g.types, g.untyped_json, g.pairs, g.fenced, g.array, g.passing, g.escape_n, s.value_mode,
         (<const char*>g.escape)[:8], held.input.n, held.marks.n, held.value.n)
     return b"".join((fixed, piece(&held.input), piece(&held.marks), piece(&held.value)))
 
@@ -57,7 +57,7 @@ cdef int tags_unpack(Stream* s, Held* held, const TagTable* row, const ToolTable
      b.depth, b.in_string, b.escape, b.expect, b.key, b.key_n, b.named,
      g.tool, g.surrogate,
      g.reasoning, g.answer, g.seam, g.in_section, g.trim, g.special, g.mentions, g.fresh, g.opening, g.line_start, g.begun,
-     g.types, g.untyped_json, g.pairs, g.fenced, g.array, g.passing, g.escape_n, s.value_mode, _, _, _, _, _,
+     g.types, g.untyped_json, g.pairs, g.fenced, g.array, g.passing, g.escape_n, s.value_mode,
      escape, n_input, n_marks, n_value) = _FIXED.unpack_from(data)
     for i in range(8):
         g.escape[i] = escape[i]
@@ -77,18 +77,18 @@ cdef int check_numbers(const Stream* s, const Held* held, const ToolTable* tools
     cdef bint in_call = s.state in (PAIRS, VALUE, RAW, WRAPPED)
     if s.state < DONE or s.state >= N_STATES:
         refuse("a field is out of range")
-    if not 0 <= g.newlines <= min(NEWLINE_CAP, s.position * 4096) or not 0 <= g.newline_at <= g.newline_stop <= s.position + 1:
+    if not 0 <= g.newlines <= NEWLINE_CAP or not 0 <= g.newline_at <= g.newline_stop <= s.position + 1:
         refuse("a position lies outside the stream")
     if g.newlines and s.state != TEXT:
         refuse("it has newlines where no text is")
     if not 0 <= g.value_at <= g.value_stop <= s.position + 1:
         refuse("a position lies outside the stream")
-    if not 0 <= g.name_at <= g.probed <= held.input.n:
+    if not 0 <= g.name_at <= g.probed <= held.input.n or (g.name_at and g.name_at == g.probed):
         refuse("it has looked further than it has read")
     for scan in (g.probe, g.object):
         if scan["depth"] < 0 or scan["depth"] > s.position + held.input.n + (1 << 20) or scan["expect"] > X_OVER or scan["in_string"] > 1:
             refuse("its JSON scanner is in no possible state")
-    if not -1 <= g.tool < max(0, tools.n) or g.escape_n > 6 or s.value_mode > HELD or g.passing > PASS_SCALAR or g.fenced > FENCED or g.types > 127:
+    if not -1 <= g.tool < max(0, tools.n) or g.escape_n > (4 if g.passing == PASS_SCALAR else 5) or s.value_mode > HELD or g.passing > PASS_SCALAR or g.fenced > FENCED or g.types > 127:
         refuse("a field is out of range")
     if g.surrogate and not 0xD800 <= g.surrogate < 0xDC00:
         refuse("a field is out of range")

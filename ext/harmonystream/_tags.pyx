@@ -13,6 +13,7 @@ from harmonystream._harmony cimport announce_message
 from harmonystream._input cimport *
 from harmonystream._json cimport json_balanced, json_reset
 from harmonystream._look cimport *
+from harmonystream._plain cimport plain_run
 from harmonystream._text cimport flush_newlines, step_after, step_section, step_text
 from harmonystream._types cimport *
 from harmonystream._wrapped cimport step_wrapped
@@ -218,6 +219,7 @@ cdef void tags_init(Stream* s, bint trim) noexcept nogil:
     """A fresh stream (all zero), in content."""
     json_reset(&s.json)
     s.tags.trim = trim
+    s.tags.tool = -1
     s.announce = 1
     tags_open(s, False, False, False)
 

@@ -183,7 +183,7 @@ cdef bint step_opener(Stream* s, const Context* c, View* v, Py_ssize_t n, Py_ssi
         note(s, D_UNFINISHED_HEADER, position_at(s, v, at))
         drop_marker(s, c, v, v.n - v.i)
         return True
-    g.probed = 0
+    g.probed = g.name_at = 0
     if (verdict == NO or verdict == ALL_TEXT) and s.state == SECTION:
         enter_text(s)
     elif verdict == ALL_TEXT and not is_special(v, at):
@@ -420,7 +420,7 @@ cdef bint step_after(Stream* s, const Context* c, View* v) noexcept nogil:
                 note(s, D_UNFINISHED_HEADER, s.position)
                 consume(s, c, v, v.n, IN_HEADER)
             return v.end
-        g.probed = 0
+        g.probed = g.name_at = 0
         if verdict == YES:
             begin_call(s, c, v, &h)
         else:

@@ -5,7 +5,7 @@ from libc.string cimport memcmp
 from harmonystream._bodies cimport drop_special, end_call
 from harmonystream._build cimport DEBUG_BUILD
 from harmonystream._input cimport *
-from harmonystream._json cimport has_quote_or_backslash
+from harmonystream._json cimport has_quote_or_backslash, json_balanced
 from harmonystream._look cimport *
 from harmonystream._object cimport *
 from harmonystream._types cimport *
@@ -157,13 +157,13 @@ cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int f
         value_over(s, c)
         if found == F_OVER or found == F_ENDED_OVER:
             at = position_at(s, v, x)
-            end_wrapped(s, c, at)
+            end_wrapped(s, c, at, True)
             consume(s, c, v, x + 1, IN_ARGUMENTS)
 
 
-cdef void end_wrapped(Stream* s, const Context* c, int64_t at) noexcept nogil:
+cdef void end_wrapped(Stream* s, const Context* c, int64_t at, bint complete) noexcept nogil:
     cdef uint8_t in_section = s.tags.in_section
-    end_call(s, c, at, True, False)
+    end_call(s, c, at, complete, False)
     s.state = AFTER
     s.region = IN_HEADER
     s.tags.in_section = in_section
@@ -192,7 +192,7 @@ cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
                 note(s, D_MISSING_CLOSER, s.position)
                 if not s.error:
                     value_over(s, c)
-                    end_wrapped(s, c, s.position)
+                    end_wrapped(s, c, s.position, True)
                 return True
         if g.object.in_string and not g.object.escape and g.object.expect != X_IN_KEY:
             while x + 8 <= v.n and not v.special and not has_quote_or_backslash(v.p + x):
@@ -220,7 +220,7 @@ cdef bint step_special(Stream* s, const Context* c, View* v) noexcept nogil:
         note(s, D_MISSING_CLOSER, s.position)
         if not s.error:
             value_over(s, c)
-            end_wrapped(s, c, s.position)
+            end_wrapped(s, c, s.position, c.row.literals[k].role != STOP or json_balanced(&s.json))
     elif v.marks[v.i] & BEGINS_CONTROL and match(v, c.row, v.i, v.n, c.row.by_id, &k) == YES:
         pass_to(s, c, v, v.i + c.row.literals[k].n)                          # what it marks elsewhere is text here
     else:
