@@ -1,0 +1,1 @@
+"""Emitters: a parser's events as the bytes of an API."""
