@@ -148,6 +148,27 @@ def _arguments() -> argparse.ArgumentParser:
         formatter_class=raw,
     )
     parse.set_defaults(run=_parse)
+    _add_parse(parse)
+    _add_colour(parse)
+
+    demo = commands.add_parser("demo", help="play a bundled recording", description="Plays a bundled recording.")
+    demo.set_defaults(run=_demo)
+    demo.add_argument(
+        "--speed", type=_speed, help="times as fast as readable; 0: at once, which is the default unless in a terminal"
+    )
+    _add_colour(demo)
+
+    listing = commands.add_parser(
+        "formats",
+        help="which formats there are, and which one a model writes",
+        description="Lists the formats and the models that write them; with MODEL, names the format that it writes.",
+    )
+    listing.set_defaults(run=_formats)
+    listing.add_argument("model", metavar="MODEL", nargs="?", help="a model's id, tag or path: Qwen/Qwen3-8B")
+    return top
+
+
+def _add_parse(parse: argparse.ArgumentParser) -> None:
     parse.add_argument(
         "file", metavar="FILE", nargs="?", default="-", help="what to read; - (the default) is standard input"
     )
@@ -179,23 +200,6 @@ def _arguments() -> argparse.ArgumentParser:
     parse.add_argument(
         "--strict", action="store_true", help="stop at the first deviation from the format, with status 1"
     )
-    _add_colour(parse)
-
-    demo = commands.add_parser("demo", help="play a bundled recording", description="Plays a bundled recording.")
-    demo.set_defaults(run=_demo)
-    demo.add_argument(
-        "--speed", type=_speed, help="times as fast as readable; 0: at once, which is the default unless in a terminal"
-    )
-    _add_colour(demo)
-
-    listing = commands.add_parser(
-        "formats",
-        help="which formats there are, and which one a model writes",
-        description="Lists the formats and the models that write them; with MODEL, names the format that it writes.",
-    )
-    listing.set_defaults(run=_formats)
-    listing.add_argument("model", metavar="MODEL", nargs="?", help="a model's id, tag or path: Qwen/Qwen3-8B")
-    return top
 
 
 def _add_colour(command: argparse.ArgumentParser) -> None:

@@ -41,6 +41,11 @@ def test_every_row_is_listed_with_its_models():
     assert list(told.items()) == [(name, models_of(name)) for name in hs.formats()]
 
 
+def test_the_readme_lists_them_too():
+    listed = [(name.strip("`"), models) for name, models in rows("README.md", 2)]
+    assert [pair for pair in listed if pair[0] in hs.formats()] == [(name, models_of(name)) for name in hs.formats()]
+
+
 def test_every_field_of_a_row_is_explained():
     table = text_of("docs/formats.md").split("| field | says |")[1].split("\n\n")[0]
     named = [name for line in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", line.split("|")[1])]

@@ -9,6 +9,8 @@ from harmonystream._build cimport DEBUG_BUILD
 from harmonystream._types cimport *
 from harmonystream._vocab cimport V_CONTROL, V_MISSING, V_VALID, Vocab
 
+from collections.abc import Mapping
+
 from harmonystream.errors import FormatError
 
 DEBUG = bool(DEBUG_BUILD)
@@ -27,7 +29,7 @@ cdef tuple ROLE_NAMES = ("think opener", "think closer", "drop", "stop", "turn",
 
 cdef object choice(object format, str field, dict choices):
     value = getattr(format, field)
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise FormatError(f"format {format.name!r}: {field} is one of {', '.join(map(repr, choices))}, not {value!r}")
     return choices[value]
 
@@ -36,6 +38,15 @@ cdef tuple parts(object format, str field, int n):
     value = getattr(format, field)
     if value is not None and (not isinstance(value, tuple) or len(value) != n):
         raise FormatError(f"format {format.name!r}: {field} is None or a tuple of {n} markers, not {value!r}")
+    if value is not None and () in value:
+        raise FormatError(f"format {format.name!r}: a marker of {field} has no spelling at all")
+    return value
+
+
+cdef tuple several(object format, str field):
+    value = getattr(format, field)
+    if not isinstance(value, tuple) or not all(isinstance(spelling, str) and spelling for spelling in value):
+        raise FormatError(f"format {format.name!r}: {field} is a tuple of strings, not {value!r}")
     return value
 
 
@@ -79,13 +90,18 @@ cdef class Row:
             t.value_opener = pair[2] != ""
             roles += [(pair[0], KEY_OPEN), (pair[1], KEY_END), (pair[3], VALUE_CLOSE)] + ([(pair[2], VALUE_OPEN)] if t.value_opener else [])
         if format.empty_call:
+            if call is None or t.open_name:
+                raise FormatError(f"format {format.name!r}: empty_call needs a call with an end of the name, beside which it stands")
             roles.append((format.empty_call, EMPTY_CALL))
-        roles += [(tuple(format.stops), STOP), (tuple(format.turns), TURN), (tuple(format.drop), DROP)]
+        roles += [(several(format, "stops"), STOP), (several(format, "turns"), TURN), (several(format, "drop"), DROP)]
+        several(format, "keep")
         for marker, role in roles:
             for spelling in (marker if isinstance(marker, tuple) else (marker,)):
                 self.add(format, spelling, role)
-        for spelling, kind in dict(format.typed).items():
-            if kind not in TYPED or not pair:
+        if not isinstance(format.typed, Mapping):
+            raise FormatError(f"format {format.name!r}: typed maps ends of keys to 'string' or 'json', and is no {type(format.typed).__name__}")
+        for spelling, kind in format.typed.items():
+            if kind not in ("string", "json") or not pair:
                 raise FormatError(f"format {format.name!r}: typed maps ends of keys to 'string' or 'json', in a row with pair")
             self.add(format, spelling, KEY_END, TYPED[kind])
         if t.n == 0:

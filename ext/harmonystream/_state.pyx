@@ -122,7 +122,7 @@ cdef int check_flags(const Stream* s) except -1:
         refuse("a field is out of range")
     if max(s.marked, s.announce, s.incomplete, s.wrote, s.finished, s.strict) > 1 or s.terminated > 2:
         refuse("a flag is neither 0 nor 1")
-    if s.error and (not s.strict or s.error > D_LAST_STRICT or s.error_state >= N_STATES or not 0 <= s.error_at <= s.position):
+    if s.error and (not s.strict or s.error > D_LAST_STRICT or s.error_state >= N_STATES or not 0 <= s.error_at < HIGHEST):
         refuse("it has failed in a way that is not possible")
     return 0
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from functools import cache
+from typing import NamedTuple
 
 from ..errors import FormatError
 
@@ -49,15 +51,28 @@ _OTHERS = (
 )
 _OTHER_TASKS = r"asr|embed|embedding|guard|prm|reranker|reward|rm|tts"
 
-_BEFORE, _AFTER = r"(?<![a-z0-9.])(?:", r")(?![a-z])"
-_WORDS = [(re.compile(_BEFORE + pattern + _AFTER), name) for pattern, name, _ in _FAMILIES]
-_FOREIGN = re.compile(f"{_BEFORE}({_OTHERS})[0-9.]*|{_OTHER_TASKS}{_AFTER}")
-
 # Parts of a path that name no model: its parent does.
-_NAMELESS = re.compile(
+_NAMELESS = (
     r"|[0-9a-f]{12,64}|snapshots|blobs|refs|checkpoint[-_]?\d+|(epoch|step|v)?[-_]?\d+|main|best|final|latest|merged|hf|gguf|onnx"
     r"|(adapter_|ggml-|pytorch_)?model([-_.].*)?|weights|(i?q|bf|fp?)\d\w*(\.gguf)?|[^.]*\.json"
 )
+
+
+class _Patterns(NamedTuple):
+    families: list[tuple[re.Pattern[str], str]]
+    foreign: re.Pattern[str]
+    nameless: re.Pattern[str]
+
+
+@cache
+def _patterns() -> _Patterns:
+    """The tables above, compiled when somebody asks: importing the package must be quick."""
+    before, after = r"(?<![a-z0-9.])(?:", r")(?![a-z])"
+    return _Patterns(
+        families=[(re.compile(before + pattern + after), name) for pattern, name, _ in _FAMILIES],
+        foreign=re.compile(f"{before}({_OTHERS})[0-9.]*|{_OTHER_TASKS}{after}"),
+        nameless=re.compile(_NAMELESS),
+    )
 
 
 def format_for(model_name: str) -> str:
@@ -74,11 +89,11 @@ def format_for(model_name: str) -> str:
         raise TypeError(f"model_name is a str such as 'Qwen/Qwen3-8B', not {type(model_name).__name__}")
     rest = _spelt_alike(_last_part(model_name))
     found: list[str] = []
-    for pattern, name in _WORDS:
+    for pattern, name in _patterns().families:
         rest, times = pattern.subn("+", rest)
         found += [name] * min(times, 1)
     kinds = set(found)
-    if len(kinds) == 1 and not _FOREIGN.search(rest):
+    if len(kinds) == 1 and not _patterns().foreign.search(rest):
         return found[0]
     raise FormatError(_refusal(model_name, sorted(kinds)))
 
@@ -91,8 +106,8 @@ def models_of(format_name: str) -> str:
 
 
 def _last_part(name: str) -> str:
-    parts = [part for part in re.split(r"[/\\]|--", name.strip().lower()) if not _NAMELESS.fullmatch(part)]
-    return parts[-1] if parts else ""
+    parts = re.split(r"[/\\]|--", name.strip().lower())
+    return next((part for part in reversed(parts) if not _patterns().nameless.fullmatch(part)), "")
 
 
 def _spelt_alike(name: str) -> str:

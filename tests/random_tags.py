@@ -1,0 +1,170 @@
+"""Random streams of the tag formats: markers, parts of them, values of every type, quotations, stray bytes and unknown ids."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+from hypothesis import strategies as st
+from reference_tags import MAX_HOLD
+from reference_tags_text import spellings_of
+from tag_streams import PARAMETERS, TAG_FORMATS, VOCABULARIES, Options, tokens
+
+from harmonystream.formats import Format, format_of
+
+TOOLS = (None, None, (), ("f", "g"), ("f", "g", "get weather", "f2", "functio", "function"), ("f",))
+FINISHES = (None, None, None, "stop", "length", "tool_calls", "abort")
+STARTS = ("auto", "auto", "content", "reasoning", "answer")
+NAMES = ("f", "f", "g", "unknown", "get weather", "functions.f:0", "functions.g:12", "call_7", "3", "function", "f2", " f ")
+WORDS = (
+    *(" ", "\n", "\n", "\n\n", "\t", "\r\n", " \n "),
+    *("Hello", "x", " the end.", "日本", "é", "😀", "<", ">", "</", "/>", "<|", "｜", "[", "]", "{", "}", ",", ":", '"', "\\", "'"),
+    *("null", "True", "false", "5", "-1.50", "1e3", "[1, 2]", '{"a": 1}', "{'a': True}", '"q"', "```", "```json\n", "\\n"),
+    *('{"name": "f", "arguments": {"i": 1}}', '{"name": "g"}', '"name": ', '"arguments": ', "[{", "}]", "}}"),
+    *("f", "g", "function", "functions.f:0", "get weather", "use f here", "k=v"),
+)
+VALUES = {
+    "s": ("hi", "", "\n", "null", "5", " x ", "a\nb", 'q"\\', "日本", "\x01\t", "</", "<x>", "a < b"),
+    "i": ("3", "-5", "5.0", "abc", " 7 ", "", "1e3", "null", "9" * 70),
+    "n": ("1.50", "1e3", "x", "-0"),
+    "b": ("true", "True", "FALSE", "1", "0", "yes"),
+    "o": ('{"a": 1}', "{'a': True, 'b': (1, None)}", "{}", "x", "[1]", '{"a": [1, {"b": "}"}]}'),
+    "l": ("[1,2]", "['a']", "(1, 2)", "[", "[]"),
+    "u": ("null", "None", "3", "x"),
+    "su": ("null", "NULL", "nul", "nullx", "None", "text", " " * 70, " null "),
+    "sn": ("1.5", "1.5.", "tru", "true", "1e", "x" * 70, "-"),
+    "so": ('{"a": 1}', "x", "{"),
+    "any": ("5", "x", "null", "[1]", '"q"', "True"),
+    "zzz": ("5", "x", "{}"),
+    " s ": ("k",),
+    "k" * 256: ("long",),
+    "k" * 257: ("too long",),
+    "日": ("é",),
+}
+LONG = ("x" * 1100, " " * 1100, "\n" * 1030, "y" * 250)
+FULL_WIDTH = b"\xef\xbd\x9c"
+
+
+@cache
+def markers(name: str) -> tuple[str, ...]:
+    row = format_of(name)
+    assert isinstance(row, Format)
+    found = [one for some in spellings_of(row).values() for one in some] + [*row.keep]
+    return tuple(dict.fromkeys(found + ["<think>", "</think>", "<tool_call>", "</tool_call>", "<|im_end|>"]))
+
+
+def first(marker: str | tuple[str, ...]) -> str:
+    return marker if isinstance(marker, str) else marker[0]
+
+
+@st.composite
+def pairs(draw: st.DrawFn, row: Format) -> str:
+    """One key with its value, mostly as it should be."""
+    assert row.pair
+    opener, end, value, closer = map(first, row.pair)
+    key = draw(st.sampled_from(list(VALUES)))
+    text = draw(st.sampled_from(VALUES[key]) | st.sampled_from([*WORDS, *markers(row.name)]))
+    ends = [end, end, *row.typed]
+    layout = draw(st.sampled_from(["\n", "", "\n"])) if row.newlines == "strip" else ""
+    space = draw(st.sampled_from(["", "\n", " \n"]))
+    parts = [opener, key, draw(st.sampled_from(ends)), draw(st.sampled_from(["", "", "\n"])) if value else "", value]
+    parts += [layout, text, layout, closer, space]
+    return "".join(damage(draw, parts))
+
+
+@st.composite
+def objects(draw: st.DrawFn) -> str:
+    """A wrapped call."""
+    arguments = draw(
+        st.sampled_from(['{"i": 1}', '{"s": "</tool_call>"}', "null", '"{\\"i\\": 1}"', '"\\ud83d\\ude00\\x\\u12"', "5", "[1]", "{}"])
+    )
+    key = draw(st.sampled_from(["arguments", "arguments", "parameters"]))
+    members = [f'"name": {json.dumps(draw(st.sampled_from(NAMES)))}', f'"{key}": {arguments}', '"id": "x"']
+    members = draw(st.permutations(members))[: draw(st.integers(1, 3))]
+    return "{" + ", ".join(members) + "}"
+
+
+def damage(draw: st.DrawFn, parts: list[str]) -> list[str]:
+    """Sometimes a part is missing, doubled or cut."""
+    how = draw(st.sampled_from(["", "", "", "", "drop", "double", "cut"]))
+    at = draw(st.integers(0, len(parts) - 1))
+    changed = {"drop": "", "double": parts[at] * 2, "cut": parts[at][:-1]}.get(how, parts[at])
+    return [*parts[:at], changed, *parts[at + 1 :]]
+
+
+@st.composite
+def calls(draw: st.DrawFn, row: Format) -> str:
+    """A call with or without its section, mostly as it should be."""
+    space = draw(st.sampled_from(["", "\n", "\n", " "]))
+    section = [first(one) for one in row.section] if row.section else ["", ""]
+    if row.wrapped and draw(st.integers(0, 2)) == 0:
+        outer = section if row.section else [first(row.call[0]), first(row.call[2])] if row.call else ["", ""]
+        inner = draw(st.lists(objects(), min_size=1, max_size=2))
+        body = inner[0] if len(inner) == 1 else "[" + ", ".join(inner) + "]"
+        return "".join(damage(draw, [outer[0], space, body, space, outer[1]]))
+    if not row.call:
+        return ""
+    opener, end, closer = map(first, row.call)
+    parts = [section[0], space]
+    for _ in range(draw(st.integers(1, 2))):
+        name = draw(st.sampled_from(NAMES))
+        parts += [opener, name, end if end and draw(st.integers(0, 9)) else row.empty_call or end, space]
+        if row.pair:
+            parts += draw(st.lists(pairs(row), max_size=3))
+        else:
+            bodies = ['{"i": 1}', "{}", "", "5", "not json", '```json\n{"i": 1}\n```', '{"s": "```"}', '{"i": 1', "f\n```json\n{}\n```"]
+            parts += [draw(st.sampled_from(bodies)), space]
+        parts += [closer, space]
+    return "".join(damage(draw, [*parts, section[1]]))
+
+
+@st.composite
+def texts(draw: st.DrawFn, name: str) -> bytes:
+    """A stream as text."""
+    row = format_of(name)
+    assert isinstance(row, Format)
+    marks = st.sampled_from(markers(name))
+    partial = st.builds(lambda mark, size: mark[: max(1, size % len(mark))], marks, st.integers(1, 40))
+    piece = st.one_of(
+        marks.map(str.encode),
+        marks.map(str.encode),
+        partial.map(str.encode),
+        st.sampled_from(WORDS).map(str.encode),
+        st.sampled_from(WORDS).map(str.encode),
+        calls(row).map(str.encode),
+        calls(row).map(str.encode),
+        st.sampled_from([*WORDS, *LONG]).map(str.encode),
+        st.sampled_from([b"\xe6", b"\x97\xa5", b"\xf0\x9f", b"\xff", b"\x80", FULL_WIDTH[:2]]),
+    )
+    return b"".join(draw(st.lists(piece, max_size=10)))
+
+
+@st.composite
+def options(draw: st.DrawFn, name: str | None = None) -> Options:
+    return Options(
+        format=name or draw(st.sampled_from(TAG_FORMATS)),
+        tools=draw(st.sampled_from(TOOLS)),
+        typed=draw(st.sampled_from([True, True, False])),
+        start=draw(st.sampled_from(STARTS)),
+        trim=draw(st.sampled_from(["seams", "seams", "seams", "none"])),
+        finish=draw(st.sampled_from(FINISHES)),
+        empty_args=draw(st.sampled_from(["{}", "{}", "{}", ""])),
+        max_hold=draw(st.sampled_from([MAX_HOLD, MAX_HOLD, MAX_HOLD, 1024, 1100])),
+    )
+
+
+@st.composite
+def id_streams(draw: st.DrawFn, name: str, vocabulary: str) -> list[int]:
+    """Texts in tokens of any cut, markers quoted in ordinary tokens, inert and unknown ids."""
+    some = tokens(name, vocabulary)
+    inert, unknown = some.names["<|pad|>"], 5000
+    piece = st.one_of(
+        st.builds(lambda data, greedy: some.encode(data, greedy), texts(name), st.booleans()),
+        st.sampled_from(markers(name)).map(lambda mark: some.encode(mark.encode(), spelled=True)),
+        st.sampled_from([*some.names.values(), *some.table.values()]).map(lambda tid: [tid]),
+        st.sampled_from([[inert], [unknown]]),
+    )
+    return [tid for part in draw(st.lists(piece, max_size=5)) for tid in part]
+
+
+vocabularies = st.sampled_from(VOCABULARIES)

@@ -1,0 +1,301 @@
+"""A slow, obvious interpreter of docs/tags.md, the oracle for the native tag machine.
+
+It has the whole stream before it and looks as far ahead as the page allows; nothing is read twice differently because of
+how it came. Section numbers refer to docs/tags.md. The text is in reference_tags_text.py, headers in
+reference_tags_header.py, bodies in reference_tags_bodies.py. Nothing here is shared with the native code.
+
+The result of `interpret_tags` is what a replay of the native parser must give after merging.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from reference import REGIONS, EventTuple, Item
+from reference_tags_bodies import NORMAL_STOPS, Bodies
+from reference_tags_header import Fails, Header, HeaderReader
+from reference_tags_text import CALL, NEAR, PAIR, SECTION, Marker, More, Text
+
+from harmonystream.formats import Format
+
+MAX_HOLD = 1 << 20
+MESSAGE = ("assistant", None, None, None)
+
+
+@dataclass
+class TagResult:
+    events: list[EventTuple]
+    deviations: list[tuple[str, int]]
+    regions: list[str]
+    usage: dict[str, int]
+
+
+class Machine(Bodies):
+    """Section 3, and what comes after a call (5)."""
+
+    def __init__(self, text: Text, tools: Sequence[str] | None, start: str, trim: str, **options: object):
+        super().__init__(text, **options)  # type: ignore[arg-type]
+        self.tools, self.trim = tools, trim == "seams"
+        self.region = "reasoning" if start == "reasoning" else "content"
+        self.thinks = start != "answer"
+        self.marked = 0 if start in ("reasoning", "answer") else -1  # the place directly behind the last marker
+        self.mentions = 0
+        self.over = False
+
+    def run(self) -> None:
+        if self.size:
+            self.log.tell("MessageStart", *MESSAGE, 0, 0)
+        for position in self.text.unknown:
+            self.log.deviations.append(("unknown-id", position))
+        i = 0
+        while i < self.size and not self.over:
+            i = self.place(i)
+        if self.over and i < self.size:
+            self.log.note("after-end", i)
+            self.log.lands(i, self.size, "done")
+        if self.size and not self.over:
+            self.log.tell("MessageEnd", *MESSAGE, self.log.total, self.log.total)
+        self.log.tell("StreamEnd", self.outcome(), self.log.total, self.log.total)
+
+    def outcome(self) -> str | None:
+        if self.finish is not None and self.finish not in NORMAL_STOPS:
+            return self.finish
+        if self.calls and all(self.calls):
+            return "tool_calls"
+        return "stop" if self.over or self.finish is not None else None
+
+    # -- section 3 ----------------------------------------------------------------------------------------------------
+
+    def place(self, i: int) -> int:
+        """Reads what stands at one place of CONTENT or REASONING."""
+        kinds = ["think_open", "think_close", "drop", "stop", "turn", "name_end", "empty_call", *SECTION, *CALL, *PAIR]
+        try:
+            mark = self.text.at(i, self.size, *kinds)
+        except More:
+            mark = None
+        if mark:
+            return self.marker(mark)
+        return self.byte(i) if self.text.is_byte(i) else self.drop_here(i, i + 1)
+
+    def byte(self, i: int) -> int:
+        self.log.lands(i, i + 1, self.region)
+        if self.trim and self.text.s[i] == "\n" and i == self.marked:
+            self.marked = i + 1  # the whole run goes
+        else:
+            self.log.put(self.region, [i])
+        return i + 1
+
+    def spell(self, mark: Marker) -> int:
+        """Text, control marker or not."""
+        self.log.spoken.add(mark.start)
+        return self.byte(mark.start)
+
+    def act(self, start: int, stop: int) -> int:
+        """A marker that was acted on takes the newlines with it that it touches."""
+        if self.trim:
+            self.log.trim(self.region, start)
+        self.marked = stop
+        return stop
+
+    def plain(self, start: int, stop: int) -> int:
+        """At least one byte of text."""
+        i = self.byte(start)
+        while i < stop:
+            i = self.byte(i) if self.text.is_byte(i) else self.drop_here(i, i + 1)
+        return i
+
+    def drop_here(self, start: int, stop: int, code: str = "stray-control") -> int:
+        """Newlines touch over it."""
+        self.log.note(code, start)
+        if self.marked == start:
+            self.marked = stop
+        return stop
+
+    def ignore(self, mark: Marker, code: str = "stray-control") -> int:
+        """Not acted on: in the text it is text, as a control marker dropped."""
+        return self.drop_here(mark.start, mark.stop, code) if self.text.is_control(mark) else self.byte(mark.start)
+
+    def marker(self, mark: Marker) -> int:
+        kind = mark.kind
+        if kind in ("think_open", "think_close"):
+            return self.think(mark) if self.thinks else self.spell(mark)
+        if kind == "drop":
+            return self.act(mark.start, mark.stop)
+        if kind == "stop":
+            return self.stop(mark) if self.text.stop_counts(mark) else self.ignore(mark)
+        if kind not in (*SECTION, *CALL) or self.tools == []:
+            return self.ignore(mark, "call-without-tools" if self.tools == [] and kind != "turn" else "stray-control")
+        return self.closer(mark) if kind.endswith("close") else self.opener(mark)
+
+    def think(self, mark: Marker) -> int:
+        self.act(mark.start, mark.stop)
+        after = "reasoning" if mark.kind == "think_open" else "content"
+        if after == self.region:
+            self.log.note("repeated-opener" if after == "reasoning" else "stray-closer", mark.start)
+        self.region = after
+        return mark.stop
+
+    def stop(self, mark: Marker) -> int:
+        self.over = True
+        start, stop = self.text.starts[mark.start], self.text.stops[mark.stop - 1]
+        self.log.tell("MessageEnd", *MESSAGE, start, stop)
+        return mark.stop
+
+    def closer(self, mark: Marker) -> int:
+        if mark.kind == "call_close" and self.row.bare == "no" and self.row.section:
+            return self.ignore(mark)
+        if self.mentions and not self.text.is_control(mark):
+            self.mentions -= 1
+            return self.byte(mark.start)
+        self.log.note("stray-closer", mark.start)
+        return self.act(mark.start, mark.stop)
+
+    def opener(self, mark: Marker) -> int:
+        header = self.header(mark.start, in_section=False)
+        if header.verdict == "fails":
+            if self.text.is_control(mark):
+                self.log.note("stray-control", mark.start)
+                return self.act(mark.start, mark.stop)
+            is_bare = mark.kind == "call_open" and self.row.bare == "no" and self.row.section
+            self.mentions += not is_bare
+            return self.plain(mark.start, header.stop)
+        return self.take(mark.start, header)
+
+    # -- calls --------------------------------------------------------------------------------------------------------
+
+    def header(self, i: int, in_section: bool) -> Header:
+        return HeaderReader(self.text, self.tools, self.max_hold, self.marked).read(i, in_section)
+
+    def take(self, i: int, header: Header) -> int:
+        """A header at `i` that did not fail."""
+        self.act(i, header.stop)
+        if header.verdict == "open":
+            self.log.note("unfinished-header", i)
+            return self.size
+        if header.verdict == "void":
+            self.log.note("abandoned-header", i)
+            return header.stop
+        self.begin(i, header)
+        if header.body == "wrapped":
+            return self.wrapped(header.stop)
+        if header.body == "empty":
+            self.end_call(header.stop, True)
+            after = header.stop
+        else:
+            after = self.pairs(header.stop, header) if header.body == "pairs" else self.raw(header.stop)
+        self.marked = after
+        return self.section(after) if header.in_section else after
+
+    def begin(self, i: int, header: Header) -> None:
+        self.mentions = 0
+        self.written = ""
+        for code in [*header.notes, *["call-in-reasoning"] * (self.region == "reasoning")]:
+            self.log.note(code, i)
+        stop = self.text.stops[header.stop - 1] if header.stop > i else self.log.start(i)
+        self.log.tell("ToolCallStart", self.index, header.name, header.id, header.kind, self.log.start(i), stop)
+
+    def section(self, i: int) -> int:
+        """After a call in a section: where text goes on."""
+        text = self.text
+        while True:
+            q = text.skip(i, self.size)
+            self.marked = i
+            if q - i > NEAR:
+                return i
+            try:
+                mark = text.at(q, self.size, *SECTION, *CALL, "stop")
+            except More:
+                return self.size
+            if mark is None:
+                return i
+            if mark.kind == "stop":
+                return q if text.stop_counts(mark) else i
+            if mark.kind == "section_close":
+                self.marked = mark.stop
+                return mark.stop
+            if mark.kind == "call_close":
+                self.log.note("stray-closer", q)
+                i = mark.stop
+                continue
+            header = self.header(q, in_section=True)
+            if header.verdict == "fails":
+                return i
+            if header.verdict != "void":
+                return self.take(q, header)
+            self.log.note("abandoned-header", q)
+            i = header.stop
+
+    def wrapped(self, q: int) -> int:
+        """Wrapped JSON from its `{` or `[`, and what comes after an object."""
+        s, text = self.text.s, self.text
+        in_array = s[q] == "["
+        i = self.json(text.skip(q + 1, self.size) if in_array else q)
+        while (i := text.skip(i, self.size)) < self.size:
+            self.marked = i
+            if s[i] in "}]":
+                if s[i] == "}" or not in_array:
+                    self.log.note("ignored-text", i)
+                in_array = in_array and s[i] == "}"
+                i += 1
+            elif s[i] == "," and in_array:
+                i += 1
+            elif s[i] == "{":
+                header = self.object_header(i)
+                if header.verdict == "fails":
+                    return self.plain(i, header.stop)
+                if header.verdict == "open":
+                    self.log.note("unfinished-header", i)
+                    return self.size
+                self.begin(i, header)
+                i = self.json(i)
+            else:
+                try:
+                    mark = text.at(i, self.size, self.outer[1])
+                except More:
+                    return self.size
+                if mark or text.is_byte(i) or text.is_a(i, "stop"):
+                    self.marked = mark.stop if mark else i
+                    return self.marked
+                self.drop_control(i)
+                i += 1
+        return i
+
+    def object_header(self, i: int) -> Header:
+        reader = HeaderReader(self.text, self.tools, self.max_hold, self.marked)
+        header, far = Header(stop=i), self.text.limit(i, max(NEAR, self.max_hold))
+        try:
+            header.name = reader.name_in_object(i, far)
+        except (Fails, More) as how:
+            reader.failed(i, how, header)
+        return header
+
+
+def interpret_tags(
+    row: Format,
+    items: Sequence[Item],
+    *,
+    controls: frozenset[str] = frozenset(),
+    tools: Sequence[str] | None = None,
+    types: Mapping[str, Mapping[str, frozenset[str]]] | None = None,
+    start: str = "auto",
+    trim: str = "seams",
+    finish: str | None = None,
+    empty_args: str = "{}",
+    max_hold: int = MAX_HOLD,
+) -> TagResult:
+    """Run a whole stream. `controls`: the spellings that are control markers in it; items of kind "control" are these.
+
+    `types` are the JSON types of each tool's parameters, as far as they are declared.
+    """
+    text = Text(row, items, controls)
+    machine = Machine(
+        text, tools, start, trim, types=types or {}, finish=finish, empty_args=empty_args, max_hold=max_hold
+    )
+    machine.run()
+    at = {start: region for start, region in zip(text.starts, machine.log.regions)}  # the last byte of a token decides
+    regions = [at[item.start] for item in items]
+    usage = dict.fromkeys(REGIONS, 0)
+    for item, region in zip(items, regions):
+        usage[region] += item.stop - item.start
+    return TagResult(machine.log.events(), machine.log.deviations, regions, usage)

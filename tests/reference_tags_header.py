@@ -1,0 +1,222 @@
+"""The header of a call: section 4 of docs/tags.md, and the look into wrapped JSON of section 5."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from reference_tags_json import ObjectScan, decode_string
+from reference_tags_text import CALL, NEAR, PAIR, SECTION, WS, Marker, More, Text, latin
+
+BAD = set("<>{}[]()\"'`=,;")
+LONGEST = 256  # bytes of a name or key
+MOST = 8  # openers in a row
+
+
+class Fails(Exception):  # noqa: N818 - no error
+    """This is no header: the byte at `at` shows it."""
+
+    def __init__(self, at: int = 0):
+        self.at = at
+
+
+@dataclass
+class Header:
+    verdict: str = "stands"  # or "void", "fails", "open"
+    stop: int = 0  # where the body begins, or what is void ends
+    name: str = ""
+    id: str | None = None
+    kind: str = "function"
+    body: str = ""  # "raw", "pairs", "wrapped" or "empty"
+    key: str = ""  # of a first pair without its opener
+    value: int = 0  # where its value begins
+    in_section: bool = False
+    notes: list[str] = field(default_factory=list)
+
+
+class HeaderReader:
+    """Reads one header. `marked`: the place directly after the last marker that was acted on."""
+
+    def __init__(self, text: Text, tools: Sequence[str] | None, max_hold: int, marked: int):
+        self.text = text
+        self.row = text.row
+        self.tools = None if tools is None else [latin(tool) for tool in tools]
+        self.max_hold = max_hold
+        self.marked = marked
+
+    def read(self, i: int, in_section: bool) -> Header:
+        header = Header(in_section=in_section)
+        try:
+            self.opener(i, self.text.limit(i), header)
+        except (Fails, More) as how:
+            self.failed(i, how, header)
+        return header
+
+    def failed(self, i: int, how: Fails | More, header: Header) -> None:
+        """`header.stop`: up to there everything is text."""
+        if isinstance(how, More) and how.limit == len(self.text):
+            header.verdict = "open"
+            return
+        at = how.at if isinstance(how, Fails) else how.limit
+        header.verdict, header.stop = "fails", at if self.text.ends[at] - self.text.ends[i] > NEAR else i
+
+    # -- openers ------------------------------------------------------------------------------------------------------
+
+    def opener(self, i: int, limit: int, header: Header) -> None:
+        inside = header.in_section
+        bare_is_text = bool(self.row.section) and not inside and self.row.bare == "no"
+        if bare_is_text and self.text.at(i, limit, "call_open"):
+            raise Fails
+        p, sections = self.openers(i, limit, "section_open")
+        header.in_section = inside or sections > 0
+        name, calls = self.openers(p, limit, "call_open")
+        if sections + calls > MOST:
+            raise Fails
+        header.notes += ["repeated-opener"] * (sections > 1 or calls > 1)
+        q = self.text.skip(name, limit)
+        if q == limit:
+            raise More(limit)
+        is_outer = sections > 0 if not calls else not self.row.section
+        if self.row.wrapped and is_outer and self.text.s[q] in "{[":
+            self.wrapped(i, q, header)
+        elif calls:
+            self.named(name, limit, header)
+            self.bare(i, inside, limit, header)
+        else:
+            raise Fails
+
+    def openers(self, i: int, limit: int, kind: str) -> tuple[int, int]:
+        """All openers of this kind from `i`, with ws between: where the last ends, and how many there are."""
+        stop, count = i, 0
+        while count <= MOST and (mark := self.text.at(self.text.skip(stop, limit), limit, kind)):
+            stop, count = mark.stop, count + 1
+        return stop, count
+
+    def wrapped(self, i: int, q: int, header: Header) -> None:
+        text, far = self.text, self.text.limit(i, max(NEAR, self.max_hold))
+        header.stop = q
+        header.body = "wrapped"
+        header.name = self.name_in_object(text.skip(q + 1, far) if text.s[q] == "[" else q, far)
+
+    def name_in_object(self, q: int, far: int) -> str:
+        if q == far:
+            raise More(far)
+        if self.text.s[q] != "{":
+            raise Fails(q)
+        scan = ObjectScan(self.text, q, far, ("section_open", "section_close", *CALL, "stop"), strict=True)
+        for member in scan.members:
+            if member.key == "name":
+                if member.kind != "string":
+                    raise Fails(member.start)
+                if not member.closed:
+                    break
+                name = "".join(char for char, _ in decode_string(self.text, member.indices, closed=True)).strip(WS)
+                if 1 <= len(name.encode()) <= LONGEST:
+                    return name
+                raise Fails(member.stop)
+        if scan.ended != "limit":
+            raise Fails(scan.stop - (scan.ended == "object"))
+        raise More(far)
+
+    # -- the name -----------------------------------------------------------------------------------------------------
+
+    def scan_name(self, p: int, limit: int, ends: Sequence[str], marks: str = "") -> tuple[str, int, Marker | None]:
+        """The name from `p`, where it ends, and the marker there. Raises Fails once it cannot become a good one."""
+        s = self.text.s
+        start = last = j = self.text.skip(p, limit)
+        roomy = any(c in tool for tool in self.tools or () for c in WS)
+        while True:
+            mark = self.text.at(j, limit, *ends)
+            if mark or re.match(marks or r"(?!)", s[j:limit]):
+                return s[start:last], j, mark
+            if marks and "`" in marks and "```".startswith(s[j:limit]):
+                raise More(limit)
+            if s[j] in WS:
+                j += 1
+                continue
+            is_bad = s[j] in BAD or s[j] < " " or s[j] == "\x7f" or s[j] > "\xff"
+            if is_bad or (start < last < j and not roomy) or j + 1 - start > LONGEST:
+                raise Fails
+            j += 1
+            last = j
+
+    def good(self, name: str) -> bool:
+        return 1 <= len(name) <= LONGEST and (not any(c in WS for c in name) or name in (self.tools or ()))
+
+    def named(self, p: int, limit: int, header: Header) -> None:
+        has_end = bool(self.text.kinds.get("name_end"))
+        others = (*SECTION, *CALL, *PAIR, "stop") if self.row.control or not has_end else ()
+        name, stop, mark = self.scan_name(p, limit, ("name_end", "empty_call", *others), "" if has_end else r"\{")
+        header.stop = stop
+        header.body = "pairs" if self.row.pair else "raw"
+        if mark and mark.kind == "key_end" and not has_end:
+            name = self.split(name, mark, header)
+        elif mark and mark.kind in ("name_end", "empty_call"):
+            header.stop = mark.stop
+            if mark.kind == "empty_call":
+                header.body = "empty"
+        elif has_end:
+            if name and not self.good(name):
+                raise Fails
+            header.verdict = "void"
+            return
+        if not self.good(name):
+            raise Fails
+        if self.row.name_as == "function" and name == "function" and has_end:
+            name, header.stop = self.after_function(header.stop, limit, others)
+        header.name = name.encode("latin-1").decode("utf-8", "replace")
+        if self.row.name_as == "id":
+            self.resolve_id(header)
+
+    def split(self, name: str, mark: Marker, header: Header) -> str:
+        """The name and the first key, which has no opener."""
+        found = [tool for tool in self.tools or () if name.startswith(tool) and name[len(tool) :].strip(WS)]
+        if not found:
+            raise Fails
+        tool = max(found, key=len)
+        header.key = name[len(tool) :].strip(WS)
+        if "\n" in header.key:
+            raise Fails
+        header.value = mark.stop
+        header.notes.append("missing-opener")
+        return tool
+
+    def after_function(self, p: int, limit: int, others: Sequence[str]) -> tuple[str, int]:
+        text = self.text
+        q = text.skip(p, limit)
+        if text.at(q, limit, "name_end", *others) or text.s[q] == "{":
+            return "function", p
+        try:
+            name, stop, _ = self.scan_name(q, limit, ("name_end", *others), r"\n|```|\{")
+        except Fails:
+            return "function", p
+        return (name, stop) if self.good(name) else ("function", p)
+
+    def resolve_id(self, header: Header) -> None:
+        header.id = header.name
+        header.name = re.sub(r":[0-9]+\Z", "", header.name.removeprefix("functions."))
+        if re.fullmatch(r"(call_)?[0-9]+|", header.name):
+            if self.tools and len(set(self.tools)) == 1:
+                header.name = self.tools[0].encode("latin-1").decode()
+            else:
+                header.name, header.kind = header.id, "other"
+
+    # -- calls outside a section --------------------------------------------------------------------------------------
+
+    def bare(self, i: int, inside: bool, limit: int, header: Header) -> None:
+        if not self.row.section or header.in_section or self.row.bare == "any" or header.verdict != "stands":
+            return
+        if self.tools is None:
+            before = self.text.before(i)
+            if not (i == self.marked or before < 0 or self.text.s[before] == "\n"):
+                raise Fails
+        elif latin(header.name) not in self.tools:
+            raise Fails
+        try:
+            if header.body != "empty" and not self.text.follows(header.stop, limit, "key_open", "call_close"):
+                raise Fails
+        except More:
+            if limit < len(self.text):
+                raise
+        header.notes.append("missing-opener")

@@ -1,0 +1,111 @@
+"""What the reference interpreter of docs/tags.md has to say: events, deviations, regions (section 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from reference import EventTuple
+from reference_tags_text import Text
+
+KINDS = {"content": "ContentDelta", "reasoning": "ReasoningDelta"}
+
+
+class Log:
+    """Collects events. A delta is kept as the symbols that it consists of, until `events()` puts them together."""
+
+    def __init__(self, text: Text):
+        self.text = text
+        self.entries: list[tuple[str, list[int]] | EventTuple] = []
+        self.deviations: list[tuple[str, int]] = []
+        self.spoken: set[int] = set()  # control markers that are text where they stand
+        self.regions = ["header"] * len(text)
+        self.total = text.stops[-1] if len(text) else 0
+
+    def start(self, i: int) -> int:
+        return self.text.starts[i] if i < len(self.text) else self.total
+
+    def note(self, code: str, i: int) -> None:
+        self.deviations.append((code, self.start(i)))
+
+    def lands(self, start: int, stop: int, region: str) -> None:
+        """Inert ids always land in HEADER."""
+        for i in range(start, stop):
+            if self.text.is_byte(i) or i in self.spoken or region == "done":
+                self.regions[i] = region
+
+    # -- text ---------------------------------------------------------------------------------------------------------
+
+    def put(self, kind: str, indices: Iterable[int]) -> None:
+        """Bytes of CONTENT or REASONING."""
+        self.entries.append((kind, list(indices)))
+
+    def trim(self, kind: str, stop: int) -> None:
+        """Take the newlines back that stand before `stop`, with nothing but inert ids between."""
+        while self.entries and self.entries[-1][0] == kind:
+            indices = self.entries[-1][1]
+            assert isinstance(indices, list)
+            while indices and indices[-1] == self.text.before(stop) and self.text.s[indices[-1]] == "\n":
+                stop = indices.pop()
+            if indices:
+                break
+            self.entries.pop()
+
+    def decode(self, indices: Sequence[int]) -> str:
+        """Whatever was dropped between two bytes ends an incomplete character."""
+        runs = [bytearray()]
+        for at, i in enumerate(indices):
+            if at and indices[at - 1] != i - 1:
+                runs.append(bytearray())
+            runs[-1] += self.text.spelled(i).encode("latin-1")
+        return "".join(run.decode("utf-8", "replace") for run in runs)
+
+    # -- everything else ----------------------------------------------------------------------------------------------
+
+    def tell(self, *event: str | int | bool | None) -> None:
+        self.entries.append(event)
+
+    def arguments(self, call: int, text: str, first: int, last: int | None = None) -> None:
+        """Text that stands for the symbols from `first` to `last`, or empty at `first`."""
+        stop = self.start(first) if last is None else self.text.stops[last]
+        if text:
+            self.tell("ToolCallDelta", call, text, self.start(first), stop)
+
+    def events(self) -> list[EventTuple]:
+        """Deltas decoded and joined; a token that two events share belongs to the first."""
+        events: list[EventTuple] = []
+        pending: tuple[str, list[int]] = ("", [])
+        for entry in [*self.entries, ("", [])]:
+            if entry[0] in ("content", "reasoning", "") and isinstance(entry[1], list):
+                if entry[0] == pending[0]:
+                    pending = (pending[0], pending[1] + entry[1])
+                    continue
+                kind, indices = pending
+                if indices:
+                    channel = (None,) if kind == "content" else ()
+                    first, last = self.text.starts[indices[0]], self.text.stops[indices[-1]]
+                    events.append((KINDS[kind], self.decode(indices), *channel, first, last))
+                pending = (str(entry[0]), list(entry[1]))
+            else:
+                kind, indices = pending
+                if indices:
+                    channel = (None,) if kind == "content" else ()
+                    first, last = self.text.starts[indices[0]], self.text.stops[indices[-1]]
+                    events.append((KINDS[kind], self.decode(indices), *channel, first, last))
+                pending = ("", [])
+                events.append(entry)
+        return joined(events)
+
+
+def joined(events: Iterable[EventTuple]) -> list[EventTuple]:
+    log: list[EventTuple] = []
+    position = 0
+    for event in events:
+        start = max(int(event[-2] or 0), position)
+        stop = max(int(event[-1] or 0), start)
+        position = stop
+        last = log[-1] if log else ("",)
+        if event[0] == last[0] == "ToolCallDelta" and event[1] == last[1]:
+            log[-1] = (*event[:2], f"{last[2]}{event[2]}", last[-2], stop)
+        else:
+            log.append((*event[:-2], start, stop))
+    return log

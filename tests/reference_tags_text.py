@@ -1,0 +1,196 @@
+"""The text that the reference interpreter of docs/tags.md reads: section 2.
+
+A stream becomes one str with a character for each byte, each control marker and each inert id, so that positions are
+plain indices. Whatever looks ahead is given a limit, and raises `More` where it would have to see what lies behind it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from reference import Item
+
+from harmonystream.formats import Format
+
+WS = " \t\n\r"
+NEAR = 1024  # bytes that a look-ahead sees
+CONTROL = 0x100  # chr(CONTROL + n) is the n-th marker, as a control id
+INERT = "\uffff"
+SECTION = ("section_open", "section_close")
+CALL = ("call_open", "call_close")
+PAIR = ("key_open", "key_end", "value_open", "value_close")
+
+
+class More(Exception):  # noqa: N818 - no error
+    """What stands behind `limit` decides what begins at `at`."""
+
+    def __init__(self, limit: int, at: int = 0):
+        self.limit, self.at = limit, at
+
+
+@dataclass(frozen=True)
+class Marker:
+    kind: str
+    start: int
+    stop: int
+    says: str = ""  # the type that an end of a key says
+    misspelt: bool = False
+
+
+def latin(spelling: str) -> str:
+    return spelling.encode().decode("latin-1")
+
+
+def aliases(marker: str | Sequence[str]) -> tuple[str, ...]:
+    return (marker,) if isinstance(marker, str) else tuple(marker)
+
+
+def spellings_of(row: Format) -> dict[str, tuple[str, ...]]:
+    """What each kind of marker looks like."""
+    kinds: dict[str, tuple[str, ...]] = {"stop": row.stops, "turn": row.turns, "drop": row.drop}
+    groups = (
+        (("think_open", "think_close"), row.think),
+        (SECTION, row.section),
+        (("call_open", "name_end", "call_close"), row.call),
+        (PAIR, row.pair),
+    )
+    for names, markers in groups:
+        kinds |= {name: aliases(marker) for name, marker in zip(names, markers or ()) if marker}
+    if row.empty_call:
+        kinds["empty_call"] = (row.empty_call,)
+    if row.typed:
+        kinds["key_end"] = (*kinds["key_end"], *row.typed)
+    return kinds
+
+
+def can_be_control(row: Format) -> set[str]:
+    """The spellings that are control markers in id mode, if the vocabulary has them."""
+    kinds = spellings_of(row)
+    names = kinds if row.control else ("stop", "turn")
+    return {spelling for name in names for spelling in kinds.get(name, ())}
+
+
+class Text:
+    """The whole stream. `s` has one character per symbol; `starts` and `stops` are the positions of their tokens."""
+
+    def __init__(self, row: Format, items: Iterable[Item], controls: frozenset[str]):
+        self.row = row
+        self.order = sorted(controls)
+        self.kinds = {kind: [self.form(one) for one in some] for kind, some in spellings_of(row).items()}
+        self.says = {self.form(one): says for one, says in row.typed.items()}
+        self.starts: list[int] = []
+        self.stops: list[int] = []
+        self.unknown: list[int] = []
+        symbols: list[str] = []
+        for item in items:
+            for symbol in self.symbols(item):
+                symbols.append(symbol)
+                self.starts.append(item.start)
+                self.stops.append(item.stop)
+        self.s = "".join(symbols)
+        self.ends = [0]  # the number of bytes before each symbol
+        for symbol in symbols:
+            self.ends.append(self.ends[-1] + self.weight(symbol))
+
+    def form(self, spelling: str) -> str:
+        return chr(CONTROL + self.order.index(spelling)) if spelling in self.order else latin(spelling)
+
+    def symbols(self, item: Item) -> str:
+        if item.kind == "control":
+            return self.form(item.data.decode())
+        if item.kind == "unknown":
+            self.unknown.append(item.start)
+            return latin("\ufffd")
+        return INERT if item.kind == "inert" else item.data.decode("latin-1")
+
+    def weight(self, symbol: str) -> int:
+        return 1 if symbol < "\u0100" or symbol == INERT else len(self.order[ord(symbol) - CONTROL].encode())
+
+    def __len__(self) -> int:
+        return len(self.s)
+
+    def is_byte(self, i: int) -> bool:
+        return self.s[i] < "\u0100"
+
+    def spelled(self, i: int) -> str:
+        """What a symbol says that is text: a byte, or a marker's spelling."""
+        return self.s[i] if self.is_byte(i) else latin(self.order[ord(self.s[i]) - CONTROL])
+
+    def is_a(self, i: int, *kinds: str) -> bool:
+        """Is this symbol a control marker of one of these kinds?"""
+        return not self.is_byte(i) and any(self.s[i] in self.kinds.get(kind, ()) for kind in kinds)
+
+    def limit(self, i: int, size: int = NEAR) -> int:
+        """Where a look-ahead from `i` that sees `size` bytes ends."""
+        stop = i
+        while stop < len(self.s) and self.ends[stop + 1] - self.ends[i] <= size:
+            stop += 1
+        return stop
+
+    def skip(self, i: int, limit: int) -> int:
+        while i < limit and self.s[i] in WS:
+            i += 1
+        return i
+
+    def at(self, i: int, limit: int, *kinds: str) -> Marker | None:
+        """The marker of these kinds that begins at `i`."""
+        seen = self.s[i:limit]
+        partial = i >= limit
+        best: Marker | None = None
+        if not partial and self.is_a(i, "turn"):
+            return None
+        for kind in kinds:
+            for form in self.kinds.get(kind, ()):
+                if seen.startswith(form) and (best is None or i + len(form) > best.stop):
+                    best = Marker(kind, i, i + len(form), self.says.get(form, ""))
+                partial |= form.startswith(seen)
+        if best is None and partial:
+            raise More(limit, i)
+        return best
+
+    def closer_at(self, i: int, limit: int) -> Marker | None:
+        """A value's closer, perhaps misspelt (section 6)."""
+        partial = False
+        try:
+            if found := self.at(i, limit, "value_close"):
+                return found
+        except More:
+            partial = True
+        for form in self.kinds["value_close"]:
+            if form.endswith(">"):
+                shape = re.escape(form[:-1]) + r"[^<>\n\u0100-\uffff]{1,16}"
+                if match := re.compile(shape + ">").match(self.s, i, limit):
+                    return Marker("value_close", i, match.end(), misspelt=True)
+                partial |= re.compile(shape).fullmatch(self.s, i, limit) is not None
+        if partial:
+            raise More(limit)
+        return None
+
+    def before(self, i: int) -> int:
+        """The last byte before `i`, over inert ids."""
+        i -= 1
+        while i >= 0 and not self.is_byte(i):
+            i -= 1
+        return i
+
+    def follows(self, i: int, limit: int, *kinds: str) -> Marker | None:
+        """The marker of these kinds after ws; `More` at the end."""
+        return self.at(self.skip(i, limit), limit, *kinds)
+
+    def is_control(self, marker: Marker) -> bool:
+        return not self.is_byte(marker.start)
+
+    def counts(self, marker: Marker, *followers: str) -> bool:
+        """Does a marker in the text count? One of the followers, or the end, must come after it."""
+        if self.is_control(marker):
+            return True
+        limit = self.limit(marker.start)
+        try:
+            return marker.stop <= limit and self.follows(marker.stop, limit, *followers) is not None
+        except More:
+            return limit == len(self)
+
+    def stop_counts(self, marker: Marker) -> bool:
+        return self.counts(marker, "stop", "turn")

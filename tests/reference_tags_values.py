@@ -1,0 +1,96 @@
+"""What the text of a value becomes in JSON, by the types that its schema allows: the end of section 6 of docs/tags.md."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+
+WS = " \t\n\v\f\r"
+NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.0+)?")
+HALF_NUMBER = re.compile(r"-?(?:(?:0|[1-9][0-9]*)(?:\.(?:[0-9]+(?:[eE][+-]?[0-9]*)?)?|[eE][+-]?[0-9]*)?)?")
+HALF_INTEGER = re.compile(r"-?(?:(?:0|[1-9][0-9]*)(?:\.0*)?)?")
+
+
+def quote(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def is_json(text: str) -> bool:
+    def refuse(constant: str) -> None:
+        raise ValueError(constant)
+
+    try:
+        json.loads(text, parse_constant=refuse)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def transcode(text: str, types: frozenset[str], untyped: str) -> str:
+    """`types` empty: the schema does not say. The first rule that fits."""
+    bare = text.strip(WS)
+    if not types:
+        return bare if untyped == "json" and is_json(bare) else quote(text)
+    if types == {"string"}:
+        return quote(text)
+    if bare.lower() == "null" and ("null" in types or "string" not in types):
+        return "null"
+    if bare == "None" and "string" not in types:
+        return "null"
+    if "number" in types and NUMBER.fullmatch(bare) or "integer" in types and INTEGER.fullmatch(bare):
+        return bare
+    if "boolean" in types and bare.lower() in ("true", "false"):
+        return bare.lower()
+    if types <= {"boolean", "null"} and bare in ("0", "1"):
+        return "true" if bare == "1" else "false"
+    return container(bare, types) or quote(text)
+
+
+def fits(text: str, types: frozenset[str]) -> bool:
+    """Has the value one of its declared types?"""
+    return not types or "string" in types or not transcode(text, types, "string").startswith('"')
+
+
+def container(text: str, types: frozenset[str]) -> str | None:
+    """An object or array, as it is or from Python's spelling."""
+    if is_json(text):
+        kind = {dict: "object", list: "array"}.get(type(json.loads(text)))
+        return text if kind in types else None
+    try:
+        tree = ast.parse(text, mode="eval").body
+        kind = {ast.Dict: "object", ast.List: "array", ast.Tuple: "array"}.get(type(tree))
+        return convert(tree, text) if kind in types else None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def convert(node: ast.expr, source: str) -> str:
+    """A Python literal in JSON; numbers stay as they are spelled. Raises ValueError for anything else."""
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return "[" + ", ".join(convert(one, source) for one in node.elts) + "]"
+    if isinstance(node, ast.Dict):
+        keys = [key.value for key in node.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
+        if len(keys) == len(node.keys):
+            return "{" + ", ".join(f"{quote(k)}: {convert(v, source)}" for k, v in zip(keys, node.values)) + "}"
+    segment = ast.get_source_segment(source, node) or ""
+    if NUMBER.fullmatch(segment):
+        return segment
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return quote(node.value)
+    if isinstance(node, ast.Constant) and node.value in (None, True, False) and segment in ("None", "True", "False"):
+        return {"None": "null", "True": "true", "False": "false"}[segment]
+    raise ValueError(segment)
+
+
+def may_be_literal(text: str, types: frozenset[str]) -> bool:
+    """Is this the beginning of a null, boolean or number that the types allow, with ws around it?"""
+    front = text.lstrip(WS)
+    bare = front.rstrip(WS)
+    words = [word for name, word in (("null", "null"), ("boolean", "true"), ("boolean", "false")) if name in types]
+    half = [HALF_NUMBER] * ("number" in types) + [HALF_INTEGER] * ("integer" in types)
+    if front == bare:
+        return any(word.startswith(bare.lower()) for word in words) or any(shape.fullmatch(bare) for shape in half)
+    whole = [NUMBER] * ("number" in types) + [INTEGER] * ("integer" in types)
+    return bare.lower() in words or any(shape.fullmatch(bare) for shape in whole)
