@@ -3,7 +3,7 @@
 cimport cython
 from libc.stdint cimport int64_t, uint8_t
 from harmonystream._parser cimport Parser
-from harmonystream._types cimport Buffer
+from harmonystream._types cimport Buffer, Out
 
 
 @cython.final
@@ -24,8 +24,10 @@ cdef class SseWriter:
 
     cdef bytes feed_plain(self, Py_ssize_t tid)
     cdef bytes framed(self, tuple events)
+    cdef bytes records(self, Out* out, Py_ssize_t begin, Py_ssize_t end)
     cdef Frame frame_of(self, uint8_t kind)
     cdef Buffer* kept(self, uint8_t kind) noexcept
     cdef int put_other(self, object event) except -1
     cdef int put_frame(self, Frame frame, const uint8_t* text, Py_ssize_t n) except -1
+    cdef int put_text(self, uint8_t kind, Frame frame, const uint8_t* p, Py_ssize_t n) except -1
     cdef int put_delta(self, uint8_t kind, Frame frame, str text) except -1

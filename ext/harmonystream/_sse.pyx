@@ -220,6 +220,27 @@ cdef class SseWriter:
                 self.put_other(event)
         return PyBytes_FromStringAndSize(<const char*>self.out.p, self.out.n)
 
+    cdef bytes records(self, Out* out, Py_ssize_t begin, Py_ssize_t end):
+        """The frames of a batch's records [begin, end), which are this stream's."""
+        cdef Record* r
+        cdef Frame frame
+        cdef Py_ssize_t i
+        if begin == end:
+            return b""
+        self.out.n = 0
+        for i in range(begin, end):
+            r = &out.records[i]
+            frame = self.frame_of(r.kind) if r.kind <= R_ARGUMENTS else None
+            if frame is not None:
+                self.put_text(r.kind, frame, out.text + r.at, r.n)
+            elif r.kind != R_EMPTY_ARGUMENTS or self.parser.empty_args:
+                event = self.parser.event_of(out, i)
+                if r.kind == R_EMPTY_ARGUMENTS and self.arguments_frame is not None:
+                    self.put_delta(R_ARGUMENTS, self.arguments_frame, (<ToolCallDelta>event).arguments)
+                else:
+                    self.put_other(event)
+        return PyBytes_FromStringAndSize(<const char*>self.out.p, self.out.n)
+
     cdef int put_other(self, object event) except -1:
         """What the callback makes of it. It may call frame(), which uses `out`: so what is there stays aside meanwhile."""
         cdef Buffer before = self.out
@@ -244,14 +265,19 @@ cdef class SseWriter:
         return 0
 
     cdef int put_delta(self, uint8_t kind, Frame frame, str text) except -1:
-        cdef Buffer* kept = self.kept(kind)
-        cdef Py_ssize_t n, i = 0, begin = kept.n, size
+        cdef Py_ssize_t n
         cdef const uint8_t* p
         try:
             p = <const uint8_t*>PyUnicode_AsUTF8AndSize(text, &n)
         except UnicodeEncodeError:
             text = without_surrogates(text)
             p = <const uint8_t*>PyUnicode_AsUTF8AndSize(text, &n)
+        return self.put_text(kind, frame, p, n)
+
+    cdef int put_text(self, uint8_t kind, Frame frame, const uint8_t* p, Py_ssize_t n) except -1:
+        """Valid UTF-8, escaped into what is kept and from there into the frame."""
+        cdef Buffer* kept = self.kept(kind)
+        cdef Py_ssize_t i = 0, begin = kept.n, size
         while i < n:
             size = n - i if n - i < AT_ONCE else AT_ONCE
             if not buffer_room(kept, 6 * size):
