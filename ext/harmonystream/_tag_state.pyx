@@ -112,7 +112,8 @@ cdef int check_held(Stream* s, const Held* held) except -1:
         if held.marks.p[i] > 15 or (held.marks.p[i] & BEGINS_CONTROL and held.marks.p[i] & (INSIDE_CONTROL | INERT_ID)):
             refuse("its held input is in no possible state")
         special |= held.marks.p[i] & (BEGINS_CONTROL | INERT_ID) != 0
-    s.tags.special = special
+    if s.tags.special != special:
+        refuse("its held input is in no possible state")
     if held.value.n and s.value_mode == NO_VALUE:
         refuse("it holds a value and has none")
     if held.value.n:
