@@ -181,6 +181,19 @@ def vocab(special: tuple[str, ...], plain: tuple[str, ...]) -> hs.Vocab:
     return hs.vocab.from_tokenizers(tokenizer(special, plain))
 
 
+def flavours(family: Family) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Which of the family's tokens are special, and which are added without that."""
+    return {
+        "as released": (family.special, family.plain),
+        "all special": (family.special + family.plain, ()),
+        "none special": ((), family.special + family.plain),
+        "no markers": ((), ()),
+        "only the stops": (family.special, ()),
+        "every other marker": (family.special[::2], family.plain[::2]),
+        "every other marker, special": (family.special[1::2] + family.plain[1::2], ()),
+    }
+
+
 def encode(tokenizer: Tokenizer, text: str) -> list[int]:
     ids: list[int] = tokenizer.encode(text, add_special_tokens=False).ids
     return ids

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
-from command import arrives, run, start
+from command import ENV, arrives, run, start
 from families import FAMILIES, TOOLS, encode, render, tokenizer, vocab
 
 import harmonystream as hs
+from harmonystream import cli
 
 CALL = {"id": "functions.get_weather:0", "name": "get_weather", "arguments": {"s": "Bergen", "i": 3}}
 
@@ -89,6 +92,30 @@ def test_text_that_begins_like_ids_is_text_without_a_tokenizer(text):
     status, out, err = run("parse", "--format", "think", stdin=text)
     assert (status, err) == (0, "")
     assert out.startswith("content\n") and f"bytes: {len(text)}" in out
+
+
+def test_the_example_of_the_help_works(files):
+    example = "harmonystream parse --format glm --tokenizer tokenizer.json \\\n      --tools request.json ids.jsonl"
+    assert example in cli._PARSE_MORE
+    family = FAMILIES["glm47"]
+    here = files / "glm47"
+    (here / "request.json").write_text((files / "request.json").read_text())
+    _, text = turn("glm47")
+    ids = encode(tokenizer(family.special, family.plain), text.removeprefix("Hm.</think>"))
+    (here / "ids.jsonl").write_text("".join(f"[{tid}]\n" for tid in ids))
+    command = f'harmonystream() {{ "{sys.executable}" -m harmonystream "$@"; }}; {example}'
+    done = subprocess.run(["sh", "-c", command], cwd=here, env=ENV, capture_output=True, text=True, timeout=60)
+    shown = (
+        'content\n  On it.\ncall 0: get_weather\n  {"s": "Bergen", "i": 3}\ncall 0 is complete\n\nfinish: tool_calls\n'
+    )
+    assert done.stdout.startswith(shown)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_strict_stops_at_the_first_deviation():
+    message = "stray-closer at position 2, in state TEXT: expected a closer only where something is open"
+    shown = run("parse", "--strict", "--format", "hermes", stdin="Hi</think> you")
+    assert shown == (1, "content\n  Hi\n", f"harmonystream: {message}\n")
 
 
 def test_text_can_be_read_beside_a_tokenizer(files):

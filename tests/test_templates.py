@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from families import FAMILIES, NAMES, TOOLS, Family, encode, render, tokenizer, vocab
+from families import FAMILIES, NAMES, TOOLS, Family, encode, flavours, render, tokenizer, vocab
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -164,8 +164,7 @@ def cut(draw: Any, stream: Any) -> list[Any]:
 @pytest.mark.parametrize("name", FAMILIES)
 def test_what_was_rendered_is_parsed(name, ids):
     family = FAMILIES[name]
-    words = tokenizer(family.special, family.plain)
-    known = vocab(family.special, family.plain)
+    kinds = sorted(flavours(family).values())
 
     @settings(max_examples=settings.default.max_examples // 4)
     @given(st.data())
@@ -173,7 +172,9 @@ def test_what_was_rendered_is_parsed(name, ids):
         messages, thinking, start = data.draw(conversations(family))
         prompt, output = render(family, messages, thinking)
         if ids:
-            parser = hs.Parser(family.row, known, tools=TOOLS, prompt=encode(words, prompt))
+            added = data.draw(st.sampled_from(kinds))
+            words = tokenizer(*added)
+            parser = hs.Parser(family.row, vocab(*added), tools=TOOLS, prompt=encode(words, prompt))
             pieces = cut(data.draw, encode(words, output))
         else:
             parser = hs.Parser(family.row, tools=TOOLS, prompt=prompt)

@@ -7,7 +7,8 @@ from functools import cache
 from typing import Any
 
 import pytest
-from families import FAMILIES, TOOLS, Family, base, encode, render, tokenizer, vocab
+import tiktoken
+from families import FAMILIES, TOOLS, Family, base, encode, flavours, render, tokenizer, vocab
 from streams import chunkings, random_chunks, run, without_ranges
 from tokenizers import AddedToken
 
@@ -34,19 +35,6 @@ def output(name: str) -> str:
 
 def start_of(family: Family) -> str:
     return next(iter(family.modes.values()))
-
-
-def flavours(family: Family) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Which of the family's tokens are special, and which are added without that."""
-    return {
-        "as released": (family.special, family.plain),
-        "all special": (family.special + family.plain, ()),
-        "none special": ((), family.special + family.plain),
-        "no markers": ((), ()),
-        "only the stops": (family.special, ()),
-        "every other marker": (family.special[::2], family.plain[::2]),
-        "every other marker, special": (family.special[1::2] + family.plain[1::2], ()),
-    }
 
 
 FLAVOURS = [(name, flavour) for name, family in FAMILIES.items() for flavour in flavours(family)]
@@ -87,6 +75,19 @@ def test_a_vocabulary_that_lacks_one_marker(name):
         ids = encode(tokenizer(special, plain), text)
         for pieces in ([ids], [[tid] for tid in ids]):
             assert without_ranges(run(parser_of(family, vocab(special, plain)), pieces, "stop")) == expected, missing
+
+
+def test_a_tiktoken_encoding_as_kimi_has_it():
+    family = FAMILIES["kimi_k2"]
+    ranks = {bytes([byte]): byte for byte in range(256)} | {b'{"': 256, b" b": 257, b'":': 258}
+    special = {marker: 300 + i for i, marker in enumerate(family.special + family.plain)}
+    encoding = tiktoken.Encoding("kimi", pat_str=r"\s?\S+|\s+", mergeable_ranks=ranks, special_tokens=special)
+    known = hs.vocab.from_tiktoken(encoding)
+    assert known.control == special
+    ids = encoding.encode(output("kimi_k2"), allowed_special="all")
+    expected = without_ranges(run(hs.Parser("kimi_k2", tools=TOOLS, start="content"), [output("kimi_k2")], "stop"))
+    for pieces in ([ids], [[tid] for tid in ids]):
+        assert without_ranges(run(parser_of(family, known), pieces, "stop")) == expected
 
 
 @pytest.mark.parametrize("name", FAMILIES)

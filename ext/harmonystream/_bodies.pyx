@@ -1,6 +1,6 @@
 # Inside a call: pairs of keys and values, and raw bodies. Each step takes something from the view, or says that it needs more (False).
 
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 from harmonystream._buffer cimport buffer_free
 from harmonystream._build cimport DEBUG_BUILD
@@ -84,13 +84,33 @@ cdef void write(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, int64_t start
     s.value_mode = mode
 
 
+cdef Py_ssize_t well_formed(const uint8_t* p, Py_ssize_t n, uint8_t* to) noexcept nogil:
+    """The bytes with U+FFFD for each ill-formed part; how many."""
+    cdef Py_ssize_t i = 0, size = 0, k
+    cdef int need
+    while i < n:
+        need = utf8_length(p[i])
+        k = 1
+        while k < need and i + k < n and utf8_continues(p + i, <int>k, p[i + k]):
+            k += 1
+        if need and k == need:
+            memcpy(to + size, p + i, k)
+            size += k
+        else:
+            memcpy(to + size, b"\xef\xbf\xbd", 3)
+            size += 3
+        i += k
+    return size
+
+
 cdef void write_key(Stream* s, Out* o, int64_t at) noexcept nogil:
     """`{"key": `, or with a comma, before the first byte of the value's JSON."""
-    cdef uint8_t[6 * NAME_CAP + 8] text
+    cdef uint8_t[6 * 3 * NAME_CAP + 8] text
+    cdef uint8_t[3 * NAME_CAP] key
     cdef Py_ssize_t n
     memcpy(text, b', "' if s.tags.pairs else b'{"', 3 if s.tags.pairs else 2)
     n = 3 if s.tags.pairs else 2
-    n += json_escape(s.header, s.header_n, text + n)
+    n += json_escape(key, well_formed(s.header, s.header_n, key), text + n)
     memcpy(text + n, b'": ', 3)
     at = after(s, at)
     write(s, o, text, n + 3, at, at)

@@ -23,10 +23,19 @@ cdef bytes tags_pack(const Stream* s, const Held* held):
         a.depth, a.in_string, a.escape, a.expect, a.key, a.key_n, a.named,
         b.depth, b.in_string, b.escape, b.expect, b.key, b.key_n, b.named,
         g.tool, g.surrogate,
-        g.reasoning, g.answer, g.seam, g.in_section, g.trim, g.special, g.mentions, g.fresh, g.opening, g.line_start, g.begun,
+        g.reasoning, g.answer, g.seam, g.in_section, g.trim, has_special(&held.marks), g.mentions, g.fresh, g.opening, g.line_start, g.begun,
         g.types, g.untyped_json, g.pairs, g.fenced, g.array, g.passing, g.escape_n, s.value_mode,
         (<const char*>g.escape)[:8], held.input.n, held.marks.n, held.value.n)
     return b"".join((fixed, piece(&held.input), piece(&held.marks), piece(&held.value)))
+
+
+cdef bint has_special(const Buffer* marks) noexcept:
+    """Is there a control or inert id in what is held? The stream's own flag may lag behind."""
+    cdef Py_ssize_t i
+    for i in range(marks.n):
+        if marks.p[i] & (BEGINS_CONTROL | INERT_ID):
+            return True
+    return False
 
 
 cdef bytes piece(const Buffer* b):
@@ -105,14 +114,13 @@ cdef int check_numbers(const Stream* s, const Held* held, const ToolTable* tools
 cdef int check_held(Stream* s, const Held* held) except -1:
     """Marks are as many as bytes, and say only what a mark can."""
     cdef Py_ssize_t i
-    cdef bint special = False
     if held.marks.n != (held.input.n if s.text_mode == 1 else 0) or (held.input.n and not s.text_mode):
         refuse("its held input is in no possible state")
     for i in range(held.marks.n):
         if held.marks.p[i] > 15 or (held.marks.p[i] & BEGINS_CONTROL and held.marks.p[i] & (INSIDE_CONTROL | INERT_ID)):
             refuse("its held input is in no possible state")
-        special |= held.marks.p[i] & (BEGINS_CONTROL | INERT_ID) != 0
-    s.tags.special = special
+    if s.tags.special != has_special(&held.marks):
+        refuse("its held input is in no possible state")
     if held.value.n and s.value_mode == NO_VALUE:
         refuse("it holds a value and has none")
     if held.value.n:

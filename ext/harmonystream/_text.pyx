@@ -34,13 +34,16 @@ cdef void flush_newlines(Stream* s, const Context* c) noexcept nogil:
 cdef void take_newlines(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcept nogil:
     """Newlines up to `to`: what follows decides whether they are text."""
     cdef Tags* g = &s.tags
-    if g.newlines > NEWLINE_CAP - (to - v.i):
-        flush_newlines(s, c)
-    if g.newlines == 0:
-        g.newline_at = s.position
-    g.newlines += to - v.i
-    g.newline_stop = position_at(s, v, to - 1) + 1
-    consume(s, c, v, to, s.region)
+    cdef Py_ssize_t some
+    while v.i < to:
+        if g.newlines == NEWLINE_CAP:
+            flush_newlines(s, c)
+        if g.newlines == 0:
+            g.newline_at = s.position
+        some = to - v.i if to - v.i < NEWLINE_CAP - g.newlines else <Py_ssize_t>(NEWLINE_CAP - g.newlines)
+        g.newlines += some
+        g.newline_stop = position_at(s, v, v.i + some - 1) + 1
+        consume(s, c, v, v.i + some, s.region)
 
 
 cdef void put_plain(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcept nogil:

@@ -1,0 +1,207 @@
+"""How input comes into the tag machine: pieces, ids, what is held, and ends (docs/tags.md, 2, 7 and 8)."""
+
+from __future__ import annotations
+
+import gc
+import resource
+import sys
+import time
+
+import pytest
+from streams import run
+from tag_cases import TOOLS, ids, read
+from tag_streams import tokens
+
+import harmonystream as hs
+
+CALL = "<tool_call>f<arg_key>s</arg_key><arg_value>x</arg_value></tool_call>"
+
+
+def test_one_message_from_the_first_byte_to_the_stop():
+    parser = hs.Parser("hermes")
+    assert parser.feed_text("") == ()
+    assert parser.role is None
+    assert parser.feed_text("Hi") == (hs.MessageStart("assistant"), hs.ContentDelta("Hi", None, 0, 2))
+    assert (parser.role, parser.channel, parser.recipient, parser.content_type) == ("assistant", None, None, None)
+    assert parser.feed_text("<|im_end|>") == ()
+    assert parser.finish() == (hs.MessageEnd("assistant", None, None, None, 2, 12), hs.StreamEnd("stop", 12, 12))
+    assert parser.region is hs.Region.DONE
+    assert hs.Parser("hermes").finish() == (hs.StreamEnd(None, 0, 0),)
+
+
+def test_the_end_of_a_stream_ends_its_message():
+    assert run(hs.Parser("hermes"), ["Hi"], "stop")[2:] == [
+        ("MessageEnd", "assistant", None, None, None, 2, 2),
+        ("StreamEnd", "stop", 2, 2),
+    ]
+    assert run(hs.Parser("hermes"), ["Hi"])[-1] == ("StreamEnd", None, 2, 2)
+    assert run(hs.Parser("hermes"), ["Hi"], "length")[-1] == ("StreamEnd", "length", 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "stop", "length", "unknown"),
+    [
+        ("<tool_call>f", (), (), ()),
+        ("<tool_call>f<arg_key>s</arg_key><arg_value>", False, False, False),
+        (CALL[: -len("</tool_call>")], True, False, False),
+        (CALL[:-1], True, False, False),
+        (CALL, True, True, True),
+        ('<tool_call>f{"a": 1', True, False, False),
+        ('<tool_call>f{"a": 1}', True, False, True),
+    ],
+)
+def test_a_call_at_the_end_of_a_stream(text, stop, length, unknown):
+    for reason, complete in (("stop", stop), ("length", length), (None, unknown)):
+        ends = [event for event in run(hs.Parser("glm"), [text], reason) if event[0] == "ToolCallEnd"]
+        assert [end[2] for end in ends] == ([] if complete == () else [complete])
+
+
+def test_ranges():
+    text = f"<think>a</think>b\n{CALL}c<|user|>"
+    some = tokens("glm")
+    for stream, vocab, spans in (
+        (text, None, [(0, 0), (7, 8), (16, 17), (18, 30), (61, 74), (74, 74), (86, 87), (87, 95)]),
+        (
+            some.encode(text.encode()),
+            some.vocab,
+            [(0, 0), (1, 2), (3, 4), (5, 7), (11, 13), (13, 13), (14, 15), (15, 16)],
+        ),
+    ):
+        parser = hs.Parser("glm", vocab)
+        log = run(parser, [stream])
+        assert [(event[0], *event[-2:]) for event in log if event[0] != "StreamEnd"] == [
+            (name, *span)
+            for name, span in zip(
+                [
+                    *(
+                        "MessageStart",
+                        "ReasoningDelta",
+                        "ContentDelta",
+                        "ToolCallStart",
+                        "ToolCallDelta",
+                        "ToolCallEnd",
+                    ),
+                    *("ContentDelta", "MessageEnd"),
+                ],
+                spans,
+            )
+        ]
+
+
+def test_labels_are_where_tokens_land():
+    some = tokens("glm")
+    stream = some.encode(f"<think>a\n</think>b{CALL}c<|user|>d".encode())
+    parser = hs.Parser("glm", some.vocab)
+    labels = hs.label(stream, "glm", vocab=some.vocab)
+    parser.feed(stream)
+    parser.finish()
+    assert [labels.count(region) for region in hs.Region] == list(parser.usage)
+    assert [hs.Region(label).name[0] for label in labels] == [*"HRRHCHHHHHHAHHCHD"]
+
+
+# --- ids ----------------------------------------------------------------------------------------------------------
+
+
+def test_inert_and_unknown_ids():
+    assert ids("think", "a", "<|pad|>", "b") == ("", "ab", [], ["stray-control"])
+    assert ids("think", "a<think", "<|pad|>", ">b") == ("", "a<think>b", [], ["stray-control"])
+    assert ids("think", "a", 1 << 30, "b") == ("", "a�b", [], ["unknown-id"])
+    assert ids("think", "a", 0xFFFFFFFF) == ("", "a�", [], ["unknown-id"])
+
+
+def test_an_inert_id_ends_an_incomplete_character():
+    table = tokens("think").table
+    halves = [table[b"\xe6\x97"], table[b"\xa5\xe6"]]
+    assert ids("think", *halves) == ("", "日�", [], ["invalid-utf8"])
+    assert ids("think", halves[0], "<|pad|>", table[b"\xa5"])[:2] == ("", "��")
+
+
+def test_characters_split_over_tokens_in_a_value():
+    some = tokens("glm", "plain")
+    value = [some.table[piece] for piece in (b"\xe6\x97", b"\xa5\xe6", b"\x97", b"\xa5")]
+    begun, ended = CALL.encode().split(b"x")
+    found = ids("glm", *some.encode(begun), *value, *some.encode(ended), vocabulary="plain")
+    assert found == ("", "", [("f", '{"s": "日日"}')], [])
+
+
+def test_a_token_may_end_one_thing_and_begin_another():
+    vocab = hs.vocab.from_bytes(
+        [b"a<th", b"ink>b</think>c\n", b"\n<tool_call>f<arg_key>s</", b"arg_key><arg_value>x</arg_value></tool_call>d"],
+        {},
+    )
+    done = hs.parse([0, 1, 2, 3], "glm", vocab=vocab)
+    assert (done.reasoning, done.content, [call.arguments for call in done.tool_calls]) == ("b", "acd", ['{"s": "x"}'])
+    parser = hs.Parser("glm", vocab)
+    log = [event for tid in range(4) for event in parser.feed(tid)] + [*parser.finish()]
+    assert [(event.start, event.stop) for event in log] == [
+        *((0, 0), (0, 1), (1, 2), (2, 2), (2, 3), (3, 4), (4, 4), (4, 4), (4, 4), (4, 4)),
+    ]
+
+
+def test_long_tokens():
+    """Longer than what a look sees."""
+    long = b"x" * 5_000
+    vocab = hs.vocab.from_bytes([long + b"<think>" + long, b"</think>" + long], {})
+    done = hs.parse([0, 1, 1], "think", vocab=vocab)
+    assert (done.reasoning.encode(), done.content.encode()) == (long, long * 3)
+    assert [code for code, _ in done.deviations] == ["stray-closer"]
+
+
+# --- what it costs ------------------------------------------------------------------------------------------------
+
+
+def test_what_is_held_is_given_back():
+    parser = hs.Parser("hermes")
+    size = sys.getsizeof(parser)
+    assert size < 2048
+    for _ in range(20):
+        parser.feed_text("<tool_call>{" + " " * 100_000)
+        parser.reset()
+    gc.collect()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(200):
+        hs.Parser("hermes").feed_text("<tool_call>{" + " " * 1_000_000)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 32_000  # KiB; 200 of them would be 200,000
+
+
+HOSTILE = {
+    "openers": ("hermes", "<tool_call>"),
+    "objects": ("hermes", "<tool_call>{"),
+    "strings": ("hermes", '<tool_call>{\\"'),
+    "closers": ("qwen3_coder", "<tool_call><function=f><parameter=s>", "</parameter> x"),
+    "newlines": ("think", "a\n\n\n"),
+    "noise": ("qwen3_coder", "<tool_call><function=f>", "<parameter=s>x</parameter> noise "),
+    "keys": ("glm", "<tool_call>f", "<arg_key>"),
+    "stops": ("hermes", "<|im_end|> "),
+    "spaces": ("deepseek", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{}", " "),
+    "fences": ("deepseek", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>```\n{}", "\n`"),
+    "bare": ("qwen3_coder", "<function=f>"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.release
+@pytest.mark.parametrize("case", HOSTILE)
+def test_time_is_linear(case):
+    """Four times the text takes no more than ten times as long; sixteen times would be quadratic."""
+    format, *text = HOSTILE[case]
+    opening, unit = ("", *text)[-2:]
+
+    def seconds(size: int) -> float:
+        stream = opening + unit * (size // len(unit))
+        best = 1e9
+        for _ in range(3):
+            parser = hs.Parser(format, tools=TOOLS, max_hold=1 << 16)
+            start = time.process_time()
+            for at in range(0, len(stream), 64):
+                parser.feed_text(stream[at : at + 64])
+            parser.finish()
+            best = min(best, time.process_time() - start)
+        return best
+
+    assert seconds(800_000) < 10 * seconds(200_000) + 0.02
+
+
+def test_many_pieces_of_text_are_read_as_one():
+    text = "a" * 10 + "<think>\n" + "b <c" * 1000 + "</think>" + CALL * 50
+    assert read("glm", text)[2] == [("f", '{"s": "x"}')] * 50

@@ -1,0 +1,232 @@
+"""Content and reasoning, sections, and the calls in them (docs/tags.md, 3 to 5)."""
+
+from __future__ import annotations
+
+import pytest
+from tag_cases import TOOLS, ids, read
+
+import harmonystream as hs
+from harmonystream.formats import format_of
+
+CALL = '<tool_call>{"name": "f"}</tool_call>'
+F = [("f", "{}")]
+NEWLINES = 1 << 20  # that are held
+
+
+# --- reasoning ----------------------------------------------------------------------------------------------------
+
+
+def test_reasoning_and_content():
+    assert read("think", "<think>Hm</think>Hi") == ("Hm", "Hi", [], [])
+    assert read("think", "Hm</think>Hi", start="reasoning") == ("Hm", "Hi", [], [])
+    assert read("think", "<think>Hm") == ("Hm", "", [], [])
+    assert read("think", "a<think>b</think>c<think>d</think>e") == ("bd", "ace", [], [])
+
+
+def test_in_an_answer_think_tags_are_text():
+    said = "<think>no</think> thoughts <think>"
+    assert read("think", said, start="answer") == ("", said, [], [])
+    assert ids("deepseek", "<think>", "no", start="answer") == ("", "<think>no", [], [])
+
+
+def test_partial_tags_are_text():
+    assert read("think", "<think>a</thin") == ("a</thin", "", [], [])
+    assert read("think", "a<b <th <<think>c") == ("c", "a<b <th <", [], [])
+    assert read("think", "<") == ("", "<", [], [])
+
+
+def test_what_a_row_drops():
+    dropped = "<｜tool▁output▁begin｜>"
+    assert read("deepseek", f"a{dropped}b<think>c{dropped}d") == ("cd", "ab", [], [])
+
+
+# --- seams --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "seams", "none"),
+    [
+        ("<think>\n\na\n\n</think>\n\nb\n", ("a", "b\n"), ("\n\na\n\n", "\n\nb\n")),
+        ("\na\n<think>b", ("b", "\na"), ("b", "\na\n")),
+        ("<think> \na\n </think> b", (" \na\n ", " b"), (" \na\n ", " b")),
+        ("<think>\r\na\r\n</think>", ("\r\na\r", ""), ("\r\na\r\n", "")),
+        ("a\n\nb\n\n\n", ("", "a\n\nb\n\n\n"), ("", "a\n\nb\n\n\n")),
+        ("<think>\n</think>\n", ("", ""), ("\n", "\n")),
+    ],
+)
+def test_newlines_that_touch_a_tag(text, seams, none):
+    assert read("think", text)[:2] == seams
+    assert read("think", text, trim="none")[:2] == none
+
+
+def test_newlines_around_calls():
+    assert read("hermes", f"Hi\n\n{CALL}\n\nThere\n") == ("", "HiThere\n", F, [])
+    assert read("hermes", f"Hi\n{CALL}\n {CALL}\n.", trim="none") == ("", "Hi\n\n \n.", F * 2, [])
+
+
+def test_a_stop_trims_nothing():
+    assert read("hermes", "Hi\n\n<|im_end|>") == ("", "Hi\n\n", [], [])
+    assert ids("hermes", "Hi\n\n", "<|im_end|>") == ("", "Hi\n\n", [], [])
+    assert ids("hermes", "a\n", "<|pad|>", "\nb") == ("", "a\n\nb", [], ["stray-control"])
+
+
+def test_a_stream_that_starts_behind_a_tag():
+    assert read("think", "\n\nHm\n</think>\nHi", start="reasoning")[:2] == ("Hm", "Hi")
+    assert read("think", "\n\nHi", start="answer")[:2] == ("", "Hi")
+    assert read("think", "\n\nHi", start="content")[:2] == ("", "\n\nHi")
+    assert read("think", "\n\nHi", start="answer", trim="none")[:2] == ("", "\n\nHi")
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1, NEWLINES])
+def test_a_long_run_of_newlines(more):
+    text = "a" + "\n" * (NEWLINES + more)
+    for end in ("<think>b", "b"):
+        whole = hs.parse(text + end, "think")
+        parser = hs.Parser("think")
+        events = [event for at in range(0, len(text), 4001) for event in parser.feed_text(text[at : at + 4001])]
+        events += parser.feed_text(end) + parser.finish()
+        cut = "".join(event.text for event in events if type(event) is hs.ContentDelta)
+        assert cut == whole.content
+        if end == "b":
+            assert cut == text + end
+        else:
+            assert cut == ("a" + "\n" * NEWLINES if more > 0 else "a")
+
+
+# --- openers and closers in the text ------------------------------------------------------------------------------
+
+
+def test_stray_closers_are_dropped_and_quoted_ones_are_not():
+    assert read("hermes", "a\n</tool_call>\nb") == ("", "ab", [], ["stray-closer"])
+    said = "Between <tool_call> and </tool_call>"
+    assert read("hermes", f"{said}!</tool_call>") == ("", f"{said}!", [], ["stray-closer"])
+    assert read("hermes", f"Not <tool_call>.{CALL}</tool_call>") == ("", "Not <tool_call>.", F, ["stray-closer"])
+
+
+def test_without_tools_nothing_is_a_call():
+    said = f"a{CALL}</tool_call><tool_call>"
+    assert read("hermes", said, tools=[]) == ("", said, [], [])
+    begin, end = "<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"
+    assert ids("deepseek", "a", begin, "b", end, tools=[]) == ("", "ab", [], ["call-without-tools"] * 2)
+
+
+def test_control_markers_that_lead_nowhere_are_dropped():
+    begin, call, end = "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>"
+    assert ids("deepseek", "a", begin, "b", end, "c") == ("", "abc", [], ["stray-control", "stray-closer"])
+    assert ids("deepseek", "a", (begin,), "b") == ("", f"a{begin}b", [], [])
+    assert ids("deepseek", "a", call, "f", end) == ("", "a", [], ["abandoned-header", "stray-closer"])
+
+
+def test_a_turn_is_text_or_inert():
+    assert read("hermes", "a<|im_start|>b") == ("", "a<|im_start|>b", [], [])
+    assert ids("hermes", "a", "<|im_start|>", "b") == ("", "ab", [], ["stray-control"])
+
+
+def test_nothing_is_read_behind_a_stop():
+    assert ids("hermes", "a", "<|im_end|>", "b<think>", CALL) == ("", "a", [], ["after-end"])
+
+
+# --- calls and sections -------------------------------------------------------------------------------------------
+
+BEGIN, END = "<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"
+ONE = "<｜tool▁call▁begin｜>f<｜tool▁sep｜>{}<｜tool▁call▁end｜>"
+
+
+@pytest.mark.parametrize("ws", ["", "\n", " \t\r\n"])
+def test_calls_in_a_section(ws):
+    text = ws.join(["a" + BEGIN, ONE, ONE, END + "b"])
+    assert read("deepseek", text, vocabularies=("plain", "added", "ordinary")) == ("", "ab", F * 2, [])
+
+
+def test_what_ends_a_section():
+    assert read("deepseek", f"{BEGIN}{ONE}\nHi") == ("", "Hi", F, [])
+    assert read("deepseek", f"{BEGIN}{ONE}") == ("", "", F, [])
+    assert read("deepseek", f"{BEGIN}{ONE}\n<｜tool▁ca") == ("", "", F, [])
+    assert read("deepseek", f"{BEGIN}{ONE}\n<｜end▁of▁sentence｜>") == ("", "", F, [])
+    assert read("deepseek", f"{BEGIN}{ONE}<｜tool▁call▁end｜>{END}") == ("", "", F, ["stray-closer"])
+    assert read("deepseek", f"{BEGIN}{ONE}\n{BEGIN}{ONE}{END}") == ("", "", F * 2, [])
+
+
+def test_text_behind_a_section_that_was_not_closed():
+    assert read("deepseek", f"{BEGIN}{ONE}\n\n Hi\n")[1] == " Hi\n"
+    assert read("deepseek", f"{BEGIN}{ONE}\n\n Hi\n", trim="none")[1] == "\n\n Hi\n"
+
+
+def test_calls_in_reasoning():
+    assert read("hermes", f"<think>a\n{CALL}\nb</think>c") == ("ab", "c", F, ["call-in-reasoning"])
+    assert read("hermes", f"a{CALL}b", start="reasoning") == ("ab", "", F, ["call-in-reasoning"])
+
+
+def test_a_tag_that_begins_and_ends_a_call():
+    call = '<｜DSML｜function_calls><｜DSML｜invoke name="f"/></｜DSML｜function_calls>'
+    assert read("dsml", f"a{call}b") == ("", "ab", F, [])
+    assert read("dsml", f"a{call}b", empty_args="") == ("", "ab", [("f", "")], [])
+
+
+# --- names --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "name", "arguments"),
+    [
+        ("get_x\n```json\n{}\n```", "get_x", "{}"),
+        ("get_x\n{}", "get_x", "{}"),
+        ("get_x{}", "get_x", "{}"),
+        (" get_x ```json\n{}\n```", "get_x", "{}"),
+        ("{}", "function", "{}"),
+        ('\n{"a": 1}', "function", '{"a": 1}'),
+        ("two words\n{}", "function", "two words\n{}"),
+        ("", "function", "{}"),
+    ],
+)
+def test_the_word_function_before_a_name(body, name, arguments):
+    call = f"{BEGIN}<｜tool▁call▁begin｜>function<｜tool▁sep｜>{body}<｜tool▁call▁end｜>{END}"
+    assert read("deepseek", call, tools=None) == ("", "", [(name, arguments)], [])
+
+
+@pytest.mark.parametrize(
+    ("id", "name", "kind"),
+    [
+        ("functions.f:0", "f", "function"),
+        ("functions.f:12", "f", "function"),
+        ("f:0", "f", "function"),
+        ("functions.a.b:0", "a.b", "function"),
+        ("functions.a:b", "a:b", "function"),
+        ("f", "f", "function"),
+        ("functions.f", "f", "function"),
+        ("functions.:0", "functions.:0", "other"),
+        ("call_0", "call_0", "other"),
+        ("17", "17", "other"),
+        ("functions.5:0", "functions.5:0", "other"),
+        ("call_x", "call_x", "function"),
+        ("f0", "f0", "function"),
+    ],
+)
+def test_ids_that_have_names_in_them(id, name, kind):
+    text = f"<|tool_call_begin|>{id}<|tool_call_argument_begin|>{{}}<|tool_call_end|>"
+    (call,) = hs.parse(text, "kimi_k2").tool_calls
+    assert (call.id, call.name, call.kind) == (id, name, kind)
+    (call,) = hs.parse(text, "kimi_k2", tools=["only"]).tool_calls
+    assert (call.id, call.name, call.kind) == (id, "only" if kind == "other" else name, "function")
+    (call,) = hs.parse(text, "kimi_k2", tools=["f", "g"]).tool_calls
+    assert (call.id, call.name, call.kind) == (id, name, kind)
+
+
+# --- regions ------------------------------------------------------------------------------------------------------
+
+
+def test_where_each_byte_lands():
+    text = "a<think>b</think>\nc<tool_call>f<arg_key>s</arg_key><arg_value>x</arg_value></tool_call>d<|user|>"
+    parser = hs.Parser("glm", tools=TOOLS)
+    parser.feed_text(text)
+    parser.finish()
+    markup = len(text) - len("abcxd") - len("\n")
+    assert parser.usage == hs.Usage(0, markup, 1, len("ac\nd"), 1, 0, 0)
+
+
+def test_every_format_says_what_no_markup_is():
+    for name in hs.formats():
+        row = format_of(name)
+        if isinstance(row, hs.Format):
+            said = 'Plain text, with < and > and {"name": "f"}, [1] and\n\nnewlines.\n'
+            assert read(name, said, vocabularies=("plain", "added")) == ("", said, [], [])

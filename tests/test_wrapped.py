@@ -1,0 +1,212 @@
+"""Calls that are one JSON object: {"name": …, "arguments": …} (docs/tags.md, 5)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tag_cases import ids, read
+
+import harmonystream as hs
+
+
+def calls(inside, codes=(), **options):
+    """The calls between one opener and its closer."""
+    for format in ("hermes", "glm"):
+        found = read(format, f"<tool_call>{inside}</tool_call>", **options)
+        assert (found[0], found[1], found[3]) == ("", "", list(codes))
+    return found[2]
+
+
+def arguments(value, codes=()):
+    (call,) = calls(f'{{"name": "f", "arguments": {value}}}', codes)
+    assert call[0] == "f"
+    return call[1]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "{}",
+        '{"a": [1, {"b": "}"}]}',
+        '{ "a" :1\n}',
+        "[]",
+        '[1, "]"]',
+        "5",
+        "-1.5e3",
+        "true",
+        "false",
+        '{"a": "\\u00e9\\""}',
+    ],
+)
+def test_arguments_pass_as_they_are(value):
+    assert arguments(value) == value
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}', 'é"\\\n\t\b/', "😀", "\x7f", "plain", "{'a': 1}", '{"a": "\\n"}'])
+@pytest.mark.parametrize("ascii", [True, False])
+def test_a_string_of_arguments_is_decoded_once(text, ascii):
+    assert arguments(json.dumps(text, ensure_ascii=ascii)) == text
+
+
+@pytest.mark.parametrize(
+    ("string", "decoded"),
+    [
+        (r"\ud83d", "�"),
+        (r"\ud83d\ud83d\ude00", "�😀"),
+        (r"\ude00", "�"),
+        (r"\ud83dx", "�x"),
+        (r"\ud83d\n", "�\n"),
+        (r"\u12x", "�x"),
+        (r"\u", "�"),
+        (r"\q", "q"),
+        (r"\é", "é"),
+        (r"\/", "/"),
+    ],
+)
+def test_escapes_that_json_lacks(string, decoded):
+    assert arguments(f'"{string}"') == decoded
+    assert arguments(f'"a{string}z"') == f"a{decoded}z"
+
+
+@pytest.mark.parametrize("value", ["null", '""', " null "])
+def test_no_arguments(value):
+    assert arguments(value) == "{}"
+    assert calls('{"name": "f"}') == calls('{"name": "f", }') == [("f", "{}")]
+    assert calls('{"name": "f"}', empty_args="") == [("f", "")]
+
+
+def test_words_that_begin_like_null():
+    assert arguments("nul") == "nul"
+    assert arguments("nullify") == "nullify"
+    assert arguments("n") == "n"
+
+
+def test_members_in_any_order():
+    assert calls('{"arguments": {"a": 1}, "name": "f"}') == [("f", '{"a": 1}')]
+    assert calls('{"id": {"name": "no"}, "name": "f", "type": ["x"], "arguments": [1]}') == [("f", "[1]")]
+    assert calls('{"parameters": {"a": 1}, "name": "f"}') == [("f", '{"a": 1}')]
+
+
+def test_the_first_name_and_the_first_arguments_count():
+    assert calls('{"name": "f", "name": "g", "arguments": 1, "arguments": 2, "parameters": 3}') == [("f", "1")]
+    assert calls('{"name": 5, "name": "", "name": " f ", "arguments": 1}') == [("f", "1")]
+
+
+@pytest.mark.parametrize("name", [r"\u0066", r"get\u002dit", "名前", r"\ud83d\ude00", r"\u0061\/b", "two words", "<a>"])
+def test_a_name_is_any_string(name):
+    assert calls(f'{{"name": "{name}"}}') == [(json.loads(f'"{name}"'), "{}")]
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "{}",
+        '{"name": ""}',
+        '{"name": " "}',
+        '{"name": 5}',
+        '{"name": ["f"]}',
+        '{"nam": "f"}',
+        '{"a": {"name": "f"}}',
+        "[]",
+        '["f"]',
+        "[[]]",
+    ],
+)
+def test_without_a_name_it_is_text(inside):
+    said = f"<tool_call>{inside}</tool_call>"
+    assert read("hermes", said) == ("", said, [], [])
+
+
+def test_names_are_of_256_bytes_at_most():
+    assert calls('{"name": "' + "é" * 128 + '"}') == [("é" * 128, "{}")]
+    said = '<tool_call>{"name": "' + "é" * 128 + 'f"}</tool_call>'
+    assert read("hermes", said) == ("", said, [], [])
+
+
+def test_nearly_json():
+    """It is followed, not parsed: what is open and closed decides."""
+    assert calls("{\"name\": \"f\", 'a': 1, \"arguments\": {'b': 'c'}}") == [("f", "{'b': 'c'}")]
+    assert arguments('{"a": 1,}') == '{"a": 1,}'
+
+
+# --- several, and what stands around them -------------------------------------------------------------------------
+
+
+def test_several_objects():
+    f, g = '{"name": "f", "arguments": {"a": 1}}', '{"name": "g"}'
+    both = [("f", '{"a": 1}'), ("g", "{}")]
+    assert calls(f"[{f}, {g}]") == calls(f"\n[\n {f},\n {g}\n]\n") == both
+    assert calls(f"{f}{g}") == calls(f"{f}\n{g}") == both
+    assert calls(f"[{f}, {g}") == both
+
+
+@pytest.mark.parametrize("rest", ["}", "]", "}}", "\n}\n", "}]"])
+def test_brackets_too_many(rest):
+    codes = ["ignored-text"] * (rest.count("}") + rest.count("]"))
+    assert calls('{"name": "f"}' + rest, codes) == [("f", "{}")]
+
+
+@pytest.mark.parametrize("text", ["and more", ", more", "<think", '{"name": 5}'])
+def test_other_text_behind_it(text):
+    found = read("hermes", f'<tool_call>{{"name": "f"}}\n {text}')
+    assert found == ("", text, [("f", "{}")], [])
+
+
+def test_markers_in_strings_are_text():
+    said = "</tool_call> <tool_call> <think> <|im_end|>"
+    assert arguments(f'{{"a": "{said}"}}') == f'{{"a": "{said}"}}'
+    assert calls(f'{{"a": "{said}", "name": "f"}}') == [("f", "{}")]
+
+
+@pytest.mark.parametrize("value", ['{"a": [1', "[", "5", "nul", "null", "{", '{"a": "b"'])
+def test_a_closer_outside_of_strings_ends_the_call(value):
+    kept = "" if value == "null" else value
+    found = read("hermes", f'<tool_call>{{"name": "f", "arguments": {value}</tool_call>Hi')
+    assert found == ("", "Hi", [("f", kept or "{}")], ["missing-closer"])
+
+
+def test_a_call_that_is_cut():
+    whole = '<tool_call>{"name": "f", "arguments": {"a": "b"}}'
+    for size in range(whole.index(","), len(whole) - 1):
+        kept = whole[whole.index('{"a"') : size]
+        assert read("hermes", whole[:size]) == ("", "", [("f", kept, "cut")], [])
+    assert read("hermes", whole[:-1])[2] == [("f", '{"a": "b"}')]
+    assert read("hermes", whole)[2] == [("f", '{"a": "b"}')]
+    assert read("hermes", whole[:-3], finish="stop")[2] == [("f", '{"a": "b')]
+    assert read("hermes", whole[:-3], finish="length")[2] == [("f", '{"a": "b', "cut")]
+
+
+def test_a_control_stop_ends_the_call():
+    begun = '<tool_call>{"name": "f", "arguments": {"a": "b'
+    assert ids("hermes", begun, "<|im_end|>") == ("", "", [("f", '{"a": "b', "cut")], ["missing-closer"])
+
+
+def test_inert_ids_are_dropped():
+    found = ids("hermes", '<tool_call>{"name": "f", "argu', "<|pad|>", 'ments": {"a', "<|pad|>", '": 1}}</tool_call>')
+    assert found == ("", "", [("f", '{"a": 1}')], ["stray-control"] * 2)
+
+
+# --- how it streams -----------------------------------------------------------------------------------------------
+
+
+def test_arguments_stream_once_the_name_is_known():
+    parser = hs.Parser("hermes")
+
+    def heard(piece):
+        return [event for event in parser.feed_text(piece) if type(event) is not hs.MessageStart]
+
+    assert heard('<tool_call>{"name": "f') == []
+    assert heard('"') == [hs.ToolCallStart(0, "f", None, "function", 0, 11)]
+    assert heard(', "arguments": {"a') == [hs.ToolCallDelta(0, '{"a', 38, 41)]
+    assert heard('": "<') == [hs.ToolCallDelta(0, '": "<', 41, 46)]
+    assert heard('"}') == [hs.ToolCallDelta(0, '"}', 46, 48)]
+    assert heard("}") == [hs.ToolCallEnd(0, True, True, 48, 48)]
+    assert heard("</tool_call>") == []
+
+
+def test_members_before_the_name_are_held_as_long_as_they_may():
+    call = '<tool_call>{"arguments": "' + "x" * 2000 + '", "name": "f"}</tool_call>'
+    assert read("hermes", call) == ("", "", [("f", "x" * 2000)], [])
+    assert read("hermes", call, max_hold=1024) == ("", call, [], [])
+    assert read("hermes", call, max_hold=2100) == ("", "", [("f", "x" * 2000)], [])
