@@ -11,7 +11,8 @@ from harmonystream._cpython cimport enter, leave
 from harmonystream._ids cimport Ids, ids_free, ids_take
 from harmonystream._machine cimport machine_ids, set_shortcut
 from harmonystream._parser cimport Parser
-from harmonystream._sink cimport out_free, out_init
+from harmonystream._json cimport json_step
+from harmonystream._sink cimport out_free, out_init, out_record, out_room
 from harmonystream._sse cimport SseWriter
 from harmonystream._types cimport *
 
@@ -164,8 +165,11 @@ cdef class Batch:
                 size = 1 if offsets == NULL else offsets[i + 1] - offsets[i]
                 if size:
                     each[i].s.text_mode = 1
-                out.held = each[i].held
                 out.floor = out.n_records
+                if size == 1 and each[i].s.fast and take_plain(each[i].s, &each[i].c, ids[begin]):
+                    ends[i] = out.n_records
+                    continue
+                out.held = each[i].held
                 machine_ids(each[i].s, &each[i].c, ids + begin, size)
                 set_shortcut(each[i].s, each[i].c.row, each[i].held)
                 ends[i] = out.n_records
@@ -205,14 +209,14 @@ cdef class Batch:
         return Columns(rows, slot, kind, index, start, stop, at, PyBytes_FromStringAndSize(<const char*>out.text, out.n_text), others)
 
     cdef list frames(self, Out* out, const Py_ssize_t* ends, Py_ssize_t n, const uint32_t* slots):
-        cdef list made = []
+        cdef list made = [None] * n
         cdef Py_ssize_t i, k = 0
         cdef SseWriter writer
         for i in range(n):
-            writer = self.writers[slots[i]]
+            writer = <SseWriter>self.writers[slots[i]]
             if writer is None:
                 raise ValueError(f"slot {slots[i]} has no emitter: add() one, instead of open()")
-            made.append(writer.records(out, k, ends[i]))
+            made[i] = writer.records(out, k, ends[i])
             k = ends[i]
         return made
 
@@ -243,6 +247,40 @@ cdef class Batch:
 
     def __repr__(self):
         return f"<Batch {self.format}: {len(self)} of {self.capacity} slots>"
+
+
+cdef bint take_plain(Stream* s, const Context* c, uint32_t tid) noexcept nogil:
+    """The one-token shortcut (_parser.pxd), as a record. False: the machine must see the token."""
+    cdef const Tables* t = c.tables
+    cdef Out* o = c.out
+    cdef Record* r
+    cdef Py_ssize_t n
+    cdef const uint8_t* text
+    if tid >= t.n or t.classes[tid] & s.shortcut_look != s.shortcut_want:
+        return False
+    text = t.text + t.offset[tid]
+    n = t.offset[tid + 1] - t.offset[tid]
+    if not out_room(o, n):
+        return False
+    r = out_record(o, s.fast, s.position, s.position + 1)
+    if r == NULL:
+        return False
+    r.channel = s.channel_code
+    r.index = s.calls
+    r.n = n
+    if n <= 16:
+        memcpy(o.text + o.n_text, text, 16)                                  # one move; both sides are padded
+    else:
+        memcpy(o.text + o.n_text, text, n)
+    o.n_text += n
+    s.usage[s.region] += 1
+    s.position += 1
+    s.attributed = s.position
+    s.tags.line_start = 0
+    if s.fast == R_ARGUMENTS:
+        s.wrote = 1
+        json_step(&s.json, text, n)
+    return True
 
 
 cdef int check_lengths(const Ids* slots, const Ids* ids, const Ids* offsets, bint one_each) except -1:

@@ -29,5 +29,7 @@ cdef class SseWriter:
     cdef Buffer* kept(self, uint8_t kind) noexcept
     cdef int put_other(self, object event) except -1
     cdef int put_frame(self, Frame frame, const uint8_t* text, Py_ssize_t n) except -1
+    cdef bytes one_frame(self, uint8_t kind, Frame frame, const uint8_t* text, Py_ssize_t n)
+    cdef int keep_text(self, Buffer* kept, const uint8_t* p, Py_ssize_t n) except -1
     cdef int put_text(self, uint8_t kind, Frame frame, const uint8_t* p, Py_ssize_t n) except -1
     cdef int put_delta(self, uint8_t kind, Frame frame, str text) except -1

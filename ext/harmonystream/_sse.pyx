@@ -179,6 +179,23 @@ cdef class SseWriter:
 
     # --- filling ---
 
+    cdef bytes one_frame(self, uint8_t kind, Frame frame, const uint8_t* text, Py_ssize_t n):
+        """Valid UTF-8 in its frame, without a detour."""
+        cdef Buffer* kept = self.kept(kind)
+        cdef Py_ssize_t begin = kept.n, size
+        cdef bytes whole
+        self.keep_text(kept, text, n)
+        n = kept.n - begin
+        if PyBytes_GET_SIZE(frame.holes) == 1:
+            whole = PyBytes_FromStringAndSize(NULL, frame.size + n)
+            fill(frame, <uint8_t*>PyBytes_AS_STRING(whole), kept.p + begin, n, self.number)
+        else:
+            whole = PyBytes_FromStringAndSize(NULL, room_for(frame, n))
+            size = fill(frame, <uint8_t*>PyBytes_AS_STRING(whole), kept.p + begin, n, self.number)
+            whole = whole[:size]
+        self.number += 1
+        return whole
+
     cdef bytes feed_plain(self, Py_ssize_t tid):
         """A token that is nothing but text of the open sink."""
         cdef Parser parser = self.parser
@@ -187,22 +204,12 @@ cdef class SseWriter:
         cdef Frame frame = self.frame_of(kind)
         cdef const uint8_t* text = t.text + t.offset[tid]
         cdef Py_ssize_t n = t.offset[tid + 1] - t.offset[tid]
-        cdef uint8_t[6 * 64] escaped
         cdef bytes whole
-        cdef Py_ssize_t size
-        if n > 64 or not t.classes[tid] & PLAIN:
+        if n > AT_ONCE or not t.classes[tid] & PLAIN:
             return self.framed(parser.feed(tid))
-        if t.classes[tid] & ESCAPES:
-            n = json_escape(text, n, escaped)
-            text = escaped
-        if not buffer_put(self.kept(kind), text, n):
-            raise MemoryError()
-        whole = PyBytes_FromStringAndSize(NULL, room_for(frame, n)) if PyBytes_GET_SIZE(frame.holes) > 1 else (
-            PyBytes_FromStringAndSize(NULL, frame.size + n))
-        size = fill(frame, <uint8_t*>PyBytes_AS_STRING(whole), text, n, self.number)
-        self.number += 1
+        whole = self.one_frame(kind, frame, text, n)
         account_plain(parser, tid)
-        return whole if size == PyBytes_GET_SIZE(whole) else whole[:size]
+        return whole
 
     cdef bytes framed(self, tuple events):
         cdef Frame frame
@@ -227,6 +234,11 @@ cdef class SseWriter:
         cdef Py_ssize_t i
         if begin == end:
             return b""
+        r = &out.records[begin]
+        if end == begin + 1 and r.kind <= R_ARGUMENTS:
+            frame = self.frame_of(r.kind)
+            if frame is not None:
+                return self.one_frame(r.kind, frame, out.text + r.at, r.n)
         self.out.n = 0
         for i in range(begin, end):
             r = &out.records[i]
@@ -274,16 +286,22 @@ cdef class SseWriter:
             p = <const uint8_t*>PyUnicode_AsUTF8AndSize(text, &n)
         return self.put_text(kind, frame, p, n)
 
-    cdef int put_text(self, uint8_t kind, Frame frame, const uint8_t* p, Py_ssize_t n) except -1:
-        """Valid UTF-8, escaped into what is kept and from there into the frame."""
-        cdef Buffer* kept = self.kept(kind)
-        cdef Py_ssize_t i = 0, begin = kept.n, size
+    cdef int keep_text(self, Buffer* kept, const uint8_t* p, Py_ssize_t n) except -1:
+        """Escape the text, and append it to what is kept."""
+        cdef Py_ssize_t i = 0, size
         while i < n:
             size = n - i if n - i < AT_ONCE else AT_ONCE
             if not buffer_room(kept, 6 * size):
                 raise MemoryError()
             kept.n += json_escape(p + i, size, kept.p + kept.n)
             i += size
+        return 0
+
+    cdef int put_text(self, uint8_t kind, Frame frame, const uint8_t* p, Py_ssize_t n) except -1:
+        """Valid UTF-8, escaped into what is kept and from there into the frame."""
+        cdef Buffer* kept = self.kept(kind)
+        cdef Py_ssize_t begin = kept.n
+        self.keep_text(kept, p, n)
         if frame is not None:
             self.put_frame(frame, kept.p + begin, kept.n - begin)
         return 0
