@@ -9,7 +9,7 @@ from typing import Any
 
 import harmonystream as hs
 from bench import tag_streams as streams
-from bench.clock import medians, now
+from bench.clock import Round, medians, now
 from bench.rows import Figure
 from bench.tag_cases import cases
 from bench.tag_streams import BLOCKS, Stream
@@ -44,7 +44,7 @@ def read(parser: hs.Parser, stream: Stream, per: int) -> int:
     return total
 
 
-def per_token(stream: Stream, long: bool) -> Callable[[], float]:
+def per_token(stream: Stream, long: bool) -> Round:
     """A round's nanoseconds per token, or piece of text, of the long stream or of the short ones."""
     per = BLOCKS if long else stream.per
     parser, tokens = stream.parser(), stream.tokens(BLOCKS // per)
@@ -73,47 +73,53 @@ class Growth:
         return Figure(f"`{self.format}`, {self.way}: {self.name}", self.ratio, "×", at_most=GROWTH)
 
 
-def growth(stream: Stream, name: str, way: str, rounds: int, more: int = 0) -> Growth:
-    """Long and short in turn. If the median exceeds the floor, `more` rounds decide, with those that were."""
-    short, long = per_token(stream, long=False), per_token(stream, long=True)
-    short()
+def compared(one: Round, other: Round, floor: float, rounds: int, more: int) -> tuple[float, float, float]:
+    """Medians of both, taken in turn, and of the rounds' ratios of the other to the one.
+
+    If that exceeds the floor, `more` rounds decide, with those that were.
+    """
+    one()
     samples: list[tuple[float, float]] = []
     for planned in (rounds, more):
-        if not samples or median(b / a for a, b in samples) > GROWTH:
-            samples += [(short(), long()) for _ in range(planned)]
-    shorts, longs = zip(*samples)
-    return Growth(stream.format, name, way, median(shorts), median(longs), median(b / a for a, b in samples))
+        if not samples or median(b / a for a, b in samples) > floor:
+            samples += [(one(), other()) for _ in range(planned)]
+    ones, others = zip(*samples)
+    return median(ones), median(others), median(b / a for a, b in samples)
+
+
+def growth(stream: Stream, name: str, way: str, rounds: int, more: int = 0) -> Growth:
+    short, long = per_token(stream, long=False), per_token(stream, long=True)
+    return Growth(stream.format, name, way, *compared(short, long, GROWTH, rounds, more))
 
 
 @dataclass(frozen=True)
 class Common:
-    """A format's common cases: nanoseconds per token of content, Harmony's too; and calls, by way of feeding."""
+    """A format's common cases: nanoseconds per token of content, and over Harmony's; a call, by way of feeding."""
 
     format: str
     content: float
-    harmony: float
+    over_harmony: float
     one: Growth
     many: Growth
 
     def figures(self) -> Iterator[Figure]:
-        ratio = self.content / self.harmony
-        yield Figure(f"`{self.format}`: content, over Harmony's", ratio, "×", at_most=OVER_HARMONY)
+        yield Figure(f"`{self.format}`: content, over Harmony's", self.over_harmony, "×", at_most=OVER_HARMONY)
         yield self.one.figure()
         yield self.many.figure()
 
 
 def common(names: Sequence[str], n: int, rounds: int) -> Iterator[Common]:
     """n, here and below: the length of a block, in tokens."""
-    turns = {name: per_token(streams.content(name, n), long=True) for name in names}
-    turns["harmony"] = per_token(streams.harmony_content(n), long=True)
-    took = medians(turns, rounds)
+    harmony = per_token(streams.harmony_content(n), long=True)
+    few = min(rounds, SOME)
     for name in names:
+        content = per_token(streams.content(name, n), long=True)
+        _, took, ratio = compared(harmony, content, OVER_HARMONY, few, rounds)
         stream = streams.body_of(streams.call(name, n))
         what = "one long string" if streams.Writer(name).row.call else "reasoning"
-        few = min(rounds, SOME)
         one = growth(stream, what, "feed(id)", few, rounds)
         many = growth(streams.in_chunks(stream), what, "feed(64 ids)", few, rounds)
-        yield Common(name, took[name], took["harmony"], one, many)
+        yield Common(name, took, ratio, one, many)
 
 
 def worst(format: str, n: int, rounds: int) -> Iterator[Growth]:
@@ -127,7 +133,7 @@ def worst(format: str, n: int, rounds: int) -> Iterator[Growth]:
 
 def text_mode(n: int, rounds: int) -> Iterator[Figure]:
     for name in ("hermes", "qwen3_coder"):
-        turns: Mapping[str, Callable[[], float]] = {
+        turns: Mapping[str, Round] = {
             "content": per_token(streams.text_stream(name, False, n), long=True),
             "code, arguments": per_token(streams.text_stream(name, True, n), long=True),
         }

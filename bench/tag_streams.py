@@ -27,7 +27,9 @@ TOOL = {
 
 SEARCH = families.OF_FORMAT["deepseek"]._replace(format="deepseek_search")
 FAMILIES = {**families.OF_FORMAT, "deepseek_search": SEARCH}
-MORE = ("<｜search▁begin｜>", "<｜search▁end｜>")
+# Markers of the rows that no rival's stream has, but the families' tokenizers do. True: special there.
+MORE = {"<｜search▁begin｜>": False, "<｜search▁end｜>": False, "<|EOT|>": True, "[EOS]": True, "<|im_system|>": True}
+ADDED = {**families.ADDED, **MORE}
 ADDED_IDS = {**families.ADDED_IDS, **{text: 201_000 + at for at, text in enumerate(MORE)}}
 ONE_TOKEN = re.compile("|".join(map(re.escape, ADDED_IDS)))
 
@@ -37,9 +39,8 @@ def vocab() -> hs.Vocab:
     """o200k_base and the families' markers, one token each: special where the model's is."""
     o200k = hs.vocab.o200k_harmony()
     tokens = {tid: o200k.token_bytes(tid) for tid in range(families.FIRST_ADDED)}
-    plain = [text for text in ADDED_IDS if not families.ADDED.get(text, False)]
-    tokens |= {ADDED_IDS[text]: text.encode() for text in plain}
-    return hs.vocab.from_bytes(tokens, {text: ADDED_IDS[text] for text, special in families.ADDED.items() if special})
+    tokens |= {ADDED_IDS[text]: text.encode() for text, special in ADDED.items() if not special}
+    return hs.vocab.from_bytes(tokens, {text: ADDED_IDS[text] for text, special in ADDED.items() if special})
 
 
 @cache
