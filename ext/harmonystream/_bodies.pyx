@@ -65,7 +65,8 @@ cdef void drop_special(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef int k
     if v.marks[v.i] & BEGINS_CONTROL and match(v, c.row, v.i, v.n, c.row.by_id, &k) == YES:
         n = c.row.literals[k].n
-        if c.row.literals[k].role in (THINK_OPEN, THINK_CLOSE, DROP) and s.state != TEXT and s.kind != NOT_A_CALL and s.state != PAIRS:
+        if c.row.literals[k].role in (THINK_OPEN, THINK_CLOSE, DROP) and s.state in (VALUE, RAW):
+            s.tags.begun |= s.state == RAW
             put_run(s, c, v, v.i + n)
             return
     flush_pending(s, c.out)
@@ -210,6 +211,8 @@ cdef bint step_value_opener(Stream* s, const Context* c, View* v) noexcept nogil
     s.tags.opening = 0
     if verdict == YES:
         consume(s, c, v, v.i + c.row.literals[k].n, IN_HEADER)
+    else:
+        note(s, D_MISSING_OPENER, s.position)
     return True
 
 
