@@ -490,7 +490,7 @@ cdef bint step_raw(Stream* s, const Context* c, View* v) noexcept nogil:
             put_run(s, c, v, v.i + open_run(&s.json, v.p + v.i, q - v.i))
             return True
     elif is_ws(v.p[q]) or (v.p[q] == c'`' and s.tags.fenced):
-        verdict = look_raw_tail(v, t, s.tags.fenced, closed, &stop)
+        verdict = look_raw_tail(v, t, s.tags.fenced, closed or (is_ws(v.p[q]) and json_balanced(&s.json)), &stop)
         if verdict == MORE:
             return False
         if verdict == YES:

@@ -378,6 +378,9 @@ cdef class Parser:
         p.reopen()
         return p
 
+    def __sizeof__(self):
+        return object.__sizeof__(self) + self.held.input.cap + self.held.marks.cap + self.held.value.cap
+
     def __reduce__(self):
         raise TypeError("a Parser is not pickled: use to_bytes() and Parser.from_bytes()")
 
