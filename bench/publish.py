@@ -26,7 +26,7 @@ def cells(line: str) -> list[str]:
 
 
 def published(page: str, run: str) -> str:
-    """The page with this run: the machine, and both tables."""
+    """The page with this run: the machine, and all tables."""
     machine, *tables = run.strip().split("\n\n")
     before, _, behind = block(page, PAGE_BLOCK)
     listed = "\n".join(f"- {line}" for line in machine.splitlines())
@@ -47,8 +47,17 @@ def excerpted(readme: str, run: str) -> str:
     return before + "\n".join(lines) + "\n" + behind
 
 
+def whole(run: str) -> str:
+    """The run itself. Raises `ValueError` if it is a part of one: what is published was measured in one run."""
+    heads = [block.partition(" |")[0] for block in run.strip().split("\n\n") if block.startswith("|")]
+    for head in ("per token", "absolute", "tag formats, per token", "worst cases", "tag formats, absolute"):
+        if f"| {head}" not in heads:
+            raise ValueError(f"the run has no table {head!r}")
+    return run
+
+
 def main() -> None:
-    run = sys.stdin.read()
+    run = whole(sys.stdin.read())
     for path, rewrite in ((PAGE, published), (README, excerpted)):
         path.write_text(rewrite(path.read_text(encoding="utf-8"), run), encoding="utf-8")
 

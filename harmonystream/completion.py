@@ -38,7 +38,7 @@ class ToolCall(NamedTuple):
 
 
 class Message(NamedTuple):
-    """One message in the order written. In Harmony it has reasoning, or content, or one call; elsewhere it may have all.
+    """One message in the order written. In Harmony it has reasoning, content or one call; elsewhere it may have all.
 
     `start` and `stop` are the range of generated tokens (text mode: bytes) from its header to its terminator.
     """

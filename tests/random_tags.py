@@ -1,4 +1,4 @@
-"""Random streams of the tag formats: markers, parts of them, values of every type, quotations, stray bytes and unknown ids."""
+"""Random streams of the tag formats: markers, parts of them, values of every type, quotations, stray bytes and ids."""
 
 from __future__ import annotations
 
@@ -8,18 +8,23 @@ from functools import cache
 from hypothesis import strategies as st
 from reference_tags import MAX_HOLD
 from reference_tags_text import spellings_of
-from tag_streams import PARAMETERS, TAG_FORMATS, VOCABULARIES, Options, tokens
+from tag_streams import TAG_FORMATS, VOCABULARIES, Options, tokens
 
 from harmonystream.formats import Format, format_of
 
 TOOLS = (None, None, (), ("f", "g"), ("f", "g", "get weather", "f2", "functio", "function"), ("f",))
 FINISHES = (None, None, None, "stop", "length", "tool_calls", "abort")
 STARTS = ("auto", "auto", "content", "reasoning", "answer")
-NAMES = ("f", "f", "g", "unknown", "get weather", "functions.f:0", "functions.g:12", "call_7", "3", "function", "f2", " f ")
+NAMES = (
+    *("f", "f", "g", "unknown", "get weather", "functions.f:0", "functions.g:12", "call_7", "3", "function", "f2"),
+    " f ",
+)
 WORDS = (
     *(" ", "\n", "\n", "\n\n", "\t", "\r\n", " \n "),
-    *("Hello", "x", " the end.", "日本", "é", "😀", "<", ">", "</", "/>", "<|", "｜", "[", "]", "{", "}", ",", ":", '"', "\\", "'"),
-    *("null", "True", "false", "5", "-1.50", "1e3", "[1, 2]", '{"a": 1}', "{'a': True}", '"q"', "```", "```json\n", "\\n"),
+    *("Hello", "x", " the end.", "日本", "é", "😀"),
+    *("<", ">", "</", "/>", "<|", "｜", "[", "]", "{", "}", ",", ":", '"', "\\", "'"),
+    *("null", "True", "false", "5", "-1.50", "1e3", "[1, 2]", '{"a": 1}', "{'a': True}", '"q"'),
+    *("```", "```json\n", "\\n"),
     *('{"name": "f", "arguments": {"i": 1}}', '{"name": "g"}', '"name": ', '"arguments": ', "[{", "}]", "}}"),
     *("f", "g", "function", "functions.f:0", "get weather", "use f here", "k=v"),
 )
@@ -50,7 +55,7 @@ def markers(name: str) -> tuple[str, ...]:
     row = format_of(name)
     assert isinstance(row, Format)
     found = [one for some in spellings_of(row).values() for one in some] + [*row.keep]
-    return tuple(dict.fromkeys(found + ["<think>", "</think>", "<tool_call>", "</tool_call>", "<|im_end|>"]))
+    return tuple(dict.fromkeys([*found, "<think>", "</think>", "<tool_call>", "</tool_call>", "<|im_end|>"]))
 
 
 def first(marker: str | tuple[str, ...]) -> str:
@@ -76,7 +81,18 @@ def pairs(draw: st.DrawFn, row: Format) -> str:
 def objects(draw: st.DrawFn) -> str:
     """A wrapped call."""
     arguments = draw(
-        st.sampled_from(['{"i": 1}', '{"s": "</tool_call>"}', "null", '"{\\"i\\": 1}"', '"\\ud83d\\ude00\\x\\u12"', "5", "[1]", "{}"])
+        st.sampled_from(
+            [
+                '{"i": 1}',
+                '{"s": "</tool_call>"}',
+                "null",
+                '"{\\"i\\": 1}"',
+                '"\\ud83d\\ude00\\x\\u12"',
+                "5",
+                "[1]",
+                "{}",
+            ]
+        )
     )
     key = draw(st.sampled_from(["arguments", "arguments", "parameters"]))
     members = [f'"name": {json.dumps(draw(st.sampled_from(NAMES)))}', f'"{key}": {arguments}', '"id": "x"']
@@ -112,7 +128,8 @@ def calls(draw: st.DrawFn, row: Format) -> str:
         if row.pair:
             parts += draw(st.lists(pairs(row), max_size=3))
         else:
-            bodies = ['{"i": 1}', "{}", "", "5", "not json", '```json\n{"i": 1}\n```', '{"s": "```"}', '{"i": 1', "f\n```json\n{}\n```"]
+            bodies = ['{"i": 1}', "{}", "", "5", "not json", '```json\n{"i": 1}\n```', '{"s": "```"}', '{"i": 1']
+            bodies.append("f\n```json\n{}\n```")
             parts += [draw(st.sampled_from(bodies)), space]
         parts += [closer, space]
     return "".join(damage(draw, [*parts, section[1]]))

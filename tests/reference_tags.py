@@ -1,7 +1,7 @@
 """A slow, obvious interpreter of docs/tags.md, the oracle for the native tag machine.
 
-It has the whole stream before it and looks as far ahead as the page allows; nothing is read twice differently because of
-how it came. Section numbers refer to docs/tags.md. The text is in reference_tags_text.py, headers in
+It has the whole stream before it and looks as far ahead as the page allows; nothing is read twice differently because
+of how it came. Section numbers refer to docs/tags.md. The text is in reference_tags_text.py, headers in
 reference_tags_header.py, bodies in reference_tags_bodies.py. Nothing here is shared with the native code.
 
 The result of `interpret_tags` is what a replay of the native parser must give after merging.
@@ -293,7 +293,7 @@ def interpret_tags(
         text, tools, start, trim, types=types or {}, finish=finish, empty_args=empty_args, max_hold=max_hold
     )
     machine.run()
-    at = {start: region for start, region in zip(text.starts, machine.log.regions)}  # the last byte of a token decides
+    at = dict(zip(text.starts, machine.log.regions))  # the last byte of a token decides
     regions = [at[item.start] for item in items]
     usage = dict.fromkeys(REGIONS, 0)
     for item, region in zip(items, regions):

@@ -1,4 +1,4 @@
-"""What the text of a value becomes in JSON, by the types that its schema allows: the end of section 6 of docs/tags.md."""
+"""What the text of a value becomes in JSON, by the types that its schema allows: docs/tags.md, the end of section 6."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def transcode(text: str, types: frozenset[str], untyped: str) -> str:
         return "null"
     if bare == "None" and "string" not in types:
         return "null"
-    if "number" in types and NUMBER.fullmatch(bare) or "integer" in types and INTEGER.fullmatch(bare):
+    if ("number" in types and NUMBER.fullmatch(bare)) or ("integer" in types and INTEGER.fullmatch(bare)):
         return bare
     if "boolean" in types and bare.lower() in ("true", "false"):
         return bare.lower()

@@ -51,9 +51,12 @@ def schema(name: str) -> dict[str, Any]:
 
 # Tokens that end and begin in the middle of things.
 FRAGMENTS = (
-    *("\n\n", "\n\n\n", ">\n", ">\n\n", "\n<", "</", "<|", "|>", '">', '="', " <", ">{", '{"', '"}', '"}}', '": ', '", "'),
-    *("Hello", " world", " the", "name", "arguments", "function", "parameter", "functions", "tool", "call", "日本", "é"),
-    *("string", "true", "false", "null", "invoke", "arg", "_value", "_key", "1.5", "```", "json", "```json\n", "\\n", '\\"'),
+    *("\n\n", "\n\n\n", ">\n", ">\n\n", "\n<"),
+    *("</", "<|", "|>", '">', '="', " <", ">{", '{"', '"}', '"}}', '": ', '", "'),
+    *("Hello", " world", " the", "日本", "é"),
+    *("name", "arguments", "function", "parameter", "functions", "tool", "call"),
+    *("string", "true", "false", "null", "invoke", "arg", "_value", "_key", "1.5"),
+    *("```", "json", "```json\n", "\\n", '\\"'),
 )
 HALVES = (b"\xe6\x97", b"\xa5\xe6", b"\xf0\x9f", b"\x98\x80", b"\xe2\x80", b" \xe6", b"\xef\xbd", b"<\xef")
 
@@ -211,7 +214,7 @@ class Options:
         else:
             assert vocab is not None
             items, controls = items_of_ids(stream, self.row, vocab)
-        types = {name: TYPES for name in self.tools or ()} if self.typed else {}
+        types = dict.fromkeys(self.tools or (), TYPES) if self.typed else {}
         return interpret_tags(
             self.row,
             items,

@@ -25,6 +25,7 @@ def bench():
     sys.path.insert(0, str(ROOT))
     try:
         names = ("official", "old_release", "ours", "publish", "ratios", "report", "rows", "streams", "text_mode")
+        names += ("tag_cases", "tag_measure", "tag_memory", "tag_report", "tag_streams")
         yield {name: importlib.import_module(f"bench.{name}") for name in names}
     finally:
         sys.path.remove(str(ROOT))
@@ -37,7 +38,7 @@ def run_bench(*options: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-def test_the_command_prints_every_case():
+def test_the_command_prints_every_case(bench):
     done = run_bench("--no-check", "--markdown", "--old=no-such-python")
     assert (done.returncode, done.stderr) == (0, "")
     cells = [line.strip("| ").split(" | ") for line in done.stdout.splitlines() if line.startswith("|")]
@@ -53,6 +54,14 @@ def test_the_command_prints_every_case():
         assert [name for name in named if name.startswith(case)], case
     for case in ("feed_text(4", "feed_text(64 KiB)", "a new Parser", "a parser", "growth", "cold load", "import"):
         assert [name for name in named if name.startswith(case)], case
+    for case in (
+        "`hermes`",
+        "`think`",
+        "feed_text(4 characters), `qwen3_coder`",
+        "growth after 64k tokens of arguments",
+    ):
+        assert [name for name in named if name.startswith(case)], case
+    assert bench["publish"].whole(done.stdout) == done.stdout
     assert "openai-harmony 0.0.4: not measured" in done.stdout
     assert "floors met" in done.stdout.splitlines()[-1]
 
@@ -161,3 +170,8 @@ def test_a_run_goes_into_the_page_and_the_readme(bench):
     )
     with pytest.raises(ValueError, match="is missing"):
         publish.published("no mark", run)
+
+
+def test_a_part_of_a_run_is_not_published(bench):
+    with pytest.raises(ValueError, match="the run has no table 'per token'"):
+        bench["publish"].whole("machine: X\n\n| tag formats, per token | x |\n\n| absolute |\n")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import resource
 import sys
 import time
 
@@ -150,10 +149,12 @@ def test_long_tokens():
 # --- what it costs ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="counts KiB as Linux does")
 def test_what_is_held_is_given_back():
+    import resource
+
     parser = hs.Parser("hermes")
-    size = sys.getsizeof(parser)
-    assert size < 2048
+    assert sys.getsizeof(parser) < 1024
     for _ in range(20):
         parser.feed_text("<tool_call>{" + " " * 100_000)
         parser.reset()

@@ -65,7 +65,8 @@ cdef void drop_special(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef int k
     if v.marks[v.i] & BEGINS_CONTROL and match(v, c.row, v.i, v.n, c.row.by_id, &k) == YES:
         n = c.row.literals[k].n
-        if c.row.literals[k].role in (THINK_OPEN, THINK_CLOSE, DROP) and s.state != TEXT and s.kind != NOT_A_CALL and s.state != PAIRS:
+        if c.row.literals[k].role in (THINK_OPEN, THINK_CLOSE, DROP) and s.state in (VALUE, RAW):
+            s.tags.begun |= s.state == RAW
             put_run(s, c, v, v.i + n)
             return
     flush_pending(s, c.out)
@@ -210,6 +211,8 @@ cdef bint step_value_opener(Stream* s, const Context* c, View* v) noexcept nogil
     s.tags.opening = 0
     if verdict == YES:
         consume(s, c, v, v.i + c.row.literals[k].n, IN_HEADER)
+    else:
+        note(s, D_MISSING_OPENER, s.position)
     return True
 
 
@@ -487,7 +490,7 @@ cdef bint step_raw(Stream* s, const Context* c, View* v) noexcept nogil:
             put_run(s, c, v, v.i + open_run(&s.json, v.p + v.i, q - v.i))
             return True
     elif is_ws(v.p[q]) or (v.p[q] == c'`' and s.tags.fenced):
-        verdict = look_raw_tail(v, t, s.tags.fenced, closed, &stop)
+        verdict = look_raw_tail(v, t, s.tags.fenced, closed or (is_ws(v.p[q]) and json_balanced(&s.json)), &stop)
         if verdict == MORE:
             return False
         if verdict == YES:

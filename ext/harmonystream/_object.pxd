@@ -119,10 +119,15 @@ cdef inline int object_step(ObjectScan* o, uint8_t c) noexcept nogil:
         o.expect = X_KEY
     elif c == c':':
         o.expect = X_VALUE
-    elif c == c'"' and o.expect == X_KEY:
+    elif c == c'"':
         o.in_string = 1
-        o.expect = X_IN_KEY
+        if o.expect == X_KEY:
+            o.expect = X_IN_KEY
+            o.key = OTHER_MEMBER
+            o.key_n = 0
+            o.named = MAYBE_NAME | MAYBE_ARGUMENTS | MAYBE_PARAMETERS
+    elif c == c'{' or c == c'[':                                             # where none belongs: it nests all the same
+        o.depth = 2
+        o.expect = X_IN_NEST
         o.key = OTHER_MEMBER
-        o.key_n = 0
-        o.named = MAYBE_NAME | MAYBE_ARGUMENTS | MAYBE_PARAMETERS
     return F_NOTHING

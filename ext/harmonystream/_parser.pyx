@@ -2,19 +2,21 @@
 #
 # Theory of operation
 #
-# A token id comes in. If it is plain text and the stream is inside a body with nothing pending, feed() takes the shortcut: one cached
-# str, one event. Everything else goes to the machine (_harmony.pyx), which steps a span of ids or bytes without touching Python:
-# a control id is a marker and changes the state (START, HEADER, BODY, DONE); any other id is bytes for the state's sink. Header bytes are
-# collected (at most 256) and read when the header ends (_header.pyx). Body bytes pass the UTF-8 carry (_sink.pxd) and become records
-# {kind, start, stop, text}, one per run of the same kind; argument bytes also step the JSON scanner (_json.pxd). Back here, under the
-# GIL, collect() turns the records into events.
+# A token id comes in. If it is plain text and nothing can be pending, feed() takes the shortcut: one cached str, one event.
+# Everything else goes to a machine, which steps a span of ids or bytes without touching Python. Harmony's (_harmony.pyx): a control
+# id is a marker and changes the state (START, HEADER, BODY, DONE); any other id is bytes for the state's sink. Header bytes are
+# collected (at most 256) and read when the header ends (_header.pyx). That of all other formats (_tags.pyx) runs a row of data
+# (_row.pyx): it reads bytes, each with a mark of the token that it begins, finds the row's markers in them, looks whether what
+# follows lets them count (_look.pyx), and holds what it cannot decide yet. Either way, text passes the UTF-8 carry (_sink.pxd) and
+# becomes records {kind, start, stop, text}, one per run of the same kind; arguments also step the JSON scanner (_json.pxd). Back
+# here, under the GIL, collect() turns the records into events.
 #
-# All that a stream remembers between calls is the struct Stream (_types.pxd): plain data, under 1 KiB. That is why fork() is a copy,
-# to_bytes() is small, and no call looks at earlier output again. Records and text live on the stack of the call, or, when there is much
-# of it, on the heap until the call returns.
+# All that a stream remembers between calls is the struct Stream (_types.pxd), plain data, under 1 KiB, and in formats with tags what
+# is held (Held, at most max_hold bytes each). That is why fork() is a copy, to_bytes() is small, and no call looks at earlier output
+# again. Records and text live on the stack of the call, or, when there is much of it, on the heap until the call returns.
 #
-# Positions count generated tokens (bytes in text mode). Every token belongs to at most one event, in order, so the ranges of the events
-# of a stream never overlap, however the stream is cut.
+# Positions count generated tokens (bytes in text mode). Every token belongs to at most one event, in order, so the ranges of the
+# events of a stream never overlap, however the stream is cut.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.ref cimport Py_INCREF
@@ -360,6 +362,9 @@ cdef class Parser:
         state_unpack(&p.s, &p.held, p.program, &p.tools.table, blob.state)
         p.reopen()
         return p
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + self.held.input.cap + self.held.marks.cap + self.held.value.cap
 
     def __reduce__(self):
         raise TypeError("a Parser is not pickled: use to_bytes() and Parser.from_bytes()")

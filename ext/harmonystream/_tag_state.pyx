@@ -106,7 +106,10 @@ cdef int check_numbers(const Stream* s, const Held* held, const ToolTable* tools
         refuse("a flag is neither 0 nor 1")
     if in_call != (s.kind != NOT_A_CALL) or (s.value_mode != NO_VALUE) != (s.state == VALUE) and not s.error and not s.finished:
         refuse("it has an open call and none")
-    if s.role.n or s.channel.n or s.recipient.n or s.content_type.n or s.channel_code:
+    for part in (s.role, s.channel, s.recipient, s.content_type):
+        if part["at"] or part["n"]:
+            refuse("it has a message header")
+    if s.channel_code:
         refuse("it has a message header")
     return 0
 

@@ -120,7 +120,7 @@ cdef bint step_text(Stream* s, const Context* c, View* v) noexcept nogil:
 
 cdef void step_text_special(Stream* s, const Context* c, View* v) noexcept nogil:
     """A control id that is not live here, or an inert one."""
-    cdef uint64_t calls = c.row.follow_value | c.row.roles[VALUE_CLOSE] | c.row.roles[VALUE_OPEN] | c.row.roles[NAME_END]
+    cdef uint64_t calls = ~(c.row.roles[THINK_OPEN] | c.row.roles[THINK_CLOSE] | c.row.roles[DROP] | c.row.follow_stop)
     cdef uint64_t thinks = c.row.roles[THINK_OPEN] | c.row.roles[THINK_CLOSE]
     cdef int k = -1
     if v.marks[v.i] & BEGINS_CONTROL:

@@ -124,8 +124,6 @@ cdef void value_over(Stream* s, const Context* c) noexcept nogil:
     if g.passing == PASS_SCALAR and g.escape_n < 4:
         put_text(s, c.out, b"null", g.escape_n, g.value_at, g.value_stop)
     if g.passing == PASS_STRING:
-        if g.escape_n:
-            put_decoded(s, c, 0xFFFD, s.position)
         flush_surrogate(s, c)
     flush_pending(s, c.out)
     g.passing = PASS_NOTHING
@@ -148,6 +146,8 @@ cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int f
     elif found == F_ENDS:
         if g.passing == PASS_STRING:
             pass_to(s, c, v, x)
+            if s.tags.escape_n:                                              # \u without its digits, and the string is over
+                put_decoded(s, c, 0xFFFD, s.position)
             value_over(s, c)
         else:
             pass_to(s, c, v, x + 1)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple, Union
+from typing import NamedTuple, TypeAlias
 
-Marker = Union[str, tuple[str, ...]]
+Marker: TypeAlias = str | tuple[str, ...]
 
 
 class HeaderFormat(NamedTuple):
@@ -23,9 +23,10 @@ class HeaderFormat(NamedTuple):
 
 
 class Format(NamedTuple):
-    """How a model writes reasoning and tool calls with tags: one row. docs/formats.md teaches it, docs/tags.md specifies it.
+    """How a model writes reasoning and tool calls with tags: one row.
 
-    A marker is a string, or a tuple of spellings that mean the same.
+    docs/formats.md teaches it, docs/tags.md specifies it. A marker is a string, or a tuple of spellings that
+    mean the same.
     """
 
     name: str
