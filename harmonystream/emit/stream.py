@@ -38,6 +38,8 @@ class EventStream:
     def __init__(self, parser: Parser) -> None:
         self.parser = parser
         self.writer = SseWriter(parser, self._on_event)
+        self.in_text = False
+        """Is it fed text? Then the parser counts bytes, not tokens."""
 
     # --- what an API defines ---
 
@@ -75,6 +77,7 @@ class EventStream:
 
     def feed_text(self, text: str | bytes, /) -> bytes:
         """The frames that this text makes. Raises what `Parser.feed_text` raises."""
+        self.in_text = True
         return self.writer.feed_text(text)
 
     def finish(self, reason: str | None = None, usage: Payload | None = None) -> bytes:
@@ -89,8 +92,10 @@ class EventStream:
             return self._payloads(self.parser.finish(reason)) + self._numbered(self.closing(usage))
         if tokens is None:
             return self._numbered(self.opening())
-        text = isinstance(tokens, (str, bytes))
-        return self._payloads(self.parser.feed_text(tokens) if text else self.parser.feed(tokens))
+        if isinstance(tokens, (str, bytes)):
+            self.in_text = True
+            return self._payloads(self.parser.feed_text(tokens))
+        return self._payloads(self.parser.feed(tokens))
 
     # --- between the two ---
 
