@@ -48,7 +48,8 @@ def item_type(call: ToolCallStart) -> str:
         return "code_interpreter_call"
     if call.kind == "builtin" and call.name in _ACTIONS:
         return "web_search_call"
-    return "mcp_call" if call.kind == "other" and "." in call.name.strip(".") else "function_call"
+    server, _, name = call.name.partition(".")
+    return "mcp_call" if call.kind == "other" and server and name else "function_call"
 
 
 class ResponsesStream(EventStream):
@@ -91,7 +92,7 @@ class ResponsesStream(EventStream):
         self._call_ids: set[str] = set()
         self._output: list[Payload] = []
         self._open: _Item | None = None
-        self._cut = False  # does what is open at the end lack its end?
+        self._cut = False  # at the end: does a message that no token ends lack some of its text?
         self._ending: Payload = {"status": "in_progress"}
         self._usage: Payload | None = None
 
@@ -117,8 +118,8 @@ class ResponsesStream(EventStream):
                 self.writer.keep("arguments", arguments)  # of a call whose arguments the API does not stream
             case ToolCallEnd(complete=complete):
                 return self._close(complete)
-            case MessageEnd():
-                return self._close(not self._cut)
+            case MessageEnd(start=start, stop=stop):
+                return self._close(not self._cut or start < stop)
             case StreamEnd(reason=reason) if reason not in _WHOLE:
                 why = _WHY.get(reason)
                 self._ending = {"status": "incomplete", "incomplete_details": why and {"reason": why}}
