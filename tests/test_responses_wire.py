@@ -11,6 +11,7 @@ import pytest
 from families import FAMILIES, TOOLS, render
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import BaseModel
 from random_streams import byte_streams, id_streams, options, seeds
 from random_tags import TAG_FORMATS, texts, vocabularies
 from random_tags import id_streams as tag_id_streams
@@ -54,6 +55,7 @@ HARMONY: dict[str, tuple[str, str | None]] = {
     "cut in reasoning": (message("analysis", "Hm, let me", ""), "length"),
     "cut in content": (message("final", "It is", ""), "length"),
     "cut by a filter": (message("final", "It is", ""), "content_filter"),
+    "structured output": (PREAMBLE + message("final", '{"city": "Rom 雨"}', "<|return|>"), "stop"),
     "no markup at all": ("Hello there", "stop"),
     "an unknown channel": (message("review", "Hello"), "stop"),
     "no channel": (message("", "Hello"), "stop"),
@@ -186,6 +188,35 @@ def unparsed(response: dict[str, Any]) -> dict[str, Any]:
         for part in item.get("content") or ():
             part.pop("parsed", None)
     return response
+
+
+class Weather(BaseModel):
+    city: str
+
+
+def test_structured_output_is_read_from_the_answer_and_not_from_the_preamble(client):
+    with client.responses.stream(model="harmony, ids: structured output", input="?", text_format=Weather) as helped:
+        response = helped.get_final_response()
+    assert response.output_parsed == Weather(city="Rom 雨")
+    assert response.output_text == 'One moment.{"city": "Rom 雨"}'
+
+
+def test_what_ends_in_an_error_is_told_to_the_client():
+    def failing(body: dict[str, Any]) -> Iterator[bytes]:
+        emitter = emitter_of(hs.Parser())
+        yield emitter.start() + emitter.feed_text("<|channel|>final<|message|>Hel")
+        yield emitter.error("The engine is gone.")
+
+    with served(failing) as client, client.responses.stream(model="m", input="?") as helped:
+        *_, done, last = list(helped)
+        assert (done.type, done.item.content[0].text, last.type) == (
+            "response.output_item.done",
+            "Hel",
+            "response.failed",
+        )
+        assert (last.response.error.code, last.response.error.message) == ("server_error", "The engine is gone.")
+        with pytest.raises(RuntimeError, match=r"response\.completed"):
+            helped.get_final_response()
 
 
 # --- every chunking of every stream ---

@@ -17,6 +17,7 @@ from openai.types.responses import ResponseStreamEvent
 from pydantic import BaseModel
 
 import harmonystream as hs
+from harmonystream.emit.responses import ResponsesStream
 
 Payload = dict[str, Any]
 FRAME = re.compile(rb"event: ([\w.]+)\ndata: (\{[^\n]*\})\n\n")
@@ -141,6 +142,38 @@ def read_item(events: list[Payload], index: int) -> Payload:
         expected[field] = text
     assert done == expected
     return dict(done)
+
+
+# --- a text as a stream, read by all of these ---
+
+
+def stream(parser: hs.Parser | None = None, **options: Any) -> ResponsesStream:
+    return ResponsesStream(parser or hs.Parser(), id="resp_1", model="m", created_at=1700000000, **options)
+
+
+def to(recipient: str, body: str, end: str = "<|call|>") -> str:
+    return f"<|start|>assistant to={recipient}<|channel|>commentary<|message|>{body}{end}"
+
+
+def read(text: str, reason: str | None = None, parser: hs.Parser | None = None, **options: Any) -> list[Payload]:
+    """The payloads of a text, which are valid, keep the rules and are what the official client accepts."""
+    emitter = stream(parser, **options)
+    data = emitter.start() + emitter.feed_text(text.removeprefix("<|start|>assistant")) + emitter.finish(reason)
+    payloads = payloads_of(data)
+    for payload in payloads:
+        validate(payload)
+    assert assembled(payloads) == emitter.response()
+    read_by_client(payloads)
+    return payloads
+
+
+def output(*arguments: Any, **options: Any) -> list[Payload]:
+    items: list[Payload] = read(*arguments, **options)[-1]["response"]["output"]
+    return items
+
+
+def item_events(payloads: list[Payload], index: int = 0) -> list[str]:
+    return [one["type"].removeprefix("response.") for one in payloads if one.get("output_index") == index]
 
 
 # --- what a response should have, from the parser's events alone ---
