@@ -1,7 +1,6 @@
-"""Serves a recorded model under the three APIs. Needs harmonystream[starlette], fastapi and uvicorn:
-
-    python examples/fastapi_server.py
-    curl -N localhost:8000/v1/chat/completions -d '{"stream": true}'    (or /v1/responses, or /v1/messages)
+"""Serves a recorded model under the three APIs. Needs harmonystream[starlette], fastapi and uvicorn.
+python examples/fastapi_server.py
+curl -N localhost:8000/v1/chat/completions -d '{"stream": true}'    (or /v1/responses, or /v1/messages)
 """
 
 import asyncio
@@ -14,7 +13,6 @@ from importlib.resources import files
 
 import uvicorn
 from fastapi import FastAPI, Request, Response
-from fastapi.responses import JSONResponse
 
 import harmonystream as hs
 from harmonystream.emit.chat import ChatStream
@@ -54,7 +52,8 @@ async def answer(request: Request) -> Response:
         stream = MessagesStream(parser, id=f"msg_{id}", model=name)
     if body.get("stream"):
         return EventStreamResponse(model(turn), stream, reason="stop", usage=used)
-    return JSONResponse(await whole_response(model(turn), stream, reason="stop", usage=used))
+    whole = await whole_response(model(turn), stream, reason="stop", usage=used)
+    return Response(json.dumps(whole), media_type="application/json")
 
 
 if __name__ == "__main__":
