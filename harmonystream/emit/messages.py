@@ -44,7 +44,8 @@ class MessagesStream(EventStream):
 
     id, model: the message's identity. usage: what is known before the first token, `input_tokens` and the cache's.
     thinking: False hides it. signature: the text of a thinking block -> its signature; None: there is none.
-    tool_choice: the request's; "none" hides calls. parallel_tool_calls=False, or `disable_parallel_tool_use`: only the first.
+    tool_choice: the request's; "none" hides calls, its `disable_parallel_tool_use` all but the first.
+    parallel_tool_calls: False: the same.
     call_id: index -> a call's id, for formats whose calls have none; by default it is derived from the message's id.
     text_key: where arguments stand that are no object, see `Arguments`. extra: more fields of the message.
     """
