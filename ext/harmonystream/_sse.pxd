@@ -12,6 +12,8 @@ cdef class Frame:
     cdef tuple parts
     cdef Py_ssize_t size           # of the parts
 
+    cdef bint silent(self) noexcept
+
 
 @cython.final
 cdef class SseWriter:

@@ -4,7 +4,7 @@
 import json
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 cimport cython
 from harmonystream._buffer cimport buffer_free, buffer_put, buffer_room
@@ -20,22 +20,27 @@ DEBUG = bool(DEBUG_BUILD)
 
 cdef enum:
     AT_ONCE = 4096                     # bytes that are escaped in one go
-    DIGITS = 20                        # of a number
+    DIGITS = 20                        # of a number, or a sign and 19
 
 
 cdef int number_text(int64_t number, uint8_t* to) noexcept nogil:
-    """Decimal digits; how many."""
+    """Decimal digits, with a sign if it is negative; how many."""
     cdef uint8_t[DIGITS] digits
-    cdef int n = 0, i
+    cdef uint64_t rest = <uint64_t>number
+    cdef int n = 0, at = 0, i
+    if number < 0:
+        to[0] = c'-'
+        at = 1
+        rest = 0 - rest
     while True:
-        digits[n] = <uint8_t>(c'0' + number % 10)
+        digits[n] = <uint8_t>(c'0' + rest % 10)
         n += 1
-        number //= 10
-        if number == 0:
+        rest //= 10
+        if rest == 0:
             break
     for i in range(n):
-        to[i] = digits[n - 1 - i]
-    return n
+        to[at + i] = digits[n - 1 - i]
+    return at + n
 
 
 @cython.final
@@ -44,6 +49,7 @@ cdef class Frame:
 --
 
     Bytes with holes between the parts: "t", the text of a delta, JSON-escaped; "n", the running number of the frame.
+    Frame([b""], "") is silence: for deltas that are neither sent, nor numbered, nor kept.
 
     parts: bytes, one more than holes. Raises TypeError or ValueError for anything else.
     """
@@ -56,6 +62,9 @@ cdef class Frame:
         if len(self.parts) != len(self.holes) + 1 or self.holes.strip(b"nt"):
             raise ValueError("a frame has a hole, 't' or 'n', between any two parts")
         self.size = sum([PyBytes_GET_SIZE(<bytes>part) for part in self.parts])
+
+    cdef bint silent(self) noexcept:
+        return self.size == 0 and PyBytes_GET_SIZE(self.holes) == 0
 
     def __repr__(self):
         return f"Frame({self.parts!r}, {self.holes.decode()!r})"
@@ -184,15 +193,21 @@ cdef class SseWriter:
         cdef Buffer* kept = self.kept(kind)
         cdef Py_ssize_t begin = kept.n, size
         cdef bytes whole
+        if frame.silent():
+            return b""
         self.keep_text(kept, text, n)
         n = kept.n - begin
-        if PyBytes_GET_SIZE(frame.holes) == 1:
-            whole = PyBytes_FromStringAndSize(NULL, frame.size + n)
-            fill(frame, <uint8_t*>PyBytes_AS_STRING(whole), kept.p + begin, n, self.number)
-        else:
-            whole = PyBytes_FromStringAndSize(NULL, room_for(frame, n))
-            size = fill(frame, <uint8_t*>PyBytes_AS_STRING(whole), kept.p + begin, n, self.number)
-            whole = whole[:size]
+        try:
+            if PyBytes_GET_SIZE(frame.holes) == 1 and PyBytes_AS_STRING(frame.holes)[0] == c't':
+                whole = PyBytes_FromStringAndSize(NULL, frame.size + n)
+                fill(frame, <uint8_t*>PyBytes_AS_STRING(whole), kept.p + begin, n, self.number)
+            else:
+                whole = PyBytes_FromStringAndSize(NULL, room_for(frame, n))
+                size = fill(frame, <uint8_t*>PyBytes_AS_STRING(whole), kept.p + begin, n, self.number)
+                whole = whole[:size]
+        except MemoryError:
+            kept.n = begin
+            raise
         self.number += 1
         return whole
 
@@ -287,11 +302,12 @@ cdef class SseWriter:
         return self.put_text(kind, frame, p, n)
 
     cdef int keep_text(self, Buffer* kept, const uint8_t* p, Py_ssize_t n) except -1:
-        """Escape the text, and append it to what is kept."""
-        cdef Py_ssize_t i = 0, size
+        """Escape the text, and append it to what is kept: all or nothing."""
+        cdef Py_ssize_t i = 0, size, begin = kept.n
         while i < n:
             size = n - i if n - i < AT_ONCE else AT_ONCE
             if not buffer_room(kept, 6 * size):
+                kept.n = begin
                 raise MemoryError()
             kept.n += json_escape(p + i, size, kept.p + kept.n)
             i += size
@@ -301,6 +317,8 @@ cdef class SseWriter:
         """Valid UTF-8, escaped into what is kept and from there into the frame."""
         cdef Buffer* kept = self.kept(kind)
         cdef Py_ssize_t begin = kept.n
+        if frame is not None and frame.silent():
+            return 0
         self.keep_text(kept, p, n)
         if frame is not None:
             self.put_frame(frame, kept.p + begin, kept.n - begin)
