@@ -226,7 +226,7 @@ def test_comments_fill_the_silence_and_no_client_minds(api):
         _, chunks = raw(url, api, "slow")
         expected = expected_chunks(api, [SHORT[:4], SHORT[4:]], "slow")
         assert chunks == [*expected[:2], *[PING] * chunks.count(PING), *expected[2:]]
-        assert chunks.count(PING) in (1, 2)  # a busy machine may be late
+        assert 1 <= chunks.count(PING) <= 5  # two, unless the machine is busy
         assert streamed(api, url, "slow")[:2] == ("Hello", "Hi!")
 
 

@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import AsyncIterable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any, Protocol, TypeAlias
 
 from starlette.background import BackgroundTask
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 __all__ = ["EventStreamResponse", "Finished", "Stream", "whole_response"]
 
@@ -78,8 +79,9 @@ class EventStreamResponse(Response):
         self.headers.setdefault("x-accel-buffering", "no")  # nginx and its kin would collect frames
         self._tokens, self._stream, self._keep_alive = tokens, stream, keep_alive
         self._reason, self._usage, self._error_message = reason, usage, error_message
-        self._turn = asyncio.Lock()  # to send: the source's task or a comment
-        self._sent_at = 0.0
+        self._sent_at = monotonic()
+        self._sending = True  # is the source's task? It begins with the head
+        self._comment: asyncio.Event | None = None  # is a comment being sent? Set when it is
         self._complete = False  # has the last frame been sent?
         self._stopped = False  # is a cancellation ours?
 
@@ -104,9 +106,10 @@ class EventStreamResponse(Response):
 
     async def _send_all(self, send: Send) -> None:
         try:
-            await self._send(send, self._head())
-            await self._send_body(send, self._stream.start())
-            await self._send_body(send, await self._through(send), last=True)
+            head = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
+            await self._send(send, head)
+            await self._send(send, _body(self._stream.start()))
+            await self._send(send, _body(await self._through(send), last=True), last=True)
         except _GoneError:
             pass
         except (Exception, asyncio.CancelledError) as error:
@@ -124,56 +127,56 @@ class EventStreamResponse(Response):
                 return _finish(stream, item, self._reason, self._usage)
             frames = _feed(stream, item)
             if frames:
-                await self._send_body(send, frames)
+                await self._send(send, _body(frames))
         return _finish(stream, Finished(), self._reason, self._usage)
 
     async def _fail(self, send: Send, error: BaseException) -> None:
         say = self._error_message
         with suppress(_GoneError):
-            await self._send_body(send, self._stream.error(say if isinstance(say, str) else say(error)), last=True)
+            frames = self._stream.error(say if isinstance(say, str) else say(error))
+            await self._send(send, _body(frames, last=True), last=True)
         if isinstance(error, Exception):
             raise error
         raise RuntimeError("the source of a response was cancelled") from error
 
-    def _head(self) -> dict[str, Any]:
-        return {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
-
-    async def _send_body(self, send: Send, body: bytes, last: bool = False) -> None:
-        await self._send(send, {"type": "http.response.body", "body": body, "more_body": not last})
-
-    async def _send(self, send: Send, message: dict[str, Any]) -> None:
-        async with self._turn:
-            if self._stopped:  # and yet the source goes on
-                raise _GoneError
-            if not message.get("more_body", True):
-                self._complete = True  # before it is sent: servers say "disconnected" behind a whole response
-            try:
-                await send(message)
-            except OSError as error:  # what servers raise if the client is gone
-                raise _GoneError from error
-            self._sent_at = asyncio.get_running_loop().time()
+    async def _send(self, send: Send, message: Message, last: bool = False) -> None:
+        if self._comment is not None:
+            await self._comment.wait()
+        if self._stopped:  # and yet the source goes on
+            raise _GoneError
+        self._sending = True
+        self._complete = last  # before it is sent: servers say "disconnected" behind a whole response
+        try:
+            await send(message)
+        except OSError as error:  # what servers raise if the client is gone
+            raise _GoneError from error
+        self._sending = False
+        self._sent_at = monotonic()
 
     # --- beside it ---
 
     async def _attend(self, sending: asyncio.Future[None], gone: asyncio.Future[None], send: Send) -> None:
         """Until all is sent or the client is gone: comments while the source is silent."""
-        loop = asyncio.get_running_loop()
         due = self._keep_alive
         while True:
             await asyncio.wait({sending, gone}, timeout=due, return_when=asyncio.FIRST_COMPLETED)
             if sending.done() or gone.done():
                 return
             assert self._keep_alive is not None  # there was a timeout
-            due = self._sent_at + self._keep_alive - loop.time()
+            due = self._sent_at + self._keep_alive - monotonic()
             if due > 0:
                 continue
             due = self._keep_alive
-            # A turn that is taken is no silence, but a slow client; and nothing comes before the head.
-            if self._sent_at and not self._turn.locked() and not self._complete:
-                try:
-                    await self._send_body(send, PING)
-                except _GoneError:
-                    return
+            if self._sending or self._complete:
+                continue  # a slow client is no silence
+            self._comment = asyncio.Event()
+            try:
+                await send(_body(PING))
+            except OSError:
+                return
+            finally:
+                self._comment.set()
+                self._comment = None
 
 
 async def whole_response(
@@ -196,6 +199,10 @@ async def whole_response(
         return stream.response()
     finally:
         await _close(tokens)
+
+
+def _body(frames: bytes, last: bool = False) -> Message:
+    return {"type": "http.response.body", "body": frames, "more_body": not last}
 
 
 def _feed(stream: Stream, item: Any) -> bytes:
