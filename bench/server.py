@@ -1,4 +1,4 @@
-"""`python -m bench.server`: whole Starlette servers under uvicorn with a scripted model, in chunks per second of a core.
+"""`python -m bench.server`: whole Starlette servers with a scripted model, in chunks per second of a core.
 
 The server has a process of its own, whose processor time is what counts: neither the client nor other processes do.
 The three answer alike, a chunk for each token, to as many clients at a time, in turns:

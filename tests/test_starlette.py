@@ -7,6 +7,7 @@ import json
 import logging
 import socket
 import threading
+import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
@@ -219,14 +220,14 @@ def test_when_the_client_goes_the_source_is_stopped_and_may_clean_up(api, busy, 
 def test_comments_fill_the_silence_and_no_client_minds(api):
     async def source() -> AsyncIterator[Any]:
         yield SHORT[:4]
-        await asyncio.sleep(0.25)
+        await asyncio.sleep(0.12)
         yield SHORT[4:]
 
-    with serving(app_of({"slow": source}, keep_alive=0.1)) as url:
+    with serving(app_of({"slow": source}, keep_alive=0.05)) as url:
         _, chunks = raw(url, api, "slow")
         expected = expected_chunks(api, [SHORT[:4], SHORT[4:]], "slow")
         assert chunks == [*expected[:2], *[PING] * chunks.count(PING), *expected[2:]]
-        assert 1 <= chunks.count(PING) <= 5  # two, unless the machine is busy
+        assert 1 <= chunks.count(PING) <= 9  # two, unless the machine is busy
         assert streamed(api, url, "slow")[:2] == ("Hello", "Hi!")
 
 
@@ -262,11 +263,19 @@ BROKEN = {"source": breaking, "parser": of(SHORT[:4], "text after ids"), "cancel
 RAISED = {"source": EngineError, "parser": ValueError, "cancelled": RuntimeError}
 
 
+@pytest.fixture(scope="module")
+def broken_url() -> Iterator[str]:
+    with serving(app_of(BROKEN)) as address:
+        yield address
+
+
 @pytest.mark.parametrize("model", BROKEN)
 @pytest.mark.parametrize("api", APIS)
-def test_an_error_in_mid_stream_ends_it_well_formed_and_is_logged(api, model, caplog):
-    with serving(app_of(BROKEN)) as url:
-        _, chunks = raw(url, api, model)
+def test_an_error_in_mid_stream_ends_it_well_formed_and_is_logged(broken_url, api, model, caplog):
+    _, chunks = raw(broken_url, api, model)
+    deadline = time.monotonic() + 5
+    while not caplog.records and time.monotonic() < deadline:
+        time.sleep(0.01)  # the client has its last byte before the server logs
     stream = stream_of(api, model)
     expected = [stream.start(), stream.feed(SHORT[:4]), stream.error("The response ended with an internal error.")]
     assert chunks == expected
