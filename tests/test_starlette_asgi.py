@@ -143,7 +143,7 @@ def test_a_source_that_does_not_heed_its_cancellation_is_closed():
 
     async def stubborn() -> AsyncIterator[Any]:
         try:
-            while True:
+            for _ in range(50):
                 try:
                     await asyncio.sleep(0.01)
                 except asyncio.CancelledError:
