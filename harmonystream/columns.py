@@ -14,62 +14,62 @@ CONTENT: Final = 2
 ARGUMENTS: Final = 3
 
 
+_CHANNELS: Final = (None, "analysis", "commentary", "final", None)
+
+
 class Columns:
     """The rows of a step, slot by slot in the order of the call, as columns that numpy and others read without a copy.
 
     slot: int32. kind: uint8, REASONING, CONTENT or ARGUMENTS for a delta; more for other events, which are in `others` by row.
-    index: int32, the call's, for what belongs to one. start, stop: int64, the range of tokens. offset: int64, rows + 1: a delta's text is
+    index: int32, the call's, for what belongs to one. channel: uint8, of the open message: 0 none, 1 analysis, 2 commentary, 3 final,
+    4 one of another name. start, stop: int64, the range of tokens. offset: int64, rows + 1: a delta's text is
     `text[offset[row]:offset[row + 1]]`, UTF-8.
     """
 
-    __slots__ = ("_index", "_kind", "_offset", "_slot", "_start", "_stop", "others", "rows", "text")
+    __slots__ = ("_block", "others", "rows", "text")
 
-    def __init__(
-        self,
-        rows: int,
-        slot: bytes,
-        kind: bytes,
-        index: bytes,
-        start: bytes,
-        stop: bytes,
-        offset: bytes,
-        text: bytes,
-        others: dict[int, Event],
-    ) -> None:
-        self.rows, self.text, self.others = rows, text, others
-        self._slot, self._kind, self._index = slot, kind, index
-        self._start, self._stop, self._offset = start, stop, offset
+    def __init__(self, rows: int, block: bytes, text: bytes, others: dict[int, Event]) -> None:
+        """block: start, stop, offset, slot, index, kind, channel, one behind the other: 34 * rows + 8 bytes."""
+        self.rows, self._block, self.text, self.others = rows, memoryview(block), text, others
 
-    @property
-    def slot(self) -> memoryview:
-        return memoryview(self._slot).cast("i")
-
-    @property
-    def kind(self) -> memoryview:
-        return memoryview(self._kind)
-
-    @property
-    def index(self) -> memoryview:
-        return memoryview(self._index).cast("i")
+    def _column(self, at: int, n: int, code: str, width: int) -> memoryview:
+        return self._block[at : at + n * width].cast(code)
 
     @property
     def start(self) -> memoryview:
-        return memoryview(self._start).cast("q")
+        return self._column(0, self.rows, "q", 8)
 
     @property
     def stop(self) -> memoryview:
-        return memoryview(self._stop).cast("q")
+        return self._column(8 * self.rows, self.rows, "q", 8)
 
     @property
     def offset(self) -> memoryview:
-        return memoryview(self._offset).cast("q")
+        return self._column(16 * self.rows, self.rows + 1, "q", 8)
+
+    @property
+    def slot(self) -> memoryview:
+        return self._column(24 * self.rows + 8, self.rows, "i", 4)
+
+    @property
+    def index(self) -> memoryview:
+        return self._column(28 * self.rows + 8, self.rows, "i", 4)
+
+    @property
+    def kind(self) -> memoryview:
+        return self._column(32 * self.rows + 8, self.rows, "B", 1)
+
+    @property
+    def channel(self) -> memoryview:
+        return self._column(33 * self.rows + 8, self.rows, "B", 1)
 
     def __len__(self) -> int:
         return self.rows
 
     def __iter__(self) -> Iterator[tuple[int, Event]]:
-        """(slot, event) of each row; a content delta's channel is not in the columns."""
-        slot, kind, index, start, stop, offset = self.slot, self.kind, self.index, self.start, self.stop, self.offset
+        """(slot, event) of each row. A content delta's channel is None if it has another name than those of Harmony."""
+        slot, kind, index, channel = self.slot, self.kind, self.index, self.channel
+        start, stop, offset = self.start, self.stop, self.offset
         for row in range(self.rows):
             if row in self.others:
                 yield slot[row], self.others[row]
@@ -77,7 +77,7 @@ class Columns:
             text = self.text[offset[row] : offset[row + 1]].decode("utf-8", "replace")
             place = (start[row], stop[row])
             if kind[row] == CONTENT:
-                yield slot[row], ContentDelta(text, None, *place)
+                yield slot[row], ContentDelta(text, _CHANNELS[channel[row]], *place)
             elif kind[row] == REASONING:
                 yield slot[row], ReasoningDelta(text, *place)
             else:
