@@ -494,6 +494,8 @@ cdef bint step_raw(Stream* s, const Context* c, View* v) noexcept nogil:
         if verdict == MORE:
             return False
         if verdict == YES:
+            if is_ws(v.p[q]):                                                # a bare scalar is over now
+                json_step(&s.json, b" ", 1)
             consume(s, c, v, stop, IN_ARGUMENTS)
         else:
             put_run(s, c, v, stop)

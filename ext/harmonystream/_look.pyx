@@ -67,7 +67,7 @@ cdef int read_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t or
     one after `function`, which a newline or a fence ends."""
     cdef const TagTable* t = c.row
     cdef Py_ssize_t n = limit(v, origin), x = at, last = at
-    cdef uint64_t ends = t.header | (0 if second else t.roles[NAME_END] | t.roles[EMPTY_CALL])
+    cdef uint64_t ends = t.header | t.roles[NAME_END] | (0 if second else t.roles[EMPTY_CALL])
     cdef int verdict
     cdef uint8_t ch
     hit[0] = -1
@@ -114,7 +114,7 @@ cdef int look_function(const View* v, const Context* c, Py_ssize_t i, Py_ssize_t
     """Behind the word `function` and its separator: the name, if one stands here; otherwise the word is the name."""
     cdef Header other
     cdef Py_ssize_t n = limit(v, origin), at = skip_ws(v, i, n), stop = 0
-    cdef int k, verdict = match(v, c.row, at, n, c.row.header, &k)
+    cdef int k, verdict = match(v, c.row, at, n, c.row.header | c.row.roles[NAME_END], &k)
     if verdict == MORE:
         return undecided(v, origin)
     if verdict == YES or v.p[at] == c'{':
@@ -141,15 +141,25 @@ cdef int look_bare(const View* v, const Context* c, Py_ssize_t origin, bint at_l
     return look_follow(v, t, h.stop, origin, t.roles[KEY_OPEN] | t.roles[CALL_CLOSE])
 
 
+cdef int trim_key(const View* v, Header* h, Py_ssize_t at, Py_ssize_t end, Py_ssize_t n) noexcept nogil:
+    """The key at `at`, behind a name of n bytes: without ws around it, and not without anything."""
+    cdef Py_ssize_t i
+    at = skip_ws(v, at, end)
+    for i in range(at, end):
+        if v.p[i] == c'\n':
+            return NO
+    h.key_at = at
+    h.key_n = end - at
+    h.name_n = n
+    return YES if end > at else NO
+
+
 cdef int split_key(const View* v, const ToolTable* tools, Header* h) noexcept nogil:
     """The first key's opener is missing, so that the name runs into the key: after the longest declared name."""
     cdef Py_ssize_t n
     for n in range(h.name_n - 1, 0, -1):
         if tool_index(tools, v.p + h.name_at, n) >= 0:
-            h.key_at = h.name_at + n
-            h.key_n = h.name_n - n
-            h.name_n = n
-            return YES
+            return trim_key(v, h, h.name_at + n, h.name_at + h.name_n, n)
     return NO
 
 
