@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from reference_tags_header import LONGEST, Header
 from reference_tags_json import ObjectScan, decode_string, json_state
 from reference_tags_log import Log
-from reference_tags_text import NEAR, WS, Marker, More, Text
+from reference_tags_text import WS, Marker, More, Text
 from reference_tags_values import fits, may_be_literal, quote, transcode
 
 NORMAL_STOPS = ("stop", "tool_calls", "function_call")
@@ -81,7 +81,12 @@ class Bodies:
         fence = re.compile(r"```[A-Za-z]*[ \t\r\n]*").match(s, i)
         i = fence.end() if fence else i
         body: list[int] = []
+        edges = {*WS, "`", *(form[0] for kind in ENDS for form in self.text.kinds.get(kind, ()))}
         while i < self.size:
+            if self.text.is_byte(i) and s[i] not in edges:
+                body.append(i)
+                i += 1
+                continue
             state = json_state("".join(map(self.text.spelled, body)))
             edge = state != "open" and (s[i] in WS or (fence is not None and s[i] == "`"))
             try:
@@ -105,7 +110,7 @@ class Bodies:
         return self.cut_call()
 
     def raw_tail(self, i: int, fenced: bool, state: str) -> Marker | None:
-        """Past ws, and the fence, from `i`: the marker that ends the body, if one does. `More`: the stream ends there."""
+        """Past ws, and the fence, from `i`: the marker that ends the body, if one does. `More`: the stream ends."""
         limit = self.text.limit(i)
         q = self.text.skip(i, limit)
         state = "closed" if state == "scalar" and q > i else state
@@ -167,7 +172,8 @@ class Bodies:
                     self.write("".join(char for char, _ in chars), chars[0][1], chars[-1][1])
             else:
                 piece = self.log.decode(member.indices)
-                if member.kind != "scalar" or not ("null" if member.closed else piece).startswith(piece):
+                is_null = piece == "null" if member.closed else "null".startswith(piece)
+                if member.kind != "scalar" or not is_null:
                     self.write(piece, member.indices[0], member.indices[-1])
         if scan.ended == "limit":
             return self.cut_call()
@@ -247,7 +253,7 @@ class Bodies:
                     return None
                 j += 1
                 if text.s[j - 1] not in WS:
-                    if "\n" in text.s[last : j - 1] and first < last or j - first > LONGEST:
+                    if ("\n" in text.s[last : j - 1] and first < last) or j - first > LONGEST:
                         return None
                     last = j
         except More:
@@ -282,7 +288,7 @@ class Bodies:
             if mark:
                 v = mark.stop
             else:
-                self.log.note("missing-opener", at)
+                self.log.note("missing-opener", v if header.value == p else at)
         body = v + (self.row.newlines == "strip" and text.s.startswith("\n", v))
         types, untyped = self.typed(header, key, says)
         j, mark = self.value_end(body)

@@ -106,15 +106,11 @@ class HeaderReader:
             raise Fails(q)
         scan = ObjectScan(self.text, q, far, ("section_open", "section_close", *CALL, "stop"), strict=True)
         for member in scan.members:
-            if member.key == "name":
-                if member.kind != "string":
-                    raise Fails(member.start)
-                if not member.closed:
-                    break
-                name = "".join(char for char, _ in decode_string(self.text, member.indices, closed=True)).strip(WS)
-                if 1 <= len(name.encode()) <= LONGEST:
-                    return name
-                raise Fails(member.stop)
+            if member.key == "name" and member.kind == "string" and member.closed:
+                name = "".join(char for char, _ in decode_string(self.text, member.indices, closed=True))
+                plain = not any(char < " " or char == "\x7f" for char in name)
+                if plain and 1 <= len(name.strip(WS).encode()) <= LONGEST:
+                    return name.strip(WS)
         if scan.ended != "limit":
             raise Fails(scan.stop - (scan.ended == "object"))
         raise More(far)
