@@ -18,6 +18,8 @@ cdef class Program:
     cdef dict spellings            # keeps the marker texts alive
     cdef list strings              # id -> its text as str, made when first needed; only plain tokens have one
 
+    cdef list escaped, trimmed, continued        # as `strings`, for the strings that pairs write: see _shortcut.pyx
+
     cdef int fill_headers(self) except -1
 
 

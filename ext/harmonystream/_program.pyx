@@ -54,6 +54,8 @@ cdef class Program:
             self.row = Row(format, vocab)
             self.row.resolve(vocab, self.classes, format)
             self.tags = &self.row.table
+            if self.row.table.has_pair:
+                self.escaped, self.trimmed, self.continued = [None] * vocab.n, [None] * vocab.n, [None] * vocab.n
 
     cdef int fill_headers(self) except -1:
         """The tables of Harmony."""
