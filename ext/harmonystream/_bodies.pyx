@@ -204,12 +204,14 @@ cdef bint step_value_opener(Stream* s, const Context* c, View* v) noexcept nogil
     cdef int k = -1, verdict
     if is_ws(v.p[v.i]):
         consume(s, c, v, skip_ws(v, v.i, v.n), IN_HEADER)
+        s.tags.line_start = v.p[v.i - 1] == c'\n'
         return True
     verdict = match(v, c.row, v.i, v.n, c.row.roles[VALUE_OPEN], &k)
     if verdict == MORE and not v.end:
         return False
     s.tags.opening = 0
     if verdict == YES:
+        s.tags.line_start = 0
         consume(s, c, v, v.i + c.row.literals[k].n, IN_HEADER)
     else:
         note(s, D_MISSING_OPENER, s.position)
@@ -330,6 +332,7 @@ cdef bint step_pairs(Stream* s, const Context* c, View* v) noexcept nogil:
                         return True
                 open_key(s, c, v, v.p + key.at, key.n, key.typed)
                 consume(s, c, v, key.stop, IN_HEADER)
+                s.tags.line_start = v.p[v.i - 1] == c'\n'
                 return True
         elif role == STOP:
             verdict = look_stop(v, t, v.i, k)

@@ -381,6 +381,7 @@ cdef int look_key(const View* v, const TagTable* t, Py_ssize_t i, Py_ssize_t ori
     """A key from i, behind its opener, and its end; in rows that have one, the value's opener too."""
     cdef Py_ssize_t n = limit(v, origin), x = skip_ws(v, i, n), last
     cdef int k = -1, verdict
+    cdef bint newline = False
     key.at = last = x
     key.typed = key.missing = 0
     while True:
@@ -393,13 +394,11 @@ cdef int look_key(const View* v, const TagTable* t, Py_ssize_t i, Py_ssize_t ori
             return NO
         if not is_ws(v.p[x]):
             last = x + 1
-            if last - key.at > NAME_CAP:
+            if newline or last - key.at > NAME_CAP:
                 return NO
+        newline |= v.p[x] == c'\n' and last > key.at
         x += 1
     key.n = last - key.at
-    for x in range(key.at, last):
-        if v.p[x] == c'\n':
-            return NO
     if key.n == 0:
         return NO
     x = last
