@@ -104,7 +104,7 @@ class HeaderReader:
             raise More(far)
         if self.text.s[q] != "{":
             raise Fails(q)
-        scan = ObjectScan(self.text, q, far, ("section_open", "section_close", *CALL, "stop"), strict=True)
+        scan = ObjectScan(self.text, q, far, (*SECTION, *CALL))
         for member in scan.members:
             if member.key == "name" and member.kind == "string" and member.closed:
                 name = "".join(char for char, _ in decode_string(self.text, member.indices, closed=True))

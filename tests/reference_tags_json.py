@@ -22,8 +22,9 @@ def json_state(text: str) -> str:
         return "start"
     if SCALAR.fullmatch(text):
         return "closed" if whole[-1] in WS else "scalar"
-    depth, in_string, escaped, over = 0, False, False, -1
+    depth, in_string, escaped = 0, False, False
     for position, char in enumerate(text):
+        was_in = in_string or depth > 0
         if in_string:
             in_string = escaped or char != '"'
             escaped = char == "\\" and not escaped
@@ -31,11 +32,9 @@ def json_state(text: str) -> str:
             in_string = True
         else:
             depth = max(0, depth + (char in OPENERS) - (char in CLOSERS))
-        if depth == 0 and not in_string and over < 0:
-            over = position
-    if in_string or depth:
-        return "open"
-    return "closed" if text[0] in '{["' and over == len(text) - 1 else "broken"
+        if not in_string and not depth and (was_in or char in WS):  # a value is over, and nothing opens again
+            return "closed" if text[0] in '{["' and position == len(text) - 1 else "broken"
+    return "open" if in_string or depth else "broken"
 
 
 @dataclass
@@ -51,12 +50,12 @@ class Member:
 class ObjectScan:
     """Reads an object from its `{` at `start`, as far as the limit.
 
-    `ended`: "object" (`stop` is behind its end), "marker" (one of `markers` outside strings, or a control stop), "bad"
-    (`strict`: a control character outside strings) or "limit".
+    `ended`: "object" (`stop` is behind its end), "marker" (one of `markers` outside strings, or a control stop) or
+    "limit".
     """
 
-    def __init__(self, text: Text, start: int, limit: int, markers: Sequence[str], strict: bool = False):
-        self.text, self.limit, self.markers, self.strict = text, limit, markers, strict
+    def __init__(self, text: Text, start: int, limit: int, markers: Sequence[str]):
+        self.text, self.limit, self.markers = text, limit, markers
         self.members: list[Member] = []
         self.dropped: list[int] = []
         self.depth = 1
@@ -94,8 +93,6 @@ class ObjectScan:
             elif s[i] == '"' and not self.in_scalar:
                 if ended := self.string():
                     return ended
-            elif self.strict and ((s[i] < " " and s[i] not in WS) or s[i] == "\x7f"):
-                return "bad"
             elif self.plain(i):
                 return "object"
         return "limit"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_tags import id_streams, options, texts
 from streams import as_tuple, feed, merge
@@ -14,7 +14,8 @@ from tag_streams import TAG_FORMATS, VOCABULARIES, Options, deviations, outcome,
 import harmonystream as hs
 
 every_format = pytest.mark.parametrize("name", TAG_FORMATS)
-LONGEST = 300  # bytes, or ids: each position is a run of its own
+LONGEST = 160  # bytes, or ids: each position is a run of its own
+few = settings(max_examples=max(10, settings.default.max_examples // 20))
 
 
 def rest(parser: hs.Parser, stream: Any, reason: str | None) -> list[Any]:
@@ -37,6 +38,7 @@ def check_copies(chosen: Options, stream: Any, vocab: hs.Vocab | None) -> None:
 
 
 @every_format
+@few
 @given(data=st.data())
 def test_copies_go_on_the_same_in_text(name: str, data: st.DataObject):
     stream = data.draw(texts(name).map(lambda text: text[-LONGEST:]))
@@ -44,6 +46,7 @@ def test_copies_go_on_the_same_in_text(name: str, data: st.DataObject):
 
 
 @every_format
+@few
 @given(data=st.data())
 def test_copies_go_on_the_same_in_ids(name: str, data: st.DataObject):
     vocabulary = data.draw(st.sampled_from(VOCABULARIES))
@@ -52,6 +55,7 @@ def test_copies_go_on_the_same_in_ids(name: str, data: st.DataObject):
 
 
 @every_format
+@few
 @given(data=st.data(), finish=st.booleans())
 def test_a_reset_parser_is_a_new_one(name: str, data: st.DataObject, finish: bool):
     chosen, before, stream = data.draw(options(name)), data.draw(texts(name)), data.draw(texts(name))
@@ -65,6 +69,7 @@ def test_a_reset_parser_is_a_new_one(name: str, data: st.DataObject, finish: boo
 
 
 @every_format
+@few
 @given(data=st.data())
 def test_a_fork_leaves_its_origin_alone(name: str, data: st.DataObject):
     chosen, stream, other = data.draw(options(name)), data.draw(texts(name)), data.draw(texts(name))
