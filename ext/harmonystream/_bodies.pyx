@@ -240,7 +240,7 @@ cdef bint step_value(Stream* s, const Context* c, View* v) noexcept nogil:
         flush_value(s, c)
         return True
     newline = t.strip and v.p[q] == c'\n'
-    verdict = MORE if newline and q + 1 == v.n else look_value_end(v, t, q + newline, newline or g.line_start, q, &stop, &hit)
+    verdict = MORE if newline and q + 1 == v.n else look_value_end(v, c, s, q + newline, newline or g.line_start, q, &stop, &hit)
     if verdict == MORE:
         if v.end:
             consume(s, c, v, v.n, IN_HEADER)                                 # a partial closer

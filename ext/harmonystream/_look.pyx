@@ -6,7 +6,7 @@ from libc.string cimport memcmp, memset
 from harmonystream._build cimport DEBUG_BUILD
 from harmonystream._look cimport *
 from harmonystream._object cimport *
-from harmonystream._tools cimport tool_index
+from harmonystream._tools cimport has_parameters, is_parameter, tool_index
 from harmonystream._types cimport *
 
 DEBUG = bool(DEBUG_BUILD)
@@ -447,8 +447,17 @@ cdef int look_misspelt(const View* v, const TagTable* t, Py_ssize_t i, Py_ssize_
     return NO
 
 
-cdef int look_value_end(const View* v, const TagTable* t, Py_ssize_t i, bint at_line_start, Py_ssize_t origin, Py_ssize_t* stop, int* hit) noexcept nogil:
+cdef bint may_be_next(const View* v, const Context* c, const Stream* s, const Key* key) noexcept nogil:
+    """Could this key follow the one that is open? A tag at the start of a line of a value that is code or a call itself could not."""
+    if key.n == s.header_n and memcmp(v.p + key.at, s.header, key.n) == 0:
+        return False
+    return not has_parameters(c.tools, s.tags.tool) or is_parameter(c.tools, s.tags.tool, v.p + key.at, key.n)
+
+
+cdef int look_value_end(const View* v, const Context* c, const Stream* s, Py_ssize_t i, bint at_line_start, Py_ssize_t origin, Py_ssize_t* stop,
+                        int* hit) noexcept nogil:
     """Does what stands at i end the value? YES: *hit (-1: a misspelt closer), and *stop behind it. MORE at the end: a partial one."""
+    cdef const TagTable* t = c.row
     cdef Py_ssize_t n = limit(v, origin)
     cdef uint64_t mask = t.value_any if at_line_start else t.value_any & ~t.roles[KEY_OPEN]
     cdef int k = -1, role, verdict = match(v, t, i, n, mask, &k)
@@ -470,9 +479,10 @@ cdef int look_value_end(const View* v, const TagTable* t, Py_ssize_t i, bint at_
     if role == STOP:
         return look_follow(v, t, stop[0], origin, t.follow_stop)
     if role == KEY_OPEN:
-        return look_key(v, t, stop[0], origin, &key)
+        verdict = look_key(v, t, stop[0], origin, &key)
+        return NO if verdict == YES and not may_be_next(v, c, s, &key) else verdict
     verdict = look_follow(v, t, stop[0], origin, t.follow_call)
-    if verdict == YES:
+    if verdict == YES and not at_line_start:
         i = skip_ws(v, stop[0], n)
         if match(v, t, i, n, t.roles[SECTION_CLOSE], &k) == YES:
             return look_follow(v, t, i + t.literals[k].n, origin, t.follow_section)
