@@ -19,14 +19,14 @@ MODES = {"both": ("text", "plain", "added", "ordinary"), "text": ("text", "plain
 LONG = 1500  # units from which on only some chunkings are tried
 
 
-def every_form() -> pytest.MarkDecorator:
-    parameters = [
-        pytest.param(case, stream, vocab, id=f"{case.name}-{form}")
-        for case in CASES
-        for form, stream, vocab in forms(case.stream, case.options.format)
-        if form.startswith(MODES[case.mode])
-    ]
-    return pytest.mark.parametrize(("case", "stream", "vocab"), parameters)
+def streams(case: TagCase) -> Iterator[tuple[str, Any, hs.Vocab | None]]:
+    """The streams that a case stands for: (name of the form, stream, vocabulary)."""
+    for form, stream, vocab in forms(case.stream, case.options.format):
+        if form.startswith(MODES[case.mode]):
+            yield form, stream, vocab
+
+
+every_case = pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES])
 
 
 def cuts(stream: Any, vocab: hs.Vocab | None) -> Iterator[list[Any]]:
@@ -57,25 +57,28 @@ def test_every_report_has_a_case():
     assert {name for name in names if name[0] == "F"} == reports - elsewhere
 
 
-@every_form()
-def test_reference(case: TagCase, stream: Any, vocab: hs.Vocab | None):
-    result = case.options.reference(stream, vocab)
-    assert [event for event in without_ranges(result.events) if event[0] not in MESSAGE] == case.log
-    assert [code for code, _ in by_place(result.deviations)] == case.deviations
+@every_case
+def test_reference(case: TagCase):
+    for form, stream, vocab in streams(case):
+        result = case.options.reference(stream, vocab)
+        assert [event for event in without_ranges(result.events) if event[0] not in MESSAGE] == case.log, form
+        assert [code for code, _ in by_place(result.deviations)] == case.deviations, form
 
 
-@every_form()
-def test_native_at_every_chunking(case: TagCase, stream: Any, vocab: hs.Vocab | None):
-    whole = expected(case.options.reference(stream, vocab))
-    parser = case.options.parser(vocab)
-    for chunks in cuts(stream, vocab):
-        parser.reset()
-        assert outcome(parser, chunks, case.options.finish) == whole, chunks
+@every_case
+def test_native_at_every_chunking(case: TagCase):
+    for form, stream, vocab in streams(case):
+        whole = expected(case.options.reference(stream, vocab))
+        parser = case.options.parser(vocab)
+        for chunks in cuts(stream, vocab):
+            parser.reset()
+            assert outcome(parser, chunks, case.options.finish) == whole, (form, chunks)
 
 
-@every_form()
-def test_one_shot_is_the_sum_of_the_stream(case: TagCase, stream: Any, vocab: hs.Vocab | None):
+@every_case
+def test_one_shot_is_the_sum_of_the_stream(case: TagCase):
     options = case.options
+    _, stream, vocab = next(streams(case))
     done = hs.parse(
         stream,
         options.format,
