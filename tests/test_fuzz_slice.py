@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from fuzz import replay, rows, seeds, targets
+from fuzz import replay, rows, seeds, tag_reference, targets
 
 FINDINGS = sorted(replay.CASES.glob("*.case"))
 SEED, CHANGED = 2, 12_000
@@ -68,3 +68,15 @@ def test_most_rows_of_the_fuzzers_are_accepted():
     accepted = [row for row in made if rows.is_accepted(row)]
     assert 100 < len(accepted) < 350
     assert {row["call"] is None for row in accepted} == {row["pair"] is None for row in accepted} == {True, False}
+
+
+def test_the_reference_is_compared_with(monkeypatch):
+    """A machine that drops a letter is found."""
+    case = {"row": "hermes", "how": "text", "stream": [b"<think>", b"a", b"</think>", b"b"], "tools": "unknown"}
+    case |= {"start": "auto", "empty_args": "{}", "trim": "seams", "max_hold": 1 << 20, "reason": None}
+    tag_reference.check(**case)
+    monkeypatch.setattr(tag_reference.rows, "units", lambda *_: b"<think>a</think>")
+    items = tag_reference.items_of_bytes(b"<think>a</think>b")
+    monkeypatch.setattr(tag_reference, "items_of_bytes", lambda _: items)
+    with pytest.raises(AssertionError):
+        tag_reference.check(**case)

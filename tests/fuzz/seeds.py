@@ -88,6 +88,7 @@ def tag_inputs() -> Iterator[bytes]:
             options = bytes([i + how * len(rows.BUILT_IN), k % 5 + k % 3 * 8, 0, 2, 80, 170, turn, 0])
             yield targets.encode("tags", options, payload[:1000])
             yield targets.encode("tagtext", options, text[:1000])
+            yield targets.encode("tagpage", options, payload[:400])
             patches = bytes([0, k, 0, 1, 16, k, 0, 1])
             yield targets.encode("tagstate", options[:6] + bytes([8, 1]), payload[:900] + patches)
     for i, value in enumerate(tag_seeds.VALUES):

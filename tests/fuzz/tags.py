@@ -14,7 +14,7 @@ from fuzz import oracles, rows, streaming, tag_oracles
 Case = dict[str, Any]
 STARTS = ("auto", "auto", "content", "reasoning", "answer")
 HOLDS = (1 << 20, 1024, 1025, 4096)
-ONE_BY_ONE = 400  # longest stream that is fed unit by unit
+ONE_BY_ONE = 100  # longest stream that is fed unit by unit
 SMALL_HOLD = 1024
 DEFAULTS = {"trim": "seams", "max_hold": 1 << 20}
 

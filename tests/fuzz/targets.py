@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from fuzz import blobs, buffers, scanner, schemas, streaming, tag_blobs, tags, vocabularies
+from fuzz import blobs, buffers, scanner, schemas, streaming, tag_blobs, tag_reference, tags, vocabularies
 
 Case = dict[str, Any]
 HEAD = 9  # bytes before the payload: the target and eight options
@@ -35,6 +35,7 @@ TARGETS = {
     "tagtext": Target(tags.decode_raw, tags.check),
     "row": Target(tags.decode_row, tags.check_user),
     "tagstate": Target(tag_blobs.decode, tag_blobs.check),
+    "tagpage": Target(tag_reference.decode, tag_reference.check),
     "value": Target(schemas.decode_value, schemas.check_value),
     "schema": Target(schemas.decode_schema, schemas.check_schema),
 }
