@@ -427,7 +427,7 @@ cdef bint step_raw_begin(Stream* s, const Context* c, View* v) noexcept nogil:
             g.fenced = FENCE_NAME
             consume(s, c, v, v.i + 3, IN_ARGUMENTS)
             return True
-    verdict = look_raw_end(v, c.row, v.i, v.i, False, &k)
+    verdict = look_raw_end(v, c.row, v.i, v.i, True, &k)                     # nothing has been quoted yet
     if verdict == YES:
         return step_raw_end(s, c, v, k)
     if verdict == MORE and not v.end:

@@ -138,6 +138,8 @@ cdef int look_bare(const View* v, const Context* c, Py_ssize_t origin, bint at_l
             return NO
     elif not at_line_start:
         return NO
+    if h.body == SECTION:
+        return YES
     return look_follow(v, t, h.stop, origin, t.roles[KEY_OPEN] | t.roles[CALL_CLOSE])
 
 
@@ -163,6 +165,15 @@ cdef int split_key(const View* v, const ToolTable* tools, Header* h) noexcept no
     return NO
 
 
+cdef bint is_half(const View* v, const Context* c, Py_ssize_t stop, const Header* h) noexcept nogil:
+    """Half a header, which the marker at `stop` breaks off: markup, and no call? In the text it may be a mention, and the words after it."""
+    cdef const uint8_t* name = v.p + h.name_at
+    cdef Py_ssize_t n = h.name_n
+    if n == 0 or (is_special(v, stop) and is_good(v, c.tools, h.name_at, n)) or tool_index(c.tools, name, n) >= 0:
+        return True
+    return c.row.name_as == ID_NAME and n > 10 and memcmp(name, b"functions.", 10) == 0 and is_good(v, c.tools, h.name_at, n)
+
+
 cdef int look_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t origin, bint at_line_start, Header* h) noexcept nogil:
     """The name of a call and what ends it."""
     cdef const TagTable* t = c.row
@@ -176,9 +187,11 @@ cdef int look_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t or
         if split_key(v, c.tools, h) == NO:
             return NO
     elif role != NAME_END and role != EMPTY_CALL and not t.open_name:
-        return VOID if h.name_n == 0 or is_good(v, c.tools, h.name_at, h.name_n) else NO
+        return VOID if is_half(v, c, stop, h) else NO
     if not is_good(v, c.tools, h.name_at, h.name_n):
         return NO
+    if t.open_name and role == CALL_CLOSE and c.tools.n >= 0 and tool_index(c.tools, v.p + h.name_at, h.name_n) < 0:
+        return NO                                                            # a tag around a word, in a sentence about tags
     h.body = PAIRS if t.has_pair else RAW
     if role == NAME_END or role == EMPTY_CALL:
         h.stop += t.literals[k].n
@@ -327,6 +340,17 @@ cdef int failed(Header* h, Py_ssize_t origin, Py_ssize_t x) noexcept nogil:
     return ALL_TEXT
 
 
+cdef bint is_name(const ToolTable* tools, const uint8_t* name, int n) noexcept nogil:
+    """Good, or that of a declared tool: a model that quotes the instructions writes {"name": "<function-name>"}."""
+    cdef int i
+    if tool_index(tools, name, n) >= 0:
+        return True
+    for i in range(n):
+        if is_bad(name[i]) or is_ws(name[i]):
+            return False
+    return True
+
+
 cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, Py_ssize_t origin, Header* h) noexcept nogil:
     """Has the object, or array of objects, at i a name? Goes on where the last look stopped: this input may be long."""
     cdef const TagTable* t = c.row
@@ -367,7 +391,7 @@ cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, P
         if g.probe.key == NAME_MEMBER:
             if verdict == F_BEGINS:
                 g.name_at = x - origin if v.p[x] == c'"' else 0
-            elif verdict == F_ENDS and g.name_at and read_object_name(v, origin + g.name_at, name, &k):
+            elif verdict == F_ENDS and g.name_at and read_object_name(v, origin + g.name_at, name, &k) and is_name(c.tools, name, k):
                 h.object_name = origin + g.name_at
                 return YES
         x += 1
@@ -390,7 +414,7 @@ cdef int look_key(const View* v, const TagTable* t, Py_ssize_t i, Py_ssize_t ori
             return undecided(v, origin)
         if verdict == YES:
             break
-        if is_special(v, x) or v.p[x] == c'<' or v.p[x] == c'>':
+        if is_special(v, x) or v.p[x] == c'<' or v.p[x] == c'>' or (v.p[x] == c'"' and t.first[c'"'] & t.roles[KEY_END]):
             return NO
         if not is_ws(v.p[x]):
             last = x + 1
@@ -482,10 +506,14 @@ cdef int look_value_end(const View* v, const Context* c, const Stream* s, Py_ssi
         verdict = look_key(v, t, stop[0], origin, &key)
         return NO if verdict == YES and not may_be_next(v, c, s, &key) else verdict
     verdict = look_follow(v, t, stop[0], origin, t.follow_call)
-    if verdict == YES and not at_line_start:
+    if verdict == YES:
         i = skip_ws(v, stop[0], n)
         if match(v, t, i, n, t.roles[SECTION_CLOSE], &k) == YES:
-            return look_follow(v, t, i + t.literals[k].n, origin, t.follow_section)
+            i += t.literals[k].n
+            if not at_line_start:
+                return look_follow(v, t, i, origin, t.follow_section)
+            verdict = match(v, t, skip_ws(v, i, n), n, t.roles[VALUE_CLOSE] | t.roles[CALL_CLOSE] | t.roles[SECTION_CLOSE], &k)
+            return NO if verdict == YES else YES if verdict == NO else at_the_end(v, origin)
     return verdict
 
 
