@@ -127,9 +127,9 @@ class Bodies:
     def raw_end(self, i: int, state: str, limit: int | None = None) -> Marker | None:
         """A marker at `i` that ends the body."""
         text, limit = self.text, self.size if limit is None else limit
-        openers = OPENERS if state == "closed" or (i < limit and not text.is_byte(i)) else ()
+        openers = OPENERS if state in ("start", "closed") or (i < limit and not text.is_byte(i)) else ()
         mark = text.at(i, limit, "call_close", "section_close", "stop", *openers)
-        if not mark or state == "closed":
+        if not mark or state in ("start", "closed"):
             return mark
         followers = {
             "call_close": (*OPENERS, "section_close", "stop"),

@@ -79,9 +79,10 @@ class Pairs(Bodies):
         text = self.text
         limit = min(limit, text.limit(opener.start))
         first = last = j = text.skip(opener.stop, limit)
+        quoted = '<>"' if any(form[0] == '"' for form in text.kinds["key_end"]) else "<>"
         try:
             while not (mark := text.at(j, limit, "key_end", "value_open")):
-                if text.s[j] in "<>" or not text.is_byte(j):
+                if text.s[j] in quoted or not text.is_byte(j):
                     return None
                 j += 1
                 if text.s[j - 1] not in WS:
@@ -195,8 +196,8 @@ class Pairs(Bodies):
         text, limit = self.text, self.text.limit(mark.start)
         try:
             after = text.follows(mark.stop, limit, "section_close")
-            if after is not None and text.s[mark.start - 1 : mark.start] == "\n":
-                return True
+            if after is not None and text.s[mark.start - 1 : mark.start] == "\n":  # unless all of it is quoted
+                return text.follows(after.stop, limit, "value_close", "call_close", "section_close") is None
             return after is not None and text.follows(after.stop, limit, *OPENERS, "stop") is not None
         except More:
             return limit == self.size
