@@ -2,7 +2,8 @@
 
 It has the whole stream before it and looks as far ahead as the page allows; nothing is read twice differently because
 of how it came. Section numbers refer to docs/tags.md. The text is in reference_tags_text.py, headers in
-reference_tags_header.py, bodies in reference_tags_bodies.py. Nothing here is shared with the native code.
+reference_tags_header.py, bodies in reference_tags_bodies.py and reference_tags_pairs.py. Nothing here is shared with
+the native code.
 
 The result of `interpret_tags` is what a replay of the native parser must give after merging.
 """
@@ -13,8 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reference import REGIONS, EventTuple, Item
-from reference_tags_bodies import NORMAL_STOPS, Bodies
+from reference_tags_bodies import NORMAL_STOPS
 from reference_tags_header import Fails, Header, HeaderReader
+from reference_tags_pairs import Pairs
 from reference_tags_text import CALL, NEAR, PAIR, SECTION, Marker, More, Text
 
 from harmonystream.formats import Format
@@ -31,7 +33,7 @@ class TagResult:
     usage: dict[str, int]
 
 
-class Machine(Bodies):
+class Machine(Pairs):
     """Section 3, and what comes after a call (5)."""
 
     def __init__(self, text: Text, tools: Sequence[str] | None, start: str, trim: str, **options: object):

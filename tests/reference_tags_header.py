@@ -44,9 +44,11 @@ class HeaderReader:
         self.tools = None if tools is None else [latin(tool) for tool in tools]
         self.max_hold = max_hold
         self.marked = marked
+        self.at = 0  # where the header begins
 
     def read(self, i: int, in_section: bool) -> Header:
         header = Header(in_section=in_section)
+        self.at = i
         try:
             self.opener(i, self.text.limit(i), header)
         except (Fails, More) as how:
@@ -104,17 +106,15 @@ class HeaderReader:
             raise More(far)
         if self.text.s[q] != "{":
             raise Fails(q)
-        scan = ObjectScan(self.text, q, far, ("section_open", "section_close", *CALL, "stop"), strict=True)
+        scan = ObjectScan(self.text, q, far, (*SECTION, *CALL))
         for member in scan.members:
-            if member.key == "name":
-                if member.kind != "string":
-                    raise Fails(member.start)
-                if not member.closed:
-                    break
-                name = "".join(char for char, _ in decode_string(self.text, member.indices, closed=True)).strip(WS)
-                if 1 <= len(name.encode()) <= LONGEST:
+            if member.key == "name" and member.kind == "string" and member.closed:
+                name = "".join(char for char, _ in decode_string(self.text, member.indices, closed=True))
+                name = name.strip(WS)
+                plain = not any(char < " " or char == "\x7f" or char in BAD or char in WS for char in name)
+                known = latin(name) in (self.tools or ())
+                if (plain or known) and 1 <= len(name.encode()) <= LONGEST:
                     return name
-                raise Fails(member.stop)
         if scan.ended != "limit":
             raise Fails(scan.stop - (scan.ended == "object"))
         raise More(far)
@@ -157,11 +157,18 @@ class HeaderReader:
             if mark.kind == "empty_call":
                 header.body = "empty"
         elif has_end:
-            if name and not self.good(name):
+            spelled = mark is not None and self.text.is_byte(mark.start)
+            known = name in (self.tools or ()) or (
+                self.row.name_as == "id" and name.startswith("functions.") and len(name) > 10
+            )
+            if name and (not self.good(name) or (spelled and not known)):
                 raise Fails
             header.verdict = "void"
             return
         if not self.good(name):
+            raise Fails
+        without_pairs = not has_end and mark is not None and mark.kind == "call_close"
+        if without_pairs and self.tools is not None and name not in self.tools:
             raise Fails
         if self.row.name_as == "function" and name == "function" and has_end:
             name, header.stop = self.after_function(header.stop, limit, others)
@@ -202,17 +209,21 @@ class HeaderReader:
             else:
                 header.name, header.kind = header.id, "other"
 
+    def may_stand(self, header: Header, name: str) -> None:
+        """Where prose might say the same: a declared name, or, if none is, the start of a line or behind a marker."""
+        if self.tools is None:
+            before = self.text.before(self.at)
+            if not (self.at == self.marked or before < 0 or self.text.s[before] == "\n"):
+                raise Fails
+        elif name not in self.tools:
+            raise Fails
+
     # -- calls outside a section --------------------------------------------------------------------------------------
 
     def bare(self, i: int, inside: bool, limit: int, header: Header) -> None:
         if not self.row.section or header.in_section or self.row.bare == "any" or header.verdict != "stands":
             return
-        if self.tools is None:
-            before = self.text.before(i)
-            if not (i == self.marked or before < 0 or self.text.s[before] == "\n"):
-                raise Fails
-        elif latin(header.name) not in self.tools:
-            raise Fails
+        self.may_stand(header, latin(header.name))
         try:
             if header.body != "empty" and not self.text.follows(header.stop, limit, "key_open", "call_close"):
                 raise Fails

@@ -10,29 +10,31 @@ from reference_tags_text import WS, More, Text
 
 OPENERS, CLOSERS = "{[", "}]"
 SCALAR = re.compile(r"true|false|null|-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+SCALAR_ENDS = ",}" + WS
 SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\": "\\", '"': '"'}
 
 
 def json_state(text: str) -> str:
-    """ "start", "open" (inside a string, object or array), "closed" (one whole value), "broken", or "scalar": a whole
-    number or word, which goes on unless ws follows."""
+    """How far a text has come: "start", "open" (inside a string, object or array, of whatever), "closed" (one whole
+    value), "broken", or "scalar": a whole number or word, which goes on unless ws follows."""
     whole, text = text, text.strip(WS)
     if not text:
         return "start"
-    if text[0] not in '{["':
-        return "broken" if not SCALAR.fullmatch(text) else "closed" if whole[-1] in WS else "scalar"
+    if SCALAR.fullmatch(text):
+        return "closed" if whole[-1] in WS else "scalar"
     depth, in_string, escaped = 0, False, False
     for position, char in enumerate(text):
+        was_in = in_string or depth > 0
         if in_string:
             in_string = escaped or char != '"'
             escaped = char == "\\" and not escaped
         elif char == '"':
             in_string = True
         else:
-            depth += (char in OPENERS) - (char in CLOSERS)
-        if depth == 0 and not in_string:
-            return "closed" if position == len(text) - 1 else "broken"
-    return "open"
+            depth = max(0, depth + (char in OPENERS) - (char in CLOSERS))
+        if not in_string and not depth and (was_in or char in WS):  # a value is over, and nothing opens again
+            return "closed" if text[0] in '{["' and position == len(text) - 1 else "broken"
+    return "open" if in_string or depth else "broken"
 
 
 @dataclass
@@ -48,16 +50,16 @@ class Member:
 class ObjectScan:
     """Reads an object from its `{` at `start`, as far as the limit.
 
-    `ended`: "object" (`stop` is behind its end), "marker" (one of `markers` outside strings, or a control stop), "bad"
-    (`strict`: a control character outside strings) or "limit".
+    `ended`: "object" (`stop` is behind its end), "marker" (one of `markers` outside strings, or a control stop) or
+    "limit".
     """
 
-    def __init__(self, text: Text, start: int, limit: int, markers: Sequence[str], strict: bool = False):
-        self.text, self.limit, self.markers, self.strict = text, limit, markers, strict
+    def __init__(self, text: Text, start: int, limit: int, markers: Sequence[str]):
+        self.text, self.limit, self.markers = text, limit, markers
         self.members: list[Member] = []
         self.dropped: list[int] = []
         self.depth = 1
-        self.expects = "key"  # then ":", a value, and "," at depth 1; "rest": what is none of these up to the comma
+        self.expects = "key"  # then ":", a "value", and ":" again up to the comma; what is not expected is passed over
         self.key = ""
         self.stop = start + 1
         self.ended = self.run()
@@ -65,6 +67,10 @@ class ObjectScan:
     @property
     def member(self) -> Member | None:
         return self.members[-1] if self.members and not self.members[-1].closed else None
+
+    @property
+    def in_scalar(self) -> bool:
+        return self.member is not None and self.member.kind == "scalar"
 
     def is_control_stop(self, i: int) -> bool:
         return not self.text.is_byte(i) and self.text.s[i] in self.text.kinds.get("stop", ())
@@ -78,14 +84,15 @@ class ObjectScan:
                     return "marker"
             except More:
                 return "limit"
+            if self.member and self.in_scalar and s[i] in SCALAR_ENDS:
+                self.member.closed = True
+                self.expects = ":"
             if not text.is_byte(i):
                 self.dropped.append(i)
                 self.stop += 1
-            elif s[i] == '"':
+            elif s[i] == '"' and not self.in_scalar:
                 if ended := self.string():
                     return ended
-            elif self.strict and (s[i] < " " and s[i] not in WS or s[i] == "\x7f"):
-                return "bad"
             elif self.plain(i):
                 return "object"
         return "limit"
@@ -97,9 +104,6 @@ class ObjectScan:
         escaped = False
         i = first + 1
         new = None
-        if self.member and self.member.kind == "scalar":
-            self.member.closed = True
-            self.expects = "rest"
         if self.depth == 1 and self.expects == "value":
             new = Member(self.key, "string", indices, start=first)
             self.members.append(new)
@@ -123,44 +127,39 @@ class ObjectScan:
         if self.depth == 1:
             if self.expects == "key":
                 self.key = "".join(s[k] for k in indices)
-            self.expects = {"key": ":", "value": "rest"}.get(self.expects, "rest")
+            self.expects = ":"
         return ""
 
     def plain(self, i: int) -> bool:
         """A byte outside strings. Does the object end with it?"""
         c = self.text.s[i]
         self.stop = i + 1
-        scalar = self.member if self.member and self.member.kind == "scalar" else None
-        if scalar and (c in WS or c in ',:{}["]'):
-            scalar.closed = True
-            scalar = None
-            self.expects = "rest"
         if self.depth > 1:
             if self.member:
                 self.member.indices.append(i)
             self.depth += (c in OPENERS) - (c in CLOSERS)
             if self.depth == 1 and self.member:
                 self.member.closed = True
-        elif c in OPENERS:
-            self.depth += 1
-            if self.expects == "value":
-                self.members.append(Member(self.key, "container", [i], start=i))
-            self.expects = "rest"
-        elif c in CLOSERS:
+        elif c == "}":
             return True
         elif c == ",":
             self.expects = "key"
-        elif scalar:
-            scalar.indices.append(i)
-        elif c in WS:
-            pass
-        elif self.expects == ":" and c == ":":
+        elif self.member and self.in_scalar:
+            self.member.indices.append(i)
+        elif c == ":" and self.expects in ("key", ":"):
             self.expects = "value"
-        elif self.expects == "value" and c != ":":
-            self.members.append(Member(self.key, "scalar", [i], start=i))
-        else:
-            self.expects = "rest"
+        elif c in OPENERS or (self.expects == "value" and c not in WS and c not in ":]"):
+            self.value(i, c)
         return False
+
+    def value(self, i: int, c: str) -> None:
+        """A value begins, or a container where none belongs."""
+        if self.expects != "value":
+            self.key = ""
+        if c in OPENERS:
+            self.depth += 1
+            self.expects = ":"
+        self.members.append(Member(self.key, "container" if c in OPENERS else "scalar", [i], start=i))
 
 
 def decode_string(text: Text, indices: Sequence[int], closed: bool) -> list[tuple[str, int]]:
@@ -172,8 +171,12 @@ def decode_string(text: Text, indices: Sequence[int], closed: bool) -> list[tupl
     found: list[tuple[str, int]] = []
     at, half = 0, False  # half: of a surrogate pair, whose first part was read
     ends = [*indices, indices[-1] + 1 if indices else 0]
+    high = 0
     while at < len(indices):
         escape = re.match(r"\\(u[0-9a-fA-F]{0,4}|.|\Z)", "".join(s[k] for k in indices[at : at + 6]), re.S)
+        if escape and escape[1] > "\x7f" and len(escape[1]) == 1:
+            at += 1  # the backslash stands before a character of several bytes
+            escape = None
         size = len(escape[0]) if escape else run_length(s, indices, at)
         cut = escape and (size == 1 or escape[0][1] == "u") and size < 6
         if cut and at + size == len(indices) and not closed:

@@ -73,27 +73,20 @@ class Log:
     def events(self) -> list[EventTuple]:
         """Deltas decoded and joined; a token that two events share belongs to the first."""
         events: list[EventTuple] = []
-        pending: tuple[str, list[int]] = ("", [])
-        for entry in [*self.entries, ("", [])]:
-            if entry[0] in ("content", "reasoning", "") and isinstance(entry[1], list):
-                if entry[0] == pending[0]:
-                    pending = (pending[0], pending[1] + entry[1])
-                    continue
-                kind, indices = pending
-                if indices:
-                    channel = (None,) if kind == "content" else ()
-                    first, last = self.text.starts[indices[0]], self.text.stops[indices[-1]]
-                    events.append((KINDS[kind], self.decode(indices), *channel, first, last))
-                pending = (str(entry[0]), list(entry[1]))
-            else:
-                kind, indices = pending
-                if indices:
-                    channel = (None,) if kind == "content" else ()
-                    first, last = self.text.starts[indices[0]], self.text.stops[indices[-1]]
-                    events.append((KINDS[kind], self.decode(indices), *channel, first, last))
-                pending = ("", [])
-                events.append(entry)
-        return joined(events)
+        kind, pending = "", list[int]()
+        for entry in [*self.entries, ("end",)]:
+            indices = entry[1] if len(entry) == 2 and isinstance(entry[1], list) else None
+            if indices is not None and entry[0] == kind:
+                pending += indices
+                continue
+            if pending:
+                channel = (None,) if kind == "content" else ()
+                first, last = self.text.starts[pending[0]], self.text.stops[pending[-1]]
+                events.append((KINDS[kind], self.decode(pending), *channel, first, last))
+            kind, pending = (str(entry[0]), [*indices]) if indices is not None else ("", [])
+            if indices is None:
+                events.append(entry)  # type: ignore[arg-type]
+        return joined(events[:-1])
 
 
 def joined(events: Iterable[EventTuple]) -> list[EventTuple]:

@@ -56,11 +56,12 @@ def fits(text: str, types: frozenset[str]) -> bool:
 def container(text: str, types: frozenset[str]) -> str | None:
     """An object or array, as it is or from Python's spelling."""
     if is_json(text):
-        kind = {dict: "object", list: "array"}.get(type(json.loads(text)))
+        value = json.loads(text)
+        kind = "object" if isinstance(value, dict) else "array" if isinstance(value, list) else ""
         return text if kind in types else None
     try:
         tree = ast.parse(text, mode="eval").body
-        kind = {ast.Dict: "object", ast.List: "array", ast.Tuple: "array"}.get(type(tree))
+        kind = "object" if isinstance(tree, ast.Dict) else "array" if isinstance(tree, (ast.List, ast.Tuple)) else ""
         return convert(tree, text) if kind in types else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None

@@ -39,6 +39,7 @@ TYPES = {
     "su": frozenset(["string", "null"]),
     "sn": frozenset(["string", "number", "boolean"]),
     "so": frozenset(["string", "object"]),
+    "any": frozenset(),
 }
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 
 import pytest
-from fuzz import replay, seeds, targets
+from fuzz import replay, rows, seeds, tag_reference, targets
 
 FINDINGS = sorted(replay.CASES.glob("*.case"))
-SEED, CHANGED = 2, 20_000
+SEED, CHANGED = 2, 12_000
+INPUTS = tuple(seeds.inputs())
 
 
 @pytest.mark.parametrize("path", FINDINGS, ids=lambda path: path.stem)
@@ -17,15 +18,14 @@ def test_findings_stay_fixed(path):
 
 
 def test_first_inputs():
-    for data in seeds.inputs():
+    for data in INPUTS:
         targets.run(data)
 
 
 def test_changed_inputs():
     dice = random.Random(SEED)
-    pool = list(seeds.inputs())
     for _ in range(CHANGED):
-        targets.run(changed(dice.choice(pool), dice.choice(pool), dice))
+        targets.run(changed(dice.choice(INPUTS), dice.choice(INPUTS), dice))
 
 
 def changed(data: bytes, other: bytes, dice: random.Random) -> bytes:
@@ -40,6 +40,43 @@ def changed(data: bytes, other: bytes, dice: random.Random) -> bytes:
 
 
 def test_a_case_reads_as_it_was_written():
-    for data in list(seeds.inputs())[::50]:
+    for data in INPUTS[::50]:
         name, case = targets.decode(data)
         assert replay.read(replay.explain(data)) == (name, case)
+
+
+def test_every_target_has_first_inputs():
+    assert {targets.decode(data)[0] for data in INPUTS} == set(targets.TARGETS)
+
+
+def test_a_payload_is_the_same_stream_in_every_form():
+    text = b'<tool_call>\n{"name": "f", "arguments": {"k": "\xe6\x97\xa5"}}\n</tool_call> ok'
+    alphabet = rows.built_in("hermes")
+    stream = alphabet.read(alphabet.write(text))
+    assert rows.units(alphabet, "text", stream) == text
+    for how in ("control", "plain", "split", "bytes"):
+        vocab = alphabet.vocab(how)
+        ids = rows.units(alphabet, how, stream)
+        assert b"".join(vocab.token_bytes(tid) for tid in ids) == text
+        assert any(vocab.is_control(tid) for tid in ids) == (how == "control")
+    assert len(rows.units(alphabet, "bytes", stream)) == len(text)
+
+
+def test_most_rows_of_the_fuzzers_are_accepted():
+    dice = random.Random(SEED)
+    made = [rows.decode_row(dice.randbytes(rows.ROW_SIZE)) for _ in range(400)]
+    accepted = [row for row in made if rows.is_accepted(row)]
+    assert 100 < len(accepted) < 350
+    assert {row["call"] is None for row in accepted} == {row["pair"] is None for row in accepted} == {True, False}
+
+
+def test_the_reference_is_compared_with(monkeypatch):
+    """A machine that drops a letter is found."""
+    case = {"row": "hermes", "how": "text", "stream": [b"<think>", b"a", b"</think>", b"b"], "tools": "unknown"}
+    case |= {"start": "auto", "empty_args": "{}", "trim": "seams", "max_hold": 1 << 20, "reason": None}
+    tag_reference.check(**case)
+    monkeypatch.setattr(tag_reference.rows, "units", lambda *_: b"<think>a</think>")
+    items = tag_reference.items_of_bytes(b"<think>a</think>b")
+    monkeypatch.setattr(tag_reference, "items_of_bytes", lambda _: items)
+    with pytest.raises(AssertionError):
+        tag_reference.check(**case)

@@ -68,7 +68,8 @@ def test_good_names(name):
     want = ("", "", [(name, "{}")], [])
     assert read(Q, f"<tool_call>\n<function={name}>\n</function>\n</tool_call>") == want
     assert read(Q, f"<tool_call><function= {name}\n></function></tool_call>") == want
-    assert read("glm", f"<tool_call>{name}\n</tool_call>") == want
+    pair = "<arg_key>k</arg_key><arg_value>1</arg_value>"
+    assert read("glm", f"<tool_call>{name}\n{pair}</tool_call>") == ("", "", [(name, '{"k": 1}')], [])
 
 
 @pytest.mark.parametrize("name", BAD)

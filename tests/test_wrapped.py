@@ -93,9 +93,15 @@ def test_the_first_name_and_the_first_arguments_count():
     assert calls('{"name": 5, "name": "", "name": " f ", "arguments": 1}') == [("f", "1")]
 
 
-@pytest.mark.parametrize("name", [r"\u0066", r"get\u002dit", "名前", r"\ud83d\ude00", r"\u0061\/b", "two words", "<a>"])
-def test_a_name_is_any_string(name):
+@pytest.mark.parametrize("name", [r"\u0066", r"get\u002dit", "名前", r"\ud83d\ude00", r"\u0061\/b"])
+def test_names_are_decoded(name):
     assert calls(f'{{"name": "{name}"}}') == [(json.loads(f'"{name}"'), "{}")]
+
+
+@pytest.mark.parametrize("name", ["two words", "<function-name>", r"f\ng", r"f\u0000"])
+def test_a_name_that_is_not_good_is_none(name):
+    text = f'<tool_call>{{"name": "{name}"}}</tool_call>'
+    assert read("hermes", text) == ("", text, [], [])
 
 
 @pytest.mark.parametrize(

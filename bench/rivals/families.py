@@ -137,6 +137,7 @@ ADDED = {
     "</tool_call>": False,
     "<|im_start|>": True,
     "<|im_end|>": True,
+    "[EOS]": True,
     "<|endoftext|>": True,
     "<seed:bos>": True,
     "<seed:eos>": True,

@@ -204,12 +204,14 @@ cdef bint step_value_opener(Stream* s, const Context* c, View* v) noexcept nogil
     cdef int k = -1, verdict
     if is_ws(v.p[v.i]):
         consume(s, c, v, skip_ws(v, v.i, v.n), IN_HEADER)
+        s.tags.line_start = v.p[v.i - 1] == c'\n'
         return True
     verdict = match(v, c.row, v.i, v.n, c.row.roles[VALUE_OPEN], &k)
     if verdict == MORE and not v.end:
         return False
     s.tags.opening = 0
     if verdict == YES:
+        s.tags.line_start = 0
         consume(s, c, v, v.i + c.row.literals[k].n, IN_HEADER)
     else:
         note(s, D_MISSING_OPENER, s.position)
@@ -238,7 +240,7 @@ cdef bint step_value(Stream* s, const Context* c, View* v) noexcept nogil:
         flush_value(s, c)
         return True
     newline = t.strip and v.p[q] == c'\n'
-    verdict = MORE if newline and q + 1 == v.n else look_value_end(v, t, q + newline, newline or g.line_start, q, &stop, &hit)
+    verdict = MORE if newline and q + 1 == v.n else look_value_end(v, c, s, q + newline, newline or g.line_start, q, &stop, &hit)
     if verdict == MORE:
         if v.end:
             consume(s, c, v, v.n, IN_HEADER)                                 # a partial closer
@@ -330,6 +332,7 @@ cdef bint step_pairs(Stream* s, const Context* c, View* v) noexcept nogil:
                         return True
                 open_key(s, c, v, v.p + key.at, key.n, key.typed)
                 consume(s, c, v, key.stop, IN_HEADER)
+                s.tags.line_start = v.p[v.i - 1] == c'\n'
                 return True
         elif role == STOP:
             verdict = look_stop(v, t, v.i, k)
@@ -424,7 +427,7 @@ cdef bint step_raw_begin(Stream* s, const Context* c, View* v) noexcept nogil:
             g.fenced = FENCE_NAME
             consume(s, c, v, v.i + 3, IN_ARGUMENTS)
             return True
-    verdict = look_raw_end(v, c.row, v.i, v.i, False, &k)
+    verdict = look_raw_end(v, c.row, v.i, v.i, True, &k)                     # nothing has been quoted yet
     if verdict == YES:
         return step_raw_end(s, c, v, k)
     if verdict == MORE and not v.end:
@@ -494,6 +497,8 @@ cdef bint step_raw(Stream* s, const Context* c, View* v) noexcept nogil:
         if verdict == MORE:
             return False
         if verdict == YES:
+            if is_ws(v.p[q]):                                                # a bare scalar is over now
+                json_step(&s.json, b" ", 1)
             consume(s, c, v, stop, IN_ARGUMENTS)
         else:
             put_run(s, c, v, stop)

@@ -6,7 +6,7 @@ from libc.string cimport memcmp, memset
 from harmonystream._build cimport DEBUG_BUILD
 from harmonystream._look cimport *
 from harmonystream._object cimport *
-from harmonystream._tools cimport tool_index
+from harmonystream._tools cimport has_parameters, is_parameter, tool_index
 from harmonystream._types cimport *
 
 DEBUG = bool(DEBUG_BUILD)
@@ -67,7 +67,7 @@ cdef int read_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t or
     one after `function`, which a newline or a fence ends."""
     cdef const TagTable* t = c.row
     cdef Py_ssize_t n = limit(v, origin), x = at, last = at
-    cdef uint64_t ends = t.header | (0 if second else t.roles[NAME_END] | t.roles[EMPTY_CALL])
+    cdef uint64_t ends = t.header | t.roles[NAME_END] | (0 if second else t.roles[EMPTY_CALL])
     cdef int verdict
     cdef uint8_t ch
     hit[0] = -1
@@ -114,7 +114,7 @@ cdef int look_function(const View* v, const Context* c, Py_ssize_t i, Py_ssize_t
     """Behind the word `function` and its separator: the name, if one stands here; otherwise the word is the name."""
     cdef Header other
     cdef Py_ssize_t n = limit(v, origin), at = skip_ws(v, i, n), stop = 0
-    cdef int k, verdict = match(v, c.row, at, n, c.row.header, &k)
+    cdef int k, verdict = match(v, c.row, at, n, c.row.header | c.row.roles[NAME_END], &k)
     if verdict == MORE:
         return undecided(v, origin)
     if verdict == YES or v.p[at] == c'{':
@@ -138,7 +138,22 @@ cdef int look_bare(const View* v, const Context* c, Py_ssize_t origin, bint at_l
             return NO
     elif not at_line_start:
         return NO
+    if h.body == SECTION:
+        return YES
     return look_follow(v, t, h.stop, origin, t.roles[KEY_OPEN] | t.roles[CALL_CLOSE])
+
+
+cdef int trim_key(const View* v, Header* h, Py_ssize_t at, Py_ssize_t end, Py_ssize_t n) noexcept nogil:
+    """The key at `at`, behind a name of n bytes: without ws around it, and not without anything."""
+    cdef Py_ssize_t i
+    at = skip_ws(v, at, end)
+    for i in range(at, end):
+        if v.p[i] == c'\n':
+            return NO
+    h.key_at = at
+    h.key_n = end - at
+    h.name_n = n
+    return YES if end > at else NO
 
 
 cdef int split_key(const View* v, const ToolTable* tools, Header* h) noexcept nogil:
@@ -146,11 +161,17 @@ cdef int split_key(const View* v, const ToolTable* tools, Header* h) noexcept no
     cdef Py_ssize_t n
     for n in range(h.name_n - 1, 0, -1):
         if tool_index(tools, v.p + h.name_at, n) >= 0:
-            h.key_at = h.name_at + n
-            h.key_n = h.name_n - n
-            h.name_n = n
-            return YES
+            return trim_key(v, h, h.name_at + n, h.name_at + h.name_n, n)
     return NO
+
+
+cdef bint is_half(const View* v, const Context* c, Py_ssize_t stop, const Header* h) noexcept nogil:
+    """Half a header, which the marker at `stop` breaks off: markup, and no call? In the text it may be a mention, and the words after it."""
+    cdef const uint8_t* name = v.p + h.name_at
+    cdef Py_ssize_t n = h.name_n
+    if n == 0 or (is_special(v, stop) and is_good(v, c.tools, h.name_at, n)) or tool_index(c.tools, name, n) >= 0:
+        return True
+    return c.row.name_as == ID_NAME and n > 10 and memcmp(name, b"functions.", 10) == 0 and is_good(v, c.tools, h.name_at, n)
 
 
 cdef int look_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t origin, bint at_line_start, Header* h) noexcept nogil:
@@ -166,9 +187,11 @@ cdef int look_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t or
         if split_key(v, c.tools, h) == NO:
             return NO
     elif role != NAME_END and role != EMPTY_CALL and not t.open_name:
-        return VOID if h.name_n == 0 or is_good(v, c.tools, h.name_at, h.name_n) else NO
+        return VOID if is_half(v, c, stop, h) else NO
     if not is_good(v, c.tools, h.name_at, h.name_n):
         return NO
+    if t.open_name and role == CALL_CLOSE and c.tools.n >= 0 and tool_index(c.tools, v.p + h.name_at, h.name_n) < 0:
+        return NO                                                            # a tag around a word, in a sentence about tags
     h.body = PAIRS if t.has_pair else RAW
     if role == NAME_END or role == EMPTY_CALL:
         h.stop += t.literals[k].n
@@ -317,6 +340,17 @@ cdef int failed(Header* h, Py_ssize_t origin, Py_ssize_t x) noexcept nogil:
     return ALL_TEXT
 
 
+cdef bint is_name(const ToolTable* tools, const uint8_t* name, int n) noexcept nogil:
+    """Good, or that of a declared tool: a model that quotes the instructions writes {"name": "<function-name>"}."""
+    cdef int i
+    if tool_index(tools, name, n) >= 0:
+        return True
+    for i in range(n):
+        if is_bad(name[i]) or is_ws(name[i]):
+            return False
+    return True
+
+
 cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, Py_ssize_t origin, Header* h) noexcept nogil:
     """Has the object, or array of objects, at i a name? Goes on where the last look stopped: this input may be long."""
     cdef const TagTable* t = c.row
@@ -357,7 +391,7 @@ cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, P
         if g.probe.key == NAME_MEMBER:
             if verdict == F_BEGINS:
                 g.name_at = x - origin if v.p[x] == c'"' else 0
-            elif verdict == F_ENDS and g.name_at and read_object_name(v, origin + g.name_at, name, &k):
+            elif verdict == F_ENDS and g.name_at and read_object_name(v, origin + g.name_at, name, &k) and is_name(c.tools, name, k):
                 h.object_name = origin + g.name_at
                 return YES
         x += 1
@@ -371,6 +405,7 @@ cdef int look_key(const View* v, const TagTable* t, Py_ssize_t i, Py_ssize_t ori
     """A key from i, behind its opener, and its end; in rows that have one, the value's opener too."""
     cdef Py_ssize_t n = limit(v, origin), x = skip_ws(v, i, n), last
     cdef int k = -1, verdict
+    cdef bint newline = False
     key.at = last = x
     key.typed = key.missing = 0
     while True:
@@ -379,17 +414,15 @@ cdef int look_key(const View* v, const TagTable* t, Py_ssize_t i, Py_ssize_t ori
             return undecided(v, origin)
         if verdict == YES:
             break
-        if is_special(v, x) or v.p[x] == c'<' or v.p[x] == c'>':
+        if is_special(v, x) or v.p[x] == c'<' or v.p[x] == c'>' or (v.p[x] == c'"' and t.first[c'"'] & t.roles[KEY_END]):
             return NO
         if not is_ws(v.p[x]):
             last = x + 1
-            if last - key.at > NAME_CAP:
+            if newline or last - key.at > NAME_CAP:
                 return NO
+        newline |= v.p[x] == c'\n' and last > key.at
         x += 1
     key.n = last - key.at
-    for x in range(key.at, last):
-        if v.p[x] == c'\n':
-            return NO
     if key.n == 0:
         return NO
     x = last
@@ -438,8 +471,17 @@ cdef int look_misspelt(const View* v, const TagTable* t, Py_ssize_t i, Py_ssize_
     return NO
 
 
-cdef int look_value_end(const View* v, const TagTable* t, Py_ssize_t i, bint at_line_start, Py_ssize_t origin, Py_ssize_t* stop, int* hit) noexcept nogil:
+cdef bint may_be_next(const View* v, const Context* c, const Stream* s, const Key* key) noexcept nogil:
+    """Could this key follow the one that is open? A tag at the start of a line of a value that is code or a call itself could not."""
+    if key.n == s.header_n and memcmp(v.p + key.at, s.header, key.n) == 0:
+        return False
+    return not has_parameters(c.tools, s.tags.tool) or is_parameter(c.tools, s.tags.tool, v.p + key.at, key.n)
+
+
+cdef int look_value_end(const View* v, const Context* c, const Stream* s, Py_ssize_t i, bint at_line_start, Py_ssize_t origin, Py_ssize_t* stop,
+                        int* hit) noexcept nogil:
     """Does what stands at i end the value? YES: *hit (-1: a misspelt closer), and *stop behind it. MORE at the end: a partial one."""
+    cdef const TagTable* t = c.row
     cdef Py_ssize_t n = limit(v, origin)
     cdef uint64_t mask = t.value_any if at_line_start else t.value_any & ~t.roles[KEY_OPEN]
     cdef int k = -1, role, verdict = match(v, t, i, n, mask, &k)
@@ -461,12 +503,17 @@ cdef int look_value_end(const View* v, const TagTable* t, Py_ssize_t i, bint at_
     if role == STOP:
         return look_follow(v, t, stop[0], origin, t.follow_stop)
     if role == KEY_OPEN:
-        return look_key(v, t, stop[0], origin, &key)
+        verdict = look_key(v, t, stop[0], origin, &key)
+        return NO if verdict == YES and not may_be_next(v, c, s, &key) else verdict
     verdict = look_follow(v, t, stop[0], origin, t.follow_call)
     if verdict == YES:
         i = skip_ws(v, stop[0], n)
         if match(v, t, i, n, t.roles[SECTION_CLOSE], &k) == YES:
-            return look_follow(v, t, i + t.literals[k].n, origin, t.follow_section)
+            i += t.literals[k].n
+            if not at_line_start:
+                return look_follow(v, t, i, origin, t.follow_section)
+            verdict = match(v, t, skip_ws(v, i, n), n, t.roles[VALUE_CLOSE] | t.roles[CALL_CLOSE] | t.roles[SECTION_CLOSE], &k)
+            return NO if verdict == YES else YES if verdict == NO else at_the_end(v, origin)
     return verdict
 
 

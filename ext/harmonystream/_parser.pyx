@@ -332,7 +332,7 @@ cdef class Parser:
         """The whole state, for from_bytes() in this process or another: small and versioned. Vocabulary and tools are not in it."""
         self.claim()
         try:
-            return blob_pack(self.program.format.name, self.program.vocab.fingerprint, self.tools.fingerprint, self.trim == "none",
+            return blob_pack(self.program.format.name, self.program.fingerprint, self.tools.fingerprint, self.trim == "none",
                              self.held.cap, self.empty_args, self.origin, state_pack(&self.s, &self.held, self.program.tags != NULL))
         finally:
             leave(&self.busy)
@@ -350,8 +350,8 @@ cdef class Parser:
             raise ValueError(f"this parser state has the format {blob.format!r}, not {format_of(format).name!r}")
         p = Parser.__new__(Parser, format or blob.format, vocab, tools=tools, trim="none" if blob.no_trim else "seams",
                            empty_args=blob.empty_args, max_hold=blob.max_hold)
-        if p.program.vocab.fingerprint != blob.vocab:
-            raise ValueError(f"this parser state belongs to another vocabulary than {p.program.vocab!r}")
+        if p.program.fingerprint != blob.vocab:
+            raise ValueError(f"this parser state belongs to another vocabulary than {p.program.vocab!r}, or to another format of this name")
         if p.tools.fingerprint != blob.tools:
             raise ValueError("this parser state was made with other tools: pass the same tools= to from_bytes()")
         if blob.origin is not None:

@@ -1,6 +1,6 @@
 # A Format compiled against a Vocab: flat tables that the machine reads.
 
-from libc.stdint cimport uint8_t
+from libc.stdint cimport uint8_t, uint64_t
 cimport cython
 from harmonystream._row cimport Row
 from harmonystream._types cimport Tables, TagTable
@@ -15,8 +15,11 @@ cdef class Program:
     cdef const TagTable* tags      # its table, or NULL
     cdef readonly object format
     cdef readonly Vocab vocab
+    cdef uint64_t fingerprint      # of the vocabulary and the row
     cdef dict spellings            # keeps the marker texts alive
     cdef list strings              # id -> its text as str, made when first needed; only plain tokens have one
+
+    cdef list escaped, trimmed, continued        # as `strings`, for the strings that pairs write: see _shortcut.pyx
 
     cdef int fill_headers(self) except -1
 

@@ -1,7 +1,7 @@
 # Program: a Format compiled against a Vocab.
 
 from cpython.bytes cimport PyBytes_AS_STRING
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memchr
 cimport cython
@@ -50,10 +50,14 @@ cdef class Program:
         self.strings = [None] * vocab.n
         if isinstance(format, HeaderFormat):
             self.fill_headers()
+            self.fingerprint = vocab.fingerprint
         else:
+            self.fingerprint = <uint64_t>vocab.fingerprint ^ hashed_text(repr(format).encode("utf-8", "replace"))
             self.row = Row(format, vocab)
             self.row.resolve(vocab, self.classes, format)
             self.tags = &self.row.table
+            if self.row.table.has_pair:
+                self.escaped, self.trimmed, self.continued = [None] * vocab.n, [None] * vocab.n, [None] * vocab.n
 
     cdef int fill_headers(self) except -1:
         """The tables of Harmony."""
@@ -90,6 +94,14 @@ cdef class Program:
 
     def __repr__(self):
         return f"<Program {self.format.name} on {self.vocab!r}>"
+
+
+cdef uint64_t hashed_text(bytes text) noexcept:
+    """FNV-1a: two rows of one name are told apart."""
+    cdef uint64_t h = <uint64_t>0xCBF29CE484222325
+    for byte in text:
+        h = (h ^ <uint64_t>byte) * <uint64_t>0x100000001B3
+    return h
 
 
 cdef uint8_t class_of(Vocab v, uint32_t tid) noexcept:

@@ -75,6 +75,9 @@ cdef class Row:
             raise FormatError(f"format {format.name!r}: section needs call, or wrapped=True: nothing else can stand inside")
         if format.wrapped and section is None and call is None:
             raise FormatError(f"format {format.name!r}: wrapped needs section or call: JSON must stand inside something")
+        for switch in ("wrapped", "control"):
+            if not isinstance(getattr(format, switch), bool):
+                raise FormatError(f"format {format.name!r}: {switch} is True or False, not {getattr(format, switch)!r}")
         t.bare, t.name_as = choice(format, "bare", BARE), choice(format, "name_as", NAMES)
         t.strip, t.untyped_json = choice(format, "newlines", NEWLINES), choice(format, "untyped", UNTYPED)
         t.control = bool(format.control)

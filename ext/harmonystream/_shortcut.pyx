@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 from harmonystream._bodies cimport open_run
 from harmonystream._build cimport DEBUG_BUILD
-from harmonystream._cpython cimport incref, single
+from harmonystream._cpython cimport PyUnicode_AsUTF8AndSize, incref, single
 from harmonystream._json cimport J_OPEN, json_step
 from harmonystream._object cimport F_NOTHING, object_step
 from harmonystream._parser cimport Parser
@@ -36,7 +36,7 @@ cdef tuple quick_token(Parser parser, Py_ssize_t tid):
         if s.state == TEXT:
             events = quick_text(parser, p, n)
         elif s.state == VALUE:
-            events = quick_value(parser, p, n)
+            events = quick_value(parser, tid, p, n)
         elif s.state == WRAPPED or s.state == RAW:
             events = quick_body(parser, tid, p, n)
     except BaseException:                                                    # no memory: text is missing
@@ -52,13 +52,13 @@ cdef inline void token_over(Stream* s) noexcept:
     s.position += 1
 
 
-cdef inline tuple one_delta(Parser parser, uint8_t kind, const uint8_t* text, Py_ssize_t n, int64_t start):
+cdef inline tuple delta_from(Parser parser, uint8_t kind, str text, int64_t start):
     """A delta from `start` to the end of the token that is over."""
     cdef Stream* s = &parser.s
     if start < s.attributed:
         start = s.attributed
     s.attributed = s.position
-    return single(&parser.last, incref(parser.delta(kind, s.calls, decoded(text, n), start, s.position)))
+    return single(&parser.last, incref(parser.delta(kind, s.calls, text, start, s.position)))
 
 
 cdef tuple quick_text(Parser parser, const uint8_t* p, Py_ssize_t n):
@@ -96,16 +96,17 @@ cdef tuple quick_text(Parser parser, const uint8_t* p, Py_ssize_t n):
     g.seam = 0
     g.line_start = p[e - 1] == c'\n'
     token_over(s)
-    return one_delta(parser, s.sink, text, k + e - i, start)
+    return delta_from(parser, s.sink, decoded(text, k + e - i), start)
 
 
-cdef tuple quick_value(Parser parser, const uint8_t* p, Py_ssize_t n):
+cdef tuple quick_value(Parser parser, Py_ssize_t tid, const uint8_t* p, Py_ssize_t n):
     """A string that is being written: escaped. A newline at the end of a token may be the value's last, and is held."""
     cdef Stream* s = &parser.s
     cdef Tags* g = &s.tags
     cdef Held* held = &parser.held
-    cdef uint8_t[6 * MOST + 2] text
-    cdef Py_ssize_t k = 0, e = n
+    cdef list known
+    cdef str text
+    cdef Py_ssize_t e = n, size
     cdef int64_t start = s.position
     cdef bint strip = parser.program.tags.strip
     if s.value_mode != STREAMED or not g.begun or held.value.n or held.input.n > 1 or (held.input.n and held.input.p[0] != c'\n'):
@@ -115,24 +116,38 @@ cdef tuple quick_value(Parser parser, const uint8_t* p, Py_ssize_t n):
         if e == 0 or held.marks.cap == 0:
             return None
     if held.input.n:                                                         # the newline before this token is text
-        memcpy(text, b"\\n", 2)
-        k = 2
+        known = parser.program.continued if e == n else None
+    else:
+        known = parser.program.escaped if e == n else parser.program.trimmed
+    text = <str>known[tid] if known is not None else None
+    if text is None:
+        text = escaped_text(p, e, held.input.n > 0)
+        if known is not None:
+            known[tid] = text
+    if held.input.n:
         token_over(s)
         held.input.n = held.marks.n = 0
-    k += json_escape(p, e, text + k)
     g.line_start = p[e - 1] == c'\n'
     if e < n:                                                                # this token is not over
         held.input.p[0] = c'\n'
         held.marks.p[0] = 0
         held.input.n = held.marks.n = 1
         s.position += 1
-        events = one_delta(parser, R_ARGUMENTS, text, k, start)
+        events = delta_from(parser, R_ARGUMENTS, text, start)
         s.position -= 1
     else:
         token_over(s)
-        events = one_delta(parser, R_ARGUMENTS, text, k, start)
-    s.json.count += k                                                        # nothing in it ends the string
+        events = delta_from(parser, R_ARGUMENTS, text, start)
+    PyUnicode_AsUTF8AndSize(text, &size)
+    s.json.count += size                                                     # nothing in it ends the string
     return events
+
+
+cdef str escaped_text(const uint8_t* p, Py_ssize_t n, bint continued):
+    """Text as it stands in a JSON string; continued: with a newline before it."""
+    cdef uint8_t[6 * MOST + 2] text
+    memcpy(text, b"\\n", 2)
+    return decoded(text, 2 + json_escape(p, n, text + 2)) if continued else decoded(text, json_escape(p, n, text))
 
 
 cdef tuple quick_body(Parser parser, Py_ssize_t tid, const uint8_t* p, Py_ssize_t n):

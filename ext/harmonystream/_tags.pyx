@@ -7,7 +7,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memmove, memset
 from harmonystream._bodies cimport end_call, enter_text, flush_value, step_pairs, step_raw, step_value
-from harmonystream._buffer cimport buffer_put
+from harmonystream._buffer cimport buffer_put, buffer_room
 from harmonystream._build cimport DEBUG_BUILD
 from harmonystream._harmony cimport announce_message
 from harmonystream._input cimport *
@@ -59,22 +59,17 @@ cdef void drain(Stream* s, const Context* c, View* v) noexcept nogil:
 cdef void hold(Stream* s, const Context* c, const uint8_t* p, const uint8_t* marks, Py_ssize_t n) noexcept nogil:
     """Append input that is not decided yet. marks: NULL in text mode, and for a token's bytes from its first on."""
     cdef Held* held = c.out.held
-    cdef Py_ssize_t i
-    if not buffer_put(&held.input, p, n):
+    cdef Py_ssize_t i = held.marks.n
+    if not buffer_room(&held.input, n) or not buffer_room(&held.marks, n):
         c.out.no_memory = True
         return
+    buffer_put(&held.input, p, n)
     if s.text_mode == 2:
         return
-    if marks != NULL:
-        if not buffer_put(&held.marks, marks, n):
-            c.out.no_memory = True
-        return
-    i = held.marks.n
-    if not buffer_put(&held.marks, p, n):
-        c.out.no_memory = True
-        return
-    memset(held.marks.p + i, 0, n)
-    held.marks.p[i] = BEGINS_TOKEN
+    buffer_put(&held.marks, p if marks == NULL else marks, n)
+    if marks == NULL:
+        memset(held.marks.p + i, 0, n)
+        held.marks.p[i] = BEGINS_TOKEN
 
 
 cdef void drain_held(Stream* s, const Context* c, bint end) noexcept nogil:
@@ -152,7 +147,7 @@ cdef void take_id(Stream* s, const Context* c, uint32_t tid) noexcept nogil:
     if cls & CONTROL:
         take_control(s, c, tid)
     elif cls & MISSING:
-        note(s, D_UNKNOWN_ID, s.position + held_tokens(c.out.held))
+        note(s, D_UNKNOWN_ID, s.position + (held_tokens(c.out.held) if s.deviations < DEVIATION_CAP or s.strict else 0))
         if not s.error:
             take_token(s, c, b"\xef\xbf\xbd", 3)
     else:

@@ -45,6 +45,16 @@ cdef inline int tool_index(const ToolTable* t, const uint8_t* p, Py_ssize_t n) n
     return <int>sorted_index(t.names, t.offset, 0, t.n, p, n)
 
 
+cdef inline bint has_parameters(const ToolTable* t, int tool) noexcept nogil:
+    """Is the tool declared with any? (tool may be -1)"""
+    return tool >= 0 and t.parameters[tool + 1] > t.parameters[tool]
+
+
+cdef inline bint is_parameter(const ToolTable* t, int tool, const uint8_t* p, Py_ssize_t n) noexcept nogil:
+    """Has the tool a parameter of this name?"""
+    return sorted_index(t.parameter_names, t.parameter_offset, t.parameters[tool], t.parameters[tool + 1], p, n) >= 0
+
+
 cdef inline int parameter_types(const ToolTable* t, int tool, const uint8_t* p, Py_ssize_t n) noexcept nogil:
     """The mask of the tool's parameter with this name; 0: untyped, or not in its schema (tool may be -1)."""
     cdef Py_ssize_t i

@@ -43,7 +43,13 @@ DSML = Format(
     pair=(_dsml('<Dparameter name="'), '">', "", _dsml("</Dparameter>")),
     empty_call='"/>',
     untyped="json",
-    typed={'" string="true">': "string", '" string="false">': "json"},
+    typed={
+        '" string="true">': "string",
+        '" string="True">': "string",
+        '" string="false">': "json",
+        '" string="False">': "json",
+    },
+    bare="declared",
     stops=("<｜end▁of▁sentence｜>",),
     turns=("<｜User｜>", "<｜Assistant｜>"),
 )

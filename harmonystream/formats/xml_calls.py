@@ -1,4 +1,4 @@
-"""Calls whose arguments are pairs of tags: Qwen3-Coder, Seed-OSS, GLM, MiniMax-M2."""
+"""Calls whose arguments are pairs of tags: Qwen3-Coder, Seed-OSS, GLM."""
 
 from .spec import Format
 

@@ -12,7 +12,7 @@ from fuzz import oracles, streaming, tokens
 
 Case = dict[str, Any]
 HEAD = 36  # magic, version, format, and the fingerprints of the vocabulary and the tools
-LENGTHS = struct.Struct("<BHHH")  # behind it: trim, and the lengths of empty_args, the origin and the state
+LENGTHS = struct.Struct("<BIHII")  # behind it: trim, max_hold, and the lengths of empty_args, the origin and the state
 LONGEST_HELD = 16  # bytes that may begin a marker count when it is known whether they do
 PATCH = 4  # bytes of a payload: what to do, where (two bytes), the value
 
@@ -81,11 +81,11 @@ def fitted(blob: bytes) -> bytes:
     """The same with a length of the state that fits, so that it is looked at."""
     if len(blob) < HEAD + LENGTHS.size:
         return blob
-    trim, args, origin, _ = LENGTHS.unpack_from(blob, HEAD)
+    trim, hold, args, origin, _ = LENGTHS.unpack_from(blob, HEAD)
     state = len(blob) - HEAD - LENGTHS.size - args - origin
-    if not 0 <= state < 1 << 16:
+    if state < 0:
         return blob
-    return blob[:HEAD] + LENGTHS.pack(trim, args, origin, state) + blob[HEAD + LENGTHS.size :]
+    return blob[:HEAD] + LENGTHS.pack(trim, hold, args, origin, state) + blob[HEAD + LENGTHS.size :]
 
 
 def check_blob(blob: bytes, then: list[int], tools: list[str] | None, text_mode: bool, head: bool, fit: bool) -> None:

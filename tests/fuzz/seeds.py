@@ -11,7 +11,7 @@ from corpus_format import Case, read_cases
 from streams import MARKER
 
 import harmonystream as hs
-from fuzz import targets, tokens
+from fuzz import rows, tag_seeds, targets, tokens
 
 NO_OPTIONS = bytes(8)
 STATES = 12  # kept from one stream
@@ -74,9 +74,29 @@ def inputs() -> Iterator[bytes]:
     entries = b"".join(bytes([len(word) % 16, i, 0]) + word[: len(word) % 16] for i, word in enumerate(tokens.WORDS))
     for mapping in (0, 1):
         yield targets.encode("vocab", bytes([200, 0, 255, 0, 0, 0, mapping, 0]), entries)
+    yield from tag_inputs()
     for kind in range(7):
         for form in (0, 2, 4, 5, 8, 0x82, 0x84):
             yield targets.encode("buffer", bytes([kind, form, 0, 4, 1, 3, 1, 0]), bytes([5, 0, 0, 0] * 8))
+
+
+def tag_inputs() -> Iterator[bytes]:
+    """The streams of every built-in row, in each tokenization, with each set of tools."""
+    for i, name in enumerate(rows.BUILT_IN):
+        for k, (text, payload) in enumerate(tag_seeds.seeds(name)):
+            how, turn = k % len(rows.HOWS), (3, 7, 14, 15)[k % 4]
+            options = bytes([i + how * len(rows.BUILT_IN), k % 5 + k % 3 * 8, 0, 2, 80, 170, turn, 0])
+            yield targets.encode("tags", options, payload[:1000])
+            yield targets.encode("tagtext", options, text[:1000])
+            yield targets.encode("tagpage", options, payload[:400])
+            patches = bytes([0, k, 0, 1, 16, k, 0, 1])
+            yield targets.encode("tagstate", options[:6] + bytes([8, 1]), payload[:900] + patches)
+    for i, value in enumerate(tag_seeds.VALUES):
+        yield targets.encode("value", bytes([31 * i % 128, 1 + i % 2 * 2, 0, 0, 0, 0, 0, 0]), value.encode())
+    for i in range(48):  # rows, and pieces of their streams: the markers come first
+        fields = bytes((i * (k + 1) + k) % 256 for k in range(rows.ROW_SIZE - 1)) + b"\0"
+        yield targets.encode("row", bytes([i, i % 5, 0, 2, 80, 170, 15, 0]), fields + bytes(range(i % 9, 40)))
+        yield targets.encode("schema", bytes([i, 1, i, 0, 0, 0, 0, 0]), bytes((200 + i * k) % 256 for k in range(40)))
 
 
 def write(directory: Path) -> None:

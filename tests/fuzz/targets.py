@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from fuzz import blobs, buffers, scanner, streaming, vocabularies
+from fuzz import blobs, buffers, scanner, schemas, streaming, tag_blobs, tag_reference, tags, vocabularies
 
 Case = dict[str, Any]
 HEAD = 9  # bytes before the payload: the target and eight options
@@ -31,9 +31,17 @@ TARGETS = {
     "ranks": Target(vocabularies.decode_ranks, vocabularies.check_ranks),
     "vocab": Target(vocabularies.decode_tokens, vocabularies.check_tokens),
     "json": Target(scanner.decode, scanner.check),
+    "tags": Target(tags.decode, tags.check),
+    "tagtext": Target(tags.decode_raw, tags.check),
+    "row": Target(tags.decode_row, tags.check_user),
+    "tagstate": Target(tag_blobs.decode, tag_blobs.check),
+    "tagpage": Target(tag_reference.decode, tag_reference.check),
+    "value": Target(schemas.decode_value, schemas.check_value),
+    "schema": Target(schemas.decode_schema, schemas.check_schema),
 }
 # Half of the inputs go to the streams, where most of the code is.
-SHARES = (*TARGETS, "ids", "text", "header", "ids", "text", "patched")
+STREAMS = ("ids", "text", "header", "tags", "tagtext", "row", "tags", "tagstate", "patched")
+SHARES = (*TARGETS, *STREAMS, "ids", "text", "tags", "tags", "tagtext", "row")
 
 
 def decode(data: bytes, chosen: tuple[str, ...] = SHARES) -> tuple[str, Case]:
