@@ -22,6 +22,41 @@ FINAL = "<|start|>assistant<|channel|>final<|message|>雨 is it.<|return|>"
 # --- the events ---
 
 
+OUTPUT = [
+    {
+        "type": "reasoning",
+        "id": "rs_1_0",
+        "summary": [],
+        "content": [{"type": "reasoning_text", "text": "Look it up."}],
+        "status": "completed",
+    },
+    {
+        "type": "message",
+        "id": "msg_1_1",
+        "role": "assistant",
+        "status": "completed",
+        "phase": "commentary",
+        "content": [{"type": "output_text", "text": "One moment.", "annotations": [], "logprobs": []}],
+    },
+    {
+        "type": "function_call",
+        "id": "fc_1_2",
+        "call_id": "call_1_2",
+        "name": "f",
+        "arguments": '{"a":1}',
+        "status": "completed",
+    },
+    {
+        "type": "message",
+        "id": "msg_1_3",
+        "role": "assistant",
+        "status": "completed",
+        "phase": "final_answer",
+        "content": [{"type": "output_text", "text": "雨 is it.", "annotations": [], "logprobs": []}],
+    },
+]
+
+
 def test_every_event_of_a_turn_in_order():
     emitter = stream()
     found = [emitter.start()]
@@ -50,39 +85,7 @@ def test_every_event_of_a_turn_in_order():
         "incomplete_details": None,
         "instructions": None,
         "metadata": {},
-        "output": [
-            {
-                "type": "reasoning",
-                "id": "rs_1_0",
-                "summary": [],
-                "content": [{"type": "reasoning_text", "text": "Look it up."}],
-                "status": "completed",
-            },
-            {
-                "type": "message",
-                "id": "msg_1_1",
-                "role": "assistant",
-                "status": "completed",
-                "phase": "commentary",
-                "content": [{"type": "output_text", "text": "One moment.", "annotations": [], "logprobs": []}],
-            },
-            {
-                "type": "function_call",
-                "id": "fc_1_2",
-                "call_id": "call_1_2",
-                "name": "f",
-                "arguments": '{"a":1}',
-                "status": "completed",
-            },
-            {
-                "type": "message",
-                "id": "msg_1_3",
-                "role": "assistant",
-                "status": "completed",
-                "phase": "final_answer",
-                "content": [{"type": "output_text", "text": "雨 is it.", "annotations": [], "logprobs": []}],
-            },
-        ],
+        "output": OUTPUT,
         "parallel_tool_calls": True,
         "temperature": None,
         "tool_choice": "auto",
