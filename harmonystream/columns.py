@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, Literal
 
 from .events import ContentDelta, Event, ReasoningDelta, ToolCallDelta
 
@@ -32,7 +32,7 @@ class Columns:
         """block: start, stop, offset, slot, index, kind, channel, one behind the other: 34 * rows + 8 bytes."""
         self.rows, self._block, self.text, self.others = rows, memoryview(block), text, others
 
-    def _column(self, at: int, n: int, code: str, width: int) -> memoryview:
+    def _column(self, at: int, n: int, code: Literal["q", "i", "B"], width: int) -> memoryview:
         return self._block[at : at + n * width].cast(code)
 
     @property

@@ -26,9 +26,9 @@ def to_json(payload: Any) -> str:
 
 
 class EventStream:
-    """One response as an API streams it. Subclasses describe it: what an event means as payloads, and how a payload is framed.
+    """One response as an API streams it. Subclasses say what an event means as payloads, and how one is framed.
 
-    `feed`, `feed_text` and `finish` return whole SSE frames as bytes; `events` the payloads of the same frames as dicts.
+    `feed`, `feed_text` and `finish` return whole SSE frames as bytes; `events` their payloads as dicts.
     A response is either bytes or dicts throughout. A stream serves one thread at a time, as its parser does.
     """
 
@@ -81,12 +81,14 @@ class EventStream:
         return self.writer.feed_text(text)
 
     def finish(self, reason: str | None = None, usage: Payload | None = None) -> bytes:
-        """The last frames, the terminal ones included. reason: the engine's; usage: the API's usage object, completed here."""
+        """The last frames, the terminal ones included. reason: the engine's; usage: the API's, completed here."""
         return self.writer.finish(reason) + self._bytes(self.closing(usage))
 
     # --- dicts ---
 
-    def events(self, tokens: Any = None, /, *, finish: bool = False, reason: str | None = None, usage: Payload | None = None) -> list[Payload]:
+    def events(
+        self, tokens: Any = None, /, *, finish: bool = False, reason: str | None = None, usage: Payload | None = None
+    ) -> list[Payload]:
         """The payloads of start() (no arguments), feed(tokens) or feed_text(tokens), or of finish(reason, usage)."""
         if finish:
             return self._payloads(self.parser.finish(reason)) + self._numbered(self.closing(usage))
