@@ -44,6 +44,7 @@ cdef class Batch:
     cdef object run(self, object slots, object ids, object offsets, bint framed)
     cdef object step(self, Py_ssize_t n, bint framed)
     cdef int plan(self, const Ids* slots, const Ids* ids, const Ids* offsets, bint framed) except -1
+    cdef void fetch(self, uint32_t number) noexcept
     cdef int take(self, Task* task, uint32_t number, bint framed) except -1
     cdef void release(self, Py_ssize_t n, bint lost) noexcept
     cdef void shrink(self) noexcept

@@ -24,8 +24,9 @@ DEBUG = bool(DEBUG_BUILD)
 
 cdef extern from *:
     """
+    /* Streams lie all over memory, as do the tokens' texts: without this, half of a step is waiting. */
     #if defined(__GNUC__) || defined(__clang__)
-      #define hs_prefetch(p) __builtin_prefetch((p), 1)
+      #define hs_prefetch(p) __builtin_prefetch(p)
     #else
       #define hs_prefetch(p) ((void)(p))
     #endif
@@ -48,7 +49,7 @@ cdef class Batch:
     Up to `capacity` streams of one format and vocabulary, fed together: one call per decode step, in which the GIL is released once.
 
     All arguments but capacity are Parser's. A batch is lenient: one stream's error must not stop the others.
-    One thread at a time; several batches are independent. A slot costs what a Parser does, and 80 bytes.
+    One thread at a time; several batches are independent. A slot costs what a Parser does, and 112 bytes.
     Raises ValueError for a capacity that is not from 1 to 2**20, and what Parser() raises.
     """
 
@@ -90,7 +91,7 @@ cdef class Batch:
     def add(self, stream, /):
         """A slot for an emitter (ChatStream, ...), or for a parser, as fork() makes one. It must have this batch's format and vocabulary.
 
-        Raises TypeError or ValueError for any other, RuntimeError if all slots are taken.
+        Raises TypeError or ValueError for any other, and for a ChatStream whose chunks have token ids; RuntimeError if all slots are taken.
         """
         cdef Parser parser
         emitter = None if isinstance(stream, Parser) else stream
@@ -99,6 +100,8 @@ cdef class Batch:
         if not isinstance(found, Parser) or (emitter is not None and not isinstance(writer, SseWriter)):
             raise TypeError(f"add() takes a Parser or an emitter, not {type(stream).__name__}")
         parser = found
+        if getattr(getattr(emitter, "_tokens", None), "wanted", False):
+            raise ValueError("this emitter's chunks have token ids or logprobs: feed() it by itself")
         if writer is not None and (<SseWriter>writer).parser is not parser:
             raise ValueError("this emitter's writer reads another parser")
         if parser.program is not self.program:
@@ -211,6 +214,8 @@ cdef class Batch:
         try:
             for i in range(slots.n):
                 task = &self.tasks[i]
+                if i + AHEAD < slots.n:
+                    self.fetch(slots.ids[i + AHEAD])
                 begin = end
                 end = i + 1 if offsets.n < 0 else <int64_t>offsets.ids[i + 1]
                 if end < begin or end > ids.n:
@@ -223,6 +228,11 @@ cdef class Batch:
             self.release(taken, False)
             raise
         return 0
+
+    cdef void fetch(self, uint32_t number) noexcept:
+        if number < self.capacity_ and self.slots[number].s != NULL:
+            prefetch(&self.slots[number].s.fast)
+            prefetch(self.slots[number].busy)
 
     cdef int take(self, Task* task, uint32_t number, bint framed) except -1:
         """The slot is this step's until release()."""
@@ -397,17 +407,32 @@ cdef int numbers_take(Ids* out, object given, str name) except -1:
         raise type(error)(f"{name}, which are taken as ids are: {error}") from None
 
 
+cdef inline void fetch_ahead(const Task* tasks, Py_ssize_t i, Py_ssize_t n, const Tables* t) noexcept nogil:
+    cdef const Task* task
+    cdef uint32_t tid
+    if i + 2 * AHEAD < n:
+        task = &tasks[i + 2 * AHEAD]
+        tid = task.ids[0] if task.n else 0
+        if tid < t.n:
+            prefetch(&t.classes[tid])
+            prefetch(&t.offset[tid])
+    if i + AHEAD < n:
+        task = &tasks[i + AHEAD]
+        tid = task.ids[0] if task.n else 0
+        if tid < t.n:
+            prefetch(t.text + t.offset[tid])
+        prefetch(task.slot.s)
+        prefetch(&task.slot.s.usage[3])
+        prefetch(&task.slot.s.calls)
+
+
 cdef void run_tasks(Task* tasks, Py_ssize_t n, Context* c) noexcept nogil:
     cdef Out* out = c.out
     cdef Task* task
     cdef Slot* slot
     cdef Py_ssize_t i
     for i in range(n):
-        if i + AHEAD < n:
-            slot = tasks[i + AHEAD].slot
-            prefetch(slot.s)
-            prefetch(&slot.s.usage[2])
-            prefetch(&slot.s.json)
+        fetch_ahead(tasks, i, n, c.tables)
         task = &tasks[i]
         slot = task.slot
         out.floor = out.n_records
