@@ -1,26 +1,19 @@
-"""Batch: whatever goes through a batch is what each stream alone would have said."""
+"""Batch: slots, what a step may be given, and threads. That it says what parsers say is in test_batch_streams.py."""
 
 from __future__ import annotations
 
 import gc
-import random
 import sys
 import threading
 from array import array
 
 import pytest
-import random_streams
-import random_tags
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from streams import as_tuple, merge, to_ids
-from tag_streams import TAG_FORMATS, tokens
+from tag_streams import tokens
 
 import harmonystream as hs
 from harmonystream._batch import Batch
 from harmonystream.emit.chat import ChatStream
-from harmonystream.emit.messages import MessagesStream
-from harmonystream.emit.responses import ResponsesStream
 
 TURN = to_ids(
     b"<|channel|>analysis<|message|>Think \xf0\x9f\x98\x80<|end|>"
@@ -28,148 +21,10 @@ TURN = to_ids(
     b'{"a": "x\\n"}<|call|><|start|>assistant<|channel|>final<|message|>Hi "you"\n<|return|>'
 )
 INSIDE = TURN[:4]  # reasoning is open
-EMITTERS = {
-    "chat": lambda parser: ChatStream(parser, id="c", model="m", created=1, reasoning_field="both"),
-    "hidden": lambda parser: ChatStream(parser, id="c", model="m", created=1, reasoning_field=None),
-    "responses": lambda parser: ResponsesStream(parser, id="r", model="m", created_at=1),
-    "messages": lambda parser: MessagesStream(parser, id="m", model="m"),
-}
 
 
-def step(batch, streams, positions, dice, by_offsets, feed):
-    """Some of the streams take some ids more: (slots, pieces, what `feed` returned)."""
-    chosen = dice.sample(sorted(streams), dice.randrange(len(streams) + 1))
-    if not by_offsets:
-        chosen = [slot for slot in chosen if positions[slot] < len(streams[slot])]
-    pieces = []
-    for slot in chosen:
-        stop = positions[slot] + (dice.randrange(4) if by_offsets else 1)
-        pieces.append(streams[slot][positions[slot] : stop])
-        positions[slot] = min(stop, len(streams[slot]))
-    ids = [tid for piece in pieces for tid in piece]
-    if not by_offsets:
-        return chosen, pieces, feed(chosen, ids)
-    offsets = [0]
-    for piece in pieces:
-        offsets.append(offsets[-1] + len(piece))
-    return chosen, pieces, feed(array("i", chosen), array("q", ids), offsets)
-
-
-def schedule(batch, streams, dice, feed):
-    """Steps until all ids have been read; each gives the slots, their pieces, and what `feed` returned."""
-    positions = dict.fromkeys(streams, 0)
-    while any(positions[slot] < len(ids) for slot, ids in streams.items()):
-        yield step(batch, streams, positions, dice, dice.random() < 0.5, feed)
-
-
-def by_columns(batch, streams, dice, finish):
-    logs = {slot: [] for slot in streams}
-    for _, _, columns in schedule(batch, streams, dice, batch.feed):
-        for slot, event in columns:
-            logs[slot].append(as_tuple(event))
-    ends = {}
-    for slot in streams:
-        parser = batch[slot]
-        logs[slot] += map(as_tuple, batch.finish(slot, finish))
-        ends[slot] = (
-            merge(logs[slot]),
-            parser.usage,
-            parser.deviations,
-            parser.deviation_count,
-            parser.calls,
-            parser.position,
-        )
-    return ends
-
-
-def alone(parser, ids, finish):
-    log = [as_tuple(event) for tid in ids for event in parser.feed(tid)]
-    log += map(as_tuple, parser.finish(finish))
-    return merge(log), parser.usage, parser.deviations, parser.deviation_count, parser.calls, parser.position
-
-
-def without_other_channels(end):
-    """A channel of another name is not in the columns."""
-    log = [
-        (*event[:2], None, *event[3:]) if event[0] == "ContentDelta" and event[2] not in NAMED else event
-        for event in end[0]
-    ]
-    return merge(log), *end[1:]
-
-
-NAMED = (None, "analysis", "commentary", "final")
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(random_streams.id_streams, min_size=1, max_size=5), random_streams.options, random_streams.seeds)
-def test_random_harmony_streams_say_what_they_say_alone(texts, options, seed):
-    batch = Batch(capacity=5, empty_args=options.empty_args)
-    streams = {batch.open(tools=options.tools, start=options.start): ids for ids in texts}
-    told = by_columns(batch, streams, random.Random(seed), options.finish)
-    for slot, ids in streams.items():
-        assert without_other_channels(told[slot]) == without_other_channels(
-            alone(options.parser(), ids, options.finish)
-        )
-    assert len(batch) == 0
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.data(), random_streams.seeds)
-def test_random_tag_streams_say_what_they_say_alone(data, seed):
-    options = data.draw(random_tags.options())
-    vocabulary = data.draw(random_tags.vocabularies)
-    texts = data.draw(st.lists(random_tags.id_streams(options.format, vocabulary), min_size=1, max_size=4))
-    vocab = tokens(options.format, vocabulary).vocab
-    batch = Batch(options.format, vocab, 4, trim=options.trim, empty_args=options.empty_args, max_hold=options.max_hold)
-    streams = {batch.open(tools=options.declared, start=options.start): ids for ids in texts}
-    told = by_columns(batch, streams, random.Random(seed), options.finish)
-    for slot, ids in streams.items():
-        parser = hs.Parser(
-            options.format, vocab, tools=options.declared, start=options.start, trim=options.trim,
-            empty_args=options.empty_args, max_hold=options.max_hold,
-        )  # fmt: skip
-        assert told[slot] == alone(parser, ids, options.finish)
-
-
-@pytest.mark.parametrize("api", EMITTERS)
-@settings(max_examples=25, deadline=None)
-@given(st.lists(random_streams.id_streams, min_size=1, max_size=4), random_streams.options, random_streams.seeds)
-def test_frames_are_those_that_the_emitter_makes_of_the_same_pieces(api, texts, options, seed):
-    batch = Batch(capacity=4)
-    twins, streams, first, second = {}, {}, {}, {}
-    for ids in texts:
-        emitter, twin = EMITTERS[api](options.parser()), EMITTERS[api](options.parser())
-        slot = batch.add(emitter)
-        first[slot], second[slot] = [emitter.start()], [twin.start()]
-        twins[slot], streams[slot] = twin, ids
-    for slots, pieces, frames in schedule(batch, streams, random.Random(seed), batch.feed_sse):
-        for slot, piece, made in zip(slots, pieces, frames):
-            first[slot].append(made)
-            second[slot].append(twins[slot].feed(piece))
-    for slot, twin in twins.items():
-        usage = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3} if api == "chat" else None
-        first[slot].append(batch.finish(slot, options.finish, usage))
-        second[slot].append(twin.finish(options.finish, usage))
-        assert first[slot] == second[slot]
-
-
-@pytest.mark.parametrize("name", TAG_FORMATS)
-@settings(max_examples=10, deadline=None)
-@given(st.data(), random_streams.seeds)
-def test_frames_of_tag_formats(name, data, seed):
-    texts = data.draw(st.lists(random_tags.id_streams(name, "added"), min_size=1, max_size=3))
-    vocab = tokens(name).vocab
-    batch = Batch(name, vocab, 3)
-    twins, streams = {}, {}
-    for ids in texts:
-        emitter, twin = (EMITTERS["chat"](hs.Parser(name, vocab)) for _ in range(2))
-        assert emitter.start() == twin.start()
-        slot = batch.add(emitter)
-        twins[slot], streams[slot] = twin, ids
-    for slots, pieces, frames in schedule(batch, streams, random.Random(seed), batch.feed_sse):
-        assert frames == [twins[slot].feed(piece) for slot, piece in zip(slots, pieces)]
-    for slot, twin in twins.items():
-        assert batch.finish(slot) == twin.finish()
+def chat(parser):
+    return ChatStream(parser, id="c", model="m", created=1)
 
 
 # --- slots --------------------------------------------------------------------------------------------------------
@@ -205,11 +60,11 @@ def test_numbers_that_are_no_slots(slot):
 
 def test_an_emitter_in_a_slot():
     batch = Batch(capacity=1)
-    emitter = EMITTERS["chat"](hs.Parser())
+    emitter = chat(hs.Parser())
     emitter.start()
     slot = batch.add(emitter)
     assert batch[slot] is emitter.parser
-    twin = EMITTERS["chat"](hs.Parser())
+    twin = chat(hs.Parser())
     twin.start()
     assert batch.feed_sse([slot], TURN, [0, len(TURN)]) == [twin.feed(TURN)]
     with pytest.raises(TypeError, match="engine's reason as a str"):
@@ -236,7 +91,7 @@ def test_what_cannot_be_added():
         batch.add(hs.Parser("think", tokens("think").vocab))
     with pytest.raises(ValueError, match="lenient"):
         batch.add(hs.Parser(strict=True))
-    crossed = EMITTERS["chat"](hs.Parser())
+    crossed = chat(hs.Parser())
     crossed.parser = hs.Parser()
     with pytest.raises(ValueError, match="reads another parser"):
         batch.add(crossed)
@@ -295,7 +150,7 @@ def test_a_step_that_is_refused_changes_nothing(what, verb):
     arguments, error, message = BAD[what]
     batch = Batch(capacity=8)
     for _ in range(5):
-        batch.add(EMITTERS["chat"](hs.Parser()))
+        batch.add(chat(hs.Parser()))
     batch[0].feed(INSIDE)
     batch[1].feed(INSIDE)
     batch[2].finish()
@@ -311,7 +166,7 @@ def test_a_step_that_is_refused_changes_nothing(what, verb):
 
 def test_frames_need_emitters():
     batch = Batch(capacity=2)
-    slots = [batch.add(EMITTERS["chat"](hs.Parser())), batch.open()]
+    slots = [batch.add(chat(hs.Parser())), batch.open()]
     with pytest.raises(ValueError, match="slot 1 has no emitter"):
         batch.feed_sse(slots, [1, 2])
     assert [batch[slot].position for slot in slots] == [0, 0]
@@ -489,7 +344,7 @@ def test_two_threads_on_one_batch_and_on_its_parsers():
 
 def test_streams_are_freed_with_their_slots():
     batch = Batch(capacity=2)
-    emitter = EMITTERS["chat"](hs.Parser())
+    emitter = chat(hs.Parser())
     count = sys.getrefcount(emitter)
     slot = batch.add(emitter)
     assert sys.getrefcount(emitter) == count + 1
