@@ -150,6 +150,9 @@ def test_options_travel_along():
     assert hs.Parser.from_bytes(blob, format=mine).region is hs.Region.REASONING
     with pytest.raises(hs.FormatError, match="unknown format 'mine'"):
         hs.Parser.from_bytes(blob)
+    other = hs.Format("mine", think=("<b>", "</b>"))  # another row of this name
+    with pytest.raises(ValueError, match="or to another format of this name"):
+        hs.Parser.from_bytes(blob, format=other)
 
 
 def test_fork_and_reset_take_what_is_held():

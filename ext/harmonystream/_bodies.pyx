@@ -29,27 +29,13 @@ cdef void enter_text(Stream* s) noexcept nogil:
 
 cdef void end_call(Stream* s, const Context* c, int64_t at, bint complete, bint pairs) noexcept nogil:
     """The call ends before the byte at `at`. pairs: its `{` and `}` are ours to write."""
-    cdef Record* r
     flush_pending(s, c.out)
     s.value_mode = NO_VALUE
     c.out.held.value.n = 0
     at = after(s, at)
     if pairs and complete and s.tags.pairs:
         put_text(s, c.out, b"}", 1, at, at)
-    if c.out.labels == NULL:
-        if complete and not s.wrote:
-            r = out_record(c.out, R_EMPTY_ARGUMENTS, at, at)
-            if r != NULL:
-                r.index = s.calls
-        r = out_record(c.out, R_CALL_END, at, at)
-        if r != NULL:
-            r.index = s.calls
-            r.flags = complete | (json_balanced(&s.json) << 1) | ((complete and not s.wrote) << 2)
-    if not complete:
-        s.incomplete = 1
-    if s.calls < 0x7FFFFFFF:
-        s.calls += 1
-    s.kind = NOT_A_CALL
+    close_call(s, c.out, at, complete)
     if s.tags.in_section:
         enter_text(s)
         s.tags.in_section = 1
@@ -106,8 +92,8 @@ cdef Py_ssize_t well_formed(const uint8_t* p, Py_ssize_t n, uint8_t* to) noexcep
 
 cdef void write_key(Stream* s, Out* o, int64_t at) noexcept nogil:
     """`{"key": `, or with a comma, before the first byte of the value's JSON."""
-    cdef uint8_t[6 * 3 * NAME_CAP + 8] text
-    cdef uint8_t[3 * NAME_CAP] key
+    cdef uint8_t[6 * 3 * HEADER_CAP + 8] text
+    cdef uint8_t[3 * HEADER_CAP] key
     cdef Py_ssize_t n
     memcpy(text, b', "' if s.tags.pairs else b'{"', 3 if s.tags.pairs else 2)
     n = 3 if s.tags.pairs else 2
@@ -213,7 +199,7 @@ cdef bint step_value_opener(Stream* s, const Context* c, View* v) noexcept nogil
     if verdict == YES:
         s.tags.line_start = 0
         consume(s, c, v, v.i + c.row.literals[k].n, IN_HEADER)
-    else:
+    elif verdict == NO:
         note(s, D_MISSING_OPENER, s.position)
     return True
 
@@ -281,7 +267,7 @@ cdef void end_value(Stream* s, const Context* c, View* v, Py_ssize_t stop, int h
 
 cdef int look_noise(Stream* s, const View* v, const TagTable* t, Py_ssize_t* stop) noexcept nogil:
     """Text between pairs: YES: the call goes on, or is closed, at *stop; NO: the call is over. Goes on where the last look stopped."""
-    cdef Py_ssize_t i = v.i + (1 if s.tags.probed == 0 else s.tags.probed), n = v.n if v.n - v.i < LOOK_CAP else v.i + LOOK_CAP
+    cdef Py_ssize_t i = v.i + (1 if s.tags.probed == 0 else s.tags.probed), n = limit(v, v.i)
     cdef uint64_t mask = t.follow_value
     cdef int k = -1, verdict
     while i < n:
@@ -294,7 +280,7 @@ cdef int look_noise(Stream* s, const View* v, const TagTable* t, Py_ssize_t* sto
                 break
         i += 1
     s.tags.probed = i - v.i
-    return MORE if not v.end and v.n - v.i < LOOK_CAP else NO
+    return NO if v.end or capped(v, v.i) else MORE
 
 
 cdef bint step_noise(Stream* s, const Context* c, View* v) noexcept nogil:
@@ -317,6 +303,7 @@ cdef bint step_pairs(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef const TagTable* t = c.row
     cdef Key key
     cdef int k = -1, role, verdict
+    key.stop = 0
     if is_ws(v.p[v.i]):
         consume(s, c, v, skip_ws(v, v.i, v.n), IN_HEADER)
         return True
@@ -341,6 +328,8 @@ cdef bint step_pairs(Stream* s, const Context* c, View* v) noexcept nogil:
     if verdict == MORE:
         if v.end:
             consume(s, c, v, v.n, IN_HEADER)
+            if key.stop:                                                     # a key without its value: the call is cut
+                end_call(s, c, s.position, False, True)
         return v.end
     if verdict == NO:
         if is_special(v, v.i):
@@ -413,16 +402,9 @@ cdef bint step_raw_begin(Stream* s, const Context* c, View* v) noexcept nogil:
         consume(s, c, v, skip_ws(v, v.i, v.n), IN_ARGUMENTS)
         return True
     if ch == c'`' and not g.fenced:
-        verdict = YES
-        for k in range(3):
-            if v.i + k == v.n:
-                if not v.end:
-                    return False
-                verdict = NO
-                break
-            if v.p[v.i + k] != c'`':
-                verdict = NO
-                break
+        verdict = backquotes(v, v.i, v.n)
+        if verdict == MORE and not v.end:
+            return False
         if verdict == YES:
             g.fenced = FENCE_NAME
             consume(s, c, v, v.i + 3, IN_ARGUMENTS)
@@ -455,8 +437,8 @@ cdef bint step_raw_end(Stream* s, const Context* c, View* v, int k) noexcept nog
 
 cdef int look_raw_tail(const View* v, const TagTable* t, bint fenced, bint closed, Py_ssize_t* stop) noexcept nogil:
     """ws, perhaps with the closing fence, at the end of a raw body? YES: the body's end stands at *stop. NO: text, as far as *stop."""
-    cdef Py_ssize_t n = v.n if v.n - v.i < LOOK_CAP else v.i + LOOK_CAP, x = skip_ws(v, v.i, n)
-    cdef bint more = v.n - v.i < LOOK_CAP
+    cdef Py_ssize_t n = limit(v, v.i), x = skip_ws(v, v.i, n)
+    cdef bint more = not capped(v, v.i)
     cdef int k = 0, verdict
     stop[0] = x if x > v.i else x + 1
     if fenced and x < n and v.p[x] == c'`':

@@ -88,26 +88,11 @@ cdef void open_message(Stream* s, const Context* c, int64_t start, int64_t heade
 
 cdef void close_message(Stream* s, const Context* c, int64_t at, int64_t stop, bint complete) noexcept nogil:
     """The body ends with the token [at, stop), which is empty if something else implied the end."""
-    cdef Record* r
-    cdef bint events = c.out.labels == NULL
     if s.kind != NOT_A_CALL:
-        if events:
-            if complete and not s.wrote:
-                r = out_record(c.out, R_EMPTY_ARGUMENTS, at, at)
-                if r != NULL:
-                    r.index = s.calls
-            r = out_record(c.out, R_CALL_END, at, at)
-            if r != NULL:
-                r.index = s.calls
-                r.flags = complete | (json_balanced(&s.json) << 1) | ((complete and not s.wrote) << 2)
-        if not complete:
-            s.incomplete = 1
-        if s.calls < 0x7FFFFFFF:
-            s.calls += 1
-    if events:
+        close_call(s, c.out, at, complete)
+    if c.out.labels == NULL:
         out_record(c.out, R_MESSAGE_END, at, stop)
     s.sink = R_NONE
-    s.kind = NOT_A_CALL
     s.attributed = stop
 
 

@@ -27,7 +27,7 @@ cdef struct Header:                              # of a call
 
 
 cdef struct Key:                                 # of a value
-    Py_ssize_t at, n, stop                       # stop: where the value begins
+    Py_ssize_t at, n, stop                       # stop: where the value begins; 0: the key's end is not there
     uint8_t typed, missing                       # what its end says of the type; an opener is missing
 
 
@@ -43,6 +43,14 @@ cdef inline Py_ssize_t skip_ws(const View* v, Py_ssize_t i, Py_ssize_t n) noexce
     while i < n and is_ws(v.p[i]):
         i += 1
     return i
+
+
+cdef inline bint capped(const View* v, Py_ssize_t origin) noexcept nogil:
+    return v.n - origin >= LOOK_CAP
+
+
+cdef inline Py_ssize_t limit(const View* v, Py_ssize_t origin) noexcept nogil:
+    return origin + LOOK_CAP if capped(v, origin) else v.n
 
 
 cdef inline int match(const View* v, const TagTable* t, Py_ssize_t i, Py_ssize_t n, uint64_t mask, int* hit) noexcept nogil:
@@ -91,6 +99,13 @@ cdef extern from *:
     int lowest_bit "hs_lowest_bit"(uint64_t v) noexcept nogil
 
 
+cdef inline int hex_digit(uint8_t c) noexcept nogil:
+    if c'0' <= c <= c'9':
+        return c - c'0'
+    c |= 0x20
+    return c - c'a' + 10 if c'a' <= c <= c'f' else -1
+
+
 cdef int look_follow(const View* v, const TagTable* t, Py_ssize_t i, Py_ssize_t origin, uint64_t mask) noexcept nogil
 cdef int look_stop(const View* v, const TagTable* t, Py_ssize_t i, int k) noexcept nogil
 cdef int look_header(const View* v, const Context* c, Stream* s, Py_ssize_t i, bint at_line_start, Header* h) noexcept nogil
@@ -102,3 +117,4 @@ cdef bint read_object_name(const View* v, int64_t at, uint8_t* name, int* size) 
 cdef int put_character(uint8_t* to, uint32_t code) noexcept nogil
 cdef int unicode_escape(const uint8_t* p) noexcept nogil
 cdef uint8_t simple_escape(uint8_t c) noexcept nogil
+cdef int backquotes(const View* v, Py_ssize_t i, Py_ssize_t n) noexcept nogil

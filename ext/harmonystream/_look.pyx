@@ -15,14 +15,6 @@ cdef enum:
     MAX_OPENERS = 8                    # in a row: more of them are text
 
 
-cdef inline bint capped(const View* v, Py_ssize_t origin) noexcept nogil:
-    return v.n - origin >= LOOK_CAP
-
-
-cdef inline Py_ssize_t limit(const View* v, Py_ssize_t origin) noexcept nogil:
-    return origin + LOOK_CAP if capped(v, origin) else v.n
-
-
 cdef inline int undecided(const View* v, Py_ssize_t origin) noexcept nogil:
     return NO if capped(v, origin) else MORE
 
@@ -246,13 +238,6 @@ cdef int look_header(const View* v, const Context* c, Stream* s, Py_ssize_t i, b
 
 # --- wrapped calls ----------------------------------------------------------------------------------------------------------------
 
-cdef inline int hex_digit(uint8_t c) noexcept nogil:
-    if c'0' <= c <= c'9':
-        return c - c'0'
-    c |= 0x20
-    return c - c'a' + 10 if c'a' <= c <= c'f' else -1
-
-
 cdef int put_character(uint8_t* to, uint32_t code) noexcept nogil:
     """UTF-8; a lone surrogate is U+FFFD."""
     if 0xD800 <= code < 0xE000:
@@ -408,6 +393,7 @@ cdef int look_key(const View* v, const TagTable* t, Py_ssize_t i, Py_ssize_t ori
     cdef bint newline = False
     key.at = last = x
     key.typed = key.missing = 0
+    key.stop = 0
     while True:
         verdict = match(v, t, x, n, t.roles[KEY_END] | t.roles[VALUE_OPEN], &k)
         if verdict == MORE:

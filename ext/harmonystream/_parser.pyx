@@ -309,7 +309,7 @@ cdef class Parser:
             leave(&self.busy)
 
     def fork(self):
-        """An independent copy of the stream as it stands, in constant time: for speculative decoding, or n choices of one prompt."""
+        """An independent copy of the stream as it stands, for speculative decoding, or n choices of one prompt. Copies what is held, too."""
         cdef Parser twin = Parser.__new__(Parser, self.program, self.program.vocab, tools=self.tools)
         self.claim()
         try:

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 from harmonystream._buffer cimport buffer_put
-from harmonystream._json cimport json_step
+from harmonystream._json cimport json_balanced, json_step
 from harmonystream._types cimport *
 
 
@@ -245,6 +245,26 @@ cdef inline void put_bytes(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, in
         i += k
         run = i
     put_text(s, o, p + run, n - run, at + run * step, at + (n - 1) * step + 1)
+
+
+cdef inline void close_call(Stream* s, Out* o, int64_t at, bint complete) noexcept nogil:
+    """The open call is over, at `at`: counted, and told."""
+    cdef Record* r
+    cdef bint empty = complete and not s.wrote
+    if o.labels == NULL:
+        if empty:
+            r = out_record(o, R_EMPTY_ARGUMENTS, at, at)
+            if r != NULL:
+                r.index = s.calls
+        r = out_record(o, R_CALL_END, at, at)
+        if r != NULL:
+            r.index = s.calls
+            r.flags = complete | (json_balanced(&s.json) << 1) | (empty << 2)
+    if not complete:
+        s.incomplete = 1
+    if s.calls < 0x7FFFFFFF:
+        s.calls += 1
+    s.kind = NOT_A_CALL
 
 
 cdef inline void route(Stream* s) noexcept nogil:

@@ -358,10 +358,10 @@ cdef bint step_section(Stream* s, const Context* c, View* v) noexcept nogil:
     """Behind a call in a section: the next one, the section's end, or, after all, text."""
     cdef const TagTable* t = c.row
     cdef uint64_t expected = t.follow_call | t.roles[CALL_CLOSE]
-    cdef Py_ssize_t n = v.n if v.n - v.i < LOOK_CAP else v.i + LOOK_CAP, j = skip_ws(v, v.i, n)
+    cdef Py_ssize_t n = limit(v, v.i), j = skip_ws(v, v.i, n)
     cdef int k = -1, role, verdict = match(v, t, j, n, expected, &k)
     if verdict == MORE:
-        if v.n - v.i >= LOOK_CAP:
+        if capped(v, v.i):
             enter_text(s)
         elif v.end:
             consume(s, c, v, v.n, IN_HEADER)

@@ -34,8 +34,6 @@ cdef void end_escape(Stream* s, const Context* c) noexcept nogil:
     cdef int code = g.escape[0]
     if g.escape[0] == c'u':
         code = unicode_escape(g.escape + 1)
-        if code < 0:
-            code = 0xFFFD
         if 0xDC00 <= code < 0xE000 and g.surrogate != NO_SURROGATE:
             put_decoded(s, c, <uint32_t>(0x10000 + ((g.surrogate - 0xD800) << 10) + (code - 0xDC00)), s.position)
             g.surrogate = NO_SURROGATE
@@ -58,7 +56,7 @@ cdef void pass_string(Stream* s, const Context* c, View* v, Py_ssize_t to) noexc
         if g.escape_n == 1 and v.p[v.i] >= 0x80:                             # no escape; a backslash before any character is dropped
             g.escape_n = 0
         if g.escape_n:
-            if g.escape_n > 1 and unhex(v.p[v.i]):                           # \u without its four digits: as much of it as there is
+            if g.escape_n > 1 and hex_digit(v.p[v.i]) < 0:                           # \u without its four digits: as much of it as there is
                 g.escape_n = 0
                 flush_surrogate(s, c)
                 put_decoded(s, c, 0xFFFD, s.position)
@@ -80,10 +78,6 @@ cdef void pass_string(Stream* s, const Context* c, View* v, Py_ssize_t to) noexc
         if k < to:
             consume(s, c, v, k + 1, IN_ARGUMENTS)
             g.escape_n = 1
-
-
-cdef inline bint unhex(uint8_t c) noexcept nogil:
-    return not (c'0' <= c <= c'9' or c'a' <= (c | 0x20) <= c'f')
 
 
 cdef void pass_scalar(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcept nogil:
