@@ -103,7 +103,9 @@ class ResponsesStream(EventStream):
         yield {"type": "response.in_progress", "response": self.response()}
 
     def delta(self, kind: str, text: str) -> Payload | None:
-        return self._open.delta(text) if self._open is not None and self._open.kind == kind else None
+        if self._open is not None:
+            return self._open.delta(text) if self._open.kind == kind else None
+        return {} if kind == "arguments" or (kind == "reasoning" and not self._reasoning) else None
 
     def describe(self, event: Event) -> Iterable[Payload]:
         match event:

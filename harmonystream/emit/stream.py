@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
@@ -14,8 +16,10 @@ __all__ = ["EventStream", "Payload"]
 
 Payload = dict[str, Any]
 
-_TEXT, _NUMBER = "\ue000text\ue001", "\ue000number\ue001"  # stand for the holes of a frame while it is made
-_HOLES = {_TEXT: "t", f'"{_NUMBER}"': "n"}
+# They stand for the holes of a frame while it is made. Nobody can have them in an id or a name.
+_TEXT, _NUMBER = os.urandom(16).hex(), os.urandom(16).hex()
+_HOLES = re.compile(f'({_TEXT})|"{_NUMBER}"')
+_SILENCE = Frame([b""], "")
 _DELTAS: dict[type, str] = {ReasoningDelta: "reasoning", ContentDelta: "content", ToolCallDelta: "arguments"}
 
 
@@ -48,7 +52,10 @@ class EventStream:
         raise NotImplementedError
 
     def delta(self, kind: str, text: str) -> Payload | None:
-        """The payload of a delta ("reasoning", "content" or "arguments") of what is open; None: it needs describe()."""
+        """The payload of a delta ("reasoning", "content" or "arguments") of what is open.
+
+        Empty: it is hidden. None: it needs describe().
+        """
         raise NotImplementedError
 
     def opening(self) -> Iterable[Payload]:
@@ -121,8 +128,13 @@ class EventStream:
         payload = self.delta(kind, text)
         if payload is None:
             return self.describe(event)
-        self.writer.keep(kind, text)
-        return (payload,)
+        if not payload:
+            return ()
+        shown = self.writer.keep(kind, text)
+        if shown == text:
+            return (payload,)
+        payload = self.delta(kind, shown)
+        return (payload,) if shown and payload else ()
 
     def _bytes(self, payloads: Iterable[Payload]) -> bytes:
         return "".join(map(self.framed, self._numbered(payloads))).encode()
@@ -141,21 +153,18 @@ class EventStream:
 
     def _frame(self, kind: str) -> Frame | None:
         payload = self.delta(kind, _TEXT)
-        if payload is None:
-            return None
+        if not payload:
+            return None if payload is None else _SILENCE
         if self.numbered is not None:
             payload[self.numbered] = _NUMBER
         return frame_of(self.framed(payload))
 
 
-def frame_of(text: str) -> Frame | None:
-    """A frame with its holes where the stand-ins are; None if there is none for text."""
-    parts, holes = [text], []
-    while True:
-        found = [(parts[-1].find(mark), mark) for mark in _HOLES if mark in parts[-1]]
-        if not found:
-            break
-        place, mark = min(found)
-        parts[-1:] = [parts[-1][:place], parts[-1][place + len(mark) :]]
-        holes.append(_HOLES[mark])
-    return Frame([part.encode() for part in parts], "".join(holes)) if "t" in holes else None
+def frame_of(text: str) -> Frame:
+    """A frame with its holes where the stand-ins are."""
+    parts, holes, begin = [], "", 0
+    for found in _HOLES.finditer(text):
+        parts.append(text[begin : found.start()].encode())
+        holes += "t" if found[1] else "n"
+        begin = found.end()
+    return Frame([*parts, text[begin:].encode()], holes)
