@@ -8,7 +8,20 @@ import sys
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 
-from bench import fresh, growth, limits, ratios, report, tag_measure, tag_memory, tag_report, tag_streams, text_mode
+from bench import (
+    batch,
+    fresh,
+    growth,
+    limits,
+    ratios,
+    report,
+    sse,
+    tag_measure,
+    tag_memory,
+    tag_report,
+    tag_streams,
+    text_mode,
+)
 from bench.clock import pin
 from bench.old_release import VERSION, OldRelease, interpreter
 from bench.rows import Figure, Ratio
@@ -72,7 +85,10 @@ def tag_formats(asked: argparse.Namespace) -> list[Figure]:
 
 def harmony(asked: argparse.Namespace, old: OldRelease | None) -> list[Ratio | Figure]:
     """Prints the tables of Harmony, and of what is the same for all formats; what they say."""
-    compared: list[Ratio] = list(ratios.measured(asked.tokens, asked.rounds, old))
+    compared: list[Ratio] = [
+        *ratios.measured(asked.tokens, asked.rounds, old),
+        *sse.measured(asked.tokens, asked.rounds),
+    ]
     head = [title.format(newest=version("openai-harmony"), old=VERSION) for title in report.RATIO_HEAD]
     show(head, map(report.ratio_cells, compared), asked.markdown)
     figures: list[Figure] = [
@@ -81,6 +97,8 @@ def harmony(asked: argparse.Namespace, old: OldRelease | None) -> list[Ratio | F
         *fresh.new_parsers(asked.rounds),
         *fresh.memory(asked.tokens, asked.scale),
         *fresh.start_up(max(1, asked.rounds // 4)),
+        *sse.linear(asked.tokens // 2, asked.rounds),
+        *batch.measured(asked.rounds),
         *limits.measured(asked.tokens, asked.rounds),
     ]
     show(report.FIGURE_HEAD, map(report.figure_cells, figures), asked.markdown)

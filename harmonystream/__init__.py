@@ -1,5 +1,9 @@
 """harmonystream: what a language model generates, token by token, as events that a server can send on."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from . import vocab
 from ._json import JsonScanner
 from ._label import label
@@ -24,7 +28,11 @@ from .formats import Format, formats
 from .formats.models import format_for
 from .regions import Region, Usage
 
+if TYPE_CHECKING:
+    from .emit import ChatStream, MessagesStream, ResponsesStream
+
 __all__ = [
+    "ChatStream",
     "Completion",
     "ContentDelta",
     "Deviation",
@@ -36,10 +44,12 @@ __all__ = [
     "Message",
     "MessageEnd",
     "MessageStart",
+    "MessagesStream",
     "ParseError",
     "Parser",
     "ReasoningDelta",
     "Region",
+    "ResponsesStream",
     "StreamEnd",
     "ToolCall",
     "ToolCallDelta",
@@ -55,3 +65,13 @@ __all__ = [
     "parse",
     "vocab",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The emitters, loaded when they are first asked for."""
+    if name not in ("ChatStream", "MessagesStream", "ResponsesStream"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import emit
+
+    value = globals()[name] = getattr(emit, name)
+    return value

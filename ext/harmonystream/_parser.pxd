@@ -6,7 +6,9 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from harmonystream._program cimport Program
 from harmonystream._events cimport MessageEnd, MessageStart
 from harmonystream._tools cimport Tools
-from harmonystream._types cimport Context, Held, Out, Record, Stream
+from harmonystream._cpython cimport FREE_THREADED, PyLong_CheckExact, small_int
+from harmonystream._json cimport json_step
+from harmonystream._types cimport *
 
 
 @cython.final
@@ -39,3 +41,31 @@ cdef class Parser:
     cdef object event_of(self, Out* out, Py_ssize_t i)
     cdef MessageStart message_start(self, Out* out, Record* r)
     cdef MessageEnd message_end(self, Record* r)
+
+
+cdef inline Py_ssize_t plain_token(Parser parser, object ids) noexcept:
+    """The id, if this is one whose text goes to the open sink as it is: the shortcut of the decode loop. -1: anything else."""
+    cdef const Tables* t = &parser.program.tables
+    cdef Py_ssize_t tid
+    if FREE_THREADED or not parser.s.fast or not PyLong_CheckExact(ids):
+        return -1
+    tid = small_int(ids)
+    if tid < 0 or tid >= <Py_ssize_t>t.n or t.classes[tid] & parser.s.shortcut_look != parser.s.shortcut_want:
+        return -1
+    return tid
+
+
+cdef inline void account_plain(Parser parser, Py_ssize_t tid) noexcept:
+    """The stream has taken this plain token."""
+    cdef Stream* s = &parser.s
+    cdef const Tables* t = &parser.program.tables
+    s.usage[s.region] += 1
+    s.position += 1
+    s.attributed = s.position
+    s.tags.line_start = 0
+    if s.fast == R_ARGUMENTS:
+        s.wrote = 1
+        if t.classes[tid] & QUIET and s.json.in_string and not s.json.escape:
+            s.json.count += t.offset[tid + 1] - t.offset[tid]
+        else:
+            json_step(&s.json, t.text + t.offset[tid], t.offset[tid + 1] - t.offset[tid])

@@ -137,32 +137,17 @@ cdef class Parser:
         Raises TypeError or ValueError, before anything is read, for what is no id (0 to 2**32 - 1); ValueError after finish() or
         feed_text(); in strict mode ParseError, which carries the events parsed before it. Unknown ids become U+FFFD.
         """
-        cdef Stream* s = &self.s
         cdef const Tables* t
-        cdef Py_ssize_t tid
+        cdef Py_ssize_t tid = plain_token(self, ids)
         cdef str text
-        if FREE_THREADED or not s.fast or not PyLong_CheckExact(ids):
-            return self.run_ids(ids)
-        tid = small_int(ids)
-        t = &self.program.tables
-        if tid < 0 or tid >= <Py_ssize_t>t.n:
+        if tid < 0:
             return self.run_ids(ids)
         text = <str>self.strings[tid]
-        if t.classes[tid] & s.shortcut_look != s.shortcut_want:              # more than plain text, here
-            return self.run_ids(ids)
         if text is None:                                                     # its first time
+            t = &self.program.tables
             text = self.strings[tid] = decoded(t.text + t.offset[tid], t.offset[tid + 1] - t.offset[tid])
-        s.usage[s.region] += 1
-        s.position += 1
-        s.attributed = s.position
-        s.tags.line_start = 0
-        if s.fast == R_ARGUMENTS:
-            s.wrote = 1
-            if t.classes[tid] & QUIET and s.json.in_string and not s.json.escape:
-                s.json.count += t.offset[tid + 1] - t.offset[tid]
-            else:
-                json_step(&s.json, t.text + t.offset[tid], t.offset[tid + 1] - t.offset[tid])
-        return single(&self.last, incref(self.delta(s.fast, s.calls, text, s.position - 1, s.position)))
+        account_plain(self, tid)
+        return single(&self.last, incref(self.delta(self.s.fast, self.s.calls, text, self.s.position - 1, self.s.position)))
 
     cdef tuple run_ids(self, object given):
         cdef Ids ids

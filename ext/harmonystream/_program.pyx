@@ -116,6 +116,10 @@ cdef uint8_t class_of(Vocab v, uint32_t tid) noexcept:
         cls |= PLAIN
     if is_quiet(p, n):
         cls |= QUIET
+    while n > 0:
+        n -= 1
+        if p[n] < 32 or p[n] == c'"' or p[n] == c'\\':
+            return cls | ESCAPES
     return cls
 
 

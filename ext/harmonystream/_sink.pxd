@@ -13,6 +13,7 @@ cdef inline void out_init(Out* o) noexcept nogil:
     o.text = o.inline_text
     o.labels = NULL
     o.held = NULL
+    o.floor = 0
     o.n_records = o.n_text = 0
     o.cap_records = INLINE_RECORDS
     o.cap_text = INLINE_TEXT
@@ -78,7 +79,7 @@ cdef inline Record* out_record(Out* o, uint8_t kind, int64_t start, int64_t stop
 cdef inline Record* delta_run(Stream* s, Out* o, int64_t start) noexcept nogil:
     """The record that the sink's next bytes extend: the open run, or a new one from `start`."""
     cdef Record* r
-    if o.n_records:
+    if o.n_records > o.floor:
         r = &o.records[o.n_records - 1]
         if r.kind == s.sink:
             return r

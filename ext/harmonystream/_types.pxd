@@ -252,6 +252,7 @@ cdef struct Out:
     uint8_t* labels                              # one per token of this feed, or NULL: then events are wanted
     Py_ssize_t n_records, cap_records, n_text, cap_text
     bint no_memory
+    Py_ssize_t floor                             # records of other streams: not to be extended
     Held* held
     Record inline_records[INLINE_RECORDS]
     uint8_t inline_text[INLINE_TEXT]

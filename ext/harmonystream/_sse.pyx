@@ -1,0 +1,328 @@
+# From events to the bytes of server-sent events. A frame is prepared once, with holes for the text of a delta and for a running number; to
+# fill it is a few copies. What has no frame goes to a callback in Python: there are few such events in a stream.
+
+import json
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy
+cimport cython
+from harmonystream._buffer cimport buffer_free, buffer_put, buffer_room
+from harmonystream._build cimport DEBUG_BUILD
+from harmonystream._cpython cimport PyUnicode_AsUTF8AndSize
+from harmonystream._events cimport ContentDelta, ReasoningDelta, ToolCallDelta
+from harmonystream._parser cimport Parser, account_plain, plain_token
+from harmonystream._records cimport without_surrogates
+from harmonystream._types cimport *
+from harmonystream._values cimport json_escape
+
+DEBUG = bool(DEBUG_BUILD)
+
+cdef enum:
+    AT_ONCE = 4096                     # bytes that are escaped in one go
+    DIGITS = 20                        # of a number, or a sign and 19
+
+
+cdef int number_text(int64_t number, uint8_t* to) noexcept nogil:
+    """Decimal digits, with a sign if it is negative; how many."""
+    cdef uint8_t[DIGITS] digits
+    cdef uint64_t rest = <uint64_t>number
+    cdef int n = 0, at = 0, i
+    if number < 0:
+        to[0] = c'-'
+        at = 1
+        rest = 0 - rest
+    while True:
+        digits[n] = <uint8_t>(c'0' + rest % 10)
+        n += 1
+        rest //= 10
+        if rest == 0:
+            break
+    for i in range(n):
+        to[at + i] = digits[n - 1 - i]
+    return at + n
+
+
+@cython.final
+cdef class Frame:
+    """Frame(parts, holes)
+--
+
+    Bytes with holes between the parts: "t", the text of a delta, JSON-escaped; "n", the running number of the frame.
+    Frame([b""], "") is silence: for deltas that are neither sent, nor numbered, nor kept.
+
+    parts: bytes, one more than holes. Raises TypeError or ValueError for anything else.
+    """
+
+    def __cinit__(self, parts, str holes not None):
+        self.parts = tuple(parts)
+        self.holes = holes.encode()
+        if any(type(part) is not bytes for part in self.parts):
+            raise TypeError("the parts of a frame are bytes")
+        if len(self.parts) != len(self.holes) + 1 or self.holes.strip(b"nt"):
+            raise ValueError("a frame has a hole, 't' or 'n', between any two parts")
+        self.size = sum([PyBytes_GET_SIZE(<bytes>part) for part in self.parts])
+
+    cdef bint silent(self) noexcept:
+        return self.size == 0 and PyBytes_GET_SIZE(self.holes) == 0
+
+    def __repr__(self):
+        return f"Frame({self.parts!r}, {self.holes.decode()!r})"
+
+
+cdef Py_ssize_t fill(Frame frame, uint8_t* to, const uint8_t* text, Py_ssize_t n, int64_t number) noexcept:
+    """The frame with its holes filled; there is room for it. Its length."""
+    cdef uint8_t* p = to
+    cdef Py_ssize_t i, size
+    cdef bytes part
+    for i in range(PyBytes_GET_SIZE(frame.holes) + 1):
+        part = <bytes>frame.parts[i]
+        size = PyBytes_GET_SIZE(part)
+        memcpy(p, PyBytes_AS_STRING(part), size)
+        p += size
+        if i < PyBytes_GET_SIZE(frame.holes):
+            if PyBytes_AS_STRING(frame.holes)[i] == c't':
+                memcpy(p, text, n)
+                p += n
+            else:
+                p += number_text(number, p)
+    return p - to
+
+
+cdef Py_ssize_t room_for(Frame frame, Py_ssize_t n) noexcept:
+    return frame.size + PyBytes_GET_SIZE(frame.holes) * (n if n > DIGITS else DIGITS)
+
+
+@cython.final
+cdef class SseWriter:
+    """SseWriter(parser, on_event)
+--
+
+    Feeds a parser and frames its deltas. on_event(event) -> bytes is called for every other event, and for deltas without a frame.
+
+    `reasoning_frame`, `content_frame` and `arguments_frame` may be set at any time, also by on_event; None: on_event handles those deltas.
+    `number` is the next frame's. The deltas' text is kept until take().
+    """
+
+    def __cinit__(self, Parser parser not None, on_event):
+        self.parser = parser
+        self.on_event = on_event
+
+    def __dealloc__(self):
+        buffer_free(&self.reasoning)
+        buffer_free(&self.content)
+        buffer_free(&self.arguments)
+        buffer_free(&self.out)
+
+    def feed(self, ids, /):
+        """The frames that these token ids make; raises what Parser.feed() raises."""
+        cdef Py_ssize_t tid = plain_token(self.parser, ids)
+        if tid >= 0 and self.frame_of(self.parser.s.fast) is not None:
+            return self.feed_plain(tid)
+        return self.framed(self.parser.feed(ids))
+
+    def feed_text(self, text, /):
+        """The frames that this text makes; raises what Parser.feed_text() raises."""
+        return self.framed(self.parser.feed_text(text))
+
+    def finish(self, reason=None):
+        """The frames of the last events; the terminal ones of an API are its own."""
+        return self.framed(self.parser.finish(reason))
+
+    def frame(self, str kind not None, str text not None):
+        """One delta ("reasoning", "content" or "arguments") in its frame, kept as others are."""
+        cdef uint8_t code = KINDS[kind]
+        cdef Frame frame = self.frame_of(code)
+        if frame is None:
+            raise ValueError(f"there is no {kind}_frame")
+        self.out.n = 0
+        self.put_delta(code, frame, text)
+        return PyBytes_FromStringAndSize(<const char*>self.out.p, self.out.n)
+
+    def keep(self, str kind not None, str text not None):
+        """Keep a delta's text that went out some other way."""
+        self.put_delta(KINDS[kind], None, text)
+
+    def take(self, str kind not None):
+        """What the deltas of this kind have said since the last take()."""
+        cdef Buffer* kept = self.kept(KINDS[kind])
+        text = json.loads(b'"' + (<const char*>kept.p)[:kept.n] + b'"') if kept.n else ""
+        kept.n = 0
+        return text
+
+    # --- frames ---
+
+    @property
+    def reasoning_frame(self):
+        return self.reasoning_frame
+
+    @reasoning_frame.setter
+    def reasoning_frame(self, Frame frame):
+        self.reasoning_frame = frame
+
+    @property
+    def content_frame(self):
+        return self.content_frame
+
+    @content_frame.setter
+    def content_frame(self, Frame frame):
+        self.content_frame = frame
+
+    @property
+    def arguments_frame(self):
+        return self.arguments_frame
+
+    @arguments_frame.setter
+    def arguments_frame(self, Frame frame):
+        self.arguments_frame = frame
+
+    cdef Frame frame_of(self, uint8_t kind):
+        if kind == R_CONTENT:
+            return self.content_frame
+        return self.reasoning_frame if kind == R_REASONING else self.arguments_frame
+
+    cdef Buffer* kept(self, uint8_t kind) noexcept:
+        if kind == R_CONTENT:
+            return &self.content
+        return &self.reasoning if kind == R_REASONING else &self.arguments
+
+    # --- filling ---
+
+    cdef bytes one_frame(self, uint8_t kind, Frame frame, const uint8_t* text, Py_ssize_t n):
+        """Valid UTF-8 in its frame, without a detour."""
+        cdef Buffer* kept = self.kept(kind)
+        cdef Py_ssize_t begin = kept.n, size
+        cdef bytes whole
+        if frame.silent():
+            return b""
+        self.keep_text(kept, text, n)
+        n = kept.n - begin
+        try:
+            if PyBytes_GET_SIZE(frame.holes) == 1 and PyBytes_AS_STRING(frame.holes)[0] == c't':
+                whole = PyBytes_FromStringAndSize(NULL, frame.size + n)
+                fill(frame, <uint8_t*>PyBytes_AS_STRING(whole), kept.p + begin, n, self.number)
+            else:
+                whole = PyBytes_FromStringAndSize(NULL, room_for(frame, n))
+                size = fill(frame, <uint8_t*>PyBytes_AS_STRING(whole), kept.p + begin, n, self.number)
+                whole = whole[:size]
+        except MemoryError:
+            kept.n = begin
+            raise
+        self.number += 1
+        return whole
+
+    cdef bytes feed_plain(self, Py_ssize_t tid):
+        """A token that is nothing but text of the open sink."""
+        cdef Parser parser = self.parser
+        cdef const Tables* t = &parser.program.tables
+        cdef uint8_t kind = parser.s.fast
+        cdef Frame frame = self.frame_of(kind)
+        cdef const uint8_t* text = t.text + t.offset[tid]
+        cdef Py_ssize_t n = t.offset[tid + 1] - t.offset[tid]
+        cdef bytes whole
+        if n > AT_ONCE or not t.classes[tid] & PLAIN:
+            return self.framed(parser.feed(tid))
+        whole = self.one_frame(kind, frame, text, n)
+        account_plain(parser, tid)
+        return whole
+
+    cdef bytes framed(self, tuple events):
+        cdef Frame frame
+        if not events:
+            return b""
+        self.out.n = 0
+        for event in events:
+            if type(event) is ContentDelta and self.content_frame is not None:
+                self.put_delta(R_CONTENT, self.content_frame, (<ContentDelta>event).text)
+            elif type(event) is ToolCallDelta and self.arguments_frame is not None:
+                self.put_delta(R_ARGUMENTS, self.arguments_frame, (<ToolCallDelta>event).arguments)
+            elif type(event) is ReasoningDelta and self.reasoning_frame is not None:
+                self.put_delta(R_REASONING, self.reasoning_frame, (<ReasoningDelta>event).text)
+            else:
+                self.put_other(event)
+        return PyBytes_FromStringAndSize(<const char*>self.out.p, self.out.n)
+
+    cdef bytes records(self, Out* out, Py_ssize_t begin, Py_ssize_t end):
+        """The frames of a batch's records [begin, end), which are this stream's."""
+        cdef Record* r
+        cdef Frame frame
+        cdef Py_ssize_t i
+        if begin == end:
+            return b""
+        r = &out.records[begin]
+        if end == begin + 1 and r.kind <= R_ARGUMENTS:
+            frame = self.frame_of(r.kind)
+            if frame is not None:
+                return self.one_frame(r.kind, frame, out.text + r.at, r.n)
+        self.out.n = 0
+        for i in range(begin, end):
+            r = &out.records[i]
+            frame = self.frame_of(r.kind) if r.kind <= R_ARGUMENTS else None
+            if frame is not None:
+                self.put_text(r.kind, frame, out.text + r.at, r.n)
+            elif r.kind != R_EMPTY_ARGUMENTS or self.parser.empty_args:
+                event = self.parser.event_of(out, i)
+                if r.kind == R_EMPTY_ARGUMENTS and self.arguments_frame is not None:
+                    self.put_delta(R_ARGUMENTS, self.arguments_frame, (<ToolCallDelta>event).arguments)
+                else:
+                    self.put_other(event)
+        return PyBytes_FromStringAndSize(<const char*>self.out.p, self.out.n)
+
+    cdef int put_other(self, object event) except -1:
+        """What the callback makes of it. It may call frame(), which uses `out`: so what is there stays aside meanwhile."""
+        cdef Buffer before = self.out
+        self.out.p = NULL
+        self.out.n = self.out.cap = 0
+        try:
+            made = self.on_event(event)
+        finally:
+            buffer_free(&self.out)
+            self.out = before
+        if not isinstance(made, bytes):
+            raise TypeError(f"on_event returns bytes, not {type(made).__name__}")
+        if not buffer_put(&self.out, <const uint8_t*>PyBytes_AS_STRING(made), PyBytes_GET_SIZE(made)):
+            raise MemoryError()
+        return 0
+
+    cdef int put_frame(self, Frame frame, const uint8_t* text, Py_ssize_t n) except -1:
+        if not buffer_room(&self.out, room_for(frame, n)):
+            raise MemoryError()
+        self.out.n += fill(frame, self.out.p + self.out.n, text, n, self.number)
+        self.number += 1
+        return 0
+
+    cdef int put_delta(self, uint8_t kind, Frame frame, str text) except -1:
+        cdef Py_ssize_t n
+        cdef const uint8_t* p
+        try:
+            p = <const uint8_t*>PyUnicode_AsUTF8AndSize(text, &n)
+        except UnicodeEncodeError:
+            text = without_surrogates(text)
+            p = <const uint8_t*>PyUnicode_AsUTF8AndSize(text, &n)
+        return self.put_text(kind, frame, p, n)
+
+    cdef int keep_text(self, Buffer* kept, const uint8_t* p, Py_ssize_t n) except -1:
+        """Escape the text, and append it to what is kept: all or nothing."""
+        cdef Py_ssize_t i = 0, size, begin = kept.n
+        while i < n:
+            size = n - i if n - i < AT_ONCE else AT_ONCE
+            if not buffer_room(kept, 6 * size):
+                kept.n = begin
+                raise MemoryError()
+            kept.n += json_escape(p + i, size, kept.p + kept.n)
+            i += size
+        return 0
+
+    cdef int put_text(self, uint8_t kind, Frame frame, const uint8_t* p, Py_ssize_t n) except -1:
+        """Valid UTF-8, escaped into what is kept and from there into the frame."""
+        cdef Buffer* kept = self.kept(kind)
+        cdef Py_ssize_t begin = kept.n
+        if frame is not None and frame.silent():
+            return 0
+        self.keep_text(kept, p, n)
+        if frame is not None:
+            self.put_frame(frame, kept.p + begin, kept.n - begin)
+        return 0
+
+
+cdef dict KINDS = {"reasoning": R_REASONING, "content": R_CONTENT, "arguments": R_ARGUMENTS}

@@ -1,0 +1,48 @@
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, SupportsIndex, TypeAlias, final
+
+from typing_extensions import Buffer, Self
+
+from ._parser import Parser
+from ._vocab import Vocab
+from .columns import Columns
+from .emit.stream import EventStream
+from .formats.spec import Format, HeaderFormat
+
+DEBUG: bool
+
+_Ids: TypeAlias = SupportsIndex | Iterable[SupportsIndex] | Buffer
+
+@final
+class Batch:
+    def __new__(
+        cls,
+        format: str | Format | HeaderFormat = "harmony",
+        vocab: Vocab | None = None,
+        capacity: SupportsIndex = 1024,
+        *,
+        trim: Literal["seams", "none"] = "seams",
+        empty_args: str = "{}",
+        max_hold: SupportsIndex = 1048576,
+    ) -> Self: ...
+    def open(
+        self,
+        *,
+        tools: Iterable[str | Mapping[str, Any]] | None = None,
+        start: str = "auto",
+        prompt: str | bytes | _Ids | None = None,
+    ) -> int: ...
+    def add(self, stream: Parser | EventStream, /) -> int: ...
+    def close(self, slot: SupportsIndex, /) -> Any: ...
+    def finish(self, slot: SupportsIndex, reason: str | None = None, usage: dict[str, Any] | None = None) -> Any: ...
+    def feed(self, slots: _Ids, ids: _Ids, offsets: _Ids | None = None) -> Columns: ...
+    def feed_sse(self, slots: _Ids, ids: _Ids, offsets: _Ids | None = None) -> list[bytes]: ...
+    def __getitem__(self, slot: SupportsIndex, /) -> Parser: ...
+    def __len__(self) -> int: ...
+    def __sizeof__(self) -> int: ...
+    @property
+    def capacity(self) -> int: ...
+    @property
+    def format(self) -> str: ...
+    @property
+    def vocab(self) -> Vocab: ...

@@ -1,0 +1,265 @@
+"""OpenAI's Chat Completions, streamed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal
+
+from .._parser import Parser
+from .._sse import Frame
+from ..events import (
+    ContentDelta,
+    Event,
+    MessageEnd,
+    MessageStart,
+    ReasoningDelta,
+    StreamEnd,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
+from .stream import EventStream, Payload, to_json
+from .tokens import Tokens
+
+__all__ = ["ChatStream"]
+
+ReasoningField = Literal["reasoning", "reasoning_content", "both"]
+
+_SILENCE = Frame([b""], "")
+_MARK = os.urandom(16).hex()  # stands for a delta's text while its frame is made: nobody can have it in an id or a name
+_DELTAS = (ReasoningDelta, ContentDelta, ToolCallDelta)
+_DONE = b"data: [DONE]\n\n"
+
+
+class ChatStream(EventStream):
+    """Chat completion chunks of one choice.
+
+    id, model, created (seconds since 1970): the response's identity; extra: more fields, such as `system_fingerprint`.
+    choice: its index, where one request has several. last: it ends the stream, with the usage chunk and [DONE]; may be
+    set until finish(). others: on that one, the streams of the other choices, which its usage and response() include.
+    reasoning_field: the field of reasoning; None hides it. preamble_field: that of commentary (Harmony), None hides it.
+    tool_choice: the request's; "none" hides calls, a named tool makes the finish reason "stop".
+    parallel_tool_calls: False shows only the first call. call_id: index -> the id of a call to which the model gave
+    none, or one that it had given before; by default it is derived from the response's id.
+    include_usage: a last chunk with the usage. token_ids: chunks say which tokens they stand for.
+    """
+
+    def __init__(
+        self,
+        parser: Parser,
+        *,
+        id: str,
+        model: str,
+        created: int,
+        choice: int = 0,
+        last: bool = True,
+        others: Sequence[ChatStream] = (),
+        reasoning_field: ReasoningField | None = "reasoning",
+        preamble_field: str | None = "content",
+        tool_choice: str | dict[str, Any] | None = "auto",
+        parallel_tool_calls: bool | None = True,
+        call_id: Callable[[int], str] | None = None,
+        include_usage: bool = False,
+        token_ids: bool = False,
+        extra: Payload | None = None,
+    ) -> None:
+        super().__init__(parser)
+        self.id, self.model, self.created, self.choice = id, model, created, choice
+        self.last, self.others = last, others
+        self._fields = _reasoning_fields(reasoning_field)
+        self._preamble_field, self._include_usage = preamble_field, include_usage
+        self._calls_shown = 0 if tool_choice == "none" else 1 if parallel_tool_calls is False else None
+        self._named = isinstance(tool_choice, dict) and tool_choice.get("type") != "allowed_tools"
+        self._call_id = call_id or (lambda index: f"call_{id}_{choice}_{index}")
+        self._head = {**(extra or {}), "id": id, "object": "chat.completion.chunk", "created": created, "model": model}
+        self._calls: list[Payload] = []
+        self._call_ids: set[str] = set()
+        self._channel: str | None = None  # of the open message
+        self._open: int | None = None  # the call whose arguments are shown
+        self._finish_reason: str | None = None
+        self._texts: dict[str, list[str]] = {"content": []}
+        self._usage: Payload | None = None
+        self._tokens = Tokens(show_ids=token_ids)
+
+    # --- payloads ---
+
+    def _chunk(self, delta: Payload, finish_reason: str | None = None) -> Payload:
+        choice = {"index": self.choice, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
+        chunk = {**self._head, "choices": [choice]}
+        return {**chunk, "usage": None} if self._include_usage else chunk
+
+    def opening(self) -> Iterable[Payload]:
+        yield self._chunk({"role": "assistant", "content": ""})
+
+    def _fields_of(self, kind: str) -> tuple[str, ...]:
+        """Where the text of the open message goes."""
+        if kind == "reasoning":
+            return self._fields
+        field = self._preamble_field if self._channel == "commentary" else "content"
+        return () if field is None else (field,)
+
+    def delta(self, kind: str, text: str) -> Payload | None:
+        if kind == "arguments":
+            if self._open is None:
+                return None
+            return self._chunk({"tool_calls": [{"index": self._open, "function": {"arguments": text}}]})
+        fields = self._fields_of(kind)
+        return self._chunk(dict.fromkeys(fields, text)) if fields else None
+
+    def _frame(self, kind: str) -> Frame | None:
+        payload = self.delta(kind, _MARK)
+        if payload is None:
+            return _SILENCE  # it is hidden
+        parts = self.framed(payload).encode().split(_MARK.encode())
+        return Frame(parts, "t" * (len(parts) - 1))
+
+    def describe(self, event: Event) -> Iterable[Payload]:
+        match event:
+            case MessageStart(channel=channel):
+                self._channel = channel
+            case MessageEnd():
+                self._keep_texts()
+            case ToolCallStart():
+                return self._open_call(event)
+            case ToolCallEnd():
+                self._keep_arguments()
+                self._open = None
+            case StreamEnd(reason=reason):
+                self._finish_reason = self._reason(reason)
+                return (self._chunk({}, self._finish_reason),)
+        return ()  # what is hidden, and what the API has no word for
+
+    def _open_call(self, call: ToolCallStart) -> Iterable[Payload]:
+        index = len(self._calls)
+        if self._calls_shown is not None and index >= self._calls_shown:
+            return ()
+        own = call.id if call.id and call.id not in self._call_ids else self._call_id(index)
+        self._call_ids.add(own)  # the tools' results are told apart by them
+        self._calls.append({"id": own, "type": "function", "function": {"name": call.name, "arguments": ""}})
+        self._open = index
+        return (self._chunk({"tool_calls": [{"index": index, **_copy(self._calls[-1])}]}),)
+
+    def _keep_arguments(self) -> None:
+        if self._open is not None:
+            self._calls[self._open]["function"]["arguments"] += self.writer.take("arguments")
+
+    def _keep_texts(self) -> None:
+        """Move the text of the open message to where it belongs."""
+        for kind in ("reasoning", "content"):
+            text = self.writer.take(kind)
+            for field in self._fields_of(kind) if text else ():
+                self._texts.setdefault(field, []).append(text)
+
+    def _reason(self, reason: str | None) -> str:
+        if reason == "tool_calls" and (not self._calls or self._named):
+            return "stop"
+        return reason or "stop"
+
+    def closing(self, usage: Payload | None) -> Iterable[Payload]:
+        if usage is not None:
+            self._usage = self._whole_usage(usage)
+        if self.last and self._include_usage and usage is not None:
+            yield {**self._head, "choices": [], "usage": self._usage}
+
+    def _whole_usage(self, usage: Payload) -> Payload:
+        """The usage, and what the parsers have counted where it does not say. Of text they count bytes: not that."""
+        whole = dict(usage)
+        streams = [stream for stream in (self, *self.others) if not stream.in_text]
+        whole.setdefault("prompt_tokens", 0)
+        whole.setdefault("completion_tokens", sum(stream.parser.usage.total for stream in streams))
+        whole.setdefault("total_tokens", whole["prompt_tokens"] + whole["completion_tokens"])
+        if streams:
+            counted = {"reasoning_tokens": sum(stream.parser.usage.reasoning for stream in streams)}
+            whole["completion_tokens_details"] = {**counted, **(usage.get("completion_tokens_details") or {})}
+        return whole
+
+    # --- bytes and dicts ---
+
+    def framed(self, payload: Payload) -> str:
+        return f"data: {to_json(payload)}\n\n"
+
+    def feed(self, ids: Any, /, logprobs: Sequence[Payload] | None = None) -> bytes:
+        """The frames that these token ids make. logprobs: the API's object for each of them; chunks then
+        have those of their event's tokens. Raises what `Parser.feed` raises, and ValueError for another number of them.
+        """
+        if logprobs is None and not self._tokens.wanted:
+            return self.writer.feed(ids)
+        return self._joined(self._with_tokens(ids, logprobs))
+
+    def finish(self, reason: str | None = None, usage: Payload | None = None) -> bytes:
+        """The last frames. reason: the engine's; usage: the API's object; what the parser has counted is
+        added where it is missing, so `{"prompt_tokens": 12}` is enough.
+        """
+        if self._tokens.wanted:
+            made = self._joined(self.events(finish=True, reason=reason, usage=usage))
+        else:
+            made = super().finish(reason, usage)
+        return made + _DONE if self.last else made
+
+    def events(
+        self,
+        tokens: Any = None,
+        /,
+        *,
+        logprobs: Sequence[Payload] | None = None,
+        finish: bool = False,
+        reason: str | None = None,
+        usage: Payload | None = None,
+    ) -> list[Payload]:
+        """The chunks of start() (no arguments), feed(tokens, logprobs), feed_text(tokens), or finish(reason, usage)."""
+        if finish and self._tokens.wanted:
+            made = [chunk for event in self.parser.finish(reason) for chunk in self._described_with_tokens(event)]
+            return [*made, *self.closing(usage)]
+        if tokens is None or isinstance(tokens, (str, bytes)) or (logprobs is None and not self._tokens.wanted):
+            return super().events(tokens, finish=finish, reason=reason, usage=usage)
+        return list(self._with_tokens(tokens, logprobs))
+
+    def _joined(self, payloads: Iterable[Payload]) -> bytes:
+        return "".join(map(self.framed, payloads)).encode()
+
+    def _with_tokens(self, ids: Any, logprobs: Sequence[Payload] | None) -> Iterator[Payload]:
+        """One by one, so that which chunk a token belongs to does not depend on how many come at once."""
+        for token in self._tokens.take_in(self.parser.position, ids, logprobs):
+            for event in self.parser.feed(token):
+                yield from self._described_with_tokens(event)
+
+    def _described_with_tokens(self, event: Event) -> Iterator[Payload]:
+        payloads = list(self._described(event))
+        self._tokens.attach(payloads, event, hides=isinstance(event, _DELTAS))
+        yield from payloads
+
+    def error(self, message: str, *, type: str = "server_error", code: str | int | None = None) -> bytes:
+        """What ends a stream that cannot go on: clients raise it as an APIError."""
+        return self._joined(self.error_events(message, type=type, code=code)) + _DONE
+
+    def error_events(self, message: str, *, type: str = "server_error", code: str | int | None = None) -> list[Payload]:
+        """The same as a dict."""
+        return [{"error": {"message": message, "type": type, "param": None, "code": code}}]
+
+    # --- the whole ---
+
+    def response(self) -> Payload:
+        """The response as it would be without streaming, with the choices of `others`; at any time."""
+        streams = sorted((self, *self.others), key=lambda stream: stream.choice)
+        whole = {**self._head, "object": "chat.completion", "choices": [stream._whole_choice() for stream in streams]}
+        return whole if self._usage is None else {**whole, "usage": self._usage}
+
+    def _whole_choice(self) -> Payload:
+        self._keep_texts()
+        self._keep_arguments()
+        message: Payload = {"role": "assistant", **{field: "".join(texts) for field, texts in self._texts.items()}}
+        if self._calls:
+            message["tool_calls"] = [_copy(call) for call in self._calls]
+        choice = {"index": self.choice, "message": message, "logprobs": None, "finish_reason": self._finish_reason}
+        return {**choice, **self._tokens.joined()}
+
+
+def _reasoning_fields(field: str | None) -> tuple[str, ...]:
+    if field not in ("reasoning", "reasoning_content", "both", None):
+        raise ValueError(f"reasoning_field is 'reasoning', 'reasoning_content', 'both' or None, not {field!r}")
+    return () if field is None else ("reasoning", "reasoning_content") if field == "both" else (field,)
+
+
+def _copy(call: Payload) -> Payload:
+    return {**call, "function": dict(call["function"])}

@@ -1,0 +1,227 @@
+"""Anthropic's Messages, streamed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from json.encoder import encode_basestring
+from typing import Any
+
+from .._parser import Parser
+from ..events import (
+    ContentDelta,
+    Event,
+    MessageEnd,
+    ReasoningDelta,
+    StreamEnd,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
+from .arguments import TEXT_KEY, Arguments
+from .stream import EventStream, Payload
+
+__all__ = ["MessagesStream"]
+
+_HOLE = "\ue000json\ue001"
+_STOP_REASONS: dict[str | None, str] = {
+    None: "end_turn",
+    "stop": "end_turn",
+    "tool_calls": "tool_use",
+    "length": "max_tokens",
+    "content_filter": "refusal",
+    **{one: one for one in ("max_tokens", "stop_sequence", "pause_turn", "refusal", "model_context_window_exceeded")},
+}
+_FIELDS = {"reasoning": "thinking", "content": "text"}  # a kind of delta: its block's type, and the field of the text
+_CUMULATIVE = (  # what clients take from the usage at the end
+    *("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
+    *("output_tokens", "output_tokens_details", "server_tool_use"),
+)
+
+
+class MessagesStream(EventStream):
+    """The events of one message.
+
+    id, model: the message's identity. usage: what is known before the first token, `input_tokens` and the cache's.
+    thinking: False hides it. signature: the text of a thinking block -> its signature; None: there is none.
+    tool_choice: the request's; "none" hides calls, its `disable_parallel_tool_use` all but the first.
+    parallel_tool_calls: False: the same.
+    call_id: index -> a call's id, for formats whose calls have none; by default it is derived from the message's id.
+    text_key: where arguments stand that are no object, see `Arguments`. extra: more fields of the message.
+    """
+
+    def __init__(
+        self,
+        parser: Parser,
+        *,
+        id: str,
+        model: str,
+        usage: Payload | None = None,
+        thinking: bool = True,
+        signature: Callable[[str], str] | None = None,
+        tool_choice: str | dict[str, Any] = "auto",
+        parallel_tool_calls: bool = True,
+        call_id: Callable[[int], str] | None = None,
+        text_key: str = TEXT_KEY,
+        extra: Payload | None = None,
+    ) -> None:
+        super().__init__(parser)
+        choice = tool_choice if isinstance(tool_choice, dict) else {"type": tool_choice}
+        several = parallel_tool_calls and not choice.get("disable_parallel_tool_use")
+        self._calls_shown = 0 if choice.get("type") == "none" else None if several else 1
+        self._thinking, self._signature, self._text_key = thinking, signature, text_key
+        self._call_id = call_id or f"toolu_{re.sub('[^a-zA-Z0-9_-]', '_', id.removeprefix('msg_'))}_{{}}".format
+        self._message: Payload = {"id": id, "type": "message", "role": "assistant", "model": model, "content": []}
+        self._message |= {"stop_reason": None, "stop_sequence": None, **(extra or {})}
+        self._message["usage"] = {"input_tokens": 0, "output_tokens": 0, **(usage or {})}
+        self._block: Payload | None = None  # the one that is open
+        self._kind = ""  # of the deltas that it takes
+        self._arguments: Arguments | None = None
+        self._around_json = ("", "")  # a delta's frame
+        self._ids: set[str] = set()
+
+    # --- payloads ---
+
+    def opening(self) -> Iterable[Payload]:
+        return ({"type": "message_start", "message": self.response()},)
+
+    def delta(self, kind: str, text: str) -> Payload | None:
+        return self._delta(f"{_FIELDS[kind]}_delta", _FIELDS[kind], text) if kind == self._kind in _FIELDS else None
+
+    def describe(self, event: Event) -> Iterable[Payload]:
+        match event:
+            case ReasoningDelta(text=text) if self._thinking:
+                return self._begin_text("reasoning", text)
+            case ContentDelta(text=text):
+                return self._begin_text("content", text)
+            case ToolCallStart() if self._calls_shown is None or len(self._ids) < self._calls_shown:
+                return self._begin_call(event)
+            case ToolCallDelta(arguments=text) if self._arguments is not None:
+                return self._json(self._arguments.feed(text))
+            case ToolCallEnd(complete=complete) if self._arguments is not None:
+                return [*self._json(self._arguments.end(complete)), *self._close()]
+            case MessageEnd():
+                return self._close()
+            case StreamEnd(reason=reason):
+                reason = "stop" if reason == "tool_calls" and not self._ids else reason
+                self._message["stop_reason"] = _STOP_REASONS.get(reason)
+                return self._close()
+        return ()
+
+    def closing(self, usage: Payload | None) -> Iterable[Payload]:
+        usage = self._counted(usage or {})
+        self._message["usage"] |= {key: usage[key] for key in _CUMULATIVE if usage.get(key) is not None}
+        delta = {key: self._message[key] for key in ("stop_reason", "stop_sequence")}
+        yield {"type": "message_delta", "delta": delta, "usage": usage}
+        yield {"type": "message_stop"}
+
+    def _delta(self, type: str, field: str, text: str) -> Payload:
+        return {"type": "content_block_delta", "index": self._index, "delta": {"type": type, field: text}}
+
+    def _json(self, text: str) -> list[Payload]:
+        return [self._delta("input_json_delta", "partial_json", text)] if text else []
+
+    # --- blocks ---
+
+    @property
+    def _index(self) -> int:
+        return len(self._message["content"]) - 1
+
+    def _begin(self, kind: str, block: Payload) -> list[Payload]:
+        closed = self._close()
+        self._kind, self._block = kind, block
+        self._message["content"].append(block)
+        return [*closed, {"type": "content_block_start", "index": self._index, "content_block": dict(block)}]
+
+    def _begin_text(self, kind: str, text: str) -> list[Payload]:
+        field = _FIELDS[kind]
+        started = self._begin(kind, {"type": field, field: "", **({"signature": ""} if kind == "reasoning" else {})})
+        self.writer.keep(kind, text)
+        return [*started, self._delta(f"{field}_delta", field, text)]
+
+    def _begin_call(self, call: ToolCallStart) -> list[Payload]:
+        index = len(self._ids)
+        id = call.id if call.id and call.id not in self._ids else self._call_id(index)  # models repeat themselves
+        self._ids.add(id)
+        started = self._begin("arguments", {"type": "tool_use", "id": id, "name": call.name, "input": {}})
+        self._arguments = Arguments(self._text_key)
+        head, tail = self.framed(self._json(_HOLE)[0]).split(_HOLE)
+        self._around_json = (head, tail)
+        return started
+
+    def _close(self) -> list[Payload]:
+        if self._block is None:
+            return []
+        self._settle()
+        closed = [{"type": "content_block_stop", "index": self._index}]
+        if self._kind == "reasoning" and self._signature is not None:
+            self._block["signature"] = signature = self._signature(self._block["thinking"])
+            closed.insert(0, self._delta("signature_delta", "signature", signature))
+        self._kind, self._block, self._arguments = "", None, None
+        return closed
+
+    def _settle(self) -> None:
+        """Bring the open block up to date."""
+        if self._block is not None and self._kind in _FIELDS:
+            self._block[_FIELDS[self._kind]] += self.writer.take(self._kind)
+        elif self._block is not None and self._arguments is not None:
+            self._block["input"] = self._arguments.input()
+
+    def _counted(self, usage: Payload) -> Payload:
+        """The usage with the tokens that the parser has counted, unless it has them already."""
+        if self.in_text:
+            return {"output_tokens": 0, **usage}
+        counted = self.parser.usage
+        return {
+            "output_tokens": counted.total,
+            "output_tokens_details": {"thinking_tokens": counted.reasoning},
+            **usage,
+        }
+
+    # --- bytes ---
+
+    def _on_event(self, event: Event) -> bytes:
+        if type(event) is ToolCallDelta:  # opens and closes nothing, and there are many
+            json = self._arguments.feed(event.arguments) if self._arguments is not None else ""
+            return encode_basestring(json)[1:-1].join(self._around_json).encode() if json else b""
+        return b"" if type(event) is ReasoningDelta and not self._thinking else super()._on_event(event)
+
+    def finish(
+        self, reason: str | None = None, usage: Payload | None = None, *, stop_sequence: str | None = None
+    ) -> bytes:
+        """The last frames. stop_sequence: the one that the engine has stopped at, if any."""
+        return super().finish(self._stopped(reason, stop_sequence), usage)
+
+    def events(
+        self,
+        tokens: Any = None,
+        /,
+        *,
+        finish: bool = False,
+        reason: str | None = None,
+        usage: Payload | None = None,
+        stop_sequence: str | None = None,
+    ) -> list[Payload]:
+        """The payloads of start() (no arguments), feed(tokens) or feed_text(tokens), or of finish(reason, usage)."""
+        reason = self._stopped(reason, stop_sequence)
+        return super().events(tokens, finish=finish, reason=reason, usage=usage)
+
+    def _stopped(self, reason: str | None, stop_sequence: str | None) -> str | None:
+        self._message["stop_sequence"] = stop_sequence
+        return reason if stop_sequence is None else "stop_sequence"
+
+    def error(self, message: str, *, type: str = "api_error") -> bytes:
+        """What ends a stream that cannot go on: clients raise it."""
+        return "".join(map(self.framed, self.error_events(message, type=type))).encode()
+
+    def error_events(self, message: str, *, type: str = "api_error") -> list[Payload]:
+        """The payloads of error()."""
+        return [{"type": "error", "error": {"type": type, "message": message}}]
+
+    # --- the whole ---
+
+    def response(self) -> Payload:
+        """The message as it would be without streaming."""
+        self._settle()
+        content = [dict(block) for block in self._message["content"]]
+        return {**self._message, "content": content, "usage": dict(self._message["usage"])}

@@ -1,0 +1,161 @@
+"""What the emitters share: a parser on one side, one description of each payload, and bytes or dicts on the other."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from .._parser import Parser
+from .._sse import Frame, SseWriter
+from ..events import ContentDelta, Event, ReasoningDelta, ToolCallDelta
+
+__all__ = ["EventStream", "Payload"]
+
+Payload = dict[str, Any]
+
+_TEXT, _NUMBER = "\ue000text\ue001", "\ue000number\ue001"  # stand for the holes of a frame while it is made
+_HOLES = {_TEXT: "t", f'"{_NUMBER}"': "n"}
+_DELTAS: dict[type, str] = {ReasoningDelta: "reasoning", ContentDelta: "content", ToolCallDelta: "arguments"}
+
+
+def to_json(payload: Any) -> str:
+    """Compact, and UTF-8 as it is. A lone surrogate becomes U+FFFD: it cannot be sent."""
+    text = json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+class EventStream:
+    """One response as an API streams it. Subclasses say what an event means as payloads, and how one is framed.
+
+    `feed`, `feed_text` and `finish` return whole SSE frames as bytes; `events` their payloads as dicts.
+    A response is either bytes or dicts throughout. A stream serves one thread at a time, as its parser does.
+    """
+
+    numbered: ClassVar[str | None] = None
+    """The field that numbers the payloads, if the API has one."""
+
+    def __init__(self, parser: Parser) -> None:
+        self.parser = parser
+        self.writer = SseWriter(parser, self._on_event)
+        self.in_text = False
+        """Is it fed text? Then the parser counts bytes, not tokens."""
+
+    # --- what an API defines ---
+
+    def describe(self, event: Event) -> Iterable[Payload]:
+        """The payloads that say this event, in order."""
+        raise NotImplementedError
+
+    def delta(self, kind: str, text: str) -> Payload | None:
+        """The payload of a delta ("reasoning", "content" or "arguments") of what is open; None: it needs describe()."""
+        raise NotImplementedError
+
+    def opening(self) -> Iterable[Payload]:
+        """The payloads before the first token."""
+        return ()
+
+    def closing(self, usage: Payload | None) -> Iterable[Payload]:
+        """The payloads behind the last event."""
+        return ()
+
+    def framed(self, payload: Payload) -> str:
+        """One payload as an SSE frame."""
+        return f"event: {payload['type']}\ndata: {to_json(payload)}\n\n"
+
+    # --- bytes ---
+
+    def start(self) -> bytes:
+        """The frames before the first token."""
+        frames = self._bytes(self.opening())
+        self._make_frames()
+        return frames
+
+    def feed(self, ids: Any, /) -> bytes:
+        """The frames that these token ids make: none, one or several. Raises what `Parser.feed` raises."""
+        return self.writer.feed(ids)
+
+    def feed_text(self, text: str | bytes, /) -> bytes:
+        """The frames that this text makes. Raises what `Parser.feed_text` raises."""
+        self.in_text = True
+        return self.writer.feed_text(text)
+
+    def finish(self, reason: str | None = None, usage: Payload | None = None) -> bytes:
+        """The last frames, the terminal ones included. reason: the engine's; usage: the API's, completed here."""
+        return self.writer.finish(reason) + self._bytes(self.closing(usage))
+
+    # --- dicts ---
+
+    def events(
+        self, tokens: Any = None, /, *, finish: bool = False, reason: str | None = None, usage: Payload | None = None
+    ) -> list[Payload]:
+        """The payloads of start() (no arguments), feed(tokens) or feed_text(tokens), or of finish(reason, usage)."""
+        if finish:
+            return self._payloads(self.parser.finish(reason)) + self._numbered(self.closing(usage))
+        if tokens is None:
+            return self._numbered(self.opening())
+        if isinstance(tokens, (str, bytes)):
+            self.in_text = True
+            return self._payloads(self.parser.feed_text(tokens))
+        return self._payloads(self.parser.feed(tokens))
+
+    # --- between the two ---
+
+    def _numbered(self, payloads: Iterable[Payload]) -> list[Payload]:
+        made = []
+        for payload in payloads:
+            if self.numbered is not None:
+                payload[self.numbered] = self.writer.number
+            self.writer.number += 1
+            made.append(payload)
+        return made
+
+    def _payloads(self, events: Iterable[Event]) -> list[Payload]:
+        return [payload for event in events for payload in self._numbered(self._described(event))]
+
+    def _described(self, event: Event) -> Iterable[Payload]:
+        kind = _DELTAS.get(type(event))
+        if kind is None:
+            return self.describe(event)
+        text = event.arguments if isinstance(event, ToolCallDelta) else event.text  # type: ignore[union-attr]
+        payload = self.delta(kind, text)
+        if payload is None:
+            return self.describe(event)
+        self.writer.keep(kind, text)
+        return (payload,)
+
+    def _bytes(self, payloads: Iterable[Payload]) -> bytes:
+        return "".join(map(self.framed, self._numbered(payloads))).encode()
+
+    def _on_event(self, event: Event) -> bytes:
+        """What the writer has no frame for. It may open or close something, so the frames are made anew."""
+        frames = self._bytes(self._described(event))
+        self._make_frames()
+        return frames
+
+    def _make_frames(self) -> None:
+        writer = self.writer
+        writer.reasoning_frame = self._frame("reasoning")
+        writer.content_frame = self._frame("content")
+        writer.arguments_frame = self._frame("arguments")
+
+    def _frame(self, kind: str) -> Frame | None:
+        payload = self.delta(kind, _TEXT)
+        if payload is None:
+            return None
+        if self.numbered is not None:
+            payload[self.numbered] = _NUMBER
+        return frame_of(self.framed(payload))
+
+
+def frame_of(text: str) -> Frame | None:
+    """A frame with its holes where the stand-ins are; None if there is none for text."""
+    parts, holes = [text], []
+    while True:
+        found = [(parts[-1].find(mark), mark) for mark in _HOLES if mark in parts[-1]]
+        if not found:
+            break
+        place, mark = min(found)
+        parts[-1:] = [parts[-1][:place], parts[-1][place + len(mark) :]]
+        holes.append(_HOLES[mark])
+    return Frame([part.encode() for part in parts], "".join(holes)) if "t" in holes else None

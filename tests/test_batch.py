@@ -1,0 +1,356 @@
+"""Batch: slots, what a step may be given, and threads. That it says what parsers say is in test_batch_streams.py."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+from array import array
+
+import pytest
+from streams import as_tuple, merge, to_ids
+from tag_streams import tokens
+
+import harmonystream as hs
+from harmonystream._batch import Batch
+from harmonystream.emit.chat import ChatStream
+
+TURN = to_ids(
+    b"<|channel|>analysis<|message|>Think \xf0\x9f\x98\x80<|end|>"
+    b"<|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>"
+    b'{"a": "x\\n"}<|call|><|start|>assistant<|channel|>final<|message|>Hi "you"\n<|return|>'
+)
+INSIDE = TURN[:4]  # reasoning is open
+
+
+def chat(parser):
+    return ChatStream(parser, id="c", model="m", created=1)
+
+
+# --- slots --------------------------------------------------------------------------------------------------------
+
+
+def test_slots_are_taken_closed_and_taken_again():
+    batch = Batch(capacity=2)
+    first, second = batch.open(), batch.open()
+    assert (first, second, len(batch), batch.capacity, repr(batch)) == (0, 1, 2, 2, "<Batch harmony: 2 of 2 slots>")
+    with pytest.raises(RuntimeError, match="all 2 slots are taken"):
+        batch.open()
+    batch.feed([0], [TURN[0]])
+    old = batch[0]
+    assert batch.close(0) is old
+    assert len(batch) == 1
+    with pytest.raises(ValueError, match="slot 0 is not open"):
+        batch.feed([1, 0], [1, 1])
+    for call in (batch.close, batch.finish, batch.__getitem__):
+        with pytest.raises(ValueError, match="slot 0 is not open"):
+            call(0)
+    assert batch.open() == 0
+    assert (batch[0].position, old.position, batch[1].position) == (0, 1, 0)
+
+
+@pytest.mark.parametrize("slot", [-1, 2, 2**40])
+def test_numbers_that_are_no_slots(slot):
+    batch = Batch(capacity=2)
+    with pytest.raises(ValueError, match="is not open"):
+        batch[slot]
+    with pytest.raises(ValueError, match=r"is not open|slots, which are taken as ids are: ids\[0\]|slots, .*the id is"):
+        batch.feed([slot], [1])
+
+
+def test_an_emitter_in_a_slot():
+    batch = Batch(capacity=1)
+    emitter = chat(hs.Parser())
+    emitter.start()
+    slot = batch.add(emitter)
+    assert batch[slot] is emitter.parser
+    twin = chat(hs.Parser())
+    twin.start()
+    assert batch.feed_sse([slot], TURN, [0, len(TURN)]) == [twin.feed(TURN)]
+    with pytest.raises(TypeError, match="engine's reason as a str"):
+        batch.finish(slot, 5)
+    assert len(batch) == 1  # it is still open
+    assert batch.finish(slot, "stop", {"prompt_tokens": 1}) == twin.finish("stop", {"prompt_tokens": 1})
+    assert emitter.response() == twin.response()
+    assert batch.close(batch.add(emitter)) is emitter
+
+
+def test_a_fork_of_a_slot():
+    batch = Batch(capacity=2)
+    batch.feed([batch.open()], INSIDE, [0, 4])
+    batch.add(batch[0].fork())
+    made = list(batch.feed([0, 1], [11, 13]))
+    assert made == [(0, hs.ReasoningDelta(",", 4, 5)), (1, hs.ReasoningDelta(".", 4, 5))]
+
+
+def test_what_cannot_be_added():
+    batch = Batch()
+    with pytest.raises(TypeError, match="takes a Parser or an emitter, not int"):
+        batch.add(5)
+    with pytest.raises(ValueError, match="the batch is 'harmony' on"):
+        batch.add(hs.Parser("think", tokens("think").vocab))
+    with pytest.raises(ValueError, match="lenient"):
+        batch.add(hs.Parser(strict=True))
+    crossed = chat(hs.Parser())
+    crossed.parser = hs.Parser()
+    with pytest.raises(ValueError, match="reads another parser"):
+        batch.add(crossed)
+    with pytest.raises(ValueError, match="token ids or logprobs"):
+        batch.add(ChatStream(hs.Parser(), id="c", model="m", created=1, token_ids=True))
+    assert len(batch) == 0
+
+
+def test_the_options_of_a_batch():
+    for capacity in (0, -1, 2**20 + 1):
+        with pytest.raises(ValueError, match="capacity is a number of slots"):
+            Batch(capacity=capacity)
+    with pytest.raises(ValueError, match="trim is"):
+        Batch(trim="all")
+    with pytest.raises(TypeError, match="strict"):
+        Batch(strict=True)
+    batch = Batch("think", tokens("think").vocab, capacity=3)
+    assert (batch.format, batch.vocab, batch.capacity) == ("think", tokens("think").vocab, 3)
+    with pytest.raises(ValueError, match="no vocabulary"):
+        (lambda textual: textual.feed([textual.open()], [1]))(Batch("think"))
+
+
+def test_tools_are_the_slot_s():
+    batch = Batch(capacity=2)
+    slots = [batch.open(tools=["f"]), batch.open(tools=[])]
+    columns = batch.feed(slots, TURN * 2, [0, len(TURN), 2 * len(TURN)])
+    assert [slot for slot, event in columns if isinstance(event, hs.ToolCallStart)] == slots[:1]
+
+
+# --- a step -------------------------------------------------------------------------------------------------------
+
+
+BAD = {
+    "a slot twice": (([0, 1, 0], [1, 2, 3]), ValueError, "slot 0 is given twice"),
+    "no such slot": (([0, 9], [1, 2]), ValueError, "slot 9 is not open"),
+    "closed": (([0, 3], [1, 2]), ValueError, "slot 3 is not open"),
+    "finished": (([0, 2], [1, 2]), ValueError, "the stream is finished"),
+    "fed text": (([0, 4], [1, 2]), ValueError, "either ids or text"),
+    "fewer ids": (([0, 1], [1]), ValueError, "2 slots and 1 ids"),
+    "more ids": (([0], [1, 2]), ValueError, "1 slots and 2 ids"),
+    "no id": (([0, 1], [1, -1]), ValueError, r"ids\[1\] is -1"),
+    "text": (([0], "x"), TypeError, "text goes to feed_text"),
+    "bad slots": (("0", [1]), TypeError, "slots, which are taken as ids are"),
+    "bad offsets": (([0], [1], 0.5), TypeError, "offsets, which are taken as ids are"),
+    "few offsets": (([0, 1], [1, 2], [0, 1]), ValueError, "2 slots need 3 offsets, not 2"),
+    "offsets go back": (([0, 1], [1, 2], [0, 2, 1]), ValueError, r"offsets\[2\] is 1, behind 2"),
+    "offsets go too far": (([0, 1], [1, 2], [0, 1, 3]), ValueError, r"offsets\[2\] is 3"),
+    "the first offset too far": (([0], [1], [2, 2]), ValueError, r"offsets\[1\] is 2"),
+    "too many": ((range(9), range(9)), ValueError, "9 slots in one step; the batch has 8"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+@pytest.mark.parametrize("verb", ["feed", "feed_sse"])
+def test_a_step_that_is_refused_changes_nothing(what, verb):
+    arguments, error, message = BAD[what]
+    batch = Batch(capacity=8)
+    for _ in range(5):
+        batch.add(chat(hs.Parser()))
+    batch[0].feed(INSIDE)
+    batch[1].feed(INSIDE)
+    batch[2].finish()
+    batch[4].feed_text("x")
+    batch.close(3)
+    before = [batch[slot].to_bytes() for slot in (0, 1, 2, 4)]
+    with pytest.raises(error, match=message):
+        getattr(batch, verb)(*arguments)
+    assert [batch[slot].to_bytes() for slot in (0, 1, 2, 4)] == before
+    assert batch[0].feed(11) == (hs.ReasoningDelta(",", 4, 5),)
+    assert list(batch.feed([0, 1], [11, 11])) == [(0, hs.ReasoningDelta(",", 5, 6)), (1, hs.ReasoningDelta(",", 4, 5))]
+
+
+def test_frames_need_emitters():
+    batch = Batch(capacity=2)
+    slots = [batch.add(chat(hs.Parser())), batch.open()]
+    with pytest.raises(ValueError, match="slot 1 has no emitter"):
+        batch.feed_sse(slots, [1, 2])
+    assert [batch[slot].position for slot in slots] == [0, 0]
+
+
+def test_one_parser_in_two_slots():
+    batch = Batch(capacity=2)
+    parser = hs.Parser()
+    slots = [batch.add(parser), batch.add(parser)]
+    with pytest.raises(RuntimeError, match="slot 1 is in use by another thread, or in two slots"):
+        batch.feed(slots, [1, 2])
+    assert (parser.position, len(parser.feed(INSIDE))) == (0, 2)
+
+
+@pytest.mark.parametrize("kind", ["list", "tuple", "range", "i", "q", "I", "H", "numpy"])
+def test_what_slots_and_ids_may_be(kind):
+    def made(values):
+        if kind == "numpy":
+            return pytest.importorskip("numpy").array(values, dtype="int64")[::1]
+        if kind == "range":
+            return range(values[0], values[-1] + 1)
+        return {"list": list, "tuple": tuple}.get(kind, lambda some: array(kind, some))(values)
+
+    batch = Batch(capacity=3)
+    slots = made([batch.open() for _ in range(3)])
+    batch.feed(slots, INSIDE * 3, [0, 4, 8, 12])
+    assert [event.text for _, event in batch.feed(slots, made([11, 12, 13]))] == [",", "-", "."]
+    assert [event.text for _, event in batch.feed(slots, made([11, 12, 13]), made([0, 1, 2, 3]))] == [",", "-", "."]
+
+
+def test_pieces_of_no_length():
+    batch = Batch(capacity=2)
+    slots = [batch.open(), batch.open()]
+    assert len(batch.feed(slots, [], [0, 0, 0])) == 0
+    batch[0].feed_text("")  # nothing has been fed: it may yet be either
+    assert len(batch.feed([], [], [0])) == 0
+    columns = batch.feed(slots, INSIDE, [0, 0, 4])
+    assert {slot for slot, _ in columns} == {1}
+    assert [batch[slot].position for slot in slots] == [0, 4]
+
+
+def test_ids_in_front_of_the_first_offset_are_nobody_s():
+    batch = Batch(capacity=1)
+    slot = batch.open()
+    batch.feed([slot], [1, 2, *INSIDE, 7], [2, 6])
+    assert (batch[slot].position, batch[slot].region) == (4, hs.Region.REASONING)
+
+
+def test_a_slot_fed_by_itself_and_by_the_batch():
+    batch, alone = Batch(capacity=1), hs.Parser()
+    slot = batch.open()
+    log, expected = [], []
+    for at, tid in enumerate(TURN):
+        log += batch[slot].feed(tid) if at % 3 else [event for _, event in batch.feed([slot], [tid])]
+        expected += alone.feed(tid)
+    assert log == expected
+
+
+def test_long_pieces_and_their_memory_given_back():
+    batch, parser = Batch(capacity=1), hs.Parser()
+    slot = batch.open()
+    before = sys.getsizeof(batch)
+    ids = TURN * 2000
+    assert [event for _, event in batch.feed([slot], ids, [0, len(ids)])] == list(parser.feed(ids))
+    assert sys.getsizeof(batch) == before
+
+
+def test_a_slot_costs_112_bytes_and_a_parser():
+    small, large = Batch(capacity=1000), Batch(capacity=2000)
+    assert sys.getsizeof(large) - sys.getsizeof(small) == 112 * 1000
+
+
+# --- threads and callbacks ----------------------------------------------------------------------------------------
+
+
+class Nosy(ChatStream):
+    """Calls the batch that calls it."""
+
+    asked = None
+
+    def describe(self, event):
+        return self.asked(event) or super().describe(event)
+
+
+def test_an_emitter_that_calls_the_batch_which_feeds_it():
+    batch = Batch(capacity=2)
+    emitter = Nosy(hs.Parser(), id="c", model="m", created=1)
+    emitter.start()
+    slot = batch.add(emitter)
+    calls = [lambda: batch.feed([slot], [1]), lambda: batch.close(slot), batch.open, lambda: batch.finish(slot)]
+    calls += [lambda: emitter.parser.feed(1), lambda: emitter.parser.reset()]
+    refused = []
+
+    def asked(event):
+        for call in calls:
+            with pytest.raises(RuntimeError, match="in use"):
+                call()
+            refused.append(event)
+
+    emitter.asked = asked
+    batch.feed_sse([slot], TURN, [0, len(TURN)])
+    assert len(refused) >= 6 * len(calls)
+
+
+def test_an_emitter_that_raises_leaves_the_batch_usable():
+    batch = Batch(capacity=2)
+    emitter = Nosy(hs.Parser(), id="c", model="m", created=1)
+    emitter.start()
+    slots = [batch.add(emitter), batch.open()]
+    emitter.asked = lambda event: 1 / 0
+    with pytest.raises(ZeroDivisionError):
+        batch.feed_sse(slots[:1], INSIDE, [0, 4])
+    emitter.asked = lambda event: None
+    assert batch[0].region is hs.Region.REASONING
+    assert b'"reasoning":","' in batch.feed_sse(slots[:1], [11])[0]
+    assert len(batch.feed(slots, [11, TURN[0]])) == 1
+
+
+def test_batches_in_threads_are_independent():
+    made = {}
+
+    def work(k):
+        batch = Batch(capacity=64)
+        slots = array("i", [batch.open() for _ in range(64)])
+        log = [
+            event
+            for _ in range(20)
+            for tid in TURN
+            for slot, event in batch.feed(slots, array("i", [tid] * 64))
+            if slot == 5
+        ]
+        made[k] = (merge(map(as_tuple, log)), batch[63].usage)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    parser = hs.Parser()
+    expected = merge(as_tuple(event) for _ in range(20) for tid in TURN for event in parser.feed(tid))
+    assert made == dict.fromkeys(range(4), (expected, parser.usage))
+
+
+def test_two_threads_on_one_batch_and_on_its_parsers():
+    """Every call either does all of its work or raises; ids are counted, so none is read twice or lost."""
+    batch = Batch(capacity=32)
+    slots = [batch.open() for _ in range(32)]
+    batch.feed(slots, INSIDE * 32, range(0, 132, 4))
+    before, done = batch[7].position, []
+    ids = array("i", [11] * 64 * 32)
+    offsets = array("i", range(0, 64 * 33, 64))
+
+    def steps():
+        for _ in range(150):
+            try:
+                batch.feed(slots, ids, offsets)
+                done.append(64)
+            except RuntimeError as error:
+                assert "in use" in str(error)
+
+    def singles():
+        for _ in range(3000):
+            try:
+                done.append(len(batch[7].feed(11)))
+            except RuntimeError as error:
+                assert "in use" in str(error)
+
+    threads = [threading.Thread(target=call) for call in (steps, steps, singles)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert batch[7].position - before == sum(done)
+
+
+def test_streams_are_freed_with_their_slots():
+    batch = Batch(capacity=2)
+    emitter = chat(hs.Parser())
+    count = sys.getrefcount(emitter)
+    slot = batch.add(emitter)
+    assert sys.getrefcount(emitter) == count + 1
+    batch.close(slot)
+    assert sys.getrefcount(emitter) == count
+    batch.add(emitter)
+    del batch
+    gc.collect()
+    assert sys.getrefcount(emitter) == count

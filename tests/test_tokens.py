@@ -1,0 +1,83 @@
+"""Logprobs and token ids of chunks."""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any
+
+import numpy as np
+import pytest
+from streams import chunkings
+from wire_chat import payloads_of, stream_of
+
+import harmonystream as hs
+
+# <|channel|>analysis<|message|>雨伞<|end|><|start|>assistant<|channel|>final<|message|>Hello<|return|>; 伞 is two ids
+IDS = [200005, 35644, 200008, 53307, 2809, 252, 200007, 200006, 173781, 200005, 17196, 200008, 13225, 200002]
+TEXTS = [[53307], [2809, 252], [13225]]
+
+
+def entries(ids: list[int]) -> list[dict[str, Any]]:
+    return [{"token": str(one), "logprob": -one / 10, "bytes": None, "top_logprobs": []} for one in ids]
+
+
+def test_a_chunk_has_its_own_logprobs_and_the_ids_since_the_last_however_they_come():
+    for pieces in chunkings(IDS):
+        stream = stream_of(hs.Parser(), token_ids=True)
+        fed = b"".join(stream.feed(piece, entries(piece)) for piece in pieces)
+        choices = [one["choices"][0] for one in payloads_of(stream.start() + fed + stream.finish("stop"))[1:-1]]
+        assert [one["logprobs"] for one in choices[:-1]] == [
+            {"content": entries(ids), "refusal": None} for ids in TEXTS
+        ]
+        assert choices[-1]["logprobs"] is None
+        assert [one["token_ids"] for one in choices] == [IDS[:4], IDS[4:6], IDS[6:13], IDS[13:]]
+        whole = stream.response()["choices"][0]
+        assert whole["logprobs"] == {"content": entries([one for ids in TEXTS for one in ids]), "refusal": None}
+        assert whole["token_ids"] == IDS
+
+
+def test_dicts_have_the_same():
+    fed, told = stream_of(hs.Parser(), token_ids=True), stream_of(hs.Parser(), token_ids=True)
+    data = fed.start() + fed.feed(IDS, logprobs=entries(IDS)) + fed.finish("stop", {"prompt_tokens": 1})
+    chunks = told.events() + told.events(IDS, logprobs=entries(IDS))
+    chunks += told.events(finish=True, reason="stop", usage={"prompt_tokens": 1})
+    assert payloads_of(data) == [*chunks, "[DONE]"]
+    assert fed.response() == told.response()
+
+
+def test_hidden_text_hides_its_tokens():
+    stream = stream_of(hs.Parser(), token_ids=True, reasoning_field=None)
+    stream.feed(IDS, entries(IDS))
+    stream.finish()
+    whole = stream.response()["choices"][0]
+    assert whole["logprobs"]["content"] == entries([13225])
+    assert whole["token_ids"] == IDS[:3] + IDS[6:]
+
+
+def test_logprobs_alone():
+    stream = stream_of(hs.Parser(start="answer"))
+    assert payloads_of(stream.feed(13225))[0]["choices"][0]["logprobs"] is None
+    (chunk,) = payloads_of(stream.feed(13225, entries([13225])))
+    assert chunk["choices"][0]["logprobs"]["content"] == entries([13225])
+    assert "token_ids" not in chunk["choices"][0]
+
+
+@pytest.mark.parametrize("given", [IDS, tuple(IDS), array("q", IDS), np.array(IDS), np.array([IDS]), iter(IDS)])
+def test_ids_of_any_kind(given):
+    stream = stream_of(hs.Parser(), token_ids=True)
+    stream.feed(given)
+    stream.finish()
+    assert stream.response()["choices"][0]["token_ids"] == IDS
+
+
+def test_one_id_of_any_kind():
+    stream = stream_of(hs.Parser(), token_ids=True)
+    for one in (IDS[0], np.int64(IDS[1]), np.array(IDS[2])):
+        stream.feed(one)
+    stream.finish()
+    assert stream.response()["choices"][0]["token_ids"] == IDS[:3]
+
+
+def test_as_many_logprobs_as_tokens():
+    with pytest.raises(ValueError, match="1 logprobs for 2 tokens"):
+        stream_of(hs.Parser()).feed([1, 2], entries([1]))
