@@ -23,10 +23,13 @@ _SILENCE = Frame([b""], "")
 _DELTAS: dict[type, str] = {ReasoningDelta: "reasoning", ContentDelta: "content", ToolCallDelta: "arguments"}
 
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
 def to_json(payload: Any) -> str:
     """Compact, and UTF-8 as it is. A lone surrogate becomes U+FFFD: it cannot be sent."""
-    text = json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    text = _encode(payload)
+    return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 class EventStream:
@@ -74,9 +77,7 @@ class EventStream:
 
     def start(self) -> bytes:
         """The frames before the first token."""
-        frames = self._bytes(self.opening())
-        self._make_frames()
-        return frames
+        return self._bytes(self.opening())
 
     def feed(self, ids: Any, /) -> bytes:
         """The frames that these token ids make: none, one or several. Raises what `Parser.feed` raises."""
@@ -124,7 +125,7 @@ class EventStream:
         kind = _DELTAS.get(type(event))
         if kind is None:
             return self.describe(event)
-        text = event.arguments if isinstance(event, ToolCallDelta) else event.text  # type: ignore[union-attr]
+        text = _text_of(event)
         payload = self.delta(kind, text)
         if payload is None:
             return self.describe(event)
@@ -140,16 +141,14 @@ class EventStream:
         return "".join(map(self.framed, self._numbered(payloads))).encode()
 
     def _on_event(self, event: Event) -> bytes:
-        """What the writer has no frame for. It may open or close something, so the frames are made anew."""
-        frames = self._bytes(self._described(event))
-        self._make_frames()
-        return frames
-
-    def _make_frames(self) -> None:
-        writer = self.writer
-        writer.reasoning_frame = self._frame("reasoning")
-        writer.content_frame = self._frame("content")
-        writer.arguments_frame = self._frame("arguments")
+        """What the writer has no frame for: a first delta, which gets one, or what may open or close something."""
+        writer, kind = self.writer, _DELTAS.get(type(event))
+        frame = None if kind is None else self._frame(kind)
+        if kind is None or frame is None:
+            writer.reasoning_frame = writer.content_frame = writer.arguments_frame = None
+            return self._bytes(self.describe(event))
+        setattr(writer, f"{kind}_frame", frame)
+        return writer.frame(kind, _text_of(event))
 
     def _frame(self, kind: str) -> Frame | None:
         payload = self.delta(kind, _TEXT)
@@ -158,6 +157,10 @@ class EventStream:
         if self.numbered is not None:
             payload[self.numbered] = _NUMBER
         return frame_of(self.framed(payload))
+
+
+def _text_of(delta: Event) -> str:
+    return delta.arguments if isinstance(delta, ToolCallDelta) else delta.text  # type: ignore[union-attr]
 
 
 def frame_of(text: str) -> Frame:
