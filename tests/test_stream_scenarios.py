@@ -95,6 +95,7 @@ def test_official_clients(clients, name, api):
         assert clients.at_once(api, name) == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("api", APIS)
 def test_long_arguments_token_by_token(api):
     name = "harmony/ids/10,000 tokens of arguments"
@@ -125,6 +126,7 @@ def test_hidden_calls(api, format, shown):
         assert clients.at_once(api, "m") == wanted
 
 
+@pytest.mark.slow
 def test_two_hundred_streams_at_a_time():
     """Of all APIs and formats, through official clients. None ends before all have begun."""
     names = [name for name in streams() if "10,000" not in name]
