@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from .._parser import Parser
 from .._sse import Frame, SseWriter
 from ..events import ContentDelta, Event, ReasoningDelta, ToolCallDelta
 
@@ -23,27 +22,24 @@ _SILENCE = Frame([b""], "")
 _DELTAS: dict[type, str] = {ReasoningDelta: "reasoning", ContentDelta: "content", ToolCallDelta: "arguments"}
 
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
 def to_json(payload: Any) -> str:
     """Compact, and UTF-8 as it is. A lone surrogate becomes U+FFFD: it cannot be sent."""
-    text = json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    text = _encode(payload)
+    return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-class EventStream:
+class EventStream(SseWriter):
     """One response as an API streams it. Subclasses say what an event means as payloads, and how one is framed.
 
-    `feed`, `feed_text` and `finish` return whole SSE frames as bytes; `events` their payloads as dicts.
+    `start`, `feed`, `feed_text` and `finish` return whole SSE frames as bytes; `events` their payloads as dicts.
     A response is either bytes or dicts throughout. A stream serves one thread at a time, as its parser does.
     """
 
     numbered: ClassVar[str | None] = None
     """The field that numbers the payloads, if the API has one."""
-
-    def __init__(self, parser: Parser) -> None:
-        self.parser = parser
-        self.writer = SseWriter(parser, self._on_event)
-        self.in_text = False
-        """Is it fed text? Then the parser counts bytes, not tokens."""
 
     # --- what an API defines ---
 
@@ -74,22 +70,11 @@ class EventStream:
 
     def start(self) -> bytes:
         """The frames before the first token."""
-        frames = self._bytes(self.opening())
-        self._make_frames()
-        return frames
-
-    def feed(self, ids: Any, /) -> bytes:
-        """The frames that these token ids make: none, one or several. Raises what `Parser.feed` raises."""
-        return self.writer.feed(ids)
-
-    def feed_text(self, text: str | bytes, /) -> bytes:
-        """The frames that this text makes. Raises what `Parser.feed_text` raises."""
-        self.in_text = True
-        return self.writer.feed_text(text)
+        return self._bytes(self.opening())
 
     def finish(self, reason: str | None = None, usage: Payload | None = None) -> bytes:
         """The last frames, the terminal ones included. reason: the engine's; usage: the API's, completed here."""
-        return self.writer.finish(reason) + self._bytes(self.closing(usage))
+        return self._end(reason) + self._bytes(self.closing(usage))
 
     # --- dicts ---
 
@@ -102,7 +87,6 @@ class EventStream:
         if tokens is None:
             return self._numbered(self.opening())
         if isinstance(tokens, (str, bytes)):
-            self.in_text = True
             return self._payloads(self.parser.feed_text(tokens))
         return self._payloads(self.parser.feed(tokens))
 
@@ -112,8 +96,8 @@ class EventStream:
         made = []
         for payload in payloads:
             if self.numbered is not None:
-                payload[self.numbered] = self.writer.number
-            self.writer.number += 1
+                payload[self.numbered] = self._number
+            self._number += 1
             made.append(payload)
         return made
 
@@ -124,13 +108,13 @@ class EventStream:
         kind = _DELTAS.get(type(event))
         if kind is None:
             return self.describe(event)
-        text = event.arguments if isinstance(event, ToolCallDelta) else event.text  # type: ignore[union-attr]
+        text = _text_of(event)
         payload = self.delta(kind, text)
         if payload is None:
             return self.describe(event)
         if not payload:
             return ()
-        shown = self.writer.keep(kind, text)
+        shown = self._keep(kind, text)
         if shown == text:
             return (payload,)
         payload = self.delta(kind, shown)
@@ -140,24 +124,29 @@ class EventStream:
         return "".join(map(self.framed, self._numbered(payloads))).encode()
 
     def _on_event(self, event: Event) -> bytes:
-        """What the writer has no frame for. It may open or close something, so the frames are made anew."""
-        frames = self._bytes(self._described(event))
-        self._make_frames()
-        return frames
+        """What the writer has no frame for: a first delta, which gets one, or what may open or close something."""
+        kind = _DELTAS.get(type(event))
+        frame = None if kind is None else self._frame_of(kind)
+        if kind is None or frame is None:
+            self._reasoning_frame = self._content_frame = self._arguments_frame = None
+            return self._bytes(self.describe(event))
+        setattr(self, f"_{kind}_frame", frame)
+        return self._framed(kind, _text_of(event))
 
-    def _make_frames(self) -> None:
-        writer = self.writer
-        writer.reasoning_frame = self._frame("reasoning")
-        writer.content_frame = self._frame("content")
-        writer.arguments_frame = self._frame("arguments")
+    def _feed_with(self, ids: Any, logprobs: Any) -> bytes:
+        raise TypeError(f"{type(self).__name__}.feed() takes no logprobs")
 
-    def _frame(self, kind: str) -> Frame | None:
+    def _frame_of(self, kind: str) -> Frame | None:
         payload = self.delta(kind, _TEXT)
         if not payload:
             return None if payload is None else _SILENCE
         if self.numbered is not None:
             payload[self.numbered] = _NUMBER
         return frame_of(self.framed(payload))
+
+
+def _text_of(delta: Event) -> str:
+    return delta.arguments if isinstance(delta, ToolCallDelta) else delta.text  # type: ignore[union-attr]
 
 
 def frame_of(text: str) -> Frame:
