@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from streams import chunkings
-from wire_chat import payloads_of, stream_of
+from wire_chat import stream_of
+from wire_frames import payloads_of
 
 import harmonystream as hs
 
