@@ -19,7 +19,6 @@ from bench import streams
 from bench.clock import medians, now
 from bench.emitters import EMITTERS
 from bench.rows import Figure
-from harmonystream._batch import Batch
 
 STREAMS = 1024
 STEPS = 32
@@ -27,9 +26,9 @@ SECONDS = 0.05  # that a thread works, at least
 SCALE, FREE = 1.8, 1.9  # of the batches, and of what shows that two cores are free
 
 
-def filled(emitters: bool) -> tuple[Batch, array[int]]:
+def filled(emitters: bool) -> tuple[hs.Batch, array[int]]:
     """A batch whose streams are all in the answer."""
-    batch = Batch(capacity=STREAMS)
+    batch = hs.Batch(capacity=STREAMS)
     opening = streams.marked_ids(streams.FINAL)
     slots = array("i")
     for _ in range(STREAMS):

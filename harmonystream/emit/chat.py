@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from .._parser import Parser
-from .._sse import Frame
 from ..events import (
     ContentDelta,
     Event,
@@ -26,18 +25,14 @@ __all__ = ["ChatStream"]
 
 ReasoningField = Literal["reasoning", "reasoning_content", "both"]
 
-_SILENCE = Frame([b""], "")
-_MARK = os.urandom(16).hex()  # stands for a delta's text while its frame is made: nobody can have it in an id or a name
 _DELTAS = (ReasoningDelta, ContentDelta, ToolCallDelta)
 _DONE = b"data: [DONE]\n\n"
 
 
 class ChatStream(EventStream):
-    """Chat completion chunks of one choice.
+    """Chat completion chunks of one choice; `several()` makes the streams of more.
 
     id, model, created (seconds since 1970): the response's identity; extra: more fields, such as `system_fingerprint`.
-    choice: its index, where one request has several. last: it ends the stream, with the usage chunk and [DONE]; may be
-    set until finish(). others: on that one, the streams of the other choices, which its usage and response() include.
     reasoning_field: the field of reasoning; None hides it. preamble_field: that of commentary (Harmony), None hides it.
     tool_choice: the request's; "none" hides calls, a named tool makes the finish reason "stop".
     parallel_tool_calls: False shows only the first call. call_id: index -> the id of a call to which the model gave
@@ -52,9 +47,6 @@ class ChatStream(EventStream):
         id: str,
         model: str,
         created: int,
-        choice: int = 0,
-        last: bool = True,
-        others: Sequence[ChatStream] = (),
         reasoning_field: ReasoningField | None = "reasoning",
         preamble_field: str | None = "content",
         tool_choice: str | dict[str, Any] | None = "auto",
@@ -65,13 +57,14 @@ class ChatStream(EventStream):
         extra: Payload | None = None,
     ) -> None:
         super().__init__(parser)
-        self.id, self.model, self.created, self.choice = id, model, created, choice
-        self.last, self.others = last, others
+        self.id, self.model, self.created = id, model, created
+        self.choice = 0
+        """Its index."""
         self._fields = _reasoning_fields(reasoning_field)
         self._preamble_field, self._include_usage = preamble_field, include_usage
         self._calls_shown = 0 if tool_choice == "none" else 1 if parallel_tool_calls is False else None
         self._named = isinstance(tool_choice, dict) and tool_choice.get("type") != "allowed_tools"
-        self._call_id = call_id or (lambda index: f"call_{id}_{choice}_{index}")
+        self._call_id = call_id or (lambda index: f"call_{id}_{self.choice}_{index}")
         self._head = {**(extra or {}), "id": id, "object": "chat.completion.chunk", "created": created, "model": model}
         self._calls: list[Payload] = []
         self._call_ids: set[str] = set()
@@ -79,8 +72,20 @@ class ChatStream(EventStream):
         self._open: int | None = None  # the call whose arguments are shown
         self._finish_reason: str | None = None
         self._texts: dict[str, list[str]] = {"content": []}
-        self._usage: Payload | None = None
+        self._request = _Request([self])
         self._tokens = Tokens(show_ids=token_ids)
+
+    @classmethod
+    def several(cls, parsers: Iterable[Parser], **options: Any) -> list[ChatStream]:
+        """A stream for each choice of one request (`n`), with the constructor's options.
+
+        Start them all, the first one first. The last to finish ends the response; the usage and response() are of all.
+        """
+        streams = [cls(parser, **options) for parser in parsers]
+        request = _Request(streams)
+        for choice, stream in enumerate(streams):
+            stream.choice, stream._request = choice, request
+        return streams
 
     # --- payloads ---
 
@@ -102,17 +107,10 @@ class ChatStream(EventStream):
     def delta(self, kind: str, text: str) -> Payload | None:
         if kind == "arguments":
             if self._open is None:
-                return None
+                return {}
             return self._chunk({"tool_calls": [{"index": self._open, "function": {"arguments": text}}]})
         fields = self._fields_of(kind)
-        return self._chunk(dict.fromkeys(fields, text)) if fields else None
-
-    def _frame(self, kind: str) -> Frame | None:
-        payload = self.delta(kind, _MARK)
-        if payload is None:
-            return _SILENCE  # it is hidden
-        parts = self.framed(payload).encode().split(_MARK.encode())
-        return Frame(parts, "t" * (len(parts) - 1))
+        return self._chunk(dict.fromkeys(fields, text)) if fields else {}
 
     def describe(self, event: Event) -> Iterable[Payload]:
         match event:
@@ -158,14 +156,19 @@ class ChatStream(EventStream):
 
     def closing(self, usage: Payload | None) -> Iterable[Payload]:
         if usage is not None:
-            self._usage = self._whole_usage(usage)
-        if self.last and self._include_usage and usage is not None:
-            yield {**self._head, "choices": [], "usage": self._usage}
+            self._request.usage = usage
+        if self._ends and self._include_usage and self._request.usage is not None:
+            yield {**self._head, "choices": [], "usage": self._whole_usage(self._request.usage)}
+
+    @property
+    def _ends(self) -> bool:
+        """Have all choices?"""
+        return all(stream._finish_reason is not None for stream in self._request.streams)
 
     def _whole_usage(self, usage: Payload) -> Payload:
         """The usage, and what the parsers have counted where it does not say. Of text they count bytes: not that."""
         whole = dict(usage)
-        streams = [stream for stream in (self, *self.others) if not stream.in_text]
+        streams = [stream for stream in self._request.streams if not stream.in_text]
         whole.setdefault("prompt_tokens", 0)
         whole.setdefault("completion_tokens", sum(stream.parser.usage.total for stream in streams))
         whole.setdefault("total_tokens", whole["prompt_tokens"] + whole["completion_tokens"])
@@ -195,7 +198,7 @@ class ChatStream(EventStream):
             made = self._joined(self.events(finish=True, reason=reason, usage=usage))
         else:
             made = super().finish(reason, usage)
-        return made + _DONE if self.last else made
+        return made + _DONE if self._ends else made
 
     def events(
         self,
@@ -240,10 +243,11 @@ class ChatStream(EventStream):
     # --- the whole ---
 
     def response(self) -> Payload:
-        """The response as it would be without streaming, with the choices of `others`; at any time."""
-        streams = sorted((self, *self.others), key=lambda stream: stream.choice)
-        whole = {**self._head, "object": "chat.completion", "choices": [stream._whole_choice() for stream in streams]}
-        return whole if self._usage is None else {**whole, "usage": self._usage}
+        """The response as it would be without streaming, with all choices; at any time."""
+        choices = [stream._whole_choice() for stream in self._request.streams]
+        whole = {**self._head, "object": "chat.completion", "choices": choices}
+        usage = self._request.usage
+        return whole if usage is None else {**whole, "usage": self._whole_usage(usage)}
 
     def _whole_choice(self) -> Payload:
         self._keep_texts()
@@ -253,6 +257,14 @@ class ChatStream(EventStream):
             message["tool_calls"] = [_copy(call) for call in self._calls]
         choice = {"index": self.choice, "message": message, "logprobs": None, "finish_reason": self._finish_reason}
         return {**choice, **self._tokens.joined()}
+
+
+@dataclass
+class _Request:
+    """What the choices of one request share."""
+
+    streams: list[ChatStream]
+    usage: Payload | None = None
 
 
 def _reasoning_fields(field: str | None) -> tuple[str, ...]:

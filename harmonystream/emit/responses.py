@@ -103,7 +103,9 @@ class ResponsesStream(EventStream):
         yield {"type": "response.in_progress", "response": self.response()}
 
     def delta(self, kind: str, text: str) -> Payload | None:
-        return self._open.delta(text) if self._open is not None and self._open.kind == kind else None
+        if self._open is not None:
+            return self._open.delta(text) if self._open.kind == kind else None
+        return {} if kind == "arguments" or (kind == "reasoning" and not self._reasoning) else None
 
     def describe(self, event: Event) -> Iterable[Payload]:
         match event:
@@ -156,9 +158,9 @@ class ResponsesStream(EventStream):
         item, self._open = self._open, None
         if item is None:
             return ()
-        made = item.done(self.writer.take(item.kind), complete)
-        self._output.append(copy.deepcopy(made[-1]["item"]))
-        return made
+        text = self.writer.take(item.kind)
+        self._output.append(item.item(text, _status(complete)))
+        return item.done(text, complete)
 
     def closing(self, usage: Payload | None) -> Iterable[Payload]:
         if usage is not None:
@@ -228,6 +230,14 @@ def _defaults() -> Payload:
     return {**none, "metadata": {}, "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
 
 
+def _status(complete: bool) -> str:
+    return "completed" if complete else "incomplete"
+
+
+def _empty(names: tuple[str, ...]) -> Payload:
+    return {name: [] for name in names}
+
+
 class _Item:
     """One item of the output, open. `kind`: of the deltas that it takes."""
 
@@ -247,7 +257,7 @@ class _Item:
 
     def done(self, text: str, complete: bool) -> list[Payload]:
         """The events that close it; the last has the item. text: all that the deltas have said."""
-        return [self._of_item("done", self.item(text, "completed" if complete else "incomplete"))]
+        return [self._of_item("done", self.item(text, _status(complete)))]
 
     def item(self, text: str, status: str) -> Payload:
         """The item with its text."""
@@ -264,24 +274,24 @@ class _Text(_Item):
     """Text, in one content part."""
 
     part_type: ClassVar[str]
-    more: ClassVar[Payload] = {}  # of its deltas
-    more_in_part: ClassVar[Payload] = {}
+    lists: ClassVar[tuple[str, ...]] = ()  # that its deltas have, always empty
+    part_lists: ClassVar[tuple[str, ...]] = ()
 
     def added(self) -> list[Payload]:
         return [*super().added(), self._of_part("content_part.added", part=self._part(""))]
 
     def delta(self, text: str) -> Payload:
-        return self._of_part(f"{self.part_type}.delta", delta=text, **self.more)
+        return self._of_part(f"{self.part_type}.delta", delta=text, **_empty(self.lists))
 
     def done(self, text: str, complete: bool) -> list[Payload]:
-        said = self._of_part(f"{self.part_type}.done", text=text, **self.more)
+        said = self._of_part(f"{self.part_type}.done", text=text, **_empty(self.lists))
         return [said, self._of_part("content_part.done", part=self._part(text)), *super().done(text, complete)]
 
     def _part(self, text: str) -> Payload:
-        return {"type": self.part_type, "text": text, **copy.deepcopy(self.more_in_part)}
+        return {"type": self.part_type, "text": text, **_empty(self.part_lists)}
 
     def _of_part(self, name: str, **more: Any) -> Payload:
-        return self._event(name, content_index=0, **copy.deepcopy(more))
+        return self._event(name, content_index=0, **more)
 
     def _content(self, text: str) -> list[Payload]:
         return [self._part(text)] if text else []
@@ -296,8 +306,8 @@ class _Reasoning(_Text):
 
 class _Message(_Text):
     kind, type, part_type = "content", "message", "output_text"
-    more: ClassVar[Payload] = {"logprobs": []}
-    more_in_part: ClassVar[Payload] = {"annotations": [], "logprobs": []}
+    lists = ("logprobs",)
+    part_lists = ("annotations", "logprobs")
 
     def item(self, text: str, status: str) -> Payload:
         head = {"type": self.type, "id": self.id, "role": "assistant", "status": status, **self.fields}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
@@ -14,15 +16,20 @@ __all__ = ["EventStream", "Payload"]
 
 Payload = dict[str, Any]
 
-_TEXT, _NUMBER = "\ue000text\ue001", "\ue000number\ue001"  # stand for the holes of a frame while it is made
-_HOLES = {_TEXT: "t", f'"{_NUMBER}"': "n"}
+# They stand for the holes of a frame while it is made. Nobody can have them in an id or a name.
+_TEXT, _NUMBER = os.urandom(16).hex(), os.urandom(16).hex()
+_HOLES = re.compile(f'({_TEXT})|"{_NUMBER}"')
+_SILENCE = Frame([b""], "")
 _DELTAS: dict[type, str] = {ReasoningDelta: "reasoning", ContentDelta: "content", ToolCallDelta: "arguments"}
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def to_json(payload: Any) -> str:
     """Compact, and UTF-8 as it is. A lone surrogate becomes U+FFFD: it cannot be sent."""
-    text = json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    text = _encode(payload)
+    return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 class EventStream:
@@ -48,7 +55,10 @@ class EventStream:
         raise NotImplementedError
 
     def delta(self, kind: str, text: str) -> Payload | None:
-        """The payload of a delta ("reasoning", "content" or "arguments") of what is open; None: it needs describe()."""
+        """The payload of a delta ("reasoning", "content" or "arguments") of what is open.
+
+        Empty: it is hidden. None: it needs describe().
+        """
         raise NotImplementedError
 
     def opening(self) -> Iterable[Payload]:
@@ -67,9 +77,7 @@ class EventStream:
 
     def start(self) -> bytes:
         """The frames before the first token."""
-        frames = self._bytes(self.opening())
-        self._make_frames()
-        return frames
+        return self._bytes(self.opening())
 
     def feed(self, ids: Any, /) -> bytes:
         """The frames that these token ids make: none, one or several. Raises what `Parser.feed` raises."""
@@ -117,45 +125,49 @@ class EventStream:
         kind = _DELTAS.get(type(event))
         if kind is None:
             return self.describe(event)
-        text = event.arguments if isinstance(event, ToolCallDelta) else event.text  # type: ignore[union-attr]
+        text = _text_of(event)
         payload = self.delta(kind, text)
         if payload is None:
             return self.describe(event)
-        self.writer.keep(kind, text)
-        return (payload,)
+        if not payload:
+            return ()
+        shown = self.writer.keep(kind, text)
+        if shown == text:
+            return (payload,)
+        payload = self.delta(kind, shown)
+        return (payload,) if shown and payload else ()
 
     def _bytes(self, payloads: Iterable[Payload]) -> bytes:
         return "".join(map(self.framed, self._numbered(payloads))).encode()
 
     def _on_event(self, event: Event) -> bytes:
-        """What the writer has no frame for. It may open or close something, so the frames are made anew."""
-        frames = self._bytes(self._described(event))
-        self._make_frames()
-        return frames
-
-    def _make_frames(self) -> None:
-        writer = self.writer
-        writer.reasoning_frame = self._frame("reasoning")
-        writer.content_frame = self._frame("content")
-        writer.arguments_frame = self._frame("arguments")
+        """What the writer has no frame for: a first delta, which gets one, or what may open or close something."""
+        writer, kind = self.writer, _DELTAS.get(type(event))
+        frame = None if kind is None else self._frame(kind)
+        if kind is None or frame is None:
+            writer.reasoning_frame = writer.content_frame = writer.arguments_frame = None
+            return self._bytes(self.describe(event))
+        setattr(writer, f"{kind}_frame", frame)
+        return writer.frame(kind, _text_of(event))
 
     def _frame(self, kind: str) -> Frame | None:
         payload = self.delta(kind, _TEXT)
-        if payload is None:
-            return None
+        if not payload:
+            return None if payload is None else _SILENCE
         if self.numbered is not None:
             payload[self.numbered] = _NUMBER
         return frame_of(self.framed(payload))
 
 
-def frame_of(text: str) -> Frame | None:
-    """A frame with its holes where the stand-ins are; None if there is none for text."""
-    parts, holes = [text], []
-    while True:
-        found = [(parts[-1].find(mark), mark) for mark in _HOLES if mark in parts[-1]]
-        if not found:
-            break
-        place, mark = min(found)
-        parts[-1:] = [parts[-1][:place], parts[-1][place + len(mark) :]]
-        holes.append(_HOLES[mark])
-    return Frame([part.encode() for part in parts], "".join(holes)) if "t" in holes else None
+def _text_of(delta: Event) -> str:
+    return delta.arguments if isinstance(delta, ToolCallDelta) else delta.text  # type: ignore[union-attr]
+
+
+def frame_of(text: str) -> Frame:
+    """A frame with its holes where the stand-ins are."""
+    parts, holes, begin = [], "", 0
+    for found in _HOLES.finditer(text):
+        parts.append(text[begin : found.start()].encode())
+        holes += "t" if found[1] else "n"
+        begin = found.end()
+    return Frame([*parts, text[begin:].encode()], holes)
