@@ -16,13 +16,12 @@ cdef class Frame:
     cdef bint silent
 
 
-@cython.final
 cdef class SseWriter:
     cdef readonly Parser parser
-    cdef object on_event
+    cdef bint watched
     cdef Frame reasoning_frame, content_frame, arguments_frame
     cdef Arguments arguments_through
-    cdef public int64_t number
+    cdef int64_t number
     cdef Buffer reasoning, content, arguments      # JSON-escaped, since the last take()
     cdef Buffer out
 

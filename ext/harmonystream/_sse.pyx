@@ -1,5 +1,5 @@
 # From events to the bytes of server-sent events. A frame is prepared once, with holes for the text of a delta and for a running number; to
-# fill it is a few copies. What has no frame goes to a callback in Python: there are few such events in a stream.
+# fill it is a few copies. What has no frame goes to a method in Python: there are few such events in a stream.
 
 import json
 
@@ -20,6 +20,7 @@ from harmonystream._values cimport put_escaped
 DEBUG = bool(DEBUG_BUILD)
 
 cdef enum:
+    TEXT_MODE = 2                      # Stream.text_mode, of one that is fed text
     LONG = 4096                        # bytes of a token that is rare enough to go the long way
     DIGITS = 20                        # of a number, or a sign and 19
 
@@ -107,21 +108,21 @@ cdef void fill(Frame frame, uint8_t* p, const Filling* filling) noexcept:
                 p += filling.digits
 
 
-@cython.final
 cdef class SseWriter:
-    """SseWriter(parser, on_event)
+    """SseWriter(parser, ...)
 --
 
-    Feeds a parser and frames its deltas. on_event(event) -> bytes is called for every other event, and for deltas without a frame.
+    What emitters are made of: feeds a parser and frames its deltas. A subclass has _on_event(event) -> bytes for every other event, and for
+    deltas without a frame; and _feed_with(ids, logprobs) -> bytes, to which everything goes that is fed with logprobs, or while
+    `_watched` is set. Its other arguments are its own.
 
-    `reasoning_frame`, `content_frame` and `arguments_frame` may be set at any time, also by on_event; None: on_event handles those deltas.
-    `number` is the next frame's. The deltas' text is kept until take(). With `arguments_through` set, deltas of arguments are what that
+    `_reasoning_frame`, `_content_frame` and `_arguments_frame` may be set at any time, also by _on_event; None: _on_event handles those deltas.
+    `_number` is the next frame's. The deltas' text is kept until _take(). With `_arguments_through` set, deltas of arguments are what that
     lets through of them, and it keeps them.
     """
 
-    def __cinit__(self, Parser parser not None, on_event):
+    def __cinit__(self, Parser parser not None, *_, **__):
         self.parser = parser
-        self.on_event = on_event
 
     def __dealloc__(self):
         buffer_free(&self.reasoning)
@@ -129,22 +130,28 @@ cdef class SseWriter:
         buffer_free(&self.arguments)
         buffer_free(&self.out)
 
-    def feed(self, ids, /):
-        """The frames that these token ids make; raises what Parser.feed() raises."""
-        cdef Py_ssize_t tid = plain_token(self.parser, ids)
+    def feed(self, ids, /, logprobs=None):
+        """The frames that these token ids make: none, one or several. Raises what Parser.feed() raises.
+
+        logprobs: the API's object for each of them, in Chat Completions; ValueError if it is another number of them.
+        """
+        cdef Py_ssize_t tid
+        if logprobs is not None or self.watched:
+            return self._feed_with(ids, logprobs)
+        tid = plain_token(self.parser, ids)
         if tid >= 0 and self.frame_of(self.parser.s.fast) is not None:
             return self.feed_plain(tid)
         return self.framed(self.parser.feed(ids))
 
     def feed_text(self, text, /):
-        """The frames that this text makes; raises what Parser.feed_text() raises."""
+        """The frames that this text makes. Raises what Parser.feed_text() raises."""
         return self.framed(self.parser.feed_text(text))
 
-    def finish(self, reason=None):
+    def _end(self, reason=None):
         """The frames of the last events; the terminal ones of an API are its own."""
         return self.framed(self.parser.finish(reason))
 
-    def frame(self, str kind not None, str text not None):
+    def _framed(self, str kind not None, str text not None):
         """One delta ("reasoning", "content" or "arguments") in its frame, kept as others are."""
         cdef uint8_t code = KINDS[kind]
         cdef Frame frame = self.frame_of(code)
@@ -154,7 +161,7 @@ cdef class SseWriter:
         self.put_delta(code, frame, text)
         return PyBytes_FromStringAndSize(<const char*>self.out.p, self.out.n)
 
-    def keep(self, str kind not None, str text not None):
+    def _keep(self, str kind not None, str text not None):
         """Keep a delta's text that goes out some other way; what of it may go out."""
         cdef uint8_t code = KINDS[kind]
         if code == R_ARGUMENTS and self.arguments_through is not None:
@@ -162,8 +169,8 @@ cdef class SseWriter:
         self.put_delta(code, None, text)
         return text
 
-    def take(self, str kind not None):
-        """What the deltas of this kind have said since the last take()."""
+    def _take(self, str kind not None):
+        """What the deltas of this kind have said since the last _take()."""
         cdef Buffer* kept = self.kept(KINDS[kind])
         text = json.loads(b'"' + (<const char*>kept.p)[:kept.n] + b'"') if kept.n else ""
         kept.n = 0
@@ -172,35 +179,56 @@ cdef class SseWriter:
     # --- frames ---
 
     @property
-    def reasoning_frame(self):
+    def _number(self):
+        return self.number
+
+    @_number.setter
+    def _number(self, int64_t number):
+        self.number = number
+
+    @property
+    def in_text(self):
+        """Is it fed text? Then the parser counts bytes, not tokens."""
+        return self.parser.s.text_mode == TEXT_MODE
+
+    @property
+    def _watched(self):
+        return self.watched
+
+    @_watched.setter
+    def _watched(self, bint watched):
+        self.watched = watched
+
+    @property
+    def _reasoning_frame(self):
         return self.reasoning_frame
 
-    @reasoning_frame.setter
-    def reasoning_frame(self, Frame frame):
+    @_reasoning_frame.setter
+    def _reasoning_frame(self, Frame frame):
         self.reasoning_frame = frame
 
     @property
-    def content_frame(self):
+    def _content_frame(self):
         return self.content_frame
 
-    @content_frame.setter
-    def content_frame(self, Frame frame):
+    @_content_frame.setter
+    def _content_frame(self, Frame frame):
         self.content_frame = frame
 
     @property
-    def arguments_frame(self):
+    def _arguments_frame(self):
         return self.arguments_frame
 
-    @arguments_frame.setter
-    def arguments_frame(self, Frame frame):
+    @_arguments_frame.setter
+    def _arguments_frame(self, Frame frame):
         self.arguments_frame = frame
 
     @property
-    def arguments_through(self):
+    def _arguments_through(self):
         return self.arguments_through
 
-    @arguments_through.setter
-    def arguments_through(self, Arguments through):
+    @_arguments_through.setter
+    def _arguments_through(self, Arguments through):
         self.arguments_through = through
 
     cdef Frame frame_of(self, uint8_t kind):
@@ -292,17 +320,17 @@ cdef class SseWriter:
         return PyBytes_FromStringAndSize(<const char*>self.out.p, self.out.n)
 
     cdef int put_other(self, object event) except -1:
-        """What the callback makes of it. It may call frame(), which uses `out`: so what is there stays aside meanwhile."""
+        """What the callback makes of it. It may call _framed(), which uses `out`: so what is there stays aside meanwhile."""
         cdef Buffer before = self.out
         self.out.p = NULL
         self.out.n = self.out.cap = 0
         try:
-            made = self.on_event(event)
+            made = self._on_event(event)
         finally:
             buffer_free(&self.out)
             self.out = before
         if not isinstance(made, bytes):
-            raise TypeError(f"on_event returns bytes, not {type(made).__name__}")
+            raise TypeError(f"_on_event returns bytes, not {type(made).__name__}")
         if not buffer_put(&self.out, <const uint8_t*>PyBytes_AS_STRING(made), PyBytes_GET_SIZE(made)):
             raise MemoryError()
         return 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from .._parser import Parser
@@ -56,7 +55,6 @@ class ChatStream(EventStream):
         token_ids: bool = False,
         extra: Payload | None = None,
     ) -> None:
-        super().__init__(parser)
         self.id, self.model, self.created = id, model, created
         self.choice = 0
         """Its index."""
@@ -64,7 +62,7 @@ class ChatStream(EventStream):
         self._preamble_field, self._include_usage = preamble_field, include_usage
         self._calls_shown = 0 if tool_choice == "none" else 1 if parallel_tool_calls is False else None
         self._named = isinstance(tool_choice, dict) and tool_choice.get("type") != "allowed_tools"
-        self._call_id = call_id or (lambda index: f"call_{id}_{self.choice}_{index}")
+        self._call_id = call_id
         self._head = {**(extra or {}), "id": id, "object": "chat.completion.chunk", "created": created, "model": model}
         self._calls: list[Payload] = []
         self._call_ids: set[str] = set()
@@ -72,8 +70,10 @@ class ChatStream(EventStream):
         self._open: int | None = None  # the call whose arguments are shown
         self._finish_reason: str | None = None
         self._texts: dict[str, list[str]] = {"content": []}
-        self._request = _Request([self])
+        self._usage: Payload | None = None
+        self._all: list[ChatStream] | None = None  # the request's, in order, if there are several
         self._tokens = Tokens(show_ids=token_ids)
+        self._watched = token_ids
 
     @classmethod
     def several(cls, parsers: Iterable[Parser], **options: Any) -> list[ChatStream]:
@@ -82,10 +82,9 @@ class ChatStream(EventStream):
         Start them all, the first one first. The last to finish ends the response; the usage and response() are of all.
         """
         streams = [cls(parser, **options) for parser in parsers]
-        request = _Request(streams)
         for choice, stream in enumerate(streams):
-            stream.choice, stream._request = choice, request
-        return streams
+            stream.choice, stream._all = choice, streams
+        return list(streams)
 
     # --- payloads ---
 
@@ -132,20 +131,23 @@ class ChatStream(EventStream):
         index = len(self._calls)
         if self._calls_shown is not None and index >= self._calls_shown:
             return ()
-        own = call.id if call.id and call.id not in self._call_ids else self._call_id(index)
+        own = call.id if call.id and call.id not in self._call_ids else self._made_id(index)
         self._call_ids.add(own)  # the tools' results are told apart by them
         self._calls.append({"id": own, "type": "function", "function": {"name": call.name, "arguments": ""}})
         self._open = index
         return (self._chunk({"tool_calls": [{"index": index, **_copy(self._calls[-1])}]}),)
 
+    def _made_id(self, index: int) -> str:
+        return self._call_id(index) if self._call_id else f"call_{self.id}_{self.choice}_{index}"
+
     def _keep_arguments(self) -> None:
         if self._open is not None:
-            self._calls[self._open]["function"]["arguments"] += self.writer.take("arguments")
+            self._calls[self._open]["function"]["arguments"] += self._take("arguments")
 
     def _keep_texts(self) -> None:
         """Move the text of the open message to where it belongs."""
         for kind in ("reasoning", "content"):
-            text = self.writer.take(kind)
+            text = self._take(kind)
             for field in self._fields_of(kind) if text else ():
                 self._texts.setdefault(field, []).append(text)
 
@@ -156,19 +158,28 @@ class ChatStream(EventStream):
 
     def closing(self, usage: Payload | None) -> Iterable[Payload]:
         if usage is not None:
-            self._request.usage = usage
-        if self._ends and self._include_usage and self._request.usage is not None:
-            yield {**self._head, "choices": [], "usage": self._whole_usage(self._request.usage)}
+            for stream in self._streams:
+                stream._usage = usage
+        whole = self._whole_usage()
+        if self._ends and self._include_usage and whole is not None:
+            yield {**self._head, "choices": [], "usage": whole}
+
+    @property
+    def _streams(self) -> Sequence[ChatStream]:
+        return self._all or (self,)
 
     @property
     def _ends(self) -> bool:
         """Have all choices?"""
-        return all(stream._finish_reason is not None for stream in self._request.streams)
+        return all(stream._finish_reason is not None for stream in self._streams)
 
-    def _whole_usage(self, usage: Payload) -> Payload:
+    def _whole_usage(self) -> Payload | None:
         """The usage, and what the parsers have counted where it does not say. Of text they count bytes: not that."""
+        usage = self._usage
+        if usage is None:
+            return None
         whole = dict(usage)
-        streams = [stream for stream in self._request.streams if not stream.in_text]
+        streams = [stream for stream in self._streams if not stream.in_text]
         whole.setdefault("prompt_tokens", 0)
         whole.setdefault("completion_tokens", sum(stream.parser.usage.total for stream in streams))
         whole.setdefault("total_tokens", whole["prompt_tokens"] + whole["completion_tokens"])
@@ -182,19 +193,14 @@ class ChatStream(EventStream):
     def framed(self, payload: Payload) -> str:
         return f"data: {to_json(payload)}\n\n"
 
-    def feed(self, ids: Any, /, logprobs: Sequence[Payload] | None = None) -> bytes:
-        """The frames that these token ids make. logprobs: the API's object for each of them; chunks then
-        have those of their event's tokens. Raises what `Parser.feed` raises, and ValueError for another number of them.
-        """
-        if logprobs is None and not self._tokens.wanted:
-            return self.writer.feed(ids)
+    def _feed_with(self, ids: Any, logprobs: Sequence[Payload] | None) -> bytes:
         return self._joined(self._with_tokens(ids, logprobs))
 
     def finish(self, reason: str | None = None, usage: Payload | None = None) -> bytes:
         """The last frames. reason: the engine's; usage: the API's object; what the parser has counted is
         added where it is missing, so `{"prompt_tokens": 12}` is enough.
         """
-        if self._tokens.wanted:
+        if self._watched:
             made = self._joined(self.events(finish=True, reason=reason, usage=usage))
         else:
             made = super().finish(reason, usage)
@@ -211,10 +217,10 @@ class ChatStream(EventStream):
         usage: Payload | None = None,
     ) -> list[Payload]:
         """The chunks of start() (no arguments), feed(tokens, logprobs), feed_text(tokens), or finish(reason, usage)."""
-        if finish and self._tokens.wanted:
+        if finish and self._watched:
             made = [chunk for event in self.parser.finish(reason) for chunk in self._described_with_tokens(event)]
             return [*made, *self.closing(usage)]
-        if tokens is None or isinstance(tokens, (str, bytes)) or (logprobs is None and not self._tokens.wanted):
+        if tokens is None or isinstance(tokens, (str, bytes)) or (logprobs is None and not self._watched):
             return super().events(tokens, finish=finish, reason=reason, usage=usage)
         return list(self._with_tokens(tokens, logprobs))
 
@@ -223,6 +229,7 @@ class ChatStream(EventStream):
 
     def _with_tokens(self, ids: Any, logprobs: Sequence[Payload] | None) -> Iterator[Payload]:
         """One by one, so that which chunk a token belongs to does not depend on how many come at once."""
+        self._watched = True
         for token in self._tokens.take_in(self.parser.position, ids, logprobs):
             for event in self.parser.feed(token):
                 yield from self._described_with_tokens(event)
@@ -244,10 +251,10 @@ class ChatStream(EventStream):
 
     def response(self) -> Payload:
         """The response as it would be without streaming, with all choices; at any time."""
-        choices = [stream._whole_choice() for stream in self._request.streams]
+        choices = [stream._whole_choice() for stream in self._streams]
         whole = {**self._head, "object": "chat.completion", "choices": choices}
-        usage = self._request.usage
-        return whole if usage is None else {**whole, "usage": self._whole_usage(usage)}
+        usage = self._whole_usage()
+        return whole if usage is None else {**whole, "usage": usage}
 
     def _whole_choice(self) -> Payload:
         self._keep_texts()
@@ -257,14 +264,6 @@ class ChatStream(EventStream):
             message["tool_calls"] = [_copy(call) for call in self._calls]
         choice = {"index": self.choice, "message": message, "logprobs": None, "finish_reason": self._finish_reason}
         return {**choice, **self._tokens.joined()}
-
-
-@dataclass
-class _Request:
-    """What the choices of one request share."""
-
-    streams: list[ChatStream]
-    usage: Payload | None = None
 
 
 def _reasoning_fields(field: str | None) -> tuple[str, ...]:

@@ -67,7 +67,6 @@ class MessagesStream(EventStream):
         text_key: str = TEXT_KEY,
         extra: Payload | None = None,
     ) -> None:
-        super().__init__(parser)
         choice = tool_choice if isinstance(tool_choice, dict) else {"type": tool_choice}
         several = parallel_tool_calls and not choice.get("disable_parallel_tool_use")
         self._calls_shown = 0 if choice.get("type") == "none" else None if several else 1
@@ -135,7 +134,7 @@ class MessagesStream(EventStream):
     def _begin_text(self, kind: str, text: str) -> list[Payload]:
         field = _FIELDS[kind]
         started = self._begin(kind, {"type": field, field: "", **({"signature": ""} if kind == "reasoning" else {})})
-        self.writer.keep(kind, text)
+        self._keep(kind, text)
         return [*started, self._delta(*_DELTAS[kind], text)]
 
     def _begin_call(self, call: ToolCallStart) -> list[Payload]:
@@ -143,7 +142,7 @@ class MessagesStream(EventStream):
         id = call.id if call.id and call.id not in self._ids else self._call_id(index)  # models repeat themselves
         self._ids.add(id)
         started = self._begin("arguments", {"type": "tool_use", "id": id, "name": call.name, "input": {}})
-        self._arguments = self.writer.arguments_through = Arguments(self._text_key)
+        self._arguments = self._arguments_through = Arguments(self._text_key)
         return started
 
     def _close(self) -> list[Payload]:
@@ -155,13 +154,13 @@ class MessagesStream(EventStream):
             self._block["signature"] = signature = self._signature(self._block["thinking"])
             closed.insert(0, self._delta("signature_delta", "signature", signature))
         self._kind, self._block = "", None
-        self._arguments = self.writer.arguments_through = None
+        self._arguments = self._arguments_through = None
         return closed
 
     def _settle(self) -> None:
         """Bring the open block up to date."""
         if self._block is not None and self._kind in _FIELDS:
-            self._block[_FIELDS[self._kind]] += self.writer.take(self._kind)
+            self._block[_FIELDS[self._kind]] += self._take(self._kind)
         elif self._block is not None and self._arguments is not None:
             self._block["input"] = assembled(self._arguments.sent)
 

@@ -79,7 +79,6 @@ class ResponsesStream(EventStream):
         call_id: Callable[[int], str] | None = None,
         container_id: str = "auto",
     ) -> None:
-        super().__init__(parser)
         self.id, self.model, self.created_at = id, model, created_at
         stem = id.removeprefix("resp_")
         self._item_id = item_id or (lambda type, index: f"{_PREFIXES[type]}_{stem}_{index}")
@@ -117,7 +116,7 @@ class ResponsesStream(EventStream):
             case ToolCallStart():
                 return [*self._close(), *self._open_call(event)]
             case ToolCallDelta(arguments=arguments) if self._open is not None:
-                self.writer.keep("arguments", arguments)  # of a call whose arguments the API does not stream
+                self._keep("arguments", arguments)  # of a call whose arguments the API does not stream
             case ToolCallEnd(complete=complete):
                 return self._close(complete)
             case MessageEnd(start=start, stop=stop):
@@ -132,7 +131,7 @@ class ResponsesStream(EventStream):
     def _open_text(self, item: type[_Text], fields: Payload, text: str) -> Iterable[Payload]:
         index = len(self._output)
         self._open = opened = item(self._item_id(item.type, index), index, fields)
-        self.writer.keep(item.kind, text)
+        self._keep(item.kind, text)
         return [*opened.added(), opened.delta(text)]
 
     def _open_call(self, call: ToolCallStart) -> Iterable[Payload]:
@@ -158,7 +157,7 @@ class ResponsesStream(EventStream):
         item, self._open = self._open, None
         if item is None:
             return ()
-        text = self.writer.take(item.kind)
+        text = self._take(item.kind)
         self._output.append(item.item(text, _status(complete)))
         return item.done(text, complete)
 
@@ -207,7 +206,7 @@ class ResponsesStream(EventStream):
         return self._numbered(self._failing(message, code))
 
     def _failing(self, message: str, code: str) -> Iterable[Payload]:
-        if self.writer.number == 0:
+        if self._number == 0:
             yield from self.opening()  # clients want to know first what failed
         yield from self._close(complete=False)
         self._ending = {"status": "failed", "error": {"code": code, "message": message}}

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from .._parser import Parser
 from .._sse import Frame, SseWriter
 from ..events import ContentDelta, Event, ReasoningDelta, ToolCallDelta
 
@@ -32,21 +31,15 @@ def to_json(payload: Any) -> str:
     return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-class EventStream:
+class EventStream(SseWriter):
     """One response as an API streams it. Subclasses say what an event means as payloads, and how one is framed.
 
-    `feed`, `feed_text` and `finish` return whole SSE frames as bytes; `events` their payloads as dicts.
+    `start`, `feed`, `feed_text` and `finish` return whole SSE frames as bytes; `events` their payloads as dicts.
     A response is either bytes or dicts throughout. A stream serves one thread at a time, as its parser does.
     """
 
     numbered: ClassVar[str | None] = None
     """The field that numbers the payloads, if the API has one."""
-
-    def __init__(self, parser: Parser) -> None:
-        self.parser = parser
-        self.writer = SseWriter(parser, self._on_event)
-        self.in_text = False
-        """Is it fed text? Then the parser counts bytes, not tokens."""
 
     # --- what an API defines ---
 
@@ -79,18 +72,9 @@ class EventStream:
         """The frames before the first token."""
         return self._bytes(self.opening())
 
-    def feed(self, ids: Any, /) -> bytes:
-        """The frames that these token ids make: none, one or several. Raises what `Parser.feed` raises."""
-        return self.writer.feed(ids)
-
-    def feed_text(self, text: str | bytes, /) -> bytes:
-        """The frames that this text makes. Raises what `Parser.feed_text` raises."""
-        self.in_text = True
-        return self.writer.feed_text(text)
-
     def finish(self, reason: str | None = None, usage: Payload | None = None) -> bytes:
         """The last frames, the terminal ones included. reason: the engine's; usage: the API's, completed here."""
-        return self.writer.finish(reason) + self._bytes(self.closing(usage))
+        return self._end(reason) + self._bytes(self.closing(usage))
 
     # --- dicts ---
 
@@ -103,7 +87,6 @@ class EventStream:
         if tokens is None:
             return self._numbered(self.opening())
         if isinstance(tokens, (str, bytes)):
-            self.in_text = True
             return self._payloads(self.parser.feed_text(tokens))
         return self._payloads(self.parser.feed(tokens))
 
@@ -113,8 +96,8 @@ class EventStream:
         made = []
         for payload in payloads:
             if self.numbered is not None:
-                payload[self.numbered] = self.writer.number
-            self.writer.number += 1
+                payload[self.numbered] = self._number
+            self._number += 1
             made.append(payload)
         return made
 
@@ -131,7 +114,7 @@ class EventStream:
             return self.describe(event)
         if not payload:
             return ()
-        shown = self.writer.keep(kind, text)
+        shown = self._keep(kind, text)
         if shown == text:
             return (payload,)
         payload = self.delta(kind, shown)
@@ -142,15 +125,18 @@ class EventStream:
 
     def _on_event(self, event: Event) -> bytes:
         """What the writer has no frame for: a first delta, which gets one, or what may open or close something."""
-        writer, kind = self.writer, _DELTAS.get(type(event))
-        frame = None if kind is None else self._frame(kind)
+        kind = _DELTAS.get(type(event))
+        frame = None if kind is None else self._frame_of(kind)
         if kind is None or frame is None:
-            writer.reasoning_frame = writer.content_frame = writer.arguments_frame = None
+            self._reasoning_frame = self._content_frame = self._arguments_frame = None
             return self._bytes(self.describe(event))
-        setattr(writer, f"{kind}_frame", frame)
-        return writer.frame(kind, _text_of(event))
+        setattr(self, f"_{kind}_frame", frame)
+        return self._framed(kind, _text_of(event))
 
-    def _frame(self, kind: str) -> Frame | None:
+    def _feed_with(self, ids: Any, logprobs: Any) -> bytes:
+        raise TypeError(f"{type(self).__name__}.feed() takes no logprobs")
+
+    def _frame_of(self, kind: str) -> Frame | None:
         payload = self.delta(kind, _TEXT)
         if not payload:
             return None if payload is None else _SILENCE
