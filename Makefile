@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 FUZZ_SECONDS ?= 3600
+PORT ?= 8000
 OLD := .venv-bench-004
 RIVALS := .venv-bench-rivals
 
@@ -14,7 +15,7 @@ SOURCES := setup.py $(wildcard ext/harmonystream/*.p* harmonystream/data/*)
 MODULES = $(patsubst ext/harmonystream/%.pyx,harmonystream.%,$(wildcard ext/harmonystream/*.pyx))
 
 .DELETE_ON_ERROR:
-.PHONY: build demo test bench bench-rivals fuzz cov lint types clean
+.PHONY: build demo serve test bench bench-rivals fuzz cov lint types clean
 
 build: $(VENV)/built
 
@@ -34,6 +35,10 @@ $(VENV)/dev: $(VENV)/built pyproject.toml
 
 demo: build
 	$(BIN)/harmonystream demo
+
+serve: build
+	$(PIP) install --group serve
+	$(BIN)/python examples/fastapi_server.py $(PORT)
 
 test: lint types
 	$(BIN)/python -m pytest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from . import vocab
@@ -29,10 +30,14 @@ from .formats.models import format_for
 from .regions import Region, Usage
 
 if TYPE_CHECKING:
-    from .emit import ChatStream, MessagesStream, ResponsesStream
+    from ._batch import Batch
+    from .columns import Columns
+    from .emit import ChatStream, MessagesStream, ResponsesStream, new_id
 
 __all__ = [
+    "Batch",
     "ChatStream",
+    "Columns",
     "Completion",
     "ContentDelta",
     "Deviation",
@@ -62,16 +67,26 @@ __all__ = [
     "format_for",
     "formats",
     "label",
+    "new_id",
     "parse",
     "vocab",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """The emitters, loaded when they are first asked for."""
-    if name not in ("ChatStream", "MessagesStream", "ResponsesStream"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import emit
+_LATER = {
+    "Batch": "._batch",
+    "Columns": ".columns",
+    **dict.fromkeys(("ChatStream", "MessagesStream", "ResponsesStream", "new_id"), ".emit"),
+}
 
-    value = globals()[name] = getattr(emit, name)
+
+def __getattr__(name: str) -> Any:
+    """What only servers need, loaded when it is first asked for."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_LATER[name], __name__), name)
     return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -55,7 +55,7 @@ OPTIONS: tuple[dict[str, Any], ...] = (
     {"reasoning_field": "reasoning_content", "preamble_field": "preamble"},
     {"reasoning_field": "both", "preamble_field": None},
     {"reasoning_field": None, "preamble_field": "reasoning", "parallel_tool_calls": False},
-    {"tool_choice": "none", "choice": 1, "last": False},
+    {"tool_choice": "none"},
 )
 EXTRA = {"reasoning", "reasoning_content", "preamble"}
 
@@ -72,8 +72,7 @@ def agree(make: Any, output: Any, reason: str | None, options: dict[str, Any], s
     pieces = random_chunks(output, random.Random(seed))
     fed, told = stream_of(make(), **options), stream_of(make(), **options)
     payloads = payloads_of(as_bytes(fed, pieces, reason, USAGE))
-    if options.get("last", True):
-        assert payloads.pop() == "[DONE]"
+    assert payloads.pop() == "[DONE]"
     assert payloads == as_dicts(told, pieces, reason, USAGE)
     assert fed.response() == told.response() == response
     assert assembled(payloads) == expected
@@ -154,8 +153,8 @@ def test_an_error_in_mid_stream_is_an_api_error():
 
 
 def test_several_choices():
-    second = stream_of(hs.Parser(), choice=1, last=False)
-    first = stream_of(hs.Parser(), include_usage=True, others=[second])
+    options = {"id": "chatcmpl-1", "model": "m", "created": 7, "include_usage": True}
+    first, second = hs.ChatStream.several([hs.Parser(), hs.Parser()], **options)
     ids = to_ids((REASON + FINAL).encode())
     pieces = [first.start(), second.start()]
     for token in ids:

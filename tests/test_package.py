@@ -82,7 +82,7 @@ def test_the_metadata(wheel):
     assert (metadata["Name"], metadata["Version"]) == ("harmonystream", VERSION)
     assert metadata["Requires-Python"] == ">=3.10"
     assert metadata["License-Expression"] == "Apache-2.0"
-    assert set(metadata.get_all("Provides-Extra", [])) == {"cli", "harmony", "tiktoken", "tokenizers"}
+    assert set(metadata.get_all("Provides-Extra", [])) == {"cli", "harmony", "starlette", "tiktoken", "tokenizers"}
     assert [line for line in metadata.get_all("Requires-Dist", []) if "extra ==" not in line] == []
     entry_points = archive.read(f"{NAME}.dist-info/entry_points.txt").decode()
     assert entry_points == "[console_scripts]\nharmonystream = harmonystream.cli:main\n"

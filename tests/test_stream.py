@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import harmonystream as hs
-from harmonystream import emit
+from harmonystream import _batch, columns, emit
 from harmonystream.emit.stream import EventStream, to_json
 
 
@@ -54,22 +54,22 @@ def test_json_is_compact_and_can_be_sent(payload, text):
 
 def test_what_describes_nothing_is_no_api():
     with pytest.raises(NotImplementedError):
-        EventStream(hs.Parser()).start()
+        EventStream(hs.Parser()).feed([200005, 17196, 200008])
 
 
 def test_emitters_are_loaded_when_they_are_asked_for():
     code = (
         "import sys, harmonystream as hs; before = 'harmonystream.emit' in sys.modules; hs.ChatStream\n"
-        "print(before, 'harmonystream.emit.chat' in sys.modules, 'harmonystream.emit.responses' in sys.modules)"
+        "print(before, 'harmonystream.emit' in sys.modules, 'harmonystream._batch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout == "False True False\n"
 
 
-def test_the_names_are_those_of_the_modules():
-    for name, module in emit.HOMES.items():
+def test_the_names_of_the_package():
+    for name in emit.__all__:
         assert getattr(hs, name) is getattr(emit, name)
-        assert getattr(emit, name).__module__ == f"harmonystream.emit.{module}"
-    for package in (hs, emit):
-        with pytest.raises(AttributeError, match="has no attribute 'NoStream'"):
-            _ = package.NoStream
+    assert (hs.Batch, hs.Columns) == (_batch.Batch, columns.Columns)
+    assert set(hs.__all__) <= set(dir(hs))
+    with pytest.raises(AttributeError, match="has no attribute 'NoStream'"):
+        _ = hs.NoStream

@@ -4,6 +4,7 @@ cimport cython
 from libc.stdint cimport uint8_t, uint32_t
 from harmonystream._ids cimport Ids
 from harmonystream._parser cimport Parser
+from harmonystream._sse cimport SseWriter
 from harmonystream._program cimport Program
 from harmonystream._types cimport Held, Out, Stream, ToolTable
 
@@ -30,7 +31,6 @@ cdef class Batch:
     cdef Py_ssize_t max_hold, capacity_
     cdef list parsers              # by slot; None: free
     cdef list emitters             # by slot; None: added without one
-    cdef list writers              # theirs
     cdef list free
     cdef Slot* slots
     cdef Task* tasks               # no step has more than `capacity`
@@ -39,7 +39,7 @@ cdef class Batch:
     cdef char busy
 
     cdef int claim(self) except -1
-    cdef object place(self, Parser parser, object emitter, object writer)
+    cdef object place(self, Parser parser, SseWriter emitter)
     cdef object closed(self, Py_ssize_t slot)
     cdef object run(self, object slots, object ids, object offsets, bint framed)
     cdef object step(self, Py_ssize_t n, bint framed)

@@ -64,7 +64,6 @@ cdef class Batch:
         self.capacity_ = capacity
         self.parsers = [None] * capacity
         self.emitters = [None] * capacity
-        self.writers = [None] * capacity
         self.free = list(range(capacity - 1, -1, -1))
         self.slots = <Slot*>calloc(capacity, sizeof(Slot))
         self.tasks = <Task*>calloc(capacity, sizeof(Task))
@@ -86,7 +85,7 @@ cdef class Batch:
     def open(self, *, tools=None, start="auto", prompt=None):
         """A slot for a new stream, whose options are Parser's. Raises RuntimeError if all slots are taken, and what Parser() raises."""
         return self.place(Parser.__new__(Parser, self.program, self.program.vocab, tools=tools, start=start, prompt=prompt, trim=self.trim,
-                                         empty_args=self.empty_args, max_hold=self.max_hold), None, None)
+                                         empty_args=self.empty_args, max_hold=self.max_hold), None)
 
     def add(self, stream, /):
         """A slot for an emitter (ChatStream, ...), or for a parser, as fork() makes one. It must have this batch's format and vocabulary.
@@ -94,35 +93,31 @@ cdef class Batch:
         Raises TypeError or ValueError for any other, and for a ChatStream whose chunks have token ids; RuntimeError if all slots are taken.
         """
         cdef Parser parser
-        emitter = None if isinstance(stream, Parser) else stream
-        found = stream if emitter is None else getattr(stream, "parser", None)
-        writer = None if emitter is None else getattr(stream, "writer", None)
-        if not isinstance(found, Parser) or (emitter is not None and not isinstance(writer, SseWriter)):
+        emitter = stream if isinstance(stream, SseWriter) else None
+        if emitter is None and not isinstance(stream, Parser):
             raise TypeError(f"add() takes a Parser or an emitter, not {type(stream).__name__}")
-        parser = found
-        if getattr(getattr(emitter, "_tokens", None), "wanted", False):
+        parser = stream if emitter is None else (<SseWriter>emitter).parser
+        if emitter is not None and (<SseWriter>emitter).watched:
             raise ValueError("this emitter's chunks have token ids or logprobs: feed() it by itself")
-        if writer is not None and (<SseWriter>writer).parser is not parser:
-            raise ValueError("this emitter's writer reads another parser")
         if parser.program is not self.program:
             raise ValueError(f"this stream is {parser.format!r} on {parser.vocab!r}; the batch is {self.format!r} on {self.vocab!r}")
         if parser.s.strict:
             raise ValueError("a batch is lenient: one stream's error must not stop the others")
-        return self.place(parser, emitter, writer)
+        return self.place(parser, emitter)
 
     cdef int claim(self) except -1:
         if not enter(&self.busy):
             raise RuntimeError("this batch is in use, by another thread or an emitter that it has called: give each thread its own")
         return 0
 
-    cdef object place(self, Parser parser, object emitter, object writer):
+    cdef object place(self, Parser parser, SseWriter emitter):
         cdef Slot* slot
         self.claim()
         try:
             if not self.free:
                 raise RuntimeError(f"all {self.capacity_} slots are taken: close() some, or make the batch larger")
             number = self.free.pop()
-            self.parsers[number], self.emitters[number], self.writers[number] = parser, emitter, writer
+            self.parsers[number], self.emitters[number] = parser, emitter
             slot = &self.slots[<Py_ssize_t>number]
             slot.s, slot.held, slot.tools, slot.busy = &parser.s, &parser.held, &parser.tools.table, &parser.busy
             self.may_skip = self.may_skip or not parser.empty_args
@@ -133,7 +128,7 @@ cdef class Batch:
     cdef object closed(self, Py_ssize_t slot):
         stream = self.parsers[slot] if self.emitters[slot] is None else self.emitters[slot]
         self.slots[slot].s = NULL
-        self.parsers[slot] = self.emitters[slot] = self.writers[slot] = None
+        self.parsers[slot] = self.emitters[slot] = None
         self.free.append(slot)
         return stream
 
@@ -242,7 +237,7 @@ cdef class Batch:
         slot = &self.slots[number]
         if slot.taken:
             raise ValueError(f"slot {number} is given twice in one step: with offsets, it takes several ids at once")
-        if framed and self.writers[number] is None:
+        if framed and self.emitters[number] is None:
             raise ValueError(f"slot {number} has no emitter: add() one, instead of open()")
         if not (enter(slot.busy) if FREE_THREADED else slot.busy[0] == 0):
             raise RuntimeError(f"the parser in slot {number} is in use by another thread, or in two slots")
@@ -358,7 +353,7 @@ cdef class Batch:
         cdef list made = [None] * n
         cdef Py_ssize_t i, k = 0
         for i in range(n):
-            made[i] = (<SseWriter>self.writers[self.tasks[i].number]).records(self.out, k, self.tasks[i].end)
+            made[i] = (<SseWriter>self.emitters[self.tasks[i].number]).records(self.out, k, self.tasks[i].end)
             k = self.tasks[i].end
         return made
 

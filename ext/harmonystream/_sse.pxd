@@ -2,6 +2,7 @@
 
 cimport cython
 from libc.stdint cimport int64_t, uint8_t
+from harmonystream._arguments cimport Arguments
 from harmonystream._parser cimport Parser
 from harmonystream._types cimport Buffer, Out
 
@@ -11,16 +12,16 @@ cdef class Frame:
     cdef bytes holes
     cdef tuple parts
     cdef Py_ssize_t size           # of the parts
+    cdef Py_ssize_t texts, numbers # holes of each kind
+    cdef bint silent
 
-    cdef bint silent(self) noexcept
 
-
-@cython.final
 cdef class SseWriter:
     cdef readonly Parser parser
-    cdef object on_event
+    cdef bint watched
     cdef Frame reasoning_frame, content_frame, arguments_frame
-    cdef public int64_t number
+    cdef Arguments arguments_through
+    cdef int64_t number
     cdef Buffer reasoning, content, arguments      # JSON-escaped, since the last take()
     cdef Buffer out
 
@@ -30,8 +31,8 @@ cdef class SseWriter:
     cdef Frame frame_of(self, uint8_t kind)
     cdef Buffer* kept(self, uint8_t kind) noexcept
     cdef int put_other(self, object event) except -1
-    cdef int put_frame(self, Frame frame, const uint8_t* text, Py_ssize_t n) except -1
     cdef bytes one_frame(self, uint8_t kind, Frame frame, const uint8_t* text, Py_ssize_t n)
-    cdef int keep_text(self, Buffer* kept, const uint8_t* p, Py_ssize_t n) except -1
-    cdef int put_text(self, uint8_t kind, Frame frame, const uint8_t* p, Py_ssize_t n) except -1
     cdef int put_delta(self, uint8_t kind, Frame frame, str text) except -1
+    cdef int put_text(self, uint8_t kind, Frame frame, const uint8_t* p, Py_ssize_t n) except -1
+    cdef bint keep_text(self, uint8_t kind, const uint8_t* p, Py_ssize_t n) except -1
+    cdef void settle(self, uint8_t kind, Py_ssize_t begin) noexcept

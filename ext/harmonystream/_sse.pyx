@@ -1,5 +1,5 @@
 # From events to the bytes of server-sent events. A frame is prepared once, with holes for the text of a delta and for a running number; to
-# fill it is a few copies. What has no frame goes to a callback in Python: there are few such events in a stream.
+# fill it is a few copies. What has no frame goes to a method in Python: there are few such events in a stream.
 
 import json
 
@@ -7,6 +7,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 cimport cython
+from harmonystream._arguments cimport Arguments
 from harmonystream._buffer cimport buffer_free, buffer_put, buffer_room
 from harmonystream._build cimport DEBUG_BUILD
 from harmonystream._cpython cimport PyUnicode_AsUTF8AndSize
@@ -14,12 +15,13 @@ from harmonystream._events cimport ContentDelta, ReasoningDelta, ToolCallDelta
 from harmonystream._parser cimport Parser, account_plain, plain_token
 from harmonystream._records cimport without_surrogates
 from harmonystream._types cimport *
-from harmonystream._values cimport json_escape
+from harmonystream._values cimport put_escaped
 
 DEBUG = bool(DEBUG_BUILD)
 
 cdef enum:
-    AT_ONCE = 4096                     # bytes that are escaped in one go
+    TEXT_MODE = 2                      # Stream.text_mode, of one that is fed text
+    LONG = 4096                        # bytes of a token that is rare enough to go the long way
     DIGITS = 20                        # of a number, or a sign and 19
 
 
@@ -62,17 +64,34 @@ cdef class Frame:
         if len(self.parts) != len(self.holes) + 1 or self.holes.strip(b"nt"):
             raise ValueError("a frame has a hole, 't' or 'n', between any two parts")
         self.size = sum([PyBytes_GET_SIZE(<bytes>part) for part in self.parts])
-
-    cdef bint silent(self) noexcept:
-        return self.size == 0 and PyBytes_GET_SIZE(self.holes) == 0
+        self.texts, self.numbers = self.holes.count(b"t"), self.holes.count(b"n")
+        self.silent = self.size == 0 and not self.holes
 
     def __repr__(self):
         return f"Frame({self.parts!r}, {self.holes.decode()!r})"
 
 
-cdef Py_ssize_t fill(Frame frame, uint8_t* to, const uint8_t* text, Py_ssize_t n, int64_t number) noexcept:
-    """The frame with its holes filled; there is room for it. Its length."""
-    cdef uint8_t* p = to
+cdef struct Filling:                   # what goes into the holes
+    const uint8_t* text
+    Py_ssize_t n
+    uint8_t[DIGITS] number
+    int digits
+
+
+cdef Filling filling_of(Frame frame, const uint8_t* text, Py_ssize_t n, int64_t number) noexcept:
+    cdef Filling made
+    made.text = text
+    made.n = n
+    made.digits = number_text(number, made.number) if frame.numbers else 0
+    return made
+
+
+cdef inline Py_ssize_t filled_size(Frame frame, const Filling* filling) noexcept:
+    return frame.size + frame.texts * filling.n + frame.numbers * filling.digits
+
+
+cdef void fill(Frame frame, uint8_t* p, const Filling* filling) noexcept:
+    """The frame with its holes filled; there is room for it."""
     cdef Py_ssize_t i, size
     cdef bytes part
     for i in range(PyBytes_GET_SIZE(frame.holes) + 1):
@@ -82,31 +101,28 @@ cdef Py_ssize_t fill(Frame frame, uint8_t* to, const uint8_t* text, Py_ssize_t n
         p += size
         if i < PyBytes_GET_SIZE(frame.holes):
             if PyBytes_AS_STRING(frame.holes)[i] == c't':
-                memcpy(p, text, n)
-                p += n
+                memcpy(p, filling.text, filling.n)
+                p += filling.n
             else:
-                p += number_text(number, p)
-    return p - to
+                memcpy(p, filling.number, filling.digits)
+                p += filling.digits
 
 
-cdef Py_ssize_t room_for(Frame frame, Py_ssize_t n) noexcept:
-    return frame.size + PyBytes_GET_SIZE(frame.holes) * (n if n > DIGITS else DIGITS)
-
-
-@cython.final
 cdef class SseWriter:
-    """SseWriter(parser, on_event)
+    """SseWriter(parser, ...)
 --
 
-    Feeds a parser and frames its deltas. on_event(event) -> bytes is called for every other event, and for deltas without a frame.
+    What emitters are made of: feeds a parser and frames its deltas. A subclass has _on_event(event) -> bytes for every other event, and for
+    deltas without a frame; and _feed_with(ids, logprobs) -> bytes, to which everything goes that is fed with logprobs, or while
+    `_watched` is set. Its other arguments are its own.
 
-    `reasoning_frame`, `content_frame` and `arguments_frame` may be set at any time, also by on_event; None: on_event handles those deltas.
-    `number` is the next frame's. The deltas' text is kept until take().
+    `_reasoning_frame`, `_content_frame` and `_arguments_frame` may be set at any time, also by _on_event; None: _on_event handles those deltas.
+    `_number` is the next frame's. The deltas' text is kept until _take(). With `_arguments_through` set, deltas of arguments are what that
+    lets through of them, and it keeps them.
     """
 
-    def __cinit__(self, Parser parser not None, on_event):
+    def __cinit__(self, Parser parser not None, *_, **__):
         self.parser = parser
-        self.on_event = on_event
 
     def __dealloc__(self):
         buffer_free(&self.reasoning)
@@ -114,22 +130,28 @@ cdef class SseWriter:
         buffer_free(&self.arguments)
         buffer_free(&self.out)
 
-    def feed(self, ids, /):
-        """The frames that these token ids make; raises what Parser.feed() raises."""
-        cdef Py_ssize_t tid = plain_token(self.parser, ids)
+    def feed(self, ids, /, logprobs=None):
+        """The frames that these token ids make: none, one or several. Raises what Parser.feed() raises.
+
+        logprobs: the API's object for each of them, in Chat Completions; ValueError if it is another number of them.
+        """
+        cdef Py_ssize_t tid
+        if logprobs is not None or self.watched:
+            return self._feed_with(ids, logprobs)
+        tid = plain_token(self.parser, ids)
         if tid >= 0 and self.frame_of(self.parser.s.fast) is not None:
             return self.feed_plain(tid)
         return self.framed(self.parser.feed(ids))
 
     def feed_text(self, text, /):
-        """The frames that this text makes; raises what Parser.feed_text() raises."""
+        """The frames that this text makes. Raises what Parser.feed_text() raises."""
         return self.framed(self.parser.feed_text(text))
 
-    def finish(self, reason=None):
+    def _end(self, reason=None):
         """The frames of the last events; the terminal ones of an API are its own."""
         return self.framed(self.parser.finish(reason))
 
-    def frame(self, str kind not None, str text not None):
+    def _framed(self, str kind not None, str text not None):
         """One delta ("reasoning", "content" or "arguments") in its frame, kept as others are."""
         cdef uint8_t code = KINDS[kind]
         cdef Frame frame = self.frame_of(code)
@@ -139,12 +161,16 @@ cdef class SseWriter:
         self.put_delta(code, frame, text)
         return PyBytes_FromStringAndSize(<const char*>self.out.p, self.out.n)
 
-    def keep(self, str kind not None, str text not None):
-        """Keep a delta's text that went out some other way."""
-        self.put_delta(KINDS[kind], None, text)
+    def _keep(self, str kind not None, str text not None):
+        """Keep a delta's text that goes out some other way; what of it may go out."""
+        cdef uint8_t code = KINDS[kind]
+        if code == R_ARGUMENTS and self.arguments_through is not None:
+            return self.arguments_through.feed(text)
+        self.put_delta(code, None, text)
+        return text
 
-    def take(self, str kind not None):
-        """What the deltas of this kind have said since the last take()."""
+    def _take(self, str kind not None):
+        """What the deltas of this kind have said since the last _take()."""
         cdef Buffer* kept = self.kept(KINDS[kind])
         text = json.loads(b'"' + (<const char*>kept.p)[:kept.n] + b'"') if kept.n else ""
         kept.n = 0
@@ -153,28 +179,57 @@ cdef class SseWriter:
     # --- frames ---
 
     @property
-    def reasoning_frame(self):
+    def _number(self):
+        return self.number
+
+    @_number.setter
+    def _number(self, int64_t number):
+        self.number = number
+
+    @property
+    def in_text(self):
+        """Is it fed text? Then the parser counts bytes, not tokens."""
+        return self.parser.s.text_mode == TEXT_MODE
+
+    @property
+    def _watched(self):
+        return self.watched
+
+    @_watched.setter
+    def _watched(self, bint watched):
+        self.watched = watched
+
+    @property
+    def _reasoning_frame(self):
         return self.reasoning_frame
 
-    @reasoning_frame.setter
-    def reasoning_frame(self, Frame frame):
+    @_reasoning_frame.setter
+    def _reasoning_frame(self, Frame frame):
         self.reasoning_frame = frame
 
     @property
-    def content_frame(self):
+    def _content_frame(self):
         return self.content_frame
 
-    @content_frame.setter
-    def content_frame(self, Frame frame):
+    @_content_frame.setter
+    def _content_frame(self, Frame frame):
         self.content_frame = frame
 
     @property
-    def arguments_frame(self):
+    def _arguments_frame(self):
         return self.arguments_frame
 
-    @arguments_frame.setter
-    def arguments_frame(self, Frame frame):
+    @_arguments_frame.setter
+    def _arguments_frame(self, Frame frame):
         self.arguments_frame = frame
+
+    @property
+    def _arguments_through(self):
+        return self.arguments_through
+
+    @_arguments_through.setter
+    def _arguments_through(self, Arguments through):
+        self.arguments_through = through
 
     cdef Frame frame_of(self, uint8_t kind):
         if kind == R_CONTENT:
@@ -191,23 +246,19 @@ cdef class SseWriter:
     cdef bytes one_frame(self, uint8_t kind, Frame frame, const uint8_t* text, Py_ssize_t n):
         """Valid UTF-8 in its frame, without a detour."""
         cdef Buffer* kept = self.kept(kind)
-        cdef Py_ssize_t begin = kept.n, size
+        cdef Py_ssize_t begin = kept.n
+        cdef Filling filling
         cdef bytes whole
-        if frame.silent():
+        if frame.silent or not self.keep_text(kind, text, n):
             return b""
-        self.keep_text(kept, text, n)
-        n = kept.n - begin
+        filling = filling_of(frame, kept.p + begin, kept.n - begin, self.number)
         try:
-            if PyBytes_GET_SIZE(frame.holes) == 1 and PyBytes_AS_STRING(frame.holes)[0] == c't':
-                whole = PyBytes_FromStringAndSize(NULL, frame.size + n)
-                fill(frame, <uint8_t*>PyBytes_AS_STRING(whole), kept.p + begin, n, self.number)
-            else:
-                whole = PyBytes_FromStringAndSize(NULL, room_for(frame, n))
-                size = fill(frame, <uint8_t*>PyBytes_AS_STRING(whole), kept.p + begin, n, self.number)
-                whole = whole[:size]
+            whole = PyBytes_FromStringAndSize(NULL, filled_size(frame, &filling))
         except MemoryError:
             kept.n = begin
             raise
+        fill(frame, <uint8_t*>PyBytes_AS_STRING(whole), &filling)
+        self.settle(kind, begin)
         self.number += 1
         return whole
 
@@ -220,7 +271,7 @@ cdef class SseWriter:
         cdef const uint8_t* text = t.text + t.offset[tid]
         cdef Py_ssize_t n = t.offset[tid + 1] - t.offset[tid]
         cdef bytes whole
-        if n > AT_ONCE or not t.classes[tid] & PLAIN:
+        if n > LONG or not t.classes[tid] & PLAIN:
             return self.framed(parser.feed(tid))
         whole = self.one_frame(kind, frame, text, n)
         account_plain(parser, tid)
@@ -269,26 +320,19 @@ cdef class SseWriter:
         return PyBytes_FromStringAndSize(<const char*>self.out.p, self.out.n)
 
     cdef int put_other(self, object event) except -1:
-        """What the callback makes of it. It may call frame(), which uses `out`: so what is there stays aside meanwhile."""
+        """What the callback makes of it. It may call _framed(), which uses `out`: so what is there stays aside meanwhile."""
         cdef Buffer before = self.out
         self.out.p = NULL
         self.out.n = self.out.cap = 0
         try:
-            made = self.on_event(event)
+            made = self._on_event(event)
         finally:
             buffer_free(&self.out)
             self.out = before
         if not isinstance(made, bytes):
-            raise TypeError(f"on_event returns bytes, not {type(made).__name__}")
+            raise TypeError(f"_on_event returns bytes, not {type(made).__name__}")
         if not buffer_put(&self.out, <const uint8_t*>PyBytes_AS_STRING(made), PyBytes_GET_SIZE(made)):
             raise MemoryError()
-        return 0
-
-    cdef int put_frame(self, Frame frame, const uint8_t* text, Py_ssize_t n) except -1:
-        if not buffer_room(&self.out, room_for(frame, n)):
-            raise MemoryError()
-        self.out.n += fill(frame, self.out.p + self.out.n, text, n, self.number)
-        self.number += 1
         return 0
 
     cdef int put_delta(self, uint8_t kind, Frame frame, str text) except -1:
@@ -301,28 +345,41 @@ cdef class SseWriter:
             p = <const uint8_t*>PyUnicode_AsUTF8AndSize(text, &n)
         return self.put_text(kind, frame, p, n)
 
-    cdef int keep_text(self, Buffer* kept, const uint8_t* p, Py_ssize_t n) except -1:
-        """Escape the text, and append it to what is kept: all or nothing."""
-        cdef Py_ssize_t i = 0, size, begin = kept.n
-        while i < n:
-            size = n - i if n - i < AT_ONCE else AT_ONCE
-            if not buffer_room(kept, 6 * size):
-                kept.n = begin
-                raise MemoryError()
-            kept.n += json_escape(p + i, size, kept.p + kept.n)
-            i += size
-        return 0
-
     cdef int put_text(self, uint8_t kind, Frame frame, const uint8_t* p, Py_ssize_t n) except -1:
         """Valid UTF-8, escaped into what is kept and from there into the frame."""
         cdef Buffer* kept = self.kept(kind)
         cdef Py_ssize_t begin = kept.n
-        if frame is not None and frame.silent():
+        cdef Filling filling
+        if (frame is not None and frame.silent) or not self.keep_text(kind, p, n):
             return 0
-        self.keep_text(kept, p, n)
         if frame is not None:
-            self.put_frame(frame, kept.p + begin, kept.n - begin)
+            filling = filling_of(frame, kept.p + begin, kept.n - begin, self.number)
+            if not buffer_room(&self.out, filled_size(frame, &filling)):
+                kept.n = begin
+                raise MemoryError()
+            fill(frame, self.out.p + self.out.n, &filling)
+            self.out.n += filled_size(frame, &filling)
+            self.number += 1
+        self.settle(kind, begin)
         return 0
+
+    cdef bint keep_text(self, uint8_t kind, const uint8_t* p, Py_ssize_t n) except -1:
+        """Append what may go out of this text to what is kept, escaped: all or nothing. Is it anything?"""
+        cdef Py_ssize_t begin
+        if kind == R_ARGUMENTS and self.arguments_through is not None:
+            begin = self.arguments_through.read(p, n)
+            p = self.arguments_through.sent.p + begin
+            n = self.arguments_through.sent.n - begin
+            if n == 0:
+                return False
+        if not put_escaped(self.kept(kind), p, n):
+            raise MemoryError()
+        return True
+
+    cdef void settle(self, uint8_t kind, Py_ssize_t begin) noexcept:
+        """A text is in its frame: is it to be kept here?"""
+        if kind == R_ARGUMENTS and self.arguments_through is not None:
+            self.arguments.n = begin
 
 
 cdef dict KINDS = {"reasoning": R_REASONING, "content": R_CONTENT, "arguments": R_ARGUMENTS}

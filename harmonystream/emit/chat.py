@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 from .._parser import Parser
-from .._sse import Frame
 from ..events import (
     ContentDelta,
     Event,
@@ -26,18 +24,14 @@ __all__ = ["ChatStream"]
 
 ReasoningField = Literal["reasoning", "reasoning_content", "both"]
 
-_SILENCE = Frame([b""], "")
-_MARK = os.urandom(16).hex()  # stands for a delta's text while its frame is made: nobody can have it in an id or a name
 _DELTAS = (ReasoningDelta, ContentDelta, ToolCallDelta)
 _DONE = b"data: [DONE]\n\n"
 
 
 class ChatStream(EventStream):
-    """Chat completion chunks of one choice.
+    """Chat completion chunks of one choice; `several()` makes the streams of more.
 
     id, model, created (seconds since 1970): the response's identity; extra: more fields, such as `system_fingerprint`.
-    choice: its index, where one request has several. last: it ends the stream, with the usage chunk and [DONE]; may be
-    set until finish(). others: on that one, the streams of the other choices, which its usage and response() include.
     reasoning_field: the field of reasoning; None hides it. preamble_field: that of commentary (Harmony), None hides it.
     tool_choice: the request's; "none" hides calls, a named tool makes the finish reason "stop".
     parallel_tool_calls: False shows only the first call. call_id: index -> the id of a call to which the model gave
@@ -52,9 +46,6 @@ class ChatStream(EventStream):
         id: str,
         model: str,
         created: int,
-        choice: int = 0,
-        last: bool = True,
-        others: Sequence[ChatStream] = (),
         reasoning_field: ReasoningField | None = "reasoning",
         preamble_field: str | None = "content",
         tool_choice: str | dict[str, Any] | None = "auto",
@@ -64,14 +55,14 @@ class ChatStream(EventStream):
         token_ids: bool = False,
         extra: Payload | None = None,
     ) -> None:
-        super().__init__(parser)
-        self.id, self.model, self.created, self.choice = id, model, created, choice
-        self.last, self.others = last, others
+        self.id, self.model, self.created = id, model, created
+        self.choice = 0
+        """Its index."""
         self._fields = _reasoning_fields(reasoning_field)
         self._preamble_field, self._include_usage = preamble_field, include_usage
         self._calls_shown = 0 if tool_choice == "none" else 1 if parallel_tool_calls is False else None
         self._named = isinstance(tool_choice, dict) and tool_choice.get("type") != "allowed_tools"
-        self._call_id = call_id or (lambda index: f"call_{id}_{choice}_{index}")
+        self._call_id = call_id
         self._head = {**(extra or {}), "id": id, "object": "chat.completion.chunk", "created": created, "model": model}
         self._calls: list[Payload] = []
         self._call_ids: set[str] = set()
@@ -80,7 +71,20 @@ class ChatStream(EventStream):
         self._finish_reason: str | None = None
         self._texts: dict[str, list[str]] = {"content": []}
         self._usage: Payload | None = None
+        self._all: list[ChatStream] | None = None  # the request's, in order, if there are several
         self._tokens = Tokens(show_ids=token_ids)
+        self._watched = token_ids
+
+    @classmethod
+    def several(cls, parsers: Iterable[Parser], **options: Any) -> list[ChatStream]:
+        """A stream for each choice of one request (`n`), with the constructor's options.
+
+        Start them all, the first one first. The last to finish ends the response; the usage and response() are of all.
+        """
+        streams = [cls(parser, **options) for parser in parsers]
+        for choice, stream in enumerate(streams):
+            stream.choice, stream._all = choice, streams
+        return list(streams)
 
     # --- payloads ---
 
@@ -102,17 +106,10 @@ class ChatStream(EventStream):
     def delta(self, kind: str, text: str) -> Payload | None:
         if kind == "arguments":
             if self._open is None:
-                return None
+                return {}
             return self._chunk({"tool_calls": [{"index": self._open, "function": {"arguments": text}}]})
         fields = self._fields_of(kind)
-        return self._chunk(dict.fromkeys(fields, text)) if fields else None
-
-    def _frame(self, kind: str) -> Frame | None:
-        payload = self.delta(kind, _MARK)
-        if payload is None:
-            return _SILENCE  # it is hidden
-        parts = self.framed(payload).encode().split(_MARK.encode())
-        return Frame(parts, "t" * (len(parts) - 1))
+        return self._chunk(dict.fromkeys(fields, text)) if fields else {}
 
     def describe(self, event: Event) -> Iterable[Payload]:
         match event:
@@ -134,20 +131,23 @@ class ChatStream(EventStream):
         index = len(self._calls)
         if self._calls_shown is not None and index >= self._calls_shown:
             return ()
-        own = call.id if call.id and call.id not in self._call_ids else self._call_id(index)
+        own = call.id if call.id and call.id not in self._call_ids else self._made_id(index)
         self._call_ids.add(own)  # the tools' results are told apart by them
         self._calls.append({"id": own, "type": "function", "function": {"name": call.name, "arguments": ""}})
         self._open = index
         return (self._chunk({"tool_calls": [{"index": index, **_copy(self._calls[-1])}]}),)
 
+    def _made_id(self, index: int) -> str:
+        return self._call_id(index) if self._call_id else f"call_{self.id}_{self.choice}_{index}"
+
     def _keep_arguments(self) -> None:
         if self._open is not None:
-            self._calls[self._open]["function"]["arguments"] += self.writer.take("arguments")
+            self._calls[self._open]["function"]["arguments"] += self._take("arguments")
 
     def _keep_texts(self) -> None:
         """Move the text of the open message to where it belongs."""
         for kind in ("reasoning", "content"):
-            text = self.writer.take(kind)
+            text = self._take(kind)
             for field in self._fields_of(kind) if text else ():
                 self._texts.setdefault(field, []).append(text)
 
@@ -158,14 +158,28 @@ class ChatStream(EventStream):
 
     def closing(self, usage: Payload | None) -> Iterable[Payload]:
         if usage is not None:
-            self._usage = self._whole_usage(usage)
-        if self.last and self._include_usage and usage is not None:
-            yield {**self._head, "choices": [], "usage": self._usage}
+            for stream in self._streams:
+                stream._usage = usage
+        whole = self._whole_usage()
+        if self._ends and self._include_usage and whole is not None:
+            yield {**self._head, "choices": [], "usage": whole}
 
-    def _whole_usage(self, usage: Payload) -> Payload:
+    @property
+    def _streams(self) -> Sequence[ChatStream]:
+        return self._all or (self,)
+
+    @property
+    def _ends(self) -> bool:
+        """Have all choices?"""
+        return all(stream._finish_reason is not None for stream in self._streams)
+
+    def _whole_usage(self) -> Payload | None:
         """The usage, and what the parsers have counted where it does not say. Of text they count bytes: not that."""
+        usage = self._usage
+        if usage is None:
+            return None
         whole = dict(usage)
-        streams = [stream for stream in (self, *self.others) if not stream.in_text]
+        streams = [stream for stream in self._streams if not stream.in_text]
         whole.setdefault("prompt_tokens", 0)
         whole.setdefault("completion_tokens", sum(stream.parser.usage.total for stream in streams))
         whole.setdefault("total_tokens", whole["prompt_tokens"] + whole["completion_tokens"])
@@ -179,23 +193,18 @@ class ChatStream(EventStream):
     def framed(self, payload: Payload) -> str:
         return f"data: {to_json(payload)}\n\n"
 
-    def feed(self, ids: Any, /, logprobs: Sequence[Payload] | None = None) -> bytes:
-        """The frames that these token ids make. logprobs: the API's object for each of them; chunks then
-        have those of their event's tokens. Raises what `Parser.feed` raises, and ValueError for another number of them.
-        """
-        if logprobs is None and not self._tokens.wanted:
-            return self.writer.feed(ids)
+    def _feed_with(self, ids: Any, logprobs: Sequence[Payload] | None) -> bytes:
         return self._joined(self._with_tokens(ids, logprobs))
 
     def finish(self, reason: str | None = None, usage: Payload | None = None) -> bytes:
         """The last frames. reason: the engine's; usage: the API's object; what the parser has counted is
         added where it is missing, so `{"prompt_tokens": 12}` is enough.
         """
-        if self._tokens.wanted:
+        if self._watched:
             made = self._joined(self.events(finish=True, reason=reason, usage=usage))
         else:
             made = super().finish(reason, usage)
-        return made + _DONE if self.last else made
+        return made + _DONE if self._ends else made
 
     def events(
         self,
@@ -208,10 +217,10 @@ class ChatStream(EventStream):
         usage: Payload | None = None,
     ) -> list[Payload]:
         """The chunks of start() (no arguments), feed(tokens, logprobs), feed_text(tokens), or finish(reason, usage)."""
-        if finish and self._tokens.wanted:
+        if finish and self._watched:
             made = [chunk for event in self.parser.finish(reason) for chunk in self._described_with_tokens(event)]
             return [*made, *self.closing(usage)]
-        if tokens is None or isinstance(tokens, (str, bytes)) or (logprobs is None and not self._tokens.wanted):
+        if tokens is None or isinstance(tokens, (str, bytes)) or (logprobs is None and not self._watched):
             return super().events(tokens, finish=finish, reason=reason, usage=usage)
         return list(self._with_tokens(tokens, logprobs))
 
@@ -220,6 +229,7 @@ class ChatStream(EventStream):
 
     def _with_tokens(self, ids: Any, logprobs: Sequence[Payload] | None) -> Iterator[Payload]:
         """One by one, so that which chunk a token belongs to does not depend on how many come at once."""
+        self._watched = True
         for token in self._tokens.take_in(self.parser.position, ids, logprobs):
             for event in self.parser.feed(token):
                 yield from self._described_with_tokens(event)
@@ -240,10 +250,11 @@ class ChatStream(EventStream):
     # --- the whole ---
 
     def response(self) -> Payload:
-        """The response as it would be without streaming, with the choices of `others`; at any time."""
-        streams = sorted((self, *self.others), key=lambda stream: stream.choice)
-        whole = {**self._head, "object": "chat.completion", "choices": [stream._whole_choice() for stream in streams]}
-        return whole if self._usage is None else {**whole, "usage": self._usage}
+        """The response as it would be without streaming, with all choices; at any time."""
+        choices = [stream._whole_choice() for stream in self._streams]
+        whole = {**self._head, "object": "chat.completion", "choices": choices}
+        usage = self._whole_usage()
+        return whole if usage is None else {**whole, "usage": usage}
 
     def _whole_choice(self) -> Payload:
         self._keep_texts()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from json.encoder import encode_basestring
 from typing import Any
 
 from .._parser import Parser
@@ -14,16 +13,14 @@ from ..events import (
     MessageEnd,
     ReasoningDelta,
     StreamEnd,
-    ToolCallDelta,
     ToolCallEnd,
     ToolCallStart,
 )
-from .arguments import TEXT_KEY, Arguments
+from .arguments import TEXT_KEY, Arguments, assembled
 from .stream import EventStream, Payload
 
 __all__ = ["MessagesStream"]
 
-_HOLE = "\ue000json\ue001"
 _STOP_REASONS: dict[str | None, str] = {
     None: "end_turn",
     "stop": "end_turn",
@@ -33,6 +30,11 @@ _STOP_REASONS: dict[str | None, str] = {
     **{one: one for one in ("max_tokens", "stop_sequence", "pause_turn", "refusal", "model_context_window_exceeded")},
 }
 _FIELDS = {"reasoning": "thinking", "content": "text"}  # a kind of delta: its block's type, and the field of the text
+_DELTAS = {
+    "reasoning": ("thinking_delta", "thinking"),
+    "content": ("text_delta", "text"),
+    "arguments": ("input_json_delta", "partial_json"),
+}
 _CUMULATIVE = (  # what clients take from the usage at the end
     *("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
     *("output_tokens", "output_tokens_details", "server_tool_use"),
@@ -65,7 +67,6 @@ class MessagesStream(EventStream):
         text_key: str = TEXT_KEY,
         extra: Payload | None = None,
     ) -> None:
-        super().__init__(parser)
         choice = tool_choice if isinstance(tool_choice, dict) else {"type": tool_choice}
         several = parallel_tool_calls and not choice.get("disable_parallel_tool_use")
         self._calls_shown = 0 if choice.get("type") == "none" else None if several else 1
@@ -77,7 +78,6 @@ class MessagesStream(EventStream):
         self._block: Payload | None = None  # the one that is open
         self._kind = ""  # of the deltas that it takes
         self._arguments: Arguments | None = None
-        self._around_json = ("", "")  # a delta's frame
         self._ids: set[str] = set()
 
     # --- payloads ---
@@ -86,20 +86,21 @@ class MessagesStream(EventStream):
         return ({"type": "message_start", "message": self.response()},)
 
     def delta(self, kind: str, text: str) -> Payload | None:
-        return self._delta(f"{_FIELDS[kind]}_delta", _FIELDS[kind], text) if kind == self._kind in _FIELDS else None
+        if kind == self._kind:
+            return self._delta(*_DELTAS[kind], text)
+        return {} if kind == "arguments" or (kind == "reasoning" and not self._thinking) else None
 
     def describe(self, event: Event) -> Iterable[Payload]:
         match event:
-            case ReasoningDelta(text=text) if self._thinking:
+            case ReasoningDelta(text=text):
                 return self._begin_text("reasoning", text)
             case ContentDelta(text=text):
                 return self._begin_text("content", text)
             case ToolCallStart() if self._calls_shown is None or len(self._ids) < self._calls_shown:
                 return self._begin_call(event)
-            case ToolCallDelta(arguments=text) if self._arguments is not None:
-                return self._json(self._arguments.feed(text))
             case ToolCallEnd(complete=complete) if self._arguments is not None:
-                return [*self._json(self._arguments.end(complete)), *self._close()]
+                rest = self._arguments.end(complete)
+                return [*([self._delta(*_DELTAS["arguments"], rest)] if rest else ()), *self._close()]
             case MessageEnd():
                 return self._close()
             case StreamEnd(reason=reason):
@@ -118,9 +119,6 @@ class MessagesStream(EventStream):
     def _delta(self, type: str, field: str, text: str) -> Payload:
         return {"type": "content_block_delta", "index": self._index, "delta": {"type": type, field: text}}
 
-    def _json(self, text: str) -> list[Payload]:
-        return [self._delta("input_json_delta", "partial_json", text)] if text else []
-
     # --- blocks ---
 
     @property
@@ -136,17 +134,15 @@ class MessagesStream(EventStream):
     def _begin_text(self, kind: str, text: str) -> list[Payload]:
         field = _FIELDS[kind]
         started = self._begin(kind, {"type": field, field: "", **({"signature": ""} if kind == "reasoning" else {})})
-        self.writer.keep(kind, text)
-        return [*started, self._delta(f"{field}_delta", field, text)]
+        self._keep(kind, text)
+        return [*started, self._delta(*_DELTAS[kind], text)]
 
     def _begin_call(self, call: ToolCallStart) -> list[Payload]:
         index = len(self._ids)
         id = call.id if call.id and call.id not in self._ids else self._call_id(index)  # models repeat themselves
         self._ids.add(id)
         started = self._begin("arguments", {"type": "tool_use", "id": id, "name": call.name, "input": {}})
-        self._arguments = Arguments(self._text_key)
-        head, tail = self.framed(self._json(_HOLE)[0]).split(_HOLE)
-        self._around_json = (head, tail)
+        self._arguments = self._arguments_through = Arguments(self._text_key)
         return started
 
     def _close(self) -> list[Payload]:
@@ -157,15 +153,16 @@ class MessagesStream(EventStream):
         if self._kind == "reasoning" and self._signature is not None:
             self._block["signature"] = signature = self._signature(self._block["thinking"])
             closed.insert(0, self._delta("signature_delta", "signature", signature))
-        self._kind, self._block, self._arguments = "", None, None
+        self._kind, self._block = "", None
+        self._arguments = self._arguments_through = None
         return closed
 
     def _settle(self) -> None:
         """Bring the open block up to date."""
         if self._block is not None and self._kind in _FIELDS:
-            self._block[_FIELDS[self._kind]] += self.writer.take(self._kind)
+            self._block[_FIELDS[self._kind]] += self._take(self._kind)
         elif self._block is not None and self._arguments is not None:
-            self._block["input"] = self._arguments.input()
+            self._block["input"] = assembled(self._arguments.sent)
 
     def _counted(self, usage: Payload) -> Payload:
         """The usage with the tokens that the parser has counted, unless it has them already."""
@@ -179,12 +176,6 @@ class MessagesStream(EventStream):
         }
 
     # --- bytes ---
-
-    def _on_event(self, event: Event) -> bytes:
-        if type(event) is ToolCallDelta:  # opens and closes nothing, and there are many
-            json = self._arguments.feed(event.arguments) if self._arguments is not None else ""
-            return encode_basestring(json)[1:-1].join(self._around_json).encode() if json else b""
-        return b"" if type(event) is ReasoningDelta and not self._thinking else super()._on_event(event)
 
     def finish(
         self, reason: str | None = None, usage: Payload | None = None, *, stop_sequence: str | None = None

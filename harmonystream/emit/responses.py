@@ -79,7 +79,6 @@ class ResponsesStream(EventStream):
         call_id: Callable[[int], str] | None = None,
         container_id: str = "auto",
     ) -> None:
-        super().__init__(parser)
         self.id, self.model, self.created_at = id, model, created_at
         stem = id.removeprefix("resp_")
         self._item_id = item_id or (lambda type, index: f"{_PREFIXES[type]}_{stem}_{index}")
@@ -103,7 +102,9 @@ class ResponsesStream(EventStream):
         yield {"type": "response.in_progress", "response": self.response()}
 
     def delta(self, kind: str, text: str) -> Payload | None:
-        return self._open.delta(text) if self._open is not None and self._open.kind == kind else None
+        if self._open is not None:
+            return self._open.delta(text) if self._open.kind == kind else None
+        return {} if kind == "arguments" or (kind == "reasoning" and not self._reasoning) else None
 
     def describe(self, event: Event) -> Iterable[Payload]:
         match event:
@@ -115,7 +116,7 @@ class ResponsesStream(EventStream):
             case ToolCallStart():
                 return [*self._close(), *self._open_call(event)]
             case ToolCallDelta(arguments=arguments) if self._open is not None:
-                self.writer.keep("arguments", arguments)  # of a call whose arguments the API does not stream
+                self._keep("arguments", arguments)  # of a call whose arguments the API does not stream
             case ToolCallEnd(complete=complete):
                 return self._close(complete)
             case MessageEnd(start=start, stop=stop):
@@ -130,7 +131,7 @@ class ResponsesStream(EventStream):
     def _open_text(self, item: type[_Text], fields: Payload, text: str) -> Iterable[Payload]:
         index = len(self._output)
         self._open = opened = item(self._item_id(item.type, index), index, fields)
-        self.writer.keep(item.kind, text)
+        self._keep(item.kind, text)
         return [*opened.added(), opened.delta(text)]
 
     def _open_call(self, call: ToolCallStart) -> Iterable[Payload]:
@@ -156,9 +157,9 @@ class ResponsesStream(EventStream):
         item, self._open = self._open, None
         if item is None:
             return ()
-        made = item.done(self.writer.take(item.kind), complete)
-        self._output.append(copy.deepcopy(made[-1]["item"]))
-        return made
+        text = self._take(item.kind)
+        self._output.append(item.item(text, _status(complete)))
+        return item.done(text, complete)
 
     def closing(self, usage: Payload | None) -> Iterable[Payload]:
         if usage is not None:
@@ -205,7 +206,7 @@ class ResponsesStream(EventStream):
         return self._numbered(self._failing(message, code))
 
     def _failing(self, message: str, code: str) -> Iterable[Payload]:
-        if self.writer.number == 0:
+        if self._number == 0:
             yield from self.opening()  # clients want to know first what failed
         yield from self._close(complete=False)
         self._ending = {"status": "failed", "error": {"code": code, "message": message}}
@@ -228,6 +229,14 @@ def _defaults() -> Payload:
     return {**none, "metadata": {}, "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
 
 
+def _status(complete: bool) -> str:
+    return "completed" if complete else "incomplete"
+
+
+def _empty(names: tuple[str, ...]) -> Payload:
+    return {name: [] for name in names}
+
+
 class _Item:
     """One item of the output, open. `kind`: of the deltas that it takes."""
 
@@ -247,7 +256,7 @@ class _Item:
 
     def done(self, text: str, complete: bool) -> list[Payload]:
         """The events that close it; the last has the item. text: all that the deltas have said."""
-        return [self._of_item("done", self.item(text, "completed" if complete else "incomplete"))]
+        return [self._of_item("done", self.item(text, _status(complete)))]
 
     def item(self, text: str, status: str) -> Payload:
         """The item with its text."""
@@ -264,24 +273,24 @@ class _Text(_Item):
     """Text, in one content part."""
 
     part_type: ClassVar[str]
-    more: ClassVar[Payload] = {}  # of its deltas
-    more_in_part: ClassVar[Payload] = {}
+    lists: ClassVar[tuple[str, ...]] = ()  # that its deltas have, always empty
+    part_lists: ClassVar[tuple[str, ...]] = ()
 
     def added(self) -> list[Payload]:
         return [*super().added(), self._of_part("content_part.added", part=self._part(""))]
 
     def delta(self, text: str) -> Payload:
-        return self._of_part(f"{self.part_type}.delta", delta=text, **self.more)
+        return self._of_part(f"{self.part_type}.delta", delta=text, **_empty(self.lists))
 
     def done(self, text: str, complete: bool) -> list[Payload]:
-        said = self._of_part(f"{self.part_type}.done", text=text, **self.more)
+        said = self._of_part(f"{self.part_type}.done", text=text, **_empty(self.lists))
         return [said, self._of_part("content_part.done", part=self._part(text)), *super().done(text, complete)]
 
     def _part(self, text: str) -> Payload:
-        return {"type": self.part_type, "text": text, **copy.deepcopy(self.more_in_part)}
+        return {"type": self.part_type, "text": text, **_empty(self.part_lists)}
 
     def _of_part(self, name: str, **more: Any) -> Payload:
-        return self._event(name, content_index=0, **copy.deepcopy(more))
+        return self._event(name, content_index=0, **more)
 
     def _content(self, text: str) -> list[Payload]:
         return [self._part(text)] if text else []
@@ -296,8 +305,8 @@ class _Reasoning(_Text):
 
 class _Message(_Text):
     kind, type, part_type = "content", "message", "output_text"
-    more: ClassVar[Payload] = {"logprobs": []}
-    more_in_part: ClassVar[Payload] = {"annotations": [], "logprobs": []}
+    lists = ("logprobs",)
+    part_lists = ("annotations", "logprobs")
 
     def item(self, text: str, status: str) -> Payload:
         head = {"type": self.type, "id": self.id, "role": "assistant", "status": status, **self.fields}

@@ -22,8 +22,6 @@ class Tokens:
     """
 
     def __init__(self, *, show_ids: bool) -> None:
-        self.wanted = show_ids
-        """Does anybody want to know?"""
         self._show_ids = show_ids
         self._logprobs: deque[tuple[int, Payload]] = deque()  # by position
         self._ids: deque[tuple[int, int]] = deque()
@@ -33,10 +31,8 @@ class Tokens:
     def take_in(self, position: int, ids: Any, logprobs: Sequence[Payload] | None) -> Iterator[int]:
         """The ids one by one; position: of the first. Raises ValueError unless each has its logprobs."""
         given = _listed(ids)
-        if logprobs is not None:
-            self.wanted = True
-            if len(logprobs) != len(given):
-                raise ValueError(f"{len(logprobs)} logprobs for {len(given)} tokens")
+        if logprobs is not None and len(logprobs) != len(given):
+            raise ValueError(f"{len(logprobs)} logprobs for {len(given)} tokens")
         for at, token in enumerate(given):
             if logprobs is not None:
                 self._logprobs.append((position + at, logprobs[at]))
