@@ -49,7 +49,7 @@ def test_an_error_in_mid_stream_is_an_api_error():
                 assert chunk.choices[0].finish_reason is None
     error = {"message": "out of memory", "type": "server_error", "param": None, "code": 500}
     assert payloads_of(pieces[-1]) == [{"error": error}, "[DONE]"]
-    assert stream.error_events("out of memory", code=500) == [{"error": error}]
+    assert stream_of(hs.Parser()).error_events("out of memory", code=500) == [{"error": error}]
 
 
 def test_several_choices():
@@ -144,7 +144,7 @@ def test_ids_of_calls():
     as_bytes(stream, [kimi + "<|tool_calls_section_end|>"])
     assert [one["id"] for one in stream.response()["choices"][0]["message"]["tool_calls"]] == ["functions.f:0", "own_1"]
     made = response_of(call("{}") + call("{}"))["message"]["tool_calls"]
-    assert [one["id"] for one in made] == ["call_chatcmpl-1_0_0", "call_chatcmpl-1_0_1"]
+    assert [one["id"] for one in made] == ["call_1_0", "call_1_1"]
 
 
 def test_what_stands_for_a_text_while_a_frame_is_made_may_be_in_an_id():

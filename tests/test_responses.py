@@ -222,6 +222,7 @@ def test_without_parallel_tool_calls_there_is_one():
 def test_usage_is_completed():
     usage = {**USAGE, "input_tokens_details": {"cached_tokens": 4}, "output_tokens_details": {"reasoning_tokens": 9}}
     emitter = stream_of(hs.Parser())
+    emitter.start()
     emitter.feed_text(ANALYSIS)
     (*_, last) = payloads_of(emitter.finish("stop", usage))
     assert last["response"]["usage"] == {
@@ -233,13 +234,17 @@ def test_usage_is_completed():
 
 def test_tokens_are_counted_if_there_are_tokens():
     emitter, in_text = stream_of(hs.Parser()), stream_of(hs.Parser())
+    emitter.start()
+    in_text.start()
     emitter.feed(ids := to_ids(ANALYSIS.encode()))
     in_text.feed_text(ANALYSIS)
     emitter.finish("stop", {"input_tokens": 1})
-    in_text.finish("stop", {"input_tokens": 1})
+    with pytest.raises(ValueError, match="needs output_tokens"):
+        in_text.finish("stop", {"input_tokens": 1})
+    in_text.finish("stop", {"input_tokens": 1, "output_tokens": 3})
     assert emitter.response()["usage"]["output_tokens"] == len(ids)
     assert emitter.response()["usage"]["output_tokens_details"] == {"reasoning_tokens": 4}
-    assert in_text.response()["usage"]["output_tokens"] == 0
+    assert in_text.response()["usage"]["output_tokens"] == 3
     assert in_text.response()["usage"]["output_tokens_details"] == {"reasoning_tokens": 0}
 
 

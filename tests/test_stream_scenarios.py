@@ -115,6 +115,8 @@ def test_long_arguments_token_by_token(api):
 def test_hidden_calls(api, format, shown):
     name = f"{format}/ids/preamble and three calls"
     choice: dict[str, Any] = {"parallel_tool_calls": False} if shown else {"tool_choice": "none"}
+    if shown and api == "messages":
+        choice = {"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}
     options = {"request": choice} if api == "responses" else choice
     said = told(format, SCENARIOS["preamble and three calls"])
     wanted = APIS[api].expected(format, said[: len(said) - 3 + shown], "stop")

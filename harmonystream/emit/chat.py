@@ -74,8 +74,8 @@ class ChatStream(EventStream):
         self._calls_shown = shown_calls(tool_choice, parallel_tool_calls)
         kind = tool_choice.get("type") if isinstance(tool_choice, Mapping) else getattr(tool_choice, "type", None)
         self._named = kind in ("function", "custom")
-        self._head = {"object": "chat.completion.chunk", "created": self.created, "id": self.id, "model": self.model}
-        self._head = {**sendable(extra or {}), **self._head}
+        head = {"id": self.id, "object": "chat.completion.chunk", "created": self.created, "model": self.model}
+        self._head = head | sendable(extra or {}) | head  # these first, and as they are
         self._calls: list[Payload] = []
         stem = self.id.removeprefix("chatcmpl-")
         self._call_ids = CallIds(call_id or (lambda index: f"call_{stem}_{index}"))

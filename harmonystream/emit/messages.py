@@ -76,10 +76,10 @@ class MessagesStream(EventStream):
         one = isinstance(tool_choice, Mapping) and tool_choice.get("disable_parallel_tool_use")
         self._calls_shown = shown_calls(tool_choice, parallel=not one)
         self._thinking, self._signature, self._text_key = thinking, signature, text_key
-        self._message: Payload = {**sendable(extra or {}), "id": checked("id", id), "model": checked("model", model)}
-        self._message |= {"type": "message", "role": "assistant", "content": []}
-        self._message |= {"stop_reason": None, "stop_sequence": None}
-        self._message["usage"] = {"input_tokens": 0, "output_tokens": 0, **(counted(usage) or {})}
+        message: Payload = {"id": checked("id", id), "type": "message", "role": "assistant"}
+        message |= {"model": checked("model", model), "content": [], "stop_reason": None, "stop_sequence": None}
+        message["usage"] = {"input_tokens": 0, "output_tokens": 0, **(counted(usage) or {})}
+        self._message = message | sendable(extra or {}) | message  # these first, and as they are
         stem = re.sub("[^a-zA-Z0-9_-]", "_", id.removeprefix("msg_"))
         self._call_ids = CallIds(call_id or (lambda index: f"toolu_{stem}_{index}"))
         self._calls = 0

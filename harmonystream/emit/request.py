@@ -18,7 +18,7 @@ _REASONS = {
 
 def normal(reason: str | None) -> str | None:
     """What engines call the reasons that all APIs know."""
-    return _REASONS.get(reason.lower(), reason) if reason else None
+    return _REASONS.get(reason.lower(), reason) if isinstance(reason, str) and reason else reason or None
 
 
 def counted(usage: Any) -> Payload | None:

@@ -96,7 +96,8 @@ class ResponsesStream(EventStream):
         asked = request or {}
         echoed = sendable({name: asked[name] for name in _ECHOED if asked.get(name) is not None})
         head = {"id": self.id, "object": "response", "created_at": created_at, "model": self.model}
-        self._head = {**sendable(extra or {}), **_defaults(), **echoed, **head}
+        own = head | _defaults() | echoed
+        self._head = own | sendable(extra or {}) | own  # these first, and as they are
         self._calls_shown = shown_calls(echoed.get("tool_choice"), self._head["parallel_tool_calls"])
         self._calls = 0
         self._output: list[Payload] = []
