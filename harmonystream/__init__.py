@@ -13,7 +13,7 @@ from ._version import __version__
 from ._vocab import Vocab
 from .completion import Completion, Message, ToolCall, parse
 from .deviations import Deviation
-from .errors import FormatError, HarmonyStreamError, ParseError, VocabError
+from .errors import EmitterError, FormatError, HarmonyStreamError, ParseError, VocabError
 from .events import (
     ContentDelta,
     Event,
@@ -41,6 +41,7 @@ __all__ = [
     "Completion",
     "ContentDelta",
     "Deviation",
+    "EmitterError",
     "Event",
     "Format",
     "FormatError",

@@ -14,6 +14,7 @@ cdef struct Slot:                  # where an open slot's parser keeps its thing
     const ToolTable* tools
     char* busy
     bint taken                     # by the step that runs
+    bint framed                    # it has an emitter
 
 cdef struct Task:                  # one slot's part of a step: private, for the caller's buffers may change while the GIL is released
     Slot* slot

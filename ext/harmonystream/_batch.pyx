@@ -14,11 +14,13 @@ from harmonystream._ids cimport Ids, ids_free, ids_take
 from harmonystream._json cimport json_step
 from harmonystream._machine cimport machine_ids, set_shortcut
 from harmonystream._parser cimport Parser
+from harmonystream._program cimport Program
 from harmonystream._sink cimport out_free, out_init, out_record, out_room
 from harmonystream._sse cimport SseWriter
 from harmonystream._types cimport *
 
 from harmonystream.columns import Columns
+from harmonystream.errors import EmitterError
 
 DEBUG = bool(DEBUG_BUILD)
 
@@ -49,7 +51,7 @@ cdef class Batch:
     Up to `capacity` streams of one format and vocabulary, fed together: one call per decode step, in which the GIL is released once.
 
     All arguments but capacity are Parser's. A batch is lenient: one stream's error must not stop the others.
-    One thread at a time; several batches are independent. A slot costs what a Parser does, and 112 bytes.
+    One thread at a time; several batches are independent. A slot costs what a Parser does, and 104 bytes.
     Raises ValueError for a capacity that is not from 1 to 2**20, and what Parser() raises.
     """
 
@@ -99,7 +101,7 @@ cdef class Batch:
         parser = stream if emitter is None else (<SseWriter>emitter).parser
         if emitter is not None and (<SseWriter>emitter).watched:
             raise ValueError("this emitter's chunks have token ids or logprobs: feed() it by itself")
-        if parser.program is not self.program:
+        if not equal_programs(parser.program, self.program):
             raise ValueError(f"this stream is {parser.format!r} on {parser.vocab!r}; the batch is {self.format!r} on {self.vocab!r}")
         if parser.s.strict:
             raise ValueError("a batch is lenient: one stream's error must not stop the others")
@@ -120,6 +122,7 @@ cdef class Batch:
             self.parsers[number], self.emitters[number] = parser, emitter
             slot = &self.slots[<Py_ssize_t>number]
             slot.s, slot.held, slot.tools, slot.busy = &parser.s, &parser.held, &parser.tools.table, &parser.busy
+            slot.framed = emitter is not None
             self.may_skip = self.may_skip or not parser.empty_args
             return number
         finally:
@@ -163,13 +166,16 @@ cdef class Batch:
         """One step: `ids[i]` goes to `slots[i]`. What comes of it, as Columns; for all else, ask the parsers, `batch[slot]`.
 
         slots, ids: what Parser.feed() takes, of equal length; with offsets, `ids[offsets[i]:offsets[i + 1]]` goes to `slots[i]`.
-        Raises TypeError, ValueError or RuntimeError, before anything is read, for what is no open slot, a slot given twice, no id,
-        not of one length, or a stream that takes no ids or is in use.
+        Raises TypeError, ValueError or RuntimeError, before anything is read, for what is no open slot, a slot given twice or with an
+        emitter, no id, not of one length, or a stream that takes no ids or is in use.
         """
         return self.run(slots, ids, offsets, False)
 
     def feed_sse(self, slots, ids, offsets=None):
-        """One step of slots that have emitters: the frames of each, as a list of bytes. Otherwise as feed()."""
+        """One step of slots that have emitters: the frames of each, as a list of bytes. Otherwise as feed().
+
+        Raises EmitterError if emitters raise; it has the frames of all others.
+        """
         return self.run(slots, ids, offsets, True)
 
     cdef object run(self, object slots, object ids, object offsets, bint framed):
@@ -237,8 +243,9 @@ cdef class Batch:
         slot = &self.slots[number]
         if slot.taken:
             raise ValueError(f"slot {number} is given twice in one step: with offsets, it takes several ids at once")
-        if framed and self.emitters[number] is None:
-            raise ValueError(f"slot {number} has no emitter: add() one, instead of open()")
+        if framed != slot.framed:
+            raise ValueError(f"slot {number} has no emitter: add() one, instead of open()" if framed else
+                             f"slot {number} has an emitter, which must see what comes of its ids: feed_sse()")
         if not (enter(slot.busy) if FREE_THREADED else slot.busy[0] == 0):
             raise RuntimeError(f"the parser in slot {number} is in use by another thread, or in two slots")
         if slot.s.finished or slot.s.error or slot.s.text_mode != 1:
@@ -350,11 +357,22 @@ cdef class Batch:
         return Columns(rows, block, PyBytes_FromStringAndSize(<const char*>out.text, out.n_text), others)
 
     cdef list frames(self, Py_ssize_t n):
+        """One emitter's error must not stop the others: they all get their records, and then it is told."""
         cdef list made = [None] * n
-        cdef Py_ssize_t i, k = 0
-        for i in range(n):
-            made[i] = (<SseWriter>self.emitters[self.tasks[i].number]).records(self.out, k, self.tasks[i].end)
-            k = self.tasks[i].end
+        cdef dict errors = {}
+        cdef Py_ssize_t i = 0
+        while i < n:
+            try:
+                while i < n:
+                    made[i] = (<SseWriter>self.emitters[self.tasks[i].number]).records(self.out, self.tasks[i - 1].end if i else 0, self.tasks[i].end)
+                    i += 1
+            except MemoryError:
+                raise
+            except Exception as error:
+                errors[self.tasks[i].number] = error
+                i += 1
+        if errors:
+            raise EmitterError(errors, made)
         return made
 
     # --- looking at it ---
@@ -371,7 +389,7 @@ cdef class Batch:
         return self.capacity_ - len(self.free)
 
     def __sizeof__(self):
-        cdef Py_ssize_t size = self.capacity_ * (sizeof(Slot) + sizeof(Task) + 4 * sizeof(void*)) + sizeof(Out)
+        cdef Py_ssize_t size = self.capacity_ * (sizeof(Slot) + sizeof(Task) + 3 * sizeof(void*)) + sizeof(Out)
         if self.out.cap_records != INLINE_RECORDS:
             size += self.out.cap_records * sizeof(Record)
         return object.__sizeof__(self) + size + (self.out.cap_text if self.out.cap_text != INLINE_TEXT else 0)
@@ -393,6 +411,11 @@ cdef class Batch:
 
     def __repr__(self):
         return f"<Batch {self.format}: {len(self)} of {self.capacity_} slots>"
+
+
+cdef bint equal_programs(Program one, Program other) except -1:
+    """Threads that compile a format at the same time, or after it has been forgotten, have each their own."""
+    return one is other or (one.fingerprint == other.fingerprint and one.format == other.format)
 
 
 cdef int numbers_take(Ids* out, object given, str name) except -1:

@@ -26,7 +26,7 @@ OPTIONS: dict[str, tuple[Payload, ...]] = {
         *({}, {"include_usage": True, "extra": {"system_fingerprint": 'f"\ud800'}}, {"reasoning_field": None}),
         {"reasoning_field": "both", "preamble_field": None, "parallel_tool_calls": False},
         {"reasoning_field": "reasoning_content", "preamble_field": "reasoning_content", "tool_choice": NAMED},
-        *({"token_ids": True}, {"tool_choice": "none", "choice": 3, "last": False}),
+        *({"token_ids": True}, {"tool_choice": "none"}),
     ),
     "responses": (
         *({}, {"reasoning": False}, {"request": {"tool_choice": "none", "metadata": {"a": "\ue000text\ue001"}}}),
