@@ -6,9 +6,10 @@ from typing import Any
 
 import openai
 import pytest
+from openai.types.shared import ErrorObject
 from streams import to_ids
 from wire_chat import assembled, stream_of, validate
-from wire_frames import as_bytes, as_dicts, payloads_of
+from wire_frames import as_bytes, as_dicts, payloads_of, validated
 from wire_server import bytes_app, clients_of
 
 import harmonystream as hs
@@ -50,6 +51,8 @@ def test_an_error_in_mid_stream_is_an_api_error():
     error = {"message": "out of memory", "type": "server_error", "param": None, "code": 500}
     assert payloads_of(pieces[-1]) == [{"error": error}, "[DONE]"]
     assert stream.error_events("out of memory", code=500) == [{"error": error}]
+    (plain,) = stream.error_events("out of memory")
+    validated(ErrorObject, plain["error"])
 
 
 def test_several_choices():

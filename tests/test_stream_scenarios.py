@@ -12,8 +12,9 @@ import pytest
 import wire_messages
 import wire_responses
 from pydantic import BaseModel
+from wire_chat import SPARE
 from wire_chat import plain as plain_completion
-from wire_frames import as_bytes, as_dicts, payloads_of
+from wire_frames import as_bytes, as_dicts, payloads_of, validated
 from wire_scenarios import FORMS, ISSUE, SCENARIOS, SPELLINGS, parser_of, pieces_of, streams, told
 from wire_server import (
     APIS,
@@ -78,6 +79,7 @@ def test_frames(name):
         assert payloads == ([*dicts, "[DONE]"] if api == "chat" else dicts)
         for payload in dicts:
             module.validate(payload)
+        validated(module.WHOLE, emitter.response(), SPARE)
         assert module.assembled(payloads) == emitter.response() == twin.response() == expected(api, name)
 
 

@@ -6,13 +6,14 @@ from typing import Any
 
 import openai
 from openai.lib.streaming.chat import ChatCompletionStreamState
-from openai.types.chat import ChatCompletionChunk
+from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from wire_frames import Payload, validated
 from wire_scenarios import Item, Text
 
 import harmonystream as hs
 
 SPARE = frozenset({"reasoning", "reasoning_content", "preamble", "token_ids"})  # what the client's models do not have
+WHOLE = ChatCompletion
 HEAD = ("id", "object", "created", "model")
 USAGE: Payload = {
     **{"prompt_tokens": 7, "completion_tokens": 70, "total_tokens": 77},
