@@ -56,8 +56,8 @@ def test_no_scenario_is_missing_in_any_format():
         for format in one.where:
             for form in FORMS:
                 assert f"{format}/{form}/{name}" in streams()
-    for format in hs.formats():
-        assert any(one.cut == "" and format in one.where for one in SCENARIOS.values())
+    counted = [len(SCENARIOS[name].where) for name in ISSUE]
+    assert counted == [10, 10, 9, 9, 9, 5, 5, 10, 9, 9, 9, 10, 10, 1, 1, 9], "of ten formats; one has no calls"
 
 
 @pytest.mark.parametrize("name", [name for name in streams() if "/ids/10,000" in name])

@@ -62,7 +62,7 @@ def plain(completion: Any) -> Payload:
 # --- the rules ---
 
 
-def assembled(chunks: list[Payload]) -> Payload:
+def assembled(chunks: list[Any]) -> Payload:
     """The response of one choice, joined chunk by chunk; checks the rules on the way."""
     if chunks[-1] == "[DONE]":  # behind dicts there is none
         chunks = chunks[:-1]
