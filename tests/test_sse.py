@@ -29,6 +29,7 @@ class Writer(SseWriter):
 
 def writer(frame: Frame | None = None, kind: type[SseWriter] = Writer) -> Any:
     made = kind(hs.Parser())
+    made._start(False)
     made._content_frame = frame
     return made
 
