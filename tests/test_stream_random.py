@@ -39,8 +39,10 @@ OPTIONS: dict[str, Callable[[Any], dict[str, Any]]] = {
     },
     "messages": lambda hidden: {
         "thinking": hidden.get("reasoning", True),
-        "tool_choice": {"type": "none"} if hidden.get("calls") == 0 else {"type": "auto"},
-        "parallel_tool_calls": hidden.get("calls") != 1,
+        "tool_choice": {
+            "type": "none" if hidden.get("calls") == 0 else "auto",
+            "disable_parallel_tool_use": hidden.get("calls") == 1,
+        },
     },
 }
 

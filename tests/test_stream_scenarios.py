@@ -118,6 +118,8 @@ def test_hidden_calls(api, format, shown):
     name = f"{format}/ids/preamble and three calls"
     choice: dict[str, Any] = {"parallel_tool_calls": False} if shown else {"tool_choice": "none"}
     options = {"request": choice} if api == "responses" else choice
+    if api == "messages" and shown:
+        options = {"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}
     said = told(format, SCENARIOS["preamble and three calls"])
     wanted = APIS[api].expected(format, said[: len(said) - 3 + shown], "stop")
     wanted |= choice if api == "responses" else {}

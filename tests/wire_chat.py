@@ -121,7 +121,7 @@ def expected(format: str, said: list[Item], reason: str | None) -> Payload:
         if isinstance(item, Text):
             texts["reasoning" if item.kind == "reasoning" else "content"] += item.text
             continue
-        id = f"functions.{item.name}:{len(calls)}" if format == "kimi_k2" else f"call_chatcmpl-1_0_{len(calls)}"
+        id = f"functions.{item.name}:{len(calls)}" if format == "kimi_k2" else f"call_1_{len(calls)}"
         calls.append({"id": id, "type": "function", "function": {"name": item.name, "arguments": item.arguments}})
         whole = whole and item.complete
     message: Payload = {"role": "assistant", "content": texts["content"]}
