@@ -6,9 +6,10 @@ from typing import Any
 
 import openai
 import pytest
+from openai.types.shared import ErrorObject
 from streams import to_ids
 from wire_chat import assembled, stream_of, validate
-from wire_frames import as_bytes, as_dicts, payloads_of
+from wire_frames import as_bytes, as_dicts, payloads_of, validated
 from wire_server import bytes_app, clients_of
 
 import harmonystream as hs
@@ -41,15 +42,17 @@ OPTIONS: tuple[dict[str, Any], ...] = (
 
 def test_an_error_in_mid_stream_is_an_api_error():
     stream = stream_of(hs.Parser())
-    pieces = [stream.start(), stream.feed_text(REASON), stream.error("out of memory", code=500)]
+    pieces = [stream.start(), stream.feed_text(REASON), stream.error("out of memory", code="busy")]
     with clients_of(bytes_app(pieces)) as clients:
         chunks = clients.openai.chat.completions.create(model="m", messages=[], stream=True)
         with pytest.raises(openai.APIError, match="out of memory"):
             for chunk in chunks:
                 assert chunk.choices[0].finish_reason is None
-    error = {"message": "out of memory", "type": "server_error", "param": None, "code": 500}
+    error = {"message": "out of memory", "type": "server_error", "param": None, "code": "busy"}
     assert payloads_of(pieces[-1]) == [{"error": error}, "[DONE]"]
-    assert stream_of(hs.Parser()).error_events("out of memory", code=500) == [{"error": error}]
+    (plain,) = stream_of(hs.Parser()).error_events("out of memory", code="busy")
+    assert plain == {"error": error}
+    validated(ErrorObject, plain["error"])
 
 
 def test_several_choices():

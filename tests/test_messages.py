@@ -6,8 +6,9 @@ from typing import Any
 
 import anthropic
 import pytest
+from anthropic.types.shared import ErrorResponse
 from streams import to_ids
-from wire_frames import as_bytes, as_dicts, payloads_of
+from wire_frames import as_bytes, as_dicts, payloads_of, validated
 from wire_messages import blocks_of, read_by_client, stream_of, validate
 from wire_scenarios import call, message
 from wire_server import bytes_app, clients_of
@@ -197,6 +198,8 @@ def test_an_error_ends_the_stream():
     data = emitter.start() + emitter.feed_text("Hi") + emitter.error("out of memory", type="overloaded_error")
     payload = {"type": "error", "error": {"type": "overloaded_error", "message": "out of memory"}}
     assert payloads_of(data)[-1] == payload
+    for error in (payload, *emitter_of().error_events("out of memory")):
+        validated(ErrorResponse, error)
     assert emitter_of().error_events("out of memory", type="overloaded_error") == [payload]
     with clients_of(bytes_app([data])) as clients:
         with pytest.raises(anthropic.APIStatusError, match="out of memory"):

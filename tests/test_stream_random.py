@@ -132,13 +132,14 @@ SAYS = {"chat": chat_says, "responses": responses_say, "messages": messages_say}
 # --- the streams ---
 
 
+@settings(max_examples=settings.default.max_examples // 2)
 @given(harmony.id_streams | harmony.byte_streams, harmony.options, harmony.seeds, st.sampled_from(HIDDEN))
 def test_harmony_at_every_chunking(stream: Any, options: Any, seed: int, hidden: Any) -> None:
     check(options.parser, stream, options.finish, seed, hidden)
 
 
 @pytest.mark.parametrize("name", tags.TAG_FORMATS)
-@settings(max_examples=settings.default.max_examples // 4)
+@settings(max_examples=settings.default.max_examples // 6)
 @given(data=st.data(), vocabulary=tags.vocabularies, seed=harmony.seeds, hidden=st.sampled_from(HIDDEN))
 def test_tags_at_every_chunking(name: str, data: st.DataObject, vocabulary: str, seed: int, hidden: Any) -> None:
     options = data.draw(tags.options(name))

@@ -6,13 +6,14 @@ from typing import Any
 
 import openai
 from openai.lib.streaming.chat import ChatCompletionStreamState
-from openai.types.chat import ChatCompletionChunk
+from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from wire_frames import Payload, validated
 from wire_scenarios import Item, Text
 
 import harmonystream as hs
 
 SPARE = frozenset({"reasoning", "reasoning_content", "preamble", "token_ids"})  # what the client's models do not have
+WHOLE = ChatCompletion
 HEAD = ("id", "object", "created", "model")
 USAGE: Payload = {
     **{"prompt_tokens": 7, "completion_tokens": 70, "total_tokens": 77},
@@ -61,7 +62,7 @@ def plain(completion: Any) -> Payload:
 # --- the rules ---
 
 
-def assembled(chunks: list[Payload]) -> Payload:
+def assembled(chunks: list[Any]) -> Payload:
     """The response of one choice, joined chunk by chunk; checks the rules on the way."""
     if chunks[-1] == "[DONE]":  # behind dicts there is none
         chunks = chunks[:-1]

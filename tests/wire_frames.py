@@ -49,7 +49,7 @@ def as_dicts(
     found: list[Payload] = stream.events()
     for piece in pieces:
         found += stream.events(piece)
-    return found + stream.events(finish=True, reason=reason, usage=usage)
+    return [*found, *stream.events(finish=True, reason=reason, usage=usage)]
 
 
 def events_of(parser: hs.Parser, pieces: Iterable[Any], reason: str | None = None) -> list[hs.Event]:

@@ -7,13 +7,14 @@ from typing import Any
 
 import anthropic
 from anthropic.lib.streaming._messages import accumulate_event
-from anthropic.types import RawMessageStreamEvent
+from anthropic.types import Message, RawMessageStreamEvent
 from pydantic import BaseModel
 from wire_frames import Payload, models_of, validated
 from wire_scenarios import Item, Text
 
 import harmonystream as hs
 
+WHOLE = Message
 DELTAS = {"thinking": ("thinking_delta", "signature_delta"), "text": ("text_delta",), "tool_use": ("input_json_delta",)}
 REASONS = {"length": "max_tokens", "content_filter": "refusal"}
 USAGE: Payload = {"input_tokens": 7, "output_tokens": 70, "output_tokens_details": {"thinking_tokens": 9}}

@@ -8,7 +8,7 @@ from typing import Any
 
 import openai
 from openai.lib.streaming.responses._responses import ResponseStreamState
-from openai.types.responses import ResponseStreamEvent
+from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import BaseModel
 from wire_frames import Payload, as_bytes, models_of, payloads_of, validated
 from wire_scenarios import Call, Item
@@ -16,6 +16,7 @@ from wire_scenarios import Call, Item
 import harmonystream as hs
 
 TERMINAL = ("response.completed", "response.incomplete", "response.failed")
+WHOLE = Response
 PREFIXES = {
     **{"reasoning": "rs", "message": "msg", "function_call": "fc"},
     **{"mcp_call": "mcp", "code_interpreter_call": "ci", "web_search_call": "ws"},

@@ -202,7 +202,8 @@ F, G = Call("f", '{"i": 1}', {"i": 1}), Call("web-search", '{"s": "雨", "i": 2}
 ROCKET = "👩🏽‍🚀 é\u2028\x00 雨伞"
 UNIT, UNITS = "雨 and so on, ", 1_700  # of 6 tokens or more
 LONG = UNIT * UNITS
-PYTHON = {"type": "code_interpreter_call", "container_id": "auto", "outputs": None, "code": "print('雨')\n"}
+CODE = "print('雨')\n"
+PYTHON = {"type": "code_interpreter_call", "container_id": "auto", "outputs": None, "code": CODE}
 MCP = {"type": "mcp_call", "server_label": "files", "name": "read", "arguments": '{"path": "x"}'}
 
 
@@ -265,11 +266,11 @@ SCENARIOS = {
         *(PREAMBLE, Text("content", '{"city": "Rom 雨"}')),
     ),
     "built-in tools": harmony(
-        message("<|channel|>analysis to=python code", PYTHON["code"], "<|call|>")
+        message("<|channel|>analysis to=python code", CODE, "<|call|>")
         + call("browser.search", '{"query": "雨"}')
         + call("browser.open", '{"id": 1}')
         + call("container.exec", '{"cmd": []}'),
-        Call("python", PYTHON["code"], {"input": PYTHON["code"]}, item=PYTHON),
+        Call("python", CODE, {"input": CODE}, item=PYTHON),
         Call("browser.search", '{"query": "雨"}', {"query": "雨"}, item=search(type="search", query="雨")),
         Call("browser.open", '{"id": 1}', {"id": 1}, item=search(type="open_page", url="id:1")),
         Call("container.exec", '{"cmd": []}', {"cmd": []}),
@@ -297,7 +298,8 @@ def write(format: str, scenario: Scenario) -> str:
         return write_harmony(scenario)
     spelling = SPELLINGS[format]
     tail = spelling.cuts[CUTS.index(scenario.cut)] if scenario.cut else ""
-    texts, made = "", []
+    texts = ""
+    made: list[str] = []
     for item in scenario.said:
         if isinstance(item, Call):
             made += [spelling.call(item.name, item.written, len(made))] if item.complete else []

@@ -164,7 +164,7 @@ class Clients:
                 return wire_messages.plain(events.get_final_message())
         if api == "responses":
             with self.openai.responses.stream(**asked) as parts:
-                *_, last = parts  # get_final_response() wants response.completed
+                last: Any = list(parts)[-1]  # get_final_response() wants response.completed
                 return wire_responses.plain(last.response)
         with self.openai.chat.completions.stream(**asked) as chunks:
             chunks.until_done()

@@ -272,13 +272,13 @@ class ChatStream(EventStream):
         self._tokens.attach(payloads, event, hides=isinstance(event, _DELTAS))
         return payloads
 
-    def error(self, message: str, *, type: str = "server_error", code: str | int | None = None) -> bytes:
+    def error(self, message: str, *, type: str = "server_error", code: str | None = None) -> bytes:
         """What ends a stream that cannot go on: clients raise it as an APIError. Nothing if it has ended."""
         frames = self._last_bytes(_failure(message, type, code))
         self._end_all()
         return frames + _DONE if frames else b""
 
-    def error_events(self, message: str, *, type: str = "server_error", code: str | int | None = None) -> list[Payload]:
+    def error_events(self, message: str, *, type: str = "server_error", code: str | None = None) -> list[Payload]:
         """The same as a dict."""
         made = self._last_payloads(_failure(message, type, code))
         self._end_all()
@@ -313,7 +313,7 @@ def _reasoning_fields(field: str | None) -> tuple[str, ...]:
     return () if field is None else ("reasoning", "reasoning_content") if field == "both" else (field,)
 
 
-def _failure(message: str, type: str, code: str | int | None) -> list[Payload]:
+def _failure(message: str, type: str, code: str | None) -> list[Payload]:
     return [{"error": {"message": message, "type": type, "param": None, "code": code}}]
 
 
