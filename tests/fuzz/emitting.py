@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import wire_chat
+import wire_frames
 import wire_messages
 import wire_responses
 
@@ -19,7 +20,11 @@ Payload = dict[str, Any]
 PARSER = ("start", "empty_args", "trim", "max_hold")
 ONE_BY_ONE = 64  # longest stream that is fed unit by unit
 REASONS = (None, "stop", "length", "tool_calls", "content_filter", "odd \ud800")
-USAGES = {"chat": {"prompt_tokens": 5}, "responses": {"input_tokens": 5}, "messages": {"input_tokens": 5}}
+USAGES = {
+    "chat": {"prompt_tokens": 5, "completion_tokens": 9},
+    "responses": {"input_tokens": 5, "output_tokens": 9},
+    "messages": {"input_tokens": 5},
+}
 NAMED = {"type": "function", "function": {"name": "f"}}
 OPTIONS: dict[str, tuple[Payload, ...]] = {
     "chat": (
@@ -124,7 +129,7 @@ def feed(emitter: EventStream, piece: Any) -> bytes:
 
 def compare(api: str, told: EventStream, payloads: list[Payload], frames: bytes) -> list[Payload]:
     """The frames say these payloads, byte for byte as the standard library writes them."""
-    said = FRAMES[api](frames)
+    said = wire_frames.payloads_of(frames)
     if "[DONE]" in said:
         assert said.index("[DONE]") == len(said) - 1
         said.pop()
@@ -176,9 +181,4 @@ def check_messages(payloads: list[Payload], response: Payload) -> None:
 
 RULES: dict[str, Callable[[list[Payload], Payload], None]] = {
     **{"chat": check_chat, "responses": check_responses, "messages": check_messages}
-}
-FRAMES: dict[str, Callable[[bytes], list[Any]]] = {
-    "chat": wire_chat.payloads_of,
-    "responses": wire_responses.payloads_of,
-    "messages": wire_messages.payloads_of,
 }
