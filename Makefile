@@ -15,7 +15,7 @@ SOURCES := setup.py $(wildcard ext/harmonystream/*.p* harmonystream/data/*)
 MODULES = $(patsubst ext/harmonystream/%.pyx,harmonystream.%,$(wildcard ext/harmonystream/*.pyx))
 
 .DELETE_ON_ERROR:
-.PHONY: build demo serve test bench bench-rivals fuzz cov lint types clean
+.PHONY: build demo serve test bench bench-server bench-rivals fuzz cov lint types clean
 
 build: $(VENV)/built
 
@@ -47,8 +47,11 @@ bench: $(VENV)/dev $(OLD)/done
 	$(BIN)/python -m bench
 
 # openai-harmony's older, faster release, for a second column; where it cannot be had, the table says so.
-$(OLD)/done:
-	-$(PYTHON) -m venv $(OLD) && $(OLD)/bin/python -m pip --disable-pip-version-check --quiet install openai-harmony==0.0.4 && touch $@
+$(OLD)/done: bench/old_release.txt
+	-$(PYTHON) -m venv $(OLD) && $(OLD)/bin/python -m pip --disable-pip-version-check --quiet install --requirement $< && touch $@
+
+bench-server: $(VENV)/dev
+	$(BIN)/python -m bench.server
 
 bench-rivals: $(VENV)/dev $(RIVALS)/done
 	$(BIN)/python -m bench.rivals

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import json
+import pickle
 import weakref
+from array import array
 from typing import Any
 
 import pytest
@@ -29,6 +32,7 @@ class Writer(SseWriter):
 
 def writer(frame: Frame | None = None, kind: type[SseWriter] = Writer) -> Any:
     made = kind(hs.Parser())
+    made._start(False)
     made._content_frame = frame
     return made
 
@@ -150,16 +154,70 @@ def test_events_become_bytes():
         writer(kind=SseWriter).feed(FINAL)
 
 
-def test_what_is_raised_meanwhile_comes_through():
+def test_what_is_raised_meanwhile_comes_through_and_keeps_what_came_before():
     class Raising(SseWriter):
         def _on_event(self, event: hs.Event) -> bytes:
-            raise LookupError("mine")
+            if isinstance(event, hs.ToolCallStart):
+                raise LookupError("mine")
+            return f"<{type(event).__name__}>".encode()
 
-    made = writer(kind=Raising)
+    made = writer(TEXT, Raising)
     with pytest.raises(LookupError, match="mine"):
-        made.feed(FINAL)
+        made.feed_text("<|channel|>final<|message|>Hi<|end|><|start|>assistant to=f<|message|>{}<|call|>")
+    for feed, argument in ((made.feed, 13225), (made.feed_text, "x"), (made._end, "stop")):
+        with pytest.raises(ValueError, match="raised in the middle of something"):
+            feed(argument)
+    assert made._over() == b'<MessageStart>data: {"t":"Hi"}\n\n<MessageEnd><MessageStart>'
+    assert made._over() == b""
+
+
+def test_a_strict_parser_loses_nothing_either():
+    made = Writer(hs.Parser(strict=True))
+    made._start(False)
     made._content_frame = TEXT
-    assert made.feed(13225) == b'data: {"t":"Hello"}\n\n'
+    with pytest.raises(hs.ParseError):
+        made.feed_text("<|channel|>final<|message|>Hi<|channel|>x")
+    assert made._over() == b'<MessageStart>data: {"t":"Hi"}\n\n'
+
+
+def test_stages():
+    made = Writer(hs.Parser())
+    assert (made.is_new, made.ended) == (True, False)
+    with pytest.raises(ValueError, match=r"start\(\) comes first"):
+        made.feed(200005)
+    made._start(False)
+    with pytest.raises(ValueError, match=r"start\(\) comes once"):
+        made._start(True)
+    with pytest.raises(ValueError, match="is bytes"):
+        made._check(True)
+    assert (made.is_new, made.ended) == (False, False)
+    made._over()
+    assert made.ended
+    with pytest.raises(ValueError, match="has ended"):
+        made.feed(200005)
+    told = Writer(hs.Parser())
+    told._start(True)
+    with pytest.raises(ValueError, match="is dicts"):
+        told.feed(200005)
+
+
+def test_a_parser_or_what_it_takes_to_make_one():
+    made = Writer("hermes", tools=["f"])
+    assert (made.parser.format, Writer().parser.format) == ("hermes", "harmony")
+    with pytest.raises(TypeError, match="give them to Parser"):
+        Writer(hs.Parser(), tools=["f"])
+    fed = hs.Parser()
+    fed.feed(200005)
+    with pytest.raises(ValueError, match="has read up to 1"):
+        Writer(fed)
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="a Writer cannot be copied or pickled"):
+            copied(made)
+
+
+@pytest.mark.parametrize("given", [[1, 2], (1, 2), array("i", [1, 2]), iter([1, 2])])
+def test_ids_as_a_list(given):
+    assert Writer._listed(given) == [1, 2]
 
 
 def test_logprobs_and_what_is_watched_go_another_way():

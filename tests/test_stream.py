@@ -38,6 +38,7 @@ def test_numbers_count_every_payload_in_bytes_and_in_dicts():
 
 def test_text_is_told_apart_from_tokens():
     stream = Told(hs.Parser())
+    stream.start()
     assert stream.in_text is False
     stream.feed_text("x")
     assert stream.in_text is True
@@ -53,8 +54,10 @@ def test_json_is_compact_and_can_be_sent(payload, text):
 
 
 def test_what_describes_nothing_is_no_api():
+    stream = EventStream(hs.Parser())
+    stream.start()
     with pytest.raises(NotImplementedError):
-        EventStream(hs.Parser()).feed([200005, 17196, 200008])
+        stream.feed([200005, 17196, 200008])
 
 
 def test_emitters_are_loaded_when_they_are_asked_for():

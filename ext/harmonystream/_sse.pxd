@@ -19,6 +19,8 @@ cdef class Frame:
 cdef class SseWriter:
     cdef readonly Parser parser
     cdef bint watched
+    cdef uint8_t stage
+    cdef bytes pending             # frames of a call that raised
     cdef Frame reasoning_frame, content_frame, arguments_frame
     cdef Arguments arguments_through
     cdef int64_t number
@@ -26,6 +28,9 @@ cdef class SseWriter:
     cdef Buffer out
 
     cdef bytes feed_plain(self, Py_ssize_t tid)
+    cdef int check(self, uint8_t stage) except -1
+    cdef int break_off(self, tuple events) except -1
+    cdef int keep_out(self) except -1
     cdef bytes framed(self, tuple events)
     cdef bytes records(self, Out* out, Py_ssize_t begin, Py_ssize_t end)
     cdef Frame frame_of(self, uint8_t kind)

@@ -12,10 +12,13 @@ from harmonystream._buffer cimport buffer_free, buffer_put, buffer_room
 from harmonystream._build cimport DEBUG_BUILD
 from harmonystream._cpython cimport PyUnicode_AsUTF8AndSize
 from harmonystream._events cimport ContentDelta, ReasoningDelta, ToolCallDelta
+from harmonystream._ids cimport Ids, ids_free, ids_take
 from harmonystream._parser cimport Parser, account_plain, plain_token
 from harmonystream._records cimport without_surrogates
 from harmonystream._types cimport *
 from harmonystream._values cimport put_escaped
+
+from .errors import ParseError
 
 DEBUG = bool(DEBUG_BUILD)
 
@@ -23,6 +26,18 @@ cdef enum:
     TEXT_MODE = 2                      # Stream.text_mode, of one that is fed text
     LONG = 4096                        # bytes of a token that is rare enough to go the long way
     DIGITS = 20                        # of a number, or a sign and 19
+
+
+cdef enum:                             # SseWriter.stage
+    NEW, BYTES, DICTS, BROKEN, ENDED
+
+cdef tuple REFUSALS = (
+    "this stream has not started: start() comes first",
+    "this stream has started and is bytes: start() comes once, events() is for one that is dicts from its beginning",
+    "this stream has started and is dicts: go on with events()",
+    "this stream has raised in the middle of something: error() is what can still end it",
+    "this stream has ended: make another one",
+)
 
 
 cdef int number_text(int64_t number, uint8_t* to) noexcept nogil:
@@ -119,10 +134,22 @@ cdef class SseWriter:
     `_reasoning_frame`, `_content_frame` and `_arguments_frame` may be set at any time, also by _on_event; None: _on_event handles those deltas.
     `_number` is the next frame's. The deltas' text is kept until _take(). With `_arguments_through` set, deltas of arguments are what that
     lets through of them, and it keeps them.
+
+    parser: one that has read nothing; or a format's name or row, with `vocab` and `tools` for its parser.
     """
 
-    def __cinit__(self, Parser parser not None, *_, **__):
+    def __cinit__(self, parser="harmony", *_, vocab=None, tools=None, **__):
+        if not isinstance(parser, Parser):
+            parser = Parser(parser, vocab, tools=tools)
+        elif vocab is not None or tools is not None:
+            raise TypeError("a parser has its vocabulary and its tools: give them to Parser()")
         self.parser = parser
+        self.pending = b""
+        if self.parser.s.position or self.parser.s.finished:
+            raise ValueError(f"this parser has read up to {self.parser.s.position}: what it said is lost to an emitter; give it a fresh one")
+
+    def __reduce__(self):
+        raise TypeError(f"a {type(self).__name__} cannot be copied or pickled: it is one response")
 
     def __dealloc__(self):
         buffer_free(&self.reasoning)
@@ -136,20 +163,90 @@ cdef class SseWriter:
         logprobs: the API's object for each of them, in Chat Completions; ValueError if it is another number of them.
         """
         cdef Py_ssize_t tid
+        self.check(BYTES)
         if logprobs is not None or self.watched:
             return self._feed_with(ids, logprobs)
         tid = plain_token(self.parser, ids)
         if tid >= 0 and self.frame_of(self.parser.s.fast) is not None:
             return self.feed_plain(tid)
-        return self.framed(self.parser.feed(ids))
+        return self._read(ids)
+
+    def _read(self, ids):
+        """The frames that these token ids make, as feed() makes them of what is not watched."""
+        try:
+            events = self.parser.feed(ids)
+        except ParseError as error:
+            self.break_off(error.events)
+            raise
+        return self.framed(events)
 
     def feed_text(self, text, /):
         """The frames that this text makes. Raises what Parser.feed_text() raises."""
-        return self.framed(self.parser.feed_text(text))
+        self.check(BYTES)
+        try:
+            events = self.parser.feed_text(text)
+        except ParseError as error:
+            self.break_off(error.events)
+            raise
+        return self.framed(events)
 
     def _end(self, reason=None):
         """The frames of the last events; the terminal ones of an API are its own."""
+        self.check(BYTES)
         return self.framed(self.parser.finish(reason))
+
+    @staticmethod
+    def _listed(given):
+        """Token ids as a list, from whatever Parser.feed() takes, by its rules."""
+        cdef Ids ids
+        cdef Py_ssize_t i
+        ids_take(&ids, given)
+        try:
+            return [ids.ids[i] for i in range(ids.n)]
+        finally:
+            ids_free(&ids)
+
+    # --- stages: new, bytes or dicts, then perhaps broken, ended ---
+
+    def _start(self, bint dicts):
+        """It is new, and from now on bytes, or dicts. Raises ValueError if it is not new."""
+        self.check(NEW)
+        self.stage = DICTS if dicts else BYTES
+
+    def _check(self, bint dicts):
+        """Raises ValueError unless it has started, and goes on, as bytes, or as dicts."""
+        self.check(DICTS if dicts else BYTES)
+
+    def _break(self):
+        """Something was half done when it raised."""
+        self.stage = BROKEN
+
+    def _over(self):
+        """It has ended, and takes nothing more. The frames that were made before it broke, if it did."""
+        pending, self.pending = self.pending, b""
+        self.stage = ENDED
+        return pending
+
+    @property
+    def is_new(self):
+        """Has it not started?"""
+        return self.stage == NEW
+
+    @property
+    def ended(self):
+        """Has it? Then it takes nothing more."""
+        return self.stage == ENDED
+
+    cdef int check(self, uint8_t stage) except -1:
+        if self.stage != stage:
+            raise ValueError(REFUSALS[self.stage])
+        return 0
+
+    cdef int break_off(self, tuple events) except -1:
+        """The parser has raised: what came before that is kept for error()."""
+        self.pending = self.framed(events)
+        self.stage = BROKEN
+        return 0
 
     def _framed(self, str kind not None, str text not None):
         """One delta ("reasoning", "content" or "arguments") in its frame, kept as others are."""
@@ -259,7 +356,7 @@ cdef class SseWriter:
             raise
         fill(frame, <uint8_t*>PyBytes_AS_STRING(whole), &filling)
         self.settle(kind, begin)
-        self.number += 1
+        self.number = <int64_t>(<uint64_t>self.number + 1)       # it wraps
         return whole
 
     cdef bytes feed_plain(self, Py_ssize_t tid):
@@ -282,16 +379,26 @@ cdef class SseWriter:
         if not events:
             return b""
         self.out.n = 0
-        for event in events:
-            if type(event) is ContentDelta and self.content_frame is not None:
-                self.put_delta(R_CONTENT, self.content_frame, (<ContentDelta>event).text)
-            elif type(event) is ToolCallDelta and self.arguments_frame is not None:
-                self.put_delta(R_ARGUMENTS, self.arguments_frame, (<ToolCallDelta>event).arguments)
-            elif type(event) is ReasoningDelta and self.reasoning_frame is not None:
-                self.put_delta(R_REASONING, self.reasoning_frame, (<ReasoningDelta>event).text)
-            else:
-                self.put_other(event)
+        try:
+            for event in events:
+                if type(event) is ContentDelta and self.content_frame is not None:
+                    self.put_delta(R_CONTENT, self.content_frame, (<ContentDelta>event).text)
+                elif type(event) is ToolCallDelta and self.arguments_frame is not None:
+                    self.put_delta(R_ARGUMENTS, self.arguments_frame, (<ToolCallDelta>event).arguments)
+                elif type(event) is ReasoningDelta and self.reasoning_frame is not None:
+                    self.put_delta(R_REASONING, self.reasoning_frame, (<ReasoningDelta>event).text)
+                else:
+                    self.put_other(event)
+        except BaseException:
+            self.keep_out()
+            raise
         return PyBytes_FromStringAndSize(<const char*>self.out.p, self.out.n)
+
+    cdef int keep_out(self) except -1:
+        """An event has raised: the frames before it are kept for error()."""
+        self.stage = BROKEN
+        self.pending = PyBytes_FromStringAndSize(<const char*>self.out.p, self.out.n)
+        return 0
 
     cdef bytes records(self, Out* out, Py_ssize_t begin, Py_ssize_t end):
         """The frames of a batch's records [begin, end), which are this stream's."""
@@ -306,17 +413,21 @@ cdef class SseWriter:
             if frame is not None:
                 return self.one_frame(r.kind, frame, out.text + r.at, r.n)
         self.out.n = 0
-        for i in range(begin, end):
-            r = &out.records[i]
-            frame = self.frame_of(r.kind) if r.kind <= R_ARGUMENTS else None
-            if frame is not None:
-                self.put_text(r.kind, frame, out.text + r.at, r.n)
-            elif r.kind != R_EMPTY_ARGUMENTS or self.parser.empty_args:
-                event = self.parser.event_of(out, i)
-                if r.kind == R_EMPTY_ARGUMENTS and self.arguments_frame is not None:
-                    self.put_delta(R_ARGUMENTS, self.arguments_frame, (<ToolCallDelta>event).arguments)
-                else:
-                    self.put_other(event)
+        try:
+            for i in range(begin, end):
+                r = &out.records[i]
+                frame = self.frame_of(r.kind) if r.kind <= R_ARGUMENTS else None
+                if frame is not None:
+                    self.put_text(r.kind, frame, out.text + r.at, r.n)
+                elif r.kind != R_EMPTY_ARGUMENTS or self.parser.empty_args:
+                    event = self.parser.event_of(out, i)
+                    if r.kind == R_EMPTY_ARGUMENTS and self.arguments_frame is not None:
+                        self.put_delta(R_ARGUMENTS, self.arguments_frame, (<ToolCallDelta>event).arguments)
+                    else:
+                        self.put_other(event)
+        except BaseException:
+            self.keep_out()
+            raise
         return PyBytes_FromStringAndSize(<const char*>self.out.p, self.out.n)
 
     cdef int put_other(self, object event) except -1:
@@ -359,7 +470,7 @@ cdef class SseWriter:
                 raise MemoryError()
             fill(frame, self.out.p + self.out.n, &filling)
             self.out.n += filled_size(frame, &filling)
-            self.number += 1
+            self.number = <int64_t>(<uint64_t>self.number + 1)       # it wraps
         self.settle(kind, begin)
         return 0
 

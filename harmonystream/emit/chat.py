@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import index
 from typing import Any, Literal
 
 from .._parser import Parser
+from .._vocab import Vocab
 from ..events import (
     ContentDelta,
     Event,
@@ -17,7 +19,10 @@ from ..events import (
     ToolCallEnd,
     ToolCallStart,
 )
-from .stream import EventStream, Payload, to_json
+from ..formats import Format
+from .payload import Payload, checked, sendable, to_json
+from .request import CallIds, counted, shown_calls
+from .stream import EventStream
 from .tokens import Tokens
 
 __all__ = ["ChatStream"]
@@ -25,6 +30,7 @@ __all__ = ["ChatStream"]
 ReasoningField = Literal["reasoning", "reasoning_content", "both"]
 
 _DELTAS = (ReasoningDelta, ContentDelta, ToolCallDelta)
+_TAKEN = {"", "role", "tool_calls", "function_call", "refusal"}  # fields of a delta that are no text of a preamble
 _DONE = b"data: [DONE]\n\n"
 
 
@@ -37,11 +43,12 @@ class ChatStream(EventStream):
     parallel_tool_calls: False shows only the first call. call_id: index -> the id of a call to which the model gave
     none, or one that it had given before; by default it is derived from the response's id.
     include_usage: a last chunk with the usage. token_ids: chunks say which tokens they stand for.
+    parser: one that has read nothing yet; or a format, with `vocab` and `tools` for its parser.
     """
 
     def __init__(
         self,
-        parser: Parser,
+        parser: Parser | Format | str = "harmony",
         *,
         id: str,
         model: str,
@@ -53,19 +60,25 @@ class ChatStream(EventStream):
         call_id: Callable[[int], str] | None = None,
         include_usage: bool = False,
         token_ids: bool = False,
-        extra: Payload | None = None,
+        extra: Mapping[str, Any] | None = None,
+        vocab: Vocab | None = None,
+        tools: object = None,
     ) -> None:
-        self.id, self.model, self.created = id, model, created
+        self.id, self.model, self.created = checked("id", id), checked("model", model), index(created)
         self.choice = 0
         """Its index."""
         self._fields = _reasoning_fields(reasoning_field)
+        if preamble_field is not None and (preamble_field in _TAKEN or not checked("preamble_field", preamble_field)):
+            raise ValueError(f"preamble_field is the name of a field for text, or None, not {preamble_field!r}")
         self._preamble_field, self._include_usage = preamble_field, include_usage
-        self._calls_shown = 0 if tool_choice == "none" else 1 if parallel_tool_calls is False else None
-        self._named = isinstance(tool_choice, dict) and tool_choice.get("type") != "allowed_tools"
-        self._call_id = call_id
-        self._head = {**(extra or {}), "id": id, "object": "chat.completion.chunk", "created": created, "model": model}
+        self._calls_shown = shown_calls(tool_choice, parallel_tool_calls)
+        kind = tool_choice.get("type") if isinstance(tool_choice, Mapping) else getattr(tool_choice, "type", None)
+        self._named = kind in ("function", "custom")
+        head = {"id": self.id, "object": "chat.completion.chunk", "created": self.created, "model": self.model}
+        self._head = head | sendable(extra or {}) | head  # these first, and as they are
         self._calls: list[Payload] = []
-        self._call_ids: set[str] = set()
+        stem = self.id.removeprefix("chatcmpl-")
+        self._call_ids = CallIds(call_id or (lambda index: f"call_{stem}_{index}"))
         self._channel: str | None = None  # of the open message
         self._open: int | None = None  # the call whose arguments are shown
         self._finish_reason: str | None = None
@@ -82,9 +95,22 @@ class ChatStream(EventStream):
         Start them all, the first one first. The last to finish ends the response; the usage and response() are of all.
         """
         streams = [cls(parser, **options) for parser in parsers]
+        if len({id(stream.parser) for stream in streams}) < len(streams):
+            raise ValueError("each choice needs a parser of its own")
         for choice, stream in enumerate(streams):
-            stream.choice, stream._all = choice, streams
+            stream._be_choice(choice, streams, options.get("call_id"))
         return list(streams)
+
+    def _be_choice(self, choice: int, streams: list[ChatStream], call_id: Callable[[int], str] | None) -> None:
+        self.choice, self._all = choice, streams
+        if choice and call_id is None:
+            stem = self.id.removeprefix("chatcmpl-")
+            self._call_ids = CallIds(lambda index: f"call_{stem}_{choice}_{index}")
+
+    def _start(self, dicts: bool, /) -> None:
+        if self.choice and self._streams[0].is_new:
+            raise ValueError("clients need choice 0 first: start its stream before the others")
+        super()._start(dicts)
 
     # --- payloads ---
 
@@ -131,14 +157,10 @@ class ChatStream(EventStream):
         index = len(self._calls)
         if self._calls_shown is not None and index >= self._calls_shown:
             return ()
-        own = call.id if call.id and call.id not in self._call_ids else self._made_id(index)
-        self._call_ids.add(own)  # the tools' results are told apart by them
+        own = self._call_ids.take(call.id, index)
         self._calls.append({"id": own, "type": "function", "function": {"name": call.name, "arguments": ""}})
         self._open = index
         return (self._chunk({"tool_calls": [{"index": index, **_copy(self._calls[-1])}]}),)
-
-    def _made_id(self, index: int) -> str:
-        return self._call_id(index) if self._call_id else f"call_{self.id}_{self.choice}_{index}"
 
     def _keep_arguments(self) -> None:
         if self._open is not None:
@@ -184,8 +206,8 @@ class ChatStream(EventStream):
         whole.setdefault("completion_tokens", sum(stream.parser.usage.total for stream in streams))
         whole.setdefault("total_tokens", whole["prompt_tokens"] + whole["completion_tokens"])
         if streams:
-            counted = {"reasoning_tokens": sum(stream.parser.usage.reasoning for stream in streams)}
-            whole["completion_tokens_details"] = {**counted, **(usage.get("completion_tokens_details") or {})}
+            reasoning = {"reasoning_tokens": sum(stream.parser.usage.reasoning for stream in streams)}
+            whole["completion_tokens_details"] = {**reasoning, **(usage.get("completion_tokens_details") or {})}
         return whole
 
     # --- bytes and dicts ---
@@ -193,18 +215,24 @@ class ChatStream(EventStream):
     def framed(self, payload: Payload) -> str:
         return f"data: {to_json(payload)}\n\n"
 
-    def _feed_with(self, ids: Any, logprobs: Sequence[Payload] | None) -> bytes:
-        return self._joined(self._with_tokens(ids, logprobs))
+    def checked_usage(self, usage: Payload | None) -> Payload | None:
+        usage = counted(usage)
+        if any(not stream.ended for stream in self._streams if stream is not self):
+            if usage is not None:
+                raise ValueError("the usage is of the whole request: give it to the last finish() of its choices")
+            return None
+        if usage is None and self._include_usage:
+            usage = {}
+        if usage is not None and "completion_tokens" not in usage and any(stream.in_text for stream in self._streams):
+            raise ValueError("the usage needs completion_tokens: of text, a parser counts bytes")
+        return usage
 
     def finish(self, reason: str | None = None, usage: Payload | None = None) -> bytes:
         """The last frames. reason: the engine's; usage: the API's object; what the parser has counted is
         added where it is missing, so `{"prompt_tokens": 12}` is enough.
         """
-        if self._watched:
-            made = self._joined(self.events(finish=True, reason=reason, usage=usage))
-        else:
-            made = super().finish(reason, usage)
-        return made + _DONE if self._ends else made
+        frames = super().finish(reason, usage)
+        return frames + _DONE if self._ends else frames
 
     def events(
         self,
@@ -217,35 +245,48 @@ class ChatStream(EventStream):
         usage: Payload | None = None,
     ) -> list[Payload]:
         """The chunks of start() (no arguments), feed(tokens, logprobs), feed_text(tokens), or finish(reason, usage)."""
-        if finish and self._watched:
-            made = [chunk for event in self.parser.finish(reason) for chunk in self._described_with_tokens(event)]
-            return [*made, *self.closing(usage)]
-        if tokens is None or isinstance(tokens, (str, bytes)) or (logprobs is None and not self._watched):
+        if finish or tokens is None or isinstance(tokens, (str, bytes)) or (logprobs is None and not self._watched):
             return super().events(tokens, finish=finish, reason=reason, usage=usage)
-        return list(self._with_tokens(tokens, logprobs))
+        self._check(True)
+        taken = self._taken_in(tokens, logprobs)
+        return [chunk for token in taken for chunk in self._payloads(self.parser.feed, token)]
 
-    def _joined(self, payloads: Iterable[Payload]) -> bytes:
-        return "".join(map(self.framed, payloads)).encode()
+    def _feed_with(self, ids: Any, logprobs: Sequence[Payload] | None) -> bytes:
+        return b"".join(map(self._read, self._taken_in(ids, logprobs)))
 
-    def _with_tokens(self, ids: Any, logprobs: Sequence[Payload] | None) -> Iterator[Payload]:
+    def _taken_in(self, ids: Any, logprobs: Sequence[Payload] | None) -> list[int]:
         """One by one, so that which chunk a token belongs to does not depend on how many come at once."""
+        taken = self._listed(ids)
+        self._tokens.take_in(self.parser.position, taken, logprobs)
         self._watched = True
-        for token in self._tokens.take_in(self.parser.position, ids, logprobs):
-            for event in self.parser.feed(token):
-                yield from self._described_with_tokens(event)
+        self._reasoning_frame = self._content_frame = self._arguments_frame = None
+        return taken
 
-    def _described_with_tokens(self, event: Event) -> Iterator[Payload]:
-        payloads = list(self._described(event))
+    def _on_event(self, event: Event) -> bytes:
+        return self._bytes(self._described(event)) if self._watched else super()._on_event(event)
+
+    def _described(self, event: Event) -> Iterable[Payload]:
+        if not self._watched:
+            return super()._described(event)
+        payloads = list(super()._described(event))
         self._tokens.attach(payloads, event, hides=isinstance(event, _DELTAS))
-        yield from payloads
+        return payloads
 
-    def error(self, message: str, *, type: str = "server_error", code: str | int | None = None) -> bytes:
-        """What ends a stream that cannot go on: clients raise it as an APIError."""
-        return self._joined(self.error_events(message, type=type, code=code)) + _DONE
+    def error(self, message: str, *, type: str = "server_error", code: str | None = None) -> bytes:
+        """What ends a stream that cannot go on: clients raise it as an APIError. Nothing if it has ended."""
+        frames = self._last_bytes(_failure(message, type, code))
+        self._end_all()
+        return frames + _DONE if frames else b""
 
-    def error_events(self, message: str, *, type: str = "server_error", code: str | int | None = None) -> list[Payload]:
+    def error_events(self, message: str, *, type: str = "server_error", code: str | None = None) -> list[Payload]:
         """The same as a dict."""
-        return [{"error": {"message": message, "type": type, "param": None, "code": code}}]
+        made = self._last_payloads(_failure(message, type, code))
+        self._end_all()
+        return made
+
+    def _end_all(self) -> None:
+        for stream in self._streams:
+            stream._over()
 
     # --- the whole ---
 
@@ -270,6 +311,10 @@ def _reasoning_fields(field: str | None) -> tuple[str, ...]:
     if field not in ("reasoning", "reasoning_content", "both", None):
         raise ValueError(f"reasoning_field is 'reasoning', 'reasoning_content', 'both' or None, not {field!r}")
     return () if field is None else ("reasoning", "reasoning_content") if field == "both" else (field,)
+
+
+def _failure(message: str, type: str, code: str | None) -> list[Payload]:
+    return [{"error": {"message": message, "type": type, "param": None, "code": code}}]
 
 
 def _copy(call: Payload) -> Payload:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 from .._sse import Frame, SseWriter
+from ..errors import ParseError
 from ..events import ContentDelta, Event, ReasoningDelta, ToolCallDelta
+from .payload import Payload, to_json
+from .request import counted, normal
 
-__all__ = ["EventStream", "Payload"]
-
-Payload = dict[str, Any]
+__all__ = ["EventStream"]
 
 # They stand for the holes of a frame while it is made. Nobody can have them in an id or a name.
 _TEXT, _NUMBER = os.urandom(16).hex(), os.urandom(16).hex()
@@ -22,24 +22,18 @@ _SILENCE = Frame([b""], "")
 _DELTAS: dict[type, str] = {ReasoningDelta: "reasoning", ContentDelta: "content", ToolCallDelta: "arguments"}
 
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-
-
-def to_json(payload: Any) -> str:
-    """Compact, and UTF-8 as it is. A lone surrogate becomes U+FFFD: it cannot be sent."""
-    text = _encode(payload)
-    return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
 class EventStream(SseWriter):
     """One response as an API streams it. Subclasses say what an event means as payloads, and how one is framed.
 
     `start`, `feed`, `feed_text` and `finish` return whole SSE frames as bytes; `events` their payloads as dicts.
-    A response is either bytes or dicts throughout. A stream serves one thread at a time, as its parser does.
+    start() comes first, finish() or error() last, each once; a response is either bytes or dicts throughout. ValueError
+    for anything else, and for a parser that has read something already. Where a callback raises, or a strict parser,
+    what came before is sent by error(). A stream serves one thread at a time, as its parser does.
     """
 
     numbered: ClassVar[str | None] = None
     """The field that numbers the payloads, if the API has one."""
+    _unsent: tuple[Payload, ...] | list[Payload] = ()  # dicts of a call that raised
 
     # --- what an API defines ---
 
@@ -66,15 +60,26 @@ class EventStream(SseWriter):
         """One payload as an SSE frame."""
         return f"event: {payload['type']}\ndata: {to_json(payload)}\n\n"
 
+    def checked_usage(self, usage: Payload | None) -> Payload | None:
+        """The usage as finish() may have it."""
+        return counted(usage)
+
     # --- bytes ---
 
     def start(self) -> bytes:
         """The frames before the first token."""
+        self._start(False)
         return self._bytes(self.opening())
 
     def finish(self, reason: str | None = None, usage: Payload | None = None) -> bytes:
-        """The last frames, the terminal ones included. reason: the engine's; usage: the API's, completed here."""
-        return self._end(reason) + self._bytes(self.closing(usage))
+        """The last frames, the terminal ones included. reason: the engine's; usage: the API's object.
+
+        None in the usage counts as not said. Raises TypeError, and ends nothing, for what is no usage.
+        """
+        usage = self.checked_usage(usage)
+        frames = self._end(normal(reason)) + self._bytes(self.closing(usage))
+        self._over()
+        return frames
 
     # --- dicts ---
 
@@ -83,12 +88,16 @@ class EventStream(SseWriter):
     ) -> list[Payload]:
         """The payloads of start() (no arguments), feed(tokens) or feed_text(tokens), or of finish(reason, usage)."""
         if finish:
-            return self._payloads(self.parser.finish(reason)) + self._numbered(self.closing(usage))
+            usage = self.checked_usage(usage)
+            self._check(True)
+            made = self._payloads(self.parser.finish, normal(reason)) + self._numbered(self.closing(usage))
+            self._over()
+            return made
         if tokens is None:
+            self._start(True)
             return self._numbered(self.opening())
-        if isinstance(tokens, (str, bytes)):
-            return self._payloads(self.parser.feed_text(tokens))
-        return self._payloads(self.parser.feed(tokens))
+        self._check(True)
+        return self._payloads(self.parser.feed_text if isinstance(tokens, (str, bytes)) else self.parser.feed, tokens)
 
     # --- between the two ---
 
@@ -101,8 +110,40 @@ class EventStream(SseWriter):
             made.append(payload)
         return made
 
-    def _payloads(self, events: Iterable[Event]) -> list[Payload]:
-        return [payload for event in events for payload in self._numbered(self._described(event))]
+    def _payloads(self, read: Callable[[Any], Iterable[Event]], tokens: Any) -> list[Payload]:
+        """What the parser's events say; if something raises, error_events() has what came before."""
+        try:
+            return self._told(read(tokens))
+        except ParseError as error:
+            self._unsent = self._told(error.events)
+            self._break()
+            raise
+
+    def _told(self, events: Iterable[Event]) -> list[Payload]:
+        made: list[Payload] = []
+        try:
+            for event in events:
+                made += self._numbered(self._described(event))
+        except BaseException:
+            self._unsent = made
+            self._break()
+            raise
+        return made
+
+    def _last_bytes(self, payloads: Iterable[Payload]) -> bytes:
+        """Of error(): nothing if the stream has ended."""
+        if self.ended:
+            return b""
+        frames = self._over() + self._bytes(payloads)
+        self._over()
+        return frames
+
+    def _last_payloads(self, payloads: Iterable[Payload]) -> list[Payload]:
+        """Of error_events()."""
+        if self.ended:
+            return []
+        self._over()
+        return [*self._unsent, *self._numbered(payloads)]
 
     def _described(self, event: Event) -> Iterable[Payload]:
         kind = _DELTAS.get(type(event))
