@@ -101,7 +101,8 @@ def test_two_threads_on_one_batch_and_on_its_parsers():
     batch = Batch(capacity=32)
     slots = [batch.open() for _ in range(32)]
     batch.feed(slots, INSIDE * 32, range(0, 132, 4))
-    before, done = batch[7].position, []
+    seven, done = batch[7], []
+    before = seven.position
     ids = array("i", [COMMA] * 64 * 32)
     offsets = array("i", range(0, 64 * 33, 64))
 
@@ -112,18 +113,18 @@ def test_two_threads_on_one_batch_and_on_its_parsers():
 
     def singles() -> None:
         for _ in range(3000):
-            if not refused(batch[7].feed, COMMA):
+            if not refused(seven.feed, COMMA):
                 done.append(1)
 
     together(steps, steps, singles)
-    assert batch[7].position - before == sum(done)
+    assert seven.position - before == sum(done)
     assert len({batch[slot].position for slot in slots if slot != 7}) == 1
 
 
 def test_threads_that_open_close_and_feed_one_batch():
     """Nothing is lost: at the end, the slots that are open are those that somebody has opened and not closed."""
     batch = Batch(capacity=16)
-    counts: Counter[str] = Counter()
+    counted_by: list[Counter[str]] = []
     step = array("i", range(16))
 
     def churn(seed: int) -> None:
@@ -138,9 +139,10 @@ def test_threads_that_open_close_and_feed_one_batch():
             assert 0 <= len(batch) <= 16
             assert sys.getsizeof(batch) > 0
             refused(batch.__getitem__, slot)
-        counts.update(counted)
+        counted_by.append(counted)
 
     together(*[lambda seed=seed: churn(seed) for seed in range(3)])
+    counts = sum(counted_by, Counter())
     assert counts["opened"] - counts["closed"] == len(batch)
     assert counts["fed"] > 0
     for slot in range(16):

@@ -139,7 +139,7 @@ cdef class Batch:
         """Free the slot, which the next open() takes. What was in it, a parser or an emitter, is returned. Raises ValueError if it is not open."""
         self.claim()
         try:
-            self[slot]
+            self.at(slot)
             return self.closed(slot)
         finally:
             leave(&self.busy)
@@ -151,7 +151,7 @@ cdef class Batch:
         """
         self.claim()
         try:
-            parser, emitter = self[slot], self.emitters[slot]
+            parser, emitter = self.at(slot), self.emitters[slot]
             if emitter is None and usage is not None:
                 raise TypeError("usage is for emitters: this slot has a parser")
             made = parser.finish(reason) if emitter is None else emitter.finish(reason, usage)
@@ -378,7 +378,16 @@ cdef class Batch:
     # --- looking at it ---
 
     def __getitem__(self, Py_ssize_t slot):
-        """The slot's parser. Raises ValueError if it is not open."""
+        """The slot's parser. Raises ValueError if it is not open; on a free-threaded Python RuntimeError while a step runs."""
+        if not FREE_THREADED:
+            return self.at(slot)
+        self.claim()                                                         # another thread may be about to close it
+        try:
+            return self.at(slot)
+        finally:
+            leave(&self.busy)
+
+    cdef Parser at(self, Py_ssize_t slot):
         parser = self.parsers[slot] if 0 <= slot < self.capacity_ else None
         if parser is None:
             raise ValueError(f"slot {slot} is not open")
