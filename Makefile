@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 FUZZ_SECONDS ?= 3600
+PORT ?= 8000
 OLD := .venv-bench-004
 RIVALS := .venv-bench-rivals
 
@@ -14,7 +15,7 @@ SOURCES := setup.py $(wildcard ext/harmonystream/*.p* harmonystream/data/*)
 MODULES = $(patsubst ext/harmonystream/%.pyx,harmonystream.%,$(wildcard ext/harmonystream/*.pyx))
 
 .DELETE_ON_ERROR:
-.PHONY: build demo test bench bench-rivals fuzz cov lint types clean
+.PHONY: build demo serve test bench bench-server bench-rivals fuzz cov lint types clean
 
 build: $(VENV)/built
 
@@ -35,6 +36,10 @@ $(VENV)/dev: $(VENV)/built pyproject.toml
 demo: build
 	$(BIN)/harmonystream demo
 
+serve: build
+	$(PIP) install --group serve
+	$(BIN)/python examples/fastapi_server.py $(PORT)
+
 test: lint types
 	$(BIN)/python -m pytest
 
@@ -42,8 +47,11 @@ bench: $(VENV)/dev $(OLD)/done
 	$(BIN)/python -m bench
 
 # openai-harmony's older, faster release, for a second column; where it cannot be had, the table says so.
-$(OLD)/done:
-	-$(PYTHON) -m venv $(OLD) && $(OLD)/bin/python -m pip --disable-pip-version-check --quiet install openai-harmony==0.0.4 && touch $@
+$(OLD)/done: bench/old_release.txt
+	-$(PYTHON) -m venv $(OLD) && $(OLD)/bin/python -m pip --disable-pip-version-check --quiet install --requirement $< && touch $@
+
+bench-server: $(VENV)/dev
+	$(BIN)/python -m bench.server
 
 bench-rivals: $(VENV)/dev $(RIVALS)/done
 	$(BIN)/python -m bench.rivals

@@ -10,6 +10,7 @@ from importlib.metadata import version
 
 from bench import (
     batch,
+    emitters,
     fresh,
     growth,
     limits,
@@ -87,10 +88,12 @@ def harmony(asked: argparse.Namespace, old: OldRelease | None) -> list[Ratio | F
     """Prints the tables of Harmony, and of what is the same for all formats; what they say."""
     compared: list[Ratio] = [
         *ratios.measured(asked.tokens, asked.rounds, old),
-        *sse.measured(asked.tokens, asked.rounds),
+        *sse.measured(asked.tokens, asked.rounds, old),
     ]
     head = [title.format(newest=version("openai-harmony"), old=VERSION) for title in report.RATIO_HEAD]
     show(head, map(report.ratio_cells, compared), asked.markdown)
+    costs = emitters.measured(asked.tokens, asked.rounds)
+    show(emitters.HEAD, map(emitters.cells, costs), asked.markdown)
     figures: list[Figure] = [
         *growth.measured(asked.tokens // 2, asked.rounds),
         *text_mode.measured(asked.tokens, asked.rounds),

@@ -36,10 +36,14 @@ class OldRelease:
         self._known: set[str] = set()
         self.version = str(self._ask({}))
 
-    def round(self, name: str, opening: list[int], ids: list[int], whole: bool) -> Callable[[], float]:
+    def round(
+        self, name: str, opening: list[int], ids: list[int], whole: bool = False, *, framed: bool = False
+    ) -> Callable[[], float]:
+        """framed: its frames are made, by hand."""
         if name not in self._known:
             self._known.add(name)
-            self._ask({"name": name, "stream": [opening, ids, whole]})
+            stream = [opening, ids] if framed else [opening, ids, whole]
+            self._ask({"name": name, "stream": stream, "framed": framed})
         return lambda: float(self._ask({"name": name}))
 
     def close(self) -> None:
@@ -65,7 +69,7 @@ def serve() -> None:
 
     from openai_harmony import HarmonyEncodingName, load_harmony_encoding
 
-    from bench.official import per_token
+    from bench import by_hand, official
 
     os.environ.setdefault("TIKTOKEN_ENCODINGS_BASE", str(ROOT / "harmonystream" / "data"))
     encoding = load_harmony_encoding(HarmonyEncodingName.HARMONY_GPT_OSS)
@@ -76,10 +80,11 @@ def serve() -> None:
         if name is None:
             answer: Any = version("openai-harmony")
         elif "stream" in question:
-            streams[name] = question["stream"]
+            streams[name] = by_hand.per_token if question["framed"] else official.per_token, question["stream"]
             answer = None
         else:
-            answer = per_token(encoding, *streams[name])
+            per_token, stream = streams[name]
+            answer = per_token(encoding, *stream)
         print(json.dumps(answer), flush=True)
 
 

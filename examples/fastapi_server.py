@@ -15,9 +15,6 @@ import uvicorn
 from fastapi import FastAPI, Request, Response
 
 import harmonystream as hs
-from harmonystream.emit.chat import ChatStream
-from harmonystream.emit.messages import MessagesStream
-from harmonystream.emit.responses import ResponsesStream
 from harmonystream.integrations.starlette import EventStreamResponse, whole_response
 
 app = FastAPI()
@@ -44,12 +41,12 @@ async def answer(request: Request) -> Response:
     parser, stop, used = hs.Parser(tools=["get_forecast"]), len(TURNS[turn]), {}
     if request.url.path == "/v1/chat/completions":
         usage = bool((body.get("stream_options") or {}).get("include_usage"))
-        stream = ChatStream(parser, id=f"chatcmpl-{id}", model=name, created=now, include_usage=usage)
+        stream = hs.ChatStream(parser, id=f"chatcmpl-{id}", model=name, created=now, include_usage=usage)
         used = {"prompt_tokens": 0, "completion_tokens": stop, "total_tokens": stop}
     elif request.url.path == "/v1/responses":
-        stream = ResponsesStream(parser, id=f"resp_{id}", model=name, created_at=now, request=body)
+        stream = hs.ResponsesStream(parser, id=f"resp_{id}", model=name, created_at=now, request=body)
     else:
-        stream = MessagesStream(parser, id=f"msg_{id}", model=name)
+        stream = hs.MessagesStream(parser, id=f"msg_{id}", model=name)
     if body.get("stream"):
         return EventStreamResponse(model(turn), stream, reason="stop", usage=used)
     whole = await whole_response(model(turn), stream, reason="stop", usage=used)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from . import vocab
@@ -12,7 +13,7 @@ from ._version import __version__
 from ._vocab import Vocab
 from .completion import Completion, Message, ToolCall, parse
 from .deviations import Deviation
-from .errors import FormatError, HarmonyStreamError, ParseError, VocabError
+from .errors import EmitterError, FormatError, HarmonyStreamError, ParseError, VocabError
 from .events import (
     ContentDelta,
     Event,
@@ -29,13 +30,18 @@ from .formats.models import format_for
 from .regions import Region, Usage
 
 if TYPE_CHECKING:
-    from .emit import ChatStream, MessagesStream, ResponsesStream
+    from ._batch import Batch
+    from .columns import Columns
+    from .emit import ChatStream, MessagesStream, ResponsesStream, new_id
 
 __all__ = [
+    "Batch",
     "ChatStream",
+    "Columns",
     "Completion",
     "ContentDelta",
     "Deviation",
+    "EmitterError",
     "Event",
     "Format",
     "FormatError",
@@ -62,16 +68,26 @@ __all__ = [
     "format_for",
     "formats",
     "label",
+    "new_id",
     "parse",
     "vocab",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """The emitters, loaded when they are first asked for."""
-    if name not in ("ChatStream", "MessagesStream", "ResponsesStream"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import emit
+_LATER = {
+    "Batch": "._batch",
+    "Columns": ".columns",
+    **dict.fromkeys(("ChatStream", "MessagesStream", "ResponsesStream", "new_id"), ".emit"),
+}
 
-    value = globals()[name] = getattr(emit, name)
+
+def __getattr__(name: str) -> Any:
+    """What only servers need, loaded when it is first asked for."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_LATER[name], __name__), name)
     return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

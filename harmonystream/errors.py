@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .events import Event
 
-__all__ = ["FormatError", "HarmonyStreamError", "ParseError", "VocabError"]
+__all__ = ["EmitterError", "FormatError", "HarmonyStreamError", "ParseError", "VocabError"]
 
 
 class HarmonyStreamError(Exception):
@@ -40,3 +40,22 @@ class ParseError(HarmonyStreamError, ValueError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.code, self.position, self.state, self.expected, self.events), vars(self)
+
+
+class EmitterError(HarmonyStreamError):
+    """Emitters have raised in `Batch.feed_sse`, or their callbacks; all others have read the step.
+
+    `errors` has what was raised, by slot: close these. `frames` is what the call would have returned, with None for
+    each of them.
+    """
+
+    def __init__(self, errors: dict[int, Exception], frames: list[bytes | None]) -> None:
+        slot, error = next(iter(errors.items()))
+        more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
+        super().__init__(f"the emitter in slot {slot} has raised {error!r}{more}")
+        self.errors = errors
+        self.frames = frames
+        self.__cause__ = error
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.errors, self.frames)

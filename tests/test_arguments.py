@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import random
-import time
 from typing import Any
 
 import pytest
+import reference_arguments
 from hypothesis import given
 from hypothesis import strategies as st
 from jiter import from_json
@@ -31,7 +31,8 @@ def sent_of(pieces: Any, complete: bool = True, **options: Any) -> str:
         client(sent)
         assert sent == sent.lstrip() and (not sent or sent[0] == "{")
     sent += arguments.end(complete)
-    assert arguments.input() == assembled(sent) == client(sent)
+    assert arguments.sent == sent
+    assert assembled(sent) == client(sent)
     return sent
 
 
@@ -144,7 +145,7 @@ def test_what_is_held_back():
     ]
     assert "".join(pieces) == text[1:-3]
     assert arguments.end() == text[-3:]
-    assert arguments.input() == {"a": 12, "b": "\né😀", "c": [True], "d": {}}
+    assert assembled(arguments.sent) == {"a": 12, "b": "\né😀", "c": [True], "d": {}}
 
 
 def test_control_characters_in_strings_are_escaped():
@@ -226,19 +227,23 @@ def test_any_cut_call_is_read(text, seed):
     assert sent == sent_of(text, complete=False) == sent_of([text], complete=False)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "pieces", [['{"a": "', "xy", '\\"'], ['{"a": [0', ", 1"], ["print(", '"x"\n'], ["{", "x"], ["{}", "\n"]]
-)
-def test_a_piece_costs_what_the_first_did(pieces):
-    def seconds(count: int) -> float:
-        arguments = Arguments()
-        start = time.process_time()
-        arguments.feed(pieces[0])
-        for at in range(count):
-            arguments.feed(pieces[1 + at % (len(pieces) - 1)])
-        arguments.end()
-        return time.process_time() - start
+@given(anything | objects, seeds, st.booleans())
+def test_piece_by_piece_as_the_reference(text, seed, complete):
+    ours, slow = Arguments(), reference_arguments.Arguments()
+    for piece in pieces_of(text, seed):
+        assert ours.feed(piece) == slow.feed(piece)
+    assert ours.end(complete) == slow.end(complete)
 
-    few, many = (min(seconds(count) for _ in range(3)) for count in (1_000, 16_000))
-    assert many < 16 * 3 * few
+
+@pytest.mark.parametrize("text", ["\ud800", "{\udfff", '{"a": "\ud83dx'])
+def test_lone_surrogates_are_replaced(text):
+    arguments = Arguments()
+    assert "\ufffd" in arguments.feed(text) + arguments.end()
+
+
+@pytest.mark.parametrize("wrong", [None, b"{}", 1])
+def test_only_text(wrong):
+    with pytest.raises(TypeError):
+        Arguments().feed(wrong)
+    with pytest.raises(TypeError):
+        Arguments(wrong)

@@ -13,7 +13,8 @@ import pytest
 
 import harmonystream as hs
 
-pytest.importorskip("openai_harmony")
+for needed in ("openai_harmony", "orjson"):
+    pytest.importorskip(needed)
 
 ROOT = Path(__file__).parent.parent
 TOKENS = 256

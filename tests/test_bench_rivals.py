@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import json
 import os
@@ -11,10 +12,13 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("openai_harmony")
+import harmonystream as hs
+
+for needed in ("openai_harmony", "orjson"):
+    pytest.importorskip(needed)
 
 ROOT = Path(__file__).parent.parent
-MODULES = ("families", "measure", "ours", "rows", "said", "side", "streams", "table", "__main__")
+MODULES = ("families", "measure", "ours", "publish", "rows", "said", "side", "streams", "table", "__main__")
 FORMATS = ("hermes", "qwen3_coder", "seed_oss", "kimi_k2", "glm", "deepseek", "dsml")
 
 
@@ -93,6 +97,18 @@ def test_a_string_ends_neither_in_white_space_nor_in_half_an_escape(bench):
     assert text_in(ids(" a"), False) is None
 
 
+@pytest.mark.parametrize("n", [1, 63, 1000])
+def test_a_call_in_harmony(bench, n):
+    stream = bench["streams"].harmony_call(n)
+    begin, end = stream.body
+    [[name, arguments]] = stream.expected["calls"]
+    vocab = hs.vocab.o200k_harmony()
+    assert json.dumps(arguments["content"])[1:-1].encode() == b"".join(map(vocab.token_bytes, stream.ids[begin:end]))
+    assert 0 <= end - begin - n < 16
+    [call] = hs.parse(stream.ids).tool_calls
+    assert (call.name, json.loads(call.arguments)) == (name, arguments)
+
+
 # --- sides --------------------------------------------------------------------------------------------------------
 
 
@@ -122,6 +138,45 @@ def test_ours_reads_reasoning_and_harmony(bench, ours):
     streams = bench["streams"]
     for name, stream in (("reasoning", streams.reasoning(64)), ("harmony", streams.harmony_content(64))):
         assert ours.load(name, stream).get("wrong") == ""
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("format", ["harmony", "hermes"])
+def test_ours_sends_what_the_streams_say(bench, ours, format, whole):
+    streams, family = bench["streams"], bench["families"].OF_FORMAT["hermes"]
+    call = streams.harmony_call(64) if format == "harmony" else streams.call(family, 64)
+    content = streams.harmony_content(64) if format == "harmony" else streams.content(family, 64)
+    for what, stream in (("call", call), ("content", content)):
+        name = f"frames {format} {what} {whole}"
+        answer = ours.load(name, dataclasses.replace(stream, framed=True, whole=whole))
+        assert answer.get("wrong") == "", answer
+        assert min(answer["took"], ours.again(name)) > 0
+
+
+def test_a_whole_response_takes_longer_than_its_body(bench, ours):
+    body = dataclasses.replace(bench["streams"].harmony_call(4), framed=True)
+    ours.load("body", body)
+    ours.load("whole", dataclasses.replace(body, whole=True))
+    assert ours.again("whole") > ours.again("body")
+
+
+def test_what_frames_say_is_pieced_together(bench):
+    def frames(*deltas):
+        chunks = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+        return [f"data: {json.dumps(chunk)}\n\n".encode() for chunk in [*chunks, {"choices": []}]]
+
+    def call(**function):
+        return {"tool_calls": [{"index": 0, "function": function}]}
+
+    said_in = bench["said"].said_in
+    sent = frames({"reasoning": "th"}, {"reasoning": "ink"}, {"content": "say"}, call(name="f"), call(arguments="{}"))
+    expected = {"reasoning": "think", "content": "say", "calls": [["f", {}]]}
+    assert said_in([*sent, b"data: [DONE]\n\n"]).wrong(expected) == ""
+    assert said_in([*sent[1:], b"data: [DONE]\n\n"]).wrong(expected) == "reasoning"
+    with pytest.raises(ValueError, match="the response ends with"):
+        said_in(sent)
+    with pytest.raises(ValueError, match="the response ends with"):
+        said_in([*sent, b"data: [DONE]"])
 
 
 def test_a_side_tells_what_it_cannot_read(bench, ours):
@@ -198,6 +253,36 @@ def test_every_format_is_measured_and_floors_follow_the_rivals_growth(bench):
     assert (short.times("SGLang"), short.met_by("SGLang")) == (None, None)
 
 
+def test_frames_are_measured_beside_vllm_alone(bench):
+    framed, table = bench["measure"].framed, bench["table"]
+    took = {"harmonystream": 100.0, "vLLM": 2e4, "SGLang": 1.0}
+    fakes = [FakeSide(name, lambda n, value=value: value) for name, value in took.items()]
+    rows = list(framed(fakes, 1000, rounds=1, seconds=0.0))
+    assert [(row.name.partition(",")[0], row.tokens, row.floors) for row in rows] == [
+        ("Harmony", 1000, {"vLLM": 200}),
+        ("Harmony", 1000, {"vLLM": 200}),
+        ("Hermes", 1000, {}),
+        ("Hermes", 1000, {}),
+        ("Harmony", 100, {}),
+        ("Harmony", 100, {}),
+    ]
+    assert [list(row.rivals) for row in rows] == [["vLLM"]] * 6
+    cells = table.row_cells(rows[0])
+    assert cells == ("Harmony, content", "1,000", "100 ns", "20.0 µs", "200×", "200×", "PASS")
+    assert len(table.head({"vLLM": "1.2"}, table.FRAMED, ["vLLM"])) == len(cells)
+    alone = list(framed(fakes[:1], 1000, rounds=1, seconds=0.0))
+    assert [(row.rivals["vLLM"].note, row.floors) for row in alone] == [("not run", {})] * 6
+    assert table.summary(rows, []) == ("2 of 2 floors met", True)
+
+
+def test_a_part_of_a_run_is_not_published(bench):
+    tables, whole = bench["publish"].TABLES, importlib.import_module("bench.publish").whole
+    run = "\n\n".join(["machine", *(f"| {name} | x |" for name in tables)])
+    assert whole(run, tables) == run
+    with pytest.raises(ValueError, match="the run has no table 'token id to SSE bytes, per token'"):
+        whole(run.replace("to SSE", ""), tables)
+
+
 def test_a_rival_that_is_linear_has_no_floor_at_16k(bench):
     fakes = FakeSide("harmonystream", lambda n: 20.0), FakeSide("SGLang", lambda n: 1000 + n / 5)
     short, long = rows_of(bench, *fakes)[:2]
@@ -253,7 +338,7 @@ def test_rivals_that_are_not_there(bench):
 
 
 @pytest.mark.slow
-def test_the_command_without_rivals_prints_ours():
+def test_the_command_without_rivals_prints_ours(bench):
     done = run_bench("--no-check", "--markdown", "--rivals=no-such-python")
     assert done.returncode == 0, done.stderr
     cells = [line.strip("| ").split(" | ") for line in done.stdout.splitlines() if line.startswith("|")]
@@ -261,5 +346,12 @@ def test_the_command_without_rivals_prints_ours():
         lines = [line for line in cells if f"(`{format}`)" in line[0]]
         assert [line[0].rpartition(", ")[2] for line in lines] == ["call", "call", "content"]
         assert {line[3] for line in lines} == {"not run"}
+    assert [line[0] for line in cells if line[0].startswith("Harmony, ")] == [
+        "Harmony, content",
+        "Harmony, arguments",
+        "Harmony, a whole response: content",
+        "Harmony, a whole response: a call",
+    ]
+    assert bench["publish"].whole(done.stdout, bench["publish"].TABLES) == done.stdout
     assert "vLLM: not run (" in done.stdout
     assert " of 15 floors met" in done.stdout.splitlines()[-1]

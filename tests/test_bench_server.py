@@ -27,6 +27,21 @@ def test_it_measures_all_three_servers():
     )
     assert [match[1] for match in row.finditer(done.stdout)] == ["harmonystream", "openai-harmony", "one chunk"]
     assert re.search(r"^ours sends [\d.]+× as many chunks", done.stdout, re.M)
+    assert "\n2 clients at a time, 64 tokens each, 1 rounds\n" in done.stdout
+
+
+def test_its_table_goes_into_the_page_of_servers(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    publish, page, server = (
+        importlib.import_module(f"bench.{name}") for name in ("publish", "server_publish", "server")
+    )
+    before, inner, behind = publish.block(page.PAGE.read_text(encoding="utf-8"), publish.PAGE_BLOCK)
+    table = next(part for part in inner.split("\n\n") if part.startswith("| ")).splitlines()
+    assert before.rpartition("\n## ")[2].startswith("What a chunk costs\n")
+    assert publish.cells(table[0]) == list(page.HEAD)
+    assert [publish.cells(row)[0] for row in table[2:]] == list(server.KINDS.values())
+    run = inner.removeprefix("- ").replace("\n- ", "\n")
+    assert publish.published(f"{before}x{behind}", run) == before + inner + behind
 
 
 def test_a_row_says_what_is_left_without_the_server(monkeypatch):

@@ -7,7 +7,7 @@ import pickle
 
 import pytest
 
-from harmonystream import FormatError, HarmonyStreamError, ParseError, VocabError
+from harmonystream import EmitterError, FormatError, HarmonyStreamError, ParseError, VocabError
 
 
 @pytest.mark.parametrize("error", [VocabError, FormatError, ParseError])
@@ -34,3 +34,14 @@ def test_a_parse_error_is_copied_and_pickled_whole(twin):
     assert type(again) is ParseError
     assert str(again) == str(error)
     assert vars(again) == vars(error)
+
+
+@pytest.mark.parametrize("twin", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))])
+def test_an_emitter_error_has_the_errors_and_the_others_frames(twin):
+    assert issubclass(EmitterError, HarmonyStreamError)
+    error = twin(EmitterError({4: KeyError("mine"), 1: ValueError("other")}, [None, b"data: {}\n\n", None]))
+    assert str(error) == "the emitter in slot 4 has raised KeyError('mine'), and 1 more"
+    assert {slot: repr(one) for slot, one in error.errors.items()} == {4: "KeyError('mine')", 1: "ValueError('other')"}
+    assert error.frames == [None, b"data: {}\n\n", None]
+    assert error.__cause__ is error.errors[4]
+    assert str(EmitterError({0: KeyError(1)}, [None])) == "the emitter in slot 0 has raised KeyError(1)"

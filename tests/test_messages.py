@@ -1,43 +1,36 @@
-"""MessagesStream: what each event becomes, every scenario and format in the official client, every chunking."""
+"""MessagesStream: what each event becomes, options, ids, usage and errors."""
 
 from __future__ import annotations
 
-import random
-import time
 from typing import Any
 
 import anthropic
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from random_streams import byte_streams, id_streams, options, seeds
-from random_tags import TAG_FORMATS, texts, vocabularies
-from random_tags import id_streams as tag_id_streams
-from random_tags import options as tag_options
-from streams import random_chunks, to_ids
-from tag_streams import tokens
-from test_responses_wire import call, frames, message, parser_of, pieces_of, scripts
-from wire_messages import blocks_of, payloads_of, plain, read_by_client, served, validate
-from wire_responses import outline
+from anthropic.types.shared import ErrorResponse
+from streams import to_ids
+from wire_frames import as_bytes, as_dicts, payloads_of, validated
+from wire_messages import blocks_of, read_by_client, stream_of, validate
+from wire_scenarios import call, message
+from wire_server import bytes_app, clients_of
 
 import harmonystream as hs
-from harmonystream.emit.arguments import Arguments
-from harmonystream.emit.messages import MessagesStream
 
 GIVEN = {"input_tokens": 7, "cache_read_input_tokens": 3, "cache_creation_input_tokens": 0}
-TURN = message("analysis", "Hm.") + message("commentary", "Wait.") + call("functions.f", '\n{"a": 1}') * 2
+TURN = (
+    message("<|channel|>analysis", "Hm.")
+    + message("<|channel|>commentary", "Wait.")
+    + call("functions.f", '\n{"a": 1}') * 2
+)
 
 
-def emitter_of(parser: hs.Parser | None = None, **options: Any) -> MessagesStream:
-    return MessagesStream(parser or hs.Parser(), **{"id": "msg_1", "model": "m", "usage": GIVEN, **options})
+def emitter_of(parser: hs.Parser | None = None, **options: Any) -> hs.MessagesStream:
+    return stream_of(parser or hs.Parser(), **{"usage": GIVEN, **options})
 
 
-def said(pieces: list[Any], emitter: MessagesStream, reason: str | None = "stop", **rest: Any) -> list[dict[str, Any]]:
-    """The payloads of a stream."""
-    made = emitter.events()
-    for piece in pieces:
-        made += emitter.events(piece)
-    return made + emitter.events(finish=True, reason=reason, **rest)
+def said(
+    pieces: list[Any], emitter: hs.MessagesStream, reason: str | None = "stop", usage: Any = None
+) -> list[dict[str, Any]]:
+    return as_dicts(emitter, pieces, reason, usage)
 
 
 def whole(text: str, reason: str | None = "stop", **options: Any) -> dict[str, Any]:
@@ -47,26 +40,6 @@ def whole(text: str, reason: str | None = "stop", **options: Any) -> dict[str, A
     blocks_of(made)
     assert read_by_client(made) == emitter.response()
     return emitter.response()
-
-
-def expected_blocks(events: Any) -> list[tuple[str, ...]]:
-    """What the blocks should say, from the parser's events alone, as blocks_said() does."""
-    found: list[tuple[str, ...]] = []
-    for kind, *about in outline(events):
-        if kind == "call":
-            name, text, complete = about
-            arguments = Arguments()
-            found.append(("tool_use", name, arguments.feed(text) + arguments.end(complete)))
-        else:
-            found.append(("thinking" if kind == "reasoning" else "text", about[-1]))
-    return found
-
-
-def blocks_said(payloads: list[dict[str, Any]]) -> list[tuple[str, ...]]:
-    """("thinking", text), ("text", text), ("tool_use", name, JSON), one by one."""
-    return [
-        (block["type"], *([block["name"]] if "name" in block else []), text) for block, text, _ in blocks_of(payloads)
-    ]
 
 
 # --- what is said ---
@@ -122,12 +95,12 @@ def test_the_events_of_a_turn():
 @pytest.mark.parametrize(
     ("text", "reason", "stop_reason"),
     [
-        (message("final", "x"), "stop", "end_turn"),
-        (message("final", "x", ""), None, "end_turn"),
-        (message("final", "x", ""), "length", "max_tokens"),
-        (message("final", "x", ""), "content_filter", "refusal"),
-        (message("final", "x", ""), "model_context_window_exceeded", "model_context_window_exceeded"),
-        (message("final", "x", ""), "abort", None),
+        (message("<|channel|>final", "x"), "stop", "end_turn"),
+        (message("<|channel|>final", "x", ""), None, "end_turn"),
+        (message("<|channel|>final", "x", ""), "length", "max_tokens"),
+        (message("<|channel|>final", "x", ""), "content_filter", "refusal"),
+        (message("<|channel|>final", "x", ""), "model_context_window_exceeded", "model_context_window_exceeded"),
+        (message("<|channel|>final", "x", ""), "abort", None),
         (call("functions.f", "{}"), "stop", "tool_use"),
         (call("functions.f", "{", ""), "length", "max_tokens"),
         (call("functions.f", "{", ""), None, "end_turn"),
@@ -139,10 +112,13 @@ def test_stop_reasons(text, reason, stop_reason):
 
 def test_a_stop_sequence():
     emitter = emitter_of()
-    made = said([message("final", "x", "").removeprefix("<|start|>assistant")], emitter, stop_sequence="y")
+    made = [*emitter.events(), *emitter.events("<|channel|>final<|message|>x")]
+    made += emitter.events(finish=True, reason="stop", stop_sequence="y")
     assert made[-2]["delta"] == {"stop_reason": "stop_sequence", "stop_sequence": "y"}
     assert read_by_client(made) == emitter.response()
-    assert b'"stop_reason":"stop_sequence","stop_sequence":"y"' in emitter_of().finish("stop", stop_sequence="y")
+    fed = emitter_of()
+    fed.start()
+    assert b'"stop_reason":"stop_sequence","stop_sequence":"y"' in fed.finish("stop", stop_sequence="y")
 
 
 def test_options_hide():
@@ -151,14 +127,13 @@ def test_options_hide():
         (kinds, {"thinking": False}),
         ([("thinking", "Hm."), kinds[0]], {"tool_choice": "none"}),
         ([("thinking", "Hm."), kinds[0]], {"tool_choice": {"type": "none"}}),
-        ([("thinking", "Hm."), *kinds[:2]], {"parallel_tool_calls": False}),
         ([("thinking", "Hm."), *kinds[:2]], {"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}),
     ):
         made = whole(TURN, **hidden)
         assert [(block["type"], block.get("text", block.get("input", "Hm."))) for block in made["content"]] == shown
         assert made["stop_reason"] == ("end_turn" if len(shown) == 2 else "tool_use")
-        data = b"".join(frames(emitter_of(**hidden), to_ids(TURN.removeprefix("<|start|>assistant").encode()), "stop"))
-        assert read_by_client(payloads_of(data))["content"] == made["content"]
+        data = as_bytes(emitter_of(**hidden), to_ids(TURN.removeprefix("<|start|>assistant").encode()), "stop")
+        assert read_by_client(payloads_of(b"".join(data)))["content"] == made["content"]
 
 
 def test_identity_and_ids():
@@ -175,7 +150,7 @@ def test_identity_and_ids():
 
 
 def test_usage():
-    assert whole(message("analysis", "Hm.") + message("final", "Hi."))["usage"] == {
+    assert whole(message("<|channel|>analysis", "Hm.") + message("<|channel|>final", "Hi."))["usage"] == {
         **GIVEN,
         "output_tokens": 14,
         "output_tokens_details": {"thinking_tokens": 2},
@@ -188,7 +163,7 @@ def test_usage():
         "service_tier": None,
     }
     made = said(["Hi."], emitter, usage=given)
-    assert made[-2]["usage"] == given
+    assert made[-2]["usage"] == {key: given[key] for key in list(given)[:3]}  # None is as good as nothing
     assert emitter.response()["usage"] == {**GIVEN, **{key: given[key] for key in list(given)[:3]}}
     emitter = emitter_of(usage=None)
     assert said(["Hi."], emitter)[-2]["usage"] == {"output_tokens": 0}  # the parser has counted bytes
@@ -196,9 +171,9 @@ def test_usage():
 
 
 def test_arguments_that_are_no_object():
-    code = whole(message("analysis to=python code", "print('雨')\n", "<|call|>"))["content"]
+    code = whole(message("<|channel|>analysis to=python code", "print('雨')\n", "<|call|>"))["content"]
     assert code == [{"type": "tool_use", "id": "toolu_1_0", "name": "python", "input": {"input": "print('雨')\n"}}]
-    text = message("analysis to=python code", "1", "<|call|>")
+    text = message("<|channel|>analysis to=python code", "1", "<|call|>")
     assert whole(text, text_key="code")["content"][0]["input"] == {"code": "1"}
     broken = whole(call("functions.f", '{"a": 1, b'))["content"][0]["input"]
     assert broken == {"a": 1, "INVALID_JSON": '{"a": 1, b'}
@@ -223,114 +198,14 @@ def test_an_error_ends_the_stream():
     data = emitter.start() + emitter.feed_text("Hi") + emitter.error("out of memory", type="overloaded_error")
     payload = {"type": "error", "error": {"type": "overloaded_error", "message": "out of memory"}}
     assert payloads_of(data)[-1] == payload
+    for error in (payload, *emitter_of().error_events("out of memory")):
+        validated(ErrorResponse, error)
     assert emitter_of().error_events("out of memory", type="overloaded_error") == [payload]
-    with served(lambda body: [data]) as client, pytest.raises(anthropic.APIStatusError, match="out of memory"):
-        list(client.messages.create(model="m", max_tokens=1, messages=[], stream=True))
-
-
-# --- scenarios ---
-
-
-@pytest.mark.parametrize("name", scripts())
-def test_every_scenario(name):
-    parsed, stream, reason = scripts()[name]
-    dicts, emitter = emitter_of(parser_of(parsed)), emitter_of(parser_of(parsed))
-    made = said(pieces_of(stream), dicts, reason, usage={"output_tokens": 9})
-    data = [
-        emitter.start(),
-        *(emitter.feed_text(one) if isinstance(one, str) else emitter.feed(one) for one in pieces_of(stream)),
-    ]
-    data.append(emitter.finish(reason, {"output_tokens": 9}))
-    assert b"".join(data) == "".join(map(dicts.framed, made)).encode()
-    assert payloads_of(b"".join(data)) == made
-    assert read_by_client(made) == dicts.response() == emitter.response()
-    parser = parser_of(parsed)
-    events = [*(parser.feed_text(stream) if isinstance(stream, str) else parser.feed(stream)), *parser.finish(reason)]
-    assert blocks_said(made) == expected_blocks(events)
-
-
-def test_the_official_client_reads_every_scenario():
-    made: dict[str, Any] = {}
-
-    def script(body: Any) -> Any:
-        parsed, stream, reason = scripts()[body["model"]]
-        made[body["model"]] = emitter = emitter_of(parser_of(parsed))
-        return frames(emitter, pieces_of(stream), reason)
-
-    with served(script) as client:
-        for name in scripts():
-            if name.endswith("long arguments") and name != "harmony, ids: long arguments":
-                continue  # the client reads all of them again with every delta
-            asked: Any = {"model": name, "max_tokens": 1, "messages": [{"role": "user", "content": "?"}]}
-            with client.messages.stream(**asked) as stream:
-                assert plain(stream.get_final_message()) == made[name].response(), name
-            if "long" not in name:
-                payloads = [event.to_dict(mode="python") for event in client.messages.create(**asked, stream=True)]
-                assert read_by_client(payloads) == made[name].response(), name
-
-
-# --- random streams ---
-
-
-def check(parser_options: dict[str, Any], stream: Any, reason: str | None, seed: int) -> None:
-    """One stream as bytes, in dicts and at random chunks: the rules hold, and the blocks are the same."""
-    dice = random.Random(seed)
-    dicts, emitter = (emitter_of(hs.Parser(**parser_options)) for _ in range(2))
-    chunks = random_chunks(stream, dice)
-    made = said(chunks, dicts, reason)
-    assert b"".join(frames(emitter, chunks, reason)).count(b"\n\n") == len(made)
-    units = [stream[at : at + 1] for at in range(len(stream))] or [stream]
-    again = said(units, other := emitter_of(hs.Parser(**parser_options)), reason)
-    assert blocks_said(again) == blocks_said(made)
-    assert other.response() == dicts.response() == read_by_client(made)
-    emitter = emitter_of(hs.Parser(**parser_options))
-    data = emitter.start() + b"".join(
-        emitter.feed_text(one) if isinstance(one, bytes) else emitter.feed(one) for one in units
-    )
-    data += emitter.finish(reason)
-    assert data == "".join(map(other.framed, again)).encode()
-    parser = hs.Parser(**parser_options)
-    events = [*(parser.feed_text(stream) if isinstance(stream, bytes) else parser.feed(stream)), *parser.finish(reason)]
-    assert blocks_said(made) == expected_blocks(events)
-
-
-@given(byte_streams | id_streams, options, seeds)
-def test_random_harmony(stream, chosen, seed):
-    parsed = {"format": "harmony", "tools": chosen.tools, "start": chosen.start, "empty_args": chosen.empty_args}
-    check(parsed, stream, chosen.finish, seed)
-
-
-@pytest.mark.parametrize("format", TAG_FORMATS)
-@settings(max_examples=25)
-@given(data=st.data(), seed=seeds)
-def test_random_tags(format, data, seed):
-    chosen = data.draw(tag_options(format))
-    parsed = {"format": format, "tools": chosen.tools, "start": chosen.start, "empty_args": chosen.empty_args}
-    check(parsed, data.draw(texts(format)), chosen.finish, seed)
-    vocabulary = data.draw(vocabularies)
-    stream = data.draw(tag_id_streams(format, vocabulary))
-    check({**parsed, "vocab": tokens(format, vocabulary).vocab}, stream, chosen.finish, seed)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("body", ["analysis", "final", "commentary to=functions.f"])
-def test_a_token_costs_what_the_first_did(body):
-    begun = to_ids(f'<|channel|>{body}<|message|>{{"a": "'.encode())
-    (token,) = to_ids(b" tea")
-
-    def seconds(count: int) -> float:
-        emitter = emitter_of()
-        emitter.start()
-        emitter.feed(begun)
-        start = time.process_time()
-        for _ in range(count):
-            emitter.feed(token)
-        emitter.finish("length")
-        emitter.response()
-        return time.process_time() - start
-
-    few, many = (min(seconds(count) for _ in range(3)) for count in (2_000, 32_000))
-    assert many < 16 * 3 * few
+    with clients_of(bytes_app([data])) as clients:
+        with pytest.raises(anthropic.APIStatusError, match="out of memory"):
+            clients.events("messages", "m")
+        with pytest.raises(anthropic.APIStatusError, match="out of memory"):
+            clients.assembled("messages", "m")
 
 
 def test_every_payload_is_the_clients_own():

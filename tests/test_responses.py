@@ -7,7 +7,9 @@ import json
 import pytest
 from openai.types.responses import Response
 from streams import to_ids
-from wire_responses import assembled, outline_of, output, payloads_of, read, read_by_client, stream, to, validate
+from wire_frames import payloads_of
+from wire_responses import assembled, outline_of, output, read, read_by_client, stream_of, to, validate
+from wire_server import bytes_app, clients_of
 
 import harmonystream as hs
 from harmonystream.emit.responses import _ECHOED
@@ -41,7 +43,7 @@ OUTPUT = [
     {
         "type": "function_call",
         "id": "fc_1_2",
-        "call_id": "call_1_2",
+        "call_id": "call_1_0",
         "name": "f",
         "arguments": '{"a":1}',
         "status": "completed",
@@ -58,7 +60,7 @@ OUTPUT = [
 
 
 def test_every_event_of_a_turn_in_order():
-    emitter = stream()
+    emitter = stream_of(hs.Parser())
     found = [emitter.start()]
     found += [emitter.feed(token) for token in to_ids((ANALYSIS + PREAMBLE + CALL + FINAL).encode())]
     found.append(emitter.finish("stop", {"input_tokens": 7, "output_tokens": 35}))
@@ -78,7 +80,7 @@ def test_every_event_of_a_turn_in_order():
     assert payloads[-1]["response"] == {
         "id": "resp_1",
         "object": "response",
-        "created_at": 1700000000,
+        "created_at": 7,
         "model": "m",
         "status": "completed",
         "error": None,
@@ -104,7 +106,7 @@ def test_every_event_of_a_turn_in_order():
 
 
 def test_a_delta_is_one_frame():
-    emitter = stream()
+    emitter = stream_of(hs.Parser())
     emitter.start()
     emitter.feed_text("<|channel|>final<|message|>a")
     assert (
@@ -170,7 +172,7 @@ def test_calls_without_arguments(empty_args, deltas):
 def test_ids_can_be_given():
     items = output(ANALYSIS + CALL, item_id=lambda type, index: f"{type}-{index}", call_id=lambda index: f"c{index}")
     assert [item["id"] for item in items] == ["reasoning-0", "function_call-1"]
-    assert items[1]["call_id"] == "c1"
+    assert items[1]["call_id"] == "c0"
 
 
 def test_the_models_own_call_ids_are_kept_but_not_twice():
@@ -219,7 +221,8 @@ def test_without_parallel_tool_calls_there_is_one():
 
 def test_usage_is_completed():
     usage = {**USAGE, "input_tokens_details": {"cached_tokens": 4}, "output_tokens_details": {"reasoning_tokens": 9}}
-    emitter = stream()
+    emitter = stream_of(hs.Parser())
+    emitter.start()
     emitter.feed_text(ANALYSIS)
     (*_, last) = payloads_of(emitter.finish("stop", usage))
     assert last["response"]["usage"] == {
@@ -230,14 +233,18 @@ def test_usage_is_completed():
 
 
 def test_tokens_are_counted_if_there_are_tokens():
-    emitter, in_text = stream(), stream()
+    emitter, in_text = stream_of(hs.Parser()), stream_of(hs.Parser())
+    emitter.start()
+    in_text.start()
     emitter.feed(ids := to_ids(ANALYSIS.encode()))
     in_text.feed_text(ANALYSIS)
     emitter.finish("stop", {"input_tokens": 1})
-    in_text.finish("stop", {"input_tokens": 1})
+    with pytest.raises(ValueError, match="needs output_tokens"):
+        in_text.finish("stop", {"input_tokens": 1})
+    in_text.finish("stop", {"input_tokens": 1, "output_tokens": 3})
     assert emitter.response()["usage"]["output_tokens"] == len(ids)
     assert emitter.response()["usage"]["output_tokens_details"] == {"reasoning_tokens": 4}
-    assert in_text.response()["usage"]["output_tokens"] == 0
+    assert in_text.response()["usage"]["output_tokens"] == 3
     assert in_text.response()["usage"]["output_tokens_details"] == {"reasoning_tokens": 0}
 
 
@@ -268,9 +275,30 @@ def test_an_answer_that_has_its_stop_is_complete_whatever_the_engine_says():
         assert output(text, "length", parser=hs.Parser("hermes"))[0]["status"] == status
 
 
+def test_what_ends_in_an_error_is_told_to_the_client():
+    emitter = stream_of(hs.Parser())
+    pieces = [
+        emitter.start(),
+        emitter.feed_text("<|channel|>final<|message|>Hel"),
+        emitter.error("The engine is gone."),
+    ]
+    with clients_of(bytes_app(pieces)) as clients:
+        assert clients.events("responses", "m") == payloads_of(b"".join(pieces))
+        with clients.openai.responses.stream(model="m", input="?") as helped:
+            *_, done, last = list(helped)
+            with pytest.raises(RuntimeError, match=r"response\.completed"):
+                helped.get_final_response()
+    assert (done.type, done.item.content[0].text, last.type) == (
+        "response.output_item.done",
+        "Hel",
+        "response.failed",
+    )
+    assert (last.response.error.code, last.response.error.message) == ("server_error", "The engine is gone.")
+
+
 @pytest.mark.parametrize("begun", ["", "<|channel|>analysis<|message|>Loo", to("functions.f", '{"a', end="")])
 def test_errors_end_the_stream(begun):
-    emitter, twin = stream(), stream()
+    emitter, twin = stream_of(hs.Parser()), stream_of(hs.Parser())
     data = emitter.start() + emitter.feed_text(begun.removeprefix("<|start|>assistant"))
     payloads = payloads_of(data + emitter.error("Out of memory."))
     for payload in payloads:
@@ -288,7 +316,7 @@ def test_errors_end_the_stream(begun):
 
 
 def test_payloads_may_be_changed_by_who_gets_them():
-    emitter = stream()
+    emitter = stream_of(hs.Parser())
     made = emitter.events() + emitter.events(ANALYSIS)
     made[-1]["item"]["content"][0]["text"] = "changed"
     made[0]["response"]["output"].append("changed")
@@ -300,7 +328,7 @@ def test_payloads_may_be_changed_by_who_gets_them():
 
 def test_ten_thousand_tokens_of_arguments_cost_what_they_are():
     text = "雨 " * 5_000
-    emitter = stream()
+    emitter = stream_of(hs.Parser())
     sent = len(emitter.start() + emitter.feed_text(to("functions.f", "").split("assistant", 1)[1].split("<|call|>")[0]))
     sizes = [len(emitter.feed_text(character)) for character in text]
     assert max(sizes) - min(sizes) <= len(str(len(sizes)).encode()) + 2  # more digits, and bytes of a character

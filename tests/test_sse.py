@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+import gc
 import json
-import time
+import pickle
+import weakref
+from array import array
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,9 +20,20 @@ from harmonystream._sse import Frame, SseWriter
 FINAL = [200005, 17196, 200008]  # <|channel|>final<|message|>
 
 
-def writer(frame: Frame | None = None) -> SseWriter:
-    made = SseWriter(hs.Parser(), lambda event: f"<{type(event).__name__}>".encode())
-    made.content_frame = frame
+class Writer(SseWriter):
+    """Says the names of events without a frame."""
+
+    def _on_event(self, event: hs.Event) -> bytes:
+        return f"<{type(event).__name__}>".encode()
+
+    def _feed_with(self, ids: Any, logprobs: Any) -> bytes:
+        return f"<{ids} with {logprobs}>".encode()
+
+
+def writer(frame: Frame | None = None, kind: type[SseWriter] = Writer) -> Any:
+    made = kind(hs.Parser())
+    made._start(False)
+    made._content_frame = frame
     return made
 
 
@@ -31,35 +47,35 @@ def dumped(text: str) -> bytes:
 
 @given(st.text() | st.text('\x00\x1f\x7f\\"/\u2028\u2029\u0085\ue000\ue001<é日😀', max_size=40))
 def test_text_is_escaped_as_json_dumps_does(text):
-    assert writer(TEXT).frame("content", text) == b'data: {"t":' + dumped(text) + b"}\n\n"
+    assert writer(TEXT)._framed("content", text) == b'data: {"t":' + dumped(text) + b"}\n\n"
 
 
 def test_every_character_of_the_basic_plane_comes_back():
     text = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x10000)]))
     made = writer(TEXT)
-    assert made.frame("content", text) == b'data: {"t":' + dumped(text) + b"}\n\n"
-    assert made.take("content") == text
+    assert made._framed("content", text) == b'data: {"t":' + dumped(text) + b"}\n\n"
+    assert made._take("content") == text
 
 
 @pytest.mark.parametrize("text", ["\ud800", "a\udfffb", "\ud83d"])
 def test_a_lone_surrogate_is_replaced(text):
     made = writer(TEXT)
     clean = "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text)
-    assert made.frame("content", text) == b'data: {"t":' + dumped(clean) + b"}\n\n"
-    assert made.take("content") == clean
+    assert made._framed("content", text) == b'data: {"t":' + dumped(clean) + b"}\n\n"
+    assert made._take("content") == clean
 
 
 @pytest.mark.parametrize("number", [0, 9, 10, 1234567890, 2**63 - 1, -1, -(2**63)])
 def test_numbers(number):
     made = writer(NUMBERED)
-    made.number = number
-    assert made.frame("content", "x") == b'{"n":%d,"t":"x"}\n' % number
+    made._number = number
+    assert made._framed("content", "x") == b'{"n":%d,"t":"x"}\n' % number
 
 
 def test_a_number_counts_the_frames():
     made = writer(NUMBERED)
-    assert [made.frame("content", text) for text in "ab"] == [b'{"n":0,"t":"a"}\n', b'{"n":1,"t":"b"}\n']
-    assert made.number == 2
+    assert [made._framed("content", text) for text in "ab"] == [b'{"n":0,"t":"a"}\n', b'{"n":1,"t":"b"}\n']
+    assert made._number == 2
 
 
 @pytest.mark.parametrize(
@@ -67,18 +83,18 @@ def test_a_number_counts_the_frames():
     [([b"x"], "", b"x"), ([b"", b""], "n", b"0"), ([b"", b"", b"", b""], "tnt", b"\\n0\\n")],
 )
 def test_any_number_of_holes(parts, holes, whole):
-    assert writer(Frame(parts, holes)).frame("content", "\n") == whole
+    assert writer(Frame(parts, holes))._framed("content", "\n") == whole
     fed = writer(Frame(parts, holes))
     fed.feed(FINAL)
     assert fed.feed(198) == whole  # "\n", by the short way
-    assert fed.take("content") == "\n"
+    assert fed._take("content") == "\n"
 
 
 def test_a_silent_frame_sends_keeps_and_counts_nothing():
     made = writer(Frame([b""], ""))
     assert made.feed([*FINAL, 13225]) == b"<MessageStart>"
     assert (made.feed(13225), made.feed([13225, 252])) == (b"", b"")
-    assert (made.take("content"), made.number) == ("", 0)
+    assert (made._take("content"), made._number) == ("", 0)
     assert made.parser.position == 7
 
 
@@ -101,11 +117,11 @@ def test_what_is_no_frame(parts, holes, error):
 
 def test_what_is_no_frame_of_a_writer():
     with pytest.raises(TypeError):
-        writer().content_frame = b"bytes"  # type: ignore[assignment]
+        writer()._content_frame = b"bytes"  # type: ignore[assignment]
     with pytest.raises(ValueError, match="there is no content_frame"):
-        writer().frame("content", "x")
+        writer()._framed("content", "x")
     with pytest.raises(KeyError):
-        writer().take("thoughts")
+        writer()._take("thoughts")
 
 
 def test_a_frame_shows_itself():
@@ -116,61 +132,135 @@ def test_without_a_frame_the_callback_gets_the_delta():
     assert writer().feed([*FINAL, 13225]) == b"<MessageStart><ContentDelta>"
 
 
-def test_the_callback_may_frame_and_change_frames():
-    def on_event(event: hs.Event) -> bytes:
-        made.content_frame = TEXT
-        return b"[" + made.frame("content", "made") + b"]"
+def test_what_frames_events_may_frame_deltas_and_change_frames():
+    class Changing(SseWriter):
+        def _on_event(self, event: hs.Event) -> bytes:
+            self._content_frame = TEXT
+            return b"[" + self._framed("content", "made") + b"]"
 
-    made = SseWriter(hs.Parser(), on_event)
+    made = writer(kind=Changing)
     assert made.feed([*FINAL, 13225]) == b'[data: {"t":"made"}\n\n]data: {"t":"Hello"}\n\n'
-    assert made.take("content") == "madeHello"
+    assert made._take("content") == "madeHello"
 
 
-def test_the_callback_returns_bytes():
-    made = SseWriter(hs.Parser(), lambda event: "text")  # type: ignore[arg-type,return-value]
-    with pytest.raises(TypeError, match="on_event returns bytes, not str"):
-        made.feed(FINAL)
+def test_events_become_bytes():
+    class Wrong(SseWriter):
+        def _on_event(self, event: hs.Event) -> str:
+            return "text"
+
+    with pytest.raises(TypeError, match="_on_event returns bytes, not str"):
+        writer(kind=Wrong).feed(FINAL)
+    with pytest.raises(AttributeError, match="_on_event"):
+        writer(kind=SseWriter).feed(FINAL)
 
 
-def test_what_the_callback_raises_comes_through():
-    def on_event(event: hs.Event) -> bytes:
-        raise LookupError("mine")
+def test_what_is_raised_meanwhile_comes_through_and_keeps_what_came_before():
+    class Raising(SseWriter):
+        def _on_event(self, event: hs.Event) -> bytes:
+            if isinstance(event, hs.ToolCallStart):
+                raise LookupError("mine")
+            return f"<{type(event).__name__}>".encode()
 
-    made = SseWriter(hs.Parser(), on_event)
+    made = writer(TEXT, Raising)
     with pytest.raises(LookupError, match="mine"):
-        made.feed(FINAL)
-    made.content_frame = TEXT
-    assert made.feed(13225) == b'data: {"t":"Hello"}\n\n'
+        made.feed_text("<|channel|>final<|message|>Hi<|end|><|start|>assistant to=f<|message|>{}<|call|>")
+    for feed, argument in ((made.feed, 13225), (made.feed_text, "x"), (made._end, "stop")):
+        with pytest.raises(ValueError, match="raised in the middle of something"):
+            feed(argument)
+    assert made._over() == b'<MessageStart>data: {"t":"Hi"}\n\n<MessageEnd><MessageStart>'
+    assert made._over() == b""
+
+
+def test_a_strict_parser_loses_nothing_either():
+    made = Writer(hs.Parser(strict=True))
+    made._start(False)
+    made._content_frame = TEXT
+    with pytest.raises(hs.ParseError):
+        made.feed_text("<|channel|>final<|message|>Hi<|channel|>x")
+    assert made._over() == b'<MessageStart>data: {"t":"Hi"}\n\n'
+
+
+def test_stages():
+    made = Writer(hs.Parser())
+    assert (made.is_new, made.ended) == (True, False)
+    with pytest.raises(ValueError, match=r"start\(\) comes first"):
+        made.feed(200005)
+    made._start(False)
+    with pytest.raises(ValueError, match=r"start\(\) comes once"):
+        made._start(True)
+    with pytest.raises(ValueError, match="is bytes"):
+        made._check(True)
+    assert (made.is_new, made.ended) == (False, False)
+    made._over()
+    assert made.ended
+    with pytest.raises(ValueError, match="has ended"):
+        made.feed(200005)
+    told = Writer(hs.Parser())
+    told._start(True)
+    with pytest.raises(ValueError, match="is dicts"):
+        told.feed(200005)
+
+
+def test_a_parser_or_what_it_takes_to_make_one():
+    made = Writer("hermes", tools=["f"])
+    assert (made.parser.format, Writer().parser.format) == ("hermes", "harmony")
+    with pytest.raises(TypeError, match="give them to Parser"):
+        Writer(hs.Parser(), tools=["f"])
+    fed = hs.Parser()
+    fed.feed(200005)
+    with pytest.raises(ValueError, match="has read up to 1"):
+        Writer(fed)
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="a Writer cannot be copied or pickled"):
+            copied(made)
+
+
+@pytest.mark.parametrize("given", [[1, 2], (1, 2), array("i", [1, 2]), iter([1, 2])])
+def test_ids_as_a_list(given):
+    assert Writer._listed(given) == [1, 2]
+
+
+def test_logprobs_and_what_is_watched_go_another_way():
+    made = writer(TEXT)
+    made.feed(FINAL)
+    assert made.feed(13225, [1]) == b"<13225 with [1]>"
+    assert made.feed(13225, logprobs=[1]) == b"<13225 with [1]>"
+    made._watched = True
+    assert made.feed(13225) == b"<13225 with None>"
+    assert made.parser.position == 3
+
+
+def test_no_reference_leads_from_a_writer_to_itself():
+    gc.disable()
+    try:
+        made = writer(TEXT)
+        made.feed([*FINAL, 13225])
+        gone = weakref.ref(made)
+        del made
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+def test_a_writer_knows_whether_it_is_fed_text():
+    made = writer(TEXT)
+    assert made.in_text is False
+    made.feed_text("x")
+    assert made.in_text is True
 
 
 def test_kept_is_what_was_framed_or_given_since_the_last_take():
     made = writer(TEXT)
-    made.frame("content", 'a"')
-    made.keep("content", "\n\ud800")
-    made.keep("arguments", "{}")
-    assert (made.take("content"), made.take("content"), made.take("arguments")) == ('a"\n\ufffd', "", "{}")
+    made._framed("content", 'a"')
+    made._keep("content", "\n\ud800")
+    made._keep("arguments", "{}")
+    assert (made._take("content"), made._take("content"), made._take("arguments")) == ('a"\n\ufffd', "", "{}")
 
 
 def test_after_the_end_there_is_nothing_to_feed():
     made = writer(TEXT)
-    assert made.finish() == b"<StreamEnd>"
+    assert made._end() == b"<StreamEnd>"
     for feed, argument in ((made.feed, 13225), (made.feed, [13225]), (made.feed_text, "x")):
         with pytest.raises(ValueError, match="the stream is finished"):
             feed(argument)
-    assert made.finish() == b""
-
-
-def seconds(text: str) -> float:
-    best = 1.0
-    for _ in range(3):
-        made = writer(TEXT)
-        start = time.perf_counter()
-        made.frame("content", text)
-        made.take("content")
-        best = min(best, time.perf_counter() - start)
-    return best
-
-
-def test_big_texts_take_time_in_proportion():
-    """Both are larger than the caches; eight times the text would take 64 times as long if something were quadratic."""
-    assert seconds("é\n" * 3_200_000) < 24 * seconds("é\n" * 400_000)
+    assert made._end() == b""

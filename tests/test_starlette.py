@@ -15,32 +15,42 @@ from typing import Any
 import anthropic
 import openai
 import pytest
+from wire_scenarios import Call, Item, Text
+from wire_server import APIS as WIRES
 from wire_server import (
     PATHS,
     SHORT,
-    anthropic_client,
     app_of,
-    at_once,
+    clients_of,
     expected_chunks,
     of,
     openai_client,
-    outcome_of_chat,
     serving,
     stream_of,
-    streamed,
 )
 
 import harmonystream as hs
 
 ROOT = Path(__file__).parent.parent
 APIS = list(PATHS)
-DONE = {"chat": b"data: [DONE]\n\n", "responses": b"event: response.completed\n", "messages": b'"message_stop"}\n\n'}
 PING = b": keep-alive\n\n"
 
 DEMO = (ROOT / "harmonystream" / "data" / "demo.jsonl").read_text(encoding="utf-8").splitlines()
 CALL, ANSWER = (turn["ids"] for turn in map(json.loads, DEMO) if "ids" in turn)
 TEXT = b"".join(hs.vocab.o200k_harmony().token_bytes(tid) for tid in CALL).decode()
-FACTS = hs.parse(CALL, tools=["get_forecast"])
+REASONING = (
+    "The question comes in Chinese and in English: will it rain in 成都 tomorrow? The weather must not be guessed, and "
+    "there is a tool for it, get_forecast. First one line for the user, so that they see that something happens; then "
+    "the call, with the city and the day."
+)
+PREAMBLE = "我先查一下成都明天的天气 ☔ One moment, I am looking up the forecast."
+ARGUMENTS = '{"city": "成都", "day": "tomorrow", "hourly": false}'
+SAID: list[Item] = [
+    Text("reasoning", REASONING),
+    Text("preamble", PREAMBLE),
+    Call("get_forecast", ARGUMENTS, json.loads(ARGUMENTS), arguments=ARGUMENTS),
+]
+HELLO: list[Item] = [Text("reasoning", "Hello"), Text("content", "Hi!")]
 
 
 SOURCES = {
@@ -92,18 +102,21 @@ def raw(url: str, api: str, model: str) -> tuple[bytes, list[bytes]]:
     return head, chunks
 
 
+def expected(api: str, model: str, said: list[Item]) -> dict[str, Any]:
+    made: dict[str, Any] = WIRES[api].expected("harmony", said, "stop")
+    return {**made, "model": model}
+
+
 # --- official clients ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", ["ids", "lists", "text", "bytes"])
 @pytest.mark.parametrize("api", APIS)
-def test_official_clients_assemble_what_the_model_said(url, api, model):
-    reason = {"chat": "tool_calls", "responses": "completed", "messages": "tool_use"}[api]
-    [call] = FACTS.tool_calls
-    arguments = json.loads(call.arguments) if api == "messages" else call.arguments
-    expected = (FACTS.reasoning, FACTS.messages[1].content, [("get_forecast", arguments)], reason, 70)
-    assert streamed(api, url, model) == expected
-    assert at_once(api, url, model) == expected
+def test_official_clients_assemble_what_the_model_said(api):
+    with clients_of(app_of(SOURCES)) as clients:
+        for model in ("ids", "lists", "text", "bytes"):
+            wanted = expected(api, model, SAID)
+            assert clients.assembled(api, model) == wanted
+            assert clients.at_once(api, model) == wanted
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -115,55 +128,6 @@ def test_each_feed_is_one_chunk_and_what_says_nothing_is_none(url, api):
     assert headers["cache-control"] == "no-cache, no-transform"
     assert headers["x-accel-buffering"] == "no"
     assert "content-length" not in headers
-
-
-def test_two_hundred_streams_at_a_time():
-    """None ends before all have begun. The clients are sockets: what they read is compared byte by byte."""
-    begun = 0
-    all_begun: asyncio.Event | None = None
-
-    async def source() -> AsyncIterator[Any]:
-        nonlocal begun, all_begun
-        all_begun = all_begun or asyncio.Event()
-        begun += 1
-        if begun == 200:
-            all_begun.set()
-        await all_begun.wait()
-        for token in SHORT:
-            yield token
-            await asyncio.sleep(0.001)
-
-    async def read(url: str, api: str) -> bytes:
-        reader, writer = await asyncio.open_connection(*url.removeprefix("http://").split(":"))
-        body = json.dumps({"model": "short", "stream": True})
-        request = f"POST {PATHS[api]} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {len(body)}\r\n\r\n"
-        writer.write((request + body).encode())
-        got = await asyncio.wait_for(reader.read(), 20)
-        writer.close()
-        await writer.wait_closed()
-        return got.partition(b"\r\n\r\n")[2]
-
-    async def all_of_them(url: str) -> list[bytes]:
-        return await asyncio.gather(*(read(url, APIS[n % 3]) for n in range(200)))
-
-    with serving(app_of({"short": source})) as url:
-        bodies = asyncio.run(all_of_them(url))
-    for n, body in enumerate(bodies):
-        chunks = expected_chunks(APIS[n % 3], SHORT, "short")
-        assert body == b"".join(b"%x\r\n%s\r\n" % (len(one), one) for one in [*chunks, b""])
-
-
-def test_many_streams_to_one_official_client(url):
-    async def ask(client: openai.AsyncOpenAI) -> Any:
-        message: Any = {"role": "user", "content": "?"}
-        async with client.chat.completions.stream(model="short", messages=[message]) as chunks:
-            return outcome_of_chat(await chunks.get_final_completion())
-
-    async def all_of_them() -> list[Any]:
-        async with openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client:
-            return await asyncio.gather(*(ask(client) for _ in range(50)))
-
-    assert asyncio.run(all_of_them()) == [("Hello", "Hi!", [], "stop", 70)] * 50
 
 
 def test_a_frame_is_there_before_the_next_token():
@@ -223,12 +187,12 @@ def test_comments_fill_the_silence_and_no_client_minds(api):
         await asyncio.sleep(0.12)
         yield SHORT[4:]
 
-    with serving(app_of({"slow": source}, keep_alive=0.05)) as url:
-        _, chunks = raw(url, api, "slow")
-        expected = expected_chunks(api, [SHORT[:4], SHORT[4:]], "slow")
-        assert chunks == [*expected[:2], *[PING] * chunks.count(PING), *expected[2:]]
+    with clients_of(app_of({"slow": source}, keep_alive=0.05)) as clients:
+        _, chunks = raw(clients.url, api, "slow")
+        assert clients.assembled(api, "slow") == expected(api, "slow", HELLO)
+        wanted = expected_chunks(api, [SHORT[:4], SHORT[4:]], "slow")
+        assert chunks == [*wanted[:2], *[PING] * chunks.count(PING), *wanted[2:]]
         assert 1 <= chunks.count(PING) <= 9  # two, unless the machine is busy
-        assert streamed(api, url, "slow")[:2] == ("Hello", "Hi!")
 
 
 def test_no_comments_while_tokens_come_or_where_none_are_wanted():
@@ -288,12 +252,11 @@ def test_official_clients_raise_the_error(caplog):
     def say(error: BaseException) -> str:
         return f"a {type(error).__name__}"
 
-    message: Any = {"role": "user", "content": "?"}
-    with serving(app_of(BROKEN, error_message=say)) as url, openai_client(url) as client:
+    with clients_of(app_of(BROKEN, error_message=say)) as clients:
         with pytest.raises(openai.APIError, match="a EngineError"):
-            list(client.chat.completions.create(model="source", messages=[message], stream=True))
-        *_, last = client.responses.create(model="source", input="?", stream=True)
-        assert (last.type, last.response.error.message) == ("response.failed", "a EngineError")
-        with anthropic_client(url) as claude, pytest.raises(anthropic.APIError, match="a EngineError"):
-            list(claude.messages.create(model="source", max_tokens=9, messages=[message], stream=True))
+            clients.events("chat", "source")
+        last = clients.events("responses", "source")[-1]
+        assert (last["type"], last["response"]["error"]["message"]) == ("response.failed", "a EngineError")
+        with pytest.raises(anthropic.APIError, match="a EngineError"):
+            clients.events("messages", "source")
     assert len(caplog.records) >= 3

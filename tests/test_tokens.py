@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from typing import Any
 
 import numpy as np
 import pytest
 from streams import chunkings
-from wire_chat import payloads_of, stream_of
+from wire_chat import stream_of
+from wire_frames import payloads_of
 
 import harmonystream as hs
 
 # <|channel|>analysis<|message|>雨伞<|end|><|start|>assistant<|channel|>final<|message|>Hello<|return|>; 伞 is two ids
 IDS = [200005, 35644, 200008, 53307, 2809, 252, 200007, 200006, 173781, 200005, 17196, 200008, 13225, 200002]
 TEXTS = [[53307], [2809, 252], [13225]]
+
+
+def started(parser: hs.Parser | None = None, **options: Any) -> hs.ChatStream:
+    stream = stream_of(parser or hs.Parser(), **options)
+    stream.start()
+    return stream
 
 
 def entries(ids: list[int]) -> list[dict[str, Any]]:
@@ -24,8 +32,8 @@ def entries(ids: list[int]) -> list[dict[str, Any]]:
 def test_a_chunk_has_its_own_logprobs_and_the_ids_since_the_last_however_they_come():
     for pieces in chunkings(IDS):
         stream = stream_of(hs.Parser(), token_ids=True)
-        fed = b"".join(stream.feed(piece, entries(piece)) for piece in pieces)
-        choices = [one["choices"][0] for one in payloads_of(stream.start() + fed + stream.finish("stop"))[1:-1]]
+        sent = stream.start() + b"".join(stream.feed(piece, entries(piece)) for piece in pieces)
+        choices = [one["choices"][0] for one in payloads_of(sent + stream.finish("stop"))[1:-1]]
         assert [one["logprobs"] for one in choices[:-1]] == [
             {"content": entries(ids), "refusal": None} for ids in TEXTS
         ]
@@ -46,7 +54,7 @@ def test_dicts_have_the_same():
 
 
 def test_hidden_text_hides_its_tokens():
-    stream = stream_of(hs.Parser(), token_ids=True, reasoning_field=None)
+    stream = started(token_ids=True, reasoning_field=None)
     stream.feed(IDS, entries(IDS))
     stream.finish()
     whole = stream.response()["choices"][0]
@@ -55,7 +63,7 @@ def test_hidden_text_hides_its_tokens():
 
 
 def test_logprobs_alone():
-    stream = stream_of(hs.Parser(start="answer"))
+    stream = started(hs.Parser(start="answer"))
     assert payloads_of(stream.feed(13225))[0]["choices"][0]["logprobs"] is None
     (chunk,) = payloads_of(stream.feed(13225, entries([13225])))
     assert chunk["choices"][0]["logprobs"]["content"] == entries([13225])
@@ -64,14 +72,14 @@ def test_logprobs_alone():
 
 @pytest.mark.parametrize("given", [IDS, tuple(IDS), array("q", IDS), np.array(IDS), np.array([IDS]), iter(IDS)])
 def test_ids_of_any_kind(given):
-    stream = stream_of(hs.Parser(), token_ids=True)
+    stream = started(token_ids=True)
     stream.feed(given)
     stream.finish()
     assert stream.response()["choices"][0]["token_ids"] == IDS
 
 
 def test_one_id_of_any_kind():
-    stream = stream_of(hs.Parser(), token_ids=True)
+    stream = started(token_ids=True)
     for one in (IDS[0], np.int64(IDS[1]), np.array(IDS[2])):
         stream.feed(one)
     stream.finish()
@@ -80,4 +88,30 @@ def test_one_id_of_any_kind():
 
 def test_as_many_logprobs_as_tokens():
     with pytest.raises(ValueError, match="1 logprobs for 2 tokens"):
-        stream_of(hs.Parser()).feed([1, 2], entries([1]))
+        started().feed([1, 2], entries([1]))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        ([13225, -1], ValueError),
+        ([13225, True], TypeError),
+        (np.array([[1, 2], [3, 4]]), ValueError),
+        ("ab", TypeError),
+    ],
+)
+def test_ids_are_refused_as_the_parser_refuses_them_and_leave_nothing(wrong, error):
+    stream = started(hs.Parser(start="answer"), token_ids=True)
+    with pytest.raises(error):
+        stream.feed(wrong)
+    assert stream.parser.position == 0
+    (chunk,) = payloads_of(stream.feed(13225))
+    assert chunk["choices"][0]["token_ids"] == [13225]
+
+
+def test_a_logprob_is_a_number_that_json_has():
+    never = {"token": "x", "logprob": -math.inf, "top_logprobs": [{"token": "y", "logprob": -math.inf}]}
+    (chunk,) = payloads_of(started(hs.Parser(start="answer")).feed(13225, [never]))
+    (entry,) = chunk["choices"][0]["logprobs"]["content"]
+    assert (entry["logprob"], entry["top_logprobs"][0]["logprob"]) == (-9999.0, -9999.0)
+    assert never["logprob"] == -math.inf

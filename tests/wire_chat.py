@@ -1,81 +1,78 @@
-"""What clients see of a chat completion stream: its frames, its rules, the official client's models and HTTP."""
+"""What clients see of a chat completion stream: the rules that it keeps, the official client's models, its reading."""
 
 from __future__ import annotations
 
-import json
-import re
-import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import openai
-from openai.types.chat import ChatCompletionChunk
+from openai.lib.streaming.chat import ChatCompletionStreamState
+from openai.types.chat import ChatCompletion, ChatCompletionChunk
+from wire_frames import Payload, validated
+from wire_scenarios import Item, Text
 
 import harmonystream as hs
 
-Payload = dict[str, Any]
-FRAME = re.compile(rb"data: (\{[^\n]*\}|\[DONE\])\n\n")
-STANDARD = {"role", "content", "tool_calls"}  # of a delta; the rest is the reasoning and what the options name
-
-
-def payloads_of(data: bytes) -> list[Any]:
-    """The payloads of whole frames, "[DONE]" included: nothing else may stand between or behind them."""
-    found = []
-    position = 0
-    while position < len(data):
-        match = FRAME.match(data, position)
-        assert match, data[position:][:200]
-        found.append("[DONE]" if match[1] == b"[DONE]" else json.loads(match[1]))
-        position = match.end()
-    return found
+SPARE = frozenset({"reasoning", "reasoning_content", "preamble", "token_ids"})  # what the client's models do not have
+WHOLE = ChatCompletion
+HEAD = ("id", "object", "created", "model")
+USAGE: Payload = {
+    **{"prompt_tokens": 7, "completion_tokens": 70, "total_tokens": 77},
+    "completion_tokens_details": {"reasoning_tokens": 9},
+}
 
 
 def stream_of(parser: hs.Parser, **options: Any) -> hs.ChatStream:
     return hs.ChatStream(parser, **{"id": "chatcmpl-1", "model": "m", "created": 7, **options})
 
 
-def as_bytes(
-    stream: hs.ChatStream, pieces: Iterable[Any], reason: str | None = None, usage: Payload | None = None
-) -> bytes:
-    frames = [stream.start()]
-    frames += [stream.feed_text(one) if isinstance(one, (str, bytes)) else stream.feed(one) for one in pieces]
-    return b"".join([*frames, stream.finish(reason, usage)])
+def validate(chunk: Payload) -> Any:
+    return validated(ChatCompletionChunk, chunk, SPARE)
 
 
-def as_dicts(
-    stream: hs.ChatStream, pieces: Iterable[Any], reason: str | None = None, usage: Payload | None = None
-) -> list[Payload]:
-    chunks = stream.events()
-    for piece in pieces:
-        chunks += stream.events(piece)
-    return chunks + stream.events(finish=True, reason=reason, usage=usage)
+def read_by_client(chunks: list[Payload]) -> Payload:
+    """The official client's own reading of chunks, without HTTP, as a response. Raises what it would raise there."""
+    state: ChatCompletionStreamState[Any] = ChatCompletionStreamState(
+        input_tools=openai.omit, response_format=openai.omit
+    )
+    for chunk in chunks:
+        state.handle_chunk(validate(chunk))
+    return plain(state.current_completion_snapshot)
 
 
-def validate(chunk: Payload, extra: set[str]) -> None:
-    """Every field is the model's and has its type, but for these of the delta."""
-    model = ChatCompletionChunk.model_validate(chunk, strict=True)
-    assert not model.model_extra
-    for choice in model.choices:
-        assert not choice.model_extra
-        assert set(choice.delta.model_extra or ()) <= extra
-        for call in choice.delta.tool_calls or ():
-            assert not call.model_extra
-    assert model.to_dict() == chunk
+def plain(completion: Any) -> Payload:
+    """A completion that the client's helper has assembled, as the server would send it: without what it adds."""
+    found: Payload = completion.to_dict(mode="python")
+    found["object"] = "chat.completion"
+    if found.get("system_fingerprint", "") is None:
+        del found["system_fingerprint"]
+    for choice in found["choices"]:
+        message = choice["message"]
+        for name in ("parsed", "function_call", "refusal", "annotations", "audio"):
+            assert message.pop(name, None) is None
+        choice.setdefault("logprobs", None)
+        calls = message.pop("tool_calls", None) or []
+        for call in calls:
+            assert call.pop("index", None) is not None
+            call["function"].pop("parsed_arguments", None)
+        if calls:
+            message["tool_calls"] = calls
+    return found
 
 
-def assembled(chunks: list[Payload]) -> Payload:
+# --- the rules ---
+
+
+def assembled(chunks: list[Any]) -> Payload:
     """The response of one choice, joined chunk by chunk; checks the rules on the way."""
+    if chunks[-1] == "[DONE]":  # behind dicts there is none
+        chunks = chunks[:-1]
     first = chunks[0]
     assert first["choices"][0]["delta"] == {"role": "assistant", "content": ""}
     message: Payload = {"role": "assistant", "content": ""}
     calls: list[Payload] = []
     reason, usage = None, None
     for chunk in chunks[1:]:
-        assert {name: chunk[name] for name in ("id", "object", "created", "model")} == {
-            name: first[name] for name in ("id", "object", "created", "model")
-        }
+        assert [chunk[name] for name in HEAD] == [first[name] for name in HEAD]
         if not chunk["choices"]:
             assert chunk is chunks[-1] and reason is not None
             usage = chunk["usage"]
@@ -95,11 +92,8 @@ def assembled(chunks: list[Payload]) -> Payload:
         message["tool_calls"] = calls
     assert reason is not None
     index = first["choices"][0]["index"]
-    whole = {"index": index, "message": message, "logprobs": None, "finish_reason": reason}
-    made = {name: first[name] for name in ("id", "created", "model")} | {
-        "object": "chat.completion",
-        "choices": [whole],
-    }
+    choice = {"index": index, "message": message, "logprobs": None, "finish_reason": reason}
+    made = {**{name: first[name] for name in HEAD}, "object": "chat.completion", "choices": [choice]}
     return made if usage is None else {**made, "usage": usage}
 
 
@@ -116,34 +110,25 @@ def join_call(calls: list[Payload], call: Payload) -> None:
     calls.append({"id": call["id"], "type": "function", "function": dict(call["function"])})
 
 
-# --- HTTP ---
+# --- what a scenario says ---
 
 
-@contextmanager
-def serving(make: Callable[[], Iterable[bytes]]) -> Iterator[openai.OpenAI]:
-    """The official client of a server that answers every request with these pieces."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["content-length"]))
-            self.send_response(200)
-            self.send_header("content-type", "text/event-stream; charset=utf-8")
-            self.end_headers()
-            for piece in make():
-                self.wfile.write(piece)
-                self.wfile.flush()
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        base = f"http://127.0.0.1:{server.server_address[1]}/v1"
-        with openai.OpenAI(base_url=base, api_key="none", max_retries=0) as client:
-            yield client
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+def expected(format: str, said: list[Item], reason: str | None) -> Payload:
+    texts = {"reasoning": "", "content": ""}
+    calls: list[Payload] = []
+    whole = True
+    for item in said:
+        if isinstance(item, Text):
+            texts["reasoning" if item.kind == "reasoning" else "content"] += item.text
+            continue
+        id = f"functions.{item.name}:{len(calls)}" if format == "kimi_k2" else f"call_1_{len(calls)}"
+        calls.append({"id": id, "type": "function", "function": {"name": item.name, "arguments": item.arguments}})
+        whole = whole and item.complete
+    message: Payload = {"role": "assistant", "content": texts["content"]}
+    message |= {"reasoning": texts["reasoning"]} if texts["reasoning"] else {}
+    message |= {"tool_calls": calls} if calls else {}
+    if reason in (None, "stop"):
+        reason = "tool_calls" if calls and whole else "stop"
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reason}
+    head = {"id": "chatcmpl-1", "object": "chat.completion", "created": 7, "model": "m", "choices": [choice]}
+    return {**head, "usage": USAGE}

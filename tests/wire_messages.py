@@ -1,69 +1,43 @@
-"""What clients see of a Messages stream: its frames, the rules it must keep, the official client's models and HTTP."""
+"""What clients see of a Messages stream: the rules that it keeps, the official client's models, its reading."""
 
 from __future__ import annotations
 
-import json
-import re
-import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, get_args
+from typing import Any
 
 import anthropic
 from anthropic.lib.streaming._messages import accumulate_event
-from anthropic.types import RawMessageStreamEvent
+from anthropic.types import Message, RawMessageStreamEvent
 from pydantic import BaseModel
+from wire_frames import Payload, models_of, validated
+from wire_scenarios import Item, Text
 
-Payload = dict[str, Any]
-FRAME = re.compile(rb"event: (\w+)\ndata: (\{[^\n]*\})\n\n")
+import harmonystream as hs
+
+WHOLE = Message
 DELTAS = {"thinking": ("thinking_delta", "signature_delta"), "text": ("text_delta",), "tool_use": ("input_json_delta",)}
+REASONS = {"length": "max_tokens", "content_filter": "refusal"}
+USAGE: Payload = {"input_tokens": 7, "output_tokens": 70, "output_tokens_details": {"thinking_tokens": 9}}
 
 
-def payloads_of(data: bytes) -> list[Payload]:
-    """The payloads of whole frames: nothing else may stand between or behind them."""
-    found = []
-    position = 0
-    while position < len(data):
-        match = FRAME.match(data, position)
-        assert match, data[position:][:200]
-        payload = json.loads(match[2])
-        assert payload["type"] == match[1].decode()
-        found.append(payload)
-        position = match.end()
-    return found
+def stream_of(parser: hs.Parser, **options: Any) -> hs.MessagesStream:
+    return hs.MessagesStream(parser, **{"id": "msg_1", "model": "m", **options})
 
 
-# --- the official client's models ---
+# --- the official client ---
 
 
 @cache
 def models() -> dict[str, type[BaseModel]]:
-    union = get_args(RawMessageStreamEvent)[0]
-    return {get_args(model.model_fields["type"].annotation)[0]: model for model in get_args(union)}
+    return models_of(RawMessageStreamEvent)
 
 
 def validate(payload: Payload) -> Any:
-    """Every field is the model's, has the model's type, and none that it needs is missing."""
-    model = models()[payload["type"]].model_validate(payload, strict=True)
-    assert_nothing_extra(model)
-    assert model.to_dict(mode="python") == payload  # type: ignore[attr-defined]
-    return model
-
-
-def assert_nothing_extra(value: Any) -> None:
-    if isinstance(value, BaseModel):
-        assert not value.model_extra, f"{type(value).__name__} has no {list(value.model_extra)}"
-        for name in type(value).model_fields:
-            assert_nothing_extra(getattr(value, name))
-    elif isinstance(value, list):
-        for one in value:
-            assert_nothing_extra(one)
+    return validated(models()[payload["type"]], payload)
 
 
 def plain(message: Any) -> Payload:
-    """A client's message as a payload."""
+    """A message that the client has assembled, as the server would send it: without what it adds."""
     made: Payload = message.to_dict(mode="python")
     assert made.pop("stop_details", None) is None
     for block in made["content"]:
@@ -71,7 +45,7 @@ def plain(message: Any) -> Payload:
     return made
 
 
-def read_by_client(payloads: Iterable[Payload]) -> Payload:
+def read_by_client(payloads: list[Payload]) -> Payload:
     """The official client's own reading of a stream, without HTTP. Raises what it would raise there."""
     snapshot: Any = None
     buffers: dict[int, bytes] = {}
@@ -114,39 +88,28 @@ def blocks_of(payloads: list[Payload]) -> list[tuple[Payload, str, str]]:
     return blocks
 
 
-# --- HTTP ---
+def assembled(payloads: list[Payload]) -> Payload:
+    """The message, put together by the official client, whose rules are more than can be said here."""
+    blocks_of(payloads)
+    return read_by_client(payloads)
 
 
-@contextmanager
-def served(script: Callable[[Payload], Iterable[bytes]]) -> Iterator[anthropic.Anthropic]:
-    """A client of a server on loopback that answers a request's body with these bytes, each sent as it comes."""
+# --- what a scenario says ---
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
 
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            self.send_response(200)
-            self.send_header("content-type", "text/event-stream")
-            self.send_header("transfer-encoding", "chunked")
-            self.end_headers()
-            for data in script(body):
-                if data:
-                    self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
-            self.wfile.write(b"0\r\n\r\n")
-
-        def log_message(self, *_: Any) -> None:
-            """Quiet."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        base_url = f"http://127.0.0.1:{server.server_port}"
-        with anthropic.Anthropic(base_url=base_url, api_key="none", max_retries=0, timeout=30) as client:
-            yield client
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+def expected(format: str, said: list[Item], reason: str | None) -> Payload:
+    content: list[Payload] = []
+    calls = 0
+    whole = True
+    for item in said:
+        if isinstance(item, Text) and item.kind == "reasoning":
+            content.append({"type": "thinking", "thinking": item.text, "signature": ""})
+        elif isinstance(item, Text):
+            content.append({"type": "text", "text": item.text})
+        else:
+            id = f"functions.{item.name}:{calls}" if format == "kimi_k2" else f"toolu_1_{calls}"
+            content.append({"type": "tool_use", "id": id, "name": item.name, "input": item.input})
+            calls, whole = calls + 1, whole and item.complete
+    stop = REASONS.get(reason or "stop", "tool_use" if calls and whole else "end_turn")
+    head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": content}
+    return {**head, "stop_reason": stop, "stop_sequence": None, "usage": USAGE}

@@ -1,27 +1,30 @@
-"""What clients see of a Responses stream: its frames, the rules it must keep, the official client's models and HTTP."""
+"""What clients see of a Responses stream: the rules that it keeps, the official client's models, its reading."""
 
 from __future__ import annotations
 
-import json
 import re
-import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, get_args
+from typing import Any
 
 import openai
 from openai.lib.streaming.responses._responses import ResponseStreamState
-from openai.types.responses import ResponseStreamEvent
+from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import BaseModel
+from wire_frames import Payload, as_bytes, models_of, payloads_of, validated
+from wire_scenarios import Call, Item
 
 import harmonystream as hs
-from harmonystream.emit.responses import ResponsesStream
 
-Payload = dict[str, Any]
-FRAME = re.compile(rb"event: ([\w.]+)\ndata: (\{[^\n]*\})\n\n")
 TERMINAL = ("response.completed", "response.incomplete", "response.failed")
+WHOLE = Response
+PREFIXES = {
+    **{"reasoning": "rs", "message": "msg", "function_call": "fc"},
+    **{"mcp_call": "mcp", "code_interpreter_call": "ci", "web_search_call": "ws"},
+}
+PHASES = {"content": "final_answer", "preamble": "commentary"}
+PHASE_OF_CHANNEL = {"final": "final_answer", "commentary": "commentary"}
+WHY = {"length": "max_output_tokens", "content_filter": "content_filter"}
+USAGE: Payload = {"input_tokens": 7, "output_tokens": 70, "output_tokens_details": {"reasoning_tokens": 9}}
 # The events of an item behind output_item.added, in order; "+": one or more.
 ORDERS = {
     "reasoning": "content_part.added (reasoning_text.delta )+reasoning_text.done content_part.done output_item.done ",
@@ -37,52 +40,38 @@ ORDERS = {
 }
 
 
-def payloads_of(data: bytes) -> list[Payload]:
-    """The payloads of whole frames: nothing else may stand between or behind them."""
-    found = []
-    position = 0
-    while position < len(data):
-        match = FRAME.match(data, position)
-        assert match, data[position:][:200]
-        payload = json.loads(match[2])
-        assert payload["type"] == match[1].decode()
-        found.append(payload)
-        position = match.end()
-    return found
+def stream_of(parser: hs.Parser, **options: Any) -> hs.ResponsesStream:
+    return hs.ResponsesStream(parser, **{"id": "resp_1", "model": "m", "created_at": 7, **options})
 
 
-# --- the official client's models ---
+# --- the official client ---
 
 
 @cache
 def models() -> dict[str, type[BaseModel]]:
-    union = get_args(ResponseStreamEvent)[0]
-    return {get_args(model.model_fields["type"].annotation)[0]: model for model in get_args(union)}
+    return models_of(ResponseStreamEvent)
 
 
-def validate(payload: Payload) -> None:
-    """Every field is the model's, has the model's type, and none that it needs is missing."""
-    model = models()[payload["type"]].model_validate(payload, strict=True)
-    assert_nothing_extra(model)
-    assert model.to_dict() == payload
+def validate(payload: Payload) -> Any:
+    return validated(models()[payload["type"]], payload)
 
 
-def assert_nothing_extra(value: Any) -> None:
-    if isinstance(value, BaseModel):
-        assert not value.model_extra, f"{type(value).__name__} has no {list(value.model_extra)}"
-        for name in type(value).model_fields:
-            assert_nothing_extra(getattr(value, name))
-    elif isinstance(value, list):
-        for one in value:
-            assert_nothing_extra(one)
-
-
-def read_by_client(payloads: Iterable[Payload]) -> ResponseStreamState[Any]:
+def read_by_client(payloads: list[Payload]) -> ResponseStreamState[Any]:
     """The official client's own reading of a stream, without HTTP. Raises what it would raise there."""
     state: ResponseStreamState[Any] = ResponseStreamState(input_tools=openai.omit, text_format=openai.omit)
     for payload in payloads:
-        state.handle_event(models()[payload["type"]].model_validate(payload))  # type: ignore[arg-type]
+        state.handle_event(validate(payload))
     return state
+
+
+def plain(response: Any) -> Payload:
+    """A response that the client's helper has assembled, as the server would send it: without what it adds."""
+    found: Payload = response.to_dict(mode="python")
+    for item in found["output"]:
+        assert item.pop("parsed_arguments", None) is None
+        for part in item.get("content") or ():
+            assert part.pop("parsed", None) is None
+    return found
 
 
 # --- the rules ---
@@ -147,21 +136,14 @@ def read_item(events: list[Payload], index: int) -> Payload:
 # --- a text as a stream, read by all of these ---
 
 
-def stream(parser: hs.Parser | None = None, **options: Any) -> ResponsesStream:
-    return ResponsesStream(parser or hs.Parser(), id="resp_1", model="m", created_at=1700000000, **options)
-
-
 def to(recipient: str, body: str, end: str = "<|call|>") -> str:
     return f"<|start|>assistant to={recipient}<|channel|>commentary<|message|>{body}{end}"
 
 
 def read(text: str, reason: str | None = None, parser: hs.Parser | None = None, **options: Any) -> list[Payload]:
     """The payloads of a text, which are valid, keep the rules and are what the official client accepts."""
-    emitter = stream(parser, **options)
-    data = emitter.start() + emitter.feed_text(text.removeprefix("<|start|>assistant")) + emitter.finish(reason)
-    payloads = payloads_of(data)
-    for payload in payloads:
-        validate(payload)
+    emitter = stream_of(parser or hs.Parser(), **options)
+    payloads = payloads_of(b"".join(as_bytes(emitter, [text.removeprefix("<|start|>assistant")], reason)))
     assert assembled(payloads) == emitter.response()
     read_by_client(payloads)
     return payloads
@@ -174,39 +156,6 @@ def output(*arguments: Any, **options: Any) -> list[Payload]:
 
 def item_events(payloads: list[Payload], index: int = 0) -> list[str]:
     return [one["type"].removeprefix("response.") for one in payloads if one.get("output_index") == index]
-
-
-# --- what a response should have, from the parser's events alone ---
-
-
-def outline(events: Iterable[hs.Event]) -> list[tuple[Any, ...]]:
-    """Reasoning, messages and calls with their texts, one by one: ("reasoning", text), ("message", phase, text),
-    ("call", name, text, is it complete?)."""
-    found: list[list[Any]] = []
-    phases = {"final": "final_answer", "commentary": "commentary"}
-    fresh = True  # is the next delta the first of its item?
-    for event in events:
-        match event:
-            case hs.ReasoningDelta(text=text):
-                if fresh or found[-1][0] != "reasoning":
-                    found.append(["reasoning", ""])
-                found[-1][-1] += text
-                fresh = False
-            case hs.ContentDelta(text=text, channel=channel):
-                if fresh or found[-1][0] != "message":
-                    found.append(["message", phases.get(channel), ""])
-                found[-1][-1] += text
-                fresh = False
-            case hs.ToolCallStart(name=name):
-                found.append(["call", name, "", None])
-            case hs.ToolCallDelta(arguments=text):
-                found[-1][2] += text
-            case hs.ToolCallEnd(complete=complete):
-                found[-1][3] = complete
-                fresh = True
-            case hs.MessageStart() | hs.MessageEnd():
-                fresh = True
-    return [tuple(item) for item in found]
 
 
 def outline_of(response: Payload) -> list[tuple[Any, ...]]:
@@ -226,38 +175,40 @@ def outline_of(response: Payload) -> list[tuple[Any, ...]]:
     return found
 
 
-# --- HTTP ---
+# --- what a scenario says ---
 
 
-@contextmanager
-def served(script: Callable[[Payload], Iterator[bytes]]) -> Iterator[openai.OpenAI]:
-    """A client of a server on loopback that answers a request's body with these bytes, each sent as it comes."""
+def expected(format: str, said: list[Item], reason: str | None) -> Payload:
+    calls_before = [sum(isinstance(one, Call) for one in said[:index]) for index in range(len(said))]
+    output = [item_of(format, item, index, calls_before[index]) for index, item in enumerate(said)]
+    calls = [item["call_id"] for item in output if "call_id" in item]
+    if format == "kimi_k2":  # the model's own
+        for count, id in enumerate(calls):
+            item = next(one for one in output if one.get("call_id") == id)
+            item["call_id"] = f"functions.{item['name']}:{count}"
+    why = WHY.get(reason or "stop")
+    empty = ("error", "incomplete_details", "instructions", "temperature", "top_p")
+    return {
+        **dict.fromkeys(empty),
+        **{"id": "resp_1", "object": "response", "created_at": 7, "model": "m", "output": output},
+        "status": "incomplete" if why else "completed",
+        "incomplete_details": why and {"reason": why},
+        **{"metadata": {}, "parallel_tool_calls": True, "tool_choice": "auto", "tools": []},
+        "usage": {**USAGE, "total_tokens": 77, "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0}},
+    }
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
 
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            self.send_response(200)
-            self.send_header("content-type", "text/event-stream")
-            self.send_header("transfer-encoding", "chunked")
-            self.end_headers()
-            for data in script(body):
-                if data:
-                    self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
-            self.wfile.write(b"0\r\n\r\n")
-
-        def log_message(self, *_: Any) -> None:
-            """Quiet."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        base_url = f"http://127.0.0.1:{server.server_port}/v1"
-        with openai.OpenAI(base_url=base_url, api_key="none", max_retries=0, timeout=30) as client:
-            yield client
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+def item_of(format: str, item: Item, index: int, calls: int) -> Payload:
+    """calls: before it."""
+    status = "completed" if item.complete else "incomplete"
+    if isinstance(item, Call):
+        function = {"type": "function_call", "call_id": f"call_1_{calls}", "name": item.name}
+        made = dict(item.item or {**function, "arguments": item.arguments})
+        return {**made, "id": f"{PREFIXES[made['type']]}_1_{index}", "status": status}
+    if item.kind == "reasoning":
+        part: Payload = {"type": "reasoning_text", "text": item.text}
+        return {"type": "reasoning", "id": f"rs_1_{index}", "summary": [], "content": [part], "status": status}
+    part = {"type": "output_text", "text": item.text, "annotations": [], "logprobs": []}
+    phase = {"phase": PHASES[item.kind]} if format == "harmony" and item.channel is None else {}
+    head = {"type": "message", "id": f"msg_1_{index}", "role": "assistant", "status": status, **phase}
+    return {**head, "content": [part]}

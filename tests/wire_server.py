@@ -6,32 +6,31 @@ import asyncio
 import socket
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import anthropic
 import openai
 import uvicorn
+import wire_chat
+import wire_messages
+import wire_responses
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
+from wire_frames import Payload
+from wire_scenarios import parser_of, pieces_of, streams
 
 import harmonystream as hs
-from harmonystream.emit.chat import ChatStream
-from harmonystream.emit.messages import MessagesStream
-from harmonystream.emit.responses import ResponsesStream
-from harmonystream.integrations.starlette import EventStreamResponse, whole_response
+from harmonystream.integrations.starlette import EventStreamResponse, Finished, whole_response
 
 Source = Callable[[], AsyncIterator[Any]]
 
 PATHS = {"chat": "/v1/chat/completions", "responses": "/v1/responses", "messages": "/v1/messages"}
-USAGE: dict[str, dict[str, Any]] = {
-    "chat": {"prompt_tokens": 7, "completion_tokens": 70, "total_tokens": 77},
-    "responses": {"input_tokens": 7, "output_tokens": 70},
-    "messages": {"input_tokens": 7, "output_tokens": 70},
-}
+APIS: dict[str, Any] = {"chat": wire_chat, "responses": wire_responses, "messages": wire_messages}
+USAGE = {api: module.USAGE for api, module in APIS.items()}
 
 # analysis: Hello; final: Hi!
 SHORT = [200005, 35644, 200008, 13225, 200007, 200006, 173781, 200005, 17196, 200008, 12194, 0, 200002]
@@ -39,12 +38,11 @@ SHORT = [200005, 35644, 200008, 13225, 200007, 200006, 173781, 200005, 17196, 20
 
 def stream_of(api: str, model: str = "scripted") -> Any:
     """A fresh stream of an API, with ids that are always the same."""
-    parser = hs.Parser(tools=["get_forecast"])
-    if api == "chat":
-        return ChatStream(parser, id="chatcmpl-1", model=model, created=1, include_usage=True)
-    if api == "responses":
-        return ResponsesStream(parser, id="resp_1", model=model, created_at=1)
-    return MessagesStream(parser, id="msg_1", model=model)
+    return stream_over(hs.Parser(tools=["get_forecast"]), api, model=model)
+
+
+def stream_over(parser: hs.Parser, api: str, **options: Any) -> Any:
+    return APIS[api].stream_of(parser, **({"include_usage": True} if api == "chat" else {}), **options)
 
 
 def expected_chunks(api: str, items: list[Any], model: str) -> list[bytes]:
@@ -67,18 +65,49 @@ def of(*items: Any) -> Callable[[], AsyncIterator[Any]]:
 def app_of(sources: Mapping[str, Source], **options: Any) -> Starlette:
     """An app whose models are these sources, by name. options: of EventStreamResponse."""
 
+    def answer(api: str, body: Any) -> tuple[AsyncIterator[Any], Any]:
+        return sources[body["model"]](), stream_of(api, body["model"])
+
+    return routed(answer, **options)
+
+
+def routed(answer: Callable[[str, Any], tuple[AsyncIterator[Any], Any]], **options: Any) -> Starlette:
+    """An app that answers a request for an API, with this body, with a source through a stream."""
+
     def route(api: str) -> Route:
-        async def answer(request: Request) -> Response:
+        async def respond(request: Request) -> Response:
             body = await request.json()
+            tokens, stream = answer(api, body)
             ending = {"reason": "stop", "usage": USAGE[api]}
-            tokens, stream = sources[body["model"]](), stream_of(api, body["model"])
             if body.get("stream"):
                 return EventStreamResponse(tokens, stream, **{**ending, **options})
             return JSONResponse(await whole_response(tokens, stream, **ending))
 
-        return Route(PATHS[api], answer, methods=["POST"])
+        return Route(PATHS[api], respond, methods=["POST"])
 
     return Starlette(routes=[route(api) for api in PATHS])
+
+
+async def scenario(name: str) -> AsyncIterator[Any]:
+    """The source of a scenario, as one that never waits: an engine that is faster than its client."""
+    for piece in pieces_of(name):
+        yield piece
+    yield Finished(streams()[name][2].reason)
+
+
+def scenarios_app() -> Starlette:
+    """An app whose models are the scenarios."""
+    return routed(lambda api, body: (scenario(body["model"]), stream_over(parser_of(body["model"]), api)))
+
+
+def bytes_app(pieces: Iterable[bytes]) -> Starlette:
+    """An app that answers everything with these bytes."""
+
+    async def respond(request: Request) -> Response:
+        await request.body()
+        return StreamingResponse(iter(pieces), media_type="text/event-stream")
+
+    return Starlette(routes=[Route(path, respond, methods=["POST"]) for path in PATHS.values()])
 
 
 @contextmanager
@@ -106,55 +135,54 @@ def anthropic_client(url: str) -> anthropic.Anthropic:
     return anthropic.Anthropic(base_url=url, api_key="none", max_retries=0, timeout=30)
 
 
-# --- what the clients make of a response: (reasoning, content, calls, reason, tokens) ---
+# --- what the clients make of a response, as the server would send it without streaming ---
 
-Outcome = tuple[str, str, list[tuple[str, Any]], str, int]
-
-
-def outcome_of_chat(completion: Any) -> Outcome:
-    [choice] = completion.choices
-    calls = [(call.function.name, call.function.arguments) for call in choice.message.tool_calls or ()]
-    reasoning, content = getattr(choice.message, "reasoning", ""), choice.message.content
-    return reasoning, content, calls, choice.finish_reason, completion.usage.completion_tokens
+ASKED: dict[str, dict[str, Any]] = {
+    "chat": {"messages": [{"role": "user", "content": "?"}]},
+    "responses": {"input": "?"},
+    "messages": {"messages": [{"role": "user", "content": "?"}], "max_tokens": 9},
+}
 
 
-def outcome_of_response(response: Any) -> Outcome:
-    reasoning = "".join(part.text for item in response.output if item.type == "reasoning" for part in item.content)
-    calls = [(item.name, item.arguments) for item in response.output if item.type == "function_call"]
-    return reasoning, response.output_text, calls, response.status, response.usage.output_tokens
+class Clients:
+    """The official clients of one server."""
 
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.openai, self.anthropic = openai_client(url), anthropic_client(url)
+        self._create: dict[str, Callable[..., Any]] = {
+            "chat": self.openai.chat.completions.create,
+            "responses": self.openai.responses.create,
+            "messages": self.anthropic.messages.create,
+        }
 
-def outcome_of_message(message: Any) -> Outcome:
-    reasoning = "".join(block.thinking for block in message.content if block.type == "thinking")
-    content = "".join(block.text for block in message.content if block.type == "text")
-    calls = [(block.name, block.input) for block in message.content if block.type == "tool_use"]
-    return reasoning, content, calls, message.stop_reason, message.usage.output_tokens
-
-
-def streamed(api: str, url: str, model: str) -> Outcome:
-    """By the official client's own assembly of the stream."""
-    messages: Any = [{"role": "user", "content": "?"}]
-    if api == "messages":
-        with (
-            anthropic_client(url) as claude,
-            claude.messages.stream(model=model, max_tokens=9, messages=messages) as events,
-        ):
-            return outcome_of_message(events.get_final_message())
-    with openai_client(url) as client:
+    def assembled(self, api: str, model: str) -> Payload:
+        """By the helper for streams."""
+        asked = {"model": model, **ASKED[api]}
+        if api == "messages":
+            with self.anthropic.messages.stream(**asked) as events:
+                return wire_messages.plain(events.get_final_message())
         if api == "responses":
-            with client.responses.stream(model=model, input="?") as events:
-                return outcome_of_response(events.get_final_response())
-        with client.chat.completions.stream(model=model, messages=messages) as chunks:
-            return outcome_of_chat(chunks.get_final_completion())
+            with self.openai.responses.stream(**asked) as parts:
+                last: Any = list(parts)[-1]  # get_final_response() wants response.completed
+                return wire_responses.plain(last.response)
+        with self.openai.chat.completions.stream(**asked) as chunks:
+            chunks.until_done()
+            return wire_chat.plain(chunks.current_completion_snapshot)
+
+    def events(self, api: str, model: str) -> list[Payload]:
+        """One by one."""
+        return [one.to_dict(mode="python") for one in self._create[api](model=model, stream=True, **ASKED[api])]
+
+    def at_once(self, api: str, model: str) -> Payload:
+        """Without streaming."""
+        found: Payload = self._create[api](model=model, **ASKED[api]).to_dict(mode="python")
+        return found
 
 
-def at_once(api: str, url: str, model: str) -> Outcome:
-    """The same of a request without streaming."""
-    messages: Any = [{"role": "user", "content": "?"}]
-    if api == "messages":
-        with anthropic_client(url) as claude:
-            return outcome_of_message(claude.messages.create(model=model, max_tokens=9, messages=messages))
-    with openai_client(url) as client:
-        if api == "responses":
-            return outcome_of_response(client.responses.create(model=model, input="?"))
-        return outcome_of_chat(client.chat.completions.create(model=model, messages=messages))
+@contextmanager
+def clients_of(app: Any) -> Iterator[Clients]:
+    with serving(app) as url:
+        clients = Clients(url)
+        with clients.openai, clients.anthropic:
+            yield clients

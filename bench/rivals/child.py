@@ -35,7 +35,8 @@ class Side:
             took = reader.growth(question["growth"]) if "growth" in question else reader.read()
             return {"took": took}
         stream = question["stream"]
-        reader = self._readers[name] = self._module.Reader(stream, RANKS)
+        make = self._module.Framer if stream["framed"] else self._module.Reader
+        reader = self._readers[name] = make(stream, RANKS)
         gc.collect()
         gc.freeze()  # as a server does once it is up: what is loaded is not looked at again
         said, took = reader.check()

@@ -40,15 +40,15 @@ class Family(NamedTuple):
     sglang: Parsers | None
 
 
-_JSON = '{"content": "', '"}'
+JSON = '{"content": "', '"}'
 
 FAMILIES = (
     Family(
         "hermes",
         "Qwen3, Hermes",
         "<|im_start|>assistant\n<think>\n\n</think>\n\n",
-        '<tool_call>\n{"name": "write_file", "arguments": ' + _JSON[0],
-        _JSON[1] + "}\n</tool_call>",
+        '<tool_call>\n{"name": "write_file", "arguments": ' + JSON[0],
+        JSON[1] + "}\n</tool_call>",
         json=True,
         vllm=Parsers("hermes", "qwen3"),
         sglang=Parsers("qwen25", "qwen3"),
@@ -77,8 +77,8 @@ FAMILIES = (
         "kimi_k2",
         "Kimi-K2",
         "<|im_assistant|>assistant<|im_middle|>",
-        "<|tool_calls_section_begin|><|tool_call_begin|>functions.write_file:0<|tool_call_argument_begin|>" + _JSON[0],
-        _JSON[1] + "<|tool_call_end|><|tool_calls_section_end|>",
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.write_file:0<|tool_call_argument_begin|>" + JSON[0],
+        JSON[1] + "<|tool_call_end|><|tool_calls_section_end|>",
         json=True,
         vllm=Parsers("kimi_k2", None),
         sglang=Parsers("kimi_k2", None),
@@ -97,8 +97,8 @@ FAMILIES = (
         "deepseek",
         "DeepSeek-V3.1",
         "<｜Assistant｜></think>",
-        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>write_file<｜tool▁sep｜>" + _JSON[0],
-        _JSON[1] + "<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>write_file<｜tool▁sep｜>" + JSON[0],
+        JSON[1] + "<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
         json=True,
         vllm=Parsers("deepseek_v31", "deepseek_v3"),
         sglang=Parsers("deepseekv31", "deepseek-v3"),

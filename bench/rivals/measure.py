@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
 from bench.clock import medians
 from bench.rivals import streams
-from bench.rivals.families import FAMILIES, THINK, Family
+from bench.rivals.families import FAMILIES, OF_FORMAT, THINK, Family
 from bench.rivals.rows import RIVALS, Cell, Row, with_floors
 from bench.rivals.side import Side
 from bench.rivals.streams import Stream
 from bench.rows import Figure
 
 ONCE = 3.0  # seconds: what takes longer is read once, as it is checked
-AT_64K, CONTENT = 1.1, 1.3
+AT_64K, CONTENT, FRAMES = 1.1, 1.3, 200.0
 
 
 def knows(side: str, family: Family) -> bool:
@@ -58,6 +59,24 @@ def measured(sides: Sequence[Side], sizes: Sequence[int], rounds: int, seconds: 
     for family in FAMILIES:
         n = sizes[min(1, len(sizes) - 1)]
         yield row(sides, family, "content", n, streams.content(family, n), rounds, seconds)
+
+
+def framed(sides: Sequence[Side], n: int, rounds: int, seconds: float) -> Iterator[Row]:
+    """Token id -> SSE bytes: bodies of n tokens, and short responses as a whole. SGLang's path is not measured."""
+    hermes, short = OF_FORMAT["hermes"], n // 10
+    for name, stream, whole, floor in (
+        ("Harmony, content", streams.harmony_content(n), False, FRAMES),
+        ("Harmony, arguments", streams.harmony_call(n), False, FRAMES),
+        ("Hermes, content", streams.content(hermes, n), False, None),
+        ("Hermes, arguments", streams.call(hermes, n), False, None),
+        ("Harmony, a whole response: content", streams.harmony_content(short), True, None),
+        ("Harmony, a whole response: a call", streams.harmony_call(short), True, None),
+    ):
+        able = [side for side in sides if side.name != "SGLang"]
+        found = cells(able, f"{name} {len(stream.ids)}", replace(stream, framed=True, whole=whole), rounds, seconds)
+        ours, vllm = found["harmonystream"], found.get("vLLM", Cell(None, "not run"))
+        floors = {} if floor is None or vllm.took is None else {"vLLM": floor}
+        yield Row(name, short if whole else n, ours, {"vLLM": vllm}, floors)
 
 
 def ours_alone(ours: Side, n: int, rounds: int, seconds: float) -> Iterator[Figure]:

@@ -8,6 +8,7 @@ from typing import Any
 import harmonystream as hs
 from bench.clock import now
 from bench.rivals.families import ADDED, ADDED_IDS, FIRST_ADDED, TOOL
+from bench.rivals.frames_ours import Framer as FramerOf
 from bench.rivals.said import Said
 
 NAME, VERSION = "harmonystream", hs.__version__
@@ -20,6 +21,10 @@ def vocab() -> hs.Vocab:
     tokens = {tid: o200k.token_bytes(tid) for tid in range(FIRST_ADDED)}
     tokens |= {ADDED_IDS[marker]: marker.encode() for marker, special in ADDED.items() if not special}
     return hs.vocab.from_bytes(tokens, {marker: ADDED_IDS[marker] for marker, special in ADDED.items() if special})
+
+
+def Framer(stream: dict[str, Any], ranks: str) -> FramerOf:  # noqa: N802 - a side's other reader
+    return FramerOf(stream, None if stream["format"] == "harmony" else vocab())
 
 
 class Reader:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -43,6 +44,21 @@ class Said:
         elif arguments != [given for _, given in expected["calls"]]:
             faults.append("arguments")
         return ", ".join(faults)
+
+
+def said_in(frames: Iterable[bytes]) -> Said:
+    """What the chunks of a chat completion say. Raises `ValueError` if they are not whole: [DONE] is the last."""
+    said = Said()
+    *chunks, done, rest = b"".join(frames).decode().split("\n\n")
+    if (done, rest) != ("data: [DONE]", ""):
+        raise ValueError(f"the response ends with {done!r}")
+    for chunk in chunks:
+        for choice in json.loads(chunk.removeprefix("data: "))["choices"]:
+            delta = choice["delta"]
+            said.text(delta.get("reasoning"), delta.get("content"))
+            for call in delta.get("tool_calls") or ():
+                said.call(call["index"], call["function"].get("name"), call["function"].get("arguments"))
+    return said
 
 
 def parsed(text: str) -> Any:

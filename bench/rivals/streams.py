@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from bench import streams as harmony_streams
-from bench.rivals.families import ADDED_IDS, THINK, Family
+from bench.rivals.families import ADDED_IDS, JSON, THINK, Family
 
 SIZES = (200, 1000, 4000, 16000)
 BLOCK, BLOCKS = 1000, 64
@@ -23,6 +23,8 @@ class Stream:
     """Ids and the text of each. `expected` is what a parser must say: reasoning, content, and (name, arguments) pairs.
 
     `body` is where the N tokens are: a slice's two ends.
+    `framed`: the bytes of the response are made, not just the events; what counts is the body's time, or with `whole`
+    that of all.
     """
 
     format: str
@@ -31,6 +33,8 @@ class Stream:
     prompt: list[int]
     expected: dict[str, Any]
     body: tuple[int, int] = field(default=(0, 0))
+    framed: bool = False
+    whole: bool = False
 
 
 def without_markup(text: str) -> str:
@@ -120,10 +124,22 @@ def long_call(family: Family) -> Stream:
     return stream(family, family.before, block * BLOCKS, family.after, calls=[["write_file", arguments]])
 
 
+def harmony(before: str, body: list[int], after: str, **expected: Any) -> Stream:
+    """Its parsers read ids alone, so there is no text."""
+    opening, closing = harmony_streams.marked_ids(before), harmony_streams.marked_ids(after)
+    ids = [*opening, *body, *closing]
+    says = {"reasoning": "", "content": "", "calls": [], **expected}
+    return Stream("harmony", ids, [""] * len(ids), [], says, (len(opening), len(opening) + len(body)))
+
+
 def harmony_content(n: int) -> Stream:
     """The same text as Harmony's final message, to compare with."""
     body, text = first_ids(prose(), n, escaped=False)
-    opening = harmony_streams.marked_ids(harmony_streams.FINAL)
-    ids = [*opening, *body]
-    expected = {"reasoning": "", "content": text, "calls": []}
-    return Stream("harmony", ids, [""] * len(ids), [], expected, (len(opening), len(ids)))
+    return harmony(harmony_streams.FINAL, body, "", content=text)
+
+
+def harmony_call(n: int) -> Stream:
+    """The same call in Harmony."""
+    body, value = first_ids(code(), n, escaped=True)
+    calls = [["write_file", {"content": value}]]
+    return harmony(harmony_streams.CALL + JSON[0], body, JSON[1] + "<|call|>", calls=calls)

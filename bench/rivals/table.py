@@ -8,11 +8,13 @@ from bench.report import shown
 from bench.rivals.rows import RIVALS, Cell, Row
 from bench.rows import Figure
 
+FRAMED = "token id to SSE bytes, per token"
 
-def head(versions: dict[str, str]) -> tuple[str, ...]:
-    """`versions` of the rivals that ran."""
-    columns = [(f"{rival} {versions.get(rival, '')}".strip(), "faster", "floor", "") for rival in RIVALS]
-    return ("per token", "tokens", "harmonystream", *(title for four in columns for title in four))
+
+def head(versions: dict[str, str], what: str = "per token", rivals: Sequence[str] = RIVALS) -> tuple[str, ...]:
+    """`versions` of the rivals that ran; `what` the rows are, and beside which rivals."""
+    columns = [(f"{rival} {versions.get(rival, '')}".strip(), "faster", "floor", "") for rival in rivals]
+    return (what, "tokens", "harmonystream", *(title for four in columns for title in four))
 
 
 def duration(cell: Cell) -> str:
@@ -25,7 +27,7 @@ def duration(cell: Cell) -> str:
 
 def row_cells(row: Row) -> tuple[str, ...]:
     cells = [row.name, f"{row.tokens:,}", duration(row.ours)]
-    for rival in RIVALS:
+    for rival in row.rivals:
         times, met = row.times(rival), row.met_by(rival)
         cells.append(duration(row.rivals[rival]))
         cells.append("–" if times is None else f"{shown(times)}×")
@@ -36,7 +38,7 @@ def row_cells(row: Row) -> tuple[str, ...]:
 
 def summary(rows: Sequence[Row], figures: Sequence[Figure]) -> tuple[str, bool]:
     """The last line, and whether no floor was missed."""
-    verdicts = {f"{row.name}, {row.tokens:,}, {rival}": row.met_by(rival) for row in rows for rival in RIVALS}
+    verdicts = {f"{row.name}, {row.tokens:,}, {rival}": row.met_by(rival) for row in rows for rival in row.rivals}
     verdicts |= {figure.name: figure.met for figure in figures}
     with_floor = {name: met for name, met in verdicts.items() if met is not None}
     missed = [name for name, met in with_floor.items() if not met]

@@ -18,6 +18,7 @@ from vllm.tokenizers.hf import get_cached_tokenizer
 
 from bench.clock import now
 from bench.rivals.families import ADDED, FIRST_ADDED, OF_FORMAT, TOOL
+from bench.rivals.frames_vllm import Framer as FramerOf
 from bench.rivals.said import Said
 
 NAME, VERSION = "vLLM", version("vllm")
@@ -52,6 +53,15 @@ def request() -> Any:
     return ChatCompletionRequest(
         model="model", messages=[{"role": "user", "content": "Go!"}], tools=[TOOL], tool_choice="auto", stream=True
     )
+
+
+def Framer(stream: dict[str, Any], ranks: str) -> FramerOf:  # noqa: N802 - a side's other reader
+    if stream["format"] == "harmony":
+        names = {"tool_parser_name": "openai", "reasoning_parser_name": "openai_gptoss", "is_harmony": True}
+        served = ParserManager.get_parser(**names, enable_auto_tools=True)
+    else:
+        served = parser_class(stream["format"])
+    return FramerOf(stream, served, tokenizer(ranks), request())
 
 
 class Reader:

@@ -4,6 +4,7 @@ cimport cython
 from libc.stdint cimport uint8_t, uint32_t
 from harmonystream._ids cimport Ids
 from harmonystream._parser cimport Parser
+from harmonystream._sse cimport SseWriter
 from harmonystream._program cimport Program
 from harmonystream._types cimport Held, Out, Stream, ToolTable
 
@@ -13,6 +14,7 @@ cdef struct Slot:                  # where an open slot's parser keeps its thing
     const ToolTable* tools
     char* busy
     bint taken                     # by the step that runs
+    bint framed                    # it has an emitter
 
 cdef struct Task:                  # one slot's part of a step: private, for the caller's buffers may change while the GIL is released
     Slot* slot
@@ -30,7 +32,6 @@ cdef class Batch:
     cdef Py_ssize_t max_hold, capacity_
     cdef list parsers              # by slot; None: free
     cdef list emitters             # by slot; None: added without one
-    cdef list writers              # theirs
     cdef list free
     cdef Slot* slots
     cdef Task* tasks               # no step has more than `capacity`
@@ -39,8 +40,9 @@ cdef class Batch:
     cdef char busy
 
     cdef int claim(self) except -1
-    cdef object place(self, Parser parser, object emitter, object writer)
+    cdef object place(self, Parser parser, SseWriter emitter)
     cdef object closed(self, Py_ssize_t slot)
+    cdef Parser at(self, Py_ssize_t slot)
     cdef object run(self, object slots, object ids, object offsets, bint framed)
     cdef object step(self, Py_ssize_t n, bint framed)
     cdef int plan(self, const Ids* slots, const Ids* ids, const Ids* offsets, bint framed) except -1

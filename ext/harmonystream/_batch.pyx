@@ -14,11 +14,13 @@ from harmonystream._ids cimport Ids, ids_free, ids_take
 from harmonystream._json cimport json_step
 from harmonystream._machine cimport machine_ids, set_shortcut
 from harmonystream._parser cimport Parser
+from harmonystream._program cimport Program
 from harmonystream._sink cimport out_free, out_init, out_record, out_room
 from harmonystream._sse cimport SseWriter
 from harmonystream._types cimport *
 
 from harmonystream.columns import Columns
+from harmonystream.errors import EmitterError
 
 DEBUG = bool(DEBUG_BUILD)
 
@@ -49,7 +51,7 @@ cdef class Batch:
     Up to `capacity` streams of one format and vocabulary, fed together: one call per decode step, in which the GIL is released once.
 
     All arguments but capacity are Parser's. A batch is lenient: one stream's error must not stop the others.
-    One thread at a time; several batches are independent. A slot costs what a Parser does, and 112 bytes.
+    One thread at a time; several batches are independent. A slot costs what a Parser does, and 104 bytes.
     Raises ValueError for a capacity that is not from 1 to 2**20, and what Parser() raises.
     """
 
@@ -64,7 +66,6 @@ cdef class Batch:
         self.capacity_ = capacity
         self.parsers = [None] * capacity
         self.emitters = [None] * capacity
-        self.writers = [None] * capacity
         self.free = list(range(capacity - 1, -1, -1))
         self.slots = <Slot*>calloc(capacity, sizeof(Slot))
         self.tasks = <Task*>calloc(capacity, sizeof(Task))
@@ -86,7 +87,7 @@ cdef class Batch:
     def open(self, *, tools=None, start="auto", prompt=None):
         """A slot for a new stream, whose options are Parser's. Raises RuntimeError if all slots are taken, and what Parser() raises."""
         return self.place(Parser.__new__(Parser, self.program, self.program.vocab, tools=tools, start=start, prompt=prompt, trim=self.trim,
-                                         empty_args=self.empty_args, max_hold=self.max_hold), None, None)
+                                         empty_args=self.empty_args, max_hold=self.max_hold), None)
 
     def add(self, stream, /):
         """A slot for an emitter (ChatStream, ...), or for a parser, as fork() makes one. It must have this batch's format and vocabulary.
@@ -94,37 +95,34 @@ cdef class Batch:
         Raises TypeError or ValueError for any other, and for a ChatStream whose chunks have token ids; RuntimeError if all slots are taken.
         """
         cdef Parser parser
-        emitter = None if isinstance(stream, Parser) else stream
-        found = stream if emitter is None else getattr(stream, "parser", None)
-        writer = None if emitter is None else getattr(stream, "writer", None)
-        if not isinstance(found, Parser) or (emitter is not None and not isinstance(writer, SseWriter)):
+        emitter = stream if isinstance(stream, SseWriter) else None
+        if emitter is None and not isinstance(stream, Parser):
             raise TypeError(f"add() takes a Parser or an emitter, not {type(stream).__name__}")
-        parser = found
-        if getattr(getattr(emitter, "_tokens", None), "wanted", False):
+        parser = stream if emitter is None else (<SseWriter>emitter).parser
+        if emitter is not None and (<SseWriter>emitter).watched:
             raise ValueError("this emitter's chunks have token ids or logprobs: feed() it by itself")
-        if writer is not None and (<SseWriter>writer).parser is not parser:
-            raise ValueError("this emitter's writer reads another parser")
-        if parser.program is not self.program:
+        if not equal_programs(parser.program, self.program):
             raise ValueError(f"this stream is {parser.format!r} on {parser.vocab!r}; the batch is {self.format!r} on {self.vocab!r}")
         if parser.s.strict:
             raise ValueError("a batch is lenient: one stream's error must not stop the others")
-        return self.place(parser, emitter, writer)
+        return self.place(parser, emitter)
 
     cdef int claim(self) except -1:
         if not enter(&self.busy):
             raise RuntimeError("this batch is in use, by another thread or an emitter that it has called: give each thread its own")
         return 0
 
-    cdef object place(self, Parser parser, object emitter, object writer):
+    cdef object place(self, Parser parser, SseWriter emitter):
         cdef Slot* slot
         self.claim()
         try:
             if not self.free:
                 raise RuntimeError(f"all {self.capacity_} slots are taken: close() some, or make the batch larger")
             number = self.free.pop()
-            self.parsers[number], self.emitters[number], self.writers[number] = parser, emitter, writer
+            self.parsers[number], self.emitters[number] = parser, emitter
             slot = &self.slots[<Py_ssize_t>number]
             slot.s, slot.held, slot.tools, slot.busy = &parser.s, &parser.held, &parser.tools.table, &parser.busy
+            slot.framed = emitter is not None
             self.may_skip = self.may_skip or not parser.empty_args
             return number
         finally:
@@ -133,7 +131,7 @@ cdef class Batch:
     cdef object closed(self, Py_ssize_t slot):
         stream = self.parsers[slot] if self.emitters[slot] is None else self.emitters[slot]
         self.slots[slot].s = NULL
-        self.parsers[slot] = self.emitters[slot] = self.writers[slot] = None
+        self.parsers[slot] = self.emitters[slot] = None
         self.free.append(slot)
         return stream
 
@@ -141,7 +139,7 @@ cdef class Batch:
         """Free the slot, which the next open() takes. What was in it, a parser or an emitter, is returned. Raises ValueError if it is not open."""
         self.claim()
         try:
-            self[slot]
+            self.at(slot)
             return self.closed(slot)
         finally:
             leave(&self.busy)
@@ -153,7 +151,7 @@ cdef class Batch:
         """
         self.claim()
         try:
-            parser, emitter = self[slot], self.emitters[slot]
+            parser, emitter = self.at(slot), self.emitters[slot]
             if emitter is None and usage is not None:
                 raise TypeError("usage is for emitters: this slot has a parser")
             made = parser.finish(reason) if emitter is None else emitter.finish(reason, usage)
@@ -168,13 +166,16 @@ cdef class Batch:
         """One step: `ids[i]` goes to `slots[i]`. What comes of it, as Columns; for all else, ask the parsers, `batch[slot]`.
 
         slots, ids: what Parser.feed() takes, of equal length; with offsets, `ids[offsets[i]:offsets[i + 1]]` goes to `slots[i]`.
-        Raises TypeError, ValueError or RuntimeError, before anything is read, for what is no open slot, a slot given twice, no id,
-        not of one length, or a stream that takes no ids or is in use.
+        Raises TypeError, ValueError or RuntimeError, before anything is read, for what is no open slot, a slot given twice or with an
+        emitter, no id, not of one length, or a stream that takes no ids or is in use.
         """
         return self.run(slots, ids, offsets, False)
 
     def feed_sse(self, slots, ids, offsets=None):
-        """One step of slots that have emitters: the frames of each, as a list of bytes. Otherwise as feed()."""
+        """One step of slots that have emitters: the frames of each, as a list of bytes. Otherwise as feed().
+
+        Raises EmitterError if emitters raise; it has the frames of all others.
+        """
         return self.run(slots, ids, offsets, True)
 
     cdef object run(self, object slots, object ids, object offsets, bint framed):
@@ -242,8 +243,9 @@ cdef class Batch:
         slot = &self.slots[number]
         if slot.taken:
             raise ValueError(f"slot {number} is given twice in one step: with offsets, it takes several ids at once")
-        if framed and self.writers[number] is None:
-            raise ValueError(f"slot {number} has no emitter: add() one, instead of open()")
+        if framed != slot.framed:
+            raise ValueError(f"slot {number} has no emitter: add() one, instead of open()" if framed else
+                             f"slot {number} has an emitter, which must see what comes of its ids: feed_sse()")
         if not (enter(slot.busy) if FREE_THREADED else slot.busy[0] == 0):
             raise RuntimeError(f"the parser in slot {number} is in use by another thread, or in two slots")
         if slot.s.finished or slot.s.error or slot.s.text_mode != 1:
@@ -355,17 +357,37 @@ cdef class Batch:
         return Columns(rows, block, PyBytes_FromStringAndSize(<const char*>out.text, out.n_text), others)
 
     cdef list frames(self, Py_ssize_t n):
+        """One emitter's error must not stop the others: they all get their records, and then it is told."""
         cdef list made = [None] * n
-        cdef Py_ssize_t i, k = 0
-        for i in range(n):
-            made[i] = (<SseWriter>self.writers[self.tasks[i].number]).records(self.out, k, self.tasks[i].end)
-            k = self.tasks[i].end
+        cdef dict errors = {}
+        cdef Py_ssize_t i = 0
+        while i < n:
+            try:
+                while i < n:
+                    made[i] = (<SseWriter>self.emitters[self.tasks[i].number]).records(self.out, self.tasks[i - 1].end if i else 0, self.tasks[i].end)
+                    i += 1
+            except MemoryError:
+                raise
+            except Exception as error:
+                errors[self.tasks[i].number] = error
+                i += 1
+        if errors:
+            raise EmitterError(errors, made)
         return made
 
     # --- looking at it ---
 
     def __getitem__(self, Py_ssize_t slot):
-        """The slot's parser. Raises ValueError if it is not open."""
+        """The slot's parser. Raises ValueError if it is not open; on a free-threaded Python RuntimeError while a step runs."""
+        if not FREE_THREADED:
+            return self.at(slot)
+        self.claim()                                                         # another thread may be about to close it
+        try:
+            return self.at(slot)
+        finally:
+            leave(&self.busy)
+
+    cdef Parser at(self, Py_ssize_t slot):
         parser = self.parsers[slot] if 0 <= slot < self.capacity_ else None
         if parser is None:
             raise ValueError(f"slot {slot} is not open")
@@ -376,7 +398,7 @@ cdef class Batch:
         return self.capacity_ - len(self.free)
 
     def __sizeof__(self):
-        cdef Py_ssize_t size = self.capacity_ * (sizeof(Slot) + sizeof(Task) + 4 * sizeof(void*)) + sizeof(Out)
+        cdef Py_ssize_t size = self.capacity_ * (sizeof(Slot) + sizeof(Task) + 3 * sizeof(void*)) + sizeof(Out)
         if self.out.cap_records != INLINE_RECORDS:
             size += self.out.cap_records * sizeof(Record)
         return object.__sizeof__(self) + size + (self.out.cap_text if self.out.cap_text != INLINE_TEXT else 0)
@@ -398,6 +420,11 @@ cdef class Batch:
 
     def __repr__(self):
         return f"<Batch {self.format}: {len(self)} of {self.capacity_} slots>"
+
+
+cdef bint equal_programs(Program one, Program other) except -1:
+    """Threads that compile a format at the same time, or after it has been forgotten, have each their own."""
+    return one is other or (one.fingerprint == other.fingerprint and one.format == other.format)
 
 
 cdef int numbers_take(Ids* out, object given, str name) except -1:

@@ -25,31 +25,31 @@ cdef inline bint are_plain(const uint8_t* p) noexcept nogil:
             | zero_bytes(v ^ <uint64_t>0x2222222222222222) | zero_bytes(v ^ <uint64_t>0x5C5C5C5C5C5C5C5C)) == 0
 
 
+cdef inline int number_next(int s, uint8_t c) noexcept nogil:
+    """The stage of a JSON number behind its next byte; -1: this is none of it."""
+    if c'0' <= c <= c'9':
+        if s == N_ZERO:
+            return -1
+        if s <= N_MINUS:
+            return N_ZERO if c == c'0' else N_DIGITS
+        return N_EXPONENT if s >= N_E else N_FRACTION if s >= N_POINT else N_DIGITS
+    if c == c'-' and s == N_START:
+        return N_MINUS
+    if c == c'.' and (s == N_ZERO or s == N_DIGITS):
+        return N_POINT
+    if (c == c'e' or c == c'E') and (s == N_ZERO or s == N_DIGITS or s == N_FRACTION):
+        return N_E
+    return N_SIGN if (c == c'-' or c == c'+') and s == N_E else -1
+
+
 cdef inline Py_ssize_t scan_number(const uint8_t* p, Py_ssize_t i, Py_ssize_t n, int* stage) noexcept nogil:
     """Where the beginning of a JSON number that stands at i ends, and how far it got."""
-    cdef uint8_t c
-    cdef int s = N_START
+    cdef int s = N_START, next_stage
     while i < n:
-        c = p[i]
-        if c'0' <= c <= c'9':
-            if s == N_ZERO:
-                break
-            if s <= N_MINUS:
-                s = N_ZERO if c == c'0' else N_DIGITS
-            elif s >= N_E:
-                s = N_EXPONENT
-            elif s >= N_POINT:
-                s = N_FRACTION
-        elif c == c'-' and s == N_START:
-            s = N_MINUS
-        elif c == c'.' and (s == N_ZERO or s == N_DIGITS):
-            s = N_POINT
-        elif (c == c'e' or c == c'E') and (s == N_ZERO or s == N_DIGITS or s == N_FRACTION):
-            s = N_E
-        elif (c == c'-' or c == c'+') and s == N_E:
-            s = N_SIGN
-        else:
+        next_stage = number_next(s, p[i])
+        if next_stage < 0:
             break
+        s = next_stage
         i += 1
     stage[0] = s
     return i

@@ -9,3 +9,4 @@ cdef enum:
 cdef int value_json(const uint8_t* p, Py_ssize_t n, int types, bint untyped_json, Buffer* out) noexcept nogil
 cdef Py_ssize_t json_escape(const uint8_t* p, Py_ssize_t n, uint8_t* out) noexcept nogil
 cdef bint literal_prefix(const uint8_t* p, Py_ssize_t n, int types) noexcept nogil
+cdef bint put_escaped(Buffer* out, const uint8_t* p, Py_ssize_t n) noexcept nogil

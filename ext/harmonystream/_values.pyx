@@ -61,10 +61,12 @@ cdef Py_ssize_t json_escape(const uint8_t* p, Py_ssize_t n, uint8_t* out) noexce
 
 
 cdef bint put_escaped(Buffer* out, const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t i = 0, size
+    """The same, appended to a buffer; False without memory, and then nothing has changed."""
+    cdef Py_ssize_t i = 0, size, before = out.n
     while i < n:
         size = min(n - i, <Py_ssize_t>CHUNK)
         if not buffer_room(out, 6 * size):
+            out.n = before
             return False
         out.n += json_escape(p + i, size, out.p + out.n)
         i += size

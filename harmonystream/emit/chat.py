@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import index
 from typing import Any, Literal
 
 from .._parser import Parser
-from .._sse import Frame
+from .._vocab import Vocab
 from ..events import (
     ContentDelta,
     Event,
@@ -19,42 +19,40 @@ from ..events import (
     ToolCallEnd,
     ToolCallStart,
 )
-from .stream import EventStream, Payload, to_json
+from ..formats import Format
+from .payload import Payload, checked, sendable, to_json
+from .request import CallIds, counted, shown_calls
+from .stream import EventStream
 from .tokens import Tokens
 
 __all__ = ["ChatStream"]
 
 ReasoningField = Literal["reasoning", "reasoning_content", "both"]
 
-_SILENCE = Frame([b""], "")
-_MARK = os.urandom(16).hex()  # stands for a delta's text while its frame is made: nobody can have it in an id or a name
 _DELTAS = (ReasoningDelta, ContentDelta, ToolCallDelta)
+_TAKEN = {"", "role", "tool_calls", "function_call", "refusal"}  # fields of a delta that are no text of a preamble
 _DONE = b"data: [DONE]\n\n"
 
 
 class ChatStream(EventStream):
-    """Chat completion chunks of one choice.
+    """Chat completion chunks of one choice; `several()` makes the streams of more.
 
     id, model, created (seconds since 1970): the response's identity; extra: more fields, such as `system_fingerprint`.
-    choice: its index, where one request has several. last: it ends the stream, with the usage chunk and [DONE]; may be
-    set until finish(). others: on that one, the streams of the other choices, which its usage and response() include.
     reasoning_field: the field of reasoning; None hides it. preamble_field: that of commentary (Harmony), None hides it.
     tool_choice: the request's; "none" hides calls, a named tool makes the finish reason "stop".
     parallel_tool_calls: False shows only the first call. call_id: index -> the id of a call to which the model gave
     none, or one that it had given before; by default it is derived from the response's id.
     include_usage: a last chunk with the usage. token_ids: chunks say which tokens they stand for.
+    parser: one that has read nothing yet; or a format, with `vocab` and `tools` for its parser.
     """
 
     def __init__(
         self,
-        parser: Parser,
+        parser: Parser | Format | str = "harmony",
         *,
         id: str,
         model: str,
         created: int,
-        choice: int = 0,
-        last: bool = True,
-        others: Sequence[ChatStream] = (),
         reasoning_field: ReasoningField | None = "reasoning",
         preamble_field: str | None = "content",
         tool_choice: str | dict[str, Any] | None = "auto",
@@ -62,25 +60,57 @@ class ChatStream(EventStream):
         call_id: Callable[[int], str] | None = None,
         include_usage: bool = False,
         token_ids: bool = False,
-        extra: Payload | None = None,
+        extra: Mapping[str, Any] | None = None,
+        vocab: Vocab | None = None,
+        tools: object = None,
     ) -> None:
-        super().__init__(parser)
-        self.id, self.model, self.created, self.choice = id, model, created, choice
-        self.last, self.others = last, others
+        self.id, self.model, self.created = checked("id", id), checked("model", model), index(created)
+        self.choice = 0
+        """Its index."""
         self._fields = _reasoning_fields(reasoning_field)
+        if preamble_field is not None and (preamble_field in _TAKEN or not checked("preamble_field", preamble_field)):
+            raise ValueError(f"preamble_field is the name of a field for text, or None, not {preamble_field!r}")
         self._preamble_field, self._include_usage = preamble_field, include_usage
-        self._calls_shown = 0 if tool_choice == "none" else 1 if parallel_tool_calls is False else None
-        self._named = isinstance(tool_choice, dict) and tool_choice.get("type") != "allowed_tools"
-        self._call_id = call_id or (lambda index: f"call_{id}_{choice}_{index}")
-        self._head = {**(extra or {}), "id": id, "object": "chat.completion.chunk", "created": created, "model": model}
+        self._calls_shown = shown_calls(tool_choice, parallel_tool_calls)
+        kind = tool_choice.get("type") if isinstance(tool_choice, Mapping) else getattr(tool_choice, "type", None)
+        self._named = kind in ("function", "custom")
+        head = {"id": self.id, "object": "chat.completion.chunk", "created": self.created, "model": self.model}
+        self._head = head | sendable(extra or {}) | head  # these first, and as they are
         self._calls: list[Payload] = []
-        self._call_ids: set[str] = set()
+        stem = self.id.removeprefix("chatcmpl-")
+        self._call_ids = CallIds(call_id or (lambda index: f"call_{stem}_{index}"))
         self._channel: str | None = None  # of the open message
         self._open: int | None = None  # the call whose arguments are shown
         self._finish_reason: str | None = None
         self._texts: dict[str, list[str]] = {"content": []}
         self._usage: Payload | None = None
+        self._all: list[ChatStream] | None = None  # the request's, in order, if there are several
         self._tokens = Tokens(show_ids=token_ids)
+        self._watched = token_ids
+
+    @classmethod
+    def several(cls, parsers: Iterable[Parser], **options: Any) -> list[ChatStream]:
+        """A stream for each choice of one request (`n`), with the constructor's options.
+
+        Start them all, the first one first. The last to finish ends the response; the usage and response() are of all.
+        """
+        streams = [cls(parser, **options) for parser in parsers]
+        if len({id(stream.parser) for stream in streams}) < len(streams):
+            raise ValueError("each choice needs a parser of its own")
+        for choice, stream in enumerate(streams):
+            stream._be_choice(choice, streams, options.get("call_id"))
+        return list(streams)
+
+    def _be_choice(self, choice: int, streams: list[ChatStream], call_id: Callable[[int], str] | None) -> None:
+        self.choice, self._all = choice, streams
+        if choice and call_id is None:
+            stem = self.id.removeprefix("chatcmpl-")
+            self._call_ids = CallIds(lambda index: f"call_{stem}_{choice}_{index}")
+
+    def _start(self, dicts: bool, /) -> None:
+        if self.choice and self._streams[0].is_new:
+            raise ValueError("clients need choice 0 first: start its stream before the others")
+        super()._start(dicts)
 
     # --- payloads ---
 
@@ -102,17 +132,10 @@ class ChatStream(EventStream):
     def delta(self, kind: str, text: str) -> Payload | None:
         if kind == "arguments":
             if self._open is None:
-                return None
+                return {}
             return self._chunk({"tool_calls": [{"index": self._open, "function": {"arguments": text}}]})
         fields = self._fields_of(kind)
-        return self._chunk(dict.fromkeys(fields, text)) if fields else None
-
-    def _frame(self, kind: str) -> Frame | None:
-        payload = self.delta(kind, _MARK)
-        if payload is None:
-            return _SILENCE  # it is hidden
-        parts = self.framed(payload).encode().split(_MARK.encode())
-        return Frame(parts, "t" * (len(parts) - 1))
+        return self._chunk(dict.fromkeys(fields, text)) if fields else {}
 
     def describe(self, event: Event) -> Iterable[Payload]:
         match event:
@@ -134,20 +157,19 @@ class ChatStream(EventStream):
         index = len(self._calls)
         if self._calls_shown is not None and index >= self._calls_shown:
             return ()
-        own = call.id if call.id and call.id not in self._call_ids else self._call_id(index)
-        self._call_ids.add(own)  # the tools' results are told apart by them
+        own = self._call_ids.take(call.id, index)
         self._calls.append({"id": own, "type": "function", "function": {"name": call.name, "arguments": ""}})
         self._open = index
         return (self._chunk({"tool_calls": [{"index": index, **_copy(self._calls[-1])}]}),)
 
     def _keep_arguments(self) -> None:
         if self._open is not None:
-            self._calls[self._open]["function"]["arguments"] += self.writer.take("arguments")
+            self._calls[self._open]["function"]["arguments"] += self._take("arguments")
 
     def _keep_texts(self) -> None:
         """Move the text of the open message to where it belongs."""
         for kind in ("reasoning", "content"):
-            text = self.writer.take(kind)
+            text = self._take(kind)
             for field in self._fields_of(kind) if text else ():
                 self._texts.setdefault(field, []).append(text)
 
@@ -158,20 +180,34 @@ class ChatStream(EventStream):
 
     def closing(self, usage: Payload | None) -> Iterable[Payload]:
         if usage is not None:
-            self._usage = self._whole_usage(usage)
-        if self.last and self._include_usage and usage is not None:
-            yield {**self._head, "choices": [], "usage": self._usage}
+            for stream in self._streams:
+                stream._usage = usage
+        whole = self._whole_usage()
+        if self._ends and self._include_usage and whole is not None:
+            yield {**self._head, "choices": [], "usage": whole}
 
-    def _whole_usage(self, usage: Payload) -> Payload:
+    @property
+    def _streams(self) -> Sequence[ChatStream]:
+        return self._all or (self,)
+
+    @property
+    def _ends(self) -> bool:
+        """Have all choices?"""
+        return all(stream._finish_reason is not None for stream in self._streams)
+
+    def _whole_usage(self) -> Payload | None:
         """The usage, and what the parsers have counted where it does not say. Of text they count bytes: not that."""
+        usage = self._usage
+        if usage is None:
+            return None
         whole = dict(usage)
-        streams = [stream for stream in (self, *self.others) if not stream.in_text]
+        streams = [stream for stream in self._streams if not stream.in_text]
         whole.setdefault("prompt_tokens", 0)
         whole.setdefault("completion_tokens", sum(stream.parser.usage.total for stream in streams))
         whole.setdefault("total_tokens", whole["prompt_tokens"] + whole["completion_tokens"])
         if streams:
-            counted = {"reasoning_tokens": sum(stream.parser.usage.reasoning for stream in streams)}
-            whole["completion_tokens_details"] = {**counted, **(usage.get("completion_tokens_details") or {})}
+            reasoning = {"reasoning_tokens": sum(stream.parser.usage.reasoning for stream in streams)}
+            whole["completion_tokens_details"] = {**reasoning, **(usage.get("completion_tokens_details") or {})}
         return whole
 
     # --- bytes and dicts ---
@@ -179,23 +215,24 @@ class ChatStream(EventStream):
     def framed(self, payload: Payload) -> str:
         return f"data: {to_json(payload)}\n\n"
 
-    def feed(self, ids: Any, /, logprobs: Sequence[Payload] | None = None) -> bytes:
-        """The frames that these token ids make. logprobs: the API's object for each of them; chunks then
-        have those of their event's tokens. Raises what `Parser.feed` raises, and ValueError for another number of them.
-        """
-        if logprobs is None and not self._tokens.wanted:
-            return self.writer.feed(ids)
-        return self._joined(self._with_tokens(ids, logprobs))
+    def checked_usage(self, usage: Payload | None) -> Payload | None:
+        usage = counted(usage)
+        if any(not stream.ended for stream in self._streams if stream is not self):
+            if usage is not None:
+                raise ValueError("the usage is of the whole request: give it to the last finish() of its choices")
+            return None
+        if usage is None and self._include_usage:
+            usage = {}
+        if usage is not None and "completion_tokens" not in usage and any(stream.in_text for stream in self._streams):
+            raise ValueError("the usage needs completion_tokens: of text, a parser counts bytes")
+        return usage
 
     def finish(self, reason: str | None = None, usage: Payload | None = None) -> bytes:
         """The last frames. reason: the engine's; usage: the API's object; what the parser has counted is
         added where it is missing, so `{"prompt_tokens": 12}` is enough.
         """
-        if self._tokens.wanted:
-            made = self._joined(self.events(finish=True, reason=reason, usage=usage))
-        else:
-            made = super().finish(reason, usage)
-        return made + _DONE if self.last else made
+        frames = super().finish(reason, usage)
+        return frames + _DONE if self._ends else frames
 
     def events(
         self,
@@ -208,42 +245,57 @@ class ChatStream(EventStream):
         usage: Payload | None = None,
     ) -> list[Payload]:
         """The chunks of start() (no arguments), feed(tokens, logprobs), feed_text(tokens), or finish(reason, usage)."""
-        if finish and self._tokens.wanted:
-            made = [chunk for event in self.parser.finish(reason) for chunk in self._described_with_tokens(event)]
-            return [*made, *self.closing(usage)]
-        if tokens is None or isinstance(tokens, (str, bytes)) or (logprobs is None and not self._tokens.wanted):
+        if finish or tokens is None or isinstance(tokens, (str, bytes)) or (logprobs is None and not self._watched):
             return super().events(tokens, finish=finish, reason=reason, usage=usage)
-        return list(self._with_tokens(tokens, logprobs))
+        self._check(True)
+        taken = self._taken_in(tokens, logprobs)
+        return [chunk for token in taken for chunk in self._payloads(self.parser.feed, token)]
 
-    def _joined(self, payloads: Iterable[Payload]) -> bytes:
-        return "".join(map(self.framed, payloads)).encode()
+    def _feed_with(self, ids: Any, logprobs: Sequence[Payload] | None) -> bytes:
+        return b"".join(map(self._read, self._taken_in(ids, logprobs)))
 
-    def _with_tokens(self, ids: Any, logprobs: Sequence[Payload] | None) -> Iterator[Payload]:
+    def _taken_in(self, ids: Any, logprobs: Sequence[Payload] | None) -> list[int]:
         """One by one, so that which chunk a token belongs to does not depend on how many come at once."""
-        for token in self._tokens.take_in(self.parser.position, ids, logprobs):
-            for event in self.parser.feed(token):
-                yield from self._described_with_tokens(event)
+        taken = self._listed(ids)
+        self._tokens.take_in(self.parser.position, taken, logprobs)
+        self._watched = True
+        self._reasoning_frame = self._content_frame = self._arguments_frame = None
+        return taken
 
-    def _described_with_tokens(self, event: Event) -> Iterator[Payload]:
-        payloads = list(self._described(event))
+    def _on_event(self, event: Event) -> bytes:
+        return self._bytes(self._described(event)) if self._watched else super()._on_event(event)
+
+    def _described(self, event: Event) -> Iterable[Payload]:
+        if not self._watched:
+            return super()._described(event)
+        payloads = list(super()._described(event))
         self._tokens.attach(payloads, event, hides=isinstance(event, _DELTAS))
-        yield from payloads
+        return payloads
 
-    def error(self, message: str, *, type: str = "server_error", code: str | int | None = None) -> bytes:
-        """What ends a stream that cannot go on: clients raise it as an APIError."""
-        return self._joined(self.error_events(message, type=type, code=code)) + _DONE
+    def error(self, message: str, *, type: str = "server_error", code: str | None = None) -> bytes:
+        """What ends a stream that cannot go on: clients raise it as an APIError. Nothing if it has ended."""
+        frames = self._last_bytes(_failure(message, type, code))
+        self._end_all()
+        return frames + _DONE if frames else b""
 
-    def error_events(self, message: str, *, type: str = "server_error", code: str | int | None = None) -> list[Payload]:
+    def error_events(self, message: str, *, type: str = "server_error", code: str | None = None) -> list[Payload]:
         """The same as a dict."""
-        return [{"error": {"message": message, "type": type, "param": None, "code": code}}]
+        made = self._last_payloads(_failure(message, type, code))
+        self._end_all()
+        return made
+
+    def _end_all(self) -> None:
+        for stream in self._streams:
+            stream._over()
 
     # --- the whole ---
 
     def response(self) -> Payload:
-        """The response as it would be without streaming, with the choices of `others`; at any time."""
-        streams = sorted((self, *self.others), key=lambda stream: stream.choice)
-        whole = {**self._head, "object": "chat.completion", "choices": [stream._whole_choice() for stream in streams]}
-        return whole if self._usage is None else {**whole, "usage": self._usage}
+        """The response as it would be without streaming, with all choices; at any time."""
+        choices = [stream._whole_choice() for stream in self._streams]
+        whole = {**self._head, "object": "chat.completion", "choices": choices}
+        usage = self._whole_usage()
+        return whole if usage is None else {**whole, "usage": usage}
 
     def _whole_choice(self) -> Payload:
         self._keep_texts()
@@ -259,6 +311,10 @@ def _reasoning_fields(field: str | None) -> tuple[str, ...]:
     if field not in ("reasoning", "reasoning_content", "both", None):
         raise ValueError(f"reasoning_field is 'reasoning', 'reasoning_content', 'both' or None, not {field!r}")
     return () if field is None else ("reasoning", "reasoning_content") if field == "both" else (field,)
+
+
+def _failure(message: str, type: str, code: str | None) -> list[Payload]:
+    return [{"error": {"message": message, "type": type, "param": None, "code": code}}]
 
 
 def _copy(call: Payload) -> Payload:

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import copy
 import re
-from collections.abc import Callable, Iterable
-from json.encoder import encode_basestring
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .._parser import Parser
+from .._vocab import Vocab
 from ..events import (
     ContentDelta,
     Event,
     MessageEnd,
     ReasoningDelta,
     StreamEnd,
-    ToolCallDelta,
     ToolCallEnd,
     ToolCallStart,
 )
-from .arguments import TEXT_KEY, Arguments
-from .stream import EventStream, Payload
+from ..formats import Format
+from .arguments import TEXT_KEY, Arguments, assembled
+from .payload import Payload, checked, sendable
+from .request import CallIds, counted, shown_calls
+from .stream import EventStream
 
 __all__ = ["MessagesStream"]
 
-_HOLE = "\ue000json\ue001"
 _STOP_REASONS: dict[str | None, str] = {
     None: "end_turn",
     "stop": "end_turn",
@@ -33,6 +35,11 @@ _STOP_REASONS: dict[str | None, str] = {
     **{one: one for one in ("max_tokens", "stop_sequence", "pause_turn", "refusal", "model_context_window_exceeded")},
 }
 _FIELDS = {"reasoning": "thinking", "content": "text"}  # a kind of delta: its block's type, and the field of the text
+_DELTAS = {
+    "reasoning": ("thinking_delta", "thinking"),
+    "content": ("text_delta", "text"),
+    "arguments": ("input_json_delta", "partial_json"),
+}
 _CUMULATIVE = (  # what clients take from the usage at the end
     *("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
     *("output_tokens", "output_tokens_details", "server_tool_use"),
@@ -45,40 +52,40 @@ class MessagesStream(EventStream):
     id, model: the message's identity. usage: what is known before the first token, `input_tokens` and the cache's.
     thinking: False hides it. signature: the text of a thinking block -> its signature; None: there is none.
     tool_choice: the request's; "none" hides calls, its `disable_parallel_tool_use` all but the first.
-    parallel_tool_calls: False: the same.
     call_id: index -> a call's id, for formats whose calls have none; by default it is derived from the message's id.
     text_key: where arguments stand that are no object, see `Arguments`. extra: more fields of the message.
+    parser: one that has read nothing yet; or a format, with `vocab` and `tools` for its parser.
     """
 
     def __init__(
         self,
-        parser: Parser,
+        parser: Parser | Format | str = "harmony",
         *,
         id: str,
         model: str,
         usage: Payload | None = None,
         thinking: bool = True,
         signature: Callable[[str], str] | None = None,
-        tool_choice: str | dict[str, Any] = "auto",
-        parallel_tool_calls: bool = True,
+        tool_choice: str | Mapping[str, Any] | None = None,
         call_id: Callable[[int], str] | None = None,
         text_key: str = TEXT_KEY,
-        extra: Payload | None = None,
+        extra: Mapping[str, Any] | None = None,
+        vocab: Vocab | None = None,
+        tools: object = None,
     ) -> None:
-        super().__init__(parser)
-        choice = tool_choice if isinstance(tool_choice, dict) else {"type": tool_choice}
-        several = parallel_tool_calls and not choice.get("disable_parallel_tool_use")
-        self._calls_shown = 0 if choice.get("type") == "none" else None if several else 1
+        one = isinstance(tool_choice, Mapping) and tool_choice.get("disable_parallel_tool_use")
+        self._calls_shown = shown_calls(tool_choice, parallel=not one)
         self._thinking, self._signature, self._text_key = thinking, signature, text_key
-        self._call_id = call_id or f"toolu_{re.sub('[^a-zA-Z0-9_-]', '_', id.removeprefix('msg_'))}_{{}}".format
-        self._message: Payload = {"id": id, "type": "message", "role": "assistant", "model": model, "content": []}
-        self._message |= {"stop_reason": None, "stop_sequence": None, **(extra or {})}
-        self._message["usage"] = {"input_tokens": 0, "output_tokens": 0, **(usage or {})}
+        message: Payload = {"id": checked("id", id), "type": "message", "role": "assistant"}
+        message |= {"model": checked("model", model), "content": [], "stop_reason": None, "stop_sequence": None}
+        message["usage"] = {"input_tokens": 0, "output_tokens": 0, **(counted(usage) or {})}
+        self._message = message | sendable(extra or {}) | message  # these first, and as they are
+        stem = re.sub("[^a-zA-Z0-9_-]", "_", id.removeprefix("msg_"))
+        self._call_ids = CallIds(call_id or (lambda index: f"toolu_{stem}_{index}"))
+        self._calls = 0
         self._block: Payload | None = None  # the one that is open
         self._kind = ""  # of the deltas that it takes
         self._arguments: Arguments | None = None
-        self._around_json = ("", "")  # a delta's frame
-        self._ids: set[str] = set()
 
     # --- payloads ---
 
@@ -86,24 +93,25 @@ class MessagesStream(EventStream):
         return ({"type": "message_start", "message": self.response()},)
 
     def delta(self, kind: str, text: str) -> Payload | None:
-        return self._delta(f"{_FIELDS[kind]}_delta", _FIELDS[kind], text) if kind == self._kind in _FIELDS else None
+        if kind == self._kind:
+            return self._delta(*_DELTAS[kind], text)
+        return {} if kind == "arguments" or (kind == "reasoning" and not self._thinking) else None
 
     def describe(self, event: Event) -> Iterable[Payload]:
         match event:
-            case ReasoningDelta(text=text) if self._thinking:
+            case ReasoningDelta(text=text):
                 return self._begin_text("reasoning", text)
             case ContentDelta(text=text):
                 return self._begin_text("content", text)
-            case ToolCallStart() if self._calls_shown is None or len(self._ids) < self._calls_shown:
+            case ToolCallStart() if self._calls_shown is None or self._calls < self._calls_shown:
                 return self._begin_call(event)
-            case ToolCallDelta(arguments=text) if self._arguments is not None:
-                return self._json(self._arguments.feed(text))
             case ToolCallEnd(complete=complete) if self._arguments is not None:
-                return [*self._json(self._arguments.end(complete)), *self._close()]
+                rest = self._arguments.end(complete)
+                return [*([self._delta(*_DELTAS["arguments"], rest)] if rest else ()), *self._close()]
             case MessageEnd():
                 return self._close()
             case StreamEnd(reason=reason):
-                reason = "stop" if reason == "tool_calls" and not self._ids else reason
+                reason = "stop" if reason == "tool_calls" and not self._calls else reason
                 self._message["stop_reason"] = _STOP_REASONS.get(reason)
                 return self._close()
         return ()
@@ -117,9 +125,6 @@ class MessagesStream(EventStream):
 
     def _delta(self, type: str, field: str, text: str) -> Payload:
         return {"type": "content_block_delta", "index": self._index, "delta": {"type": type, field: text}}
-
-    def _json(self, text: str) -> list[Payload]:
-        return [self._delta("input_json_delta", "partial_json", text)] if text else []
 
     # --- blocks ---
 
@@ -136,17 +141,14 @@ class MessagesStream(EventStream):
     def _begin_text(self, kind: str, text: str) -> list[Payload]:
         field = _FIELDS[kind]
         started = self._begin(kind, {"type": field, field: "", **({"signature": ""} if kind == "reasoning" else {})})
-        self.writer.keep(kind, text)
-        return [*started, self._delta(f"{field}_delta", field, text)]
+        self._keep(kind, text)
+        return [*started, self._delta(*_DELTAS[kind], text)]
 
     def _begin_call(self, call: ToolCallStart) -> list[Payload]:
-        index = len(self._ids)
-        id = call.id if call.id and call.id not in self._ids else self._call_id(index)  # models repeat themselves
-        self._ids.add(id)
+        id = self._call_ids.take(call.id, self._calls)
+        self._calls += 1
         started = self._begin("arguments", {"type": "tool_use", "id": id, "name": call.name, "input": {}})
-        self._arguments = Arguments(self._text_key)
-        head, tail = self.framed(self._json(_HOLE)[0]).split(_HOLE)
-        self._around_json = (head, tail)
+        self._arguments = self._arguments_through = Arguments(self._text_key)
         return started
 
     def _close(self) -> list[Payload]:
@@ -155,36 +157,29 @@ class MessagesStream(EventStream):
         self._settle()
         closed = [{"type": "content_block_stop", "index": self._index}]
         if self._kind == "reasoning" and self._signature is not None:
-            self._block["signature"] = signature = self._signature(self._block["thinking"])
+            signature = checked("a signature", self._signature(self._block["thinking"]))
+            self._block["signature"] = signature
             closed.insert(0, self._delta("signature_delta", "signature", signature))
-        self._kind, self._block, self._arguments = "", None, None
+        self._kind, self._block = "", None
+        self._arguments = self._arguments_through = None
         return closed
 
     def _settle(self) -> None:
         """Bring the open block up to date."""
         if self._block is not None and self._kind in _FIELDS:
-            self._block[_FIELDS[self._kind]] += self.writer.take(self._kind)
+            self._block[_FIELDS[self._kind]] += self._take(self._kind)
         elif self._block is not None and self._arguments is not None:
-            self._block["input"] = self._arguments.input()
+            self._block["input"] = assembled(self._arguments.sent)
 
     def _counted(self, usage: Payload) -> Payload:
         """The usage with the tokens that the parser has counted, unless it has them already."""
         if self.in_text:
             return {"output_tokens": 0, **usage}
-        counted = self.parser.usage
-        return {
-            "output_tokens": counted.total,
-            "output_tokens_details": {"thinking_tokens": counted.reasoning},
-            **usage,
-        }
+        read = self.parser.usage
+        details = {"thinking_tokens": read.reasoning, **(usage.get("output_tokens_details") or {})}
+        return {"output_tokens": read.total, **usage, "output_tokens_details": details}
 
     # --- bytes ---
-
-    def _on_event(self, event: Event) -> bytes:
-        if type(event) is ToolCallDelta:  # opens and closes nothing, and there are many
-            json = self._arguments.feed(event.arguments) if self._arguments is not None else ""
-            return encode_basestring(json)[1:-1].join(self._around_json).encode() if json else b""
-        return b"" if type(event) is ReasoningDelta and not self._thinking else super()._on_event(event)
 
     def finish(
         self, reason: str | None = None, usage: Payload | None = None, *, stop_sequence: str | None = None
@@ -211,17 +206,16 @@ class MessagesStream(EventStream):
         return reason if stop_sequence is None else "stop_sequence"
 
     def error(self, message: str, *, type: str = "api_error") -> bytes:
-        """What ends a stream that cannot go on: clients raise it."""
-        return "".join(map(self.framed, self.error_events(message, type=type))).encode()
+        """What ends a stream that cannot go on: clients raise it. Nothing if it has ended."""
+        return self._last_bytes([{"type": "error", "error": {"type": type, "message": message}}])
 
     def error_events(self, message: str, *, type: str = "api_error") -> list[Payload]:
         """The payloads of error()."""
-        return [{"type": "error", "error": {"type": type, "message": message}}]
+        return self._last_payloads([{"type": "error", "error": {"type": type, "message": message}}])
 
     # --- the whole ---
 
     def response(self) -> Payload:
         """The message as it would be without streaming."""
         self._settle()
-        content = [dict(block) for block in self._message["content"]]
-        return {**self._message, "content": content, "usage": dict(self._message["usage"])}
+        return copy.deepcopy(self._message)

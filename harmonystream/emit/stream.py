@@ -2,44 +2,38 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
+import os
+import re
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
-from .._parser import Parser
 from .._sse import Frame, SseWriter
+from ..errors import ParseError
 from ..events import ContentDelta, Event, ReasoningDelta, ToolCallDelta
+from .payload import Payload, to_json
+from .request import counted, normal
 
-__all__ = ["EventStream", "Payload"]
+__all__ = ["EventStream"]
 
-Payload = dict[str, Any]
-
-_TEXT, _NUMBER = "\ue000text\ue001", "\ue000number\ue001"  # stand for the holes of a frame while it is made
-_HOLES = {_TEXT: "t", f'"{_NUMBER}"': "n"}
+# They stand for the holes of a frame while it is made. Nobody can have them in an id or a name.
+_TEXT, _NUMBER = os.urandom(16).hex(), os.urandom(16).hex()
+_HOLES = re.compile(f'({_TEXT})|"{_NUMBER}"')
+_SILENCE = Frame([b""], "")
 _DELTAS: dict[type, str] = {ReasoningDelta: "reasoning", ContentDelta: "content", ToolCallDelta: "arguments"}
 
 
-def to_json(payload: Any) -> str:
-    """Compact, and UTF-8 as it is. A lone surrogate becomes U+FFFD: it cannot be sent."""
-    text = json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-class EventStream:
+class EventStream(SseWriter):
     """One response as an API streams it. Subclasses say what an event means as payloads, and how one is framed.
 
-    `feed`, `feed_text` and `finish` return whole SSE frames as bytes; `events` their payloads as dicts.
-    A response is either bytes or dicts throughout. A stream serves one thread at a time, as its parser does.
+    `start`, `feed`, `feed_text` and `finish` return whole SSE frames as bytes; `events` their payloads as dicts.
+    start() comes first, finish() or error() last, each once; a response is either bytes or dicts throughout. ValueError
+    for anything else, and for a parser that has read something already. Where a callback raises, or a strict parser,
+    what came before is sent by error(). A stream serves one thread at a time, as its parser does.
     """
 
     numbered: ClassVar[str | None] = None
     """The field that numbers the payloads, if the API has one."""
-
-    def __init__(self, parser: Parser) -> None:
-        self.parser = parser
-        self.writer = SseWriter(parser, self._on_event)
-        self.in_text = False
-        """Is it fed text? Then the parser counts bytes, not tokens."""
+    _unsent: tuple[Payload, ...] | list[Payload] = ()  # dicts of a call that raised
 
     # --- what an API defines ---
 
@@ -48,7 +42,10 @@ class EventStream:
         raise NotImplementedError
 
     def delta(self, kind: str, text: str) -> Payload | None:
-        """The payload of a delta ("reasoning", "content" or "arguments") of what is open; None: it needs describe()."""
+        """The payload of a delta ("reasoning", "content" or "arguments") of what is open.
+
+        Empty: it is hidden. None: it needs describe().
+        """
         raise NotImplementedError
 
     def opening(self) -> Iterable[Payload]:
@@ -63,26 +60,26 @@ class EventStream:
         """One payload as an SSE frame."""
         return f"event: {payload['type']}\ndata: {to_json(payload)}\n\n"
 
+    def checked_usage(self, usage: Payload | None) -> Payload | None:
+        """The usage as finish() may have it."""
+        return counted(usage)
+
     # --- bytes ---
 
     def start(self) -> bytes:
         """The frames before the first token."""
-        frames = self._bytes(self.opening())
-        self._make_frames()
-        return frames
-
-    def feed(self, ids: Any, /) -> bytes:
-        """The frames that these token ids make: none, one or several. Raises what `Parser.feed` raises."""
-        return self.writer.feed(ids)
-
-    def feed_text(self, text: str | bytes, /) -> bytes:
-        """The frames that this text makes. Raises what `Parser.feed_text` raises."""
-        self.in_text = True
-        return self.writer.feed_text(text)
+        self._start(False)
+        return self._bytes(self.opening())
 
     def finish(self, reason: str | None = None, usage: Payload | None = None) -> bytes:
-        """The last frames, the terminal ones included. reason: the engine's; usage: the API's, completed here."""
-        return self.writer.finish(reason) + self._bytes(self.closing(usage))
+        """The last frames, the terminal ones included. reason: the engine's; usage: the API's object.
+
+        None in the usage counts as not said. Raises TypeError, and ends nothing, for what is no usage.
+        """
+        usage = self.checked_usage(usage)
+        frames = self._end(normal(reason)) + self._bytes(self.closing(usage))
+        self._over()
+        return frames
 
     # --- dicts ---
 
@@ -91,13 +88,16 @@ class EventStream:
     ) -> list[Payload]:
         """The payloads of start() (no arguments), feed(tokens) or feed_text(tokens), or of finish(reason, usage)."""
         if finish:
-            return self._payloads(self.parser.finish(reason)) + self._numbered(self.closing(usage))
+            usage = self.checked_usage(usage)
+            self._check(True)
+            made = self._payloads(self.parser.finish, normal(reason)) + self._numbered(self.closing(usage))
+            self._over()
+            return made
         if tokens is None:
+            self._start(True)
             return self._numbered(self.opening())
-        if isinstance(tokens, (str, bytes)):
-            self.in_text = True
-            return self._payloads(self.parser.feed_text(tokens))
-        return self._payloads(self.parser.feed(tokens))
+        self._check(True)
+        return self._payloads(self.parser.feed_text if isinstance(tokens, (str, bytes)) else self.parser.feed, tokens)
 
     # --- between the two ---
 
@@ -105,57 +105,96 @@ class EventStream:
         made = []
         for payload in payloads:
             if self.numbered is not None:
-                payload[self.numbered] = self.writer.number
-            self.writer.number += 1
+                payload[self.numbered] = self._number
+            self._number += 1
             made.append(payload)
         return made
 
-    def _payloads(self, events: Iterable[Event]) -> list[Payload]:
-        return [payload for event in events for payload in self._numbered(self._described(event))]
+    def _payloads(self, read: Callable[[Any], Iterable[Event]], tokens: Any) -> list[Payload]:
+        """What the parser's events say; if something raises, error_events() has what came before."""
+        try:
+            return self._told(read(tokens))
+        except ParseError as error:
+            self._unsent = self._told(error.events)
+            self._break()
+            raise
+
+    def _told(self, events: Iterable[Event]) -> list[Payload]:
+        made: list[Payload] = []
+        try:
+            for event in events:
+                made += self._numbered(self._described(event))
+        except BaseException:
+            self._unsent = made
+            self._break()
+            raise
+        return made
+
+    def _last_bytes(self, payloads: Iterable[Payload]) -> bytes:
+        """Of error(): nothing if the stream has ended."""
+        if self.ended:
+            return b""
+        frames = self._over() + self._bytes(payloads)
+        self._over()
+        return frames
+
+    def _last_payloads(self, payloads: Iterable[Payload]) -> list[Payload]:
+        """Of error_events()."""
+        if self.ended:
+            return []
+        self._over()
+        return [*self._unsent, *self._numbered(payloads)]
 
     def _described(self, event: Event) -> Iterable[Payload]:
         kind = _DELTAS.get(type(event))
         if kind is None:
             return self.describe(event)
-        text = event.arguments if isinstance(event, ToolCallDelta) else event.text  # type: ignore[union-attr]
+        text = _text_of(event)
         payload = self.delta(kind, text)
         if payload is None:
             return self.describe(event)
-        self.writer.keep(kind, text)
-        return (payload,)
+        if not payload:
+            return ()
+        shown = self._keep(kind, text)
+        if shown == text:
+            return (payload,)
+        payload = self.delta(kind, shown)
+        return (payload,) if shown and payload else ()
 
     def _bytes(self, payloads: Iterable[Payload]) -> bytes:
         return "".join(map(self.framed, self._numbered(payloads))).encode()
 
     def _on_event(self, event: Event) -> bytes:
-        """What the writer has no frame for. It may open or close something, so the frames are made anew."""
-        frames = self._bytes(self._described(event))
-        self._make_frames()
-        return frames
+        """What the writer has no frame for: a first delta, which gets one, or what may open or close something."""
+        kind = _DELTAS.get(type(event))
+        frame = None if kind is None else self._frame_of(kind)
+        if kind is None or frame is None:
+            self._reasoning_frame = self._content_frame = self._arguments_frame = None
+            return self._bytes(self.describe(event))
+        setattr(self, f"_{kind}_frame", frame)
+        return self._framed(kind, _text_of(event))
 
-    def _make_frames(self) -> None:
-        writer = self.writer
-        writer.reasoning_frame = self._frame("reasoning")
-        writer.content_frame = self._frame("content")
-        writer.arguments_frame = self._frame("arguments")
+    def _feed_with(self, ids: Any, logprobs: Any) -> bytes:
+        raise TypeError(f"{type(self).__name__}.feed() takes no logprobs")
 
-    def _frame(self, kind: str) -> Frame | None:
+    def _frame_of(self, kind: str) -> Frame | None:
         payload = self.delta(kind, _TEXT)
-        if payload is None:
-            return None
+        if not payload:
+            return None if payload is None else _SILENCE
         if self.numbered is not None:
             payload[self.numbered] = _NUMBER
         return frame_of(self.framed(payload))
 
 
-def frame_of(text: str) -> Frame | None:
-    """A frame with its holes where the stand-ins are; None if there is none for text."""
-    parts, holes = [text], []
-    while True:
-        found = [(parts[-1].find(mark), mark) for mark in _HOLES if mark in parts[-1]]
-        if not found:
-            break
-        place, mark = min(found)
-        parts[-1:] = [parts[-1][:place], parts[-1][place + len(mark) :]]
-        holes.append(_HOLES[mark])
-    return Frame([part.encode() for part in parts], "".join(holes)) if "t" in holes else None
+def _text_of(delta: Event) -> str:
+    return delta.arguments if isinstance(delta, ToolCallDelta) else delta.text  # type: ignore[union-attr]
+
+
+def frame_of(text: str) -> Frame:
+    """A frame with its holes where the stand-ins are."""
+    parts, holes, begin = [], "", 0
+    for found in _HOLES.finditer(text):
+        parts.append(text[begin : found.start()].encode())
+        holes += "t" if found[1] else "n"
+        begin = found.end()
+    return Frame([*parts, text[begin:].encode()], holes)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
-from operator import index
+from collections.abc import Sequence
 from typing import Any
 
 from ..events import Event
@@ -12,6 +11,9 @@ from ..events import Event
 __all__ = ["Tokens"]
 
 Payload = dict[str, Any]
+
+LEAST = -9999.0
+"""The logprob of what cannot be."""
 
 
 class Tokens:
@@ -22,27 +24,20 @@ class Tokens:
     """
 
     def __init__(self, *, show_ids: bool) -> None:
-        self.wanted = show_ids
-        """Does anybody want to know?"""
         self._show_ids = show_ids
         self._logprobs: deque[tuple[int, Payload]] = deque()  # by position
         self._ids: deque[tuple[int, int]] = deque()
         self._all_logprobs: list[Payload] = []
         self._all_ids: list[int] = []
 
-    def take_in(self, position: int, ids: Any, logprobs: Sequence[Payload] | None) -> Iterator[int]:
-        """The ids one by one; position: of the first. Raises ValueError unless each has its logprobs."""
-        given = _listed(ids)
+    def take_in(self, position: int, ids: list[int], logprobs: Sequence[Payload] | None) -> None:
+        """Tokens that will be fed; position: of the first. Raises ValueError unless each has its logprobs."""
         if logprobs is not None:
-            self.wanted = True
-            if len(logprobs) != len(given):
-                raise ValueError(f"{len(logprobs)} logprobs for {len(given)} tokens")
-        for at, token in enumerate(given):
-            if logprobs is not None:
-                self._logprobs.append((position + at, logprobs[at]))
-            if self._show_ids:
-                self._ids.append((position + at, token))
-            yield token
+            if len(logprobs) != len(ids):
+                raise ValueError(f"{len(logprobs)} logprobs for {len(ids)} tokens")
+            self._logprobs.extend(enumerate(map(_sendable, logprobs), position))
+        if self._show_ids:
+            self._ids.extend(enumerate(ids, position))
 
     def attach(self, payloads: list[Payload], event: Event, *, hides: bool) -> None:
         """Add what belongs to this event to its chunk. hides: without a chunk, its tokens are hidden with its text."""
@@ -80,11 +75,9 @@ def _until(kept: deque[Any], stop: int | None) -> list[Any]:
     return taken
 
 
-def _listed(ids: Any) -> list[int]:
-    if hasattr(ids, "__index__"):
-        try:
-            return [index(ids)]
-        except TypeError:  # an array of several, which has the method nevertheless
-            pass
-    flat = ids.reshape(-1) if hasattr(ids, "reshape") else ids
-    return [index(token) for token in (flat.tolist() if hasattr(flat, "tolist") else flat)]
+def _sendable(entry: Payload) -> Payload:
+    """With numbers that JSON has: the API's least logprob where it is minus infinity."""
+    made = {**entry, "logprob": max(entry["logprob"], LEAST)} if "logprob" in entry else dict(entry)
+    if made.get("top_logprobs"):
+        made["top_logprobs"] = [_sendable(other) for other in made["top_logprobs"]]
+    return made

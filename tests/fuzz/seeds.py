@@ -11,10 +11,11 @@ from corpus_format import Case, read_cases
 from streams import MARKER
 
 import harmonystream as hs
-from fuzz import rows, tag_seeds, targets, tokens
+from fuzz import emitting, rows, tag_seeds, targets, tokens
 
 NO_OPTIONS = bytes(8)
 STATES = 12  # kept from one stream
+STEPS = bytes((7 * i + i // 5 * 3) % 256 for i in range(2 * 40))  # of a batch
 
 
 def payload_of(case: Case) -> bytes:
@@ -58,8 +59,11 @@ def states(payload: bytes) -> Iterator[bytes]:
 
 
 def inputs() -> Iterator[bytes]:
-    for case in read_cases():
+    for number, case in enumerate(read_cases()):
         payload = payload_of(case)[:1000]
+        emitter = number % (len(emitting.APIS) * 7)
+        yield targets.encode("emit", options_of(case, emitter), payload)
+        yield targets.encode("batch", bytes([*options_of(case)[:4], number % 256, 40, 0, 0]), STEPS + payload)
         for name in ("ids", "header", "reference", "patched"):
             yield targets.encode(name, options_of(case), payload)
         yield targets.encode("text", options_of(case), payload)
@@ -89,6 +93,8 @@ def tag_inputs() -> Iterator[bytes]:
             yield targets.encode("tags", options, payload[:1000])
             yield targets.encode("tagtext", options, text[:1000])
             yield targets.encode("tagpage", options, payload[:400])
+            yield targets.encode("emittags", options[:6] + bytes([k % 8, k % 21]), payload[:1000])
+            yield targets.encode("batchtags", options[:4] + bytes([k, 40, 0, 0]), STEPS + payload[:900])
             patches = bytes([0, k, 0, 1, 16, k, 0, 1])
             yield targets.encode("tagstate", options[:6] + bytes([8, 1]), payload[:900] + patches)
     for i, value in enumerate(tag_seeds.VALUES):

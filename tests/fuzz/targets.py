@@ -8,7 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from fuzz import blobs, buffers, scanner, schemas, streaming, tag_blobs, tag_reference, tags, vocabularies
+from fuzz import (
+    batches,
+    blobs,
+    buffers,
+    emitting,
+    scanner,
+    schemas,
+    streaming,
+    tag_blobs,
+    tag_reference,
+    tags,
+    vocabularies,
+)
 
 Case = dict[str, Any]
 HEAD = 9  # bytes before the payload: the target and eight options
@@ -38,10 +50,14 @@ TARGETS = {
     "tagpage": Target(tag_reference.decode, tag_reference.check),
     "value": Target(schemas.decode_value, schemas.check_value),
     "schema": Target(schemas.decode_schema, schemas.check_schema),
+    "emit": Target(emitting.decode_ids, emitting.check_ids),
+    "emittags": Target(emitting.decode_tags, emitting.check_tags),
+    "batch": Target(batches.decode_ids, batches.check_ids),
+    "batchtags": Target(batches.decode_tags, batches.check_tags),
 }
 # Half of the inputs go to the streams, where most of the code is.
 STREAMS = ("ids", "text", "header", "tags", "tagtext", "row", "tags", "tagstate", "patched")
-SHARES = (*TARGETS, *STREAMS, "ids", "text", "tags", "tags", "tagtext", "row")
+SHARES = (*TARGETS, *STREAMS, "ids", "text", "tags", "tags", "tagtext", "row", "emit", "batch")
 
 
 def decode(data: bytes, chosen: tuple[str, ...] = SHARES) -> tuple[str, Case]:

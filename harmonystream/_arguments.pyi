@@ -1,0 +1,13 @@
+from typing import final
+
+DEBUG: bool
+TEXT_KEY: str
+BROKEN_KEY: str
+
+@final
+class Arguments:
+    def __new__(cls, text_key: str = "input") -> Arguments: ...
+    def feed(self, text: str, /) -> str: ...
+    def end(self, complete: bool = True) -> str: ...
+    @property
+    def sent(self) -> str: ...

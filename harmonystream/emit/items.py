@@ -1,0 +1,161 @@
+"""The items of a Responses output: the events that open and close them, and what they are when they are done."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, ClassVar
+
+from .payload import Payload
+
+__all__ = ["Code", "Function", "Item", "Mcp", "Message", "Reasoning", "Search", "Text", "status_of"]
+
+
+def status_of(complete: bool) -> str:
+    return "completed" if complete else "incomplete"
+
+
+def _empty(names: tuple[str, ...]) -> Payload:
+    return {name: [] for name in names}
+
+
+class Item:
+    """One item of the output, open. `kind`: of the deltas that it takes."""
+
+    kind: ClassVar[str] = "arguments"
+    type: ClassVar[str]
+
+    def __init__(self, id: str, index: int, fields: Payload) -> None:
+        self.id, self.index, self.fields = id, index, fields
+
+    def added(self) -> list[Payload]:
+        """The events that open it."""
+        return [self._of_item("added", self.item("", "in_progress"))]
+
+    def delta(self, text: str) -> Payload | None:
+        """The event of a delta."""
+        raise NotImplementedError
+
+    def done(self, text: str, complete: bool) -> list[Payload]:
+        """The events that close it; the last has the item. text: all that the deltas have said."""
+        return [self._of_item("done", self.item(text, status_of(complete)))]
+
+    def item(self, text: str, status: str) -> Payload:
+        """The item with its text."""
+        raise NotImplementedError
+
+    def _event(self, name: str, **more: Any) -> Payload:
+        return {"type": f"response.{name}", "item_id": self.id, "output_index": self.index, **more}
+
+    def _of_item(self, what: str, item: Payload) -> Payload:
+        return {"type": f"response.output_item.{what}", "output_index": self.index, "item": item}
+
+
+class Text(Item):
+    """Text, in one content part."""
+
+    part_type: ClassVar[str]
+    lists: ClassVar[tuple[str, ...]] = ()  # that its deltas have, always empty
+    part_lists: ClassVar[tuple[str, ...]] = ()
+
+    def added(self) -> list[Payload]:
+        return [*super().added(), self._of_part("content_part.added", part=self._part(""))]
+
+    def delta(self, text: str) -> Payload:
+        return self._of_part(f"{self.part_type}.delta", delta=text, **_empty(self.lists))
+
+    def done(self, text: str, complete: bool) -> list[Payload]:
+        said = self._of_part(f"{self.part_type}.done", text=text, **_empty(self.lists))
+        return [said, self._of_part("content_part.done", part=self._part(text)), *super().done(text, complete)]
+
+    def _part(self, text: str) -> Payload:
+        return {"type": self.part_type, "text": text, **_empty(self.part_lists)}
+
+    def _of_part(self, name: str, **more: Any) -> Payload:
+        return self._event(name, content_index=0, **more)
+
+    def _content(self, text: str) -> list[Payload]:
+        return [self._part(text)] if text else []
+
+
+class Reasoning(Text):
+    kind, type, part_type = "reasoning", "reasoning", "reasoning_text"
+
+    def item(self, text: str, status: str) -> Payload:
+        return {"type": self.type, "id": self.id, "summary": [], "content": self._content(text), "status": status}
+
+
+class Message(Text):
+    kind, type, part_type = "content", "message", "output_text"
+    lists = ("logprobs",)
+    part_lists = ("annotations", "logprobs")
+
+    def item(self, text: str, status: str) -> Payload:
+        head = {"type": self.type, "id": self.id, "role": "assistant", "status": status, **self.fields}
+        return {**head, "content": self._content(text)}
+
+
+class Call(Item):
+    progress: ClassVar[tuple[str, ...]] = ()  # the type's own events, behind "in_progress", of a complete call
+
+    def added(self) -> list[Payload]:
+        return [*super().added(), *([self._event(f"{self.type}.in_progress")] if self.progress else ())]
+
+    def done(self, text: str, complete: bool) -> list[Payload]:
+        progress = [self._event(f"{self.type}.{name}") for name in self.progress if complete]
+        return [*progress, *super().done(text, complete)]
+
+
+class Function(Call):
+    type = "function_call"
+    streamed: ClassVar[str] = "function_call_arguments"
+    field: ClassVar[str] = "arguments"
+
+    def delta(self, text: str) -> Payload | None:
+        return self._event(f"{self.streamed}.delta", delta=text)
+
+    def done(self, text: str, complete: bool) -> list[Payload]:
+        return [self._event(f"{self.streamed}.done", **{self.field: text}), *super().done(text, complete)]
+
+    def item(self, text: str, status: str) -> Payload:
+        return {"type": self.type, "id": self.id, **self.fields, self.field: text, "status": status}
+
+
+class Mcp(Function):
+    type, streamed, progress = "mcp_call", "mcp_call_arguments", ("completed",)
+
+
+class Code(Function):
+    type, streamed, field = "code_interpreter_call", "code_interpreter_call_code", "code"
+    progress = ("interpreting", "completed")
+
+
+class Search(Call):
+    """A use of the browser: what a function has as arguments, it has as an action, which comes with the item only."""
+
+    type, progress = "web_search_call", ("searching", "completed")
+
+    def delta(self, text: str) -> Payload | None:
+        return None
+
+    def item(self, text: str, status: str) -> Payload:
+        return {"type": self.type, "id": self.id, "action": _action(self.fields["action"], text), "status": status}
+
+
+def _action(type: str, arguments: str) -> Payload:
+    """What the arguments say, as the API's action: verbatim, if they do not say it as they should."""
+    try:
+        given = json.loads(arguments)
+    except (ValueError, RecursionError):
+        given = None
+    given = given if isinstance(given, dict) else {}
+
+    def said(default: str, *names: str) -> str:
+        text = next((given[name] for name in names if isinstance(given.get(name), str)), default)
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+    page = ":".join(f"{name}:{given[name]}" for name in ("cursor", "id") if isinstance(given.get(name), int))
+    if type == "open_page":
+        return {"type": type, "url": said(page or arguments, "id", "url")}
+    if type == "find_in_page":
+        return {"type": type, "pattern": said(arguments, "pattern"), "url": said(page, "url")}
+    return {"type": type, "query": said(arguments, "query")}

@@ -1,0 +1,32 @@
+"""What is sent: dicts that are JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["Payload", "checked", "sendable", "to_json"]
+
+Payload = dict[str, Any]
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def to_json(payload: Any) -> str:
+    """Compact, and UTF-8 as it is. A lone surrogate becomes U+FFFD: it cannot be sent."""
+    text = _encode(payload)
+    return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def checked(name: str, value: Any) -> str:
+    """A part of a response's identity. What cannot be sent of it becomes U+FFFD. Raises TypeError unless it is text."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is a str, not {type(value).__name__}")
+    return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def sendable(fields: Mapping[str, Any]) -> Payload:
+    """A copy that is JSON as it will be sent. Raises TypeError or ValueError for what is none."""
+    made: Payload = json.loads(to_json(dict(fields)))
+    return made
