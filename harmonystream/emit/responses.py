@@ -53,9 +53,9 @@ class ResponsesStream(EventStream):
     id, model, created_at (seconds since 1970): the response's identity. request: the request's fields, or its whole
     body: those that a response repeats are repeated; tool_choice "none" hides calls, parallel_tool_calls False all but
     the first; its tools say which calls have items of their own. reasoning: False hides it. item_type: a call's first
-    event -> the type of its item. item_id, call_id: (item type, output index) -> id, output index -> id; by default they are derived from
-    the response's id. A model's own call ids (Kimi-K2) are kept, unless it repeats one. container_id: of code
-    interpreter calls.
+    event -> the type of its item. item_id, call_id: (item type, output index) -> id, index of the call -> id; made of the
+    response's id by default. A model's own call ids (Kimi-K2) are kept, unless it repeats one.
+    container_id: of code interpreter calls.
     """
 
     numbered: ClassVar[str | None] = "sequence_number"
@@ -87,7 +87,7 @@ class ResponsesStream(EventStream):
         asked = request or {}
         echoed = sendable({name: asked[name] for name in _ECHOED if asked.get(name) is not None})
         head = {"id": self.id, "object": "response", "created_at": created_at, "model": self.model}
-        own = head | _defaults() | echoed
+        own: Payload = {**head, **_defaults(), **echoed}
         more = {name: value for name, value in sendable(extra or {}).items() if name not in _STATE}
         self._head = own | more | own  # these first, and as they are
         self._head_json = ""
