@@ -119,6 +119,10 @@ def test_a_stop_sequence():
     fed = emitter_of()
     fed.start()
     assert b'"stop_reason":"stop_sequence","stop_sequence":"y"' in fed.finish("stop", stop_sequence="y")
+    for again in (lambda: fed.finish("stop"), lambda: fed.events(finish=True), lambda: fed.events("x")):
+        with pytest.raises(ValueError, match="has ended"):
+            again()
+    assert fed.response()["stop_sequence"] == "y"
 
 
 def test_options_hide():

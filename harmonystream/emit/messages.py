@@ -196,7 +196,7 @@ class MessagesStream(EventStream):
         self, reason: str | None = None, usage: Payload | None = None, *, stop_sequence: str | None = None
     ) -> bytes:
         """The last frames. stop_sequence: the one that the engine has stopped at, if any."""
-        return super().finish(self._stopped(reason, stop_sequence), usage)
+        return super().finish(self._stopped(reason, stop_sequence, dicts=False), usage)
 
     def events(
         self,
@@ -209,10 +209,12 @@ class MessagesStream(EventStream):
         stop_sequence: str | None = None,
     ) -> list[Payload]:
         """The payloads of start() (no arguments), feed(tokens) or feed_text(tokens), or of finish(reason, usage)."""
-        reason = self._stopped(reason, stop_sequence)
+        if finish:
+            reason = self._stopped(reason, stop_sequence, dicts=True)
         return super().events(tokens, finish=finish, reason=reason, usage=usage)
 
-    def _stopped(self, reason: str | None, stop_sequence: str | None) -> str | None:
+    def _stopped(self, reason: str | None, stop_sequence: str | None, *, dicts: bool) -> str | None:
+        self._check(dicts)
         self._message["stop_sequence"] = stop_sequence
         return reason if stop_sequence is None else "stop_sequence"
 

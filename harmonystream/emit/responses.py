@@ -53,9 +53,9 @@ class ResponsesStream(EventStream):
     id, model, created_at (seconds since 1970): the response's identity. request: the request's fields, or its whole
     body: those that a response repeats are repeated; tool_choice "none" hides calls, parallel_tool_calls False all but
     the first; its tools say which calls have items of their own. reasoning: False hides it. item_type: a call's first
-    event -> the type of its item. item_id, call_id: (item type, output index) -> id, index of the call -> id; made of the
-    response's id by default. A model's own call ids (Kimi-K2) are kept, unless it repeats one.
-    container_id: of code interpreter calls.
+    event -> the type of its item. item_id, call_id: (item type, output index) -> id, index of the call -> id; by
+    default they are derived from the response's id. A model's own call ids (Kimi-K2) are kept, unless it repeats one.
+    container_id: of code interpreter calls. extra: more fields of the response.
     """
 
     numbered: ClassVar[str | None] = "sequence_number"
