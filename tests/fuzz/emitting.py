@@ -27,8 +27,11 @@ USAGES = {
 }
 NAMED = {"type": "function", "function": {"name": "f"}}
 HOSTED = [
-    *({"type": "custom", "name": "f"}, {"type": "custom", "name": "python"}, {"type": "code_interpreter"}),
-    *({"type": "mcp", "server_label": "files"}, {"type": "web_search"}, {"type": "function", "name": "g"}),
+    *({"type": "custom", "name": name} for name in ("f", "python")),
+    {"type": "code_interpreter", "container": "cntr_1"},
+    {"type": "mcp", "server_label": "files"},
+    {"type": "web_search"},
+    {"type": "function", "name": "g", "parameters": {}, "strict": None},
 ]
 OPTIONS: dict[str, tuple[Payload, ...]] = {
     "chat": (
