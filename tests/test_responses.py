@@ -43,7 +43,7 @@ OUTPUT = [
     {
         "type": "function_call",
         "id": "fc_1_2",
-        "call_id": "call_1_2",
+        "call_id": "call_1_0",
         "name": "f",
         "arguments": '{"a":1}',
         "status": "completed",
@@ -172,7 +172,7 @@ def test_calls_without_arguments(empty_args, deltas):
 def test_ids_can_be_given():
     items = output(ANALYSIS + CALL, item_id=lambda type, index: f"{type}-{index}", call_id=lambda index: f"c{index}")
     assert [item["id"] for item in items] == ["reasoning-0", "function_call-1"]
-    assert items[1]["call_id"] == "c1"
+    assert items[1]["call_id"] == "c0"
 
 
 def test_the_models_own_call_ids_are_kept_but_not_twice():

@@ -179,7 +179,8 @@ def outline_of(response: Payload) -> list[tuple[Any, ...]]:
 
 
 def expected(format: str, said: list[Item], reason: str | None) -> Payload:
-    output = [item_of(format, item, index) for index, item in enumerate(said)]
+    calls_before = [sum(isinstance(one, Call) for one in said[:index]) for index in range(len(said))]
+    output = [item_of(format, item, index, calls_before[index]) for index, item in enumerate(said)]
     calls = [item["call_id"] for item in output if "call_id" in item]
     if format == "kimi_k2":  # the model's own
         for count, id in enumerate(calls):
@@ -197,10 +198,11 @@ def expected(format: str, said: list[Item], reason: str | None) -> Payload:
     }
 
 
-def item_of(format: str, item: Item, index: int) -> Payload:
+def item_of(format: str, item: Item, index: int, calls: int) -> Payload:
+    """calls: before it."""
     status = "completed" if item.complete else "incomplete"
     if isinstance(item, Call):
-        function = {"type": "function_call", "call_id": f"call_1_{index}", "name": item.name}
+        function = {"type": "function_call", "call_id": f"call_1_{calls}", "name": item.name}
         made = dict(item.item or {**function, "arguments": item.arguments})
         return {**made, "id": f"{PREFIXES[made['type']]}_1_{index}", "status": status}
     if item.kind == "reasoning":

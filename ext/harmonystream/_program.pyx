@@ -124,7 +124,7 @@ cdef uint8_t class_of(Vocab v, uint32_t tid) noexcept:
 
 
 cdef Program compiled(object format, Vocab vocab):
-    """The vocabulary's program for this format, made once. Two threads may both make it: they are equal."""
+    """The vocabulary's program for this format, made once. Two threads may both make it: all get the first."""
     if isinstance(format, Program):
         return format
     key = format if type(format) is str else id(format)                      # the program keeps the format, and so its id, alive
@@ -132,5 +132,5 @@ cdef Program compiled(object format, Vocab vocab):
     if program is None:
         if len(vocab.programs) >= MAX_PROGRAMS:                              # somebody makes a new Format for each request
             vocab.programs.clear()
-        program = vocab.programs[key] = Program(format_of(format), vocab)
+        program = vocab.programs.setdefault(key, Program(format_of(format), vocab))
     return program

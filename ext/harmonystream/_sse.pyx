@@ -3,6 +3,7 @@
 
 import json
 
+from cpython.pythread cimport PyThread_get_thread_ident
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
@@ -10,7 +11,7 @@ cimport cython
 from harmonystream._arguments cimport Arguments
 from harmonystream._buffer cimport buffer_free, buffer_put, buffer_room
 from harmonystream._build cimport DEBUG_BUILD
-from harmonystream._cpython cimport PyUnicode_AsUTF8AndSize
+from harmonystream._cpython cimport FREE_THREADED, PyUnicode_AsUTF8AndSize, enter, leave
 from harmonystream._events cimport ContentDelta, ReasoningDelta, ToolCallDelta
 from harmonystream._ids cimport Ids, ids_free, ids_take
 from harmonystream._parser cimport Parser, account_plain, plain_token
@@ -93,7 +94,7 @@ cdef struct Filling:                   # what goes into the holes
     int digits
 
 
-cdef Filling filling_of(Frame frame, const uint8_t* text, Py_ssize_t n, int64_t number) noexcept:
+cdef inline Filling filling_of(Frame frame, const uint8_t* text, Py_ssize_t n, int64_t number) noexcept:
     cdef Filling made
     made.text = text
     made.n = n
@@ -105,7 +106,7 @@ cdef inline Py_ssize_t filled_size(Frame frame, const Filling* filling) noexcept
     return frame.size + frame.texts * filling.n + frame.numbers * filling.digits
 
 
-cdef void fill(Frame frame, uint8_t* p, const Filling* filling) noexcept:
+cdef inline void fill(Frame frame, uint8_t* p, const Filling* filling) noexcept:
     """The frame with its holes filled; there is room for it."""
     cdef Py_ssize_t i, size
     cdef bytes part
@@ -163,13 +164,17 @@ cdef class SseWriter:
         logprobs: the API's object for each of them, in Chat Completions; ValueError if it is another number of them.
         """
         cdef Py_ssize_t tid
-        self.check(BYTES)
-        if logprobs is not None or self.watched:
-            return self._feed_with(ids, logprobs)
-        tid = plain_token(self.parser, ids)
-        if tid >= 0 and self.frame_of(self.parser.s.fast) is not None:
-            return self.feed_plain(tid)
-        return self._read(ids)
+        self.claim()
+        try:
+            self.check(BYTES)
+            if logprobs is not None or self.watched:
+                return self._feed_with(ids, logprobs)
+            tid = plain_token(self.parser, ids)
+            if tid >= 0 and self.frame_of(self.parser.s.fast) is not None:
+                return self.feed_plain(tid)
+            return self._read(ids)
+        finally:
+            self.leave()
 
     def _read(self, ids):
         """The frames that these token ids make, as feed() makes them of what is not watched."""
@@ -182,18 +187,26 @@ cdef class SseWriter:
 
     def feed_text(self, text, /):
         """The frames that this text makes. Raises what Parser.feed_text() raises."""
-        self.check(BYTES)
+        self.claim()
         try:
-            events = self.parser.feed_text(text)
-        except ParseError as error:
-            self.break_off(error.events)
-            raise
-        return self.framed(events)
+            self.check(BYTES)
+            try:
+                events = self.parser.feed_text(text)
+            except ParseError as error:
+                self.break_off(error.events)
+                raise
+            return self.framed(events)
+        finally:
+            self.leave()
 
     def _end(self, reason=None):
         """The frames of the last events; the terminal ones of an API are its own."""
-        self.check(BYTES)
-        return self.framed(self.parser.finish(reason))
+        self.claim()
+        try:
+            self.check(BYTES)
+            return self.framed(self.parser.finish(reason))
+        finally:
+            self.leave()
 
     @staticmethod
     def _listed(given):
@@ -208,12 +221,12 @@ cdef class SseWriter:
 
     # --- stages: new, bytes or dicts, then perhaps broken, ended ---
 
-    def _start(self, bint dicts):
+    def _start(self, bint dicts, /):
         """It is new, and from now on bytes, or dicts. Raises ValueError if it is not new."""
         self.check(NEW)
         self.stage = DICTS if dicts else BYTES
 
-    def _check(self, bint dicts):
+    def _check(self, bint dicts, /):
         """Raises ValueError unless it has started, and goes on, as bytes, or as dicts."""
         self.check(DICTS if dicts else BYTES)
 
@@ -237,6 +250,25 @@ cdef class SseWriter:
         """Has it? Then it takes nothing more."""
         return self.stage == ENDED
 
+    cdef int claim(self) except -1:
+        """Without the GIL, another thread must not be inside. What _on_event calls is the same thread."""
+        if FREE_THREADED:
+            if self.owner == PyThread_get_thread_ident():
+                self.depth += 1
+                return 0
+            if not enter(&self.busy):
+                raise RuntimeError("this stream is in use by another thread")
+            self.owner = PyThread_get_thread_ident()
+            self.depth = 1
+        return 0
+
+    cdef void leave(self) noexcept:
+        if FREE_THREADED:
+            self.depth -= 1
+            if self.depth == 0:
+                self.owner = 0
+                leave(&self.busy)
+
     cdef int check(self, uint8_t stage) except -1:
         if self.stage != stage:
             raise ValueError(REFUSALS[self.stage])
@@ -251,27 +283,40 @@ cdef class SseWriter:
     def _framed(self, str kind not None, str text not None):
         """One delta ("reasoning", "content" or "arguments") in its frame, kept as others are."""
         cdef uint8_t code = KINDS[kind]
-        cdef Frame frame = self.frame_of(code)
-        if frame is None:
-            raise ValueError(f"there is no {kind}_frame")
-        self.out.n = 0
-        self.put_delta(code, frame, text)
-        return PyBytes_FromStringAndSize(<const char*>self.out.p, self.out.n)
+        cdef Frame frame
+        self.claim()
+        try:
+            frame = self.frame_of(code)
+            if frame is None:
+                raise ValueError(f"there is no {kind}_frame")
+            self.out.n = 0
+            self.put_delta(code, frame, text)
+            return PyBytes_FromStringAndSize(<const char*>self.out.p, self.out.n)
+        finally:
+            self.leave()
 
     def _keep(self, str kind not None, str text not None):
         """Keep a delta's text that goes out some other way; what of it may go out."""
         cdef uint8_t code = KINDS[kind]
-        if code == R_ARGUMENTS and self.arguments_through is not None:
-            return self.arguments_through.feed(text)
-        self.put_delta(code, None, text)
-        return text
+        self.claim()
+        try:
+            if code == R_ARGUMENTS and self.arguments_through is not None:
+                return self.arguments_through.feed(text)
+            self.put_delta(code, None, text)
+            return text
+        finally:
+            self.leave()
 
     def _take(self, str kind not None):
         """What the deltas of this kind have said since the last _take()."""
         cdef Buffer* kept = self.kept(KINDS[kind])
-        text = json.loads(b'"' + (<const char*>kept.p)[:kept.n] + b'"') if kept.n else ""
-        kept.n = 0
-        return text
+        self.claim()
+        try:
+            text = json.loads(b'"' + (<const char*>kept.p)[:kept.n] + b'"') if kept.n else ""
+            kept.n = 0
+            return text
+        finally:
+            self.leave()
 
     # --- frames ---
 
@@ -340,13 +385,18 @@ cdef class SseWriter:
 
     # --- filling ---
 
-    cdef bytes one_frame(self, uint8_t kind, Frame frame, const uint8_t* text, Py_ssize_t n):
-        """Valid UTF-8 in its frame, without a detour."""
+    cdef bytes one_frame(self, uint8_t kind, Frame frame, const uint8_t* text, Py_ssize_t n, bint unescaped):
+        """Valid UTF-8 in its frame, without a detour. unescaped: nothing in it is escaped in JSON, as the vocabulary knows."""
         cdef Buffer* kept = self.kept(kind)
         cdef Py_ssize_t begin = kept.n
         cdef Filling filling
         cdef bytes whole
-        if frame.silent or not self.keep_text(kind, text, n):
+        if frame.silent:
+            return b""
+        if unescaped and (kind != R_ARGUMENTS or self.arguments_through is None):
+            if not buffer_put(kept, text, n):
+                raise MemoryError()
+        elif not self.keep_text(kind, text, n):
             return b""
         filling = filling_of(frame, kept.p + begin, kept.n - begin, self.number)
         try:
@@ -370,7 +420,7 @@ cdef class SseWriter:
         cdef bytes whole
         if n > LONG or not t.classes[tid] & PLAIN:
             return self.framed(parser.feed(tid))
-        whole = self.one_frame(kind, frame, text, n)
+        whole = self.one_frame(kind, frame, text, n, t.classes[tid] & ESCAPES == 0)
         account_plain(parser, tid)
         return whole
 
@@ -411,7 +461,7 @@ cdef class SseWriter:
         if end == begin + 1 and r.kind <= R_ARGUMENTS:
             frame = self.frame_of(r.kind)
             if frame is not None:
-                return self.one_frame(r.kind, frame, out.text + r.at, r.n)
+                return self.one_frame(r.kind, frame, out.text + r.at, r.n, False)
         self.out.n = 0
         try:
             for i in range(begin, end):
@@ -479,10 +529,10 @@ cdef class SseWriter:
         cdef Py_ssize_t begin
         if kind == R_ARGUMENTS and self.arguments_through is not None:
             begin = self.arguments_through.read(p, n)
-            p = self.arguments_through.sent.p + begin
             n = self.arguments_through.sent.n - begin
             if n == 0:
                 return False
+            p = self.arguments_through.sent.p + begin
         if not put_escaped(self.kept(kind), p, n):
             raise MemoryError()
         return True

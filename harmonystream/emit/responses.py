@@ -62,8 +62,8 @@ class ResponsesStream(EventStream):
     id, model, created_at (seconds since 1970): the response's identity. request: the request's fields, or its whole
     body: those that a response repeats are repeated; tool_choice "none" hides calls, parallel_tool_calls False all but
     the first. reasoning: False hides it. item_type: a call's first event -> the type of its item, see the function of
-    this name. item_id, call_id: (item type, output index) -> id, output index -> id; by default they are derived from
-    the response's id. A model's own call ids (Kimi-K2) are kept, unless it repeats one. container_id: of code
+    this name. item_id, call_id: (item type, output index) -> id, index of the call -> id; by default they are derived
+    from the response's id. A model's own call ids (Kimi-K2) are kept, unless it repeats one. container_id: of code
     interpreter calls.
     """
 
@@ -96,7 +96,7 @@ class ResponsesStream(EventStream):
         asked = request or {}
         echoed = sendable({name: asked[name] for name in _ECHOED if asked.get(name) is not None})
         head = {"id": self.id, "object": "response", "created_at": created_at, "model": self.model}
-        own = head | _defaults() | echoed
+        own: Payload = {**head, **_defaults(), **echoed}
         self._head = own | sendable(extra or {}) | own  # these first, and as they are
         self._calls_shown = shown_calls(echoed.get("tool_choice"), self._head["parallel_tool_calls"])
         self._calls = 0
@@ -168,7 +168,7 @@ class ResponsesStream(EventStream):
         if type == "mcp_call":
             server, _, name = call.name.partition(".")
             return Mcp(id, index, {"server_label": server, "name": name or server})
-        return Function(id, index, {"call_id": self._call_ids.take(call.id, index), "name": call.name})
+        return Function(id, index, {"call_id": self._call_ids.take(call.id, self._calls), "name": call.name})
 
     def _close(self, complete: bool = True) -> Iterable[Payload]:
         item, self._open = self._open, None
