@@ -27,7 +27,7 @@ USAGES = {
 }
 NAMED = {"type": "function", "function": {"name": "f"}}
 HOSTED = [
-    *({"type": "custom", "name": name} for name in ("f", "python")),
+    {"type": "custom", "name": "f"},
     {"type": "code_interpreter", "container": "cntr_1"},
     {"type": "mcp", "server_label": "files"},
     {"type": "web_search"},
