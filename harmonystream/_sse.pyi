@@ -1,18 +1,15 @@
 from collections.abc import Iterable, Sequence
-from typing import Any, SupportsIndex, final
+from typing import Any, SupportsIndex
 
 from typing_extensions import Buffer, Self, disjoint_base
 
 from ._arguments import Arguments
+from ._frame import Frame
 from ._parser import Parser
 from ._vocab import Vocab
 from .formats import Format
 
 DEBUG: bool
-
-@final
-class Frame:
-    def __new__(cls, parts: Iterable[bytes], holes: str) -> Frame: ...
 
 @disjoint_base
 class SseWriter:

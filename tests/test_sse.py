@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import harmonystream as hs
-from harmonystream._sse import Frame, SseWriter
+from harmonystream._frame import Frame
+from harmonystream._sse import SseWriter
 
 FINAL = [200005, 17196, 200008]  # <|channel|>final<|message|>
 
@@ -98,23 +99,6 @@ def test_a_silent_frame_sends_keeps_and_counts_nothing():
     assert made.parser.position == 7
 
 
-@pytest.mark.parametrize(
-    ("parts", "holes", "error"),
-    [
-        ([], "", ValueError),
-        ([b"a"], "t", ValueError),
-        ([b"a", b"b"], "x", ValueError),
-        ([b"a", b"b"], "é", ValueError),
-        ([b"a", "b"], "t", TypeError),
-        ([bytearray(b"a")], "", TypeError),
-        ([b"a"], None, TypeError),
-    ],
-)
-def test_what_is_no_frame(parts, holes, error):
-    with pytest.raises(error):
-        Frame(parts, holes)
-
-
 def test_what_is_no_frame_of_a_writer():
     with pytest.raises(TypeError):
         writer()._content_frame = b"bytes"  # type: ignore[assignment]
@@ -122,10 +106,6 @@ def test_what_is_no_frame_of_a_writer():
         writer()._framed("content", "x")
     with pytest.raises(KeyError):
         writer()._take("thoughts")
-
-
-def test_a_frame_shows_itself():
-    assert repr(Frame([b"a", b"b"], "t")) == "Frame((b'a', b'b'), 't')"
 
 
 def test_without_a_frame_the_callback_gets_the_delta():
