@@ -128,6 +128,20 @@ def test_one_choice_that_breaks_ends_all(case, caplog):
     assert [record.levelno for record in caplog.records].count(logging.ERROR) == 1
 
 
+def test_what_the_broken_choice_made_before_is_sent():
+    def no_id(index: int) -> str:
+        raise ValueError("no ids left")
+
+    parsers = [hs.Parser(tools=["f"]) for _ in range(2)]
+    streams = hs.ChatStream.several(parsers, id="chatcmpl-1", model="m", created=7, call_id=no_id)
+    text = (
+        "<|channel|>final<|message|>Before.<|end|><|start|>assistant<|channel|>commentary to=functions.f<|message|>{}"
+    )
+    response = EventStreamResponse(of((0, "<|channel|>final<|message|>Hi"), (1, text))(), streams)
+    sent = asyncio.run(sent_by(response, "no ids left"))
+    assert sent.index(b'"index":1,"delta":{"content":"Before."}') < sent.index(b'data: {"error":')
+
+
 async def sent_by(response: EventStreamResponse, why: str) -> bytes:
     """What a response sends that then raises this."""
     sent: list[bytes] = []
