@@ -201,7 +201,7 @@ def test_apis_without_logprobs_say_so(api):
 # --- stop strings -------------------------------------------------------------------------------------------------
 
 
-def test_the_stop_string_reaches_clients_of_messages_and_the_others_see_a_stop():
+def test_the_stop_string_reaches_clients_that_have_a_field_for_it():
     items = [SHORT[:11], Finished(usage={"output_tokens": 11, "completion_tokens": 11}, stop_sequence="!")]
     app = routed(lambda api, body: (of(*items)(), stream_of(api)), reason="length")
     with clients_of(app) as clients:
@@ -209,6 +209,8 @@ def test_the_stop_string_reaches_clients_of_messages_and_the_others_see_a_stop()
         assert (message["stop_reason"], message["stop_sequence"]) == ("stop_sequence", "!")
         [choice] = clients.assembled("chat", "m")["choices"]
         assert (choice["message"]["content"], choice["finish_reason"]) == ("Hi", "stop")
+        *_, stopped, _ = clients.events("chat", "m")
+        assert stopped["choices"][0]["stop_reason"] == "!"
         assert clients.assembled("responses", "m")["status"] == "completed"
 
 

@@ -65,7 +65,7 @@ class Finished(_Told):
     """A source may yield it as its last item: why the engine stopped, and the API's usage object.
 
     stop_sequence: the stop string that ended it; the reason is "stop" then, unless given. Messages tells the client
-    which one it was; the other APIs have no word for it.
+    which one it was, and so does Chat Completions, as `stop_reason`; Responses has no word for it.
     """
 
     reason: str | None = None
@@ -132,8 +132,8 @@ class _Reader:
         last = all(one.ended for one in self.streams if one is not stream)
         if end.stop_sequence is not None:
             reason = "stop" if reason is None else reason
-            if "stop_sequence" in signature(stream.finish).parameters:
-                more = {"stop_sequence": end.stop_sequence}
+            taken = signature(stream.finish).parameters
+            more = {name: end.stop_sequence for name in ("stop_sequence", "stop_reason") if name in taken}
         if reason is None:
             reason = self._reason() if callable(self._reason) else self._reason
         if usage is None and last:  # it is the whole request's
