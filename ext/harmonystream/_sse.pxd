@@ -23,7 +23,7 @@ cdef class SseWriter:
     cdef readonly Parser parser
     cdef bint watched
     cdef bytes pending             # frames of a call that raised
-    cdef Frame reasoning_frame, content_frame, arguments_frame
+    cdef list frames               # by kind; what the writer points to
     cdef Arguments arguments_through
     cdef Writer w
     cdef Buffer out

@@ -45,8 +45,7 @@ cdef class SseWriter:
     deltas without a frame; and _feed_with(ids, logprobs) -> bytes, to which everything goes that is fed with logprobs, or while
     `_watched` is set. Its other arguments are its own.
 
-    `_reasoning_frame`, `_content_frame` and `_arguments_frame` may be set at any time, also by _on_event; None: _on_event handles those deltas.
-    `_number` is the next frame's. The deltas' text is kept until _take(). With `_arguments_through` set, deltas of arguments are what that
+    Frames may be set at any time, also by _on_event. `_number` is the next frame's. The deltas' text is kept until _take(). With `_arguments_through` set, deltas of arguments are what that
     lets through of them, and it keeps them.
 
     parser: one that has read nothing; or a format's name or row, with `vocab` and `tools` for its parser.
@@ -59,6 +58,7 @@ cdef class SseWriter:
             raise TypeError("a parser has its vocabulary and its tools: give them to Parser()")
         self.parser = parser
         self.pending = b""
+        self.frames = [None] * (R_ARGUMENTS + 1)
         if self.parser.s.position or self.parser.s.finished:
             raise ValueError(f"this parser has read up to {self.parser.s.position}: what it said is lost to an emitter; give it a fresh one")
 
@@ -199,7 +199,7 @@ cdef class SseWriter:
         self.claim()
         try:
             if self.w.frames[code] == NULL:
-                raise ValueError(f"there is no {kind}_frame")
+                raise ValueError(f"there is no frame for {kind}")
             self.out.n = 0
             self.put_delta(code, text)
             return PyBytes_FromStringAndSize(<const char*>self.out.p, self.out.n)
@@ -256,32 +256,18 @@ cdef class SseWriter:
     def _watched(self, bint watched):
         self.watched = watched
 
-    @property
-    def _reasoning_frame(self):
-        return self.reasoning_frame
+    def _set_frame(self, str kind not None, Frame frame):
+        """The frame of deltas of this kind; None: _on_event handles them."""
+        cdef uint8_t code = KINDS[kind]
+        self.frames[code] = frame
+        self.w.frames[code] = NULL if frame is None else &frame.pieces
 
-    @_reasoning_frame.setter
-    def _reasoning_frame(self, Frame frame):
-        self.w.frames[<int>R_REASONING] = NULL if frame is None else &frame.pieces
-        self.reasoning_frame = frame
-
-    @property
-    def _content_frame(self):
-        return self.content_frame
-
-    @_content_frame.setter
-    def _content_frame(self, Frame frame):
-        self.w.frames[<int>R_CONTENT] = NULL if frame is None else &frame.pieces
-        self.content_frame = frame
-
-    @property
-    def _arguments_frame(self):
-        return self.arguments_frame
-
-    @_arguments_frame.setter
-    def _arguments_frame(self, Frame frame):
-        self.w.frames[<int>R_ARGUMENTS] = NULL if frame is None else &frame.pieces
-        self.arguments_frame = frame
+    def _no_frames(self):
+        """None for any kind."""
+        cdef int code
+        for code in range(R_ARGUMENTS + 1):
+            self.frames[code] = None
+            self.w.frames[code] = NULL
 
     @property
     def _arguments_through(self):

@@ -273,7 +273,7 @@ class ChatStream(EventStream):
         taken = self._listed(ids)
         self._tokens.take_in(self.parser.position, taken, logprobs)
         self._watched = True
-        self._reasoning_frame = self._content_frame = self._arguments_frame = None
+        self._no_frames()
         return taken
 
     def _on_event(self, event: Event) -> bytes:
