@@ -1,14 +1,10 @@
-"""Serves a recorded model under the three APIs. Needs harmonystream[starlette], fastapi and uvicorn.
-python examples/fastapi_server.py
-curl -N localhost:8000/v1/chat/completions -d '{"stream": true}'    (or /v1/responses, or /v1/messages)
-"""
+"""Serves a recorded model under three APIs. Needs fastapi and uvicorn. python examples/fastapi_server.py [port]
+curl -N localhost:8000/v1/chat/completions -d '{"stream": true}'    (or /v1/responses, or /v1/messages)"""
 
 import asyncio
 import json
 import sys
 import time
-import uuid
-from collections.abc import AsyncIterator
 from importlib.resources import files
 
 import uvicorn
@@ -20,37 +16,44 @@ from harmonystream.integrations.starlette import EventStreamResponse, whole_resp
 app = FastAPI()
 LINES = (files(hs) / "data" / "demo.jsonl").read_text("utf-8").splitlines()
 TURNS = [turn["ids"] for turn in map(json.loads, LINES) if "ids" in turn]  # it calls a tool, then it answers
-SECONDS_PER_TOKEN = 0.02
+TOOLS, SECONDS_PER_TOKEN = ["get_forecast"], 0.02
 
 
-async def model(turn: int) -> AsyncIterator[int]:
-    """A real one would take the messages, and be told to stop when this is closed."""
-    for token in TURNS[turn]:
-        yield token
+async def model(messages, choices):  # a real one would read them, and be told to stop when this is closed
+    answers = any(kind in json.dumps(messages) for kind in ('"tool"', '"function_call_output"', '"tool_result"'))
+    for token in TURNS[answers]:
+        for choice in range(choices):
+            yield choice, token
         await asyncio.sleep(SECONDS_PER_TOKEN)
+
+
+def streams_of(path, body):
+    name, now, tool_choice, n = body.get("model", "recorded"), int(time.time()), body.get("tool_choice"), body.get("n")
+    if path == "/v1/responses":
+        return [hs.ResponsesStream(tools=TOOLS, id=hs.new_id("resp"), model=name, created_at=now, request=body)]
+    if path == "/v1/messages":
+        return [hs.MessagesStream(tools=TOOLS, id=hs.new_id("msg"), model=name, tool_choice=tool_choice)]
+    if n not in (None, 1, 2, 3, 4):
+        raise ValueError("n is 1 to 4")
+    options = {"tool_choice": tool_choice, "parallel_tool_calls": body.get("parallel_tool_calls")}
+    options["include_usage"] = (body.get("stream_options") or {}).get("include_usage", False)
+    parsers = [hs.Parser(tools=TOOLS) for _ in range(n or 1)]
+    return hs.ChatStream.several(parsers, id=hs.new_id("chatcmpl"), model=name, created=now, **options)
 
 
 @app.post("/v1/chat/completions")
 @app.post("/v1/responses")
 @app.post("/v1/messages")
-async def answer(request: Request) -> Response:
-    body = json.loads(await request.body())
-    name, now, id = body.get("model", "recorded"), int(time.time()), uuid.uuid4().hex
-    said = json.dumps(body.get("messages", body.get("input", "")))
-    turn = int(any(kind in said for kind in ('"tool"', '"function_call_output"', '"tool_result"')))
-    parser, stop, used = hs.Parser(tools=["get_forecast"]), len(TURNS[turn]), {}
-    if request.url.path == "/v1/chat/completions":
-        usage = bool((body.get("stream_options") or {}).get("include_usage"))
-        stream = hs.ChatStream(parser, id=f"chatcmpl-{id}", model=name, created=now, include_usage=usage)
-        used = {"prompt_tokens": 0, "completion_tokens": stop, "total_tokens": stop}
-    elif request.url.path == "/v1/responses":
-        stream = hs.ResponsesStream(parser, id=f"resp_{id}", model=name, created_at=now, request=body)
-    else:
-        stream = hs.MessagesStream(parser, id=f"msg_{id}", model=name)
+async def answer(request: Request):
+    try:
+        streams = streams_of(request.url.path, body := json.loads(await request.body()))
+    except (AttributeError, TypeError, ValueError) as error:
+        refusal = {"type": "invalid_request_error", "message": f"Bad request: {error}", "param": None, "code": None}
+        return Response(json.dumps({"type": "error", "error": refusal}), 400, media_type="application/json")
+    source = model(body.get("messages") or body.get("input"), len(streams))
     if body.get("stream"):
-        return EventStreamResponse(model(turn), stream, reason="stop", usage=used)
-    whole = await whole_response(model(turn), stream, reason="stop", usage=used)
-    return Response(json.dumps(whole), media_type="application/json")
+        return EventStreamResponse(source, streams, reason="stop", usage={})  # the parsers count what is missing
+    return await whole_response(source, streams, reason="stop", usage={})
 
 
 if __name__ == "__main__":

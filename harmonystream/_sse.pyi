@@ -1,26 +1,20 @@
 from collections.abc import Iterable, Sequence
-from typing import Any, SupportsIndex, final
+from typing import Any, SupportsIndex
 
 from typing_extensions import Buffer, Self, disjoint_base
 
 from ._arguments import Arguments
+from ._frame import Frame
 from ._parser import Parser
 from ._vocab import Vocab
 from .formats import Format
 
 DEBUG: bool
 
-@final
-class Frame:
-    def __new__(cls, parts: Iterable[bytes], holes: str) -> Frame: ...
-
 @disjoint_base
 class SseWriter:
     _number: int
     _watched: bool
-    _reasoning_frame: Frame | None
-    _content_frame: Frame | None
-    _arguments_frame: Frame | None
     _arguments_through: Arguments | None
     def __new__(
         cls,
@@ -54,5 +48,7 @@ class SseWriter:
     def _over(self) -> bytes: ...
     def _end(self, reason: str | None = None) -> bytes: ...
     def _framed(self, kind: str, text: str) -> bytes: ...
+    def _set_frame(self, kind: str, frame: Frame | None) -> None: ...
+    def _no_frames(self) -> None: ...
     def _keep(self, kind: str, text: str) -> str: ...
     def _take(self, kind: str) -> str: ...

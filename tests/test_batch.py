@@ -26,6 +26,11 @@ def chat(parser):
     return ChatStream(parser, id="c", model="m", created=1)
 
 
+def started(stream):
+    stream.start()
+    return stream
+
+
 # --- slots --------------------------------------------------------------------------------------------------------
 
 
@@ -95,6 +100,20 @@ def test_what_cannot_be_added():
     assert len(batch) == 0
 
 
+def test_an_emitter_that_is_not_under_way():
+    batch = hs.Batch()
+    stream = ChatStream(hs.Parser(), id="c", model="m", created=1)
+    slot = batch.add(stream)
+    with pytest.raises(ValueError, match=rf"slot {slot}: this stream has not started"):
+        batch.feed_sse([slot], [13225])
+    stream.start()
+    assert batch.feed_sse([slot], [200005]) == [b""]
+    stream.error("mine")
+    with pytest.raises(ValueError, match=rf"slot {slot}: this stream has ended"):
+        batch.feed_sse([slot], [17196])
+    assert batch.close(slot) is stream
+
+
 def test_a_format_that_was_compiled_anew_is_the_same():
     """Threads that use a format first, at the same time, compile it twice."""
     vocab = tokens("think").vocab
@@ -159,7 +178,7 @@ def test_a_step_that_is_refused_changes_nothing(what, verb):
     arguments, error, message = BAD[what]
     batch = Batch(capacity=8)
     for _ in range(5):
-        batch.add(chat(hs.Parser()) if verb == "feed_sse" else hs.Parser())
+        batch.add(started(chat(hs.Parser())) if verb == "feed_sse" else hs.Parser())
     batch[0].feed(INSIDE)
     batch[1].feed(INSIDE)
     batch[2].finish()
@@ -176,7 +195,7 @@ def test_a_step_that_is_refused_changes_nothing(what, verb):
 
 def test_frames_need_emitters_and_emitters_frames():
     batch = Batch(capacity=2)
-    slots = [batch.add(chat(hs.Parser())), batch.open()]
+    slots = [batch.add(started(chat(hs.Parser()))), batch.open()]
     with pytest.raises(ValueError, match="slot 1 has no emitter"):
         batch.feed_sse(slots, [1, 2])
     with pytest.raises(ValueError, match="slot 0 has an emitter, which must see what comes of its ids"):
@@ -249,9 +268,9 @@ def test_long_pieces_and_their_memory_given_back():
     assert sys.getsizeof(batch) == before
 
 
-def test_a_slot_costs_104_bytes_and_a_parser():
+def test_a_slot_costs_112_bytes_and_a_parser():
     small, large = Batch(capacity=1000), Batch(capacity=2000)
-    assert sys.getsizeof(large) - sys.getsizeof(small) == 104 * 1000
+    assert sys.getsizeof(large) - sys.getsizeof(small) == 112 * 1000
 
 
 # --- callbacks ----------------------------------------------------------------------------------------------------
@@ -314,9 +333,11 @@ def test_an_emitter_that_raises_leaves_its_parser_where_it_is():
     emitter.asked = lambda event: 1 / 0
     with pytest.raises(hs.EmitterError, match=r"slot 0 has raised ZeroDivisionError\('division by zero'\)$"):
         batch.feed_sse([slot], INSIDE, [0, 4])
-    emitter.asked = lambda event: None
     assert batch[0].region is hs.Region.REASONING
-    assert b'"reasoning":","' in batch.feed_sse([slot], [11])[0]
+    with pytest.raises(ValueError, match="slot 0: this stream has raised"):
+        batch.feed_sse([slot], [11])
+    assert batch.close(slot) is emitter
+    assert emitter.error("mine").startswith(b'data: {"error"')
 
 
 def test_streams_are_freed_with_their_slots():

@@ -115,8 +115,14 @@ def test_without_two_free_cores_there_is_no_floor(bench):
         None,
         "two cores are not free: 2 cores, of which others kept 0.8 busy; sha256 gets 1.89×",
     )
-    assert [verdict("columns", value, 1.9, 2, None).met for value in (1.79, 1.8)] == [False, True]
-    assert verdict("columns", 1.8, 1.9, 4, None).note == "4 cores; sha256 gets 1.90×"
+    assert [verdict("columns, 16 tokens", value, 1.9, 2, None).met for value in (1.79, 1.8)] == [False, True]
+    assert verdict("columns, 16 tokens", 1.8, 1.9, 4, None).note == "4 cores; sha256 gets 1.90×"
+
+
+@pytest.mark.parametrize(("gil", "met"), [(True, None), (False, False)])
+def test_a_step_that_needs_the_gil_has_a_floor_without_it(bench, monkeypatch, gil, met):
+    monkeypatch.setattr(bench["batch"], "gil_enabled", lambda: gil)
+    assert bench["batch"].verdict("SSE bytes, 1 token", 1.0, 1.95, 2, None).met is met
 
 
 def test_how_busy_others_are_is_told_in_cores(bench, monkeypatch):

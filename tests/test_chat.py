@@ -120,6 +120,34 @@ def test_finish_reasons(options, reason, calls, expected):
     assert (len(choice["message"].get("tool_calls", [])), choice["finish_reason"]) == (calls, expected)
 
 
+@pytest.mark.parametrize("stop_reason", ["END\u2028", 200002, 0, ""])
+def test_what_the_engine_stopped_at_is_said_once(stop_reason):
+    fed, told = stream_of(hs.Parser()), stream_of(hs.Parser())
+    data = fed.start() + fed.feed_text(FINAL) + fed.finish("stop", stop_reason=stop_reason)
+    chunks = told.events() + told.events(FINAL) + told.events(finish=True, reason="stop", stop_reason=stop_reason)
+    assert payloads_of(data) == [*chunks, "[DONE]"]
+    assert [chunk["choices"][0].get("stop_reason") for chunk in chunks] == [None] * (len(chunks) - 1) + [stop_reason]
+    for again in (lambda: fed.finish("stop"), lambda: fed.events(finish=True), lambda: fed.events("x")):
+        with pytest.raises(ValueError, match="has ended"):
+            again()
+    whole = fed.response()
+    assert told.response() == whole
+    assert whole["choices"][0].pop("stop_reason") == stop_reason
+    with clients_of(bytes_app([data])) as clients:  # its helper knows no such field; its chunks have it
+        assert clients.assembled("chat", "m") == {**whole, "usage": None}
+        assert clients.events("chat", "m")[-1]["choices"][0]["stop_reason"] == stop_reason
+        for chunk in clients.events("chat", "m"):
+            validate(chunk)
+
+
+def test_a_stop_that_json_has_not_is_refused():
+    stream = stream_of(hs.Parser())
+    stream.start()
+    with pytest.raises(TypeError):
+        stream.finish("stop", stop_reason=b"END")
+    assert b'"finish_reason":"stop"}' in stream.finish("stop")
+
+
 def test_reasoning_and_preamble_go_where_they_should():
     text = REASON + PREAMBLE + FINAL
     messages = [response_of(text, **options)["message"] for options in OPTIONS[:5]]

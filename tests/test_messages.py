@@ -119,6 +119,10 @@ def test_a_stop_sequence():
     fed = emitter_of()
     fed.start()
     assert b'"stop_reason":"stop_sequence","stop_sequence":"y"' in fed.finish("stop", stop_sequence="y")
+    for again in (lambda: fed.finish("stop"), lambda: fed.events(finish=True), lambda: fed.events("x")):
+        with pytest.raises(ValueError, match="has ended"):
+            again()
+    assert fed.response()["stop_sequence"] == "y"
 
 
 def test_options_hide():
@@ -162,12 +166,45 @@ def test_usage():
         "output_tokens_details": {"thinking_tokens": 1},
         "service_tier": None,
     }
-    made = said(["Hi."], emitter, usage=given)
+    made = said(["Hi."], emitter, usage={**given, "prompt_tokens": 8})
     assert made[-2]["usage"] == {key: given[key] for key in list(given)[:3]}  # None is as good as nothing
     assert emitter.response()["usage"] == {**GIVEN, **{key: given[key] for key in list(given)[:3]}}
     emitter = emitter_of(usage=None)
     assert said(["Hi."], emitter)[-2]["usage"] == {"output_tokens": 0}  # the parser has counted bytes
     assert emitter.response()["usage"] == {"input_tokens": 0, "output_tokens": 0}
+
+
+@pytest.mark.parametrize(
+    ("format", "text", "blocks"),
+    [
+        ("harmony", message("<|channel|>final", " \n"), []),
+        ("harmony", message("<|channel|>final", "\n\n Hi.\n") + message("<|channel|>final", "\t"), ["\n\n Hi.\n"]),
+        ("harmony", message("<|channel|>commentary", "\n") + call("functions.f", "{}"), [None]),
+        ("harmony", message("<|channel|>final", "\u3000") + message("<|channel|>final", "x"), ["x"]),
+        ("hermes", ' \n<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>\n Hi.', [None, "\n Hi."]),
+        ("think", "<think>Hm</think>  a  <think>b</think> ", ["Hm", "  a  ", "b"]),
+    ],
+)
+def test_a_block_of_text_has_more_than_whitespace(format, text, blocks):
+    emitters = [emitter_of(hs.Parser(format, trim="none")) for _ in range(3)]
+    text = text.removeprefix("<|start|>assistant")
+    made = said(list(text), emitters[0])
+    blocks_of(made)
+    said([text], emitters[1])
+    data = as_bytes(emitters[2], text, "stop")
+    assert payloads_of(b"".join(data)) == made
+    found = read_by_client(made)
+    assert [emitter.response() for emitter in emitters] == [found] * 3
+    assert [block.get("text", block.get("thinking")) for block in found["content"]] == blocks
+
+
+def test_whitespace_that_opens_a_block_ends_the_one_before():
+    emitter = emitter_of(hs.Parser("think", trim="none"))
+    made = [*emitter.events(), *emitter.events("<think>Hm</think>")]
+    made += emitter.events(" ")
+    assert made[-1] == {"type": "content_block_stop", "index": 0}
+    assert emitter.events("\n") == []
+    assert [one["delta"]["text"] for one in emitter.events("x") if "delta" in one] == [" \nx"]
 
 
 def test_arguments_that_are_no_object():

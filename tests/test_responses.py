@@ -198,6 +198,20 @@ def test_the_requests_fields_are_repeated():
     assert set(_ECHOED) <= set(Response.model_fields)
 
 
+def test_other_fields_of_the_response_are_the_servers_own_and_never_the_apis():
+    taken = {"id": "x", "status": "odd", "error": {}, "output": [1], "usage": 5, "incomplete_details": 1}
+    extra = {**taken, "kv": {"odd": '"response":{\ud800雨'}}
+    emitter, told = (stream_of(hs.Parser(), request={"metadata": {"a": '"response":{'}}, extra=extra) for _ in range(2))
+    payloads = payloads_of(emitter.start() + emitter.feed_text(ANALYSIS) + emitter.finish())
+    assert payloads == told.events() + told.events(ANALYSIS) + told.events(finish=True)
+    for payload in (payloads[0], payloads[1], payloads[-1]):
+        response = payload["response"]
+        assert (response["kv"], response["metadata"]) == ({"odd": '"response":{\ufffd雨'}, {"a": '"response":{'})
+        assert (response["id"], response["error"], response["usage"]) == ("resp_1", None, None)
+    assert [payloads[at]["response"]["status"] for at in (0, -1)] == ["in_progress", "completed"]
+    assert payloads[-1]["response"] == emitter.response() == told.response()
+
+
 def test_reasoning_can_be_hidden():
     payloads = read(ANALYSIS + FINAL, reasoning=False)
     assert outline_of(payloads[-1]["response"]) == [("message", "final_answer", "雨 is it.")]
@@ -320,8 +334,9 @@ def test_payloads_may_be_changed_by_who_gets_them():
     made = emitter.events() + emitter.events(ANALYSIS)
     made[-1]["item"]["content"][0]["text"] = "changed"
     made[0]["response"]["output"].append("changed")
+    made[1]["response"]["metadata"]["a"] = "changed"
     (last,) = emitter.events(finish=True)
-    assert outline_of(last["response"]) == [("reasoning", "Look it up.")]
+    assert (outline_of(last["response"]), last["response"]["metadata"]) == ([("reasoning", "Look it up.")], {})
     emitter.response()["output"][0]["content"].clear()
     assert outline_of(emitter.response()) == [("reasoning", "Look it up.")]
 

@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import harmonystream as hs
-from harmonystream._sse import Frame, SseWriter
+from harmonystream._frame import Frame
+from harmonystream._sse import SseWriter
 
 FINAL = [200005, 17196, 200008]  # <|channel|>final<|message|>
 
@@ -33,7 +34,7 @@ class Writer(SseWriter):
 def writer(frame: Frame | None = None, kind: type[SseWriter] = Writer) -> Any:
     made = kind(hs.Parser())
     made._start(False)
-    made._content_frame = frame
+    made._set_frame("content", frame)
     return made
 
 
@@ -98,34 +99,13 @@ def test_a_silent_frame_sends_keeps_and_counts_nothing():
     assert made.parser.position == 7
 
 
-@pytest.mark.parametrize(
-    ("parts", "holes", "error"),
-    [
-        ([], "", ValueError),
-        ([b"a"], "t", ValueError),
-        ([b"a", b"b"], "x", ValueError),
-        ([b"a", b"b"], "é", ValueError),
-        ([b"a", "b"], "t", TypeError),
-        ([bytearray(b"a")], "", TypeError),
-        ([b"a"], None, TypeError),
-    ],
-)
-def test_what_is_no_frame(parts, holes, error):
-    with pytest.raises(error):
-        Frame(parts, holes)
-
-
 def test_what_is_no_frame_of_a_writer():
     with pytest.raises(TypeError):
-        writer()._content_frame = b"bytes"  # type: ignore[assignment]
-    with pytest.raises(ValueError, match="there is no content_frame"):
+        writer()._set_frame("content", b"bytes")
+    with pytest.raises(ValueError, match="there is no frame for content"):
         writer()._framed("content", "x")
     with pytest.raises(KeyError):
         writer()._take("thoughts")
-
-
-def test_a_frame_shows_itself():
-    assert repr(Frame([b"a", b"b"], "t")) == "Frame((b'a', b'b'), 't')"
 
 
 def test_without_a_frame_the_callback_gets_the_delta():
@@ -135,7 +115,7 @@ def test_without_a_frame_the_callback_gets_the_delta():
 def test_what_frames_events_may_frame_deltas_and_change_frames():
     class Changing(SseWriter):
         def _on_event(self, event: hs.Event) -> bytes:
-            self._content_frame = TEXT
+            self._set_frame("content", TEXT)
             return b"[" + self._framed("content", "made") + b"]"
 
     made = writer(kind=Changing)
@@ -174,7 +154,7 @@ def test_what_is_raised_meanwhile_comes_through_and_keeps_what_came_before():
 def test_a_strict_parser_loses_nothing_either():
     made = Writer(hs.Parser(strict=True))
     made._start(False)
-    made._content_frame = TEXT
+    made._set_frame("content", TEXT)
     with pytest.raises(hs.ParseError):
         made.feed_text("<|channel|>final<|message|>Hi<|channel|>x")
     assert made._over() == b'<MessageStart>data: {"t":"Hi"}\n\n'

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import subprocess
 import sys
+import weakref
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
 from command import ENV
-from wire_server import SHORT, USAGE, expected_chunks, of, stream_of
+from wire_server import PATHS, SHORT, USAGE, expected_chunks, of, stream_of
 
-from harmonystream.integrations.starlette import EventStreamResponse, Finished
+from harmonystream.integrations.starlette import EventStreamResponse, Finished, whole_response
 
 
 class Server:
@@ -215,6 +217,101 @@ def test_the_caller_decides_about_headers_and_status():
     assert response.status_code == 203
     assert response.headers.getlist("cache-control") == ["private"]
     assert response.headers["content-type"] == "text/event-stream; charset=utf-8"
+
+
+@pytest.mark.parametrize("keep_alive", [0, -1, float("nan")])
+def test_keep_alive_is_a_time(keep_alive):
+    with pytest.raises(ValueError, match="keep_alive is seconds > 0, or None"):
+        EventStreamResponse(of()(), stream_of("chat"), keep_alive=keep_alive)
+
+
+@pytest.mark.parametrize("tokens", [[1, 2], of(), None, iter("text")], ids=["list", "function", "None", "iterator"])
+def test_a_source_is_an_async_iterator(tokens):
+    why = f"tokens is an async iterator, such as an async generator, not {type(tokens).__name__}"
+    with pytest.raises(TypeError, match=why):
+        EventStreamResponse(tokens, stream_of("chat"))
+    stream = stream_of("chat")
+    with pytest.raises(TypeError, match=why):
+        asyncio.run(whole_response(tokens, stream))
+    assert stream.is_new
+
+
+@pytest.mark.parametrize("api", PATHS)
+def test_a_stream_serves_one_response(api):
+    stream = stream_of(api)
+    asyncio.run(whole_response(of(SHORT)(), stream, usage=USAGE[api]))
+    with pytest.raises(ValueError, match="this stream has started already: each response needs a new one"):
+        EventStreamResponse(of(SHORT)(), stream)
+    with pytest.raises(ValueError, match="this stream has started already"):
+        asyncio.run(whole_response(of(SHORT)(), stream))
+
+
+class EngineError(Exception):
+    pass
+
+
+async def breaking() -> AsyncIterator[Any]:
+    yield SHORT[:4]
+    raise EngineError
+
+
+SAID = {
+    "chat": {"message": "Busy.", "type": "rate_limit_error", "code": "busy"},
+    "responses": {"message": "Busy.", "code": "rate_limit_exceeded"},
+    "messages": {"message": "Busy.", "type": "overloaded_error"},
+}
+
+
+@pytest.mark.parametrize("api", PATHS)
+def test_the_caller_may_say_an_errors_type_and_code(api):
+    for say in (SAID[api], lambda error: SAID[api] if isinstance(error, EngineError) else ""):
+        server, stream = Server(), stream_of(api)
+        with pytest.raises(EngineError):
+            asyncio.run(server.run(breaking(), api, error_message=say))
+        assert server.sent == [stream.start(), stream.feed(SHORT[:4]), stream.error(**SAID[api])]
+
+
+def no_answer(error: BaseException) -> str:
+    raise KeyError("no text for this")
+
+
+UNSAID = {
+    "raises": no_answer,
+    "None": lambda error: None,
+    "number": {"message": "Busy.", "code": 5},
+    "empty": {},
+    "unknown": {"message": "Busy.", "colour": "red"},
+}
+
+
+@pytest.mark.parametrize("api", PATHS)
+@pytest.mark.parametrize("case", UNSAID)
+def test_the_client_has_its_end_whatever_the_caller_says(api, case):
+    server, stream = Server(), stream_of(api)
+    with pytest.raises(EngineError) as raised:
+        asyncio.run(server.run(breaking(), api, error_message=UNSAID[case]))
+    last = "The response ended with an internal error."
+    assert server.sent == [stream.start(), stream.feed(SHORT[:4]), stream.error(last)]
+    worse = raised.value.__context__
+    assert type(worse) is (KeyError if case == "raises" else TypeError)
+    assert worse.__context__ is None
+
+
+def test_a_response_leaves_nothing_to_the_collector():
+    async def run() -> list[weakref.ref[Any]]:
+        found = []
+        for streams, item in ((stream_of("chat"), SHORT), ([stream_of("messages")], (0, SHORT))):
+            response = EventStreamResponse(of(item)(), streams)
+            await response({"type": "http"}, asyncio.Event().wait, Server().send)
+            found += [weakref.ref(response), weakref.ref(streams[0] if isinstance(streams, list) else streams)]
+        return found
+
+    gc.collect()
+    gc.disable()
+    try:
+        assert [ref() for ref in asyncio.run(run())] == [None] * 4
+    finally:
+        gc.enable()
 
 
 def test_only_this_module_loads_starlette():

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import anthropic
+import openai
 import pytest
 from command import ENV
 from wire_server import anthropic_client, openai_client, serving
@@ -76,6 +78,83 @@ def test_messages(url):
         messages += [{"role": "assistant", "content": first.content}, {"role": "user", "content": [result]}]
         with client.messages.stream(model="recorded", max_tokens=999, messages=messages) as stream:
             check((call.name, json.dumps(call.input, ensure_ascii=False)), stream.get_final_text())
+
+
+MESSAGES: Any = [{"role": "user", "content": "Rain?"}]
+PREAMBLE = "我先查一下成都明天的天气 ☔ One moment, I am looking up the forecast."
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_request_without_calls(url, stream):
+    with openai_client(url) as client, anthropic_client(url) as other:
+        asked: Any = {"model": "recorded", "tool_choice": "none"}
+        if stream:
+            with client.chat.completions.stream(messages=MESSAGES, **asked) as chunks:
+                [choice] = chunks.get_final_completion().choices
+            with client.responses.stream(input="Rain?", **asked) as events:
+                output = events.get_final_response().output
+            asked = {"model": "recorded", "max_tokens": 999, "tool_choice": {"type": "none"}}
+            with other.messages.stream(messages=MESSAGES, **asked) as events:
+                message = events.get_final_message()
+        else:
+            [choice] = client.chat.completions.create(messages=MESSAGES, **asked).choices
+            output = client.responses.create(input="Rain?", **asked).output
+            asked = {"model": "recorded", "max_tokens": 999, "tool_choice": {"type": "none"}}
+            message = other.messages.create(messages=MESSAGES, **asked)
+    assert (choice.message.content, choice.message.tool_calls, choice.finish_reason) == (PREAMBLE, None, "stop")
+    assert [item.type for item in output] == ["reasoning", "message"]
+    assert [block.type for block in message.content] == ["thinking", "text"]
+    assert message.stop_reason == "end_turn"
+
+
+def test_two_choices_and_their_usage(url):
+    asked: Any = {"model": "recorded", "messages": MESSAGES, "n": 2}
+    with openai_client(url) as client:
+        with client.chat.completions.stream(**asked, stream_options={"include_usage": True}) as chunks:
+            streamed = chunks.get_final_completion()
+        whole = client.chat.completions.create(**asked)
+        none = [chunk.usage for chunk in client.chat.completions.create(**asked, stream=True)]
+    assert none == [None] * len(none)
+    for made in (streamed, whole):
+        assert [choice.index for choice in made.choices] == [0, 1]
+        assert [choice.message.content for choice in made.choices] == [PREAMBLE] * 2
+        ids = [call.id for choice in made.choices for call in choice.message.tool_calls or ()]
+        assert len(set(ids)) == len(ids) == 2
+        assert made.usage is not None
+        assert made.usage.completion_tokens == 2 * 128
+
+
+def post(url: str, path: str, body: bytes) -> tuple[int, Any]:
+    client = http.client.HTTPConnection(url.removeprefix("http://"), timeout=10)
+    client.request("POST", path, body)
+    with client.getresponse() as response:
+        found = response.status, json.loads(response.read())
+    client.close()
+    return found
+
+
+BAD = [b"", b"{bad", b"[1]", b"\xff\xfe{", b'{"model": 5}', b'"text"']
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/responses", "/v1/messages"])
+def test_bad_requests_are_refused_in_the_apis_own_words(url, path):
+    for body in BAD:
+        status, found = post(url, path, body)
+        assert (status, found["type"], found["error"]["type"]) == (400, "error", "invalid_request_error")
+        assert found["error"]["message"].startswith("Bad request: ")
+
+
+def test_the_official_clients_know_a_refusal(url):
+    with openai_client(url) as client:
+        for n in (-1, 5, "two", 1.5):
+            with pytest.raises(openai.BadRequestError, match="n is 1 to 4"):
+                client.chat.completions.create(model="recorded", messages=MESSAGES, n=n)  # type: ignore[arg-type]
+        model: Any = 5
+        with pytest.raises(openai.BadRequestError, match="model is a str, not int") as refused:
+            client.responses.create(model=model, input="?")
+        assert refused.value.type == "invalid_request_error"
+    with anthropic_client(url) as other, pytest.raises(anthropic.BadRequestError, match="model is a str, not int"):
+        other.messages.create(model=model, messages=MESSAGES, max_tokens=9)
 
 
 def test_it_runs_with_one_command_and_is_as_short_as_promised():

@@ -12,7 +12,9 @@ from wire_scenarios import Item, Text
 
 import harmonystream as hs
 
-SPARE = frozenset({"reasoning", "reasoning_content", "preamble", "token_ids"})  # what the client's models do not have
+SPARE = frozenset(
+    {"reasoning", "reasoning_content", "preamble", "token_ids", "stop_reason"}
+)  # what the client's models do not have
 WHOLE = ChatCompletion
 HEAD = ("id", "object", "created", "model")
 USAGE: Payload = {

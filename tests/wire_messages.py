@@ -80,7 +80,7 @@ def blocks_of(payloads: list[Payload]) -> list[tuple[Payload, str, str]]:
             assert text
             said[one["delta"]["type"]] += text
         text, signature = [*said.values(), ""][:2]
-        assert text or block["type"] == "tool_use"
+        assert text.strip() if block["type"] == "text" else text or block["type"] == "tool_use"
         blocks.append((block, text, signature))
         inside = inside[size:]
     ids = [block["id"] for block, *_ in blocks if "id" in block]

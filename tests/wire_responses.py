@@ -19,17 +19,19 @@ TERMINAL = ("response.completed", "response.incomplete", "response.failed")
 WHOLE = Response
 PREFIXES = {
     **{"reasoning": "rs", "message": "msg", "function_call": "fc"},
-    **{"mcp_call": "mcp", "code_interpreter_call": "ci", "web_search_call": "ws"},
+    **{"custom_tool_call": "ctc", "mcp_call": "mcp", "code_interpreter_call": "ci", "web_search_call": "ws"},
 }
 PHASES = {"content": "final_answer", "preamble": "commentary"}
 PHASE_OF_CHANNEL = {"final": "final_answer", "commentary": "commentary"}
 WHY = {"length": "max_output_tokens", "content_filter": "content_filter"}
 USAGE: Payload = {"input_tokens": 7, "output_tokens": 70, "output_tokens_details": {"reasoning_tokens": 9}}
+FIELDS = {"code_interpreter_call": "code", "custom_tool_call": "input"}  # of a call's text; others have arguments
 # The events of an item behind output_item.added, in order; "+": one or more.
 ORDERS = {
     "reasoning": "content_part.added (reasoning_text.delta )+reasoning_text.done content_part.done output_item.done ",
     "message": "content_part.added (output_text.delta )+output_text.done content_part.done output_item.done ",
     "function_call": "(function_call_arguments.delta )*function_call_arguments.done output_item.done ",
+    "custom_tool_call": "(custom_tool_call_input.delta )*custom_tool_call_input.done output_item.done ",
     "mcp_call": "mcp_call.in_progress (mcp_call_arguments.delta )*mcp_call_arguments.done (mcp_call.completed )?"
     "output_item.done ",
     "code_interpreter_call": "code_interpreter_call.in_progress (code_interpreter_call_code.delta )*"
@@ -114,8 +116,10 @@ def read_item(events: list[Payload], index: int) -> Payload:
     assert all(deltas)
     text = "".join(deltas)
     done = inside[-1]["item"]
-    assert done["status"] in ("completed", "incomplete")
-    expected = {**item, "status": done["status"]}
+    expected = dict(item)
+    if item["type"] != "custom_tool_call":  # the only one without
+        assert done["status"] in ("completed", "incomplete")
+        expected["status"] = done["status"]
     if item["type"] in ("reasoning", "message"):
         assert inside[-3]["text"] == text
         part = {**inside[0]["part"], "text": text}
@@ -125,8 +129,8 @@ def read_item(events: list[Payload], index: int) -> Payload:
     elif item["type"] == "web_search_call":
         expected["action"] = done["action"]
     else:
-        field = "code" if item["type"] == "code_interpreter_call" else "arguments"
-        said = next(one[field] for one in inside if one["type"].endswith((f"_{field}.done", "arguments.done")))
+        field = FIELDS.get(item["type"], "arguments")
+        (said,) = (one[field] for one in inside if one["type"].endswith(f"_{field}.done"))
         assert (item[field], said) == ("", text)
         expected[field] = text
     assert done == expected
@@ -170,8 +174,8 @@ def outline_of(response: Payload) -> list[tuple[Any, ...]]:
             names = {"code_interpreter_call": "python", "web_search_call": "browser"}
             name = item["name"] if "name" in item else names[item["type"]]
             name = f"{item['server_label']}.{name}" if item["type"] == "mcp_call" else name
-            text = item.get("arguments", item.get("code"))
-            found.append(("call", name, text, item["status"] == "completed"))
+            text = item.get(FIELDS.get(item["type"], "arguments"))
+            found.append(("call", name, text, item.get("status") == "completed"))
     return found
 
 

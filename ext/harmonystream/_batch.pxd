@@ -4,7 +4,7 @@ cimport cython
 from libc.stdint cimport uint8_t, uint32_t
 from harmonystream._ids cimport Ids
 from harmonystream._parser cimport Parser
-from harmonystream._sse cimport SseWriter
+from harmonystream._sse cimport SseWriter, Writer
 from harmonystream._program cimport Program
 from harmonystream._types cimport Held, Out, Stream, ToolTable
 
@@ -14,7 +14,7 @@ cdef struct Slot:                  # where an open slot's parser keeps its thing
     const ToolTable* tools
     char* busy
     bint taken                     # by the step that runs
-    bint framed                    # it has an emitter
+    const Writer* writer           # its emitter's, or NULL
 
 cdef struct Task:                  # one slot's part of a step: private, for the caller's buffers may change while the GIL is released
     Slot* slot

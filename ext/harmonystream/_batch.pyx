@@ -16,7 +16,7 @@ from harmonystream._machine cimport machine_ids, set_shortcut
 from harmonystream._parser cimport Parser
 from harmonystream._program cimport Program
 from harmonystream._sink cimport out_free, out_init, out_record, out_room
-from harmonystream._sse cimport SseWriter
+from harmonystream._sse cimport BYTES, SseWriter
 from harmonystream._types cimport *
 
 from harmonystream.columns import Columns
@@ -51,7 +51,7 @@ cdef class Batch:
     Up to `capacity` streams of one format and vocabulary, fed together: one call per decode step, in which the GIL is released once.
 
     All arguments but capacity are Parser's. A batch is lenient: one stream's error must not stop the others.
-    One thread at a time; several batches are independent. A slot costs what a Parser does, and 104 bytes.
+    One thread at a time; several batches are independent. A slot costs what a Parser does, and 112 bytes.
     Raises ValueError for a capacity that is not from 1 to 2**20, and what Parser() raises.
     """
 
@@ -122,7 +122,7 @@ cdef class Batch:
             self.parsers[number], self.emitters[number] = parser, emitter
             slot = &self.slots[<Py_ssize_t>number]
             slot.s, slot.held, slot.tools, slot.busy = &parser.s, &parser.held, &parser.tools.table, &parser.busy
-            slot.framed = emitter is not None
+            slot.writer = NULL if emitter is None else &emitter.w
             self.may_skip = self.may_skip or not parser.empty_args
             return number
         finally:
@@ -243,9 +243,14 @@ cdef class Batch:
         slot = &self.slots[number]
         if slot.taken:
             raise ValueError(f"slot {number} is given twice in one step: with offsets, it takes several ids at once")
-        if framed != slot.framed:
+        if framed != (slot.writer != NULL):
             raise ValueError(f"slot {number} has no emitter: add() one, instead of open()" if framed else
                              f"slot {number} has an emitter, which must see what comes of its ids: feed_sse()")
+        if framed and slot.writer.stage != BYTES:
+            try:
+                (<SseWriter>self.emitters[number]).check(BYTES)
+            except ValueError as error:
+                raise ValueError(f"slot {number}: {error}") from None
         if not (enter(slot.busy) if FREE_THREADED else slot.busy[0] == 0):
             raise RuntimeError(f"the parser in slot {number} is in use by another thread, or in two slots")
         if slot.s.finished or slot.s.error or slot.s.text_mode != 1:

@@ -3,29 +3,29 @@
 cimport cython
 from libc.stdint cimport int64_t, uint8_t
 from harmonystream._arguments cimport Arguments
+from harmonystream._frame cimport Frame, Pieces
 from harmonystream._parser cimport Parser
 from harmonystream._types cimport Buffer, Out
 
 
-@cython.final
-cdef class Frame:
-    cdef bytes holes
-    cdef tuple parts
-    cdef Py_ssize_t size           # of the parts
-    cdef Py_ssize_t texts, numbers # holes of each kind
-    cdef bint silent
+cdef enum Stage:
+    NEW, BYTES, DICTS, BROKEN, ENDED
+
+cdef struct Writer:                # what a batch's step needs of one without the GIL; by kind of delta
+    Buffer kept[4]                 # JSON-escaped, since the last _take()
+    const Pieces* frames[4]        # NULL: there is none
+    bint through                   # arguments are let through, or not, by Arguments
+    uint8_t stage
+    int64_t number                 # the next frame's
 
 
 cdef class SseWriter:
     cdef readonly Parser parser
     cdef bint watched
-    cdef uint8_t stage
     cdef bytes pending             # frames of a call that raised
-    cdef Frame reasoning_frame, content_frame, arguments_frame
+    cdef list frames               # by kind; what the writer points to
     cdef Arguments arguments_through
-    cdef int64_t number
-    @cython.final
-    cdef Buffer reasoning, content, arguments      # JSON-escaped, since the last take()
+    cdef Writer w
     cdef Buffer out
     cdef char busy                 # without the GIL: one thread at a time
     cdef unsigned long owner       # that one
@@ -48,17 +48,15 @@ cdef class SseWriter:
     @cython.final
     cdef bytes records(self, Out* out, Py_ssize_t begin, Py_ssize_t end)
     @cython.final
-    cdef Frame frame_of(self, uint8_t kind)
-    @cython.final
-    cdef Buffer* kept(self, uint8_t kind) noexcept
-    @cython.final
     cdef int put_other(self, object event) except -1
     @cython.final
-    cdef bytes one_frame(self, uint8_t kind, Frame frame, const uint8_t* text, Py_ssize_t n, bint unescaped)
+    cdef bytes one_frame(self, uint8_t kind, const uint8_t* text, Py_ssize_t n, bint unescaped)
     @cython.final
-    cdef int put_delta(self, uint8_t kind, Frame frame, str text) except -1
+    cdef bytes kept_frame(self, uint8_t kind, Py_ssize_t begin)
     @cython.final
-    cdef int put_text(self, uint8_t kind, Frame frame, const uint8_t* p, Py_ssize_t n) except -1
+    cdef int put_delta(self, uint8_t kind, str text) except -1
+    @cython.final
+    cdef int put_frame(self, uint8_t kind, const uint8_t* p, Py_ssize_t n) except -1
     @cython.final
     cdef bint keep_text(self, uint8_t kind, const uint8_t* p, Py_ssize_t n) except -1
     @cython.final

@@ -82,6 +82,7 @@ class ChatStream(EventStream):
         self._channel: str | None = None  # of the open message
         self._open: int | None = None  # the call whose arguments are shown
         self._finish_reason: str | None = None
+        self._stopped: Payload = {}  # at what, if the engine says
         self._texts: dict[str, list[str]] = {"content": []}
         self._usage: Payload | None = None
         self._all: list[ChatStream] | None = None  # the request's, in order, if there are several
@@ -115,7 +116,9 @@ class ChatStream(EventStream):
     # --- payloads ---
 
     def _chunk(self, delta: Payload, finish_reason: str | None = None) -> Payload:
-        choice = {"index": self.choice, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
+        choice: Payload = {"index": self.choice, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
+        if finish_reason is not None:
+            choice |= self._stopped
         chunk = {**self._head, "choices": [choice]}
         return {**chunk, "usage": None} if self._include_usage else chunk
 
@@ -227,10 +230,14 @@ class ChatStream(EventStream):
             raise ValueError("the usage needs completion_tokens: of text, a parser counts bytes")
         return usage
 
-    def finish(self, reason: str | None = None, usage: Payload | None = None) -> bytes:
+    def finish(
+        self, reason: str | None = None, usage: Payload | None = None, *, stop_reason: int | str | None = None
+    ) -> bytes:
         """The last frames. reason: the engine's; usage: the API's object; what the parser has counted is
-        added where it is missing, so `{"prompt_tokens": 12}` is enough.
+        added where it is missing, so `{"prompt_tokens": 12}` is enough. stop_reason: the stop string or token id
+        that the engine has stopped at, which the choice then has under this name.
         """
+        self._stop_at(stop_reason, dicts=False)
         frames = super().finish(reason, usage)
         return frames + _DONE if self._ends else frames
 
@@ -243,13 +250,20 @@ class ChatStream(EventStream):
         finish: bool = False,
         reason: str | None = None,
         usage: Payload | None = None,
+        stop_reason: int | str | None = None,
     ) -> list[Payload]:
         """The chunks of start() (no arguments), feed(tokens, logprobs), feed_text(tokens), or finish(reason, usage)."""
+        if finish:
+            self._stop_at(stop_reason, dicts=True)
         if finish or tokens is None or isinstance(tokens, (str, bytes)) or (logprobs is None and not self._watched):
             return super().events(tokens, finish=finish, reason=reason, usage=usage)
         self._check(True)
         taken = self._taken_in(tokens, logprobs)
         return [chunk for token in taken for chunk in self._payloads(self.parser.feed, token)]
+
+    def _stop_at(self, stop_reason: int | str | None, *, dicts: bool) -> None:
+        self._check(dicts)
+        self._stopped = {} if stop_reason is None else sendable({"stop_reason": stop_reason})
 
     def _feed_with(self, ids: Any, logprobs: Sequence[Payload] | None) -> bytes:
         return b"".join(map(self._read, self._taken_in(ids, logprobs)))
@@ -259,7 +273,7 @@ class ChatStream(EventStream):
         taken = self._listed(ids)
         self._tokens.take_in(self.parser.position, taken, logprobs)
         self._watched = True
-        self._reasoning_frame = self._content_frame = self._arguments_frame = None
+        self._no_frames()
         return taken
 
     def _on_event(self, event: Event) -> bytes:
@@ -304,7 +318,7 @@ class ChatStream(EventStream):
         if self._calls:
             message["tool_calls"] = [_copy(call) for call in self._calls]
         choice = {"index": self.choice, "message": message, "logprobs": None, "finish_reason": self._finish_reason}
-        return {**choice, **self._tokens.joined()}
+        return {**choice, **self._stopped, **self._tokens.joined()}
 
 
 def _reasoning_fields(field: str | None) -> tuple[str, ...]:

@@ -5,9 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any, ClassVar
 
+from ..events import ToolCallStart
 from .payload import Payload
 
-__all__ = ["Code", "Function", "Item", "Mcp", "Message", "Reasoning", "Search", "Text", "status_of"]
+__all__ = [
+    *("CALLS", "Code", "Custom", "Function", "Item", "Mcp", "Message", "Reasoning", "Search", "Text"),
+    *("declared", "item_type", "status_of"),
+]
+
+_ACTIONS = {"browser.search": "search", "browser.open": "open_page", "browser.find": "find_in_page"}
 
 
 def status_of(complete: bool) -> str:
@@ -120,6 +126,15 @@ class Function(Call):
         return {"type": self.type, "id": self.id, **self.fields, self.field: text, "status": status}
 
 
+class Custom(Function):
+    """A call with text instead of arguments. The API gives its item no status."""
+
+    type, streamed, field = "custom_tool_call", "custom_tool_call_input", "input"
+
+    def item(self, text: str, status: str) -> Payload:
+        return {"type": self.type, "id": self.id, **self.fields, self.field: text}
+
+
 class Mcp(Function):
     type, streamed, progress = "mcp_call", "mcp_call_arguments", ("completed",)
 
@@ -138,11 +153,12 @@ class Search(Call):
         return None
 
     def item(self, text: str, status: str) -> Payload:
-        return {"type": self.type, "id": self.id, "action": _action(self.fields["action"], text), "status": status}
+        return {"type": self.type, "id": self.id, "action": _action(self.fields["name"], text), "status": status}
 
 
-def _action(type: str, arguments: str) -> Payload:
+def _action(name: str, arguments: str) -> Payload:
     """What the arguments say, as the API's action: verbatim, if they do not say it as they should."""
+    type = _ACTIONS.get(name, "search")
     try:
         given = json.loads(arguments)
     except (ValueError, RecursionError):
@@ -159,3 +175,42 @@ def _action(type: str, arguments: str) -> Payload:
     if type == "find_in_page":
         return {"type": type, "pattern": said(arguments, "pattern"), "url": said(page, "url")}
     return {"type": type, "query": said(arguments, "query")}
+
+
+# --- which call is which item ---
+
+CALLS: dict[str, type[Call]] = {kind.type: kind for kind in (Function, Custom, Code, Search, Mcp)}
+
+
+def declared(tools: object) -> frozenset[tuple[str, str]] | None:
+    """The tools of a request that have items of their own: (type, name or label). None if it does not say."""
+    if not isinstance(tools, list):
+        return None
+    found = set()
+    for tool in tools:
+        type, name = (tool.get("type"), tool.get("name")) if isinstance(tool, dict) else (None, None)
+        if type == "custom" and isinstance(name, str):
+            found.add((type, name))
+        elif type == "mcp" and isinstance(tool.get("server_label"), str):
+            found.add((type, tool["server_label"]))
+        elif type == "code_interpreter":
+            found.add((type, ""))
+        elif isinstance(type, str) and type.startswith("web_search"):  # a type for each version of it
+            found.add(("web_search", ""))
+    return frozenset(found)
+
+
+def item_type(call: ToolCallStart, tools: frozenset[tuple[str, str]] | None = None) -> str:
+    """The type of a call's item. tools: what declared() found; if the request says, others' calls are functions'."""
+    server, _, name = call.name.partition(".")
+    if tools is not None and ("custom", call.name) in tools:
+        return "custom_tool_call"
+    if call.kind == "builtin" and call.name == "python":
+        made, tool = "code_interpreter_call", ("code_interpreter", "")
+    elif call.kind == "builtin" and call.name in _ACTIONS:
+        made, tool = "web_search_call", ("web_search", "")
+    elif call.kind == "other" and server and name:
+        made, tool = "mcp_call", ("mcp", server)
+    else:
+        return "function_call"
+    return made if tools is None or tool in tools else "function_call"

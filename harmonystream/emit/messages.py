@@ -86,6 +86,7 @@ class MessagesStream(EventStream):
         self._block: Payload | None = None  # the one that is open
         self._kind = ""  # of the deltas that it takes
         self._arguments: Arguments | None = None
+        self._blank: list[str] = []  # whitespace that may begin a text block
 
     # --- payloads ---
 
@@ -102,7 +103,7 @@ class MessagesStream(EventStream):
             case ReasoningDelta(text=text):
                 return self._begin_text("reasoning", text)
             case ContentDelta(text=text):
-                return self._begin_text("content", text)
+                return self._begin_content(text)
             case ToolCallStart() if self._calls_shown is None or self._calls < self._calls_shown:
                 return self._begin_call(event)
             case ToolCallEnd(complete=complete) if self._arguments is not None:
@@ -117,8 +118,9 @@ class MessagesStream(EventStream):
         return ()
 
     def closing(self, usage: Payload | None) -> Iterable[Payload]:
-        usage = self._counted(usage or {})
-        self._message["usage"] |= {key: usage[key] for key in _CUMULATIVE if usage.get(key) is not None}
+        counts = self._counted(usage or {})
+        usage = {key: counts[key] for key in _CUMULATIVE if key in counts}
+        self._message["usage"] |= usage
         delta = {key: self._message[key] for key in ("stop_reason", "stop_sequence")}
         yield {"type": "message_delta", "delta": delta, "usage": usage}
         yield {"type": "message_stop"}
@@ -144,6 +146,14 @@ class MessagesStream(EventStream):
         self._keep(kind, text)
         return [*started, self._delta(*_DELTAS[kind], text)]
 
+    def _begin_content(self, text: str) -> list[Payload]:
+        """Text blocks of whitespace alone, which clients send back, are refused there: one waits for something else."""
+        if text.isspace():
+            closed = self._close() if self._block else []
+            self._blank.append(text)
+            return closed
+        return self._begin_text("content", "".join([*self._blank, text]))
+
     def _begin_call(self, call: ToolCallStart) -> list[Payload]:
         id = self._call_ids.take(call.id, self._calls)
         self._calls += 1
@@ -152,6 +162,7 @@ class MessagesStream(EventStream):
         return started
 
     def _close(self) -> list[Payload]:
+        self._blank = []
         if self._block is None:
             return []
         self._settle()
@@ -185,7 +196,7 @@ class MessagesStream(EventStream):
         self, reason: str | None = None, usage: Payload | None = None, *, stop_sequence: str | None = None
     ) -> bytes:
         """The last frames. stop_sequence: the one that the engine has stopped at, if any."""
-        return super().finish(self._stopped(reason, stop_sequence), usage)
+        return super().finish(self._stopped(reason, stop_sequence, dicts=False), usage)
 
     def events(
         self,
@@ -198,10 +209,12 @@ class MessagesStream(EventStream):
         stop_sequence: str | None = None,
     ) -> list[Payload]:
         """The payloads of start() (no arguments), feed(tokens) or feed_text(tokens), or of finish(reason, usage)."""
-        reason = self._stopped(reason, stop_sequence)
+        if finish:
+            reason = self._stopped(reason, stop_sequence, dicts=True)
         return super().events(tokens, finish=finish, reason=reason, usage=usage)
 
-    def _stopped(self, reason: str | None, stop_sequence: str | None) -> str | None:
+    def _stopped(self, reason: str | None, stop_sequence: str | None, *, dicts: bool) -> str | None:
+        self._check(dicts)
         self._message["stop_sequence"] = stop_sequence
         return reason if stop_sequence is None else "stop_sequence"
 

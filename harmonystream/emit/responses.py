@@ -19,41 +19,32 @@ from ..events import (
     ToolCallStart,
 )
 from ..formats import Format
-from .items import Code, Function, Item, Mcp, Message, Reasoning, Search, Text, status_of
-from .payload import Payload, checked, sendable
+from .items import CALLS, Item, Message, Reasoning, Text, declared, item_type, status_of
+from .payload import Payload, checked, sendable, to_json
 from .request import CallIds, counted, normal, shown_calls
 from .stream import EventStream
 
-__all__ = ["ResponsesStream", "item_type"]
+__all__ = ["ResponsesStream"]
 
 _PREFIXES = {
     "reasoning": "rs",
     "message": "msg",
     "function_call": "fc",
+    "custom_tool_call": "ctc",
     "mcp_call": "mcp",
     "code_interpreter_call": "ci",
     "web_search_call": "ws",
 }
 _PHASES = {"final": "final_answer", "commentary": "commentary"}
-_ACTIONS = {"browser.search": "search", "browser.open": "open_page", "browser.find": "find_in_page"}
 _ECHOED = (
     *("background", "conversation", "instructions", "max_output_tokens", "max_tool_calls", "metadata"),
     *("parallel_tool_calls", "previous_response_id", "prompt", "prompt_cache_key", "prompt_cache_options"),
     *("prompt_cache_retention", "reasoning", "safety_identifier", "service_tier", "temperature", "text"),
     *("tool_choice", "tools", "top_logprobs", "top_p", "truncation", "user"),
 )
+_STATE = ("status", "error", "incomplete_details", "output", "usage")  # of a response: what is not its head
 _WHOLE = (None, "stop", "tool_calls", "function_call")  # an engine's reasons that cut nothing
 _WHY = {"length": "max_output_tokens", "max_tokens": "max_output_tokens", "content_filter": "content_filter"}
-
-
-def item_type(call: ToolCallStart) -> str:
-    """The type of a call's item: that of a built-in tool or MCP server where the API has one, else "function_call"."""
-    if call.kind == "builtin" and call.name == "python":
-        return "code_interpreter_call"
-    if call.kind == "builtin" and call.name in _ACTIONS:
-        return "web_search_call"
-    server, _, name = call.name.partition(".")
-    return "mcp_call" if call.kind == "other" and server and name else "function_call"
 
 
 class ResponsesStream(EventStream):
@@ -61,10 +52,10 @@ class ResponsesStream(EventStream):
 
     id, model, created_at (seconds since 1970): the response's identity. request: the request's fields, or its whole
     body: those that a response repeats are repeated; tool_choice "none" hides calls, parallel_tool_calls False all but
-    the first. reasoning: False hides it. item_type: a call's first event -> the type of its item, see the function of
-    this name. item_id, call_id: (item type, output index) -> id, index of the call -> id; by default they are derived
-    from the response's id. A model's own call ids (Kimi-K2) are kept, unless it repeats one. container_id: of code
-    interpreter calls.
+    the first; its tools say which calls have items of their own. reasoning: False hides it. item_type: a call's first
+    event -> the type of its item. item_id, call_id: (item type, output index) -> id, index of the call -> id; by
+    default they are derived from the response's id. A model's own call ids (Kimi-K2) are kept, unless it repeats one.
+    container_id: of code interpreter calls. extra: more fields of the response.
     """
 
     numbered: ClassVar[str | None] = "sequence_number"
@@ -78,7 +69,7 @@ class ResponsesStream(EventStream):
         created_at: float,
         request: Mapping[str, Any] | None = None,
         reasoning: bool = True,
-        item_type: Callable[[ToolCallStart], str] = item_type,
+        item_type: Callable[[ToolCallStart], str] | None = None,
         item_id: Callable[[str, int], str] | None = None,
         call_id: Callable[[int], str] | None = None,
         container_id: str = "auto",
@@ -97,7 +88,10 @@ class ResponsesStream(EventStream):
         echoed = sendable({name: asked[name] for name in _ECHOED if asked.get(name) is not None})
         head = {"id": self.id, "object": "response", "created_at": created_at, "model": self.model}
         own: Payload = {**head, **_defaults(), **echoed}
-        self._head = own | sendable(extra or {}) | own  # these first, and as they are
+        more = {name: value for name, value in sendable(extra or {}).items() if name not in _STATE}
+        self._head = own | more | own  # these first, and as they are
+        self._head_json = ""
+        self._tools = declared(echoed.get("tools"))
         self._calls_shown = shown_calls(echoed.get("tool_choice"), self._head["parallel_tool_calls"])
         self._calls = 0
         self._output: list[Payload] = []
@@ -109,8 +103,8 @@ class ResponsesStream(EventStream):
     # --- payloads ---
 
     def opening(self) -> Iterable[Payload]:
-        yield {"type": "response.created", "response": self.response()}
-        yield {"type": "response.in_progress", "response": self.response()}
+        yield {"type": "response.created", "response": self._whole()}
+        yield {"type": "response.in_progress", "response": self._whole()}
 
     def delta(self, kind: str, text: str) -> Payload | None:
         if self._open is not None and self._open.kind == kind:
@@ -159,16 +153,26 @@ class ResponsesStream(EventStream):
         return len(self._output) + (self._open is not None)
 
     def _call_of(self, call: ToolCallStart) -> Item:
-        index, type = self._next_index, self._item_type(call)
+        index, type = self._next_index, self._type_of(call)
         id = self._item_id(type, index)
-        if type == "web_search_call":
-            return Search(id, index, {"action": _ACTIONS.get(call.name, "search")})
-        if type == "code_interpreter_call":
-            return Code(id, index, {"container_id": self._container_id, "outputs": None})
-        if type == "mcp_call":
+        if type in ("function_call", "custom_tool_call"):
+            fields: Payload = {"call_id": self._call_ids.take(call.id, self._calls), "name": call.name}
+        elif type == "code_interpreter_call":
+            fields = {"container_id": self._container_id, "outputs": None}
+        elif type == "mcp_call":
             server, _, name = call.name.partition(".")
-            return Mcp(id, index, {"server_label": server, "name": name or server})
-        return Function(id, index, {"call_id": self._call_ids.take(call.id, self._calls), "name": call.name})
+            fields = {"server_label": server, "name": name or server}
+        else:
+            fields = {"name": call.name}
+        return CALLS[type](id, index, fields)
+
+    def _type_of(self, call: ToolCallStart) -> str:
+        if self._item_type is None:
+            return item_type(call, self._tools)
+        type = self._item_type(call)
+        if type not in list(CALLS):  # a list, for what cannot be hashed
+            raise ValueError(f"item_type gave {type!r}: it is one of {', '.join(CALLS)}")
+        return type
 
     def _close(self, complete: bool = True) -> Iterable[Payload]:
         item, self._open = self._open, None
@@ -181,7 +185,7 @@ class ResponsesStream(EventStream):
     def closing(self, usage: Payload | None) -> Iterable[Payload]:
         if usage is not None:
             self._usage = self._whole_usage(usage)
-        yield {"type": f"response.{self._ending['status']}", "response": self.response()}
+        yield {"type": f"response.{self._ending['status']}", "response": self._whole()}
 
     def _whole_usage(self, usage: Payload) -> Payload:
         count = self.parser.usage
@@ -202,6 +206,15 @@ class ResponsesStream(EventStream):
             },
         }
 
+    def framed(self, payload: Payload) -> str:
+        """A response is sent three times. Its head, which may be as long as the request, becomes JSON once."""
+        if "response" not in payload:
+            return super().framed(payload)
+        self._head_json = self._head_json or to_json(self._head)[1:-1]
+        state = {name: payload["response"][name] for name in _STATE}
+        before, opened, behind = super().framed({**payload, "response": state}).partition('"response":{')
+        return f"{before}{opened}{self._head_json},{behind}"
+
     # --- the end ---
 
     def checked_usage(self, usage: Payload | None) -> Payload | None:
@@ -218,7 +231,7 @@ class ResponsesStream(EventStream):
         self, tokens: Any = None, /, *, finish: bool = False, reason: str | None = None, usage: Payload | None = None
     ) -> list[Payload]:
         self._cut = finish and normal(reason) not in _WHOLE
-        return super().events(tokens, finish=finish, reason=reason, usage=usage)
+        return _owned(super().events(tokens, finish=finish, reason=reason, usage=usage))
 
     def error(self, message: str, *, code: str = "server_error") -> bytes:
         """What ends a stream that cannot go on, instead of finish(): the open item as it is, and response.failed.
@@ -229,20 +242,29 @@ class ResponsesStream(EventStream):
 
     def error_events(self, message: str, *, code: str = "server_error") -> list[Payload]:
         """The payloads of error()."""
-        return self._last_payloads(self._failing(message, code))
+        return _owned(self._last_payloads(self._failing(message, code)))
 
     def _failing(self, message: str, code: str) -> Iterable[Payload]:
         if self._number == 0:
             yield from self.opening()  # clients want to know first what failed
         yield from self._close(complete=False)
         self._ending = _failed(message, code)
-        yield {"type": "response.failed", "response": self.response()}
+        yield {"type": "response.failed", "response": self._whole()}
 
     # --- the whole ---
 
     def response(self) -> Payload:
         """The response as it would be without streaming, with the items that are done."""
-        return copy.deepcopy({**self._head, **self._ending, "output": self._output, "usage": self._usage})
+        return copy.deepcopy(self._whole())
+
+    def _whole(self) -> Payload:
+        ending = {"error": None, "incomplete_details": None, **self._ending}
+        return {**self._head, **ending, "output": self._output, "usage": self._usage}
+
+
+def _owned(payloads: list[Payload]) -> list[Payload]:
+    """As the caller may change them."""
+    return [copy.deepcopy(payload) if "response" in payload else payload for payload in payloads]
 
 
 def _failed(message: str, code: str) -> Payload:
@@ -250,5 +272,5 @@ def _failed(message: str, code: str) -> Payload:
 
 
 def _defaults() -> Payload:
-    none = dict.fromkeys(("error", "incomplete_details", "instructions", "temperature", "top_p", "usage"))
+    none = dict.fromkeys(("instructions", "temperature", "top_p"))
     return {**none, "metadata": {}, "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}

@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
-from .._sse import Frame, SseWriter
+from .._frame import Frame
+from .._sse import SseWriter
 from ..errors import ParseError
 from ..events import ContentDelta, Event, ReasoningDelta, ToolCallDelta
 from .payload import Payload, to_json
@@ -169,9 +170,9 @@ class EventStream(SseWriter):
         kind = _DELTAS.get(type(event))
         frame = None if kind is None else self._frame_of(kind)
         if kind is None or frame is None:
-            self._reasoning_frame = self._content_frame = self._arguments_frame = None
+            self._no_frames()
             return self._bytes(self.describe(event))
-        setattr(self, f"_{kind}_frame", frame)
+        self._set_frame(kind, frame)
         return self._framed(kind, _text_of(event))
 
     def _feed_with(self, ids: Any, logprobs: Any) -> bytes:

@@ -20,7 +20,7 @@ class Tokens:
     """Keeps what was fed until an event's range covers it.
 
     A chunk's logprobs are those of its event's tokens. Its token ids are those, and all before them that no
-    chunk has said yet: joined, they are what was fed, but for hidden text.
+    chunk has said yet: joined, they are what was fed, but for hidden text. A hidden call's header is no such text.
     """
 
     def __init__(self, *, show_ids: bool) -> None:

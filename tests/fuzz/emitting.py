@@ -26,6 +26,13 @@ USAGES = {
     "messages": {"input_tokens": 5},
 }
 NAMED = {"type": "function", "function": {"name": "f"}}
+HOSTED = [
+    {"type": "custom", "name": "f"},
+    {"type": "code_interpreter", "container": "cntr_1"},
+    {"type": "mcp", "server_label": "files"},
+    {"type": "web_search"},
+    {"type": "function", "name": "g", "parameters": {}, "strict": None},
+]
 OPTIONS: dict[str, tuple[Payload, ...]] = {
     "chat": (
         *({}, {"include_usage": True, "extra": {"system_fingerprint": 'f"\ud800'}}, {"reasoning_field": None}),
@@ -36,6 +43,7 @@ OPTIONS: dict[str, tuple[Payload, ...]] = {
     "responses": (
         *({}, {"reasoning": False}, {"request": {"tool_choice": "none", "metadata": {"a": "\ue000text\ue001"}}}),
         *({"request": {"parallel_tool_calls": False}}, {"item_type": lambda call: "function_call"}),
+        *({"item_type": lambda call: "custom_tool_call"}, {"request": {"tools": HOSTED}, "extra": {"status": "odd"}}),
     ),
     "messages": (
         *({}, {"thinking": False}, {"signature": lambda text: f"s{len(text)}"}, {"tool_choice": "none"}),
