@@ -163,6 +163,7 @@ def test_a_strict_parser_loses_nothing_either():
 def test_stages():
     made = Writer(hs.Parser())
     assert (made.is_new, made.ended) == (True, False)
+    assert repr(made) == "<Writer of harmony, new>"
     with pytest.raises(ValueError, match=r"start\(\) comes first"):
         made.feed(200005)
     made._start(False)
@@ -173,6 +174,7 @@ def test_stages():
     assert (made.is_new, made.ended) == (False, False)
     made._over()
     assert made.ended
+    assert repr(made) == "<Writer of harmony, ended>"
     with pytest.raises(ValueError, match="has ended"):
         made.feed(200005)
     told = Writer(hs.Parser())

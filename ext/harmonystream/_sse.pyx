@@ -65,6 +65,10 @@ cdef class SseWriter:
     def __reduce__(self):
         raise TypeError(f"a {type(self).__name__} cannot be copied or pickled: it is one response")
 
+    def __repr__(self):
+        stage = ("new", "under way", "under way, as dicts", "broken off", "ended")[self.w.stage]
+        return f"<{type(self).__name__} of {self.parser.format}, {stage}>"
+
     def __dealloc__(self):
         cdef int kind
         for kind in range(R_ARGUMENTS + 1):
