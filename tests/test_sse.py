@@ -192,6 +192,10 @@ def test_a_parser_or_what_it_takes_to_make_one():
     fed.feed(200005)
     with pytest.raises(ValueError, match="has read up to 1"):
         Writer(fed)
+    shared = Writer(hs.Parser())
+    shared.parser.feed(200005)  # by itself, or by another emitter
+    with pytest.raises(ValueError, match="has read up to 1"):
+        shared._start(False)
     for copied in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError, match="a Writer cannot be copied or pickled"):
             copied(made)

@@ -40,6 +40,8 @@ cdef class SseWriter:
     @cython.final
     cdef int check(self, uint8_t stage) except -1
     @cython.final
+    cdef int check_fresh(self) except -1
+    @cython.final
     cdef int break_off(self, tuple events) except -1
     @cython.final
     cdef int keep_out(self) except -1

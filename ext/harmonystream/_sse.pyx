@@ -11,7 +11,7 @@ from harmonystream._arguments cimport Arguments
 from harmonystream._buffer cimport buffer_free, buffer_put, buffer_room
 from harmonystream._build cimport DEBUG_BUILD
 from harmonystream._cpython cimport FREE_THREADED, PyUnicode_AsUTF8AndSize, enter, leave
-from harmonystream._frame cimport DIGITS, Filling, Frame, Pieces, fill, fill_with
+from harmonystream._frame cimport Filling, Frame, Pieces, fill, fill_with
 from harmonystream._events cimport ContentDelta, ReasoningDelta, ToolCallDelta
 from harmonystream._ids cimport Ids, ids_free, ids_take
 from harmonystream._parser cimport Parser, account_plain, plain_token
@@ -45,8 +45,8 @@ cdef class SseWriter:
     deltas without a frame; and _feed_with(ids, logprobs) -> bytes, to which everything goes that is fed with logprobs, or while
     `_watched` is set. Its other arguments are its own.
 
-    Frames may be set at any time, also by _on_event. `_number` is the next frame's. The deltas' text is kept until _take(). With `_arguments_through` set, deltas of arguments are what that
-    lets through of them, and it keeps them.
+    Frames may be set at any time, also by _on_event. `_number` is the next frame's. The deltas' text is kept until _take(). With
+    `_arguments_through` set, deltas of arguments are what that lets through of them, and it keeps them.
 
     parser: one that has read nothing; or a format's name or row, with `vocab` and `tools` for its parser.
     """
@@ -59,8 +59,7 @@ cdef class SseWriter:
         self.parser = parser
         self.pending = b""
         self.frames = [None] * (R_ARGUMENTS + 1)
-        if self.parser.s.position or self.parser.s.finished:
-            raise ValueError(f"this parser has read up to {self.parser.s.position}: what it said is lost to an emitter; give it a fresh one")
+        self.check_fresh()
 
     def __reduce__(self):
         raise TypeError(f"a {type(self).__name__} cannot be copied or pickled: it is one response")
@@ -141,6 +140,7 @@ cdef class SseWriter:
     def _start(self, bint dicts, /):
         """It is new, and from now on bytes, or dicts. Raises ValueError if it is not new."""
         self.check(NEW)
+        self.check_fresh()
         self.w.stage = DICTS if dicts else BYTES
 
     def _check(self, bint dicts, /):
@@ -189,6 +189,11 @@ cdef class SseWriter:
     cdef int check(self, uint8_t stage) except -1:
         if self.w.stage != stage:
             raise ValueError(REFUSALS[self.w.stage])
+        return 0
+
+    cdef int check_fresh(self) except -1:
+        if self.parser.s.position or self.parser.s.finished:
+            raise ValueError(f"this parser has read up to {self.parser.s.position}: what it said is lost to an emitter; give it a fresh one")
         return 0
 
     cdef int break_off(self, tuple events) except -1:

@@ -6,7 +6,7 @@ import json
 from typing import Any, ClassVar
 
 from ..events import ToolCallStart
-from .payload import Payload
+from .payload import Payload, clean
 
 __all__ = [
     *("CALLS", "Code", "Custom", "Function", "Item", "Mcp", "Message", "Reasoning", "Search", "Text"),
@@ -167,7 +167,7 @@ def _action(name: str, arguments: str) -> Payload:
 
     def said(default: str, *names: str) -> str:
         text = next((given[name] for name in names if isinstance(given.get(name), str)), default)
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return clean(text)
 
     page = ":".join(f"{name}:{given[name]}" for name in ("cursor", "id") if isinstance(given.get(name), int))
     if type == "open_page":

@@ -32,7 +32,7 @@ _STOP_REASONS: dict[str | None, str] = {
     "tool_calls": "tool_use",
     "length": "max_tokens",
     "content_filter": "refusal",
-    **{one: one for one in ("max_tokens", "stop_sequence", "pause_turn", "refusal", "model_context_window_exceeded")},
+    **{one: one for one in ("stop_sequence", "pause_turn", "refusal", "model_context_window_exceeded")},
 }
 _FIELDS = {"reasoning": "thinking", "content": "text"}  # a kind of delta: its block's type, and the field of the text
 _DELTAS = {

@@ -6,24 +6,28 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["Payload", "checked", "sendable", "to_json"]
+__all__ = ["Payload", "checked", "clean", "sendable", "to_json"]
 
 Payload = dict[str, Any]
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
+def clean(text: str) -> str:
+    """A lone surrogate becomes U+FFFD: it cannot be sent."""
+    return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 def to_json(payload: Any) -> str:
     """Compact, and UTF-8 as it is. A lone surrogate becomes U+FFFD: it cannot be sent."""
-    text = _encode(payload)
-    return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return clean(_encode(payload))
 
 
 def checked(name: str, value: Any) -> str:
     """A part of a response's identity. What cannot be sent of it becomes U+FFFD. Raises TypeError unless it is text."""
     if not isinstance(value, str):
         raise TypeError(f"{name} is a str, not {type(value).__name__}")
-    return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return clean(value)
 
 
 def sendable(fields: Mapping[str, Any]) -> Payload:

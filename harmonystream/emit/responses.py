@@ -44,7 +44,7 @@ _ECHOED = (
 )
 _STATE = ("status", "error", "incomplete_details", "output", "usage")  # of a response: what is not its head
 _WHOLE = (None, "stop", "tool_calls", "function_call")  # an engine's reasons that cut nothing
-_WHY = {"length": "max_output_tokens", "max_tokens": "max_output_tokens", "content_filter": "content_filter"}
+_WHY = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
 
 class ResponsesStream(EventStream):

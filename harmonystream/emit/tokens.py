@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..events import Event
+from .payload import Payload
 
 __all__ = ["Tokens"]
-
-Payload = dict[str, Any]
 
 LEAST = -9999.0
 """The logprob of what cannot be."""
