@@ -11,6 +11,7 @@ import threading
 import time
 from array import array
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 from typing import Any
 
@@ -22,7 +23,8 @@ from bench.rows import Figure
 
 STREAMS = 1024
 STEPS = 32
-SECONDS = 0.05  # that a thread works, at least
+SECONDS = 0.1  # that a thread works: starting one is nothing beside them
+FEW = 8  # steps between two looks at the clock
 PARALLEL = "columns, 16 tokens"  # the case whose step is mostly without the GIL, and long beside handing it over
 SCALE, FREE = 1.8, 1.9  # of the batches, and of what shows that two cores are free
 
@@ -81,47 +83,51 @@ CASES: tuple[Case, ...] = (
 
 
 def stepping(emitters: bool, piece: int) -> Callable[[], None]:
-    """Steps of a batch of its own: so many that starting a thread is nothing beside them."""
+    """A few steps of a batch of its own, whose answers are at their beginning."""
     batch, slots = filled(emitters)
     feed: Callable[..., Any] = batch.feed_sse if emitters else batch.feed
     ids = array("i", streams.prose(STREAMS * piece).ids)
     offsets = array("q", range(0, STREAMS * piece + 1, piece))
     given = (slots, ids) if piece == 1 else (slots, ids, offsets)
-    feed(*given)  # what it allocates once is there
-    started = time.perf_counter()
-    feed(*given)
-    times = int(SECONDS / (time.perf_counter() - started)) + 1
 
     def work() -> None:
-        for _ in range(times):
+        for _ in range(FEW):
             feed(*given)
 
+    work()  # what it allocates once is there
     return work
 
 
 def hashing() -> Callable[[], None]:
     """What needs no GIL at all: shows whether two cores are free."""
-    data = bytes(1 << 25)
-
-    def work() -> None:
-        hashlib.sha256(data)
-
-    return work
+    data = bytes(1 << 20)
+    return lambda: hashlib.sha256(data) and None
 
 
-def speedup(works: list[Callable[[], None]]) -> float:
-    """How much more gets done in a while by a thread for each, than by one after the other."""
-    started = time.perf_counter()
-    for work in works:
+def pin(core: int) -> None:
+    """This thread stays on one of the process's cores, where the platform can do that."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {core})
+
+
+def rate(work: Callable[[], None], core: int, begin: Callable[[], Any]) -> float:
+    """How often it is done in a second."""
+    pin(core)
+    begin()
+    started, done = time.perf_counter(), 0
+    while time.perf_counter() < started + SECONDS:
         work()
-    in_turn = time.perf_counter() - started
-    workers = [threading.Thread(target=work) for work in works]
-    started = time.perf_counter()
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    return in_turn / (time.perf_counter() - started)
+        done += 1
+    return done / (time.perf_counter() - started)
+
+
+def speedup(works: list[Callable[[], None]], cores: list[int]) -> float:
+    """What threads get done at once, one on each core: the sum of what part each does of what it does alone on that core."""
+    alone = [rate(work, core, lambda: None) for work, core in zip(works, cores)]
+    begin = threading.Barrier(len(works))
+    with ThreadPoolExecutor(len(works)) as pool:
+        beside = list(pool.map(rate, works, cores, [begin.wait] * len(works)))
+    return sum(after / before for before, after in zip(alone, beside))
 
 
 def ticks() -> tuple[int, int]:
@@ -143,20 +149,22 @@ def others() -> float | None:
     return (after - before) / passed * (os.cpu_count() or 1) if passed else None
 
 
-def speedups(rounds: int = 5) -> dict[str, Any]:
+def speedups(rounds: int = 9) -> dict[str, Any]:
     """The cores that it sees, how many others keep busy, and [case, two batches, the least of hashing beside them]."""
+    cores = list(range(os.cpu_count() or 1))
     if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, range(os.cpu_count() or 1))
-        cores = len(os.sched_getaffinity(0))
-    else:
-        cores = os.cpu_count() or 1
-    hashes = [hashing(), hashing()]
+        os.sched_setaffinity(0, cores)  # what runs this may be pinned
+        cores = sorted(os.sched_getaffinity(0))
     busy, found = others(), []
+    two = (cores * 2)[:2]
+    hashes = [hashing(), hashing()]
     for name, emitters, piece in CASES:
-        batches = [stepping(emitters, piece) for _ in range(2)]
-        samples = [(speedup(batches), speedup(hashes)) for _ in range(rounds)]
-        found.append([name, median(one for one, _ in samples), min(other for _, other in samples)])
-    return {"cores": cores, "busy": busy, "found": found}
+        samples = []
+        for _ in range(rounds):
+            batches = [stepping(emitters, piece) for _ in two]
+            samples.append((speedup(batches, two), speedup(hashes, two)))
+        found.append([name, median(one for one, _ in samples), median(other for _, other in samples)])
+    return {"cores": len(cores), "busy": busy, "found": found}
 
 
 def threads() -> Iterator[Figure]:

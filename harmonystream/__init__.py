@@ -30,7 +30,7 @@ from .formats.models import format_for
 from .regions import Region, Usage
 
 if TYPE_CHECKING:
-    from ._batch import Batch
+    from ._batch import Batch, Frames
     from .columns import Columns
     from .emit import ChatStream, MessagesStream, ResponsesStream, new_id
 
@@ -45,6 +45,7 @@ __all__ = [
     "Event",
     "Format",
     "FormatError",
+    "Frames",
     "HarmonyStreamError",
     "JsonScanner",
     "Message",
@@ -75,7 +76,7 @@ __all__ = [
 
 
 _LATER = {
-    "Batch": "._batch",
+    **dict.fromkeys(("Batch", "Frames"), "._batch"),
     "Columns": ".columns",
     **dict.fromkeys(("ChatStream", "MessagesStream", "ResponsesStream", "new_id"), ".emit"),
 }

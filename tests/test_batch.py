@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import sys
 from array import array
@@ -70,7 +71,7 @@ def test_an_emitter_in_a_slot():
     assert batch[slot] is emitter.parser
     twin = chat(hs.Parser())
     twin.start()
-    assert batch.feed_sse([slot], TURN, [0, len(TURN)]) == [twin.feed(TURN)]
+    assert [*batch.feed_sse([slot], TURN, [0, len(TURN)])] == [twin.feed(TURN)]
     with pytest.raises(TypeError, match="engine's reason as a str"):
         batch.finish(slot, 5)
     assert len(batch) == 1  # it is still open
@@ -107,7 +108,7 @@ def test_an_emitter_that_is_not_under_way():
     with pytest.raises(ValueError, match=rf"slot {slot}: this stream has not started"):
         batch.feed_sse([slot], [13225])
     stream.start()
-    assert batch.feed_sse([slot], [200005]) == [b""]
+    assert [*batch.feed_sse([slot], [200005])] == [b""]
     stream.error("mine")
     with pytest.raises(ValueError, match=rf"slot {slot}: this stream has ended"):
         batch.feed_sse([slot], [17196])
@@ -207,12 +208,22 @@ def test_frames_need_emitters_and_emitters_frames():
 
 
 def test_one_parser_in_two_slots():
-    batch = Batch(capacity=2)
-    parser = hs.Parser()
-    slots = [batch.add(parser), batch.add(parser)]
-    with pytest.raises(RuntimeError, match="slot 1 is in use by another thread, or in two slots"):
-        batch.feed(slots, [1, 2])
-    assert (parser.position, len(parser.feed(INSIDE))) == (0, 2)
+    """It is in one at a time, of whatever batch; also when its batch is no more."""
+    batch, other = Batch(capacity=3), Batch()
+    parser, emitter = hs.Parser(), chat(hs.Parser())
+    slot = batch.add(parser)
+    batch.add(emitter)
+    for again in (batch, other):
+        for stream in (parser, emitter, emitter.parser):
+            with pytest.raises(ValueError, match="this stream has a slot already, in this batch or another"):
+                again.add(stream)
+    assert (len(batch), len(other)) == (2, 0)
+    assert batch.close(slot) is parser
+    assert other.add(parser) == 0
+    del batch
+    gc.collect()
+    assert other.add(emitter) == 1
+    assert len(parser.feed(INSIDE)) == 2
 
 
 @pytest.mark.parametrize("kind", ["list", "tuple", "range", "i", "q", "I", "H", "numpy"])
@@ -229,6 +240,28 @@ def test_what_slots_and_ids_may_be(kind):
     batch.feed(slots, INSIDE * 3, [0, 4, 8, 12])
     assert [event.text for _, event in batch.feed(slots, made([11, 12, 13]))] == [",", "-", "."]
     assert [event.text for _, event in batch.feed(slots, made([11, 12, 13]), made([0, 1, 2, 3]))] == [",", "-", "."]
+
+
+def test_frames_are_a_sequence_and_a_block():
+    batch, twin = Batch(capacity=3), chat(hs.Parser())
+    slots = [batch.add(started(chat(hs.Parser()))) for _ in range(3)]
+    twin.start()
+    one, two = twin.feed(INSIDE), twin.feed(11)
+    frames = batch.feed_sse(slots, [*INSIDE, *INSIDE, 11], [0, 4, 4, 9])
+    assert (one, two) != (b"", b"")
+    assert (len(frames), frames[0], frames[1], frames[-1]) == (3, one, b"", frames[2])
+    assert frames[2].startswith(one[:40])
+    assert [*frames] == [frames[0], b"", frames[2]]
+    assert (frames.block, frames.offset.tolist()) == (b"".join(frames), [0, len(one), len(one), len(frames.block)])
+    assert (frames.offset.format, frames.offset.readonly) == ("q", True)
+    assert repr(frames) == f"<Frames: 3 slots, {len(frames.block)} bytes>"
+    for index in (3, -4):
+        with pytest.raises(IndexError, match="fewer slots"):
+            frames[index]
+    assert [*batch.feed_sse([], [])] == []
+    for call in (type(frames), lambda: copy.copy(frames)):
+        with pytest.raises(TypeError, match=r"makes them|not pickled"):
+            call()
 
 
 def test_pieces_of_no_length():
@@ -268,9 +301,9 @@ def test_long_pieces_and_their_memory_given_back():
     assert sys.getsizeof(batch) == before
 
 
-def test_a_slot_costs_112_bytes_and_a_parser():
+def test_a_slot_costs_152_bytes_and_a_parser():
     small, large = Batch(capacity=1000), Batch(capacity=2000)
-    assert sys.getsizeof(large) - sys.getsizeof(small) == 112 * 1000
+    assert sys.getsizeof(large) - sys.getsizeof(small) == 152 * 1000
 
 
 # --- callbacks ----------------------------------------------------------------------------------------------------

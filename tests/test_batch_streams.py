@@ -158,6 +158,6 @@ def test_frames_of_tag_formats(name, data, seed):
         slot = batch.add(emitter)
         twins[slot], streams[slot] = twin, ids
     for slots, pieces, frames in schedule(batch, streams, random.Random(seed), batch.feed_sse):
-        assert frames == [twins[slot].feed(piece) for slot, piece in zip(slots, pieces)]
+        assert [*frames] == [twins[slot].feed(piece) for slot, piece in zip(slots, pieces)]
     for slot, twin in twins.items():
         assert batch.finish(slot) == twin.finish()

@@ -1,22 +1,22 @@
-# Batch: one decode step of many streams in one call. The machines of all slots run in one loop without the GIL, and write their records one
-# behind the other into one Out; only what comes of them, columns or frames, needs Python.
-#
-# While a step runs, each of its parsers is busy, as in a call of its own, and its shortcut is off: that one does not look at `busy`.
+# Batch: one decode step of many streams in one call. The work is in _step.pyx, without the GIL; here are the slots, and the objects that are
+# returned.
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.pythread cimport PyThread_get_thread_ident
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 cimport cython
 from harmonystream._build cimport DEBUG_BUILD
 from harmonystream._cpython cimport FREE_THREADED, enter, leave
+from harmonystream._gil cimport gil_await, gil_left, gil_taken
+from harmonystream._guard cimport Guard
 from harmonystream._ids cimport Ids, ids_free, ids_take
-from harmonystream._json cimport json_step
-from harmonystream._machine cimport machine_ids, set_shortcut
-from harmonystream._parser cimport Parser
+from harmonystream._parser cimport NO_VOCAB, Parser
 from harmonystream._program cimport Program
-from harmonystream._sink cimport out_free, out_init, out_record, out_room
+from harmonystream._sink cimport out_free, out_init
 from harmonystream._sse cimport BYTES, SseWriter
+from harmonystream._step cimport *
 from harmonystream._types cimport *
 
 from harmonystream.columns import Columns
@@ -24,23 +24,14 @@ from harmonystream.errors import EmitterError
 
 DEBUG = bool(DEBUG_BUILD)
 
-cdef extern from *:
-    """
-    /* Streams lie all over memory, as do the tokens' texts: without this, half of a step is waiting. */
-    #if defined(__GNUC__) || defined(__clang__)
-      #define hs_prefetch(p) __builtin_prefetch(p)
-    #else
-      #define hs_prefetch(p) ((void)(p))
-    #endif
-    """
-    void prefetch "hs_prefetch"(const void* p) noexcept nogil
-
 cdef enum:
     MOST_SLOTS = 1 << 20
-    BY_MACHINE = 255
-    AHEAD = 6                          # streams that are on their way to the cache
     KEPT = 512                         # bytes of text, and a few records, that a slot may make before the step's memory is given back
     KEPT_RECORDS = 4
+
+
+cdef extern from "Python.h":
+    object PySeqIter_New(object sequence)
 
 
 @cython.final
@@ -67,20 +58,26 @@ cdef class Batch:
         self.parsers = [None] * capacity
         self.emitters = [None] * capacity
         self.free = list(range(capacity - 1, -1, -1))
-        self.slots = <Slot*>calloc(capacity, sizeof(Slot))
-        self.tasks = <Task*>calloc(capacity, sizeof(Task))
+        self.guard = Guard.__new__(Guard)
+        self.step.capacity = capacity
+        self.step.textual = self.program.vocab is NO_VOCAB
+        self.step.slots = <Slot*>calloc(capacity, sizeof(Slot))
+        self.step.tasks = <Task*>calloc(capacity, sizeof(Task))
         self.out = <Out*>malloc(sizeof(Out))
         if self.out != NULL:
             out_init(self.out)
-        if self.slots == NULL or self.tasks == NULL or self.out == NULL:
+        if self.step.slots == NULL or self.step.tasks == NULL or self.out == NULL:
             raise MemoryError()
 
     def __dealloc__(self):
         if self.out != NULL:
             out_free(self.out)
         free(self.out)
-        free(self.tasks)
-        free(self.slots)
+        free(self.step.tasks)
+        free(self.step.slots)
+        for parser in self.parsers or ():                                    # the collector may have been here
+            if parser is not None:
+                unslotted(parser)
 
     # --- slots ---
 
@@ -118,19 +115,24 @@ cdef class Batch:
         try:
             if not self.free:
                 raise RuntimeError(f"all {self.capacity_} slots are taken: close() some, or make the batch larger")
+            if not enter(&parser.slotted):
+                raise ValueError("this stream has a slot already, in this batch or another")
+            if not FREE_THREADED:
+                parser.guard = self.guard
             number = self.free.pop()
             self.parsers[number], self.emitters[number] = parser, emitter
-            slot = &self.slots[<Py_ssize_t>number]
+            slot = &self.step.slots[<Py_ssize_t>number]
             slot.s, slot.held, slot.tools, slot.busy = &parser.s, &parser.held, &parser.tools.table, &parser.busy
             slot.writer = NULL if emitter is None else &emitter.w
-            self.may_skip = self.may_skip or not parser.empty_args
+            slot.no_empty = not parser.empty_args
             return number
         finally:
             leave(&self.busy)
 
     cdef object closed(self, Py_ssize_t slot):
         stream = self.parsers[slot] if self.emitters[slot] is None else self.emitters[slot]
-        self.slots[slot].s = NULL
+        unslotted(self.parsers[slot])
+        self.step.slots[slot].s = NULL
         self.parsers[slot] = self.emitters[slot] = None
         self.free.append(slot)
         return stream
@@ -172,7 +174,7 @@ cdef class Batch:
         return self.run(slots, ids, offsets, False)
 
     def feed_sse(self, slots, ids, offsets=None):
-        """One step of slots that have emitters: the frames of each, as a list of bytes. Otherwise as feed().
+        """One step of slots that have emitters: the frames of each, as Frames, a sequence of bytes. Otherwise as feed().
 
         Raises EmitterError if emitters raise; it has the frames of all others.
         """
@@ -190,8 +192,7 @@ cdef class Batch:
                 numbers_take(&cuts, offsets, "offsets")
             self.claim()
             try:
-                self.plan(&where, &what, &cuts, framed)
-                return self.step(where.n, framed)
+                return self.step_of(&where, &what, &cuts, framed)
             finally:
                 leave(&self.busy)
         finally:
@@ -199,113 +200,69 @@ cdef class Batch:
             ids_free(&what)
             ids_free(&cuts)
 
-    cdef int plan(self, const Ids* slots, const Ids* ids, const Ids* offsets, bint framed) except -1:
-        """The tasks of a step, all of which may be done; or nothing has changed."""
-        cdef Py_ssize_t i, taken = 0
-        cdef int64_t begin = 0, end = 0
-        cdef Task* task
-        if offsets.n < 0 and ids.n != slots.n:
+    cdef object step_of(self, const Ids* slots, const Ids* ids, const Ids* offsets, bint framed):
+        """All of it is done, or nothing has changed."""
+        cdef Context c
+        cdef bint planned, ready = True
+        cdef const uint32_t* cuts = NULL if offsets.n < 0 else offsets.ids
+        if cuts == NULL and ids.n != slots.n:
             raise ValueError(f"{slots.n} slots and {ids.n} ids: without offsets, each slot takes one id")
-        if offsets.n >= 0 and offsets.n != slots.n + 1:
+        if cuts != NULL and offsets.n != slots.n + 1:
             raise ValueError(f"{slots.n} slots need {slots.n + 1} offsets, not {offsets.n}")
         if slots.n > self.capacity_:
             raise ValueError(f"{slots.n} slots in one step; the batch has {self.capacity_}, and each may be given once")
-        if offsets.n >= 0:
-            end = offsets.ids[0]
+        c.tables = &self.program.tables
+        c.row = self.program.tags
+        c.out = self.out
+        self.step.framed = framed
+        self.step.thread = self.guard.owner = PyThread_get_thread_ident()
+        self.guard.stepping = True
         try:
-            for i in range(slots.n):
-                task = &self.tasks[i]
-                if i + AHEAD < slots.n:
-                    self.fetch(slots.ids[i + AHEAD])
-                begin = end
-                end = i + 1 if offsets.n < 0 else <int64_t>offsets.ids[i + 1]
-                if end < begin or end > ids.n:
-                    raise ValueError(f"offsets[{i + 1}] is {end}, behind {begin}: offsets ascend, and there are {ids.n} ids")
-                task.ids = ids.ids + begin
-                task.n = end - begin
-                self.take(task, slots.ids[i], framed)
-                taken += 1
-        except BaseException:
-            self.release(taken, False)
+            with nogil:
+                gil_left(&self.step)
+                planned = step_plan(&self.step, slots.ids, slots.n, cuts, ids.n, ids.ids)
+                if planned:
+                    step_run(&self.step, &c)
+                    if framed:
+                        ready = step_frames(&self.step, self.out)
+                gil_await(&self.step)
+            gil_taken(&self.step)
+            if not planned:
+                self.refuse()
+            if self.out.no_memory:
+                raise MemoryError()
+            return self.frames(ready) if framed else self.columns()
+        except MemoryError:
+            step_lost(&self.step)
             raise
-        return 0
+        finally:
+            step_over(&self.step)
+            self.guard.stepping = False
+            self.shrink()
 
-    cdef void fetch(self, uint32_t number) noexcept:
-        if number < self.capacity_ and self.slots[number].s != NULL:
-            prefetch(&self.slots[number].s.fast)
-            prefetch(self.slots[number].busy)
-
-    cdef int take(self, Task* task, uint32_t number, bint framed) except -1:
-        """The slot is this step's until release()."""
-        cdef Slot* slot
-        if number >= self.capacity_ or self.slots[number].s == NULL:
+    cdef int refuse(self) except -1:
+        """Say what is wrong with the task behind those that are planned."""
+        cdef Step* step = &self.step
+        cdef Py_ssize_t i = step.n, number = step.tasks[i].number
+        if step.fault == OFFSETS_DESCEND:
+            raise ValueError(f"offsets[{i + 1}] is {step.stop}, behind {step.begin}: offsets ascend, and there are {step.n_ids} ids")
+        if step.fault == NOT_OPEN:
             raise ValueError(f"slot {number} is not open")
-        slot = &self.slots[number]
-        if slot.taken:
+        if step.fault == TWICE:
             raise ValueError(f"slot {number} is given twice in one step: with offsets, it takes several ids at once")
-        if framed != (slot.writer != NULL):
-            raise ValueError(f"slot {number} has no emitter: add() one, instead of open()" if framed else
-                             f"slot {number} has an emitter, which must see what comes of its ids: feed_sse()")
-        if framed and slot.writer.stage != BYTES:
+        if step.fault == NO_EMITTER:
+            raise ValueError(f"slot {number} has no emitter: add() one, instead of open()")
+        if step.fault == HAS_EMITTER:
+            raise ValueError(f"slot {number} has an emitter, which must see what comes of its ids: feed_sse()")
+        if step.fault == WRONG_STAGE:
             try:
                 (<SseWriter>self.emitters[number]).check(BYTES)
             except ValueError as error:
                 raise ValueError(f"slot {number}: {error}") from None
-        if not (enter(slot.busy) if FREE_THREADED else slot.busy[0] == 0):
-            raise RuntimeError(f"the parser in slot {number} is in use by another thread, or in two slots")
-        if slot.s.finished or slot.s.error or slot.s.text_mode != 1:
-            try:
-                (<Parser>self.parsers[number]).check_open(1)
-            except BaseException:
-                leave(slot.busy)
-                raise
-        slot.busy[0] = 1
-        slot.taken = True
-        task.slot = slot
-        task.number = number
-        task.fast = slot.s.fast
-        slot.s.fast = 0
-        return 0
-
-    cdef void release(self, Py_ssize_t n, bint lost) noexcept:
-        """The first n tasks are over. lost: text is missing, so only reset() helps their parsers."""
-        cdef Py_ssize_t i
-        cdef Task* task
-        cdef Slot* slot
-        for i in range(n):
-            task = &self.tasks[i]
-            slot = task.slot
-            if lost:
-                slot.s.finished = 1
-            elif task.fast == BY_MACHINE:
-                set_shortcut(slot.s, self.program.tags, slot.held)
-            else:
-                slot.s.fast = task.fast
-            slot.taken = False
-            leave(slot.busy)
-
-    cdef object step(self, Py_ssize_t n, bint framed):
-        cdef Context c
-        cdef Out* out = self.out
-        cdef bint lost = False
-        c.tables = &self.program.tables
-        c.row = self.program.tags
-        c.out = out
-        out.labels = NULL
-        out.n_records = out.n_text = out.floor = 0
-        out.no_memory = False
-        try:
-            with nogil:
-                run_tasks(self.tasks, n, &c)
-            if out.no_memory:
-                raise MemoryError()
-            return self.frames(n) if framed else self.columns(n)
-        except MemoryError:
-            lost = True
-            raise
-        finally:
-            self.release(n, lost)
-            self.shrink()
+        if step.fault == TAKES_NO_IDS:
+            (<Parser>self.parsers[number]).check_open(1)
+        who = "emitter" if step.fault == EMITTER_IN_USE else "parser"
+        raise RuntimeError(f"the {who} in slot {number} is in use by another thread, or by what it has called")
 
     cdef void shrink(self) noexcept:
         """One step of long pieces must not keep its memory for ever."""
@@ -315,70 +272,93 @@ cdef class Batch:
 
     # --- what comes of it ---
 
-    cdef bint skipped(self, Py_ssize_t record, const Task* task):
-        return self.out.records[record].kind == R_EMPTY_ARGUMENTS and not (<Parser>self.parsers[task.number]).empty_args
-
-    cdef object columns(self, Py_ssize_t n):
+    cdef object columns(self):
         """One block for all columns, the widest first, so that each is aligned: see Columns."""
         cdef Out* out = self.out
-        cdef Py_ssize_t rows = out.n_records, i, k = 0, row = 0
-        cdef const Record* r
-        cdef int64_t* start
-        cdef int64_t* stop
-        cdef int64_t* at
-        cdef int32_t* slot
-        cdef int32_t* index
-        cdef uint8_t* kind
-        cdef uint8_t* channel
-        cdef bytes block
-        cdef dict others = {}
-        if self.may_skip:
-            for i in range(n):
-                while k < self.tasks[i].end:
-                    rows -= self.skipped(k, &self.tasks[i])
-                    k += 1
-            k = 0
-        block = PyBytes_FromStringAndSize(NULL, 34 * rows + 8)
-        start = <int64_t*>PyBytes_AS_STRING(block)
-        stop = start + rows
-        at = stop + rows
-        slot = <int32_t*>(at + rows + 1)
-        index = slot + rows
-        kind = <uint8_t*>(index + rows)
-        channel = kind + rows
-        for i in range(n):
-            while k < self.tasks[i].end:
-                r = &out.records[k]
-                k += 1
-                if r.kind > R_ARGUMENTS:
-                    if self.may_skip and self.skipped(k - 1, &self.tasks[i]):
-                        continue
-                    others[row] = (<Parser>self.parsers[self.tasks[i].number]).event_of(out, k - 1)
-                start[row], stop[row], at[row] = r.start, r.stop, r.at
-                slot[row], index[row] = <int32_t>self.tasks[i].number, r.index
-                kind[row], channel[row] = r.kind, r.channel
-                row += 1
-        at[rows] = out.n_text
-        return Columns(rows, block, PyBytes_FromStringAndSize(<const char*>out.text, out.n_text), others)
+        cdef Py_ssize_t rows = out.n_records - self.step.skipped
+        cdef bytes block = PyBytes_FromStringAndSize(NULL, 34 * rows + 8)
+        cdef bytes text = PyBytes_FromStringAndSize(NULL, out.n_text)
+        cdef uint8_t* to = <uint8_t*>PyBytes_AS_STRING(text)
+        cdef Table table
+        table.start = <int64_t*>PyBytes_AS_STRING(block)
+        table.stop = table.start + rows
+        table.offset = table.stop + rows
+        table.slot = <int32_t*>(table.offset + rows + 1)
+        table.index = table.slot + rows
+        table.kind = <uint8_t*>(table.index + rows)
+        table.channel = table.kind + rows
+        with nogil:
+            gil_left(&self.step)
+            step_columns(&self.step, out, table)
+            if out.n_text:
+                memcpy(to, out.text, out.n_text)
+            gil_await(&self.step)
+        gil_taken(&self.step)
+        return Columns(rows, block, text, self.others() if self.step.others else {})
 
-    cdef list frames(self, Py_ssize_t n):
-        """One emitter's error must not stop the others: they all get their records, and then it is told."""
-        cdef list made = [None] * n
+    cdef dict others(self):
+        """The events of the rows that are no deltas, by row."""
+        cdef dict others = {}
+        cdef Py_ssize_t i, k = 0, row = 0
+        for i in range(self.step.n):
+            while k < self.step.tasks[i].end:
+                if is_row(&self.step.tasks[i], &self.out.records[k]):
+                    if self.out.records[k].kind > R_ARGUMENTS:
+                        others[row] = (<Parser>self.parsers[self.step.tasks[i].number]).event_of(self.out, k)
+                    row += 1
+                k += 1
+        return others
+
+    cdef Frames frames(self, bint ready):
+        """Those that need their emitters' methods first, for these may do anything; then all others at once."""
+        cdef Step* step = &self.step
+        cdef Frames frames = Frames.__new__(Frames)
+        cdef list made = []
         cdef dict errors = {}
-        cdef Py_ssize_t i = 0
-        while i < n:
+        cdef uint8_t* to
+        cdef int64_t* offset
+        while not ready:
+            self.make_frames(made, errors)
+            ready = step_frames(step, self.out)
+        if self.out.no_memory:
+            raise MemoryError()
+        try:
+            frames.block = PyBytes_FromStringAndSize(NULL, step.size)
+            frames.offsets = PyBytes_FromStringAndSize(NULL, (step.n + 1) * sizeof(int64_t))
+        except MemoryError:
+            step_unescape(step, step.n)
+            raise
+        to, offset = <uint8_t*>PyBytes_AS_STRING(frames.block), <int64_t*>PyBytes_AS_STRING(frames.offsets)
+        with nogil:
+            gil_left(step)
+            step_fill(step, to, offset)
+            gil_await(step)
+        gil_taken(step)
+        frames.n = step.n
+        if errors:
+            raise EmitterError(errors, [None if step.tasks[i].number in errors else frames[i] for i in range(step.n)])
+        return frames
+
+    cdef int make_frames(self, list made, dict errors) except -1:
+        """One emitter's error must not stop the others: they all get their records, and then it is told."""
+        cdef Task* task
+        cdef Py_ssize_t i
+        cdef bytes frame
+        for i in range(self.step.n):
+            task = &self.step.tasks[i]
+            if task.size != LONG_WAY:
+                continue
+            frame = b""
             try:
-                while i < n:
-                    made[i] = (<SseWriter>self.emitters[self.tasks[i].number]).records(self.out, self.tasks[i - 1].end if i else 0, self.tasks[i].end)
-                    i += 1
+                frame = (<SseWriter>self.emitters[task.number]).records(self.out, self.step.tasks[i - 1].end if i else 0, task.end)
             except MemoryError:
                 raise
             except Exception as error:
-                errors[self.tasks[i].number] = error
-                i += 1
-        if errors:
-            raise EmitterError(errors, made)
-        return made
+                errors[task.number] = error
+            made.append(frame)
+            task.made = <const uint8_t*>PyBytes_AS_STRING(frame)
+            task.size = PyBytes_GET_SIZE(frame)
+        return 0
 
     # --- looking at it ---
 
@@ -427,6 +407,50 @@ cdef class Batch:
         return f"<Batch {self.format}: {len(self)} of {self.capacity_} slots>"
 
 
+@cython.final
+@cython.no_gc
+cdef class Frames:
+    """What `Batch.feed_sse` returns: a sequence with the frames of each slot, in the order of the call, as bytes; b"" if there are none.
+
+    They are bytes of one block, each of which becomes an object when it is asked for. To write them without a copy:
+    `block[offset[i]:offset[i + 1]]`, of memoryview(block).
+    """
+
+    def __init__(self):
+        raise TypeError("Batch.feed_sse() makes them")
+
+    def __reduce__(self):
+        raise TypeError("Frames are not pickled: send their block, or a list of them")
+
+    def __len__(self):
+        return self.n
+
+    def __getitem__(self, Py_ssize_t i):
+        """The frames of the i-th slot of the call."""
+        cdef const int64_t* offset = <const int64_t*>PyBytes_AS_STRING(self.offsets)
+        if i < 0:
+            i += self.n
+        if not 0 <= i < self.n:
+            raise IndexError("the call had fewer slots")
+        return PyBytes_FromStringAndSize(PyBytes_AS_STRING(self.block) + offset[i], offset[i + 1] - offset[i])
+
+    def __iter__(self):
+        return PySeqIter_New(self)
+
+    @property
+    def offset(self):
+        """Where each slot's frames begin in the block, and at last its size: int64, len() + 1 of them, as a memoryview."""
+        return memoryview(self.offsets).cast("q")
+
+    def __repr__(self):
+        return f"<Frames: {self.n} slots, {len(self.block)} bytes>"
+
+
+cdef void unslotted(Parser parser) noexcept:
+    parser.guard = None
+    leave(&parser.slotted)
+
+
 cdef bint equal_programs(Program one, Program other) except -1:
     """Threads that compile a format at the same time, or after it has been forgotten, have each their own."""
     return one is other or (one.fingerprint == other.fingerprint and one.format == other.format)
@@ -437,81 +461,3 @@ cdef int numbers_take(Ids* out, object given, str name) except -1:
         return ids_take(out, given)
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name}, which are taken as ids are: {error}") from None
-
-
-cdef inline void fetch_ahead(const Task* tasks, Py_ssize_t i, Py_ssize_t n, const Tables* t) noexcept nogil:
-    cdef const Task* task
-    cdef uint32_t tid
-    if i + 2 * AHEAD < n:
-        task = &tasks[i + 2 * AHEAD]
-        tid = task.ids[0] if task.n else 0
-        if tid < t.n:
-            prefetch(&t.classes[tid])
-            prefetch(&t.offset[tid])
-    if i + AHEAD < n:
-        task = &tasks[i + AHEAD]
-        tid = task.ids[0] if task.n else 0
-        if tid < t.n:
-            prefetch(t.text + t.offset[tid])
-        prefetch(task.slot.s)
-        prefetch(&task.slot.s.usage[3])
-        prefetch(&task.slot.s.calls)
-
-
-cdef void run_tasks(Task* tasks, Py_ssize_t n, Context* c) noexcept nogil:
-    cdef Out* out = c.out
-    cdef Task* task
-    cdef Slot* slot
-    cdef Py_ssize_t i
-    for i in range(n):
-        fetch_ahead(tasks, i, n, c.tables)
-        task = &tasks[i]
-        slot = task.slot
-        out.floor = out.n_records
-        if task.n == 1 and task.fast and take_plain(slot.s, c, task.fast, task.ids[0]):
-            task.end = out.n_records
-            continue
-        if task.n:
-            slot.s.text_mode = 1
-            task.fast = BY_MACHINE
-            out.held = slot.held
-            c.tools = slot.tools
-            machine_ids(slot.s, c, task.ids, task.n)
-        task.end = out.n_records
-
-
-cdef bint take_plain(Stream* s, const Context* c, uint8_t kind, uint32_t tid) noexcept nogil:
-    """The one-token shortcut (_parser.pxd), as a record. False: the machine must see the token."""
-    cdef const Tables* t = c.tables
-    cdef Out* o = c.out
-    cdef Record* r
-    cdef Py_ssize_t n
-    cdef const uint8_t* text
-    if tid >= t.n or t.classes[tid] & s.shortcut_look != s.shortcut_want:
-        return False
-    text = t.text + t.offset[tid]
-    n = t.offset[tid + 1] - t.offset[tid]
-    if not out_room(o, n):
-        return False
-    r = out_record(o, kind, s.position, s.position + 1)
-    if r == NULL:
-        return False
-    r.channel = s.channel_code
-    r.index = s.calls
-    r.n = n
-    memcpy(o.text + o.n_text, text, 16)                                      # one move; both sides are padded
-    if n > 16:
-        memcpy(o.text + o.n_text, text, n)
-    o.n_text += n
-    s.usage[s.region] += 1
-    s.position += 1
-    s.attributed = s.position
-    if c.row != NULL:
-        s.tags.line_start = 0
-    if kind == R_ARGUMENTS:
-        s.wrote = 1
-        if t.classes[tid] & QUIET and s.json.in_string and not s.json.escape:
-            s.json.count += n
-        else:
-            json_step(&s.json, text, n)
-    return True

@@ -5,10 +5,12 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from harmonystream._program cimport Program
 from harmonystream._events cimport MessageEnd, MessageStart
+from harmonystream._guard cimport Guard
 from harmonystream._tools cimport Tools
 from harmonystream._cpython cimport FREE_THREADED, PyLong_CheckExact, small_int
 from harmonystream._json cimport json_step
 from harmonystream._types cimport *
+from harmonystream._vocab cimport Vocab
 
 
 @cython.final
@@ -16,6 +18,8 @@ cdef class Parser:
     cdef Stream s
     cdef Held held                 # tag formats: input and values that are not yet decided
     cdef char busy                 # a call is in progress: see claim()
+    cdef char slotted              # it is in a batch
+    cdef Guard guard               # with the GIL: that one's
     cdef PyObject* last            # the tuple of one event that feed() returned last: see single()
     cdef Program program
     cdef Tools tools
@@ -43,11 +47,14 @@ cdef class Parser:
     cdef MessageEnd message_end(self, Record* r)
 
 
+cdef Vocab NO_VOCAB                # of a stream that is text
+
+
 cdef inline Py_ssize_t plain_token(Parser parser, object ids) noexcept:
     """The id, if this is one whose text goes to the open sink as it is: the shortcut of the decode loop. -1: anything else."""
     cdef const Tables* t = &parser.program.tables
     cdef Py_ssize_t tid
-    if FREE_THREADED or not parser.s.fast or not PyLong_CheckExact(ids):
+    if FREE_THREADED or not parser.s.fast or parser.guard is not None or not PyLong_CheckExact(ids):
         return -1
     tid = small_int(ids)
     if tid < 0 or tid >= <Py_ssize_t>t.n or t.classes[tid] & parser.s.shortcut_look != parser.s.shortcut_want:

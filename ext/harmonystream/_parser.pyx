@@ -155,7 +155,7 @@ cdef class Parser:
         cdef Py_ssize_t tid = small_int(given) if PyLong_CheckExact(given) else -1
         cdef tuple events
         if tid >= 0:
-            if not FREE_THREADED and self.program.tags != NULL and tid < <Py_ssize_t>self.program.tables.n and not self.busy:
+            if not FREE_THREADED and self.program.tags != NULL and tid < <Py_ssize_t>self.program.tables.n and not self.busy and self.guard is None:
                 events = quick_token(self, tid)
                 if events is not None:
                     return events
@@ -473,7 +473,7 @@ cdef class Parser:
 
     cdef int claim(self, uint8_t mode=0) except -1:
         """Enter a call; leave() ends it. With a mode (1: ids, 2: text), may this stream take more of that?"""
-        if not enter(&self.busy):
+        if (not FREE_THREADED and self.guard is not None and self.guard.stepping) or not enter(&self.busy):
             raise RuntimeError("this parser is in use by another thread: give each stream its own, or fork() it")
         if mode and (self.s.finished or self.s.error or self.s.text_mode != mode):
             try:
@@ -566,7 +566,7 @@ cdef class Parser:
 
 
 cdef Vocab DEFAULT_VOCAB = None
-cdef Vocab NO_VOCAB = Vocab([b"?"], {}, "none")        # of a stream that is text
+NO_VOCAB = Vocab([b"?"], {}, "none")
 
 
 cdef Vocab default_vocab():

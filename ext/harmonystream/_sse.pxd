@@ -17,6 +17,9 @@ cdef struct Writer:                # what a batch's step needs of one without th
     bint through                   # arguments are let through, or not, by Arguments
     uint8_t stage
     int64_t number                 # the next frame's
+    int depth                      # of calls that are inside
+    char busy                      # without the GIL: one thread at a time
+    unsigned long owner            # that one
 
 
 cdef class SseWriter:
@@ -27,9 +30,6 @@ cdef class SseWriter:
     cdef Arguments arguments_through
     cdef Writer w
     cdef Buffer out
-    cdef char busy                 # without the GIL: one thread at a time
-    cdef unsigned long owner       # that one
-    cdef int depth                 # of its calls
 
     @cython.final
     cdef bytes feed_plain(self, Py_ssize_t tid)

@@ -13,6 +13,7 @@ from harmonystream._build cimport DEBUG_BUILD
 from harmonystream._cpython cimport FREE_THREADED, PyUnicode_AsUTF8AndSize, enter, leave
 from harmonystream._frame cimport Filling, Frame, Pieces, fill, fill_with
 from harmonystream._events cimport ContentDelta, ReasoningDelta, ToolCallDelta
+from harmonystream._guard cimport Guard
 from harmonystream._ids cimport Ids, ids_free, ids_take
 from harmonystream._parser cimport Parser, account_plain, plain_token
 from harmonystream._records cimport without_surrogates
@@ -24,7 +25,6 @@ from .errors import ParseError
 DEBUG = bool(DEBUG_BUILD)
 
 cdef enum:
-    TEXT_MODE = 2                      # Stream.text_mode, of one that is fed text
     LONG = 4096                        # bytes of a token that is rare enough to go the long way
 
 
@@ -168,23 +168,24 @@ cdef class SseWriter:
         return self.w.stage == ENDED
 
     cdef int claim(self) except -1:
-        """Without the GIL, another thread must not be inside. What _on_event calls is the same thread."""
-        if FREE_THREADED:
-            if self.owner == PyThread_get_thread_ident():
-                self.depth += 1
-                return 0
-            if not enter(&self.busy):
+        """Nobody else must be inside: another thread without the GIL, or a batch's step. What _on_event calls is the same thread."""
+        cdef Guard guard
+        if not FREE_THREADED:
+            guard = self.parser.guard
+            if guard is not None and guard.stepping and guard.owner != PyThread_get_thread_ident():
+                raise RuntimeError("this stream is in use by a batch, in another thread")
+        elif self.w.owner != PyThread_get_thread_ident():
+            if not enter(&self.w.busy):
                 raise RuntimeError("this stream is in use by another thread")
-            self.owner = PyThread_get_thread_ident()
-            self.depth = 1
+            self.w.owner = PyThread_get_thread_ident()
+        self.w.depth += 1
         return 0
 
     cdef void leave(self) noexcept:
-        if FREE_THREADED:
-            self.depth -= 1
-            if self.depth == 0:
-                self.owner = 0
-                leave(&self.busy)
+        self.w.depth -= 1
+        if FREE_THREADED and self.w.depth == 0:
+            self.w.owner = 0
+            leave(&self.w.busy)
 
     cdef int check(self, uint8_t stage) except -1:
         if self.w.stage != stage:
@@ -268,15 +269,19 @@ cdef class SseWriter:
     def _set_frame(self, str kind not None, Frame frame):
         """The frame of deltas of this kind; None: _on_event handles them."""
         cdef uint8_t code = KINDS[kind]
-        self.frames[code] = frame
+        self.claim()
         self.w.frames[code] = NULL if frame is None else &frame.pieces
+        self.frames[code] = frame
+        self.leave()
 
     def _no_frames(self):
         """None for any kind."""
         cdef int code
+        self.claim()
         for code in range(R_ARGUMENTS + 1):
-            self.frames[code] = None
             self.w.frames[code] = NULL
+            self.frames[code] = None
+        self.leave()
 
     @property
     def _arguments_through(self):
@@ -284,8 +289,10 @@ cdef class SseWriter:
 
     @_arguments_through.setter
     def _arguments_through(self, Arguments through):
+        self.claim()
         self.w.through = through is not None
         self.arguments_through = through
+        self.leave()
 
     # --- filling ---
 

@@ -190,6 +190,7 @@ cdef struct Span:
 
 cdef enum:
     NO_WORD = 0xFFFF
+    TEXT_MODE = 2
 
 cdef struct Stream:
     int64_t position                             # tokens taken; in text mode bytes
@@ -216,7 +217,7 @@ cdef struct Stream:
     uint8_t announce                             # the prompt opened a message that no event has told of
     uint8_t terminated, incomplete               # last thing was a terminator (2: text after the end is noted); some call was cut
     uint8_t wrote                                # the open call has had a byte of arguments
-    uint8_t text_mode                            # 0: nothing fed yet, 1: ids, 2: text
+    uint8_t text_mode                            # 0: nothing fed yet, 1: ids, TEXT_MODE
     uint8_t finished, strict, error, error_state
     uint8_t token_region                         # where the token being read has landed so far
     uint8_t n_pending, n_held

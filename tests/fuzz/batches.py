@@ -191,7 +191,7 @@ class Run:
         more = [] if sizes is None else [form(offsets)]
         if framed:
             frames = self.batch.feed_sse(form(slots), ids, *more)
-            assert frames == [self.twins[slot].emitter.feed(piece) for slot, piece in zip(slots, pieces)]
+            assert [*frames] == [self.twins[slot].emitter.feed(piece) for slot, piece in zip(slots, pieces)]
             return
         columns = self.batch.feed(form(slots), ids, *more)
         told = [(slot, event) for slot, one in columns for event in oracles.as_tuples([one])]

@@ -1,0 +1,119 @@
+"""A step, as it is planned and run without the GIL: all of it is done, or nothing. See also test_batch.py."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from streams import to_ids
+
+import harmonystream as hs
+from harmonystream.emit.chat import ChatStream
+from harmonystream.emit.messages import MessagesStream
+
+TURN = to_ids(
+    b"<|channel|>analysis<|message|>Think<|end|><|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json"
+    b'<|message|>{"a": "x\\n", "b": [1, 2]}<|call|><|start|>assistant<|channel|>final<|message|>Hi "you"<|return|>'
+)
+
+
+def state(stream):
+    parser = getattr(stream, "parser", stream)
+    return parser.to_bytes(), parser.usage, None if parser is stream else stream.response()
+
+
+@pytest.mark.parametrize("framed", [False, True])
+@pytest.mark.parametrize("place", ["first", "middle", "last"])
+@pytest.mark.parametrize("fault", ["closed", "beyond", "twice", "kind", "finished", "text", "descending", "too far"])
+def test_whatever_is_wrong_with_one_slot_leaves_all_as_they_were(framed, place, fault):
+    batch = hs.Batch(capacity=8)
+    made = [ChatStream(hs.Parser(), id="c", model="m", created=1) if framed else hs.Parser() for _ in range(7)]
+    for stream in made:
+        if framed:
+            stream.start()
+        stream.feed(TURN[:9])
+    slots, offsets = [batch.add(stream) for stream in made], [4 * k for k in range(8)]
+    bad = {"first": 0, "middle": 3, "last": 6}[place]
+    if fault == "closed":
+        batch.close(slots[bad])
+    elif fault == "beyond":
+        slots[bad] = 8
+    elif fault == "twice":
+        slots[bad] = slots[bad - 1]
+    elif fault == "kind":
+        slots[bad] = batch.open() if framed else batch.add(ChatStream(hs.Parser(), id="c", model="m", created=1))
+    elif fault == "finished":
+        made[bad].finish("stop")
+    elif fault == "text":
+        made[bad].parser.reset() if framed else made[bad].reset()
+        made[bad].feed_text("Hi")
+    elif fault == "descending":
+        offsets[bad + 1] = offsets[bad] - 1
+    else:
+        offsets[bad + 1 :] = [30] * (7 - bad)
+    before = [state(stream) for stream in made]
+    ids = TURN[9:37]
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"is not open|given twice|emitter|finished|ended|either ids or text|offsets"):
+            (batch.feed_sse if framed else batch.feed)(slots, ids, offsets)
+    assert [state(stream) for stream in made] == before
+    for k, stream in enumerate(made):
+        if k != bad or fault in ("twice", "beyond", "kind", "descending", "too far", "closed"):
+            stream.feed(TURN[9:])
+
+
+@pytest.mark.parametrize("api", [ChatStream, MessagesStream])
+@pytest.mark.parametrize("seed", range(20))
+def test_plain_frames_and_those_that_need_python_in_one_step(api, seed):
+    """Each stream stands somewhere else, so that a step has frames of both kinds, in any order."""
+    rng = random.Random(seed)
+    batch = hs.Batch(capacity=16)
+    more = {"created": 1} if api is ChatStream else {}
+    pairs = [[api(hs.Parser(), id="c", model="m", **more) for _ in range(2)] for _ in range(16)]
+    at = []
+    for mine, twin in pairs:
+        assert mine.start() == twin.start()
+        at.append(rng.randrange(len(TURN)))
+        assert mine.feed(TURN[: at[-1]]) == twin.feed(TURN[: at[-1]])
+        batch.add(mine)
+    while any(place < len(TURN) for place in at):
+        slots = rng.sample(range(16), rng.randint(1, 16))
+        pieces, offsets = [], [0]
+        for slot in slots:
+            pieces.append(TURN[at[slot] : at[slot] + rng.choice((0, 1, 1, 1, 2, 5))])
+            at[slot] += len(pieces[-1])
+            offsets.append(offsets[-1] + len(pieces[-1]))
+        frames = batch.feed_sse(slots, [tid for piece in pieces for tid in piece], offsets)
+        assert [*frames] == [pairs[slot][1].feed(piece) for slot, piece in zip(slots, pieces)]
+    for slot, (mine, twin) in enumerate(pairs):
+        assert batch.finish(slot, "stop") == twin.finish("stop")
+        assert mine.response() == twin.response()
+
+
+class Meddling(ChatStream):
+    """Its callback changes another emitter of the step, which has been looked at already."""
+
+    other = None
+
+    def describe(self, event):
+        if self.other is not None:
+            self.other, other = None, self.other
+            other._no_frames()
+            assert other.response()["choices"][0]["message"].get("content") in ("Hi", "", None)
+        return super().describe(event)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_callback_may_change_what_the_step_would_have_filled(order):
+    batch = hs.Batch()
+    meddler, other, twin = (kind(hs.Parser(), id="c", model="m", created=1) for kind in (Meddling, ChatStream, ChatStream))
+    head = to_ids(b"<|channel|>final<|message|>Hi")
+    for stream in (meddler, other, twin):
+        stream.start()
+        stream.feed(head[:-1])
+    meddler.other = other
+    slots = [batch.add(meddler), batch.add(other)][::order]
+    ids = {0: [200007], 1: head[-1:]}
+    frames = batch.feed_sse(slots, [*ids[slots[0]], *ids[slots[1]]], [0, 1, 2])
+    assert frames[slots.index(1)] == twin.feed(head[-1])
+    assert other.feed(13225) == twin.feed(13225)
