@@ -110,10 +110,8 @@ def pin(core: int) -> None:
         os.sched_setaffinity(0, {core})
 
 
-def rate(work: Callable[[], None], core: int, begin: Callable[[], Any]) -> float:
+def rate(work: Callable[[], None]) -> float:
     """How often it is done in a second."""
-    pin(core)
-    begin()
     started, done = time.perf_counter(), 0
     while time.perf_counter() < started + SECONDS:
         work()
@@ -123,11 +121,19 @@ def rate(work: Callable[[], None], core: int, begin: Callable[[], Any]) -> float
 
 def speedup(works: list[Callable[[], None]], cores: list[int]) -> float:
     """What threads get done at once, one on each core: the sum of what part each does of what it does alone on that core."""
-    alone = [rate(work, core, lambda: None) for work, core in zip(works, cores)]
-    begin = threading.Barrier(len(works))
+    ready = threading.Barrier(len(works))
+
+    def run(turn: int) -> float:
+        pin(cores[turn])
+        for k, work in enumerate(works):
+            ready.wait()
+            if k == turn:
+                alone = rate(work)
+        ready.wait()
+        return rate(works[turn]) / alone
+
     with ThreadPoolExecutor(len(works)) as pool:
-        beside = list(pool.map(rate, works, cores, [begin.wait] * len(works)))
-    return sum(after / before for before, after in zip(alone, beside))
+        return sum(pool.map(run, range(len(works))))
 
 
 def ticks() -> tuple[int, int]:

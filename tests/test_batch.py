@@ -253,13 +253,18 @@ def test_frames_are_a_sequence_and_a_block():
     assert frames[2].startswith(one[:40])
     assert [*frames] == [frames[0], b"", frames[2]]
     assert (frames.block, frames.offset.tolist()) == (b"".join(frames), [0, len(one), len(one), len(frames.block)])
-    assert (frames.offset.format, frames.offset.readonly) == ("q", True)
+    assert (frames.block.format, frames.offset.format, frames.block.readonly, frames.offset.readonly) == ("B", "q", True, True)
+    block, whole = frames.block, b"".join(frames)
     assert repr(frames) == f"<Frames: 3 slots, {len(frames.block)} bytes>"
     for index in (3, -4):
         with pytest.raises(IndexError, match="fewer slots"):
             frames[index]
     assert [*batch.feed_sse([], [])] == []
-    for call in (type(frames), lambda: copy.copy(frames)):
+    del frames
+    assert block == whole
+    empty = batch.feed_sse([], [])
+    assert ([*empty], empty.offset.tolist(), len(empty.block)) == ([], [0], 0)
+    for call in (type(empty), lambda: copy.copy(empty)):
         with pytest.raises(TypeError, match=r"makes them|not pickled"):
             call()
 

@@ -1,6 +1,7 @@
 # Many streams per decode step.
 
 cimport cython
+from libc.stdint cimport int64_t, uint8_t
 from harmonystream._guard cimport Guard
 from harmonystream._ids cimport Ids
 from harmonystream._parser cimport Parser
@@ -13,9 +14,10 @@ from harmonystream._types cimport Out
 @cython.final
 @cython.no_gc
 cdef class Frames:
-    cdef readonly bytes block
-    cdef bytes offsets
-    cdef Py_ssize_t n
+    cdef int64_t* offsets          # n + 1; behind them, the block
+    cdef Py_ssize_t n, size        # of the block
+
+    cdef uint8_t* block_of(self) noexcept nogil
 
 
 @cython.final

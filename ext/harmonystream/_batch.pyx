@@ -1,6 +1,7 @@
 # Batch: one decode step of many streams in one call. The work is in _step.pyx, without the GIL; here are the slots, and the objects that are
 # returned.
 
+from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.pythread cimport PyThread_get_thread_ident
 from libc.stdint cimport int32_t, int64_t, uint8_t
@@ -315,26 +316,21 @@ cdef class Batch:
         cdef Frames frames = Frames.__new__(Frames)
         cdef list made = []
         cdef dict errors = {}
-        cdef uint8_t* to
-        cdef int64_t* offset
         while not ready:
             self.make_frames(made, errors)
             ready = step_frames(step, self.out)
         if self.out.no_memory:
             raise MemoryError()
-        try:
-            frames.block = PyBytes_FromStringAndSize(NULL, step.size)
-            frames.offsets = PyBytes_FromStringAndSize(NULL, (step.n + 1) * sizeof(int64_t))
-        except MemoryError:
+        frames.offsets = <int64_t*>malloc((step.n + 1) * sizeof(int64_t) + step.size)
+        if frames.offsets == NULL:
             step_unescape(step, step.n)
-            raise
-        to, offset = <uint8_t*>PyBytes_AS_STRING(frames.block), <int64_t*>PyBytes_AS_STRING(frames.offsets)
+            raise MemoryError()
+        frames.n, frames.size = step.n, step.size
         with nogil:
             gil_left(step)
-            step_fill(step, to, offset)
+            step_fill(step, frames.block_of(), frames.offsets)
             gil_await(step)
         gil_taken(step)
-        frames.n = step.n
         if errors:
             raise EmitterError(errors, [None if step.tasks[i].number in errors else frames[i] for i in range(step.n)])
         return frames
@@ -412,9 +408,19 @@ cdef class Batch:
 cdef class Frames:
     """What `Batch.feed_sse` returns: a sequence with the frames of each slot, in the order of the call, as bytes; b"" if there are none.
 
-    They are bytes of one block, each of which becomes an object when it is asked for. To write them without a copy:
-    `block[offset[i]:offset[i + 1]]`, of memoryview(block).
+    They stand in one block, and each becomes an object when it is asked for: `block[offset[i]:offset[i + 1]]` is the i-th without a copy.
     """
+
+    def __dealloc__(self):
+        free(self.offsets)
+
+    cdef uint8_t* block_of(self) noexcept nogil:
+        return <uint8_t*>(self.offsets + self.n + 1)
+
+    def __getbuffer__(self, Py_buffer* view, int flags):
+        if self.offsets == NULL:
+            raise BufferError("there are no frames")
+        PyBuffer_FillInfo(view, self, self.offsets, (self.n + 1) * sizeof(int64_t) + self.size, True, flags)
 
     def __init__(self):
         raise TypeError("Batch.feed_sse() makes them")
@@ -427,23 +433,27 @@ cdef class Frames:
 
     def __getitem__(self, Py_ssize_t i):
         """The frames of the i-th slot of the call."""
-        cdef const int64_t* offset = <const int64_t*>PyBytes_AS_STRING(self.offsets)
         if i < 0:
             i += self.n
         if not 0 <= i < self.n:
             raise IndexError("the call had fewer slots")
-        return PyBytes_FromStringAndSize(PyBytes_AS_STRING(self.block) + offset[i], offset[i + 1] - offset[i])
+        return PyBytes_FromStringAndSize(<const char*>self.block_of() + self.offsets[i], self.offsets[i + 1] - self.offsets[i])
 
     def __iter__(self):
         return PySeqIter_New(self)
 
     @property
+    def block(self):
+        """All frames, one slot's behind another's, as a memoryview."""
+        return memoryview(self)[(self.n + 1) * sizeof(int64_t):]
+
+    @property
     def offset(self):
         """Where each slot's frames begin in the block, and at last its size: int64, len() + 1 of them, as a memoryview."""
-        return memoryview(self.offsets).cast("q")
+        return memoryview(self)[:(self.n + 1) * sizeof(int64_t)].cast("q")
 
     def __repr__(self):
-        return f"<Frames: {self.n} slots, {len(self.block)} bytes>"
+        return f"<Frames: {self.n} slots, {self.size} bytes>"
 
 
 cdef void unslotted(Parser parser) noexcept:
