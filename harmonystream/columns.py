@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from .events import ContentDelta, Event, ReasoningDelta, ToolCallDelta
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 __all__ = ["ARGUMENTS", "CONTENT", "REASONING", "Columns"]
 
@@ -26,14 +29,22 @@ class Columns:
     delta's text is `text[offset[row]:offset[row + 1]]`, UTF-8.
     """
 
-    __slots__ = ("_block", "others", "rows", "text")
+    __slots__ = ("_block", "_text", "others", "rows")
 
-    def __init__(self, rows: int, block: bytes, text: bytes, others: dict[int, Event]) -> None:
-        """block: start, stop, offset, slot, index, kind, channel, one behind the other: 34 * rows + 8 bytes."""
-        self.rows, self._block, self.text, self.others = rows, memoryview(block), text, others
+    def __init__(self, rows: int, block: Buffer, others: dict[int, Event]) -> None:
+        """block: start, stop, offset, slot, index, kind, channel, 34 * rows + 8 bytes; then the text."""
+        self.rows, self._block, self.others = rows, block, others
+        self._text: bytes | None = None
 
     def _column(self, at: int, n: int, code: Literal["q", "i", "B"], width: int) -> memoryview:
-        return self._block[at : at + n * width].cast(code)
+        return memoryview(self._block)[at : at + n * width].cast(code)
+
+    @property
+    def text(self) -> bytes:
+        """Of all deltas, copied when it is first asked for."""
+        if self._text is None:
+            self._text = bytes(memoryview(self._block)[34 * self.rows + 8 :])
+        return self._text
 
     @property
     def start(self) -> memoryview:
@@ -69,12 +80,12 @@ class Columns:
     def __iter__(self) -> Iterator[tuple[int, Event]]:
         """(slot, event) of each row. A content delta's channel is None if it has another name than those of Harmony."""
         slot, kind, index, channel = self.slot, self.kind, self.index, self.channel
-        start, stop, offset = self.start, self.stop, self.offset
+        start, stop, offset, whole = self.start, self.stop, self.offset, self.text
         for row in range(self.rows):
             if row in self.others:
                 yield slot[row], self.others[row]
                 continue
-            text = self.text[offset[row] : offset[row + 1]].decode("utf-8", "replace")
+            text = whole[offset[row] : offset[row + 1]].decode("utf-8", "replace")
             place = (start[row], stop[row])
             if kind[row] == CONTENT:
                 yield slot[row], ContentDelta(text, _CHANNELS[channel[row]], *place)

@@ -1,7 +1,7 @@
 # Many streams per decode step.
 
 cimport cython
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport uint8_t
 from harmonystream._guard cimport Guard
 from harmonystream._ids cimport Ids
 from harmonystream._parser cimport Parser
@@ -11,13 +11,18 @@ from harmonystream._step cimport Step
 from harmonystream._types cimport Out
 
 
+@cython.no_gc
+cdef class Block:
+    cdef uint8_t* p
+    cdef Py_ssize_t size
+
+    cdef void take(self, Step* step, Py_ssize_t size) noexcept
+
+
 @cython.final
 @cython.no_gc
-cdef class Frames:
-    cdef int64_t* offsets          # n + 1; behind them, the block
-    cdef Py_ssize_t n, size        # of the block
-
-    cdef uint8_t* block_of(self) noexcept nogil
+cdef class Frames(Block):          # n + 1 offsets, and behind them the frames
+    cdef Py_ssize_t n
 
 
 @cython.final

@@ -4,9 +4,8 @@
 from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.pythread cimport PyThread_get_thread_ident
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy
 cimport cython
 from harmonystream._build cimport DEBUG_BUILD
 from harmonystream._cpython cimport FREE_THREADED, enter, leave
@@ -226,6 +225,8 @@ cdef class Batch:
                     step_run(&self.step, &c)
                     if framed:
                         ready = step_frames(&self.step, self.out)
+                    else:
+                        step_columns(&self.step, self.out)
                 gil_await(&self.step)
             gil_taken(&self.step)
             if not planned:
@@ -238,6 +239,7 @@ cdef class Batch:
             raise
         finally:
             step_over(&self.step)
+            free(self.step.block)                                            # if nobody has it
             self.guard.stepping = False
             self.shrink()
 
@@ -274,28 +276,9 @@ cdef class Batch:
     # --- what comes of it ---
 
     cdef object columns(self):
-        """One block for all columns, the widest first, so that each is aligned: see Columns."""
-        cdef Out* out = self.out
-        cdef Py_ssize_t rows = out.n_records - self.step.skipped
-        cdef bytes block = PyBytes_FromStringAndSize(NULL, 34 * rows + 8)
-        cdef bytes text = PyBytes_FromStringAndSize(NULL, out.n_text)
-        cdef uint8_t* to = <uint8_t*>PyBytes_AS_STRING(text)
-        cdef Table table
-        table.start = <int64_t*>PyBytes_AS_STRING(block)
-        table.stop = table.start + rows
-        table.offset = table.stop + rows
-        table.slot = <int32_t*>(table.offset + rows + 1)
-        table.index = table.slot + rows
-        table.kind = <uint8_t*>(table.index + rows)
-        table.channel = table.kind + rows
-        with nogil:
-            gil_left(&self.step)
-            step_columns(&self.step, out, table)
-            if out.n_text:
-                memcpy(to, out.text, out.n_text)
-            gil_await(&self.step)
-        gil_taken(&self.step)
-        return Columns(rows, block, text, self.others() if self.step.others else {})
+        cdef Block block = Block.__new__(Block)
+        block.take(&self.step, self.step.size)
+        return Columns(self.step.rows, block, self.others() if self.step.others else {})
 
     cdef dict others(self):
         """The events of the rows that are no deltas, by row."""
@@ -313,7 +296,7 @@ cdef class Batch:
     cdef Frames frames(self, bint ready):
         """Those that need their emitters' methods first, for these may do anything; then all others at once."""
         cdef Step* step = &self.step
-        cdef Frames frames = Frames.__new__(Frames)
+        cdef Frames frames
         cdef list made = []
         cdef dict errors = {}
         while not ready:
@@ -321,16 +304,9 @@ cdef class Batch:
             ready = step_frames(step, self.out)
         if self.out.no_memory:
             raise MemoryError()
-        frames.offsets = <int64_t*>malloc((step.n + 1) * sizeof(int64_t) + step.size)
-        if frames.offsets == NULL:
-            step_unescape(step, step.n)
-            raise MemoryError()
-        frames.n, frames.size = step.n, step.size
-        with nogil:
-            gil_left(step)
-            step_fill(step, frames.block_of(), frames.offsets)
-            gil_await(step)
-        gil_taken(step)
+        frames = Frames.__new__(Frames)
+        frames.n = step.n
+        frames.take(step, (step.n + 1) * sizeof(int64_t) + step.size)
         if errors:
             raise EmitterError(errors, [None if step.tasks[i].number in errors else frames[i] for i in range(step.n)])
         return frames
@@ -403,41 +379,49 @@ cdef class Batch:
         return f"<Batch {self.format}: {len(self)} of {self.capacity_} slots>"
 
 
+@cython.no_gc
+cdef class Block:
+    """Bytes that a step has made, for a memoryview."""
+
+    def __init__(self):
+        raise TypeError("only Batch makes them")
+
+    def __reduce__(self):
+        raise TypeError(f"{type(self).__name__} is not pickled: send bytes")
+
+    def __dealloc__(self):
+        free(self.p)
+
+    cdef void take(self, Step* step, Py_ssize_t size) noexcept:
+        self.p = step.block
+        self.size = size
+        step.block = NULL
+
+    def __getbuffer__(self, Py_buffer* view, int flags):
+        if self.p == NULL:
+            raise BufferError("it is empty")
+        PyBuffer_FillInfo(view, self, self.p, self.size, True, flags)
+
+
 @cython.final
 @cython.no_gc
-cdef class Frames:
+cdef class Frames(Block):
     """What `Batch.feed_sse` returns: a sequence with the frames of each slot, in the order of the call, as bytes; b"" if there are none.
 
     They stand in one block, and each becomes an object when it is asked for: `block[offset[i]:offset[i + 1]]` is the i-th without a copy.
     """
-
-    def __dealloc__(self):
-        free(self.offsets)
-
-    cdef uint8_t* block_of(self) noexcept nogil:
-        return <uint8_t*>(self.offsets + self.n + 1)
-
-    def __getbuffer__(self, Py_buffer* view, int flags):
-        if self.offsets == NULL:
-            raise BufferError("there are no frames")
-        PyBuffer_FillInfo(view, self, self.offsets, (self.n + 1) * sizeof(int64_t) + self.size, True, flags)
-
-    def __init__(self):
-        raise TypeError("Batch.feed_sse() makes them")
-
-    def __reduce__(self):
-        raise TypeError("Frames are not pickled: send their block, or a list of them")
 
     def __len__(self):
         return self.n
 
     def __getitem__(self, Py_ssize_t i):
         """The frames of the i-th slot of the call."""
+        cdef const int64_t* offset = <const int64_t*>self.p
         if i < 0:
             i += self.n
         if not 0 <= i < self.n:
             raise IndexError("the call had fewer slots")
-        return PyBytes_FromStringAndSize(<const char*>self.block_of() + self.offsets[i], self.offsets[i + 1] - self.offsets[i])
+        return PyBytes_FromStringAndSize(<const char*>(offset + self.n + 1) + offset[i], offset[i + 1] - offset[i])
 
     def __iter__(self):
         return PySeqIter_New(self)
@@ -453,7 +437,7 @@ cdef class Frames:
         return memoryview(self)[:(self.n + 1) * sizeof(int64_t)].cast("q")
 
     def __repr__(self):
-        return f"<Frames: {self.n} slots, {self.size} bytes>"
+        return f"<Frames: {self.n} slots, {self.size - (self.n + 1) * sizeof(int64_t)} bytes>"
 
 
 cdef void unslotted(Parser parser) noexcept:

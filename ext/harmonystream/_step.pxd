@@ -43,27 +43,17 @@ cdef struct Step:
     Fault fault                    # of the task behind those
     int64_t begin, stop            # its ids, of
     Py_ssize_t n_ids
-    Py_ssize_t skipped             # records that are no rows
+    Py_ssize_t rows                # records, but for those that are to be silent
     bint others                    # some row is no delta
-    Py_ssize_t size                # of all frames
-
-cdef struct Table:                 # of a step's rows, whose text is `Out.text`
-    int64_t* start
-    int64_t* stop
-    int64_t* offset
-    int32_t* slot
-    int32_t* index
-    uint8_t* kind
-    uint8_t* channel
+    Py_ssize_t size                # of all frames, or of the text
+    uint8_t* block                 # what the step returns, until an object has it; NULL: there is no memory, or not yet
 
 cdef bint step_plan(Step* step, const uint32_t* slots, Py_ssize_t n, const uint32_t* offsets, Py_ssize_t n_ids, const uint32_t* ids) noexcept nogil
 cdef void step_run(Step* step, Context* c) noexcept nogil
 cdef void step_over(Step* step) noexcept nogil
 cdef void step_lost(Step* step) noexcept nogil
-cdef void step_columns(const Step* step, const Out* out, Table table) noexcept nogil
+cdef void step_columns(Step* step, Out* out) noexcept nogil
 cdef bint step_frames(Step* step, Out* out) noexcept nogil
-cdef void step_fill(const Step* step, uint8_t* block, int64_t* offset) noexcept nogil
-cdef void step_unescape(Step* step, Py_ssize_t n) noexcept nogil
 
 
 cdef inline bint is_row(const Task* task, const Record* r) noexcept nogil:

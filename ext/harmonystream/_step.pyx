@@ -5,6 +5,7 @@
 # Nobody else touches the streams meanwhile: with the GIL, because of the batch's guard, which is up; without, because each is locked here.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport malloc
 from libc.string cimport memcpy
 from harmonystream._build cimport DEBUG_BUILD
 from harmonystream._cpython cimport FREE_THREADED, enter, leave
@@ -41,7 +42,8 @@ cdef bint step_plan(Step* step, const uint32_t* slots, Py_ssize_t n, const uint3
     cdef int64_t begin = 0, stop = 0
     cdef Py_ssize_t i
     step.n_ids = n_ids
-    step.n = step.skipped = 0
+    step.n = step.rows = 0
+    step.block = NULL
     step.others = False
     step.fault = NO_FAULT
     if offsets != NULL:
@@ -162,6 +164,7 @@ cdef void step_run(Step* step, Context* c) noexcept nogil:
         s = task.slot.s
         out.floor = out.n_records
         if task.n == 1 and s.fast and take_plain(s, c, task.ids[0]):
+            step.rows += 1
             task.end = out.n_records
             continue
         if task.n:
@@ -194,13 +197,13 @@ cdef inline void fetch_ahead(const Step* step, Py_ssize_t i, const Tables* t) no
 
 
 cdef void look_through(Step* step, const Task* task, const Out* out) noexcept nogil:
-    """Which of its records are no deltas?"""
+    """Which of its records are rows, and which of these no deltas?"""
     cdef Py_ssize_t k
     for k in range(out.floor, out.n_records):
-        if not is_row(task, &out.records[k]):
-            step.skipped += 1
-        elif out.records[k].kind > R_ARGUMENTS:
-            step.others = True
+        if is_row(task, &out.records[k]):
+            step.rows += 1
+            if out.records[k].kind > R_ARGUMENTS:
+                step.others = True
 
 
 cdef bint take_plain(Stream* s, const Context* c, uint32_t tid) noexcept nogil:
@@ -242,10 +245,30 @@ cdef bint take_plain(Stream* s, const Context* c, uint32_t tid) noexcept nogil:
 
 # --- what comes of it ---
 
-cdef void step_columns(const Step* step, const Out* out, Table table) noexcept nogil:
+cdef void step_columns(Step* step, Out* out) noexcept nogil:
+    """Columns behind each other, the widest first, so that each is aligned; at last the text."""
     cdef const Record* r
     cdef const Task* task
-    cdef Py_ssize_t i, k = 0, row = 0
+    cdef Py_ssize_t i, k = 0, row = 0, rows = step.rows
+    cdef int64_t* start
+    cdef int64_t* stop
+    cdef int64_t* offset
+    cdef int32_t* slot
+    cdef int32_t* index
+    cdef uint8_t* kind
+    cdef uint8_t* channel
+    step.size = 34 * rows + 8 + out.n_text
+    step.block = <uint8_t*>malloc(step.size)
+    if out.no_memory or step.block == NULL:
+        out.no_memory = True
+        return
+    start = <int64_t*>step.block
+    stop = start + rows
+    offset = stop + rows
+    slot = <int32_t*>(offset + rows + 1)
+    index = slot + rows
+    kind = <uint8_t*>(index + rows)
+    channel = kind + rows
     for i in range(step.n):
         task = &step.tasks[i]
         while k < task.end:
@@ -253,11 +276,12 @@ cdef void step_columns(const Step* step, const Out* out, Table table) noexcept n
             k += 1
             if r.kind > R_ARGUMENTS and not is_row(task, r):
                 continue
-            table.start[row], table.stop[row], table.offset[row] = r.start, r.stop, r.at
-            table.slot[row], table.index[row] = <int32_t>task.number, r.index
-            table.kind[row], table.channel[row] = r.kind, r.channel
+            start[row], stop[row], offset[row] = r.start, r.stop, r.at
+            slot[row], index[row] = <int32_t>task.number, r.index
+            kind[row], channel[row] = r.kind, r.channel
             row += 1
-    table.offset[row] = out.n_text
+    offset[rows] = out.n_text
+    memcpy(channel + rows, out.text, out.n_text)
 
 
 cdef inline const Record* only_delta(const Task* task, Py_ssize_t begin, const Out* out) noexcept nogil:
@@ -269,7 +293,7 @@ cdef inline const Record* only_delta(const Task* task, Py_ssize_t begin, const O
 
 
 cdef bint step_frames(Step* step, Out* out) noexcept nogil:
-    """The frames' sizes; and each text in what its emitter keeps. Or False, and nothing has changed: some need Python, as marked."""
+    """The frames one behind the other, behind their offsets. Or False, and nothing has changed: some need Python, as marked."""
     cdef Task* task
     cdef Py_ssize_t i, begin = 0
     cdef bint ready = True
@@ -281,12 +305,18 @@ cdef bint step_frames(Step* step, Out* out) noexcept nogil:
                 task.size = LONG_WAY
                 ready = False
         begin = task.end
-    if ready:
-        escape(step, out)
+    if ready and not out.no_memory and escape(step, out):
+        step.block = <uint8_t*>malloc((step.n + 1) * sizeof(int64_t) + step.size)
+        if step.block != NULL:
+            fill_frames(step)
+        else:
+            out.no_memory = True
+            unescape(step, step.n)
     return ready
 
 
-cdef void escape(Step* step, Out* out) noexcept nogil:
+cdef bint escape(Step* step, Out* out) noexcept nogil:
+    """Each text into what its emitter keeps, and the size of each frame."""
     cdef Filling filling
     cdef Task* task
     cdef const Record* r
@@ -303,17 +333,18 @@ cdef void escape(Step* step, Out* out) noexcept nogil:
             if not task.slot.writer.frames[r.kind].silent:
                 if not put_escaped(kept, out.text + r.at, r.n):
                     out.no_memory = True
-                    step_unescape(step, i)
-                    return
+                    unescape(step, i)
+                    return False
                 task.frame = task.slot.writer.frames[r.kind]
                 task.kept = kept
                 task.fresh = kept.n - before
                 task.size = fill_with(&filling, task.frame, NULL, task.fresh, task.slot.writer.number)
         begin = task.end
         step.size += task.size
+    return True
 
 
-cdef void step_unescape(Step* step, Py_ssize_t n) noexcept nogil:
+cdef void unescape(Step* step, Py_ssize_t n) noexcept nogil:
     """There is no memory for the frames."""
     cdef Py_ssize_t i
     for i in range(n):
@@ -321,11 +352,12 @@ cdef void step_unescape(Step* step, Py_ssize_t n) noexcept nogil:
             step.tasks[i].kept.n -= step.tasks[i].fresh
 
 
-cdef void step_fill(const Step* step, uint8_t* block, int64_t* offset) noexcept nogil:
-    """The frames one behind the other, `Step.size` bytes."""
+cdef void fill_frames(const Step* step) noexcept nogil:
     cdef Filling filling
     cdef const Task* task
     cdef Writer* w
+    cdef int64_t* offset = <int64_t*>step.block
+    cdef uint8_t* block = <uint8_t*>(offset + step.n + 1)
     cdef uint8_t* to = block
     cdef Py_ssize_t i
     for i in range(step.n):
