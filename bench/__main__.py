@@ -14,6 +14,7 @@ from bench import (
     fresh,
     growth,
     limits,
+    parallel,
     ratios,
     report,
     sse,
@@ -102,6 +103,7 @@ def harmony(asked: argparse.Namespace, old: OldRelease | None) -> list[Ratio | F
         *fresh.start_up(max(1, asked.rounds // 4)),
         *sse.linear(asked.tokens // 2, asked.rounds),
         *batch.measured(asked.rounds),
+        *parallel.measured(),
         *limits.measured(asked.tokens, asked.rounds),
     ]
     show(report.FIGURE_HEAD, map(report.figure_cells, figures), asked.markdown)

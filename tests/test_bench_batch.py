@@ -18,7 +18,7 @@ for needed in ("openai_harmony", "orjson"):
 
 ROOT = Path(__file__).parent.parent
 TOKENS = 128
-NAMES = ("batch", "by_hand", "emitters", "old_release", "sse", "streams")
+NAMES = ("batch", "by_hand", "emitters", "old_release", "parallel", "sse", "streams")
 
 
 @pytest.fixture(scope="module")
@@ -105,42 +105,71 @@ def test_a_step_is_one_token_for_each_open_answer(bench, monkeypatch):
         some, slots = batch.filled(emitters)
         assert {some[slot].region for slot in slots} == {hs.Region.CONTENT}
         assert [len(ids) for ids in batch.steps(2)] == [8, 8]
-        assert batch.one_token(emitters)() > 0
+        assert batch.one_token(emitters, taken=emitters)() > 0
 
 
 def test_without_two_free_cores_there_is_no_floor(bench):
-    verdict = bench["batch"].verdict
-    busy = verdict("columns", 1.5, 1.89, 2, 0.75)
+    verdict = bench["parallel"].verdict
+    busy = verdict("columns", 1.5, 1.93, 10, 60, 2, 11)
     assert (busy.met, busy.note) == (
         None,
-        "two cores are not free: 2 cores, of which others kept 0.8 busy; sha256 gets 1.89×",
+        "not judged: two processes get 1.93×; 2 cores, two of them free in 10 of 60 turns",
     )
-    assert [verdict("columns, 16 tokens", value, 1.9, 2, None).met for value in (1.79, 1.8)] == [False, True]
-    assert verdict("columns, 16 tokens", 1.8, 1.9, 4, None).note == "4 cores; sha256 gets 1.90×"
+    assert [verdict("columns", got, 2.0, 11, 30, 2, 11).met for got in (1.79, 1.8)] == [False, True]
+    note = "two processes get 2.00×; 2 cores, two of them free in 11 of 30 turns"
+    assert verdict("columns", 1.8, 2.0, 11, 30, 2, 11).note == note
 
 
-@pytest.mark.parametrize(("gil", "met"), [(True, None), (False, False)])
-def test_a_step_that_needs_the_gil_has_a_floor_without_it(bench, monkeypatch, gil, met):
-    monkeypatch.setattr(bench["batch"], "gil_enabled", lambda: gil)
-    assert bench["batch"].verdict("SSE bytes, 1 token", 1.0, 1.95, 2, None).met is met
+class Told:
+    """Workers that get done what the test says."""
+
+    def __init__(self, *told):
+        self.told = list(told)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def speedup(self):
+        return self.told.pop(0)
 
 
-def test_how_busy_others_are_is_told_in_cores(bench, monkeypatch):
-    batch = bench["batch"]
-    monkeypatch.setattr(batch.os, "cpu_count", lambda: 4)
-    monkeypatch.setattr(batch.time, "sleep", lambda seconds: None)
-    told = iter([(100, 1000), (130, 1040)])
-    monkeypatch.setattr(batch, "ticks", lambda: next(told))
-    assert batch.others() == 3.0
-    monkeypatch.setattr(batch, "ticks", lambda: (0, 0))
-    assert batch.others() is None
+def test_only_turns_between_two_good_ones_of_processes_count(bench, monkeypatch):
+    parallel = bench["parallel"]
+    apart, threads = Told(2.0, 1.95, 1.5, 1.91, 2.09, 2.5, 2.0), Told(1.8, 0.9, 1.0, 1.7, 1.6, 1.1)
+    both = {parallel.processes: apart, parallel.ThreadPoolExecutor: threads}
+    monkeypatch.setattr(parallel, "Workers", lambda kind, case, cores: both[kind])
+    assert parallel.compared(("case", False, 1), [0, 1], 2, 6) == ("case", 1.75, (1.975 + 2.0) / 2, 2, 4)
+    assert (len(apart.told), len(threads.told)) == (2, 2)
+    apart.told, threads.told = [1.5, 1.5, 1.7], [1.0, 1.2]
+    assert parallel.compared(("case", False, 1), [0, 1], 1, 2) == ("case", 1.1, 1.55, 0, 2)
+
+
+@pytest.mark.parametrize(("emitters", "piece"), [(False, 1), (True, 16)])
+def test_what_a_worker_does(bench, monkeypatch, emitters, piece):
+    parallel, batch = bench["parallel"], bench["batch"]
+    for module in (parallel, batch):
+        monkeypatch.setattr(module, "STREAMS", 8)
+    monkeypatch.setattr(parallel, "SECONDS", 0.001)
+    steps = parallel.Steps(emitters, piece)
+    positions = [steps.batch[slot].position for slot in steps.slots]
+    steps()
+    assert [steps.batch[slot].position - at for slot, at in zip(steps.slots, positions)] == [parallel.FEW * piece] * 8
+    steps.forget()
+    if emitters:
+        assert steps.batch.close(0).response()["choices"][0]["message"]["content"] == ""
 
 
 @pytest.mark.slow
-def test_threads_are_measured_in_a_process_of_their_own(bench):
-    done = subprocess.run([sys.executable, "-m", "bench.batch"], cwd=ROOT, env=ENV, capture_output=True, text=True)
+def test_threads_are_measured_in_a_process_of_their_own():
+    code = "import json; from bench import parallel; print(json.dumps(parallel.speedups(1, 2)))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=ENV, capture_output=True, text=True)
     assert done.stderr == ""
     seen = json.loads(done.stdout)
-    assert seen["cores"] >= 1
-    assert [name for name, *_ in seen["found"]] == [name for name, *_ in bench["batch"].CASES]
-    assert all(value > 0 for _, *values in seen["found"] for value in values)
+    assert (seen["cores"] >= 1, seen["enough"]) == (True, 1)
+    assert [name for name, *_ in seen["found"]] == [
+        *("columns, 1 token", "columns, 16 tokens", "SSE bytes, 1 token", "SSE bytes, 16 tokens")
+    ]
+    assert all(got > 0 and given > 0 and turns <= 2 for _, got, given, _, turns in seen["found"])

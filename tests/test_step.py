@@ -12,9 +12,22 @@ from harmonystream.emit.chat import ChatStream
 from harmonystream.emit.messages import MessagesStream
 
 TURN = to_ids(
-    b"<|channel|>analysis<|message|>Think<|end|><|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json"
+    b"<|channel|>analysis<|message|>Think<|end|>"
+    b"<|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json"
     b'<|message|>{"a": "x\\n", "b": [1, 2]}<|call|><|start|>assistant<|channel|>final<|message|>Hi "you"<|return|>'
 )
+
+
+SAID = {
+    "closed": "slot . is not open",
+    "beyond": "slot 8 is not open",
+    "twice": "slot . is given twice in one step",
+    "kind": "has an emitter|has no emitter",
+    "finished": "the stream is finished|slot .: this stream has ended",
+    "text": "either ids or text",
+    "descending": "offsets ascend|offsets, which are taken as ids are",
+    "too far": "offsets ascend, and there are 28 ids",
+}
 
 
 def state(stream):
@@ -24,7 +37,7 @@ def state(stream):
 
 @pytest.mark.parametrize("framed", [False, True])
 @pytest.mark.parametrize("place", ["first", "middle", "last"])
-@pytest.mark.parametrize("fault", ["closed", "beyond", "twice", "kind", "finished", "text", "descending", "too far"])
+@pytest.mark.parametrize("fault", SAID)
 def test_whatever_is_wrong_with_one_slot_leaves_all_as_they_were(framed, place, fault):
     batch = hs.Batch(capacity=8)
     made = [ChatStream(hs.Parser(), id="c", model="m", created=1) if framed else hs.Parser() for _ in range(7)]
@@ -54,7 +67,7 @@ def test_whatever_is_wrong_with_one_slot_leaves_all_as_they_were(framed, place, 
     before = [state(stream) for stream in made]
     ids = TURN[9:37]
     for _ in range(2):
-        with pytest.raises(ValueError, match=r"is not open|given twice|emitter|finished|ended|either ids or text|offsets"):
+        with pytest.raises(ValueError, match=SAID[fault]):
             (batch.feed_sse if framed else batch.feed)(slots, ids, offsets)
     assert [state(stream) for stream in made] == before
     for k, stream in enumerate(made):
@@ -106,7 +119,8 @@ class Meddling(ChatStream):
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_callback_may_change_what_the_step_would_have_filled(order):
     batch = hs.Batch()
-    meddler, other, twin = (kind(hs.Parser(), id="c", model="m", created=1) for kind in (Meddling, ChatStream, ChatStream))
+    kinds = (Meddling, ChatStream, ChatStream)
+    meddler, other, twin = (kind(hs.Parser(), id="c", model="m", created=1) for kind in kinds)
     head = to_ids(b"<|channel|>final<|message|>Hi")
     for stream in (meddler, other, twin):
         stream.start()

@@ -203,8 +203,10 @@ cdef class Batch:
     cdef object step_of(self, const Ids* slots, const Ids* ids, const Ids* offsets, bint framed):
         """All of it is done, or nothing has changed."""
         cdef Context c
-        cdef bint planned, ready = True
-        cdef const uint32_t* cuts = NULL if offsets.n < 0 else offsets.ids
+        cdef bint planned = False, ready = True
+        cdef const uint32_t* cuts = NULL
+        if offsets.n >= 0:
+            cuts = offsets.ids
         if cuts == NULL and ids.n != slots.n:
             raise ValueError(f"{slots.n} slots and {ids.n} ids: without offsets, each slot takes one id")
         if cuts != NULL and offsets.n != slots.n + 1:
@@ -234,8 +236,11 @@ cdef class Batch:
             if self.out.no_memory:
                 raise MemoryError()
             return self.frames(ready) if framed else self.columns()
-        except MemoryError:
-            step_lost(&self.step)
+        except EmitterError:
+            raise
+        except BaseException:                                                # no memory, or Ctrl-C in a callback
+            if planned:
+                step_lost(&self.step)
             raise
         finally:
             step_over(&self.step)
@@ -301,7 +306,11 @@ cdef class Batch:
         cdef dict errors = {}
         while not ready:
             self.make_frames(made, errors)
-            ready = step_frames(step, self.out)
+            with nogil:
+                gil_left(step)
+                ready = step_frames(step, self.out)
+                gil_await(step)
+            gil_taken(step)
         if self.out.no_memory:
             raise MemoryError()
         frames = Frames.__new__(Frames)

@@ -9,7 +9,12 @@ cdef extern from *:
       #define hs_gil_taken(me) ((void)(me))
     #else
       #if defined(_MSC_VER)
-        #define HS_PAUSE() _mm_pause()
+        #include <intrin.h>
+        #if defined(_M_ARM64)
+          #define HS_PAUSE() __yield()
+        #else
+          #define HS_PAUSE() _mm_pause()
+        #endif
         #define HS_LOAD(p) (*(p))
         #define HS_STORE(p, v) (*(p) = (v))
       #else

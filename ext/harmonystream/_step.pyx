@@ -27,8 +27,11 @@ cdef extern from *:
     #else
       #define hs_prefetch(p) ((void)(p))
     #endif
+    /* The caller's buffers may be written meanwhile: what is checked must be what is used. */
+    #define hs_read_once(p) (*(const volatile uint32_t *)(p))
     """
     void prefetch "hs_prefetch"(const void* p) noexcept nogil
+    uint32_t read_once "hs_read_once"(const uint32_t* p) noexcept nogil
 
 cdef enum:
     AHEAD = 6                          # streams that are on their way to the cache
@@ -47,14 +50,14 @@ cdef bint step_plan(Step* step, const uint32_t* slots, Py_ssize_t n, const uint3
     step.others = False
     step.fault = NO_FAULT
     if offsets != NULL:
-        stop = offsets[0]
+        stop = read_once(offsets)
     for i in range(n):
         task = &step.tasks[i]
         if i + AHEAD < n:
-            fetch(step, slots[i + AHEAD])
+            fetch(step, read_once(slots + i + AHEAD))
         begin = stop
-        stop = i + 1 if offsets == NULL else <int64_t>offsets[i + 1]
-        task.number = slots[i]
+        stop = i + 1 if offsets == NULL else <int64_t>read_once(offsets + i + 1)
+        task.number = read_once(slots + i)
         step.begin, step.stop = begin, stop
         if stop < begin or stop > n_ids:
             step.fault = OFFSETS_DESCEND
@@ -289,7 +292,9 @@ cdef inline const Record* only_delta(const Task* task, Py_ssize_t begin, const O
     cdef const Record* r = &out.records[begin]
     if task.end != begin + 1 or r.kind > R_ARGUMENTS or task.slot.writer.frames[r.kind] == NULL:
         return NULL
-    return NULL if r.kind == R_ARGUMENTS and task.slot.writer.through else r
+    if r.kind == R_ARGUMENTS and task.slot.writer.through:
+        return NULL
+    return r
 
 
 cdef bint step_frames(Step* step, Out* out) noexcept nogil:
