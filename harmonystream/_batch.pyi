@@ -1,7 +1,8 @@
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, SupportsIndex, TypeAlias, final
 
-from typing_extensions import Buffer, Self
+from typing_extensions import Buffer, Self, disjoint_base
 
 from ._parser import Parser
 from ._vocab import Vocab
@@ -13,8 +14,11 @@ DEBUG: bool
 
 _Ids: TypeAlias = SupportsIndex | Iterable[SupportsIndex] | Buffer
 
+@disjoint_base
 class Block:
-    def __buffer__(self, flags: int, /) -> memoryview: ...
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    if sys.version_info >= (3, 12):
+        def __buffer__(self, flags: int, /) -> memoryview: ...
 
 @final
 class Frames(Block):

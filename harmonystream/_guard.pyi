@@ -1,2 +1,6 @@
+from typing import final
+
 DEBUG: bool
-__pyx_capi__: dict[str, object]
+
+@final
+class Guard: ...

@@ -10,6 +10,7 @@ from .formats.spec import Format, HeaderFormat
 from .regions import Region, Usage
 
 DEBUG: bool
+__pyx_capi__: dict[str, object]
 STREAM_SIZE: int
 
 _Tool: TypeAlias = str | Mapping[str, Any]

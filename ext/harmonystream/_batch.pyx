@@ -42,7 +42,7 @@ cdef class Batch:
     Up to `capacity` streams of one format and vocabulary, fed together: one call per decode step, in which the GIL is released once.
 
     All arguments but capacity are Parser's. A batch is lenient: one stream's error must not stop the others.
-    One thread at a time; several batches are independent. A slot costs what a Parser does, and 112 bytes.
+    One thread at a time; several batches are independent. A slot costs what a Parser does, and 152 bytes.
     Raises ValueError for a capacity that is not from 1 to 2**20, and what Parser() raises.
     """
 

@@ -155,7 +155,8 @@ cdef class Parser:
         cdef Py_ssize_t tid = small_int(given) if PyLong_CheckExact(given) else -1
         cdef tuple events
         if tid >= 0:
-            if not FREE_THREADED and self.program.tags != NULL and tid < <Py_ssize_t>self.program.tables.n and not self.busy and self.guard is None:
+            if (not FREE_THREADED and not self.busy and self.guard is None
+                    and self.program.tags != NULL and tid < <Py_ssize_t>self.program.tables.n):
                 events = quick_token(self, tid)
                 if events is not None:
                     return events
