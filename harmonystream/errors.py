@@ -51,8 +51,12 @@ class EmitterError(HarmonyStreamError):
 
     def __init__(self, errors: dict[int, Exception], frames: list[bytes | None]) -> None:
         slot, error = next(iter(errors.items()))
+        try:
+            said = repr(error)
+        except Exception:
+            said = type(error).__name__
         more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
-        super().__init__(f"the emitter in slot {slot} has raised {error!r}{more}")
+        super().__init__(f"the emitter in slot {slot} has raised {said}{more}")
         self.errors = errors
         self.frames = frames
         self.__cause__ = error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import struct
 import sys
 from array import array
 
@@ -264,6 +265,10 @@ def test_frames_are_a_sequence_and_a_block():
     assert block == whole
     empty = batch.feed_sse([], [])
     assert ([*empty], empty.offset.tolist(), len(empty.block)) == ([], [0], 0)
+    nothing = type(empty).__new__(type(empty))
+    assert (len(nothing), [*nothing], repr(nothing)) == (0, [], "<Frames: 0 slots, 0 bytes>")
+    with pytest.raises(BufferError, match="empty"):
+        memoryview(nothing)
     for call in (type(empty), lambda: copy.copy(empty)):
         with pytest.raises(TypeError, match=r"makes them|not pickled"):
             call()
@@ -306,9 +311,9 @@ def test_long_pieces_and_their_memory_given_back():
     assert sys.getsizeof(batch) == before
 
 
-def test_a_slot_costs_152_bytes_and_a_parser():
+def test_a_slot_costs_160_bytes_and_a_parser():
     small, large = Batch(capacity=1000), Batch(capacity=2000)
-    assert sys.getsizeof(large) - sys.getsizeof(small) == 152 * 1000
+    assert sys.getsizeof(large) - sys.getsizeof(small) == 160 * 1000
 
 
 def test_streams_are_freed_with_their_slots():
@@ -323,3 +328,35 @@ def test_streams_are_freed_with_their_slots():
     del batch
     gc.collect()
     assert sys.getrefcount(emitter) == count
+
+
+def test_a_batch_in_a_cycle_leaves_its_streams_free():
+    class Knowing(ChatStream):
+        batch: Batch
+
+    batch, parser = Batch(), hs.Parser()
+    emitter = Knowing(hs.Parser(), id="c", model="m", created=1)
+    emitter.batch = batch
+    batch.add(emitter)
+    batch.add(parser)
+    count = sys.getrefcount(parser)
+    del emitter, batch
+    gc.collect()
+    assert sys.getrefcount(parser) == count - 1
+    assert Batch().add(parser) == 0
+
+
+def test_blocks_leave_no_references():
+    batch = Batch(capacity=1)
+    columns = batch.feed([batch.open()], INSIDE, [0, 4])
+    counts = []
+    for _ in range(2):
+        for _ in range(1000):
+            memoryview(columns._block)
+        counts.append(sys.getrefcount(None))
+    assert counts[1] - counts[0] < 100
+    view = memoryview(columns._block)
+    assert 34 * len(columns) + 8 + len(columns.text) == 97
+    assert (view.readonly, view.format, view.shape, view.strides) == (True, "B", (97,), (1,))
+    with pytest.raises(TypeError, match="read-write"):
+        struct.pack_into("B", columns._block, 0, 1)

@@ -74,6 +74,24 @@ def test_an_emitter_that_raises_leaves_its_parser_where_it_is():
     assert emitter.error("mine").startswith(b'data: {"error"')
 
 
+def test_an_error_that_cannot_be_shown_stops_nobody():
+    class ShyError(Exception):
+        def __repr__(self):
+            raise ValueError("not me")
+
+    def asked(event):
+        raise ShyError
+
+    batch = Batch(capacity=2)
+    emitter, other = started(Nosy(hs.Parser(), id="c", model="m", created=1)), started(chat(hs.Parser()))
+    slots = [batch.add(emitter), batch.add(other)]
+    emitter.asked = asked
+    with pytest.raises(hs.EmitterError, match=r"the emitter in slot 0 has raised ShyError$") as raised:
+        batch.feed_sse(slots, INSIDE * 2, [0, 4, 8])
+    assert raised.value.frames == [None, started(chat(hs.Parser())).feed(INSIDE)]
+    assert other.feed(11)
+
+
 def test_ctrl_c_in_a_callback_ends_the_step_s_streams():
     """What the step has made is lost, so nobody goes on as if nothing had happened."""
     batch = Batch(capacity=2)
@@ -86,7 +104,7 @@ def test_ctrl_c_in_a_callback_ends_the_step_s_streams():
     emitter.asked = asked
     with pytest.raises(KeyboardInterrupt):
         batch.feed_sse(slots, INSIDE * 2, [0, 4, 8])
-    assert other.parser.finished
-    with pytest.raises(ValueError, match=r"slot 1.*finished|the stream is finished"):
-        batch.feed_sse([slots[1]], [11])
+    for call in (lambda: batch.feed_sse([slots[1]], [11]), lambda: batch.finish(slots[1], "stop")):
+        with pytest.raises(ValueError, match="this stream has raised in the middle of something"):
+            call()
     assert batch.close(slots[1]).error("mine").startswith(b'data: {"error"')

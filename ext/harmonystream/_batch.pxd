@@ -30,8 +30,7 @@ cdef class Batch:
     cdef Program program
     cdef str trim, empty_args
     cdef Py_ssize_t max_hold, capacity_
-    cdef list parsers              # by slot; None: free
-    cdef list emitters             # by slot; None: added without one
+    cdef list emitters             # by slot; None: there is none
     cdef list free
     cdef Step step
     cdef Out* out                  # kept, so that a step need not grow it again

@@ -1,9 +1,11 @@
 # Batch: one decode step of many streams in one call. The work is in _step.pyx, without the GIL; here are the slots, and the objects that are
 # returned.
 
-from cpython.buffer cimport PyBuffer_FillInfo
+from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES, PyBUF_WRITABLE
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.object cimport PyObject
 from cpython.pythread cimport PyThread_get_thread_ident
+from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc
 cimport cython
@@ -42,7 +44,7 @@ cdef class Batch:
     Up to `capacity` streams of one format and vocabulary, fed together: one call per decode step, in which the GIL is released once.
 
     All arguments but capacity are Parser's. A batch is lenient: one stream's error must not stop the others.
-    One thread at a time; several batches are independent. A slot costs what a Parser does, and 152 bytes.
+    One thread at a time; several batches are independent. A slot costs what a Parser does, and 160 bytes.
     Raises ValueError for a capacity that is not from 1 to 2**20, and what Parser() raises.
     """
 
@@ -55,7 +57,6 @@ cdef class Batch:
         self.program = first.program
         self.trim, self.empty_args, self.max_hold = trim, empty_args, max_hold
         self.capacity_ = capacity
-        self.parsers = [None] * capacity
         self.emitters = [None] * capacity
         self.free = list(range(capacity - 1, -1, -1))
         self.guard = Guard.__new__(Guard)
@@ -70,14 +71,15 @@ cdef class Batch:
             raise MemoryError()
 
     def __dealloc__(self):
+        cdef Py_ssize_t i
         if self.out != NULL:
             out_free(self.out)
         free(self.out)
+        if self.step.slots != NULL:
+            for i in range(self.capacity_):
+                unslotted(&self.step.slots[i])
         free(self.step.tasks)
         free(self.step.slots)
-        for parser in self.parsers or ():                                    # the collector may have been here
-            if parser is not None:
-                unslotted(parser)
 
     # --- slots ---
 
@@ -120,8 +122,10 @@ cdef class Batch:
             if not FREE_THREADED:
                 parser.guard = self.guard
             number = self.free.pop()
-            self.parsers[number], self.emitters[number] = parser, emitter
+            self.emitters[number] = emitter
             slot = &self.step.slots[<Py_ssize_t>number]
+            Py_INCREF(parser)
+            slot.parser = <PyObject*>parser
             slot.s, slot.held, slot.tools, slot.busy = &parser.s, &parser.held, &parser.tools.table, &parser.busy
             slot.writer = NULL if emitter is None else &emitter.w
             slot.no_empty = not parser.empty_args
@@ -130,10 +134,9 @@ cdef class Batch:
             leave(&self.busy)
 
     cdef object closed(self, Py_ssize_t slot):
-        stream = self.parsers[slot] if self.emitters[slot] is None else self.emitters[slot]
-        unslotted(self.parsers[slot])
-        self.step.slots[slot].s = NULL
-        self.parsers[slot] = self.emitters[slot] = None
+        stream = self.at(slot) if self.emitters[slot] is None else self.emitters[slot]
+        unslotted(&self.step.slots[slot])
+        self.emitters[slot] = None
         self.free.append(slot)
         return stream
 
@@ -245,6 +248,7 @@ cdef class Batch:
         finally:
             step_over(&self.step)
             free(self.step.block)                                            # if nobody has it
+            self.step.block = NULL
             self.guard.stepping = False
             self.shrink()
 
@@ -262,13 +266,13 @@ cdef class Batch:
             raise ValueError(f"slot {number} has no emitter: add() one, instead of open()")
         if step.fault == HAS_EMITTER:
             raise ValueError(f"slot {number} has an emitter, which must see what comes of its ids: feed_sse()")
-        if step.fault == WRONG_STAGE:
-            try:
+        try:
+            if step.fault == WRONG_STAGE:
                 (<SseWriter>self.emitters[number]).check(BYTES)
-            except ValueError as error:
-                raise ValueError(f"slot {number}: {error}") from None
-        if step.fault == TAKES_NO_IDS:
-            (<Parser>self.parsers[number]).check_open(1)
+            elif step.fault == TAKES_NO_IDS:
+                self.at(number).check_open(1)
+        except ValueError as error:
+            raise ValueError(f"slot {number}: {error}") from None
         who = "emitter" if step.fault == EMITTER_IN_USE else "parser"
         raise RuntimeError(f"the {who} in slot {number} is in use by another thread, or by what it has called")
 
@@ -293,7 +297,7 @@ cdef class Batch:
             while k < self.step.tasks[i].end:
                 if is_row(&self.step.tasks[i], &self.out.records[k]):
                     if self.out.records[k].kind > R_ARGUMENTS:
-                        others[row] = (<Parser>self.parsers[self.step.tasks[i].number]).event_of(self.out, k)
+                        others[row] = (<Parser>self.step.tasks[i].slot.parser).event_of(self.out, k)
                     row += 1
                 k += 1
         return others
@@ -354,17 +358,16 @@ cdef class Batch:
             leave(&self.busy)
 
     cdef Parser at(self, Py_ssize_t slot):
-        parser = self.parsers[slot] if 0 <= slot < self.capacity_ else None
-        if parser is None:
+        if not 0 <= slot < self.capacity_ or self.step.slots[slot].s == NULL:
             raise ValueError(f"slot {slot} is not open")
-        return parser
+        return <Parser>self.step.slots[slot].parser
 
     def __len__(self):
         """Open slots."""
         return self.capacity_ - len(self.free)
 
     def __sizeof__(self):
-        cdef Py_ssize_t size = self.capacity_ * (sizeof(Slot) + sizeof(Task) + 3 * sizeof(void*)) + sizeof(Out)
+        cdef Py_ssize_t size = self.capacity_ * (sizeof(Slot) + sizeof(Task) + 2 * sizeof(void*)) + sizeof(Out)
         if self.out.cap_records != INLINE_RECORDS:
             size += self.out.cap_records * sizeof(Record)
         return object.__sizeof__(self) + size + (self.out.cap_text if self.out.cap_text != INLINE_TEXT else 0)
@@ -409,7 +412,22 @@ cdef class Block:
     def __getbuffer__(self, Py_buffer* view, int flags):
         if self.p == NULL:
             raise BufferError("it is empty")
-        PyBuffer_FillInfo(view, self, self.p, self.size, True, flags)
+        if flags & PyBUF_WRITABLE:
+            raise BufferError("it is read-only")
+        view.obj = self
+        view.buf = self.p
+        view.len = self.size
+        view.readonly = True
+        view.itemsize = 1
+        view.ndim = 1
+        view.format, view.shape, view.strides, view.suboffsets = NULL, NULL, NULL, NULL
+        if flags & PyBUF_FORMAT:
+            view.format = b"B"
+        if flags & PyBUF_ND:
+            view.shape = &view.len
+        if flags & PyBUF_STRIDES == PyBUF_STRIDES:
+            view.strides = &view.itemsize
+        view.internal = NULL
 
 
 @cython.final
@@ -446,12 +464,19 @@ cdef class Frames(Block):
         return memoryview(self)[:(self.n + 1) * sizeof(int64_t)].cast("q")
 
     def __repr__(self):
-        return f"<Frames: {self.n} slots, {self.size - (self.n + 1) * sizeof(int64_t)} bytes>"
+        return f"<Frames: {self.n} slots, {len(self.block) if self.p != NULL else 0} bytes>"
 
 
-cdef void unslotted(Parser parser) noexcept:
-    parser.guard = None
-    leave(&parser.slotted)
+cdef void unslotted(Slot* slot) noexcept:
+    """It is free. Its parser is not a list's: the collector empties lists of what is garbage, and this must be done all the same."""
+    cdef Parser parser
+    if slot.s != NULL:
+        parser = <Parser>slot.parser
+        parser.guard = None
+        leave(&parser.slotted)
+        slot.s = NULL
+        slot.parser = NULL
+        Py_DECREF(parser)
 
 
 cdef bint equal_programs(Program one, Program other) except -1:
@@ -463,4 +488,5 @@ cdef int numbers_take(Ids* out, object given, str name) except -1:
     try:
         return ids_take(out, given)
     except (TypeError, ValueError) as error:
-        raise type(error)(f"{name}, which are taken as ids are: {error}") from None
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name}, which are taken as ids are: {error}") from None

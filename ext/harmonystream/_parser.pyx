@@ -475,7 +475,7 @@ cdef class Parser:
     cdef int claim(self, uint8_t mode=0) except -1:
         """Enter a call; leave() ends it. With a mode (1: ids, 2: text), may this stream take more of that?"""
         if (not FREE_THREADED and self.guard is not None and self.guard.stepping) or not enter(&self.busy):
-            raise RuntimeError("this parser is in use by another thread: give each stream its own, or fork() it")
+            raise RuntimeError("this parser is in use by another thread or its batch's step: give each stream its own, or fork() it")
         if mode and (self.s.finished or self.s.error or self.s.text_mode != mode):
             try:
                 self.check_open(mode)

@@ -2,6 +2,7 @@
 
 from libc.stdint cimport uint32_t
 from libc.string cimport memcpy
+from harmonystream._cpython cimport read_once
 from harmonystream._json cimport json_step
 from harmonystream._sink cimport delta_run, out_room
 from harmonystream._types cimport *
@@ -14,17 +15,14 @@ cdef inline Py_ssize_t plain_run(Stream* s, const Context* c, const uint32_t* id
     cdef Record* r
     cdef Py_ssize_t i = 0, from_n, size
     cdef uint32_t tid, begin
-    tid = ids[0]
+    tid = read_once(ids)
     if tid >= t.n or t.classes[tid] & s.shortcut_look != s.shortcut_want:
         return 0
     r = delta_run(s, o, s.position)
     if r == NULL:
         return n
     from_n = o.n_text
-    while i < n:
-        tid = ids[i]
-        if tid >= t.n or t.classes[tid] & s.shortcut_look != s.shortcut_want:
-            break
+    while True:
         begin = t.offset[tid]
         size = t.offset[tid + 1] - begin
         if not out_room(o, size):
@@ -35,6 +33,11 @@ cdef inline Py_ssize_t plain_run(Stream* s, const Context* c, const uint32_t* id
             memcpy(o.text + o.n_text, t.text + begin, size)
         o.n_text += size
         i += 1
+        if i == n:
+            break
+        tid = read_once(ids + i)
+        if tid >= t.n or t.classes[tid] & s.shortcut_look != s.shortcut_want:
+            break
     r = &o.records[o.n_records - 1]
     r.n += o.n_text - from_n
     r.stop = s.attributed = s.position + i

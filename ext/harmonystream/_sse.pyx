@@ -10,7 +10,7 @@ cimport cython
 from harmonystream._arguments cimport Arguments
 from harmonystream._buffer cimport buffer_free, buffer_put, buffer_room
 from harmonystream._build cimport DEBUG_BUILD
-from harmonystream._cpython cimport FREE_THREADED, PyUnicode_AsUTF8AndSize, enter, leave
+from harmonystream._cpython cimport FREE_THREADED, PyUnicode_AsUTF8AndSize, enter, leave, put_int
 from harmonystream._frame cimport Filling, Frame, Pieces, fill, fill_with
 from harmonystream._events cimport ContentDelta, ReasoningDelta, ToolCallDelta
 from harmonystream._guard cimport Guard
@@ -139,9 +139,13 @@ cdef class SseWriter:
 
     def _start(self, bint dicts, /):
         """It is new, and from now on bytes, or dicts. Raises ValueError if it is not new."""
-        self.check(NEW)
-        self.check_fresh()
-        self.w.stage = DICTS if dicts else BYTES
+        self.claim()
+        try:
+            self.check(NEW)
+            self.check_fresh()
+            self.w.stage = DICTS if dicts else BYTES
+        finally:
+            self.leave()
 
     def _check(self, bint dicts, /):
         """Raises ValueError unless it has started, and goes on, as bytes, or as dicts."""
@@ -153,8 +157,10 @@ cdef class SseWriter:
 
     def _over(self):
         """It has ended, and takes nothing more. The frames that were made before it broke, if it did."""
+        self.claim()
         pending, self.pending = self.pending, b""
         self.w.stage = ENDED
+        self.leave()
         return pending
 
     @property
@@ -182,7 +188,7 @@ cdef class SseWriter:
         return 0
 
     cdef void leave(self) noexcept:
-        self.w.depth -= 1
+        put_int(&self.w.depth, self.w.depth - 1)
         if FREE_THREADED and self.w.depth == 0:
             self.w.owner = 0
             leave(&self.w.busy)
@@ -251,7 +257,9 @@ cdef class SseWriter:
 
     @_number.setter
     def _number(self, int64_t number):
+        self.claim()
         self.w.number = number
+        self.leave()
 
     @property
     def in_text(self):
@@ -264,7 +272,9 @@ cdef class SseWriter:
 
     @_watched.setter
     def _watched(self, bint watched):
+        self.claim()
         self.watched = watched
+        self.leave()
 
     def _set_frame(self, str kind not None, Frame frame):
         """The frame of deltas of this kind; None: _on_event handles them."""

@@ -1,11 +1,13 @@
 # A decode step of many streams without Python: plan, run, and what comes of it as columns or frames.
 
+from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from harmonystream._frame cimport Pieces
 from harmonystream._sse cimport Writer
 from harmonystream._types cimport *
 
 cdef struct Slot:                  # where an open slot's parser keeps its things; s is NULL if the slot is free
+    PyObject* parser               # which is the slot's
     Stream* s
     Held* held
     const ToolTable* tools
@@ -24,6 +26,7 @@ cdef struct Task:                  # one slot's part of a step: private, for the
     const Pieces* frame            # or what is to be filled, with the last `fresh` bytes of `kept`
     Buffer* kept
     Py_ssize_t fresh
+    int64_t at                     # its number
     uint32_t number                # the slot's
 
 cdef enum:

@@ -8,12 +8,12 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport malloc
 from libc.string cimport memcpy
 from harmonystream._build cimport DEBUG_BUILD
-from harmonystream._cpython cimport FREE_THREADED, enter, leave
+from harmonystream._cpython cimport FREE_THREADED, enter, get_int, is_in, leave, read_once
 from harmonystream._frame cimport Filling, Pieces, fill, fill_with
 from harmonystream._json cimport json_step
 from harmonystream._machine cimport machine_ids, set_shortcut
 from harmonystream._sink cimport out_record, out_room
-from harmonystream._sse cimport BYTES, Writer
+from harmonystream._sse cimport BROKEN, BYTES, Writer
 from harmonystream._types cimport *
 from harmonystream._values cimport put_escaped
 
@@ -22,16 +22,16 @@ DEBUG = bool(DEBUG_BUILD)
 cdef extern from *:
     """
     /* Streams lie all over memory, as do the tokens' texts: without this, half of a step is waiting. */
+    static CYTHON_INLINE void hs_prefetch(const void *p) {
     #if defined(__GNUC__) || defined(__clang__)
-      #define hs_prefetch(p) __builtin_prefetch(p)
+        __builtin_prefetch(p);
+        __asm__ __volatile__("");        /* a function that only prefetches would be dropped as one without effect */
     #else
-      #define hs_prefetch(p) ((void)(p))
+        (void)p;
     #endif
-    /* The caller's buffers may be written meanwhile: what is checked must be what is used. */
-    #define hs_read_once(p) (*(const volatile uint32_t *)(p))
+    }
     """
     void prefetch "hs_prefetch"(const void* p) noexcept nogil
-    uint32_t read_once "hs_read_once"(const uint32_t* p) noexcept nogil
 
 cdef enum:
     AHEAD = 6                          # streams that are on their way to the cache
@@ -96,7 +96,7 @@ cdef inline Fault take(Step* step, Task* task) noexcept nogil:
         return NO_EMITTER if step.framed else HAS_EMITTER
     if step.framed and not take_writer(step, slot.writer):
         return EMITTER_IN_USE
-    if not (enter(slot.busy) if FREE_THREADED else slot.busy[0] == 0):
+    if not (enter(slot.busy) if FREE_THREADED else not is_in(slot.busy)):
         if step.framed:
             leave_writer(slot.writer)
         return PARSER_IN_USE
@@ -113,7 +113,7 @@ cdef inline Fault take(Step* step, Task* task) noexcept nogil:
 
 cdef inline bint take_writer(const Step* step, Writer* w) noexcept nogil:
     if not FREE_THREADED:
-        return w.depth == 0
+        return get_int(&w.depth) == 0
     if not enter(&w.busy):
         return False
     w.owner = step.thread
@@ -144,11 +144,13 @@ cdef void step_over(Step* step) noexcept nogil:
 
 
 cdef void step_lost(Step* step) noexcept nogil:
-    """Text is missing: only reset() helps these parsers."""
+    """Text is missing: only reset() helps these parsers, and only error() can end these emitters."""
     cdef Py_ssize_t i
     for i in range(step.n):
         step.tasks[i].slot.s.finished = 1
         step.tasks[i].slot.s.fast = 0
+        if step.framed:
+            step.tasks[i].slot.writer.stage = BROKEN
 
 
 # --- run ---
@@ -166,7 +168,7 @@ cdef void step_run(Step* step, Context* c) noexcept nogil:
         task = &step.tasks[i]
         s = task.slot.s
         out.floor = out.n_records
-        if task.n == 1 and s.fast and take_plain(s, c, task.ids[0]):
+        if task.n == 1 and s.fast and take_plain(s, c, read_once(task.ids)):
             step.rows += 1
             task.end = out.n_records
             continue
@@ -185,13 +187,13 @@ cdef inline void fetch_ahead(const Step* step, Py_ssize_t i, const Tables* t) no
     cdef uint32_t tid
     if i + 2 * AHEAD < step.n:
         task = &step.tasks[i + 2 * AHEAD]
-        tid = task.ids[0] if task.n else 0
+        tid = read_once(task.ids) if task.n else 0
         if tid < t.n:
             prefetch(&t.classes[tid])
             prefetch(&t.offset[tid])
     if i + AHEAD < step.n:
         task = &step.tasks[i + AHEAD]
-        tid = task.ids[0] if task.n else 0
+        tid = read_once(task.ids) if task.n else 0
         if tid < t.n:
             prefetch(t.text + t.offset[tid])
         prefetch(task.slot.s)
@@ -343,7 +345,8 @@ cdef bint escape(Step* step, Out* out) noexcept nogil:
                 task.frame = task.slot.writer.frames[r.kind]
                 task.kept = kept
                 task.fresh = kept.n - before
-                task.size = fill_with(&filling, task.frame, NULL, task.fresh, task.slot.writer.number)
+                task.at = task.slot.writer.number
+                task.size = fill_with(&filling, task.frame, NULL, task.fresh, task.at)
         begin = task.end
         step.size += task.size
     return True
@@ -370,9 +373,9 @@ cdef void fill_frames(const Step* step) noexcept nogil:
         offset[i] = to - block
         if task.frame != NULL:
             w = task.slot.writer
-            fill_with(&filling, task.frame, task.kept.p + task.kept.n - task.fresh, task.fresh, w.number)
+            fill_with(&filling, task.frame, task.kept.p + task.kept.n - task.fresh, task.fresh, task.at)
             fill(task.frame, to, &filling)
-            w.number = <int64_t>(<uint64_t>w.number + 1)                     # it wraps
+            w.number = <int64_t>(<uint64_t>task.at + 1)                      # it wraps
         elif task.size:
             memcpy(to, task.made, task.size)
         to += task.size

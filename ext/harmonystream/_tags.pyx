@@ -13,6 +13,7 @@ from harmonystream._harmony cimport announce_message
 from harmonystream._input cimport *
 from harmonystream._json cimport json_balanced, json_reset
 from harmonystream._look cimport *
+from harmonystream._cpython cimport read_once
 from harmonystream._plain cimport plain_run
 from harmonystream._text cimport flush_newlines, step_after, step_section, step_text
 from harmonystream._types cimport *
@@ -158,7 +159,11 @@ cdef Py_ssize_t skip_run(Stream* s, const Context* c, const uint32_t* ids, Py_ss
     """For labels: how many of these ids are text of the region that is open."""
     cdef const Tables* t = c.tables
     cdef Py_ssize_t i = 0
-    while i < n and ids[i] < t.n and t.classes[ids[i]] & s.shortcut_look == s.shortcut_want:
+    cdef uint32_t tid
+    while i < n:
+        tid = read_once(ids + i)
+        if tid >= t.n or t.classes[tid] & s.shortcut_look != s.shortcut_want:
+            break
         i += 1
     memset(c.out.labels + s.position, s.region, i)
     return i
