@@ -80,14 +80,18 @@ cdef class SseWriter:
         logprobs: the API's object for each of them, in Chat Completions; ValueError if it is another number of them.
         """
         cdef Py_ssize_t tid
+        cdef bytes made
+        if not FREE_THREADED and logprobs is None and not self.watched and self.w.stage == BYTES:
+            tid = plain_token(self.parser, ids)                              # none if it is in a batch
+            if tid >= 0 and self.w.frames[self.parser.s.fast] != NULL:
+                made = self.feed_plain(tid)                                  # calls nothing in Python, so there is nobody to keep out
+                if made is not None:
+                    return made
         self.claim()
         try:
             self.check(BYTES)
             if logprobs is not None or self.watched:
                 return self._feed_with(ids, logprobs)
-            tid = plain_token(self.parser, ids)
-            if tid >= 0 and self.w.frames[self.parser.s.fast] != NULL:
-                return self.feed_plain(tid)
             return self._read(ids)
         finally:
             self.leave()
@@ -337,14 +341,14 @@ cdef class SseWriter:
         return whole
 
     cdef bytes feed_plain(self, Py_ssize_t tid):
-        """A token that is nothing but text of the open sink."""
+        """A token that is nothing but text of the open sink; None if it is an odd one."""
         cdef Parser parser = self.parser
         cdef const Tables* t = &parser.program.tables
         cdef const uint8_t* text = t.text + t.offset[tid]
         cdef Py_ssize_t n = t.offset[tid + 1] - t.offset[tid]
         cdef bytes whole
         if n > LONG or not t.classes[tid] & PLAIN:
-            return self.framed(parser.feed(tid))
+            return None
         whole = self.one_frame(parser.s.fast, text, n, t.classes[tid] & ESCAPES == 0)
         account_plain(parser, tid)
         return whole
