@@ -42,13 +42,13 @@ cdef struct Step:
     Py_ssize_t n                   # tasks that are taken
     bint framed
     bint textual                   # there is no vocabulary
-    unsigned long thread
+    unsigned long thread           # that does it: who has the emitters' locks, without the GIL
     Fault fault                    # of the task behind those
     int64_t begin, stop            # its ids, of
     Py_ssize_t n_ids
     Py_ssize_t rows                # records, but for those that are to be silent
     bint others                    # some row is no delta
-    Py_ssize_t size                # of all frames, or of the text
+    Py_ssize_t size                # of all frames, or of all columns and the text
     uint8_t* block                 # what the step returns, until an object has it; NULL: there is no memory, or not yet
 
 cdef bint step_plan(Step* step, const uint32_t* slots, Py_ssize_t n, const uint32_t* offsets, Py_ssize_t n_ids, const uint32_t* ids) noexcept nogil
