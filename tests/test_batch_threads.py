@@ -5,6 +5,7 @@ These tests mean most on a free-threaded Python; but a step gives up the GIL as 
 
 from __future__ import annotations
 
+import json
 import sys
 import threading
 from array import array
@@ -149,6 +150,41 @@ def test_threads_that_open_close_and_feed_one_batch():
         refused(batch.close, slot)
     assert len(batch) == 0
     assert sorted(batch.open() for _ in range(16)) == list(range(16))
+
+
+def test_an_emitter_cannot_be_changed_between_measuring_and_filling():
+    """A frame's number is measured, and then written: another one, of more digits, would not fit."""
+    batch, over = Batch(capacity=64), threading.Event()
+    streams = [hs.ResponsesStream(hs.Parser(), id="r", model="m", created_at=1) for _ in range(64)]
+    for stream in streams:
+        stream.start()
+        stream.feed([*INSIDE, COMMA])
+    slots, ids, offsets = [batch.add(stream) for stream in streams], [COMMA] * 64 * 16, range(0, 64 * 16 + 1, 16)
+    counted = Counter[str]()
+
+    def change() -> None:
+        while not over.is_set():
+            for stream in streams:
+                for number in (1, 10**17):
+                    counted["refused"] += refused(setattr, stream, "_number", number)
+                refused(stream.response)
+
+    def feed() -> None:
+        try:
+            for _ in range(1500):
+                try:
+                    frames = batch.feed_sse(slots, ids, offsets)
+                except RuntimeError as error:
+                    assert "in use" in str(error)  # the emitter, in response()
+                    continue
+                counted["steps"] += 1
+                for frame in frames:
+                    assert json.loads(frame.partition(b"data: ")[2])["delta"] == "," * 16
+        finally:
+            over.set()
+
+    together(change, feed)
+    assert counted["steps"] > 0
 
 
 def test_buffers_that_change_while_they_are_read():

@@ -91,7 +91,8 @@ cdef class Batch:
     def add(self, stream, /):
         """A slot for an emitter (ChatStream, ...), or for a parser, as fork() makes one. It must have this batch's format and vocabulary.
 
-        Raises TypeError or ValueError for any other, and for a ChatStream whose chunks have token ids; RuntimeError if all slots are taken.
+        Raises TypeError or ValueError for any other, for one that has a slot already, and for a ChatStream whose chunks have token ids;
+        RuntimeError if all slots are taken.
         """
         cdef Parser parser
         emitter = stream if isinstance(stream, SseWriter) else None
