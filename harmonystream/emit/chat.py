@@ -32,6 +32,7 @@ ReasoningField = Literal["reasoning", "reasoning_content", "both"]
 _DELTAS = (ReasoningDelta, ContentDelta, ToolCallDelta)
 _TAKEN = {"", "role", "tool_calls", "function_call", "refusal"}  # fields of a delta that are no text of a preamble
 _DONE = b"data: [DONE]\n\n"
+_BLANK_LINE = "\n\n"  # between the texts of two messages in one field: the reader sees a preamble, then an answer
 
 
 class ChatStream(EventStream):
@@ -80,6 +81,7 @@ class ChatStream(EventStream):
         stem = self.id.removeprefix("chatcmpl-")
         self._call_ids = CallIds(call_id or (lambda index: f"call_{stem}_{index}"))
         self._channel: str | None = None  # of the open message
+        self._has_text = False  # has it?
         self._open: int | None = None  # the call whose arguments are shown
         self._finish_reason: str | None = None
         self._stopped: Payload = {}  # at what, if the engine says
@@ -143,7 +145,7 @@ class ChatStream(EventStream):
     def describe(self, event: Event) -> Iterable[Payload]:
         match event:
             case MessageStart(channel=channel):
-                self._channel = channel
+                self._channel, self._has_text = channel, False
             case MessageEnd():
                 self._keep_texts()
             case ToolCallStart():
@@ -277,14 +279,27 @@ class ChatStream(EventStream):
         return taken
 
     def _on_event(self, event: Event) -> bytes:
-        return self._bytes(self._described(event)) if self._watched else super()._on_event(event)
+        if self._watched:
+            return self._bytes(self._described(event))
+        return self._bytes(self._parted(event)) + super()._on_event(event)
 
     def _described(self, event: Event) -> Iterable[Payload]:
-        if not self._watched:
-            return super()._described(event)
+        parted = self._parted(event)
         payloads = list(super()._described(event))
-        self._tokens.attach(payloads, event, hides=isinstance(event, _DELTAS))
-        return payloads
+        if self._watched:
+            self._tokens.attach(payloads, event, hides=isinstance(event, _DELTAS))
+        return parted + payloads
+
+    def _parted(self, event: Event) -> list[Payload]:
+        """What comes before the first text of a message, where its field has that of an earlier one."""
+        if self._has_text or not isinstance(event, (ReasoningDelta, ContentDelta)):
+            return []
+        self._has_text = True
+        kind = "reasoning" if isinstance(event, ReasoningDelta) else "content"
+        fields = [field for field in self._fields_of(kind) if self._texts.get(field)]
+        for field in fields:
+            self._texts[field].append(_BLANK_LINE)
+        return [self._chunk(dict.fromkeys(fields, _BLANK_LINE))] if fields else []
 
     def error(self, message: str, *, type: str = "server_error", code: str | None = None) -> bytes:
         """What ends a stream that cannot go on: clients raise it as an APIError. Nothing if it has ended."""

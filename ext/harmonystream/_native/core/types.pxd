@@ -144,6 +144,7 @@ cdef struct ToolTable:
     const uint8_t* parameter_names
     const uint32_t* parameter_offset
     const uint8_t* parameter_types               # a mask for each
+    const uint8_t* other_types                   # by tool: the mask of a key that it does not declare
 
 cdef struct Json:                                # core/json_scan.pxd
     int64_t depth, count, end
