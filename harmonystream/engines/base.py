@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol, TypeAlias
 
-from .._parser import Parser
+from .._native.stream.parser import Parser
 from ..formats import Format, HeaderFormat
 
 __all__ = ["Engine", "Finished", "Output", "Prompt", "Sampling", "add_usage", "chat_usage", "request_fields"]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from typing import Any
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
-from typing_extensions import Self
 
 from ..errors import EngineError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["HttpEngine", "SseReader"]
 
@@ -18,6 +21,8 @@ MAX_EVENT = 1 << 24
 """Bytes of one server-sent event. vLLM's first one repeats the ids of the whole prompt."""
 MAX_REFUSAL = 1 << 12
 """Bytes read of a body that says why a request was refused."""
+LINGER = 0.2
+"""Seconds that a body may take to end after `[DONE]`."""
 
 
 class SseReader:
@@ -91,6 +96,7 @@ class HttpEngine:
             async for piece in response.content.iter_any():
                 for data in reader.feed(piece):
                     if data == b"[DONE]":
+                        await _read_end(response)
                         return
                     yield _object(data)
 
@@ -117,6 +123,12 @@ class HttpEngine:
         finally:
             if session is not self._session:
                 await session.close()
+
+
+async def _read_end(response: aiohttp.ClientResponse) -> None:
+    """Read what ends the body, so that the connection can be used again. A server that sends no end costs little."""
+    with suppress(asyncio.TimeoutError):
+        await asyncio.wait_for(response.content.read(MAX_REFUSAL), LINGER)
 
 
 def _object(data: bytes) -> dict[str, Any]:

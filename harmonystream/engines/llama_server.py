@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
-from .._vocab import Vocab
+from .._native.core.vocab import Vocab
 from ..errors import EngineError
 from ..formats import Format, HeaderFormat, format_of
 from .base import Finished, Output, Prompt, Sampling, chat_usage, request_fields
@@ -60,7 +60,7 @@ class LlamaServer(HttpEngine):
                     return
         raise EngineError(f"{self.url}: the stream ended before the generation did", "connection")
 
-    def _filler(self, prompt: Prompt) -> _Filler | None:
+    def _filler(self, prompt: Prompt) -> Filler | None:
         """For a generation of ids; None: text will do."""
         if prompt.ids is None:
             return None
@@ -68,10 +68,10 @@ class LlamaServer(HttpEngine):
         if self._known is None or self._known[0] is not vocab:
             self._known = vocab, byte_ids(vocab)
         bytes_of = self._known[1]
-        return None if bytes_of is None else _Filler(vocab, bytes_of, frozenset(prompt.stop_ids))
+        return None if bytes_of is None else Filler(vocab, bytes_of, frozenset(prompt.stop_ids))
 
 
-class _Filler:
+class Filler:
     """Makes the ids of a generation whole, and ends it at a stop id."""
 
     def __init__(self, vocab: Vocab, bytes_of: Sequence[int], stop_ids: frozenset[int]) -> None:

@@ -42,16 +42,16 @@ class TransformersEngine:
         options = _options(prompt, sampling)
         stream = _Streamer(asyncio.get_running_loop())
         threading.Thread(target=self._run, args=(ids, options, stream), name="harmonystream-generate").start()
-        count, token, last = 0, await stream.items.get(), None
+        count, last, running = 0, None, True
         try:
-            while token is not None:
+            while (token := await stream.items.get()) is not None:
                 count, last = count + 1, token
                 yield token
-                token = await stream.items.get()
+            running = False
         finally:
             stream.stopped.set()
-            while token is not None:  # the thread's last word
-                token = await stream.items.get()
+            while running:
+                running = await stream.items.get() is not None
         if stream.error is not None:
             raise EngineError(f"generate() has raised {stream.error!r}") from stream.error
         cut = count >= sampling.max_tokens and last not in prompt.stop_ids
