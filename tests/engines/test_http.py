@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,7 +22,7 @@ EVENTS = [b"1", b"2", b"a\nb", b"\xf0\x9f\x90\xbc"]
 def test_events_do_not_depend_on_how_the_stream_is_cut(cuts):
     edges = [0, *sorted(cuts), len(STREAM)]
     reader = SseReader()
-    assert [event for at, end in zip(edges, edges[1:]) for event in reader.feed(STREAM[at:end])] == EVENTS
+    assert [event for at, end in pairwise(edges) for event in reader.feed(STREAM[at:end])] == EVENTS
 
 
 def test_an_event_that_has_not_ended_is_not_told():
