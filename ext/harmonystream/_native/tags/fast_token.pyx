@@ -4,7 +4,7 @@
 
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
-from harmonystream._native.tags.bodies cimport open_run
+from harmonystream._native.tags.raw cimport open_run
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.cpython cimport PyUnicode_AsUTF8AndSize, incref, single
 from harmonystream._native.core.json_scan cimport J_OPEN, json_step
