@@ -63,3 +63,5 @@ class Format(NamedTuple):
     """Markers that mean nothing and are never shown."""
     keep: tuple[str, ...] = ()
     """Control tokens whose text is text."""
+    fenced: str = "text"
+    """A call that is the first thing in a Markdown fence: "text", for the model shows it, or "call"."""

@@ -12,6 +12,7 @@ from harmonystream._native.tags.call_object cimport F_NOTHING, object_step
 from harmonystream._native.stream.parser cimport Parser
 from harmonystream._native.stream.records cimport decoded
 from harmonystream._native.tags.driver cimport set_tags_fast
+from harmonystream._native.tags.text cimport follow_backquotes
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.values cimport json_escape
 
@@ -75,6 +76,7 @@ cdef tuple quick_text(Parser parser, const uint8_t* p, Py_ssize_t n):
         if i == n:
             token_over(s)
             return ()
+    follow_backquotes(g, p + i, n - i)
     if g.trim:
         while e > i and p[e - 1] == c'\n':
             e -= 1
@@ -177,6 +179,7 @@ cdef tuple quick_body(Parser parser, Py_ssize_t tid, const uint8_t* p, Py_ssize_
             return None
     s.json = json
     s.wrote = 1
+    g.line_start = p[n - 1] == c'\n'
     text = <str>parser.strings[tid]
     if text is None:
         text = parser.strings[tid] = decoded(p, n)
