@@ -56,3 +56,8 @@ def test_each_arrow_of_a_table_is_drawn():
         "    A --> B: one, or two",
         "    B --> A: one",
     ]
+    assert state_diagrams.mermaid("A", (("A", "f", "B", "one"),)).splitlines() == [
+        "stateDiagram-v2",
+        "    [*] --> B: one",
+        "    B --> [*]",
+    ]
