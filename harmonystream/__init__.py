@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ._batch import Batch, Frames
     from .columns import Columns
     from .emit import ChatStream, MessagesStream, ResponsesStream, new_id
+    from .tools import Tool, Tools
 
 __all__ = [
     "Batch",
@@ -58,10 +59,12 @@ __all__ = [
     "Region",
     "ResponsesStream",
     "StreamEnd",
+    "Tool",
     "ToolCall",
     "ToolCallDelta",
     "ToolCallEnd",
     "ToolCallStart",
+    "Tools",
     "Usage",
     "Vocab",
     "VocabError",
@@ -79,11 +82,12 @@ _LATER = {
     **dict.fromkeys(("Batch", "Frames"), "._batch"),
     "Columns": ".columns",
     **dict.fromkeys(("ChatStream", "MessagesStream", "ResponsesStream", "new_id"), ".emit"),
+    **dict.fromkeys(("Tool", "Tools"), ".tools"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    """What only servers need, loaded when it is first asked for."""
+    """What not everybody needs, loaded when it is first asked for."""
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(_LATER[name], __name__), name)

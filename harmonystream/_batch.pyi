@@ -1,10 +1,11 @@
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal, SupportsIndex, TypeAlias, final
 
 from typing_extensions import Buffer, Self, disjoint_base
 
 from ._parser import Parser
+from ._tools import _Tools
 from ._vocab import Vocab
 from .columns import Columns
 from .emit.stream import EventStream
@@ -45,7 +46,7 @@ class Batch:
     def open(
         self,
         *,
-        tools: Iterable[str | Mapping[str, Any]] | None = None,
+        tools: _Tools | None = None,
         start: str = "auto",
         prompt: str | bytes | _Ids | None = None,
     ) -> int: ...

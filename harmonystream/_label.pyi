@@ -1,6 +1,5 @@
-from collections.abc import Iterable
-
-from ._parser import _Ids, _Tool
+from ._parser import _Ids
+from ._tools import _Tools
 from ._vocab import Vocab
 from .formats.spec import Format, HeaderFormat
 
@@ -11,7 +10,7 @@ def label(
     format: str | Format | HeaderFormat = "harmony",
     *,
     vocab: Vocab | None = None,
-    tools: Iterable[_Tool] | None = None,
+    tools: _Tools | None = None,
     start: str = "auto",
     prompt: str | bytes | _Ids | None = None,
 ) -> bytes: ...

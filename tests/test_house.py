@@ -46,7 +46,7 @@ def run(code: str) -> str:
 
 @pytest.mark.parametrize("module", sorted({*NATIVE, *PURE} - ROWS))
 def test_every_module_has_its_test_file(module):
-    assert list((ROOT / "tests").glob(f"test_{module.lstrip('_')}*.py"))
+    assert list((ROOT / "tests").rglob(f"test_{module.lstrip('_')}*.py"))
 
 
 @pytest.mark.release
