@@ -79,7 +79,7 @@ __all__ = [
 
 
 _LATER = {
-    **dict.fromkeys(("Batch", "Frames"), "._batch"),
+    **dict.fromkeys(("Batch", "Frames"), "._native.wire.batch"),
     "Columns": ".emit.columns",
     **dict.fromkeys(("ChatStream", "MessagesStream", "ResponsesStream", "new_id"), ".emit"),
     **dict.fromkeys(("Tool", "Tools"), ".tools"),
