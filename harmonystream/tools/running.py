@@ -103,12 +103,14 @@ class _Run:
         return tool
 
     def _read(self) -> dict[str, Any]:
-        if isinstance(self.call.arguments, Mapping):
-            return copy.deepcopy(dict(self.call.arguments))
         try:
+            if isinstance(self.call.arguments, Mapping):
+                return copy.deepcopy(dict(self.call.arguments))
             return read_arguments(self.call.arguments)
         except ValueError as error:
             raise Failure("invalid_json", str(error), error) from None
+        except RecursionError as error:
+            raise Failure("invalid_json", "the arguments are nested too deeply", error) from None
 
     async def _decision(self, tool: Tool, arguments: dict[str, Any]) -> dict[str, Any] | None:
         """None: run it as it is; a dict: run it with these arguments."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NoReturn
 
 try:
@@ -22,8 +23,8 @@ __all__ = ["SchemaBinder"]
 MAX_ERRORS = 10
 """Misfits that are named to the model in one answer."""
 
-MAX_MENDED = 100
-"""Values that are mended in one call."""
+MAX_MENDED = 32
+"""Strings that are tried as JSON in one call. Each try validates all arguments, so that more would take long."""
 
 BACKTRACK_LIMIT = 100_000
 """Steps that a `pattern` may go back while it is matched. More count as a misfit: models choose the text."""
@@ -48,44 +49,47 @@ class SchemaBinder:
 
     def __call__(self, arguments: dict[str, Any]) -> Bound:
         try:
-            misfit = next(self._validator.iter_errors(arguments), None)
-            if misfit is not None:
-                arguments = self._mended(arguments)
+            return (), arguments if self._validator.is_valid(arguments) else self._mended(copy.deepcopy(arguments))
         except RecursionError:
             raise ValueError("the arguments are nested too deeply") from None
-        return (), arguments
 
     def _mended(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        arguments = copy.deepcopy(arguments)
-        for _ in range(MAX_MENDED):
-            errors = list(self._validator.iter_errors(arguments))
-            if not errors:
-                return arguments
-            if not any(self._mend(arguments, error) for error in errors):
-                break
-        raise ValueError(_described(list(self._validator.iter_errors(arguments))))
+        tried: set[tuple[str | int, ...]] = set()
+        while misfits := self._misfits(arguments):
+            paths = (tuple(error.instance_path) for error in misfits)
+            path = next((path for path in paths if path not in tried), None)
+            if path is None or len(misfits) > MAX_MENDED or len(tried) == MAX_MENDED:
+                raise ValueError(_described(misfits))
+            tried.add(path)
+            self._mend(arguments, path)
+        return arguments
 
-    def _mend(self, arguments: dict[str, Any], error: ValidationError) -> bool:
-        """If an error is about a string, and the JSON in this string has no such error, put the value in its place."""
-        path = list(error.instance_path)
-        if not path:
-            return False
-        parent: Any = arguments
-        for step in path[:-1]:
-            parent = parent[step]
-        text = parent[path[-1]]
-        if not isinstance(text, str):
-            return False
+    def _misfits(self, arguments: dict[str, Any]) -> list[ValidationError]:
+        """The first misfits, and one more than can be mended."""
+        return list(islice(self._validator.iter_errors(arguments), MAX_MENDED + 1))
+
+    def _mend(self, arguments: dict[str, Any], path: tuple[str | int, ...]) -> None:
+        """Put the value of the JSON in place of a string, if this value is of a type that is allowed there."""
+        parent: Any = None
+        value: Any = arguments
+        for step in path:
+            key = str(step) if isinstance(value, dict) else step  # a path has a key "0" as the number
+            parent = value
+            if isinstance(parent, dict) and key not in parent:
+                return
+            value = parent[key]
+        if parent is None or not isinstance(value, str):
+            return
         try:
-            parent[path[-1]] = json.loads(_LITERALS.get(text, text), parse_constant=_refuse)
+            parent[key] = json.loads(_LITERALS.get(value, value), parse_constant=_refuse)
         except (ValueError, RecursionError):
-            return False
-        if any(list(other.instance_path) == path for other in self._validator.iter_errors(arguments)):
-            parent[path[-1]] = text
-            return False
-        return True
+            return
+        after = [error for error in self._misfits(arguments) if tuple(error.instance_path) == path]
+        if any(error.schema_path[-1] in _ABOUT_TYPES for error in after):
+            parent[key] = value
 
 
+_ABOUT_TYPES = frozenset({"type", "enum", "const", "anyOf", "oneOf"})
 _LITERALS = {"True": "true", "False": "false", "None": "null"}
 
 
@@ -99,5 +103,4 @@ def _message(error: Exception) -> str:
 
 def _described(errors: list[ValidationError]) -> str:
     lines = [f"{'.'.join(map(str, one.instance_path)) or 'arguments'}: {one.message}" for one in errors[:MAX_ERRORS]]
-    more = [f"and {len(errors) - MAX_ERRORS} more"] if len(errors) > MAX_ERRORS else []
-    return "; ".join(lines + more)
+    return "; ".join([*lines, "and more"] if len(errors) > MAX_ERRORS else lines)

@@ -3,37 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 from types import SimpleNamespace
 
 import pytest
+from tool_calls import call, run, told
 
 import harmonystream as hs
 from harmonystream.tools import ToolError
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
-
-
-def call(name: str, arguments: object = "{}", id: str = "call_1") -> dict:
-    return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
-
-
-def run(tools: hs.Tools, *calls: object, **options) -> list:
-    async def main():
-        results = await tools.run_all(calls, **options)
-        assert asyncio.all_tasks() == {asyncio.current_task()}  # nothing is left behind
-        return results
-
-    return asyncio.run(main())
-
-
-def told(result) -> str:
-    """The message of an error, which has one form."""
-    said = json.loads(result.text)
-    assert list(said) == ["error", "kind"]
-    assert said["kind"] == result.error
-    return said["error"]
 
 
 def double(n: int) -> int:
