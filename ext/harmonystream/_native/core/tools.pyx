@@ -46,6 +46,8 @@ cdef class Tools:
         self.fingerprint = self.hashed()
         if tools is None:
             return
+        if callable(schemas := getattr(tools, "schemas", None)):  # harmonystream.Tools
+            tools = schemas("chat")
         if isinstance(tools, (str, bytes, Mapping)):
             raise TypeError("tools is a list of names or tool dicts; to say that there are none, pass []")
         tools = list(tools)

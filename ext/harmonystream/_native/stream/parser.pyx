@@ -73,7 +73,7 @@ cdef class Parser:
 
     format: a name from `formats()`, or a `Format`. vocab: the model's `Vocab`; None: for Harmony the embedded o200k_harmony, for other
     formats none, and then there is only feed_text().
-    tools: None, unknown; [], the request has none, so nothing is a call; else names or tool dicts as the APIs have them.
+    tools: None, unknown; [], the request has none, so nothing is a call; else `Tools`, names, or tool dicts as the APIs have them.
     start: where the prompt left off. "auto" and "content": nothing is open; "reasoning": inside reasoning; "answer": behind it, where think
     tags are text; or the Harmony text that the prompt ends with ("": no message has begun).
     prompt: the prompt itself (ids or text), which then decides.
