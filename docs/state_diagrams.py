@@ -17,7 +17,7 @@ DOCS = Path(__file__).resolve().parent
 BEGIN, END = "<!-- state diagram: drawn by docs/state_diagrams.py -->", "<!-- end of the state diagram -->"
 
 Row = tuple[str, str, str, str]
-# The state that a stream is in before anything is read, and the table. If nothing leads back to that state, it is the dot.
+# The state of a stream before anything is read, and the table. A state that nothing leads back to is drawn as the dot.
 PAGES: dict[str, tuple[str, tuple[Row, ...]]] = {
     "tags.md": ("START", transitions.TRANSITIONS),
     "harmony.md": ("HEADER", message_transitions.TRANSITIONS),
