@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from bench import report
 from bench.cases import alone, blocks, emitters, memory, ratios, tags, threads
 from bench.clock import pin
-from bench.report import Row, figure, show
+from bench.report import Row, show
 from bench.rivals.sides import Side, interpreter_in, started
 
 OLD = "0.0.4"
+TAG_TEXTS = "hermes or qwen3_coder"  # for pytest's -k
 TAGS_HEAD = ("tag formats, absolute", *report.ABSOLUTE[1:])
 Tables = Iterator[tuple[Sequence[str], Iterable[Row]]]
 
@@ -49,7 +50,7 @@ def harmony(asked: argparse.Namespace, newest: Side, old: Side | None) -> Tables
     head = [title.format(newest=newest.version, old=OLD) for title in ratios.HEAD]
     yield head, ratios.measured(n, rounds, newest, old)
     cases = alone.groups(n)
-    took = alone.times(n, rounds, "not tag_text")
+    took = alone.times(n, rounds, f"not ({TAG_TEXTS})")
     yield alone.EMITTERS_HEAD, alone.emitter_rows(took)
     note = f"openai-harmony's newest: {newest.call('new_parsers', 100) / 1000:.0f} µs"
     new_parser = cases["parser"][0]._replace(note=note)
@@ -71,14 +72,15 @@ def tag_formats(asked: argparse.Namespace) -> Tables:
     names, block = asked.tags or blocks.NAMES, asked.tokens // 2
     yield from tags.tables(names, block, asked.rounds, asked.verbose)
     cases = alone.groups(asked.tokens)["tags"]
-    rows = alone.rows(cases, alone.times(asked.tokens, asked.rounds, "hermes or qwen3_coder"))
+    rows = alone.rows(cases, alone.times(asked.tokens, asked.rounds, TAG_TEXTS))
     yield TAGS_HEAD, [*rows, *memory.tag_sizes(asked.scale)]
 
 
 def main() -> int:
     asked = arguments()
     core = pin()
-    old, about_old = started(f"openai-harmony {OLD}", "with_openai_harmony", interpreter_in(".venv-bench-004", asked.old))
+    python = interpreter_in(".venv-bench-004", asked.old)
+    old, about_old = started(f"openai-harmony {OLD}", "with_openai_harmony", python, "bench")
     print(*report.machine(core), about_old, sep="\n", end="\n\n", flush=True)
     rows: list[Row] = []
     if asked.tags is None:

@@ -116,11 +116,14 @@ THINK = Family(
 OF_FORMAT = {family.format: family for family in (*FAMILIES, THINK)}
 
 # One vocabulary serves all families: o200k_base, and these markers from 199,998 on, one token each.
-SPECIAL = """<|im_start|> <|im_end|> [EOS] <|endoftext|> <seed:bos> <seed:eos> <|im_user|> <|im_assistant|> <|im_middle|>
-    <|user|> <|assistant|> <|observation|> <｜end▁of▁sentence｜> <｜User｜> <｜Assistant｜> <|EOT|> <|im_system|>""".split()
-PLAIN = """<think> </think> <tool_call> </tool_call> <seed:think> </seed:think> <seed:tool_call> </seed:tool_call>
-    <|tool_calls_section_begin|> <|tool_calls_section_end|> <|tool_call_begin|> <|tool_call_argument_begin|>
-    <|tool_call_end|> <arg_key> </arg_key> <arg_value> </arg_value> <｜tool▁calls▁begin｜> <｜tool▁calls▁end｜>
-    <｜tool▁call▁begin｜> <｜tool▁call▁end｜> <｜tool▁sep｜> ｜DSML｜ <｜search▁begin｜> <｜search▁end｜>""".split()
+SPECIAL_TEXT = """<|im_start|> <|im_end|> [EOS] <|endoftext|> <seed:bos> <seed:eos> <|im_user|> <|im_assistant|>
+    <|im_middle|> <|user|> <|assistant|> <|observation|> <｜end▁of▁sentence｜> <｜User｜> <｜Assistant｜> <|EOT|>
+    <|im_system|>"""
+PLAIN_TEXT = """<think> </think> <tool_call> </tool_call> <seed:think> </seed:think> <seed:tool_call>
+    </seed:tool_call> <|tool_calls_section_begin|> <|tool_calls_section_end|> <|tool_call_begin|>
+    <|tool_call_argument_begin|> <|tool_call_end|> <arg_key> </arg_key> <arg_value> </arg_value>
+    <｜tool▁calls▁begin｜> <｜tool▁calls▁end｜> <｜tool▁call▁begin｜> <｜tool▁call▁end｜> <｜tool▁sep｜> ｜DSML｜
+    <｜search▁begin｜> <｜search▁end｜>"""
+SPECIAL, PLAIN = SPECIAL_TEXT.split(), PLAIN_TEXT.split()
 FIRST_ADDED = 199_998
 ADDED_IDS = {marker: FIRST_ADDED + at for at, marker in enumerate([*SPECIAL, *PLAIN])}

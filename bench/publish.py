@@ -1,6 +1,7 @@
 """Writes a run into its page: `python -m bench --markdown | python -m bench.publish`.
 
-The runs of `bench.rivals` and `bench.server` are published in the same way. The page is the one whose tables the run has.
+The runs of `bench.rivals` and `bench.server` are published in the same way. The page is the one whose tables the run
+has.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the parsers read: real token ids of this repository's text, as messages of Harmony and as each family's calls."""
+"""What the parsers read: token ids of this repository's text, as messages of Harmony and as calls of each family."""
 
 from __future__ import annotations
 
@@ -75,12 +75,16 @@ def vocab() -> hs.Vocab:
     return hs.vocab.from_bytes(tokens, {marker: ADDED_IDS[marker] for marker in SPECIAL})
 
 
-def plain_ids(text: str) -> list[int]:
-    """Ids of text; a spelled marker is text, too."""
+@cache
+def _plain_ids(text: str) -> tuple[int, ...]:
     from bench.rivals.with_openai_harmony import encoding
 
-    ids: list[int] = encoding().encode(text, disallowed_special=())
-    return ids
+    return tuple(encoding().encode(text, disallowed_special=()))
+
+
+def plain_ids(text: str) -> list[int]:
+    """Ids of text; a spelled marker is text, too."""
+    return list(_plain_ids(text))
 
 
 def harmony_ids(text: str) -> list[int]:
@@ -123,11 +127,13 @@ def text_of(tid: int) -> str:
 # --- texts ----------------------------------------------------------------------------------------------------------
 
 
+@cache
 def prose_text() -> str:
     pages = [*sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("*.md"))]
     return "\n".join(page.read_text(encoding="utf-8") for page in pages)
 
 
+@cache
 def code_text() -> str:
     return "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "harmonystream").rglob("*.py")))
 
@@ -155,12 +161,6 @@ def text_in(ids: list[int], escaped: bool) -> str | None:
     return text if text == text.strip() else None
 
 
-@cache
-def _ids_without_markup(text: str, escaped: bool) -> tuple[int, ...]:
-    text = without_markup(text)
-    return tuple(plain_ids(json.dumps(text)[1:-1] if escaped else text))
-
-
 def prose_block(n: int) -> tuple[list[int], str]:
     """n ids of the documentation, or a few more, and their text."""
     return _first_ids(prose_text(), n, escaped=False)
@@ -172,7 +172,8 @@ def code_block(n: int, escaped: bool) -> tuple[list[int], str]:
 
 
 def _first_ids(text: str, n: int, escaped: bool) -> tuple[list[int], str]:
-    ids = _ids_without_markup(text, escaped)
+    text = without_markup(text)
+    ids = plain_ids(json.dumps(text)[1:-1] if escaped else text)
     while (value := text_in(taken := cycled(ids, n), escaped)) is None:
         n += 1
     return taken, value
@@ -239,7 +240,9 @@ def harmony_content(n: int) -> Stream:
 def harmony_call(n: int) -> Stream:
     body, value = code_block(n, escaped=True)
     expected = said(calls=[["write_file", {"content": value}]])
-    return Stream("harmony call", harmony_ids(CALL + JSON[0]), body, harmony_ids(JSON[1] + "<|call|>"), expected=expected)
+    return Stream(
+        "harmony call", harmony_ids(CALL + JSON[0]), body, harmony_ids(JSON[1] + "<|call|>"), expected=expected
+    )
 
 
 def of_family(family: Family, what: str, before: str, body: list[int], after: str, expected: dict[str, Any]) -> Stream:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import harmonystream as hs
@@ -21,9 +21,12 @@ def filled(emitters: bool) -> tuple[hs.Batch, array[int]]:
     opening = streams.harmony_ids(streams.FINAL)
     slots = array("i")
     for _ in range(STREAMS):
+        if not emitters:
+            slots.append(batch.open())
+            continue
         emitter = EMITTERS["Chat"](hs.Parser())
         emitter.start()
-        slots.append(batch.add(emitter) if emitters else batch.open())
+        slots.append(batch.add(emitter))
     feed_of(batch, emitters)(slots, opening * STREAMS, range(0, STREAMS * len(opening) + 1, len(opening)))
     return batch, slots
 
@@ -39,8 +42,9 @@ def steps(n: int) -> list[array[int]]:
 
 
 def step_case(name: str, emitters: bool, taken: bool = False) -> Case:
-    """taken: each slot's frames are taken out of the block, as bytes."""
+    """taken: each slot's frames are taken out of the block, as bytes. All rounds go on with the same batch."""
 
+    @cache
     def opened() -> Feed:
         batch, slots = filled(emitters)
         feed: Feed = partial(feed_of(batch, emitters), slots)

@@ -95,9 +95,7 @@ def as_text(stream: Blocks) -> Blocks:
     before, block, after = ("".join(map(streams.text_of, ids)) for ids in parts)
     pieces = pieces_of(block)
     sizes = BLOCKS * len(pieces), 1
-    return replace(
-        stream, text=True, before=before, blocks=[pieces] * BLOCKS, after=pieces_of(after), sizes=sizes
-    )
+    return replace(stream, text=True, before=before, blocks=[pieces] * BLOCKS, after=pieces_of(after), sizes=sizes)
 
 
 # --- writing --------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Token id -> the bytes of server-sent events, one token per call, of each emitter; and whether a token's cost grows."""
+"""Token id -> the bytes of server-sent events: each emitter, one token per call, and whether its cost grows."""
 
 from __future__ import annotations
 

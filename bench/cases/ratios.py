@@ -16,7 +16,16 @@ from bench.rivals.sides import Side
 from bench.streams import Stream
 
 SSE_FLOOR = 15
-HEAD = ("per token", "harmonystream", "openai-harmony {newest}", "faster", "floor", "", "openai-harmony {old}", "faster")
+HEAD = (
+    "per token",
+    "harmonystream",
+    "openai-harmony {newest}",
+    "faster",
+    "floor",
+    "",
+    "openai-harmony {old}",
+    "faster",
+)
 
 
 class Compared(NamedTuple):

@@ -160,7 +160,9 @@ class Framer:
             self._answer(kept).send(None)
         except StopIteration:
             took = now() - started
-            return took / len(self._outputs) if self._whole else (self._ended - self._started) / (self._end - self._begin)
+            return (
+                took / len(self._outputs) if self._whole else (self._ended - self._started) / (self._end - self._begin)
+            )
         raise RuntimeError("it waits for something")
 
     def check(self) -> tuple[Said, float]:
@@ -170,6 +172,4 @@ class Framer:
         return said_in(frames), took
 
 
-about, load, again = served(
-    "vLLM", version("vllm"), lambda stream: (Framer if stream["framed"] else Reader)(stream)
-)
+about, load, again = served("vLLM", version("vllm"), lambda stream: (Framer if stream["framed"] else Reader)(stream))
