@@ -1,32 +1,13 @@
-# What JSON's scalars are made of, byte by byte.
+# The grammar of a JSON number, byte by byte.
 
-from libc.stdint cimport uint8_t, uint64_t
-from libc.string cimport memcpy
-from harmonystream._native.core.json_scan cimport zero_bytes
+from libc.stdint cimport uint8_t
 
 cdef enum NumberStage:
     N_START, N_MINUS, N_ZERO, N_DIGITS, N_POINT, N_FRACTION, N_E, N_SIGN, N_EXPONENT
 
 
-cdef inline bint is_space(uint8_t c) noexcept nogil:
-    return c == c' ' or 9 <= c <= 13
-
-
-cdef inline bint is_plain(uint8_t c) noexcept nogil:
-    """Stands for itself in a JSON string."""
-    return c >= 0x20 and c != c'"' and c != c'\\'
-
-
-cdef inline bint are_plain(const uint8_t* p) noexcept nogil:
-    """The next eight bytes stand for themselves in a JSON string."""
-    cdef uint64_t v
-    memcpy(&v, p, 8)
-    return (((v - <uint64_t>0x2020202020202020) & ~v & <uint64_t>0x8080808080808080)
-            | zero_bytes(v ^ <uint64_t>0x2222222222222222) | zero_bytes(v ^ <uint64_t>0x5C5C5C5C5C5C5C5C)) == 0
-
-
 cdef inline int number_next(int s, uint8_t c) noexcept nogil:
-    """The stage of a JSON number behind its next byte; -1: this is none of it."""
+    """The stage of a JSON number after its next byte; -1: the byte is not part of it."""
     if c'0' <= c <= c'9':
         if s == N_ZERO:
             return -1
@@ -43,7 +24,7 @@ cdef inline int number_next(int s, uint8_t c) noexcept nogil:
 
 
 cdef inline Py_ssize_t scan_number(const uint8_t* p, Py_ssize_t i, Py_ssize_t n, int* stage) noexcept nogil:
-    """Where the beginning of a JSON number that stands at i ends, and how far it got."""
+    """Reads a JSON number, or the beginning of one, from i on: returns where it ends, and sets its stage there."""
     cdef int s = N_START, next_stage
     while i < n:
         next_stage = number_next(s, p[i])
