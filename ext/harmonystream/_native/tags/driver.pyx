@@ -9,7 +9,7 @@ from libc.string cimport memmove, memset
 from harmonystream._native.core.buffer cimport buffer_put, buffer_room
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.bulk_tokens cimport is_plain_token, plain_run
-from harmonystream._native.core.cpython cimport read_once
+from harmonystream._native.core.locks cimport read_once
 from harmonystream._native.core.json_scan cimport json_balanced, json_reset
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.pairs cimport flush_value, step_pairs, step_value
