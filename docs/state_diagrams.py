@@ -17,21 +17,24 @@ DOCS = Path(__file__).resolve().parent
 BEGIN, END = "<!-- state diagram: drawn by docs/state_diagrams.py -->", "<!-- end of the state diagram -->"
 
 Row = tuple[str, str, str, str]
-PAGES: dict[str, tuple[str, tuple[Row, ...]]] = {  # page: the state in which a stream begins, and the table
-    "tags.md": ("TEXT", transitions.TRANSITIONS),
+# The state of a stream before anything is read, and the table. A state that nothing leads back to is drawn as the dot.
+PAGES: dict[str, tuple[str, tuple[Row, ...]]] = {
+    "tags.md": ("START", transitions.TRANSITIONS),
     "harmony.md": ("HEADER", message_transitions.TRANSITIONS),
 }
 
 
 def mermaid(first: str, table: tuple[Row, ...]) -> str:
-    """One arrow for each pair of states, with all that leads over it. A stream that has not begun is the black dot."""
+    """One arrow for each pair of states, with all that leads over it."""
     arrows: dict[tuple[str, str], list[str]] = {}
     states = {row[0] for row in table} | {row[2] for row in table}
     for before, _, after, when in table:
         arrows.setdefault((before, after), []).append(when)
-    lines = ["stateDiagram-v2", f"    [*] --> {first}"]
+    entered = first in {row[2] for row in table}
+    lines = ["stateDiagram-v2", *[f"    [*] --> {first}"] * entered]
     for (before, after), reasons in arrows.items():
-        lines.append(f"    {before} --> {after}: {', or '.join(dict.fromkeys(reasons))}")
+        source = before if entered or before != first else "[*]"
+        lines.append(f"    {source} --> {after}: {', or '.join(dict.fromkeys(reasons))}")
     lines += [f"    {state} --> [*]" for state in sorted(states - {row[0] for row in table})]
     return "\n".join(lines)
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ._native.wire.batch import Batch, Frames
     from .emit import ChatStream, MessagesStream, ResponsesStream, new_id
     from .emit.columns import Columns
+    from .tools import Tool, Tools
 
 __all__ = [
     "Batch",
@@ -60,10 +61,12 @@ __all__ = [
     "Region",
     "ResponsesStream",
     "StreamEnd",
+    "Tool",
     "ToolCall",
     "ToolCallDelta",
     "ToolCallEnd",
     "ToolCallStart",
+    "Tools",
     "Usage",
     "Vocab",
     "VocabError",
@@ -82,13 +85,14 @@ _LATER = {
     **dict.fromkeys(("Batch", "Frames"), "._native.wire.batch"),
     "Columns": ".emit.columns",
     **dict.fromkeys(("ChatStream", "MessagesStream", "ResponsesStream", "new_id"), ".emit"),
+    **dict.fromkeys(("Tool", "Tools"), ".tools"),
 }
 _ROOMS = ("engines",)
 """Subpackages that are attributes without having been imported."""
 
 
 def __getattr__(name: str) -> Any:
-    """What only servers need, loaded when it is first asked for."""
+    """What not everybody needs, loaded when it is first asked for."""
     if name in _ROOMS:
         return import_module(f".{name}", __name__)
     if name not in _LATER:

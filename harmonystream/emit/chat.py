@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from .._native.core.vocab import Vocab
 from .._native.stream.parser import Parser
+from .._native.wire.frame import Frame
 from ..events import (
     ContentDelta,
     Event,
@@ -278,28 +279,28 @@ class ChatStream(EventStream):
         self._no_frames()
         return taken
 
-    def _on_event(self, event: Event) -> bytes:
-        if self._watched:
+    def _on_event(self, event: Event) -> bytes | Frame:
+        if self._watched or self._parting_fields(event):
             return self._bytes(self._described(event))
-        return self._bytes(self._parted(event)) + super()._on_event(event)
+        self._has_text |= isinstance(event, (ReasoningDelta, ContentDelta))
+        return super()._on_event(event)
 
     def _described(self, event: Event) -> Iterable[Payload]:
-        parted = self._parted(event)
+        fields = self._parting_fields(event)
+        self._has_text |= isinstance(event, (ReasoningDelta, ContentDelta))
         payloads = list(super()._described(event))
         if self._watched:
             self._tokens.attach(payloads, event, hides=isinstance(event, _DELTAS))
-        return parted + payloads
-
-    def _parted(self, event: Event) -> list[Payload]:
-        """What comes before the first text of a message, where its field has that of an earlier one."""
-        if self._has_text or not isinstance(event, (ReasoningDelta, ContentDelta)):
-            return []
-        self._has_text = True
-        kind = "reasoning" if isinstance(event, ReasoningDelta) else "content"
-        fields = [field for field in self._fields_of(kind) if self._texts.get(field)]
         for field in fields:
             self._texts[field].append(_BLANK_LINE)
-        return [self._chunk(dict.fromkeys(fields, _BLANK_LINE))] if fields else []
+        return [self._chunk(dict.fromkeys(fields, _BLANK_LINE)), *payloads] if fields else payloads
+
+    def _parting_fields(self, event: Event) -> list[str]:
+        """Of the first text of a message: its fields that have an earlier message's text."""
+        if self._has_text or not isinstance(event, (ReasoningDelta, ContentDelta)):
+            return []
+        kind = "reasoning" if isinstance(event, ReasoningDelta) else "content"
+        return [field for field in self._fields_of(kind) if self._texts.get(field)]
 
     def error(self, message: str, *, type: str = "server_error", code: str | None = None) -> bytes:
         """What ends a stream that cannot go on: clients raise it as an APIError. Nothing if it has ended."""

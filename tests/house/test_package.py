@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email
+import os
 import shutil
 import subprocess
 import sys
@@ -19,15 +20,21 @@ import harmonystream
 ROOT = Path(__file__).resolve().parents[2]
 VERSION = harmonystream.__version__
 NAME = f"harmonystream-{VERSION}"
-GRAFTED = ("bench", "docs", "examples", "ext", "harmonystream", "tests")
-TOP = {"CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "MANIFEST.in", "Makefile", "NOTICE", "README.md", "setup.py"}
+GRAFTED = ("LICENSES", "bench", "docs", "examples", "ext", "harmonystream", "tests")
+TOP = {"CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "MANIFEST.in", "Makefile", "NOTICE", "README.md", "SECURITY.md"}
+TOP |= {"mkdocs.yml", "setup.py"}
 GENERATED = (".c", ".html", ".so", ".pyd", ".pyc", ".pyo")
 
 pytestmark = [pytest.mark.slow, pytest.mark.release]
 
 
+# Every source is compiled; with ccache, a compiler's answer to an unchanged one is remembered from the last run.
+ENV = {"CC": "ccache cc", **os.environ} if shutil.which("ccache") and shutil.which("cc") else None
+
+
 def run(*command: object, cwd: Path) -> str:
-    done = subprocess.run(list(map(str, command)), cwd=cwd, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    done = subprocess.run(list(map(str, command)), cwd=cwd, env=ENV, text=True, **pipes)
     assert done.returncode == 0, done.stdout
     return done.stdout
 
@@ -71,7 +78,8 @@ def test_the_wheel_has_modules_stubs_and_data_and_no_more(wheel, sources):
     package = {name for name in sources if name.startswith("harmonystream/")}
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     native = {name.removeprefix("ext/")[:-4] for name in sources if name.startswith("ext/") and name.endswith(".pyx")}
-    info = ("METADATA", "WHEEL", "RECORD", "entry_points.txt", "top_level.txt", "licenses/LICENSE", "licenses/NOTICE")
+    info = ("METADATA", "WHEEL", "RECORD", "entry_points.txt", "top_level.txt", "licenses/LICENSE")
+    info += ("licenses/LICENSES/MIT.txt", "licenses/NOTICE")
     expected = package | {f"{name}{suffix}" for name in native} | {f"{NAME}.dist-info/{x}" for x in info}
     assert set(zipfile.ZipFile(wheel).namelist()) == expected
 
@@ -81,7 +89,7 @@ def test_the_metadata(wheel):
     metadata = email.message_from_bytes(archive.read(f"{NAME}.dist-info/METADATA"))
     assert (metadata["Name"], metadata["Version"]) == ("harmonystream", VERSION)
     assert metadata["Requires-Python"] == ">=3.10"
-    assert metadata["License-Expression"] == "Apache-2.0"
+    assert metadata["License-Expression"] == "Apache-2.0 AND MIT"
     assert set(metadata.get_all("Provides-Extra", [])) == {"cli", "harmony", "starlette", "tiktoken", "tokenizers"}
     assert [line for line in metadata.get_all("Requires-Dist", []) if "extra ==" not in line] == []
     entry_points = archive.read(f"{NAME}.dist-info/entry_points.txt").decode()

@@ -13,7 +13,11 @@ NATIVE = ROOT / "ext" / "harmonystream" / "_native"
 ASSIGNING = {"tags/transitions.pyx", "harmony/message_transitions.pyx"}
 RESTORING = {"stream/snapshot.pyx"}  # reads it from a blob
 
-ASSIGNMENT = re.compile(r"\bs\.state\s*(?:[-+|&^]?=(?!=)|,[^()]*=(?!=))|&\s*\w+\.state\b|\.s\.state\s*=(?!=)")
+TARGET = r"[\w.\[\]]+"
+ASSIGNMENT = re.compile(
+    rf"^\s*\(?(?:{TARGET}\s*[,=]\s*)*(?:\w+\.)+state\b(?:\s*,[^=()]*)?\)?\s*[-+|&^]?=(?!=)|&\s*(?:\w+\.)+state\b",
+    re.MULTILINE,
+)
 
 sys.path.insert(0, str(ROOT / "docs"))
 import state_diagrams  # noqa: E402
@@ -25,13 +29,23 @@ def assigning(path: Path) -> bool:
 
 
 @pytest.mark.parametrize(
-    "code", ["s.state = TEXT", "s.state=TEXT", "s.state |= 1", "s.state, s.sink = 1, 2", "f(&s.state)"]
+    "code",
+    [
+        "s.state = TEXT",
+        "s.state=TEXT",
+        "s.state |= 1",
+        "a, s.state, s.sink = 1, 2",
+        "(a,\n s.state,\n b) = c",
+        "f(&s.state)",
+    ],
 )
 def test_such_code_assigns_a_state(code):
     assert ASSIGNMENT.search(code)
 
 
-@pytest.mark.parametrize("code", ["if s.state == TEXT:", "s.error_state = s.state", "f(s.state, n == 1)"])
+@pytest.mark.parametrize(
+    "code", ["if s.state == TEXT:", "s.error_state = s.state", "f(s.state, n == 1)", "before = s.state"]
+)
 def test_such_code_does_not(code):
     assert not ASSIGNMENT.search(code)
 
@@ -55,4 +69,9 @@ def test_each_arrow_of_a_table_is_drawn():
         "    [*] --> A",
         "    A --> B: one, or two",
         "    B --> A: one",
+    ]
+    assert state_diagrams.mermaid("A", (("A", "f", "B", "one"),)).splitlines() == [
+        "stateDiagram-v2",
+        "    [*] --> B: one",
+        "    B --> [*]",
     ]

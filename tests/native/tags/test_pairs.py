@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tag_cases import TOOLS, ids, read
+from tag_cases import TOOLS, read
 
 import harmonystream as hs
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tag_cases import TOOLS, ids, read
-
-import harmonystream as hs
+from tag_cases import ids, read
 
 BEGIN, END = "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>", "<｜tool▁call▁end｜><｜tool▁calls▁end｜>"
 RAW = BEGIN + "f<｜tool▁sep｜>{}" + END

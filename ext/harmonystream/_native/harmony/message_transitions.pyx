@@ -1,7 +1,7 @@
 # The states of the Harmony machine (docs/harmony.md, 2), and every transition between them: no other file assigns `state`. What a
 # transition says to the outside, that a message begins or is over, is written here too.
 
-from libc.stdint cimport int64_t, uint8_t, uint16_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.json_scan cimport json_reset
@@ -99,33 +99,11 @@ cdef void open_message(Stream* s, const Context* c, int64_t start, int64_t heade
 
 # --- what is written about a message ----------------------------------------------------------------------------------------------
 
-cdef void put_span(const Stream* s, Out* o, Record* r, Span w, int k) noexcept nogil:
-    """Part k of a message's header: its length in the slot, its bytes behind the slots."""
-    cdef uint16_t n = w.n
-    memcpy(o.text + r.at + 2 * k, &n, 2)
-    memcpy(o.text + o.n_text, s.header + w.at, n)
-    o.n_text += n
-    r.n += n
-
-
 cdef void announce_message(Stream* s, Out* o, int64_t start, int64_t stop) noexcept nogil:
     """MessageStart and, for a call, ToolCallStart."""
     cdef Record* r
     cdef Span name = call_name(s)
-    s.announce = 0
-    if o.labels != NULL or not out_room(o, 8 + 5 * HEADER_CAP):
-        return
-    r = out_record(o, R_MESSAGE_START, start, stop)
-    if r == NULL:
-        return
-    o.n_text += 8
-    r.n = 8
-    r.channel = s.channel_code
-    put_span(s, o, r, s.role, 0)
-    put_span(s, o, r, s.channel, 1)
-    put_span(s, o, r, s.recipient, 2)
-    put_span(s, o, r, s.content_type, 3)
-    if s.kind == NOT_A_CALL:
+    if not put_message_start(s, o, start, stop) or s.kind == NOT_A_CALL:
         return
     r = out_record(o, R_CALL_START, stop, stop)
     if r == NULL:

@@ -8,11 +8,10 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memmove, memset
 from harmonystream._native.core.buffer cimport buffer_put, buffer_room
 from harmonystream._native.core.build cimport DEBUG_BUILD
-from harmonystream._native.core.bulk_tokens cimport plain_run
-from harmonystream._native.core.cpython cimport read_once
+from harmonystream._native.core.bulk_tokens cimport is_plain_token, plain_run
+from harmonystream._native.core.locks cimport read_once
 from harmonystream._native.core.json_scan cimport json_balanced, json_reset
 from harmonystream._native.core.types cimport *
-from harmonystream._native.harmony.message_transitions cimport announce_message
 from harmonystream._native.tags.pairs cimport flush_value, step_pairs, step_value
 from harmonystream._native.tags.raw cimport step_raw
 from harmonystream._native.tags.text cimport flush_newlines, step_section, step_text
@@ -163,7 +162,7 @@ cdef Py_ssize_t skip_run(Stream* s, const Context* c, const uint32_t* ids, Py_ss
     cdef uint32_t tid
     while i < n:
         tid = read_once(ids + i)
-        if tid >= t.n or t.classes[tid] & s.shortcut_look != s.shortcut_want:
+        if not is_plain_token(s, t, tid):
             break
         i += 1
     memset(c.out.labels + s.position, s.region, i)
@@ -173,7 +172,7 @@ cdef Py_ssize_t skip_run(Stream* s, const Context* c, const uint32_t* ids, Py_ss
 cdef void tags_ids(Stream* s, const Context* c, const uint32_t* ids, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i = 0, taken
     if n and s.announce:
-        announce_message(s, c.out, 0, 0)
+        put_message_start(s, c.out, 0, 0)
     while i < n and not s.error and not c.out.no_memory:
         set_tags_fast(s, c.out.held)
         if s.fast:
@@ -188,7 +187,7 @@ cdef void tags_ids(Stream* s, const Context* c, const uint32_t* ids, Py_ssize_t 
                 if s.state == TEXT:
                     s.tags.line_start = 0
                 continue
-        take_id(s, c, ids[i])
+        take_id(s, c, read_once(ids + i))
         i += 1
     s.fast = 0
 
@@ -197,7 +196,7 @@ cdef void tags_text(Stream* s, const Context* c, const uint8_t* p, Py_ssize_t n)
     cdef View v
     cdef Py_ssize_t more
     if n and s.announce:
-        announce_message(s, c.out, 0, 0)
+        put_message_start(s, c.out, 0, 0)
     v.p = p
     v.marks = NULL
     v.i = 0

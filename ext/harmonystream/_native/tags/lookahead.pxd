@@ -21,13 +21,6 @@ cdef struct Key:                                 # of a value
     uint8_t opening                              # the value's opener belongs there
 
 
-cdef inline int hex_digit(uint8_t c) noexcept nogil:
-    if c'0' <= c <= c'9':
-        return c - c'0'
-    c |= 0x20
-    return c - c'a' + 10 if c'a' <= c <= c'f' else -1
-
-
 cdef int look_follow(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, uint64_t mask) noexcept nogil
 cdef int look_stop(const View* v, const TagTable* row, Py_ssize_t i, int k) noexcept nogil
 cdef int look_header(const View* v, const Context* c, Stream* s, Py_ssize_t i, bint at_line_start, CallHeader* h) noexcept nogil
@@ -37,7 +30,6 @@ cdef int look_key(const View* v, const Context* c, const Stream* s, Py_ssize_t i
 cdef int look_misspelt(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, int role, Py_ssize_t* stop) noexcept nogil
 cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, Py_ssize_t origin, CallHeader* h) noexcept nogil
 cdef bint read_object_name(const View* v, int64_t at, uint8_t* name, int* size) noexcept nogil
-cdef int put_character(uint8_t* to, uint32_t code) noexcept nogil
 cdef int unicode_escape(const uint8_t* p) noexcept nogil
 cdef uint8_t simple_escape(uint8_t c) noexcept nogil
 cdef int backquotes(const View* v, Py_ssize_t i, Py_ssize_t n) noexcept nogil

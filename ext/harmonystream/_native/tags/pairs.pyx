@@ -5,12 +5,14 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 from harmonystream._native.core.buffer cimport buffer_free
 from harmonystream._native.core.build cimport DEBUG_BUILD
-from harmonystream._native.core.scan cimport is_space
+from harmonystream._native.core.chars cimport is_json_space, is_space
+from harmonystream._native.core.json_text cimport json_escape
 from harmonystream._native.core.tools cimport has_parameters, is_parameter, parameter_types
 from harmonystream._native.core.types cimport *
+from harmonystream._native.core.utf8 cimport utf8_repair
 from harmonystream._native.tags.lookahead cimport *
 from harmonystream._native.tags.transitions cimport end_call, leave_value, open_value, turn_raw
-from harmonystream._native.tags.values cimport json_escape, literal_prefix, value_json
+from harmonystream._native.tags.values cimport literal_prefix, value_json
 from harmonystream._native.tags.view cimport *
 
 DEBUG = bool(DEBUG_BUILD)
@@ -29,25 +31,6 @@ cdef void write(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, int64_t start
     s.value_mode = mode
 
 
-cdef Py_ssize_t well_formed(const uint8_t* p, Py_ssize_t n, uint8_t* to) noexcept nogil:
-    """The bytes with U+FFFD for each ill-formed part; how many."""
-    cdef Py_ssize_t i = 0, size = 0, k
-    cdef int need
-    while i < n:
-        need = utf8_length(p[i])
-        k = 1
-        while k < need and i + k < n and utf8_continues(p + i, <int>k, p[i + k]):
-            k += 1
-        if need and k == need:
-            memcpy(to + size, p + i, k)
-            size += k
-        else:
-            memcpy(to + size, b"\xef\xbf\xbd", 3)
-            size += 3
-        i += k
-    return size
-
-
 cdef void write_key(Stream* s, Out* o, int64_t at) noexcept nogil:
     """`{"key": `, or with a comma, before the first byte of the value's JSON."""
     cdef uint8_t[6 * 3 * HEADER_CAP + 8] text
@@ -55,7 +38,7 @@ cdef void write_key(Stream* s, Out* o, int64_t at) noexcept nogil:
     cdef Py_ssize_t n
     memcpy(text, b', "' if s.tags.pairs else b'{"', 3 if s.tags.pairs else 2)
     n = 3 if s.tags.pairs else 2
-    n += json_escape(key, well_formed(s.header, s.header_n, key), text + n)
+    n += json_escape(key, utf8_repair(s.header, s.header_n, key), text + n)
     memcpy(text + n, b'": ', 3)
     at = after(s, at)
     write(s, o, text, n + 3, at, at)
@@ -204,7 +187,7 @@ cdef bint step_value_opener(Stream* s, const Context* c, View* v) noexcept nogil
     """Behind a key's end: the value's opener, or what says that there is none, or no value."""
     cdef const TagTable* row = c.row
     cdef int k = -1, role, verdict
-    if is_ws(v.p[v.i]):
+    if is_json_space(v.p[v.i]):
         consume(s, c, v, skip_ws(v, v.i, v.n), IN_HEADER)
         s.tags.line_start = v.p[v.i - 1] == c'\n'
         return True
@@ -337,7 +320,7 @@ cdef bint step_pairs(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef const TagTable* row = c.row
     cdef Key key
     cdef int k = -1, role, verdict
-    if is_ws(v.p[v.i]):
+    if is_json_space(v.p[v.i]):
         consume(s, c, v, skip_ws(v, v.i, v.n), IN_HEADER)
         return True
     verdict = match(v, row, v.i, v.n, row.follow_value | row.roles[VALUE_CLOSE], &k)

@@ -1,7 +1,8 @@
 # The state RAW: the body of a call is its arguments, as JSON.
 
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport uint8_t, uint64_t
 from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.chars cimport is_json_space
 from harmonystream._native.core.json_scan cimport *
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.lookahead cimport *
@@ -9,36 +10,6 @@ from harmonystream._native.tags.transitions cimport end_call
 from harmonystream._native.tags.view cimport *
 
 DEBUG = bool(DEBUG_BUILD)
-
-
-cdef Py_ssize_t open_run(const Json* json, const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    """How many of these bytes belong to the value that is open."""
-    cdef int64_t depth = json.depth
-    cdef bint in_string = json.in_string, escape = json.escape
-    cdef Py_ssize_t i = 0
-    while i < n:
-        if in_string and not escape:
-            while i + 8 <= n and not has_quote_or_backslash(p + i):
-                i += 8
-            if i == n:
-                break
-        if in_string:
-            if escape:
-                escape = False
-            elif p[i] == c'\\':
-                escape = True
-            elif p[i] == c'"':
-                in_string = False
-        elif p[i] == c'"':
-            in_string = True
-        elif p[i] == c'{' or p[i] == c'[':
-            depth += 1
-        elif p[i] == c'}' or p[i] == c']':
-            depth -= 1
-        i += 1
-        if depth == 0 and not in_string:
-            break
-    return i
 
 
 cdef inline bint is_closed(const Stream* s) noexcept nogil:
@@ -55,7 +26,7 @@ cdef bint step_raw_begin(Stream* s, const Context* c, View* v) noexcept nogil:
             consume(s, c, v, v.i + 1, IN_ARGUMENTS)
             return True
         g.fenced = FENCED
-    if is_ws(ch):
+    if is_json_space(ch):
         consume(s, c, v, skip_ws(v, v.i, v.n), IN_ARGUMENTS)
         return True
     if ch == c'`' and not g.fenced:
@@ -131,12 +102,12 @@ cdef bint step_raw(Stream* s, const Context* c, View* v) noexcept nogil:
         if q > v.i:
             put_run(s, c, v, v.i + open_run(&s.json, v.p + v.i, q - v.i))
             return True
-    elif is_ws(v.p[q]) or (v.p[q] == c'`' and s.tags.fenced):
-        verdict = look_raw_tail(v, row, s.tags.fenced, closed or (is_ws(v.p[q]) and json_balanced(&s.json)), &stop)
+    elif is_json_space(v.p[q]) or (v.p[q] == c'`' and s.tags.fenced):
+        verdict = look_raw_tail(v, row, s.tags.fenced, closed or (is_json_space(v.p[q]) and json_balanced(&s.json)), &stop)
         if verdict == MORE:
             return False
         if verdict == YES:
-            if is_ws(v.p[q]):                                                # a bare scalar is over now
+            if is_json_space(v.p[q]):                                                # a bare scalar is over now
                 json_step(&s.json, b" ", 1)
             consume(s, c, v, stop, IN_ARGUMENTS)
         else:
@@ -155,7 +126,7 @@ cdef bint step_raw(Stream* s, const Context* c, View* v) noexcept nogil:
         drop_special(s, c, v)
         return True
     q += 1
-    while q < v.n and not opened and not (row.first[v.p[q]] & marks or is_special(v, q) or is_ws(v.p[q]) or v.p[q] == c'`'
+    while q < v.n and not opened and not (row.first[v.p[q]] & marks or is_special(v, q) or is_json_space(v.p[q]) or v.p[q] == c'`'
                                           or v.p[q - 1] == c'{' or v.p[q - 1] == c'[' or v.p[q - 1] == c'"'):
         q += 1
     put_run(s, c, v, q)

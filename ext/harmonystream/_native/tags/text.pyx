@@ -4,6 +4,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memchr, memset
 from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.chars cimport is_json_space
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.calls cimport begin_call
 from harmonystream._native.tags.lookahead cimport *
@@ -78,7 +79,7 @@ cdef void follow_backquotes(Tags* g, const uint8_t* p, Py_ssize_t n) noexcept no
             end_backquotes(g, p[i])
         if g.code == FENCE_INFO and p[i] == c'\n':
             g.code = FENCE_BLANK
-        elif g.code == FENCE_BLANK and not is_ws(p[i]):
+        elif g.code == FENCE_BLANK and not is_json_space(p[i]):
             g.code = CODE
         i += 1
 

@@ -5,6 +5,7 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp
+from harmonystream._native.core.chars cimport is_json_space
 from harmonystream._native.core.out cimport *
 from harmonystream._native.core.types cimport *
 
@@ -21,16 +22,12 @@ cdef struct View:                                # the input that is not yet con
     bint special                                 # some marks are of control or inert ids
 
 
-cdef inline bint is_ws(uint8_t c) noexcept nogil:
-    return c == c' ' or c == c'\n' or c == c'\t' or c == c'\r'
-
-
 cdef inline bint is_special(const View* v, Py_ssize_t i) noexcept nogil:
     return v.special and v.marks[i] & (BEGINS_CONTROL | INERT_ID) != 0
 
 
 cdef inline Py_ssize_t skip_ws(const View* v, Py_ssize_t i, Py_ssize_t n) noexcept nogil:
-    while i < n and is_ws(v.p[i]):
+    while i < n and is_json_space(v.p[i]):
         i += 1
     return i
 

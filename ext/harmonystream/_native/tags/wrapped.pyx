@@ -4,8 +4,10 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr, memset
 from harmonystream._native.core.build cimport DEBUG_BUILD
-from harmonystream._native.core.json_scan cimport has_quote_or_backslash, json_balanced
+from harmonystream._native.core.chars cimport has_quote_or_backslash, hex_digit, is_json_space
+from harmonystream._native.core.json_scan cimport json_balanced
 from harmonystream._native.core.types cimport *
+from harmonystream._native.core.utf8 cimport utf8_encode
 from harmonystream._native.tags.call_object cimport *
 from harmonystream._native.tags.calls cimport begin_call
 from harmonystream._native.tags.lookahead cimport *
@@ -20,7 +22,7 @@ cdef enum:
 
 cdef void put_decoded(Stream* s, const Context* c, uint32_t code, int64_t at) noexcept nogil:
     cdef uint8_t[16] text
-    put_text(s, c.out, text, put_character(text, code), at, at + 1)
+    put_text(s, c.out, text, utf8_encode(code, text), at, at + 1)
 
 
 cdef void flush_surrogate(Stream* s, const Context* c) noexcept nogil:
@@ -292,7 +294,7 @@ cdef bint step_after(Stream* s, const Context* c, View* v) noexcept nogil:
         if v.end:
             consume(s, c, v, v.n, IN_HEADER)
         return v.end
-    elif is_ws(ch) or ch == c'}' or ch == c']' or (ch == c',' and g.array):
+    elif is_json_space(ch) or ch == c'}' or ch == c']' or (ch == c',' and g.array):
         if ch == c'}' or (ch == c']' and not g.array):
             note(s, D_IGNORED_TEXT, s.position)
         if ch == c']':
