@@ -46,6 +46,7 @@ from harmonystream import deviations as known
 from harmonystream.deviations import Deviation
 from harmonystream.errors import ParseError
 from harmonystream.formats import HeaderFormat, format_of
+from harmonystream.reasons import normal
 from harmonystream.regions import Region, Usage
 
 DEBUG = bool(DEBUG_BUILD)
@@ -257,14 +258,14 @@ cdef class Parser:
     def finish(self, reason=None):
         """The last events: what was held, the ends of what is open, and `StreamEnd`. A second call returns ().
 
-        reason: why the engine stopped ("stop", "length", ...), or None if it does not say. Decides whether an open call is complete.
+        reason: why the engine stopped, in its own word ("stop", "eos_token", "max_tokens", ...; harmonystream.reasons has them all), or
+        None if it does not say. Decides whether an open call is complete.
         """
         cdef Out out
         cdef Context c
         cdef StreamEnd end
         cdef bint stopped
-        if reason is not None and not isinstance(reason, str):
-            raise TypeError(f"finish() takes the engine's reason as a str, or None; not {type(reason).__name__}")
+        reason = normal(reason)
         stopped = reason in NORMAL_STOPS
         self.claim()
         try:
