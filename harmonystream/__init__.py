@@ -13,7 +13,7 @@ from ._native.stream.parser import Parser
 from ._version import __version__
 from .completion import Completion, Message, ToolCall, parse
 from .deviations import Deviation
-from .errors import EmitterError, FormatError, HarmonyStreamError, ParseError, VocabError
+from .errors import EmitterError, EngineError, FormatError, HarmonyStreamError, ParseError, VocabError
 from .events import (
     ContentDelta,
     Event,
@@ -31,9 +31,11 @@ from .reading import asdict, events
 from .regions import Region, Usage
 
 if TYPE_CHECKING:
+    from . import engines
     from ._native.wire.batch import Batch, Frames
     from .emit import ChatStream, MessagesStream, ResponsesStream, new_id
     from .emit.columns import Columns
+    from .tools import Tool, Tools
 
 __all__ = [
     "Batch",
@@ -43,6 +45,7 @@ __all__ = [
     "ContentDelta",
     "Deviation",
     "EmitterError",
+    "EngineError",
     "Event",
     "Format",
     "FormatError",
@@ -59,15 +62,18 @@ __all__ = [
     "Region",
     "ResponsesStream",
     "StreamEnd",
+    "Tool",
     "ToolCall",
     "ToolCallDelta",
     "ToolCallEnd",
     "ToolCallStart",
+    "Tools",
     "Usage",
     "Vocab",
     "VocabError",
     "__version__",
     "asdict",
+    "engines",
     "events",
     "format_for",
     "formats",
@@ -82,11 +88,16 @@ _LATER = {
     **dict.fromkeys(("Batch", "Frames"), "._native.wire.batch"),
     "Columns": ".emit.columns",
     **dict.fromkeys(("ChatStream", "MessagesStream", "ResponsesStream", "new_id"), ".emit"),
+    **dict.fromkeys(("Tool", "Tools"), ".tools"),
 }
+_ROOMS = ("engines",)
+"""Subpackages that are attributes without having been imported."""
 
 
 def __getattr__(name: str) -> Any:
-    """What only servers need, loaded when it is first asked for."""
+    """What not everybody needs, loaded when it is first asked for."""
+    if name in _ROOMS:
+        return import_module(f".{name}", __name__)
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(_LATER[name], __name__), name)

@@ -36,6 +36,16 @@ class ToolCall(NamedTuple):
     complete: bool
     balanced: bool
 
+    @property
+    def parsed_arguments(self) -> dict[str, Any]:
+        """The arguments' JSON object, without text after it; `{"raw": arguments}` if they do not begin with one."""
+        from .call_arguments import read_arguments  # json is loaded when the first arguments are read
+
+        try:
+            return read_arguments(self.arguments)
+        except ValueError:
+            return {"raw": self.arguments}
+
 
 class Message(NamedTuple):
     """One message in the order written. In Harmony it has reasoning, content or one call; elsewhere it may have all.
@@ -71,7 +81,7 @@ class Completion(NamedTuple):
     deviations: tuple[Deviation, ...]
 
 
-class _Collector:
+class Collector:
     """Puts events together again; one pass, nothing kept twice."""
 
     def __init__(self) -> None:
@@ -147,7 +157,7 @@ def parse(
         empty_args=empty_args,
         max_hold=max_hold,
     )
-    collector = _Collector()
+    collector = Collector()
     collector.add(parser.feed_text(output) if isinstance(output, (str, bytes)) else parser.feed(output))
     collector.add(parser.finish(finish_reason))
     return Completion(

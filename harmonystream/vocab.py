@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from harmonystream._native.core.vocab import Vocab, load_ranks
+from harmonystream._native.core.ranks import load_ranks
+from harmonystream._native.core.vocab import Vocab
 from harmonystream.errors import VocabError
 
 __all__ = ["Vocab", "from_bytes", "from_harmony", "from_tiktoken", "from_tokenizers", "o200k_harmony"]

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeAlias
 
 from ..emit.chat import ChatStream
 from ..emit.usage import CHAT, counted
+from ..engines.base import Finished
 
 __all__ = ["Finished", "Framed", "Reader", "Said", "Sampled", "Stream", "Usages"]
 
@@ -49,20 +50,6 @@ class Framed:
     """
 
     frames: bytes
-
-
-@dataclass(frozen=True)
-class Finished:
-    """A source may yield it as its last item: why the engine stopped, and what it counted.
-
-    reason: the engine's word. usage: a usage object in the words of any API. stop: the stop string that ended it; the
-    reason is "stop" then, unless given. Messages tells the client which one it was, and so does Chat Completions, as
-    `stop_reason`; Responses has no word for it.
-    """
-
-    reason: Any = None
-    usage: _Usage | None = None
-    stop: str | None = None
 
 
 _MARKED = (Finished, Framed, Sampled)

@@ -4,6 +4,7 @@ from typing import final
 from typing_extensions import Self
 
 DEBUG: bool
+__pyx_capi__: dict[str, object]
 
 @final
 class Vocab:
@@ -18,5 +19,3 @@ class Vocab:
     def is_control(self, tid: int, /) -> bool: ...
     def __len__(self) -> int: ...
     def __contains__(self, key: object, /) -> bool: ...
-
-def load_ranks(data: bytes, control: Mapping[str, int], name: str = "") -> Vocab: ...
