@@ -213,7 +213,7 @@ class HeaderReader:
                 header.name, header.kind = header.id, "other"
 
     def misspelt_id(self, header: Header) -> str:
-        """The declared name in an id such as `functions_f_2` or `f2`; empty: there is none, or the id is as it should be."""
+        """The declared name in an id such as `functions_f_2` or `f2`; empty: there is none, or the id needs none."""
         if latin(header.name) in (self.tools or ()):
             return ""
         stem = re.sub(r"\Afunctions[._:-]?", "", header.id or "")
