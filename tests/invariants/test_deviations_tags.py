@@ -47,7 +47,7 @@ TAGGED = {
     "missing-closer noise": ("qwen3_coder", FUNCTION, "Hi", ("", "Hi", ["{}"])),
     "missing-closer key": (
         *("seed_oss", f"{SEED}<parameter=s>x\n", "<parameter=i>1</parameter></function></seed:tool_call>"),
-        ("", "", ['{"s": "x", "i": 1}']),
+        ("", "", ['{"s": "x\\n", "i": 1}']),
     ),
     "missing-closer raw": ("deepseek", f"{BEGIN}f<｜tool▁sep｜>{{}}", LAST, ("", "", ["{}"])),
     "missing-closer object": (

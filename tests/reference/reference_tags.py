@@ -83,7 +83,7 @@ class Machine(Pairs):
             mark = self.text.at(i, self.size, *kinds)
         except More:
             mark = None
-        if mark and self.code == "example" and mark.kind in ("name_end", *SECTION, *CALL) and self.text.is_byte(i):
+        if mark and self.code == "example" and mark.kind in (*SECTION, *CALL) and self.text.is_byte(i):
             return self.byte(i)
         if mark:
             return self.marker(mark)
@@ -183,8 +183,6 @@ class Machine(Pairs):
             return self.drop(mark)
         if kind == "stop":
             return self.stop(mark) if self.text.stop_counts(mark) else self.ignore(mark)
-        if kind == "name_end" and self.row.control and self.tools != [] and not self.mentions:
-            return self.drop_here(mark.start, mark.stop)
         if kind not in (*SECTION, *CALL) or self.tools == []:
             return self.ignore(mark, "call-without-tools" if self.tools == [] and kind != "turn" else "stray-control")
         return self.closer(mark) if kind.endswith("close") else self.opener(mark)

@@ -134,7 +134,7 @@ cdef struct TagTable:                            # a Format, compiled (tags/tag_
     uint64_t[N_ROLES] roles
     uint64_t by_id                               # control markers: in id mode only their id is one
     uint64_t value_any                           # what may end a value
-    uint64_t calls                               # openers and closers of sections and calls, and ends of names
+    uint64_t calls                               # openers and closers of sections and calls
     uint64_t follow_value, follow_call, follow_section, follow_stop
     uint64_t header                              # what ends a name beside its own end
     Literal[MAX_LITERALS] literals

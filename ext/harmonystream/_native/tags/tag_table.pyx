@@ -160,7 +160,7 @@ cdef class Row:
             t.roles[t.literals[i].role] |= bit(i)
             t.first[t.literals[i].text[0]] |= bit(i)
         calls = t.roles[SECTION_OPEN] | t.roles[CALL_OPEN]
-        t.calls = calls | t.roles[SECTION_CLOSE] | t.roles[CALL_CLOSE] | t.roles[NAME_END]
+        t.calls = calls | t.roles[SECTION_CLOSE] | t.roles[CALL_CLOSE]
         t.follow_stop = t.roles[STOP] | t.roles[TURN]
         t.follow_section = calls | t.roles[STOP]
         t.follow_call = t.follow_section | t.roles[SECTION_CLOSE]
@@ -233,8 +233,7 @@ cdef class Row:
 
 cdef uint64_t live_somewhere(const TagTable* t) noexcept nogil:
     """The markers that may mean something where no header, key or value is open."""
-    cdef uint64_t only_inside = t.roles[EMPTY_CALL] | t.roles[KEY_END] | t.roles[VALUE_OPEN] | t.roles[TURN]
-    return ~(only_inside if t.control else only_inside | t.roles[NAME_END])
+    return ~(t.roles[NAME_END] | t.roles[EMPTY_CALL] | t.roles[KEY_END] | t.roles[VALUE_OPEN] | t.roles[TURN])
 
 
 cdef uint8_t class_of_text(const uint8_t* p, Py_ssize_t n, bint valid, const bint* begins) noexcept nogil:

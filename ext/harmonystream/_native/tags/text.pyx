@@ -126,8 +126,6 @@ cdef uint64_t live_in_text(const Stream* s, const Context* c) noexcept nogil:
     cdef uint64_t live = row.roles[DROP] | row.roles[STOP]
     if not s.tags.answer:
         live |= row.roles[THINK_OPEN] | row.roles[THINK_CLOSE]
-    if row.control and not c.tools.forbidden:
-        live |= row.roles[NAME_END]
     if not c.tools.forbidden:
         live |= row.roles[SECTION_OPEN] | row.roles[SECTION_CLOSE]
         if row.bare != BARE_NO or not row.has_section:
@@ -202,7 +200,7 @@ cdef bint is_mention(Stream* s, const View* v, int role) noexcept nogil:
     if (role == SECTION_CLOSE or role == CALL_CLOSE) and g.mentions:
         g.mentions -= 1
         return True
-    return role == NAME_END and g.mentions
+    return False
 
 
 cdef void pass_drop(Stream* s, const Context* c, View* v, Py_ssize_t n) noexcept nogil:
@@ -232,9 +230,6 @@ cdef bint step_text_marker(Stream* s, const Context* c, View* v, int k) noexcept
     if role == DROP:
         pass_drop(s, c, v, n)
         return True
-    if role == NAME_END:
-        drop_stray(s, c, v, n)
-        return True
     if role == SECTION_CLOSE or role == CALL_CLOSE:
         note(s, D_STRAY_CLOSER, s.position)
     elif role == THINK_OPEN and g.reasoning:
@@ -249,14 +244,6 @@ cdef bint step_text_marker(Stream* s, const Context* c, View* v, int k) noexcept
         g.think_mentions = g.fence = g.ticks = g.code = 0
         enter_text(s)
     return True
-
-
-cdef void drop_stray(Stream* s, const Context* c, View* v, Py_ssize_t n) noexcept nogil:
-    """What only means something in a header."""
-    flush_pending(s, c.out)
-    note(s, D_STRAY_CONTROL, s.position)
-    if not s.error:
-        consume(s, c, v, v.i + n, IN_HEADER)
 
 
 cdef inline bint is_example(const Stream* s, const Context* c, const View* v, int verdict) noexcept nogil:
