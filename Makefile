@@ -11,8 +11,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 RIVAL_PIP = $(RIVALS)/bin/python -m pip --disable-pip-version-check --quiet install --only-binary :all:
 # setuptools warns at every editable install that the tree is used as it is, which is the point.
 QUIET := PYTHONWARNINGS=ignore::Warning:setuptools.command.editable_wheel
-SOURCES := setup.py $(wildcard ext/harmonystream/*.p* harmonystream/data/*)
-MODULES = $(patsubst ext/harmonystream/%.pyx,harmonystream.%,$(wildcard ext/harmonystream/*.pyx))
+SOURCES := setup.py $(shell find ext -name '*.p[yx][xd]') $(wildcard harmonystream/data/*)
+MODULES = $(subst /,.,$(patsubst ext/%.pyx,%,$(filter %.pyx,$(SOURCES))))
 
 .DELETE_ON_ERROR:
 .PHONY: build demo serve test bench bench-server bench-rivals fuzz cov lint types clean
@@ -84,4 +84,4 @@ types: $(VENV)/dev
 
 clean:
 	rm -rf $(VENV) $(OLD) $(RIVALS) build dist .cov *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	rm -f ext/harmonystream/*.c harmonystream/*.so
+	find ext harmonystream -name '*.c' -delete -o -name '*.so' -delete

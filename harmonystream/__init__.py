@@ -6,11 +6,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from . import vocab
-from ._json import JsonScanner
-from ._label import label
-from ._parser import Parser
+from ._native.core.json_scan import JsonScanner
+from ._native.core.vocab import Vocab
+from ._native.stream.label import label
+from ._native.stream.parser import Parser
 from ._version import __version__
-from ._vocab import Vocab
 from .completion import Completion, Message, ToolCall, parse
 from .deviations import Deviation
 from .errors import EmitterError, FormatError, HarmonyStreamError, ParseError, VocabError
@@ -30,9 +30,9 @@ from .formats.models import format_for
 from .regions import Region, Usage
 
 if TYPE_CHECKING:
-    from ._batch import Batch, Frames
-    from .columns import Columns
+    from ._native.wire.batch import Batch, Frames
     from .emit import ChatStream, MessagesStream, ResponsesStream, new_id
+    from .emit.columns import Columns
 
 __all__ = [
     "Batch",
@@ -77,7 +77,7 @@ __all__ = [
 
 _LATER = {
     **dict.fromkeys(("Batch", "Frames"), "._batch"),
-    "Columns": ".columns",
+    "Columns": ".emit.columns",
     **dict.fromkeys(("ChatStream", "MessagesStream", "ResponsesStream", "new_id"), ".emit"),
 }
 

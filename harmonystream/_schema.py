@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-# The bits of the native core: TYPE_STRING and so on in ext/harmonystream/_types.pxd.
+# The bits of the native core: TYPE_STRING and so on in ext/harmonystream/_native/core/types.pxd.
 TYPES = {"string": 1, "integer": 2, "number": 4, "boolean": 8, "null": 16, "object": 32, "array": 64}
 
 MAX_STEPS = 20_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
 
-from ._parser import Parser
-from ._vocab import Vocab
+from ._native.core.vocab import Vocab
+from ._native.stream.parser import Parser
 from .deviations import Deviation
 from .events import (
     ContentDelta,

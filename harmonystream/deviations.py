@@ -14,7 +14,7 @@ class Deviation(NamedTuple):
     position: int
 
 
-# In the order of `enum Deviation` in ext/harmonystream/_types.pxd; strict mode raises for the first part.
+# In the order of `enum Deviation` in ext/harmonystream/_native/core/types.pxd; strict mode raises for the first part.
 _STRICT = {
     "repeated-channel": "one <|channel|> in a header",
     "conflicting-recipients": "one recipient in a header",

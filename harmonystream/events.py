@@ -2,7 +2,7 @@
 
 from typing import TypeAlias
 
-from ._events import (
+from ._native.stream.events import (
     ContentDelta,
     MessageEnd,
     MessageStart,

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from .._arguments import BROKEN_KEY, TEXT_KEY, Arguments
+from .._native.wire.json_filter import BROKEN_KEY, TEXT_KEY, Arguments
 
 __all__ = ["BROKEN_KEY", "TEXT_KEY", "Arguments", "assembled"]
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import index
 from typing import Any, Literal
 
-from .._parser import Parser
-from .._vocab import Vocab
+from .._native.core.vocab import Vocab
+from .._native.stream.parser import Parser
 from ..events import (
     ContentDelta,
     Event,

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from .._parser import Parser
-from .._vocab import Vocab
+from .._native.core.vocab import Vocab
+from .._native.stream.parser import Parser
 from ..events import (
     ContentDelta,
     Event,

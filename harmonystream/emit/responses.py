@@ -6,8 +6,8 @@ import copy
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
-from .._parser import Parser
-from .._vocab import Vocab
+from .._native.core.vocab import Vocab
+from .._native.stream.parser import Parser
 from ..events import (
     ContentDelta,
     Event,

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
-from .._frame import Frame
-from .._sse import SseWriter
+from .._native.wire.frame import Frame
+from .._native.wire.sse import SseWriter
 from ..errors import ParseError
 from ..events import ContentDelta, Event, ReasoningDelta, ToolCallDelta
 from .payload import Payload, to_json

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from .._vocab import Vocab
+from .._native.core.vocab import Vocab
 from ..errors import PromptError
 from ..formats.harmony import HARMONY
 from .typescript import Namespace, tools_text
@@ -58,25 +58,22 @@ class HarmonyMessage(NamedTuple):
 class Dialect(NamedTuple):
     """What the renderers of Harmony disagree about.
 
-    call, other: the order of a header's parts, for calls of the assistant and for all other messages. constrain: "given"
-    writes a content type as it is given, "always" puts `<|constrain|>` before it, "calls-plain" does so but for calls.
+    late: which messages name the recipient after the channel, and only on the channel `commentary`: "all", "none", or
+    "results" (all but the assistant's calls). Everywhere else the recipient comes first. constrain: "given" writes a
+    content type as it is given, "all" puts `<|constrain|>` before it, "results" does so in all but the assistant's calls.
     exponent: how defaults write a large exponent.
     """
 
-    call: tuple[str, ...]
-    other: tuple[str, ...]
+    late: str
     constrain: str
     exponent: str
 
 
-_RECIPIENT_FIRST = ("recipient", "channel", "type")
-_CHANNEL_FIRST = ("channel", "recipient", "type")
-
 DIALECTS = {
-    "openai": Dialect(_RECIPIENT_FIRST, _RECIPIENT_FIRST, "given", "e"),
-    "oss": Dialect(_CHANNEL_FIRST, _CHANNEL_FIRST, "always", "e+"),
-    "vllm": Dialect(_RECIPIENT_FIRST, _CHANNEL_FIRST, "calls-plain", "e+"),
-    "template": Dialect(_RECIPIENT_FIRST, _RECIPIENT_FIRST, "given", "e"),
+    "openai": Dialect("none", "given", "e"),
+    "oss": Dialect("all", "all", "e+"),
+    "vllm": Dialect("results", "results", "e+"),
+    "template": Dialect("none", "given", "e"),
 }
 
 _M = HARMONY.markers
@@ -184,20 +181,23 @@ def _write_header(message: HarmonyMessage, writer: Writer, dialect: Dialect) -> 
     else:
         writer.word(message.name)
     call = message.role == "assistant" and message.recipient is not None
-    for part in dialect.call if call else dialect.other:
-        if part == "recipient" and message.recipient is not None and message.recipient != "all":
-            writer.word(" to=" + message.recipient)
-        elif part == "channel" and message.channel is not None:
-            writer.marker(_M["channel"])
-            writer.word(message.channel)
-        elif part == "type" and message.content_type is not None:
-            _write_type(message.content_type, writer, dialect.constrain, call)
+    late = message.channel == "commentary" and (dialect.late == "all" or (dialect.late == "results" and not call))
+    recipient = "" if message.recipient in (None, "all") else f" to={message.recipient}"
+    if recipient and not late:
+        writer.word(recipient)
+    if message.channel is not None:
+        writer.marker(_M["channel"])
+        writer.word(message.channel)
+    if recipient and late:
+        writer.word(recipient)
+    if message.content_type is not None:
+        _write_type(message.content_type, writer, dialect.constrain, call)
     writer.marker(_M["message"])
 
 
 def _write_type(content_type: str, writer: Writer, rule: str, call: bool) -> None:
     bare = content_type.removeprefix(_CONSTRAIN)
-    if rule == "always" or (rule == "calls-plain" and not call) or (rule == "given" and bare != content_type):
+    if rule == "all" or (rule == "results" and not call) or (rule == "given" and bare != content_type):
         writer.word(" ")
         writer.marker(_CONSTRAIN)
         if bare:

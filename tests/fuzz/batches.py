@@ -9,7 +9,7 @@ from typing import Any
 
 import harmonystream as hs
 from fuzz import emitting, oracles, rows, streaming, tags, tokens
-from harmonystream._batch import Batch
+from harmonystream._native.wire.batch import Batch
 
 Case = dict[str, Any]
 Op = tuple[str, int]

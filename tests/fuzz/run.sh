@@ -45,7 +45,7 @@ fi
 mkdir -p "$out/corpus" "$out/findings"
 touch "$out/started"
 cd "$tree"
-export PYTHONPATH=$tree:$root/tests PYTHONMALLOC=malloc PYTHONHASHSEED=0 PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH=$tree:$root/tests:$root/tests/support:$root/tests/reference PYTHONMALLOC=malloc PYTHONHASHSEED=0 PYTHONDONTWRITEBYTECODE=1
 export ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
 sanitized=(env "LD_PRELOAD=$atheris/../asan_with_fuzzer.so" "$python")
 if [ $# -gt 0 ]; then # a command to run under the sanitizers instead: tests/fuzz/run.sh -m fuzz.replay FILE

@@ -7,8 +7,8 @@ from typing import Any
 
 import harmonystream as hs
 from fuzz import rows, tag_oracles
+from harmonystream._native.tags.values import fits, may_be_literal, transcode
 from harmonystream._schema import TYPES
-from harmonystream._values import fits, may_be_literal, transcode
 
 Case = dict[str, Any]
 KINDS = {bool: "boolean", int: "integer number", float: "number integer", str: "string", type(None): "null"}

@@ -1,0 +1,149 @@
+# Tools: the request's tools as the machines look them up.
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+cimport cython
+from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.types cimport ToolTable
+from collections.abc import Mapping
+
+from harmonystream._schema import parameter_types as declared_types
+
+DEBUG = bool(DEBUG_BUILD)
+
+
+def tool_name(tool):
+    """The name in a tool's description; None for a tool without one (a server-side tool such as web search)."""
+    if isinstance(tool, str):
+        name = tool
+    elif isinstance(tool, Mapping):
+        inner = tool.get("function")
+        name = inner.get("name") if isinstance(inner, Mapping) else tool.get("name")
+        if name is None:
+            return None
+    else:
+        hint = ": pass tool.model_dump()" if hasattr(tool, "model_dump") else ""
+        raise TypeError(f"a tool is a name or a dict as the APIs have it, not {type(tool).__name__}{hint}")
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"a tool's name must be a non-empty string, not {name!r}")
+    return name
+
+
+cdef bytes encoded(object name):
+    return name.encode("utf-8", "replace")
+
+
+@cython.final
+cdef class Tools:
+    """Declared tools, and the types of their parameters. Immutable. Of two tools with one name, the later counts."""
+
+    def __cinit__(self, tools=None):
+        cdef dict by_name
+        self.table.n = -1
+        self.names = self.parameter_names = self.parameter_types = b""
+        self.fingerprint = self.hashed()
+        if tools is None:
+            return
+        if isinstance(tools, (str, bytes, Mapping)):
+            raise TypeError("tools is a list of names or tool dicts; to say that there are none, pass []")
+        tools = list(tools)
+        by_name = {}
+        for tool in tools:
+            name = tool_name(tool)
+            if name is not None:
+                by_name[encoded(name)] = tool
+        self.table.forbidden = not tools
+        self.fill(by_name)
+        self.fingerprint = self.hashed()
+
+    def __dealloc__(self):
+        free(<void*>self.table.offset)
+        free(<void*>self.table.parameters)
+        free(<void*>self.table.parameter_offset)
+
+    cdef int fill(self, dict tools) except -1:
+        cdef ToolTable* t = &self.table
+        cdef list names = sorted(tools), parameters = [], first = [0]
+        for name in names:
+            types = declared_types(tools[name])
+            parameters += sorted({encoded(key): mask for key, mask in types.items()}.items())
+            first.append(len(parameters))
+        self.names = b"".join(names)
+        self.parameter_names = b"".join([key for key, _ in parameters])
+        self.parameter_types = bytes([mask for _, mask in parameters])
+        t.n = len(names)
+        t.max_spaces = max([len(name.split()) - 1 for name in names if name.strip() == name], default=0)
+        t.names = <const uint8_t*>PyBytes_AS_STRING(self.names)
+        t.parameter_names = <const uint8_t*>PyBytes_AS_STRING(self.parameter_names)
+        t.parameter_types = <const uint8_t*>PyBytes_AS_STRING(self.parameter_types)
+        t.offset = offsets_of(names)
+        t.parameters = integers(first)
+        t.parameter_offset = offsets_of([key for key, _ in parameters])
+        return 0
+
+    cdef uint64_t hashed(self) noexcept:
+        """FNV-1a over names, parameters and types: to notice a mismatch, not to resist anyone."""
+        cdef const ToolTable* t = &self.table
+        cdef uint64_t h = <uint64_t>0xCBF29CE484222325 + <uint64_t>(t.n + 1)
+        cdef Py_ssize_t i, n_parameters = PyBytes_GET_SIZE(self.parameter_types)
+        h = mixed(h, self.names)
+        for i in range(t.n):
+            h = (h ^ t.offset[i]) * <uint64_t>0x100000001B3
+        if n_parameters:
+            h = mixed(mixed(h, self.parameter_names), self.parameter_types)
+            for i in range(n_parameters):
+                h = (h ^ t.parameter_offset[i]) * <uint64_t>0x100000001B3
+            for i in range(t.n):
+                h = (h ^ t.parameters[i]) * <uint64_t>0x100000001B3
+        return h ^ t.forbidden
+
+    def index(self, str name not None):
+        """The tool's number among the sorted names; -1: it is not declared."""
+        cdef bytes key = encoded(name)
+        return tool_index(&self.table, <const uint8_t*>PyBytes_AS_STRING(key), PyBytes_GET_SIZE(key))
+
+    def types(self, str name not None, str parameter not None):
+        """The types of a tool's parameter, one bit each; 0: anything, or unknown."""
+        cdef bytes key = encoded(parameter)
+        return parameter_types(&self.table, self.index(name), <const uint8_t*>PyBytes_AS_STRING(key), PyBytes_GET_SIZE(key))
+
+
+cdef uint64_t mixed(uint64_t h, bytes data) noexcept:
+    cdef Py_ssize_t i
+    for i in range(PyBytes_GET_SIZE(data)):
+        h = (h ^ <uint8_t>PyBytes_AS_STRING(data)[i]) * <uint64_t>0x100000001B3
+    return h
+
+
+cdef uint32_t* integers(list values) except NULL:
+    cdef uint32_t* made = <uint32_t*>malloc(len(values) * sizeof(uint32_t))
+    cdef Py_ssize_t i
+    if made == NULL:
+        raise MemoryError()
+    for i in range(len(values)):
+        made[i] = values[i]
+    return made
+
+
+cdef uint32_t* offsets_of(list names) except NULL:
+    """Where each name begins when they stand one after the other, and where the last one ends."""
+    cdef list at = [0]
+    cdef Py_ssize_t end = 0
+    for name in names:
+        end += PyBytes_GET_SIZE(name)
+        at.append(end)
+    return integers(at)
+
+
+cdef Tools UNKNOWN_TOOLS = Tools(None), NO_TOOLS = Tools(())
+
+
+cdef Tools tools_of(object tools):
+    if tools is None:
+        return UNKNOWN_TOOLS
+    if isinstance(tools, Tools):
+        return tools
+    if isinstance(tools, (list, tuple)) and not tools:
+        return NO_TOOLS
+    return Tools(tools)

@@ -1,0 +1,265 @@
+# The vocabulary of the native core: every enum and struct that two modules share. Read this first.
+#
+# `Tables` (a vocabulary seen by a format) and `ToolTable` (the request's tools) are immutable and shared between threads.
+# `Stream` is all that one stream remembers: plain data, under 1 KiB, so that fork() is a memcpy.
+# `Out` is where one feed() writes its records and their text; it lives on the caller's stack.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+cdef enum State:
+    START, HEADER, BODY, DONE                    # Harmony; the tag machine shares DONE
+    TEXT, SECTION, PAIRS, VALUE, RAW, WRAPPED, AFTER
+    N_STATES
+
+# Where a token lands. The public IntEnum `Region` has the same numbers.
+cdef enum:                                       # Region
+    IN_START, IN_HEADER, IN_REASONING, IN_CONTENT, IN_ARGUMENTS, IN_SUPPRESSED, IN_DONE
+    N_REGIONS
+
+cdef enum:                                       # Marker
+    M_INERT, M_START, M_CHANNEL, M_CONSTRAIN, M_MESSAGE, M_END, M_CALL, M_RETURN, M_ENDOFTEXT
+    N_MARKERS
+
+# One byte per vocabulary id. A control id is CONTROL | its marker (tag formats: 1, and the marker is looked up), and has no other flag.
+cdef enum Class:
+    MARKS = 1          # tag formats: holds a byte that begins a marker
+    EDGE = 2           # begins or ends with a newline
+    ESCAPES = 4        # holds something that JSON strings escape
+    MARKER_BITS = 15   # of a control id
+    MISSING = 16       # a hole in the vocabulary
+    QUIET = 32         # holds nothing that a JSON scanner must look at inside a string
+    PLAIN = 64         # not empty, and valid UTF-8 on its own
+    CONTROL = 128
+
+cdef enum Channel:
+    NO_CHANNEL, ANALYSIS, COMMENTARY, FINAL, OTHER_CHANNEL
+
+cdef enum RoleState:
+    ROLE_OPEN, ROLE_PRESET, ROLE_READ            # the header must name its author; it is the assistant's; the author has been read
+    ROLE_IMPLIED                                 # as preset: text began the header, without <|start|>
+
+cdef enum CallKind:
+    NOT_A_CALL, FUNCTION, BUILTIN, OTHER_CALL
+
+# What a record says; the three deltas double as the sink of an open body.
+cdef enum RecordKind:
+    R_NONE, R_REASONING, R_CONTENT, R_ARGUMENTS, R_EMPTY_ARGUMENTS
+    R_MESSAGE_START, R_MESSAGE_END, R_CALL_START, R_CALL_END, R_STREAM_END
+
+cdef enum:                                       # Deviation: the codes of deviations.py, in its order
+    D_NONE
+    D_REPEATED_CHANNEL, D_CONFLICTING_RECIPIENTS, D_EMPTY_RECIPIENT, D_BARE_CONTENT_TYPE, D_REPEATED_CONTENT_TYPE
+    D_LOOSE_SPACING, D_GLUED_SUFFIX
+    D_MISSPELT_CHANNEL, D_UNKNOWN_CHANNEL, D_EMPTY_CHANNEL, D_UNMARKED_CHANNEL, D_IGNORED_WORD
+    D_MISSING_ROLE, D_UNKNOWN_ROLE, D_DOUBLED_ROLE, D_DOUBLED_START
+    D_TEXT_BETWEEN_MESSAGES, D_STRAY_TERMINATOR, D_MISSING_START, D_MISSING_END
+    D_ABANDONED_HEADER, D_MISSING_MESSAGE, D_HEADER_TOO_LONG, D_NO_MARKUP
+    D_TEXT_TO_ASSISTANT, D_STRAY_CONTROL, D_END_OF_TEXT, D_UNKNOWN_ID
+    D_STRAY_CLOSER, D_REPEATED_OPENER, D_MISSING_OPENER, D_MISSING_CLOSER, D_MISSPELT_CLOSER, D_OTHER_BODY, D_IGNORED_TEXT
+    D_LAST_STRICT = D_IGNORED_TEXT               # strict mode raises up to here
+    D_REPEATED_RECIPIENT, D_BARE_RECIPIENT, D_FOREIGN_ROLE, D_CALL_WITHOUT_TOOLS, D_INVALID_UTF8, D_UNFINISHED_HEADER, D_AFTER_END
+    D_CALL_IN_REASONING, D_HELD_TOO_LONG, D_VALUE_TYPE
+    N_DEVIATIONS
+
+cdef enum:
+    HEADER_CAP = 256
+    DEVIATION_CAP = 16
+    HOLD_CAP = 16                                # longest spelled marker is 13 bytes
+    # Marks inside the header buffer: bytes that UTF-8 never uses.
+    MARK_INERT = 0xFD
+    MARK_CHANNEL = 0xFE
+    MARK_CONSTRAIN = 0xFF
+
+cdef struct Spelling:                            # a marker as text
+    const uint8_t* text
+    int n
+
+cdef struct Tables:
+    const uint8_t* text                          # all tokens' bytes, padded by 16 at the end
+    const uint32_t* offset                       # offset[tid] .. offset[tid + 1]
+    const uint8_t* classes
+    uint32_t n
+    Spelling[N_MARKERS] spellings                # by Marker; an inert id has none
+
+cdef enum:                                       # the JSON types that a parameter may have, one bit each; 0: anything
+    TYPE_STRING = 1
+    TYPE_INTEGER = 2
+    TYPE_NUMBER = 4
+    TYPE_BOOLEAN = 8
+    TYPE_NULL = 16
+    TYPE_OBJECT = 32
+    TYPE_ARRAY = 64
+
+cdef enum:                                       # Role: what a tag format's marker is for
+    THINK_OPEN, THINK_CLOSE, DROP, STOP, TURN, SECTION_OPEN, SECTION_CLOSE, CALL_OPEN, NAME_END, EMPTY_CALL, CALL_CLOSE
+    KEY_OPEN, KEY_END, VALUE_OPEN, VALUE_CLOSE
+    N_ROLES
+
+cdef enum:
+    MAX_LITERALS = 64
+    LOOK_CAP = 1024                              # bytes that a look-ahead sees
+    NEWLINE_CAP = 1 << 20                        # of a run of newlines that waits for what follows
+    NAME_CAP = 256
+
+cdef enum Bare:
+    BARE_ANY, BARE_NO, BARE_DECLARED
+
+cdef enum NameAs:
+    PLAIN_NAME, FUNCTION_NAME, ID_NAME
+
+cdef enum Mark:                                  # of a held byte, in id mode
+    BEGINS_TOKEN = 1
+    BEGINS_CONTROL = 2                           # the spelling of a control marker, which its bytes stand for
+    INSIDE_CONTROL = 4
+    INERT_ID = 8
+
+cdef struct Literal:
+    const uint8_t* text
+    int n
+    uint8_t role
+    uint8_t typed                                # an end of a key: 0, TYPE_STRING, or TYPE_OBJECT for JSON
+
+cdef struct TagTable:                            # a Format, compiled (tags/tag_table.pyx). Sets of literals are 64-bit masks.
+    uint64_t[256] first                          # literals that begin with this byte
+    uint64_t[N_ROLES] roles
+    uint64_t by_id                               # control markers: in id mode only their id is one
+    uint64_t value_any                           # what may end a value
+    uint64_t follow_value, follow_call, follow_section, follow_stop
+    uint64_t header                              # what ends a name beside its own end
+    Literal[MAX_LITERALS] literals
+    uint32_t[MAX_LITERALS] control_ids
+    uint8_t[MAX_LITERALS] control_literals
+    int n, n_control
+    bint has_section, has_call, has_pair, wrapped, open_name, value_opener, strip, untyped_json, control
+    uint8_t bare, name_as
+    int only_first                               # all markers begin with this byte; -1: they do not
+
+cdef struct ToolTable:
+    int32_t n                                    # -1: the tools are unknown
+    int32_t max_spaces                           # most spaces in one name
+    bint forbidden                               # the request has no tools: nothing is a call
+    const uint8_t* names                         # sorted, one after the other
+    const uint32_t* offset
+    const uint32_t* parameters                   # parameters[tool] .. parameters[tool + 1], sorted within the tool
+    const uint8_t* parameter_names
+    const uint32_t* parameter_offset
+    const uint8_t* parameter_types               # a mask for each
+
+cdef struct Json:                                # core/json_scan.pxd
+    int64_t depth, count, end
+    uint8_t in_string, escape, stage, broken
+    uint8_t scalar, matched                      # a bare scalar at top level: its first byte ('0' for numbers), and how far it is
+
+cdef struct ObjectScan:                          # tags/call_object.pxd: the members of a wrapped call
+    int64_t depth
+    uint8_t in_string, escape, expect            # at depth 1: what comes next
+    uint8_t key, key_n, named                    # which member it is; bytes of its key so far; they may still be these keys
+
+cdef struct Tags:                                # what the tag machine remembers
+    int64_t newlines, newline_at, newline_stop   # the newline run that waits for what follows it
+    int64_t value_at, value_stop                 # tokens of the value that is held or being written
+    int64_t probed                               # how far the object at the front of the hold has been looked through
+    int64_t name_at                              # where its name stands, once found
+    ObjectScan probe, object
+    int32_t tool                                 # the open call's tool; -1: not declared
+    int32_t surrogate                            # of a decoded string: a high one that waits for its other half
+    uint8_t reasoning, answer, seam, in_section
+    uint8_t trim, special                        # newlines at seams are dropped; the hold has control or inert ids
+    uint8_t mentions                             # openers that were text: their closers will be
+    uint8_t fresh                                # the value has not had a byte: a newline would be layout
+    uint8_t opening                              # its opener may still come
+    uint8_t line_start, begun                    # the last byte was a newline; the value or body has a byte
+    uint8_t types, untyped_json                  # of the open value; its mode is Stream.value_mode
+    uint8_t pairs                                # pairs have been written
+    uint8_t fenced                               # Fence
+    uint8_t array, passing                       # wrapped: inside an array; Passing
+    uint8_t escape_n
+    uint8_t escape[8]                            # an unfinished escape of that string
+
+cdef enum ValueMode:
+    NO_VALUE, STREAMED, LITERAL, HELD            # HELD: its type is known at its end
+
+cdef enum Fence:
+    NO_FENCE, FENCE_NAME, FENCED                 # in the letters behind it; behind them
+
+cdef enum Passing:                               # what becomes of a wrapped object's bytes
+    PASS_NOTHING, PASS_RAW, PASS_STRING, PASS_SCALAR
+
+cdef struct Span:
+    uint16_t at, n
+
+cdef enum:
+    NO_WORD = 0xFFFF
+    TEXT_MODE = 2
+
+cdef struct Stream:
+    int64_t position                             # tokens taken; in text mode bytes
+    int64_t attributed                           # every token before this one belongs to an event, or to none
+    int64_t header_at                            # position of the header's first token (<|start|>, if there is one)
+    int64_t header_text_at                       # position of header[0]
+    int64_t pending_at, pending_stop             # tokens that hold the incomplete character
+    int64_t usage[N_REGIONS]
+    int64_t deviation_at[DEVIATION_CAP]
+    int64_t error_at
+    Json json
+    uint32_t deviations
+    int32_t calls
+    Span role, channel, recipient, content_type  # in `header`; role.n == 0: assistant
+    uint16_t header_n
+    uint16_t word_at                             # start of the word being read in segment 0, or NO_WORD
+    uint16_t prompt_n                            # header bytes that came with the prompt
+    uint8_t deviation[DEVIATION_CAP]
+    uint8_t state, sink, region, fast            # fast: the sink, when a plain token may take the shortcut
+    uint8_t shortcut_look, shortcut_want         # it may if its class, as far as we look, is what we want
+    uint8_t value_mode                           # not 0: text goes to Held.value
+    uint8_t channel_code, kind
+    uint8_t role_state, marked, phase, extra     # header: RoleState; has a mark been seen; where segment 0 stands (harmony/headers.pyx)
+    uint8_t announce                             # the prompt opened a message that no event has told of
+    uint8_t terminated, incomplete               # last thing was a terminator (2: text after the end is noted); some call was cut
+    uint8_t wrote                                # the open call has had a byte of arguments
+    uint8_t text_mode                            # 0: nothing fed yet, 1: ids, TEXT_MODE
+    uint8_t finished, strict, error, error_state
+    uint8_t token_region                         # where the token being read has landed so far
+    uint8_t n_pending, n_held
+    uint8_t pending[4]                           # an incomplete UTF-8 character
+    uint8_t held[HOLD_CAP]                       # text mode: a possible marker
+    uint8_t header[HEADER_CAP]
+    uint8_t token_starts[32]        # HEADER_CAP bits; bit i: header[i] is the first byte of a token
+    Tags tags
+
+cdef struct Record:
+    uint8_t kind, flags, channel
+    uint16_t n_id                                # of a call: its id's bytes, behind the name's
+    int32_t index
+    int64_t start, stop
+    Py_ssize_t at, n                             # text in the arena
+
+cdef enum:
+    INLINE_RECORDS = 24
+    INLINE_TEXT = 2048
+
+cdef struct Buffer:
+    uint8_t* p
+    Py_ssize_t n, cap
+
+cdef struct Held:                                # the only memory of a stream that can grow, up to `cap` bytes each
+    Buffer input, marks                          # tag formats: input that is not yet decided, and a Mark for each byte (id mode)
+    Buffer value                                 # the value whose type is not yet known
+    Py_ssize_t cap
+
+cdef struct Out:
+    Record* records
+    uint8_t* text
+    uint8_t* labels                              # one per token of this feed, or NULL: then events are wanted
+    Py_ssize_t n_records, cap_records, n_text, cap_text
+    bint no_memory
+    Py_ssize_t floor                             # records of other streams: not to be extended
+    Held* held
+    Record inline_records[INLINE_RECORDS]
+    uint8_t inline_text[INLINE_TEXT]
+
+cdef struct Context:                             # what every step of a machine gets
+    const Tables* tables
+    const TagTable* row                          # NULL: Harmony
+    const ToolTable* tools
+    Out* out

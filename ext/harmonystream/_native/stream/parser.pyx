@@ -1,0 +1,580 @@
+# Parser: the Python face of a stream.
+#
+# Theory of operation
+#
+# A token id comes in. If it is plain text and nothing can be pending, feed() takes the shortcut: one cached str, one event.
+# Everything else goes to a machine, which steps a span of ids or bytes without touching Python. Harmony's (harmony/harmony.pyx): a control
+# id is a marker and changes the state (START, HEADER, BODY, DONE); any other id is bytes for the state's sink. Header bytes are
+# collected (at most 256) and read when the header ends (harmony/headers.pyx). That of all other formats (tags/driver.pyx) runs a row of data
+# (tags/tag_table.pyx): it reads bytes, each with a mark of the token that it begins, finds the row's markers in them, looks whether what
+# follows lets them count (tags/lookahead.pyx), and holds what it cannot decide yet. Either way, text passes the UTF-8 carry (core/out.pxd) and
+# becomes records {kind, start, stop, text}, one per run of the same kind; arguments also step the JSON scanner (core/json_scan.pxd). Back
+# here, under the GIL, collect() turns the records into events.
+#
+# All that a stream remembers between calls is the struct Stream (core/types.pxd), plain data, under 1 KiB, and in formats with tags what
+# is held (Held, at most max_hold bytes each). That is why fork() is a copy, to_bytes() is small, and no call looks at earlier output
+# again. Records and text live on the stack of the call, or, when there is much of it, on the heap until the call returns.
+#
+# Positions count generated tokens (bytes in text mode). Every token belongs to at most one event, in order, so the ranges of the
+# events of a stream never overlap, however the stream is cut.
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
+from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.string cimport memchr, memcpy, memset
+cimport cython
+from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.cpython cimport *
+from harmonystream._native.stream.events cimport *
+from harmonystream._native.core.buffer cimport buffer_free, buffer_put
+from harmonystream._native.harmony.harmony cimport announce_message
+from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
+from harmonystream._native.core.json_scan cimport json_step
+from harmonystream._native.stream.machine cimport *
+from harmonystream._native.stream.program cimport compiled
+from harmonystream._native.stream.prompt cimport begin_stream
+from harmonystream._native.stream.records cimport call_end, call_start, decoded, header_part, without_surrogates
+from harmonystream._native.tags.fast_token cimport quick_token
+from harmonystream._native.core.out cimport out_free, out_init
+from harmonystream._native.stream.snapshot cimport blob_pack, blob_unpack, state_pack, state_unpack
+from harmonystream._native.core.tools cimport tools_of
+from harmonystream._native.core.types cimport *
+from harmonystream._native.core.vocab cimport Vocab
+
+from harmonystream import deviations as known
+from harmonystream.deviations import Deviation
+from harmonystream.errors import ParseError
+from harmonystream.formats import HeaderFormat, format_of
+from harmonystream.regions import Region, Usage
+
+DEBUG = bool(DEBUG_BUILD)
+STREAM_SIZE = sizeof(Stream)
+
+cdef enum:
+    RELEASE_GIL_AT = 4096          # ids or bytes in one call: below, handing the GIL over costs more than the work
+
+cdef tuple STATES = ("START", "HEADER", "BODY", "DONE", "TEXT", "SECTION", "PAIRS", "VALUE", "RAW", "WRAPPED", "AFTER")
+cdef tuple CHANNELS = (None, "analysis", "commentary", "final")
+cdef tuple REGIONS = tuple(Region)
+cdef frozenset NORMAL_STOPS = frozenset(("stop", "tool_calls", "function_call"))
+cdef str ASSISTANT = "assistant"
+
+
+@cython.final
+@cython.no_gc
+cdef class Parser:
+    """Parser(format="harmony", vocab=None, *, tools=None, start="auto", prompt=None, strict=False, trim="seams", empty_args="{}", max_hold=1048576)
+--
+
+    Reads one stream of generated tokens (or of text) and tells what they mean, as events. One thread at a time.
+
+    format: a name from `formats()`, or a `Format`. vocab: the model's `Vocab`; None: for Harmony the embedded o200k_harmony, for other
+    formats none, and then there is only feed_text().
+    tools: None, unknown; [], the request has none, so nothing is a call; else names or tool dicts as the APIs have them.
+    start: where the prompt left off. "auto" and "content": nothing is open; "reasoning": inside reasoning; "answer": behind it, where think
+    tags are text; or the Harmony text that the prompt ends with ("": no message has begun).
+    prompt: the prompt itself (ids or text), which then decides.
+    strict: raise ParseError at the first deviation, instead of repairing it. trim: "seams" drops the newlines that touch
+    a tag, "none" nothing; Harmony has no seams. max_hold: bytes of a value, or of a call before its name, that may wait for their end.
+    empty_args: the arguments of a complete call that has none; "" for none.
+
+    Raises FormatError, VocabError, TypeError or ValueError for options that cannot be used.
+    """
+
+    def __cinit__(self, format="harmony", vocab=None, *, tools=None, start="auto", prompt=None, bint strict=False, str trim="seams",
+                  str empty_args not None="{}", Py_ssize_t max_hold=1 << 20):
+        if trim != "seams" and trim != "none":
+            raise ValueError(f"trim is 'seams' or 'none', not {trim!r}")
+        if len(empty_args) > 256:
+            raise ValueError(f"empty_args is {len(empty_args)} characters long; at most 256")
+        if not 1024 <= max_hold <= 1 << 30:
+            raise ValueError(f"max_hold is a number of bytes from 1,024 to 2**30, not {max_hold}")
+        if vocab is None:
+            vocab = default_vocab() if isinstance(format_of(format), HeaderFormat) else NO_VOCAB
+        elif not isinstance(vocab, Vocab):
+            raise TypeError(f"vocab is a Vocab, not {type(vocab).__name__}: "
+                            "load one with harmonystream.vocab.from_tiktoken() or its siblings")
+        self.program = compiled(format, vocab)
+        self.tools = tools_of(tools)
+        self.strings = self.program.strings
+        self.empty_args = empty_args
+        self.trim = trim
+        self.held.cap = max_hold
+        if start == "auto" and prompt is None:
+            machine_init(&self.s, self.program.tags, trim == "seams")
+        elif begin_stream(&self.s, self.program, self.tools, trim == "seams", start, prompt):
+            self.origin = state_pack(&self.s, &self.held, self.program.tags != NULL)
+            self.reopen()
+        self.s.strict = strict
+
+    def __dealloc__(self):
+        Py_XDECREF(self.last)
+        buffer_free(&self.held.input)
+        buffer_free(&self.held.marks)
+        buffer_free(&self.held.value)
+
+    cdef int reopen(self) except -1:
+        """Make the open message's strings anew, from the header that the stream has kept."""
+        cdef Out out
+        cdef uint8_t announce = self.s.announce
+        self.open_role = self.open_channel = self.open_recipient = self.open_content_type = None
+        if self.s.state == BODY or (self.s.state > DONE and not announce and not self.s.finished):
+            out_init(&out)
+            announce_message(&self.s, &out, 0, 0)
+            self.s.announce = announce
+            self.collect(&out)
+            out_free(&out)
+        set_shortcut(&self.s, self.program.tags, &self.held)
+        return 0
+
+    # --- the four verbs ---
+
+    def feed(self, ids, /):
+        """The events of these token ids, as a tuple: one delta for each run of the same kind.
+
+        ids: one int, a list, tuple, range or other iterable of ints, or an integer buffer (array, numpy, torch) with one long dimension.
+        Raises TypeError or ValueError, before anything is read, for what is no id (0 to 2**32 - 1); ValueError after finish() or
+        feed_text(); in strict mode ParseError, which carries the events parsed before it. Unknown ids become U+FFFD.
+        """
+        cdef const Tables* t
+        cdef Py_ssize_t tid = plain_token(self, ids)
+        cdef str text
+        if tid < 0:
+            return self.run_ids(ids)
+        text = <str>self.strings[tid]
+        if text is None:                                                     # its first time
+            t = &self.program.tables
+            text = self.strings[tid] = decoded(t.text + t.offset[tid], t.offset[tid + 1] - t.offset[tid])
+        account_plain(self, tid)
+        return single(&self.last, incref(self.delta(self.s.fast, self.s.calls, text, self.s.position - 1, self.s.position)))
+
+    cdef tuple run_ids(self, object given):
+        cdef Ids ids
+        cdef uint32_t one
+        cdef Py_ssize_t tid = small_int(given) if PyLong_CheckExact(given) else -1
+        cdef tuple events
+        if tid >= 0:
+            if (not FREE_THREADED and not self.busy and self.guard is None
+                    and self.program.tags != NULL and tid < <Py_ssize_t>self.program.tables.n):
+                events = quick_token(self, tid)
+                if events is not None:
+                    return events
+            one = <uint32_t>tid
+            return self.run_span(&one, 1)
+        ids_take(&ids, given)
+        try:
+            return self.run_span(ids.ids, ids.n)
+        finally:
+            ids_free(&ids)
+
+    cdef tuple run_span(self, const uint32_t* ids, Py_ssize_t n):
+        cdef Out out
+        cdef Context c
+        self.claim(1)
+        try:
+            out_init(&out)
+            c = self.context(&out)
+            self.s.fast = 0                                                  # nobody must take the shortcut meanwhile
+            if n:
+                self.s.text_mode = 1
+            if n < RELEASE_GIL_AT:
+                machine_ids(&self.s, &c, ids, n)
+            else:
+                with nogil:
+                    machine_ids(&self.s, &c, ids, n)
+            return self.release(&out)
+        finally:
+            leave(&self.busy)
+
+    def feed_text(self, text, /):
+        """The events of this piece of text: str or bytes, cut anywhere. For servers that have no ids.
+
+        Raises TypeError for anything else, ValueError after finish() or feed(), ParseError in strict mode.
+        """
+        cdef Out out
+        cdef Context c
+        cdef const uint8_t* p
+        cdef Py_ssize_t n
+        cdef bint valid = isinstance(text, str)
+        if valid:
+            try:
+                p = <const uint8_t*>PyUnicode_AsUTF8AndSize(text, &n)
+            except UnicodeEncodeError:
+                text = without_surrogates(text)
+                p = <const uint8_t*>PyUnicode_AsUTF8AndSize(text, &n)
+        elif isinstance(text, bytes):
+            p = <const uint8_t*>PyBytes_AS_STRING(text)
+            n = PyBytes_GET_SIZE(text)
+        else:
+            raise TypeError(f"feed_text() takes str or bytes, not {type(text).__name__}: ids go to feed()")
+        self.claim(2)
+        try:
+            if n:
+                self.s.text_mode = 2
+            if type(text) is str and self.is_plain(p, n):
+                return self.whole_piece(text, p, n)
+            out_init(&out)
+            c = self.context(&out)
+            if n < RELEASE_GIL_AT:
+                machine_text(&self.s, &c, p, n, valid)
+            else:
+                with nogil:
+                    machine_text(&self.s, &c, p, n, valid)
+            return self.release(&out)
+        finally:
+            leave(&self.busy)
+
+    cdef bint is_plain(self, const uint8_t* p, Py_ssize_t n) noexcept:
+        """Is the piece one delta as it stands?"""
+        cdef Stream* s = &self.s
+        cdef const TagTable* row = self.program.tags
+        if s.sink == R_NONE or n == 0 or s.n_pending or s.announce:
+            return False
+        if row == NULL:
+            return s.state == BODY and s.n_held == 0 and memchr(p, c'<', n) == NULL
+        return (s.state == TEXT and not (self.held.input.n or s.tags.newlines or s.tags.seam or s.tags.line_start) and row.only_first >= 0
+                and p[0] != c'\n' and p[n - 1] != c'\n' and memchr(p, row.only_first, n) == NULL)
+
+    cdef tuple whole_piece(self, str text, const uint8_t* p, Py_ssize_t n):
+        cdef Stream* s = &self.s
+        cdef int64_t start = s.position
+        s.position += n
+        s.attributed = s.position
+        s.usage[s.region] += n
+        if s.sink == R_ARGUMENTS:
+            s.wrote = 1
+            json_step(&s.json, p, n)
+        return single(&self.last, incref(self.delta(s.sink, s.calls, text, start, s.position)))
+
+    cdef inline object delta(self, uint8_t kind, int64_t index, str text, int64_t start, int64_t stop):
+        if kind == R_CONTENT:
+            return content_delta(text, self.open_channel, start, stop)
+        if kind == R_REASONING:
+            return reasoning_delta(text, start, stop)
+        return call_delta(index, text, start, stop)
+
+    def finish(self, reason=None):
+        """The last events: what was held, the ends of what is open, and `StreamEnd`. A second call returns ().
+
+        reason: why the engine stopped ("stop", "length", ...), or None if it does not say. Decides whether an open call is complete.
+        """
+        cdef Out out
+        cdef Context c
+        cdef StreamEnd end
+        cdef bint stopped
+        if reason is not None and not isinstance(reason, str):
+            raise TypeError(f"finish() takes the engine's reason as a str, or None; not {type(reason).__name__}")
+        stopped = reason in NORMAL_STOPS
+        self.claim()
+        try:
+            if self.s.finished:
+                return ()
+            if self.s.error:
+                raise self.failure(())
+            out_init(&out)
+            c = self.context(&out)
+            machine_finish(&self.s, &c, stopped, reason is not None)
+            events = self.release(&out)
+            self.s.finished = 1
+            self.s.fast = 0
+            end = StreamEnd.__new__(StreamEnd)
+            end.reason = self.reason_of(reason, stopped)
+            end.start = end.stop = self.s.position
+            end.made = True
+            return events + (end,)
+        finally:
+            leave(&self.busy)
+
+    cdef reason_of(self, reason, bint stopped):
+        if reason is not None and not stopped:
+            return reason
+        if self.s.calls and not self.s.incomplete:
+            return "tool_calls"
+        return "stop" if stopped or self.s.terminated else None
+
+    def reset(self):
+        """Back to the beginning, with the same options; ready for another stream."""
+        cdef bint strict = self.s.strict
+        self.claim()
+        try:
+            memset(&self.s, 0, sizeof(Stream))
+            self.held.input.n = self.held.marks.n = self.held.value.n = 0
+            if self.origin is None:
+                machine_init(&self.s, self.program.tags, self.trim == "seams")
+            else:
+                state_unpack(&self.s, &self.held, self.program, &self.tools.table, self.origin)
+            self.s.strict = strict
+            self.reopen()
+        finally:
+            leave(&self.busy)
+
+    def fork(self):
+        """An independent copy of the stream as it stands, for speculative decoding, or n choices of one prompt. Copies what is held, too."""
+        cdef Parser twin = Parser.__new__(Parser, self.program, self.program.vocab, tools=self.tools)
+        self.claim()
+        try:
+            memcpy(&twin.s, &self.s, sizeof(Stream))
+            twin.open_role, twin.open_channel = self.open_role, self.open_channel
+            twin.open_recipient, twin.open_content_type = self.open_recipient, self.open_content_type
+            twin.empty_args, twin.trim, twin.origin = self.empty_args, self.trim, self.origin
+            twin.held.cap = self.held.cap
+            if not (buffer_put(&twin.held.input, self.held.input.p, self.held.input.n)
+                    and buffer_put(&twin.held.marks, self.held.marks.p, self.held.marks.n)
+                    and buffer_put(&twin.held.value, self.held.value.p, self.held.value.n)):
+                raise MemoryError()
+        finally:
+            leave(&self.busy)
+        return twin
+
+    # --- state as bytes ---
+
+    def to_bytes(self):
+        """The whole state, for from_bytes() in this process or another: small and versioned. Vocabulary and tools are not in it."""
+        self.claim()
+        try:
+            return blob_pack(self.program.format.name, self.program.fingerprint, self.tools.fingerprint, self.trim == "none",
+                             self.held.cap, self.empty_args, self.origin, state_pack(&self.s, &self.held, self.program.tags != NULL))
+        finally:
+            leave(&self.busy)
+
+    @staticmethod
+    def from_bytes(data, vocab=None, *, format=None, tools=None):
+        """The parser that to_bytes() described, given the same vocabulary and tools; and format, if it was not a built-in one.
+
+        The blob is validated field by field: ValueError for one that is truncated, altered, of another version, vocabulary or tools.
+        """
+        cdef Parser p
+        cdef Stream origin
+        blob = blob_unpack(data)
+        if format is not None and format_of(format).name != blob.format:
+            raise ValueError(f"this parser state has the format {blob.format!r}, not {format_of(format).name!r}")
+        p = Parser.__new__(Parser, format or blob.format, vocab, tools=tools, trim="none" if blob.no_trim else "seams",
+                           empty_args=blob.empty_args, max_hold=blob.max_hold)
+        if p.program.fingerprint != blob.vocab:
+            raise ValueError(f"this parser state belongs to another vocabulary than {p.program.vocab!r}, or to another format of this name")
+        if p.tools.fingerprint != blob.tools:
+            raise ValueError("this parser state was made with other tools: pass the same tools= to from_bytes()")
+        if blob.origin is not None:
+            memset(&origin, 0, sizeof(Stream))
+            state_unpack(&origin, &p.held, p.program, &p.tools.table, blob.origin)
+            p.origin = blob.origin
+        memset(&p.s, 0, sizeof(Stream))
+        state_unpack(&p.s, &p.held, p.program, &p.tools.table, blob.state)
+        p.reopen()
+        return p
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + self.held.input.cap + self.held.marks.cap + self.held.value.cap
+
+    def __reduce__(self):
+        raise TypeError("a Parser is not pickled: use to_bytes() and Parser.from_bytes()")
+
+    # --- looking at the stream ---
+
+    @property
+    def region(self):
+        """Where the next token would land, as a `Region`. O(1), and reads nothing."""
+        return REGIONS[self.s.region]
+
+    @property
+    def position(self):
+        """Tokens fed so far (text mode: bytes; a possible beginning of a marker is not yet counted)."""
+        return self.s.position
+
+    @property
+    def calls(self):
+        """Tool calls begun so far."""
+        return self.s.calls + (self.s.kind != NOT_A_CALL)
+
+    @property
+    def usage(self):
+        """Tokens (text mode: bytes) per region so far, as `Usage`."""
+        return Usage(*[self.s.usage[k] for k in range(N_REGIONS)])
+
+    @property
+    def deviations(self):
+        """What was repaired, oldest first; the first 16."""
+        return tuple([Deviation(known.CODES[self.s.deviation[k]], self.s.deviation_at[k]) for k in range(min(<int>self.s.deviations, DEVIATION_CAP))])
+
+    @property
+    def deviation_count(self):
+        """How much was repaired in all."""
+        return self.s.deviations
+
+    @property
+    def role(self):
+        """The open message's author; None between messages."""
+        return self.open_part(0)
+
+    @property
+    def channel(self):
+        """The open message's channel; None without one, or between messages."""
+        return self.open_part(1)
+
+    @property
+    def recipient(self):
+        """The open message's recipient, as written."""
+        return self.open_part(2)
+
+    @property
+    def content_type(self):
+        """The open message's content type."""
+        return self.open_part(3)
+
+    @property
+    def format(self):
+        """The format's name."""
+        return self.program.format.name
+
+    @property
+    def vocab(self):
+        """The vocabulary."""
+        return self.program.vocab
+
+    @property
+    def strict(self):
+        """Does a deviation raise?"""
+        return bool(self.s.strict)
+
+    @property
+    def finished(self):
+        """Has finish() been called?"""
+        return bool(self.s.finished)
+
+    cdef str open_part(self, int k):
+        """A part of the open message's header. Without the GIL, another thread may be about to replace it."""
+        if not FREE_THREADED:
+            return (self.open_role, self.open_channel, self.open_recipient, self.open_content_type)[k]
+        self.claim()
+        try:
+            return (self.open_role, self.open_channel, self.open_recipient, self.open_content_type)[k]
+        finally:
+            leave(&self.busy)
+
+    @property
+    def stop_ids(self):
+        """The control ids at which the engine should stop generating, ascending."""
+        names = self.program.vocab.by_name
+        return tuple(sorted([names[marker] for marker in self.program.format.stops if marker in names]))
+
+    def __repr__(self):
+        return f"<Parser {self.format}: {self.region.name} at {self.s.position}>"
+
+    # --- between Python and the machine ---
+
+    cdef Context context(self, Out* out) noexcept:
+        cdef Context c
+        c.tables = &self.program.tables
+        c.row = self.program.tags
+        c.tools = &self.tools.table
+        c.out = out
+        out.held = &self.held
+        return c
+
+    cdef int claim(self, uint8_t mode=0) except -1:
+        """Enter a call; leave() ends it. With a mode (1: ids, 2: text), may this stream take more of that?"""
+        if (not FREE_THREADED and self.guard is not None and self.guard.stepping) or not enter(&self.busy):
+            raise RuntimeError("this parser is in use by another thread or its batch's step: give each stream its own, or fork() it")
+        if mode and (self.s.finished or self.s.error or self.s.text_mode != mode):
+            try:
+                self.check_open(mode)
+            except BaseException:
+                leave(&self.busy)
+                raise
+        return 0
+
+    cdef int check_open(self, uint8_t mode) except -1:
+        if self.s.finished:
+            raise ValueError("the stream is finished: call reset(), or make a new Parser")
+        if self.s.error:
+            raise self.failure(())
+        if mode == 1 and self.program.vocab is NO_VOCAB:
+            raise ValueError(f"this parser has no vocabulary: pass the model's, Parser({self.format!r}, vocab), or use feed_text()")
+        if self.s.text_mode and self.s.text_mode != mode:
+            raise ValueError("a stream is either ids or text: this one began with " + ("feed()" if mode == 2 else "feed_text()"))
+        return 0
+
+    cdef object failure(self, tuple events):
+        cdef Stream* s = &self.s
+        return ParseError(known.CODES[s.error], s.error_at, STATES[s.error_state], known.EXPECTED[known.CODES[s.error]], events)
+
+    cdef tuple release(self, Out* out):
+        """What the machine left in `out`, as events; `out` is done with."""
+        try:
+            if out.no_memory:
+                self.s.finished = 1                                          # text is missing: only reset() helps
+                raise MemoryError()
+            events = self.collect(out)
+            set_shortcut(&self.s, self.program.tags, &self.held)
+        finally:
+            out_free(out)
+        if self.s.error:
+            raise self.failure(events)
+        return events
+
+    cdef tuple collect(self, Out* out):
+        cdef Py_ssize_t i, n = 0
+        cdef tuple events
+        if out.n_records == 0:
+            return ()
+        for i in range(out.n_records):
+            n += out.records[i].kind != R_EMPTY_ARGUMENTS or len(self.empty_args) > 0
+        events = PyTuple_New(n)
+        n = 0
+        for i in range(out.n_records):
+            if out.records[i].kind == R_EMPTY_ARGUMENTS and not self.empty_args:
+                continue
+            event = self.event_of(out, i)
+            Py_INCREF(event)
+            PyTuple_SET_ITEM(events, n, event)
+            n += 1
+        return events
+
+    cdef object event_of(self, Out* out, Py_ssize_t i):
+        cdef Record* r = &out.records[i]
+        if r.kind <= R_ARGUMENTS:
+            return self.delta(r.kind, r.index, decoded(out.text + r.at, r.n), r.start, r.stop)
+        if r.kind == R_EMPTY_ARGUMENTS:
+            return call_delta(r.index, self.empty_args, r.start, r.stop)
+        if r.kind == R_MESSAGE_START:
+            return self.message_start(out, r)
+        if r.kind == R_MESSAGE_END:
+            return self.message_end(r)
+        if r.kind == R_CALL_START:
+            return call_start(out, r)
+        return call_end(r, self.empty_args)
+
+    cdef MessageStart message_start(self, Out* out, Record* r):
+        cdef MessageStart event = MessageStart.__new__(MessageStart)
+        role = header_part(out, r, 0)
+        self.open_role = ASSISTANT if role is None else role
+        self.open_channel = <str>CHANNELS[r.channel] if r.channel < OTHER_CHANNEL else header_part(out, r, 1)
+        self.open_recipient = header_part(out, r, 2)
+        self.open_content_type = header_part(out, r, 3)
+        event.role, event.channel = self.open_role, self.open_channel
+        event.recipient, event.content_type = self.open_recipient, self.open_content_type
+        event.start, event.stop = r.start, r.stop
+        return event
+
+    cdef MessageEnd message_end(self, Record* r):
+        cdef MessageEnd event = MessageEnd.__new__(MessageEnd)
+        event.role, event.channel = self.open_role, self.open_channel
+        event.recipient, event.content_type = self.open_recipient, self.open_content_type
+        event.start, event.stop = r.start, r.stop
+        self.open_role = self.open_channel = self.open_recipient = self.open_content_type = None
+        return event
+
+
+cdef Vocab DEFAULT_VOCAB = None
+NO_VOCAB = Vocab([b"?"], {}, "none")
+
+
+cdef Vocab default_vocab():
+    global DEFAULT_VOCAB
+    if FREE_THREADED or DEFAULT_VOCAB is None:
+        from harmonystream.vocab import o200k_harmony
+        if FREE_THREADED:                                                    # no global is written without a lock
+            return o200k_harmony()
+        DEFAULT_VOCAB = o200k_harmony()
+    return DEFAULT_VOCAB

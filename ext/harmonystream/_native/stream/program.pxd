@@ -1,0 +1,27 @@
+# A Format compiled against a Vocab: flat tables that the machine reads.
+
+from libc.stdint cimport uint8_t, uint64_t
+cimport cython
+from harmonystream._native.tags.tag_table cimport Row
+from harmonystream._native.core.types cimport Tables, TagTable
+from harmonystream._native.core.vocab cimport Vocab
+
+
+@cython.final
+cdef class Program:
+    cdef Tables tables
+    cdef uint8_t* classes
+    cdef Row row                   # None: Harmony
+    cdef const TagTable* tags      # its table, or NULL
+    cdef readonly object format
+    cdef readonly Vocab vocab
+    cdef uint64_t fingerprint      # of the vocabulary and the row
+    cdef dict spellings            # keeps the marker texts alive
+    cdef list strings              # id -> its text as str, made when first needed; only plain tokens have one
+
+    cdef list escaped, trimmed, continued        # as `strings`, for the strings that pairs write: see tags/fast_token.pyx
+
+    cdef int fill_headers(self) except -1
+
+
+cdef Program compiled(object format, Vocab vocab)

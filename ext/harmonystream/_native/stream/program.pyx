@@ -1,0 +1,136 @@
+# Program: a Format compiled against a Vocab.
+
+from cpython.bytes cimport PyBytes_AS_STRING
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memchr
+cimport cython
+from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.tags.tag_table cimport Row
+from harmonystream._native.core.types cimport *
+from harmonystream._native.core.vocab cimport V_CONTROL, V_MISSING, V_VALID, Vocab
+
+from harmonystream.errors import FormatError, VocabError
+from harmonystream.formats import HeaderFormat, format_of
+
+DEBUG = bool(DEBUG_BUILD)
+
+cdef enum:
+    MAX_PROGRAMS = 16
+    MAX_NAME = 16                      # bytes of a format's name: its room in a state blob
+
+cdef dict MARKERS = {
+    "start": M_START, "channel": M_CHANNEL, "constrain": M_CONSTRAIN, "message": M_MESSAGE,
+    "end": M_END, "call": M_CALL, "return": M_RETURN, "endoftext": M_ENDOFTEXT,
+}
+
+
+cdef bint is_quiet(const uint8_t* p, Py_ssize_t n) noexcept nogil:
+    """Nothing here ends a JSON string or escapes a character."""
+    return memchr(p, c'"', n) == NULL and memchr(p, c'\\', n) == NULL
+
+
+@cython.final
+cdef class Program:
+    """What each id does, in flat tables. Immutable; shared by all parsers of one format and vocabulary."""
+
+    def __cinit__(self, format, Vocab vocab not None):
+        cdef Tables* t = &self.tables
+        self.format = format
+        self.vocab = vocab
+        if not isinstance(format.name, str) or not format.name.isascii() or not 0 < len(format.name) <= MAX_NAME:
+            raise FormatError(f"a format's name has 1 to {MAX_NAME} ASCII characters; {format.name!r} has not")
+        self.classes = <uint8_t*>malloc(vocab.n)
+        if self.classes == NULL:
+            raise MemoryError()
+        t.n = vocab.n
+        t.text = vocab.text
+        t.offset = vocab.offset
+        t.classes = self.classes
+        self.strings = [None] * vocab.n
+        if isinstance(format, HeaderFormat):
+            self.fill_headers()
+            self.fingerprint = vocab.fingerprint
+        else:
+            self.fingerprint = <uint64_t>vocab.fingerprint ^ hashed_text(repr(format).encode("utf-8", "replace"))
+            self.row = Row(format, vocab)
+            self.row.resolve(vocab, self.classes, format)
+            self.tags = &self.row.table
+            if self.row.table.has_pair:
+                self.escaped, self.trimmed, self.continued = [None] * vocab.n, [None] * vocab.n, [None] * vocab.n
+
+    cdef int fill_headers(self) except -1:
+        """The tables of Harmony."""
+        cdef uint32_t tid
+        cdef Tables* t = &self.tables
+        cdef Vocab vocab = self.vocab
+        format = self.format
+        unknown = set(format.markers) ^ set(MARKERS)
+        if unknown:
+            raise FormatError(f"format {format.name!r}: a header format has exactly the markers {sorted(MARKERS)}; "
+                              f"differing: {sorted(unknown)}")
+        missing = [format.markers[role] for role in MARKERS if role in format.required and format.markers[role] not in vocab.by_name]
+        if missing:
+            raise VocabError(
+                f"{vocab!r} lacks control ids that the format {format.name!r} needs: {', '.join(missing)}. "
+                "Was the tokenizer loaded with its special tokens, and is it the model's own?")
+        for tid in range(vocab.n):
+            self.classes[tid] = class_of(vocab, tid)
+        self.spellings = {}
+        for role, spelling in format.markers.items():
+            data = spelling.encode()
+            if not 3 <= len(data) <= HOLD_CAP or not data.startswith(b"<|"):
+                raise FormatError(f"format {format.name!r}: marker {spelling!r} must begin with '<|' and have 3 to {HOLD_CAP} bytes")
+            self.spellings[role] = data
+            t.spellings[<int>MARKERS[role]].text = <const uint8_t*>PyBytes_AS_STRING(data)
+            t.spellings[<int>MARKERS[role]].n = len(data)
+            if spelling in vocab.by_name:
+                tid = vocab.by_name[spelling]
+                self.classes[tid] = <uint8_t>(CONTROL | <int>MARKERS[role])
+        return 0
+
+    def __dealloc__(self):
+        free(self.classes)
+
+    def __repr__(self):
+        return f"<Program {self.format.name} on {self.vocab!r}>"
+
+
+cdef uint64_t hashed_text(bytes text) noexcept:
+    """FNV-1a: two rows of one name are told apart."""
+    cdef uint64_t h = <uint64_t>0xCBF29CE484222325
+    for byte in text:
+        h = (h ^ <uint64_t>byte) * <uint64_t>0x100000001B3
+    return h
+
+
+cdef uint8_t class_of(Vocab v, uint32_t tid) noexcept:
+    cdef uint8_t flags = v.flags[tid], cls = 0
+    cdef const uint8_t* p = v.text + v.offset[tid]
+    cdef Py_ssize_t n = v.offset[tid + 1] - v.offset[tid]
+    if flags & V_MISSING:
+        return MISSING
+    if flags & V_CONTROL or n == 0:
+        return CONTROL | M_INERT
+    if flags & V_VALID:
+        cls |= PLAIN
+    if is_quiet(p, n):
+        cls |= QUIET
+    while n > 0:
+        n -= 1
+        if p[n] < 32 or p[n] == c'"' or p[n] == c'\\':
+            return cls | ESCAPES
+    return cls
+
+
+cdef Program compiled(object format, Vocab vocab):
+    """The vocabulary's program for this format, made once. Two threads may both make it: all get the first."""
+    if isinstance(format, Program):
+        return format
+    key = format if type(format) is str else id(format)                      # the program keeps the format, and so its id, alive
+    program = vocab.programs.get(key)
+    if program is None:
+        if len(vocab.programs) >= MAX_PROGRAMS:                              # somebody makes a new Format for each request
+            vocab.programs.clear()
+        program = vocab.programs.setdefault(key, Program(format_of(format), vocab))
+    return program

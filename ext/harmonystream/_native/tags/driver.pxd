@@ -1,0 +1,43 @@
+# The tag machine (docs/tags.md): the only place that advances a stream of a tag format.
+
+from libc.stdint cimport uint8_t, uint32_t
+from harmonystream._native.core.types cimport *
+
+cdef void tags_init(Stream* s, bint trim) noexcept nogil
+cdef void tags_open(Stream* s, bint reasoning, bint answer, bint seam) noexcept nogil
+cdef void tags_ids(Stream* s, const Context* c, const uint32_t* ids, Py_ssize_t n) noexcept nogil
+cdef void tags_text(Stream* s, const Context* c, const uint8_t* p, Py_ssize_t n) noexcept nogil
+cdef void tags_finish(Stream* s, const Context* c, bint stopped, bint known) noexcept nogil
+
+
+cdef inline void set_tags_fast(Stream* s, const Held* held) noexcept nogil:
+    """May a plain token take the shortcut, and what must its class be? Only where it can be nothing but text of the sink."""
+    cdef Tags* g = &s.tags
+    s.fast = 0
+    if s.text_mode != 1 or s.n_pending or s.announce or s.error or s.finished or held.input.n:
+        return
+    if s.state == TEXT:
+        if g.newlines == 0 and not g.seam:
+            s.fast = s.sink
+            s.shortcut_look = PLAIN | MARKS | EDGE
+            s.shortcut_want = PLAIN
+    elif s.state == VALUE:
+        if s.value_mode == STREAMED and g.begun and not g.line_start and held.value.n == 0:
+            s.fast = R_ARGUMENTS
+            s.shortcut_look = PLAIN | MARKS | EDGE | ESCAPES
+            s.shortcut_want = PLAIN
+    elif s.state == RAW:
+        if g.begun and s.json.in_string and not s.json.escape:
+            s.fast = R_ARGUMENTS
+            s.shortcut_look = PLAIN | MARKS | QUIET
+            s.shortcut_want = PLAIN | QUIET
+    elif s.state == WRAPPED:
+        if g.object.in_string and not g.object.escape and g.object.expect != X_KEY_BEGUN and (
+                g.passing == PASS_RAW or (g.passing == PASS_STRING and g.escape_n == 0 and g.surrogate == 0)):
+            s.fast = R_ARGUMENTS
+            s.shortcut_look = PLAIN | QUIET
+            s.shortcut_want = PLAIN | QUIET
+
+
+cdef enum:
+    X_KEY_BEGUN = 1                              # tags/call_object.pxd: X_IN_KEY

@@ -1,0 +1,521 @@
+# Looking ahead: does a marker count (docs/tags.md, 2 to 6)? Each question is answered from the bytes at hand alone, so the answer does not
+# depend on how they were cut: MORE asks for more of them, and a look that would need more than it may see is a NO.
+
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcmp, memset
+from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.tags.lookahead cimport *
+from harmonystream._native.tags.call_object cimport *
+from harmonystream._native.core.tools cimport has_parameters, is_parameter, tool_index
+from harmonystream._native.core.types cimport *
+
+DEBUG = bool(DEBUG_BUILD)
+
+cdef enum:
+    MAX_OPENERS = 8                    # in a row: more of them are text
+
+
+cdef inline int undecided(const View* v, Py_ssize_t origin) noexcept nogil:
+    return NO if capped(v, origin) else MORE
+
+
+cdef inline int at_the_end(const View* v, Py_ssize_t origin) noexcept nogil:
+    """The input is over before the follower is: that is the end, if it is the end."""
+    return NO if capped(v, origin) else YES if v.end else MORE
+
+
+cdef int look_follow(const View* v, const TagTable* t, Py_ssize_t i, Py_ssize_t origin, uint64_t mask) noexcept nogil:
+    """After ws, one of these markers, or the end."""
+    cdef Py_ssize_t n = limit(v, origin)
+    cdef int k, verdict = match(v, t, skip_ws(v, i, n), n, mask, &k)
+    return at_the_end(v, origin) if verdict == MORE else verdict
+
+
+cdef int look_stop(const View* v, const TagTable* t, Py_ssize_t i, int k) noexcept nogil:
+    """Does the stop k at i count?"""
+    return YES if is_special(v, i) else look_follow(v, t, i + t.literals[k].n, i, t.follow_stop)
+
+
+# --- names ------------------------------------------------------------------------------------------------------------------------
+
+cdef inline bint is_bad(uint8_t c) noexcept nogil:
+    """Bytes that no name has: control characters, quotes, brackets and what separates."""
+    return (c < 32 or c == 127 or c == c'<' or c == c'>' or c == c'{' or c == c'}' or c == c'[' or c == c']' or c == c'(' or c == c')'
+            or c == c'"' or c == c"'" or c == c'`' or c == c'=' or c == c',' or c == c';')
+
+
+cdef bint is_good(const View* v, const ToolTable* tools, Py_ssize_t at, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    if n == 0:
+        return False
+    for i in range(at, at + n):
+        if is_ws(v.p[i]):
+            return tool_index(tools, v.p + at, n) >= 0
+    return True
+
+
+cdef int read_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t origin, bint second, Header* h, Py_ssize_t* stop, int* hit) noexcept nogil:
+    """A name from `at` up to what ends it: YES, the name in h, `stop` there, and `hit` the marker (-1: `{`, a newline or a fence). second: the
+    one after `function`, which a newline or a fence ends."""
+    cdef const TagTable* t = c.row
+    cdef Py_ssize_t n = limit(v, origin), x = at, last = at
+    cdef uint64_t ends = t.header | t.roles[NAME_END] | (0 if second else t.roles[EMPTY_CALL])
+    cdef int verdict
+    cdef uint8_t ch
+    hit[0] = -1
+    while True:
+        verdict = match(v, t, x, n, ends, hit)
+        if verdict == MORE:
+            return undecided(v, origin)
+        if verdict == YES:
+            break
+        hit[0] = -1
+        if is_special(v, x):
+            return NO
+        ch = v.p[x]
+        if ch == c'{' and (second or t.open_name) or (second and ch == c'\n'):
+            break
+        if second and ch == c'`':
+            verdict = backquotes(v, x, n)
+            if verdict != YES:
+                return undecided(v, origin) if verdict == MORE else NO
+            break
+        if not is_ws(ch):
+            if is_bad(ch) or (last > at and last < x and c.tools.max_spaces == 0) or x + 1 - at > NAME_CAP:
+                return NO
+            last = x + 1
+        x += 1
+    h.name_at = at
+    h.name_n = last - at
+    stop[0] = x
+    return YES
+
+
+cdef int backquotes(const View* v, Py_ssize_t i, Py_ssize_t n) noexcept nogil:
+    """Three of them?"""
+    cdef Py_ssize_t k
+    for k in range(i, i + 3):
+        if k >= n:
+            return MORE
+        if v.p[k] != c'`':
+            return NO
+    return YES
+
+
+cdef int look_function(const View* v, const Context* c, Py_ssize_t i, Py_ssize_t origin, Header* h) noexcept nogil:
+    """Behind the word `function` and its separator: the name, if one stands here; otherwise the word is the name."""
+    cdef Header other
+    cdef Py_ssize_t n = limit(v, origin), at = skip_ws(v, i, n), stop = 0
+    cdef int k, verdict = match(v, c.row, at, n, c.row.header | c.row.roles[NAME_END], &k)
+    if verdict == MORE:
+        return undecided(v, origin)
+    if verdict == YES or v.p[at] == c'{':
+        return YES
+    memset(&other, 0, sizeof(Header))
+    verdict = read_name(v, c, at, origin, True, &other, &stop, &k)
+    if verdict == MORE:
+        return MORE
+    if verdict == YES and is_good(v, c.tools, other.name_at, other.name_n):
+        h.name_at = other.name_at
+        h.name_n = other.name_n
+        h.stop = stop
+    return YES
+
+
+cdef int look_bare(const View* v, const Context* c, Py_ssize_t origin, bint at_line_start, const Header* h) noexcept nogil:
+    """A call outside of a section that could be prose (Qwen3-Coder leaves the section's opener out)."""
+    cdef const TagTable* t = c.row
+    if c.tools.n >= 0:
+        if tool_index(c.tools, v.p + h.name_at, h.name_n) < 0:
+            return NO
+    elif not at_line_start:
+        return NO
+    if h.body == SECTION:
+        return YES
+    return look_follow(v, t, h.stop, origin, t.roles[KEY_OPEN] | t.roles[CALL_CLOSE])
+
+
+cdef int trim_key(const View* v, Header* h, Py_ssize_t at, Py_ssize_t end, Py_ssize_t n) noexcept nogil:
+    """The key at `at`, behind a name of n bytes: without ws around it, and not without anything."""
+    cdef Py_ssize_t i
+    at = skip_ws(v, at, end)
+    for i in range(at, end):
+        if v.p[i] == c'\n':
+            return NO
+    h.key_at = at
+    h.key_n = end - at
+    h.name_n = n
+    return YES if end > at else NO
+
+
+cdef int split_key(const View* v, const ToolTable* tools, Header* h) noexcept nogil:
+    """The first key's opener is missing, so that the name runs into the key: after the longest declared name."""
+    cdef Py_ssize_t n
+    for n in range(h.name_n - 1, 0, -1):
+        if tool_index(tools, v.p + h.name_at, n) >= 0:
+            return trim_key(v, h, h.name_at + n, h.name_at + h.name_n, n)
+    return NO
+
+
+cdef bint is_half(const View* v, const Context* c, Py_ssize_t stop, const Header* h) noexcept nogil:
+    """Half a header, which the marker at `stop` breaks off: markup, and no call? In the text it may be a mention, and the words after it."""
+    cdef const uint8_t* name = v.p + h.name_at
+    cdef Py_ssize_t n = h.name_n
+    if n == 0 or (is_special(v, stop) and is_good(v, c.tools, h.name_at, n)) or tool_index(c.tools, name, n) >= 0:
+        return True
+    return c.row.name_as == ID_NAME and n > 10 and memcmp(name, b"functions.", 10) == 0 and is_good(v, c.tools, h.name_at, n)
+
+
+cdef int look_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t origin, bint at_line_start, Header* h) noexcept nogil:
+    """The name of a call and what ends it."""
+    cdef const TagTable* t = c.row
+    cdef Py_ssize_t stop = 0
+    cdef int k = -1, role, verdict = read_name(v, c, at, origin, False, h, &stop, &k)
+    if verdict != YES:
+        return verdict
+    role = t.literals[k].role if k >= 0 else -1
+    h.stop = stop
+    if role == KEY_END and t.open_name:
+        if split_key(v, c.tools, h) == NO:
+            return NO
+    elif role != NAME_END and role != EMPTY_CALL and not t.open_name:
+        return VOID if is_half(v, c, stop, h) else NO
+    if not is_good(v, c.tools, h.name_at, h.name_n):
+        return NO
+    if t.open_name and role == CALL_CLOSE and c.tools.n >= 0 and tool_index(c.tools, v.p + h.name_at, h.name_n) < 0:
+        return NO                                                            # a tag around a word, in a sentence about tags
+    h.body = PAIRS if t.has_pair else RAW
+    if role == NAME_END or role == EMPTY_CALL:
+        h.stop += t.literals[k].n
+        if role == EMPTY_CALL:
+            h.body = SECTION
+        elif t.name_as == FUNCTION_NAME and h.name_n == 8 and memcmp(v.p + h.name_at, b"function", 8) == 0:
+            verdict = look_function(v, c, h.stop, origin, h)
+            if verdict != YES:
+                return verdict
+    if t.has_section and not h.in_section and t.bare == BARE_DECLARED:
+        h.bare = 1
+        return look_bare(v, c, origin, at_line_start, h)
+    return YES
+
+
+cdef int look_header(const View* v, const Context* c, Stream* s, Py_ssize_t i, bint at_line_start, Header* h) noexcept nogil:
+    """Does the opener at i open a call? YES: h says which; VOID: h.stop says how much is dropped. MORE at the end: an unfinished one."""
+    cdef const TagTable* t = c.row
+    cdef uint64_t openers = t.roles[SECTION_OPEN] | t.roles[CALL_OPEN]
+    cdef Py_ssize_t n = limit(v, i), j = i
+    cdef int k = -1, verdict, opened = 0
+    memset(h, 0, sizeof(Header))
+    h.in_section = s.tags.in_section
+    while True:
+        verdict = match(v, t, j, n, openers, &k)
+        if verdict != YES or t.literals[k].role != SECTION_OPEN:
+            break
+        opened += 1
+        if opened > MAX_OPENERS:
+            return NO
+        h.in_section = 1
+        j = skip_ws(v, j + t.literals[k].n, n)
+    h.repeated = opened > 1
+    if verdict == YES:
+        while verdict == YES:
+            opened += 1
+            if opened > MAX_OPENERS:
+                return NO
+            j = skip_ws(v, j + t.literals[k].n, n)
+            verdict = match(v, t, j, n, t.roles[CALL_OPEN], &k)
+            h.repeated |= verdict == YES
+        if verdict == MORE:
+            return undecided(v, i)
+        if not t.wrapped or t.has_section or (v.p[j] != c'{' and v.p[j] != c'['):
+            return look_name(v, c, j, i, at_line_start, h)
+    elif verdict == MORE:
+        return undecided(v, i)
+    if t.wrapped and (v.p[j] == c'{' or v.p[j] == c'['):
+        return look_object(v, c, s, j, i, h)
+    return NO
+
+
+# --- wrapped calls ----------------------------------------------------------------------------------------------------------------
+
+cdef int put_character(uint8_t* to, uint32_t code) noexcept nogil:
+    """UTF-8; a lone surrogate is U+FFFD."""
+    if 0xD800 <= code < 0xE000:
+        code = 0xFFFD
+    if code < 0x80:
+        to[0] = <uint8_t>code
+        return 1
+    if code < 0x800:
+        to[0] = <uint8_t>(0xC0 | code >> 6)
+        to[1] = <uint8_t>(0x80 | (code & 63))
+        return 2
+    if code < 0x10000:
+        to[0] = <uint8_t>(0xE0 | code >> 12)
+        to[1] = <uint8_t>(0x80 | (code >> 6 & 63))
+        to[2] = <uint8_t>(0x80 | (code & 63))
+        return 3
+    to[0] = <uint8_t>(0xF0 | code >> 18)
+    to[1] = <uint8_t>(0x80 | (code >> 12 & 63))
+    to[2] = <uint8_t>(0x80 | (code >> 6 & 63))
+    to[3] = <uint8_t>(0x80 | (code & 63))
+    return 4
+
+
+cdef int unicode_escape(const uint8_t* p) noexcept nogil:
+    """Four hexadecimal digits; -1: they are not."""
+    cdef int i, digit, code = 0
+    for i in range(4):
+        digit = hex_digit(p[i])
+        if digit < 0:
+            return -1
+        code = code << 4 | digit
+    return code
+
+
+cdef uint8_t simple_escape(uint8_t c) noexcept nogil:
+    return c'\n' if c == c'n' else c'\t' if c == c't' else c'\r' if c == c'r' else 8 if c == c'b' else 12 if c == c'f' else c
+
+
+cdef bint read_object_name(const View* v, int64_t at, uint8_t* name, int* size) noexcept nogil:
+    """The string whose quote stands at `at`, decoded and without ws around it, at most 256 bytes: False if it is no name. Its end is in the input."""
+    cdef Py_ssize_t i = <Py_ssize_t>at + 1
+    cdef int n = 0, code, low
+    while i < v.n and v.p[i] != c'"':                                        # a state from outside may lie about where it ends
+        if n > NAME_CAP + 4 or v.p[i] < 32:
+            return False
+        if v.p[i] != c'\\':
+            name[n] = v.p[i]
+            n += 1
+            i += 1
+            continue
+        i += 2
+        if i >= v.n:
+            return False
+        if v.p[i - 1] != c'u':
+            name[n] = simple_escape(v.p[i - 1])
+            n += 1
+            continue
+        code = unicode_escape(v.p + i) if i + 4 < v.n else -1
+        if code < 0:
+            return False
+        i += 4
+        if 0xD800 <= code < 0xDC00 and i + 6 < v.n and v.p[i] == c'\\' and v.p[i + 1] == c'u':
+            low = unicode_escape(v.p + i + 2)
+            if 0xDC00 <= low < 0xE000:
+                code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
+                i += 6
+        n += put_character(name + n, <uint32_t>code)
+    while n > 0 and is_ws(name[n - 1]):
+        n -= 1
+    i = 0
+    while i < n and is_ws(name[i]):
+        i += 1
+    n -= <int>i
+    for code in range(n):
+        name[code] = name[i + code]
+    size[0] = n
+    return 0 < n <= NAME_CAP
+
+
+cdef int failed(Header* h, Py_ssize_t origin, Py_ssize_t x) noexcept nogil:
+    """No call, as the byte at x has shown. Openers inside a long look would each be looked at as far again: so they are text."""
+    if x - origin <= LOOK_CAP:
+        return NO
+    h.stop = x
+    return ALL_TEXT
+
+
+cdef bint is_name(const ToolTable* tools, const uint8_t* name, int n) noexcept nogil:
+    """Good, or that of a declared tool: a model that quotes the instructions writes {"name": "<function-name>"}."""
+    cdef int i
+    if tool_index(tools, name, n) >= 0:
+        return True
+    for i in range(n):
+        if is_bad(name[i]) or is_ws(name[i]):
+            return False
+    return True
+
+
+cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, Py_ssize_t origin, Header* h) noexcept nogil:
+    """Has the object, or array of objects, at i a name? Goes on where the last look stopped: this input may be long."""
+    cdef const TagTable* t = c.row
+    cdef Tags* g = &s.tags
+    cdef uint64_t markers = t.roles[SECTION_OPEN] | t.roles[SECTION_CLOSE] | t.roles[CALL_OPEN] | t.roles[CALL_CLOSE]
+    cdef Py_ssize_t x = i, most = v.n if v.n - origin < c.out.held.cap else origin + c.out.held.cap
+    cdef uint8_t[NAME_CAP + 16] name
+    cdef int k, verdict
+    h.stop = i
+    h.body = WRAPPED
+    h.array = v.p[i] == c'['
+    if h.array:
+        x = skip_ws(v, i + 1, limit(v, origin))
+        if x == limit(v, origin):
+            return undecided(v, origin)
+        if v.p[x] != c'{' or is_special(v, x):
+            return NO
+    if x - origin < g.probed <= v.n - origin:
+        x = <Py_ssize_t>(origin + g.probed)
+    else:
+        object_reset(&g.probe)
+        g.name_at = 0
+    while x < most:
+        if is_special(v, x):
+            if v.marks[x] & BEGINS_CONTROL:
+                return failed(h, origin, x)
+            x += 1
+            continue
+        if not g.probe.in_string and t.first[v.p[x]] & markers:
+            verdict = match(v, t, x, most, markers, &k)
+            if verdict == YES:
+                return failed(h, origin, x)
+            if verdict == MORE:
+                break
+        verdict = object_step(&g.probe, v.p[x])
+        if verdict == F_OVER or verdict == F_ENDED_OVER:
+            return failed(h, origin, x)
+        if g.probe.key == NAME_MEMBER:
+            if verdict == F_BEGINS:
+                g.name_at = x - origin if v.p[x] == c'"' else 0
+            elif verdict == F_ENDS and g.name_at and read_object_name(v, origin + g.name_at, name, &k) and is_name(c.tools, name, k):
+                h.object_name = origin + g.name_at
+                return YES
+        x += 1
+    g.probed = x - origin
+    return MORE if v.n - origin < c.out.held.cap else failed(h, origin, most)
+
+
+# --- bodies -----------------------------------------------------------------------------------------------------------------------
+
+cdef int look_key(const View* v, const TagTable* t, Py_ssize_t i, Py_ssize_t origin, Key* key) noexcept nogil:
+    """A key from i, behind its opener, and its end; in rows that have one, the value's opener too."""
+    cdef Py_ssize_t n = limit(v, origin), x = skip_ws(v, i, n), last
+    cdef int k = -1, verdict
+    cdef bint newline = False
+    key.at = last = x
+    key.typed = key.missing = 0
+    key.stop = 0
+    while True:
+        verdict = match(v, t, x, n, t.roles[KEY_END] | t.roles[VALUE_OPEN], &k)
+        if verdict == MORE:
+            return undecided(v, origin)
+        if verdict == YES:
+            break
+        if is_special(v, x) or v.p[x] == c'<' or v.p[x] == c'>' or (v.p[x] == c'"' and t.first[c'"'] & t.roles[KEY_END]):
+            return NO
+        if not is_ws(v.p[x]):
+            last = x + 1
+            if newline or last - key.at > NAME_CAP:
+                return NO
+        newline |= v.p[x] == c'\n' and last > key.at
+        x += 1
+    key.n = last - key.at
+    if key.n == 0:
+        return NO
+    x = last
+    while match(v, t, x, n, <uint64_t>1 << k, &verdict) != YES:
+        x += 1
+    key.typed = t.literals[k].typed
+    key.stop = x + t.literals[k].n
+    if t.literals[k].role == VALUE_OPEN:
+        key.missing = 1
+    elif t.value_opener:
+        key.stop = skip_ws(v, key.stop, n)
+        verdict = match(v, t, key.stop, n, t.roles[VALUE_OPEN], &k)
+        if verdict == MORE and undecided(v, origin) == MORE:
+            return MORE
+        if verdict == YES:
+            key.stop += t.literals[k].n
+        else:
+            key.missing = 1
+    return YES
+
+
+cdef int look_misspelt(const View* v, const TagTable* t, Py_ssize_t i, Py_ssize_t origin, Py_ssize_t* stop) noexcept nogil:
+    """The value's closer with something before its `>`, as in </parameter1>."""
+    cdef Py_ssize_t n = limit(v, origin), size, x
+    cdef uint64_t closers = t.first[v.p[i]] & t.roles[VALUE_CLOSE]
+    cdef int k
+    while closers:
+        k = lowest_bit(closers)
+        closers &= closers - 1
+        size = t.literals[k].n - 1
+        if t.literals[k].text[size] != c'>' or (v.marks != NULL and t.by_id & (<uint64_t>1 << k)):
+            continue
+        if memcmp(v.p + i, t.literals[k].text, size if size < n - i else n - i) != 0:
+            continue
+        x = i + size
+        while x < n and x <= i + size + 16 and v.p[x] != c'>':
+            if v.p[x] == c'<' or v.p[x] == c'\n' or is_special(v, x):
+                return NO
+            x += 1
+        if x >= n and x <= i + size + 16:
+            return undecided(v, origin)
+        if x > i + size + 16:
+            return NO
+        stop[0] = x + 1
+        return look_follow(v, t, x + 1, origin, t.follow_value)
+    return NO
+
+
+cdef bint may_be_next(const View* v, const Context* c, const Stream* s, const Key* key) noexcept nogil:
+    """Could this key follow the one that is open? A tag at the start of a line of a value that is code or a call itself could not."""
+    if key.n == s.header_n and memcmp(v.p + key.at, s.header, key.n) == 0:
+        return False
+    return not has_parameters(c.tools, s.tags.tool) or is_parameter(c.tools, s.tags.tool, v.p + key.at, key.n)
+
+
+cdef int look_value_end(const View* v, const Context* c, const Stream* s, Py_ssize_t i, bint at_line_start, Py_ssize_t origin, Py_ssize_t* stop,
+                        int* hit) noexcept nogil:
+    """Does what stands at i end the value? YES: *hit (-1: a misspelt closer), and *stop behind it. MORE at the end: a partial one."""
+    cdef const TagTable* t = c.row
+    cdef Py_ssize_t n = limit(v, origin)
+    cdef uint64_t mask = t.value_any if at_line_start else t.value_any & ~t.roles[KEY_OPEN]
+    cdef int k = -1, role, verdict = match(v, t, i, n, mask, &k)
+    cdef Key key
+    if verdict == MORE:
+        return undecided(v, origin)
+    if verdict == NO:
+        hit[0] = -1
+        return NO if is_special(v, i) else look_misspelt(v, t, i, origin, stop)
+    hit[0] = k
+    stop[0] = i + t.literals[k].n
+    role = t.literals[k].role
+    if is_special(v, i) and role != KEY_OPEN:
+        return YES
+    if role == VALUE_CLOSE:
+        return look_follow(v, t, stop[0], origin, t.follow_value)
+    if role == SECTION_CLOSE:
+        return look_follow(v, t, stop[0], origin, t.follow_section)
+    if role == STOP:
+        return look_follow(v, t, stop[0], origin, t.follow_stop)
+    if role == KEY_OPEN:
+        verdict = look_key(v, t, stop[0], origin, &key)
+        return NO if verdict == YES and not may_be_next(v, c, s, &key) else verdict
+    verdict = look_follow(v, t, stop[0], origin, t.follow_call)
+    if verdict == YES:
+        i = skip_ws(v, stop[0], n)
+        if match(v, t, i, n, t.roles[SECTION_CLOSE], &k) == YES:
+            i += t.literals[k].n
+            if not at_line_start:
+                return look_follow(v, t, i, origin, t.follow_section)
+            verdict = match(v, t, skip_ws(v, i, n), n, t.roles[VALUE_CLOSE] | t.roles[CALL_CLOSE] | t.roles[SECTION_CLOSE], &k)
+            return NO if verdict == YES else YES if verdict == NO else at_the_end(v, origin)
+    return verdict
+
+
+cdef int look_raw_end(const View* v, const TagTable* t, Py_ssize_t i, Py_ssize_t origin, bint closed, int* hit) noexcept nogil:
+    """Does what stands at i end a raw body? closed: its JSON is over."""
+    cdef Py_ssize_t n = limit(v, origin), stop
+    cdef int k = -1, role, verdict = match(v, t, i, n, t.follow_call | t.roles[CALL_CLOSE], &k)
+    if verdict != YES:
+        return undecided(v, origin) if verdict == MORE else NO
+    hit[0] = k
+    role = t.literals[k].role
+    if closed or is_special(v, i):
+        return YES
+    stop = i + t.literals[k].n
+    if role == CALL_CLOSE:
+        return look_follow(v, t, stop, origin, t.follow_call)
+    if role == SECTION_CLOSE:
+        return look_follow(v, t, stop, origin, t.follow_section)
+    return look_follow(v, t, stop, origin, t.follow_stop) if role == STOP else NO

@@ -1,0 +1,19 @@
+# A tag format compiled for a vocabulary: literals, sets of them, and which ids stand for them.
+
+from libc.stdint cimport uint8_t, uint32_t
+cimport cython
+from harmonystream._native.core.types cimport TagTable
+from harmonystream._native.core.vocab cimport Vocab
+
+
+@cython.final
+cdef class Row:
+    cdef TagTable table
+    cdef list spellings            # keeps the literals' text alive
+
+    cdef int fill(self, object format) except -1
+    cdef int add(self, object format, object spelling, int role, int typed=*) except -1
+    cdef int check_clashes(self, object format) except -1
+    cdef void derive(self) noexcept
+    cdef void stands_for(self, uint32_t tid, int literal) noexcept
+    cdef int resolve(self, Vocab vocab, uint8_t* classes, object format) except -1

@@ -1,0 +1,244 @@
+# A row of docs/formats.md -> flat tables for the tag machine. What is live in which state, and what may follow what, is derived
+# here from the markers' roles; a row that cannot work is refused with the reason.
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.string cimport memchr, memcmp, memset
+cimport cython
+from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.types cimport *
+from harmonystream._native.core.vocab cimport V_CONTROL, V_MISSING, V_VALID, Vocab
+
+from collections.abc import Mapping
+
+from harmonystream.errors import FormatError
+
+DEBUG = bool(DEBUG_BUILD)
+
+cdef enum:
+    MAX_SPELLING = 64                  # bytes of a marker
+
+cdef dict BARE = {"any": BARE_ANY, "no": BARE_NO, "declared": BARE_DECLARED}
+cdef dict NAMES = {"plain": PLAIN_NAME, "function": FUNCTION_NAME, "id": ID_NAME}
+cdef dict NEWLINES = {"keep": False, "strip": True}
+cdef dict UNTYPED = {"string": False, "json": True}
+cdef dict TYPED = {"string": <int>TYPE_STRING, "json": <int>TYPE_OBJECT}
+cdef tuple ROLE_NAMES = ("think opener", "think closer", "drop", "stop", "turn", "section opener", "section closer", "call opener",
+                         "end of a name", "empty call", "call closer", "key opener", "end of a key", "value opener", "value closer")
+
+
+cdef object choice(object format, str field, dict choices):
+    value = getattr(format, field)
+    if not isinstance(value, str) or value not in choices:
+        raise FormatError(f"format {format.name!r}: {field} is one of {', '.join(map(repr, choices))}, not {value!r}")
+    return choices[value]
+
+
+cdef tuple parts(object format, str field, int n):
+    value = getattr(format, field)
+    if value is not None and (not isinstance(value, tuple) or len(value) != n):
+        raise FormatError(f"format {format.name!r}: {field} is None or a tuple of {n} markers, not {value!r}")
+    if value is not None and () in value:
+        raise FormatError(f"format {format.name!r}: a marker of {field} has no spelling at all")
+    return value
+
+
+cdef tuple several(object format, str field):
+    value = getattr(format, field)
+    if not isinstance(value, tuple) or not all(isinstance(spelling, str) and spelling for spelling in value):
+        raise FormatError(f"format {format.name!r}: {field} is a tuple of strings, not {value!r}")
+    return value
+
+
+cdef uint64_t bit(int i) noexcept nogil:
+    return <uint64_t>1 << i
+
+
+@cython.final
+cdef class Row:
+    """A tag format's tables. Immutable once its Program is made."""
+
+    def __cinit__(self, format, Vocab vocab not None):
+        self.spellings = []
+        memset(&self.table, 0, sizeof(TagTable))
+        self.fill(format)
+        self.check_clashes(format)
+        self.derive()
+
+    cdef int fill(self, object format) except -1:
+        cdef TagTable* t = &self.table
+        think, section, call, pair = parts(format, "think", 2), parts(format, "section", 2), parts(format, "call", 3), parts(format, "pair", 4)
+        t.has_section, t.has_call, t.has_pair, t.wrapped = section is not None, call is not None, pair is not None, bool(format.wrapped)
+        if pair is not None and call is None:
+            raise FormatError(f"format {format.name!r}: pair needs call: pairs stand inside a call")
+        if section is not None and call is None and not format.wrapped:
+            raise FormatError(f"format {format.name!r}: section needs call, or wrapped=True: nothing else can stand inside")
+        if format.wrapped and section is None and call is None:
+            raise FormatError(f"format {format.name!r}: wrapped needs section or call: JSON must stand inside something")
+        for switch in ("wrapped", "control"):
+            if not isinstance(getattr(format, switch), bool):
+                raise FormatError(f"format {format.name!r}: {switch} is True or False, not {getattr(format, switch)!r}")
+        t.bare, t.name_as = choice(format, "bare", BARE), choice(format, "name_as", NAMES)
+        t.strip, t.untyped_json = choice(format, "newlines", NEWLINES), choice(format, "untyped", UNTYPED)
+        t.control = bool(format.control)
+        roles = []
+        if think:
+            roles += [(think[0], THINK_OPEN), (think[1], THINK_CLOSE)]
+        if section:
+            roles += [(section[0], SECTION_OPEN), (section[1], SECTION_CLOSE)]
+        if call:
+            t.open_name = call[1] == ""
+            roles += [(call[0], CALL_OPEN), (call[2], CALL_CLOSE)] + ([] if t.open_name else [(call[1], NAME_END)])
+        if pair:
+            t.value_opener = pair[2] != ""
+            roles += [(pair[0], KEY_OPEN), (pair[1], KEY_END), (pair[3], VALUE_CLOSE)] + ([(pair[2], VALUE_OPEN)] if t.value_opener else [])
+        if format.empty_call:
+            if call is None or t.open_name:
+                raise FormatError(f"format {format.name!r}: empty_call needs a call with an end of the name, beside which it stands")
+            roles.append((format.empty_call, EMPTY_CALL))
+        roles += [(several(format, "stops"), STOP), (several(format, "turns"), TURN), (several(format, "drop"), DROP)]
+        several(format, "keep")
+        for marker, role in roles:
+            for spelling in (marker if isinstance(marker, tuple) else (marker,)):
+                self.add(format, spelling, role)
+        if not isinstance(format.typed, Mapping):
+            raise FormatError(f"format {format.name!r}: typed maps ends of keys to 'string' or 'json', and is no {type(format.typed).__name__}")
+        for spelling, kind in format.typed.items():
+            if kind not in ("string", "json") or not pair:
+                raise FormatError(f"format {format.name!r}: typed maps ends of keys to 'string' or 'json', in a row with pair")
+            self.add(format, spelling, KEY_END, TYPED[kind])
+        if t.n == 0:
+            raise FormatError(f"format {format.name!r} has no markers")
+        return 0
+
+    cdef int add(self, object format, object spelling, int role, int typed=0) except -1:
+        cdef TagTable* t = &self.table
+        cdef bytes data
+        what = f"format {format.name!r}: the {ROLE_NAMES[role]} {spelling!r}"
+        if not isinstance(spelling, str):
+            raise FormatError(f"{what} must be a string")
+        try:
+            data = spelling.encode()
+        except UnicodeEncodeError:
+            raise FormatError(f"{what} is not text") from None
+        if not 0 < len(data) <= MAX_SPELLING:
+            raise FormatError(f"{what} must have 1 to {MAX_SPELLING} bytes, not {len(data)}")
+        if data[:1] in b" \t\r\n{":
+            raise FormatError(f"{what} begins with what separates markers (whitespace) or begins JSON")
+        if t.n == MAX_LITERALS:
+            raise FormatError(f"format {format.name!r} has more than {MAX_LITERALS} markers, aliases included")
+        self.spellings.append(data)
+        t.literals[t.n].text = <const uint8_t*>PyBytes_AS_STRING(data)
+        t.literals[t.n].n = <int>PyBytes_GET_SIZE(data)
+        t.literals[t.n].role = <uint8_t>role
+        t.literals[t.n].typed = <uint8_t>typed
+        t.n += 1
+        return 0
+
+    cdef int check_clashes(self, object format) except -1:
+        """Two markers that can stand at the same place must differ before either ends."""
+        cdef TagTable* t = &self.table
+        cdef int i, k
+        for i in range(t.n):
+            for k in range(t.n):
+                if i == k or not self.spellings[k].startswith(self.spellings[i]):
+                    continue
+                names = {t.literals[i].role, t.literals[k].role}
+                if KEY_END in names and (NAME_END in names or EMPTY_CALL in names):
+                    continue                                                 # a name and a key never end at the same place
+                raise FormatError(f"format {format.name!r}: the {ROLE_NAMES[t.literals[i].role]} {self.spellings[i].decode()!r} is the beginning of "
+                                  f"the {ROLE_NAMES[t.literals[k].role]} {self.spellings[k].decode()!r}, or the same: they cannot be told apart")
+        return 0
+
+    cdef void derive(self) noexcept:
+        """Which markers live together, and what may follow what (docs/tags.md, 4 to 6)."""
+        cdef TagTable* t = &self.table
+        cdef uint64_t calls, live
+        cdef int i
+        for i in range(t.n):
+            t.roles[t.literals[i].role] |= bit(i)
+            t.first[t.literals[i].text[0]] |= bit(i)
+        calls = t.roles[SECTION_OPEN] | t.roles[CALL_OPEN]
+        t.follow_stop = t.roles[STOP] | t.roles[TURN]
+        t.follow_section = calls | t.roles[STOP]
+        t.follow_call = t.follow_section | t.roles[SECTION_CLOSE]
+        t.follow_value = t.follow_call | t.roles[KEY_OPEN] | t.roles[CALL_CLOSE]
+        t.value_any = t.roles[VALUE_CLOSE] | t.roles[CALL_CLOSE] | t.roles[SECTION_CLOSE] | t.roles[KEY_OPEN] | t.roles[STOP]
+        t.header = t.follow_value | t.roles[VALUE_OPEN] | t.roles[VALUE_CLOSE] | t.roles[KEY_END]
+        if not (t.control or t.open_name):
+            t.header = 0
+        live = ~(t.roles[NAME_END] | t.roles[EMPTY_CALL] | t.roles[KEY_END] | t.roles[VALUE_OPEN] | t.roles[TURN])
+        t.only_first = -1
+        for i in range(256):
+            if t.first[i] & live:
+                if t.only_first >= 0:
+                    t.only_first = -1
+                    break
+                t.only_first = i
+
+    # --- ids ---
+
+    cdef void stands_for(self, uint32_t tid, int literal) noexcept:
+        """The id is this marker, and any other that is spelled alike."""
+        cdef TagTable* t = &self.table
+        cdef int i
+        for i in range(t.n_control):
+            if t.control_ids[i] == tid:
+                t.by_id |= bit(literal)
+                return
+        t.control_ids[t.n_control] = tid
+        t.control_literals[t.n_control] = <uint8_t>literal
+        t.n_control += 1
+        t.by_id |= bit(literal)
+
+    cdef int resolve(self, Vocab vocab, uint8_t* classes, object format) except -1:
+        """Find the markers among the ids, and give every id its class."""
+        cdef TagTable* t = &self.table
+        cdef const uint8_t* p
+        cdef uint32_t tid
+        cdef Py_ssize_t n
+        cdef int i
+        cdef uint64_t eligible = t.roles[STOP] | t.roles[TURN] | (~<uint64_t>0 if t.control else 0), live
+        cdef bint[256] begins
+        text = [data.decode() for data in self.spellings] + list(format.keep)
+        spelled = {vocab.by_name[name] for name in vocab.by_name if name and any(name in literal for literal in text)}
+        live = ~(t.roles[NAME_END] | t.roles[EMPTY_CALL] | t.roles[KEY_END] | t.roles[VALUE_OPEN] | t.roles[TURN])
+        for i in range(t.n):
+            name = self.spellings[i].decode()
+            if eligible & bit(i) and name in vocab.by_name:
+                self.stands_for(vocab.by_name[name], i)
+        for tid in range(vocab.n):
+            p = vocab.text + vocab.offset[tid]
+            n = vocab.offset[tid + 1] - vocab.offset[tid]
+            for i in range(t.n):
+                if t.literals[i].n == n and eligible & bit(i) & ~t.by_id and memcmp(t.literals[i].text, p, n) == 0 and not vocab.flags[tid] & V_MISSING:
+                    self.stands_for(tid, i)
+        for i in range(256):
+            begins[i] = t.first[i] & live & ~t.by_id != 0
+        for tid in range(vocab.n):
+            p = vocab.text + vocab.offset[tid]
+            n = vocab.offset[tid + 1] - vocab.offset[tid]
+            if vocab.flags[tid] & V_MISSING:
+                classes[tid] = MISSING
+            elif n == 0 or (vocab.flags[tid] & V_CONTROL and tid not in spelled):
+                classes[tid] = CONTROL
+            else:
+                classes[tid] = class_of_text(p, n, vocab.flags[tid] & V_VALID, begins)
+        for i in range(t.n_control):
+            classes[t.control_ids[i]] = CONTROL | (0 if t.literals[t.control_literals[i]].role == TURN else 1)
+        return 0
+
+
+cdef uint8_t class_of_text(const uint8_t* p, Py_ssize_t n, bint valid, const bint* begins) noexcept nogil:
+    cdef uint8_t cls = PLAIN if valid else 0
+    cdef Py_ssize_t i
+    for i in range(n):
+        if begins[p[i]]:
+            cls |= MARKS
+        if p[i] < 32 or p[i] == c'"' or p[i] == c'\\':
+            cls |= ESCAPES
+    if p[0] == c'\n' or p[n - 1] == c'\n':
+        cls |= EDGE
+    if memchr(p, c'"', n) == NULL and memchr(p, c'\\', n) == NULL:
+        cls |= QUIET
+    return cls

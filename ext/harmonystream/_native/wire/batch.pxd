@@ -1,0 +1,51 @@
+# Many streams per decode step.
+
+cimport cython
+from libc.stdint cimport uint8_t
+from harmonystream._native.stream.guard cimport Guard
+from harmonystream._native.core.token_ids cimport Ids
+from harmonystream._native.stream.parser cimport Parser
+from harmonystream._native.stream.program cimport Program
+from harmonystream._native.wire.sse cimport SseWriter
+from harmonystream._native.wire.batch_step cimport Step
+from harmonystream._native.core.types cimport Out
+
+
+@cython.no_gc
+cdef class Block:
+    cdef uint8_t* p
+    cdef Py_ssize_t size
+
+    cdef void take(self, Step* step, Py_ssize_t size) noexcept
+
+
+@cython.final
+@cython.no_gc
+cdef class Frames(Block):          # n + 1 offsets, and behind them the frames
+    cdef Py_ssize_t n
+
+
+@cython.final
+cdef class Batch:
+    cdef Program program
+    cdef str trim, empty_args
+    cdef Py_ssize_t max_hold, capacity_
+    cdef list emitters             # by slot; None: there is none
+    cdef list free
+    cdef Step step
+    cdef Out* out                  # kept, so that a step need not grow it again
+    cdef Guard guard               # of its streams
+    cdef char busy
+
+    cdef int claim(self) except -1
+    cdef object place(self, Parser parser, SseWriter emitter)
+    cdef object closed(self, Py_ssize_t slot)
+    cdef Parser at(self, Py_ssize_t slot)
+    cdef object run(self, object slots, object ids, object offsets, bint framed)
+    cdef object step_of(self, const Ids* slots, const Ids* ids, const Ids* offsets, bint framed)
+    cdef int refuse(self) except -1
+    cdef void shrink(self) noexcept
+    cdef object columns(self)
+    cdef dict others(self)
+    cdef Frames frames(self, bint ready)
+    cdef int make_frames(self, list made, dict errors) except -1

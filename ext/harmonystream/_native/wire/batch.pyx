@@ -1,0 +1,493 @@
+# Batch: one decode step of many streams in one call. The work is in wire/batch_step.pyx, without the GIL; here are the slots, and the objects that are
+# returned.
+
+from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES, PyBUF_WRITABLE
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.object cimport PyObject
+from cpython.pythread cimport PyThread_get_thread_ident
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.stdint cimport int64_t, uint8_t
+from libc.stdlib cimport calloc, free, malloc
+cimport cython
+from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.cpython cimport FREE_THREADED, enter, leave
+from harmonystream._native.core.gil cimport gil_await, gil_left, gil_taken
+from harmonystream._native.stream.guard cimport Guard
+from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
+from harmonystream._native.stream.parser cimport NO_VOCAB, Parser
+from harmonystream._native.stream.program cimport Program
+from harmonystream._native.core.out cimport out_free, out_init
+from harmonystream._native.wire.sse cimport BYTES, SseWriter
+from harmonystream._native.wire.batch_step cimport *
+from harmonystream._native.core.types cimport *
+
+from harmonystream.emit.columns import Columns
+from harmonystream.errors import EmitterError
+
+DEBUG = bool(DEBUG_BUILD)
+
+cdef enum:
+    MOST_SLOTS = 1 << 20
+    KEPT = 512                         # bytes of text, and a few records, that a slot may make before the step's memory is given back
+    KEPT_RECORDS = 4
+
+
+cdef extern from "Python.h":
+    object PySeqIter_New(object sequence)
+
+
+@cython.final
+cdef class Batch:
+    """Batch(format="harmony", vocab=None, capacity=1024, *, trim="seams", empty_args="{}", max_hold=1048576)
+--
+
+    Up to `capacity` streams of one format and vocabulary, fed together: one call per decode step, in which the GIL is released once.
+
+    All arguments but capacity are Parser's. A batch is lenient: one stream's error must not stop the others.
+    One thread at a time; several batches are independent. A slot costs what a Parser does, and 160 bytes.
+    Raises ValueError for a capacity that is not from 1 to 2**20, and what Parser() raises.
+    """
+
+    def __cinit__(self, format="harmony", vocab=None, Py_ssize_t capacity=1024, *, str trim="seams", str empty_args not None="{}",
+                  Py_ssize_t max_hold=1 << 20):
+        cdef Parser first
+        if not 0 < capacity <= MOST_SLOTS:
+            raise ValueError(f"capacity is a number of slots from 1 to {MOST_SLOTS:,}, not {capacity}")
+        first = Parser.__new__(Parser, format, vocab, trim=trim, empty_args=empty_args, max_hold=max_hold)
+        self.program = first.program
+        self.trim, self.empty_args, self.max_hold = trim, empty_args, max_hold
+        self.capacity_ = capacity
+        self.emitters = [None] * capacity
+        self.free = list(range(capacity - 1, -1, -1))
+        self.guard = Guard.__new__(Guard)
+        self.step.capacity = capacity
+        self.step.textual = self.program.vocab is NO_VOCAB
+        self.step.slots = <Slot*>calloc(capacity, sizeof(Slot))
+        self.step.tasks = <Task*>calloc(capacity, sizeof(Task))
+        self.out = <Out*>malloc(sizeof(Out))
+        if self.out != NULL:
+            out_init(self.out)
+        if self.step.slots == NULL or self.step.tasks == NULL or self.out == NULL:
+            raise MemoryError()
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i
+        if self.out != NULL:
+            out_free(self.out)
+        free(self.out)
+        if self.step.slots != NULL:
+            for i in range(self.capacity_):
+                unslotted(&self.step.slots[i])
+        free(self.step.tasks)
+        free(self.step.slots)
+
+    # --- slots ---
+
+    def open(self, *, tools=None, start="auto", prompt=None):
+        """A slot for a new stream, whose options are Parser's. Raises RuntimeError if all slots are taken, and what Parser() raises."""
+        return self.place(Parser.__new__(Parser, self.program, self.program.vocab, tools=tools, start=start, prompt=prompt, trim=self.trim,
+                                         empty_args=self.empty_args, max_hold=self.max_hold), None)
+
+    def add(self, stream, /):
+        """A slot for an emitter (ChatStream, ...), or for a parser, as fork() makes one. It must have this batch's format and vocabulary.
+
+        Raises TypeError or ValueError for any other, for one that has a slot already, and for a ChatStream whose chunks have token ids;
+        RuntimeError if all slots are taken.
+        """
+        cdef Parser parser
+        emitter = stream if isinstance(stream, SseWriter) else None
+        if emitter is None and not isinstance(stream, Parser):
+            raise TypeError(f"add() takes a Parser or an emitter, not {type(stream).__name__}")
+        parser = stream if emitter is None else (<SseWriter>emitter).parser
+        if emitter is not None and (<SseWriter>emitter).watched:
+            raise ValueError("this emitter's chunks have token ids or logprobs: feed() it by itself")
+        if not equal_programs(parser.program, self.program):
+            raise ValueError(f"this stream is {parser.format!r} on {parser.vocab!r}; the batch is {self.format!r} on {self.vocab!r}")
+        if parser.s.strict:
+            raise ValueError("a batch is lenient: one stream's error must not stop the others")
+        return self.place(parser, emitter)
+
+    cdef int claim(self) except -1:
+        if not enter(&self.busy):
+            raise RuntimeError("this batch is in use, by another thread or an emitter that it has called: give each thread its own")
+        return 0
+
+    cdef object place(self, Parser parser, SseWriter emitter):
+        cdef Slot* slot
+        self.claim()
+        try:
+            if not self.free:
+                raise RuntimeError(f"all {self.capacity_} slots are taken: close() some, or make the batch larger")
+            if not enter(&parser.slotted):
+                raise ValueError("this stream has a slot already, in this batch or another")
+            if not FREE_THREADED:
+                parser.guard = self.guard
+            number = self.free.pop()
+            self.emitters[number] = emitter
+            slot = &self.step.slots[<Py_ssize_t>number]
+            Py_INCREF(parser)
+            slot.parser = <PyObject*>parser
+            slot.s, slot.held, slot.tools, slot.busy = &parser.s, &parser.held, &parser.tools.table, &parser.busy
+            slot.writer = NULL if emitter is None else &emitter.w
+            slot.no_empty = not parser.empty_args
+            return number
+        finally:
+            leave(&self.busy)
+
+    cdef object closed(self, Py_ssize_t slot):
+        stream = self.at(slot) if self.emitters[slot] is None else self.emitters[slot]
+        unslotted(&self.step.slots[slot])
+        self.emitters[slot] = None
+        self.free.append(slot)
+        return stream
+
+    def close(self, Py_ssize_t slot, /):
+        """Free the slot, which the next open() takes. What was in it, a parser or an emitter, is returned. Raises ValueError if it is not open."""
+        self.claim()
+        try:
+            self.at(slot)
+            return self.closed(slot)
+        finally:
+            leave(&self.busy)
+
+    def finish(self, Py_ssize_t slot, reason=None, usage=None):
+        """The last events of a stream as a tuple, or an emitter's last frames as bytes; then the slot is free. It stays open if this raises.
+
+        reason, usage: see Parser.finish() and the emitter's; a parser takes no usage.
+        """
+        self.claim()
+        try:
+            parser, emitter = self.at(slot), self.emitters[slot]
+            if emitter is None and usage is not None:
+                raise TypeError("usage is for emitters: this slot has a parser")
+            made = parser.finish(reason) if emitter is None else emitter.finish(reason, usage)
+            self.closed(slot)
+            return made
+        finally:
+            leave(&self.busy)
+
+    # --- a step ---
+
+    def feed(self, slots, ids, offsets=None):
+        """One step: `ids[i]` goes to `slots[i]`. What comes of it, as Columns; for all else, ask the parsers, `batch[slot]`.
+
+        slots, ids: what Parser.feed() takes, of equal length; with offsets, `ids[offsets[i]:offsets[i + 1]]` goes to `slots[i]`.
+        Raises TypeError, ValueError or RuntimeError, before anything is read, for what is no open slot, a slot given twice or with an
+        emitter, no id, not of one length, or a stream that takes no ids or is in use.
+        """
+        return self.run(slots, ids, offsets, False)
+
+    def feed_sse(self, slots, ids, offsets=None):
+        """One step of slots that have emitters: the frames of each, as Frames, a sequence of bytes. Otherwise as feed().
+
+        Raises EmitterError if emitters raise; it has the frames of all others.
+        """
+        return self.run(slots, ids, offsets, True)
+
+    cdef object run(self, object slots, object ids, object offsets, bint framed):
+        cdef Ids where, what, cuts
+        where.block = what.block = cuts.block = NULL
+        where.viewed = what.viewed = cuts.viewed = False
+        cuts.n = -1                                                          # there are none
+        try:
+            numbers_take(&where, slots, "slots")
+            ids_take(&what, ids)
+            if offsets is not None:
+                numbers_take(&cuts, offsets, "offsets")
+            self.claim()
+            try:
+                return self.step_of(&where, &what, &cuts, framed)
+            finally:
+                leave(&self.busy)
+        finally:
+            ids_free(&where)
+            ids_free(&what)
+            ids_free(&cuts)
+
+    cdef object step_of(self, const Ids* slots, const Ids* ids, const Ids* offsets, bint framed):
+        """All of it is done, or nothing has changed."""
+        cdef Context c
+        cdef bint planned = False, ready = True
+        cdef const uint32_t* cuts = NULL
+        if offsets.n >= 0:
+            cuts = offsets.ids
+        if cuts == NULL and ids.n != slots.n:
+            raise ValueError(f"{slots.n} slots and {ids.n} ids: without offsets, each slot takes one id")
+        if cuts != NULL and offsets.n != slots.n + 1:
+            raise ValueError(f"{slots.n} slots need {slots.n + 1} offsets, not {offsets.n}")
+        if slots.n > self.capacity_:
+            raise ValueError(f"{slots.n} slots in one step; the batch has {self.capacity_}, and each may be given once")
+        c.tables = &self.program.tables
+        c.row = self.program.tags
+        c.out = self.out
+        self.step.framed = framed
+        self.step.thread = self.guard.owner = PyThread_get_thread_ident()
+        self.guard.stepping = True
+        try:
+            with nogil:
+                gil_left(&self.step)
+                planned = step_plan(&self.step, slots.ids, slots.n, cuts, ids.n, ids.ids)
+                if planned:
+                    step_run(&self.step, &c)
+                    if framed:
+                        ready = step_frames(&self.step, self.out)
+                    else:
+                        step_columns(&self.step, self.out)
+                gil_await(&self.step)
+            gil_taken(&self.step)
+            if not planned:
+                self.refuse()
+            if self.out.no_memory:
+                raise MemoryError()
+            return self.frames(ready) if framed else self.columns()
+        except EmitterError:
+            raise
+        except BaseException:                                                # no memory, or Ctrl-C in a callback
+            if planned:
+                step_lost(&self.step)
+            raise
+        finally:
+            step_over(&self.step)
+            free(self.step.block)                                            # if nobody has it
+            self.step.block = NULL
+            self.guard.stepping = False
+            self.shrink()
+
+    cdef int refuse(self) except -1:
+        """Say what is wrong with the task behind those that are planned."""
+        cdef Step* step = &self.step
+        cdef Py_ssize_t i = step.n, number = step.tasks[i].number
+        if step.fault == OFFSETS_DESCEND:
+            raise ValueError(f"offsets[{i + 1}] is {step.stop}, behind {step.begin}: offsets ascend, and there are {step.n_ids} ids")
+        if step.fault == NOT_OPEN:
+            raise ValueError(f"slot {number} is not open")
+        if step.fault == TWICE:
+            raise ValueError(f"slot {number} is given twice in one step: with offsets, it takes several ids at once")
+        if step.fault == NO_EMITTER:
+            raise ValueError(f"slot {number} has no emitter: add() one, instead of open()")
+        if step.fault == HAS_EMITTER:
+            raise ValueError(f"slot {number} has an emitter, which must see what comes of its ids: feed_sse()")
+        try:
+            if step.fault == WRONG_STAGE:
+                (<SseWriter>self.emitters[number]).check(BYTES)
+            elif step.fault == TAKES_NO_IDS:
+                self.at(number).check_open(1)
+        except ValueError as error:
+            raise ValueError(f"slot {number}: {error}") from None
+        who = "emitter" if step.fault == EMITTER_IN_USE else "parser"
+        raise RuntimeError(f"the {who} in slot {number} is in use by another thread, or by what it has called")
+
+    cdef void shrink(self) noexcept:
+        """One step of long pieces must not keep its memory for ever."""
+        if self.out.cap_text > KEPT * self.capacity_ + INLINE_TEXT or self.out.cap_records > KEPT_RECORDS * self.capacity_ + INLINE_RECORDS:
+            out_free(self.out)
+            out_init(self.out)
+
+    # --- what comes of it ---
+
+    cdef object columns(self):
+        cdef Block block = Block.__new__(Block)
+        block.take(&self.step, self.step.size)
+        return Columns(self.step.rows, block, self.others() if self.step.others else {})
+
+    cdef dict others(self):
+        """The events of the rows that are no deltas, by row."""
+        cdef dict others = {}
+        cdef Py_ssize_t i, k = 0, row = 0
+        for i in range(self.step.n):
+            while k < self.step.tasks[i].end:
+                if is_row(&self.step.tasks[i], &self.out.records[k]):
+                    if self.out.records[k].kind > R_ARGUMENTS:
+                        others[row] = (<Parser>self.step.tasks[i].slot.parser).event_of(self.out, k)
+                    row += 1
+                k += 1
+        return others
+
+    cdef Frames frames(self, bint ready):
+        """Those that need their emitters' methods first, for these may do anything; then all others at once."""
+        cdef Step* step = &self.step
+        cdef Frames frames
+        cdef list made = []
+        cdef dict errors = {}
+        while not ready:
+            self.make_frames(made, errors)
+            with nogil:
+                gil_left(step)
+                ready = step_frames(step, self.out)
+                gil_await(step)
+            gil_taken(step)
+        if self.out.no_memory:
+            raise MemoryError()
+        frames = Frames.__new__(Frames)
+        frames.n = step.n
+        frames.take(step, (step.n + 1) * sizeof(int64_t) + step.size)
+        if errors:
+            raise EmitterError(errors, [None if step.tasks[i].number in errors else frames[i] for i in range(step.n)])
+        return frames
+
+    cdef int make_frames(self, list made, dict errors) except -1:
+        """One emitter's error must not stop the others: they all get their records, and then it is told."""
+        cdef Task* task
+        cdef Py_ssize_t i
+        cdef bytes frame
+        for i in range(self.step.n):
+            task = &self.step.tasks[i]
+            if task.size != LONG_WAY:
+                continue
+            frame = b""
+            try:
+                frame = (<SseWriter>self.emitters[task.number]).records(self.out, self.step.tasks[i - 1].end if i else 0, task.end)
+            except MemoryError:
+                raise
+            except Exception as error:
+                errors[task.number] = error
+            made.append(frame)
+            task.made = <const uint8_t*>PyBytes_AS_STRING(frame)
+            task.size = PyBytes_GET_SIZE(frame)
+        return 0
+
+    # --- looking at it ---
+
+    def __getitem__(self, Py_ssize_t slot):
+        """The slot's parser. Raises ValueError if it is not open; on a free-threaded Python RuntimeError while a step runs."""
+        if not FREE_THREADED:
+            return self.at(slot)
+        self.claim()                                                         # another thread may be about to close it
+        try:
+            return self.at(slot)
+        finally:
+            leave(&self.busy)
+
+    cdef Parser at(self, Py_ssize_t slot):
+        if not 0 <= slot < self.capacity_ or self.step.slots[slot].s == NULL:
+            raise ValueError(f"slot {slot} is not open")
+        return <Parser>self.step.slots[slot].parser
+
+    def __len__(self):
+        """Open slots."""
+        return self.capacity_ - len(self.free)
+
+    def __sizeof__(self):
+        cdef Py_ssize_t size = self.capacity_ * (sizeof(Slot) + sizeof(Task) + 2 * sizeof(void*)) + sizeof(Out)
+        if self.out.cap_records != INLINE_RECORDS:
+            size += self.out.cap_records * sizeof(Record)
+        return object.__sizeof__(self) + size + (self.out.cap_text if self.out.cap_text != INLINE_TEXT else 0)
+
+    @property
+    def capacity(self):
+        """Slots, open and free."""
+        return self.capacity_
+
+    @property
+    def format(self):
+        """The format's name."""
+        return self.program.format.name
+
+    @property
+    def vocab(self):
+        """The vocabulary."""
+        return self.program.vocab
+
+    def __repr__(self):
+        return f"<Batch {self.format}: {len(self)} of {self.capacity_} slots>"
+
+
+@cython.no_gc
+cdef class Block:
+    """Bytes that a step has made, for a memoryview."""
+
+    def __init__(self):
+        raise TypeError("only Batch makes them")
+
+    def __reduce__(self):
+        raise TypeError(f"{type(self).__name__} is not pickled: send bytes")
+
+    def __dealloc__(self):
+        free(self.p)
+
+    cdef void take(self, Step* step, Py_ssize_t size) noexcept:
+        self.p = step.block
+        self.size = size
+        step.block = NULL
+
+    def __getbuffer__(self, Py_buffer* view, int flags):
+        if self.p == NULL:
+            raise BufferError("it is empty")
+        if flags & PyBUF_WRITABLE:
+            raise BufferError("it is read-only")
+        view.obj = self
+        view.buf = self.p
+        view.len = self.size
+        view.readonly = True
+        view.itemsize = 1
+        view.ndim = 1
+        view.format, view.shape, view.strides, view.suboffsets = NULL, NULL, NULL, NULL
+        if flags & PyBUF_FORMAT:
+            view.format = b"B"
+        if flags & PyBUF_ND:
+            view.shape = &view.len
+        if flags & PyBUF_STRIDES == PyBUF_STRIDES:
+            view.strides = &view.itemsize
+        view.internal = NULL
+
+
+@cython.final
+@cython.no_gc
+cdef class Frames(Block):
+    """What `Batch.feed_sse` returns: a sequence with the frames of each slot, in the order of the call, as bytes; b"" if there are none.
+
+    They stand in one block, and each becomes an object when it is asked for: `block[offset[i]:offset[i + 1]]` is the i-th without a copy.
+    """
+
+    def __len__(self):
+        return self.n
+
+    def __getitem__(self, Py_ssize_t i):
+        """The frames of the i-th slot of the call."""
+        cdef const int64_t* offset = <const int64_t*>self.p
+        if i < 0:
+            i += self.n
+        if not 0 <= i < self.n:
+            raise IndexError("the call had fewer slots")
+        return PyBytes_FromStringAndSize(<const char*>(offset + self.n + 1) + offset[i], offset[i + 1] - offset[i])
+
+    def __iter__(self):
+        return PySeqIter_New(self)
+
+    @property
+    def block(self):
+        """All frames, one slot's behind another's, as a memoryview."""
+        return memoryview(self)[(self.n + 1) * sizeof(int64_t):]
+
+    @property
+    def offset(self):
+        """Where each slot's frames begin in the block, and at last its size: int64, len() + 1 of them, as a memoryview."""
+        return memoryview(self)[:(self.n + 1) * sizeof(int64_t)].cast("q")
+
+    def __repr__(self):
+        return f"<Frames: {self.n} slots, {len(self.block) if self.p != NULL else 0} bytes>"
+
+
+cdef void unslotted(Slot* slot) noexcept:
+    """It is free. Its parser is not a list's: the collector empties lists of what is garbage, and this must be done all the same."""
+    cdef Parser parser
+    if slot.s != NULL:
+        parser = <Parser>slot.parser
+        parser.guard = None
+        leave(&parser.slotted)
+        slot.s = NULL
+        slot.parser = NULL
+        Py_DECREF(parser)
+
+
+cdef bint equal_programs(Program one, Program other) except -1:
+    """Threads that compile a format at the same time, or after it has been forgotten, have each their own."""
+    return one is other or (one.fingerprint == other.fingerprint and one.format == other.format)
+
+
+cdef int numbers_take(Ids* out, object given, str name) except -1:
+    try:
+        return ids_take(out, given)
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name}, which are taken as ids are: {error}") from None

@@ -1,0 +1,382 @@
+# One decode step of many streams. It is planned whole before anything is read, so that it is done whole or not at all. Then the machines
+# of all slots run in one loop, and write their records one behind the other into one Out. All of that, and the filling of columns and
+# frames, is plain C: the GIL is needed for nothing but the objects that are returned.
+#
+# Nobody else touches the streams meanwhile: with the GIL, because of the batch's guard, which is up; without, because each is locked here.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport malloc
+from libc.string cimport memcpy
+from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.cpython cimport FREE_THREADED, enter, get_int, is_in, leave, read_once
+from harmonystream._native.wire.frame cimport Filling, Pieces, fill, fill_with
+from harmonystream._native.core.json_scan cimport json_step
+from harmonystream._native.stream.machine cimport machine_ids, set_shortcut
+from harmonystream._native.core.out cimport out_record, out_room
+from harmonystream._native.wire.sse cimport BROKEN, BYTES, Writer
+from harmonystream._native.core.types cimport *
+from harmonystream._native.tags.values cimport put_escaped
+
+DEBUG = bool(DEBUG_BUILD)
+
+cdef extern from *:
+    """
+    /* Streams lie all over memory, as do the tokens' texts: without this, half of a step is waiting. */
+    static CYTHON_INLINE void hs_prefetch(const void *p) {
+    #if defined(__GNUC__) || defined(__clang__)
+        __builtin_prefetch(p);
+        __asm__ __volatile__("");        /* a function that only prefetches would be dropped as one without effect */
+    #else
+        (void)p;
+    #endif
+    }
+    """
+    void prefetch "hs_prefetch"(const void* p) noexcept nogil
+
+cdef enum:
+    AHEAD = 6                          # streams that are on their way to the cache
+
+
+# --- plan ---
+
+cdef bint step_plan(Step* step, const uint32_t* slots, Py_ssize_t n, const uint32_t* offsets, Py_ssize_t n_ids, const uint32_t* ids) noexcept nogil:
+    """The tasks of a step, all of which may be done; or False: the one behind the last has a fault. offsets NULL: one id each."""
+    cdef Task* task
+    cdef int64_t begin = 0, stop = 0
+    cdef Py_ssize_t i
+    step.n_ids = n_ids
+    step.n = step.rows = 0
+    step.block = NULL
+    step.others = False
+    step.fault = NO_FAULT
+    if offsets != NULL:
+        stop = read_once(offsets)
+    for i in range(n):
+        task = &step.tasks[i]
+        if i + AHEAD < n:
+            fetch(step, read_once(slots + i + AHEAD))
+        begin = stop
+        stop = i + 1 if offsets == NULL else <int64_t>read_once(offsets + i + 1)
+        task.number = read_once(slots + i)
+        step.begin, step.stop = begin, stop
+        if stop < begin or stop > n_ids:
+            step.fault = OFFSETS_DESCEND
+            return False
+        task.ids = ids + begin
+        task.n = stop - begin
+        task.made = NULL
+        step.fault = take(step, task)
+        if step.fault != NO_FAULT:
+            return False
+        step.n += 1
+    return True
+
+
+cdef inline void fetch(const Step* step, uint32_t number) noexcept nogil:
+    cdef const Slot* slot
+    if number < step.capacity:
+        slot = &step.slots[number]
+        if slot.s != NULL:
+            prefetch(&slot.s.fast)
+            prefetch(slot.busy)
+            if slot.writer != NULL:
+                prefetch(&slot.writer.stage)
+
+
+cdef inline Fault take(Step* step, Task* task) noexcept nogil:
+    """The slot is this step's until step_over()."""
+    cdef Slot* slot
+    cdef Fault fault = NO_FAULT
+    if task.number >= step.capacity or step.slots[task.number].s == NULL:
+        return NOT_OPEN
+    slot = task.slot = &step.slots[task.number]
+    if slot.taken:
+        return TWICE
+    if step.framed != (slot.writer != NULL):
+        return NO_EMITTER if step.framed else HAS_EMITTER
+    if step.framed and not take_writer(step, slot.writer):
+        return EMITTER_IN_USE
+    if not (enter(slot.busy) if FREE_THREADED else not is_in(slot.busy)):
+        if step.framed:
+            leave_writer(slot.writer)
+        return PARSER_IN_USE
+    if step.framed and slot.writer.stage != BYTES:
+        fault = WRONG_STAGE
+    elif slot.s.finished or slot.s.error or slot.s.text_mode == TEXT_MODE or step.textual:
+        fault = TAKES_NO_IDS
+    if fault != NO_FAULT:
+        leave_slot(step, slot)
+        return fault
+    slot.taken = True
+    return NO_FAULT
+
+
+cdef inline bint take_writer(const Step* step, Writer* w) noexcept nogil:
+    if not FREE_THREADED:
+        return get_int(&w.depth) == 0
+    if not enter(&w.busy):
+        return False
+    w.owner = step.thread
+    w.depth = 1
+    return True
+
+
+cdef inline void leave_writer(Writer* w) noexcept nogil:
+    if FREE_THREADED:
+        w.owner = 0
+        w.depth = 0
+        leave(&w.busy)
+
+
+cdef inline void leave_slot(const Step* step, Slot* slot) noexcept nogil:
+    slot.taken = False
+    if FREE_THREADED:
+        leave(slot.busy)
+        if step.framed:
+            leave_writer(slot.writer)
+
+
+cdef void step_over(Step* step) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(step.n):
+        leave_slot(step, step.tasks[i].slot)
+    step.n = 0
+
+
+cdef void step_lost(Step* step) noexcept nogil:
+    """Text is missing: only reset() helps these parsers, and only error() can end these emitters."""
+    cdef Py_ssize_t i
+    for i in range(step.n):
+        step.tasks[i].slot.s.finished = 1
+        step.tasks[i].slot.s.fast = 0
+        if step.framed:
+            step.tasks[i].slot.writer.stage = BROKEN
+
+
+# --- run ---
+
+cdef void step_run(Step* step, Context* c) noexcept nogil:
+    cdef Out* out = c.out
+    cdef Task* task
+    cdef Stream* s
+    cdef Py_ssize_t i
+    out.labels = NULL
+    out.n_records = out.n_text = 0
+    out.no_memory = False
+    for i in range(step.n):
+        fetch_ahead(step, i, c.tables)
+        task = &step.tasks[i]
+        s = task.slot.s
+        out.floor = out.n_records
+        if task.n == 1 and s.fast and take_plain(s, c, read_once(task.ids)):
+            step.rows += 1
+            task.end = out.n_records
+            continue
+        if task.n:
+            s.text_mode = 1
+            out.held = task.slot.held
+            c.tools = task.slot.tools
+            machine_ids(s, c, task.ids, task.n)
+            set_shortcut(s, c.row, out.held)
+            look_through(step, task, out)
+        task.end = out.n_records
+
+
+cdef inline void fetch_ahead(const Step* step, Py_ssize_t i, const Tables* t) noexcept nogil:
+    cdef const Task* task
+    cdef uint32_t tid
+    if i + 2 * AHEAD < step.n:
+        task = &step.tasks[i + 2 * AHEAD]
+        tid = read_once(task.ids) if task.n else 0
+        if tid < t.n:
+            prefetch(&t.classes[tid])
+            prefetch(&t.offset[tid])
+    if i + AHEAD < step.n:
+        task = &step.tasks[i + AHEAD]
+        tid = read_once(task.ids) if task.n else 0
+        if tid < t.n:
+            prefetch(t.text + t.offset[tid])
+        prefetch(task.slot.s)
+        prefetch(&task.slot.s.usage[3])
+        prefetch(&task.slot.s.calls)
+
+
+cdef void look_through(Step* step, const Task* task, const Out* out) noexcept nogil:
+    """Which of its records are rows, and which of these no deltas?"""
+    cdef Py_ssize_t k
+    for k in range(out.floor, out.n_records):
+        if is_row(task, &out.records[k]):
+            step.rows += 1
+            if out.records[k].kind > R_ARGUMENTS:
+                step.others = True
+
+
+cdef bint take_plain(Stream* s, const Context* c, uint32_t tid) noexcept nogil:
+    """The one-token shortcut (stream/parser.pxd), as a record. False: the machine must see the token."""
+    cdef const Tables* t = c.tables
+    cdef Out* o = c.out
+    cdef Record* r
+    cdef Py_ssize_t n
+    cdef const uint8_t* text
+    if tid >= t.n or t.classes[tid] & s.shortcut_look != s.shortcut_want:
+        return False
+    text = t.text + t.offset[tid]
+    n = t.offset[tid + 1] - t.offset[tid]
+    if not out_room(o, n):
+        return False
+    r = out_record(o, s.fast, s.position, s.position + 1)
+    if r == NULL:
+        return False
+    r.channel = s.channel_code
+    r.index = s.calls
+    r.n = n
+    memcpy(o.text + o.n_text, text, 16)                                      # one move; both sides are padded
+    if n > 16:
+        memcpy(o.text + o.n_text, text, n)
+    o.n_text += n
+    s.usage[s.region] += 1
+    s.position += 1
+    s.attributed = s.position
+    if c.row != NULL:
+        s.tags.line_start = 0
+    if s.fast == R_ARGUMENTS:
+        s.wrote = 1
+        if t.classes[tid] & QUIET and s.json.in_string and not s.json.escape:
+            s.json.count += n
+        else:
+            json_step(&s.json, text, n)
+    return True
+
+
+# --- what comes of it ---
+
+cdef void step_columns(Step* step, Out* out) noexcept nogil:
+    """Columns behind each other, the widest first, so that each is aligned; at last the text."""
+    cdef const Record* r
+    cdef const Task* task
+    cdef Py_ssize_t i, k = 0, row = 0, rows = step.rows
+    cdef int64_t* start
+    cdef int64_t* stop
+    cdef int64_t* offset
+    cdef int32_t* slot
+    cdef int32_t* index
+    cdef uint8_t* kind
+    cdef uint8_t* channel
+    step.size = 34 * rows + 8 + out.n_text
+    step.block = <uint8_t*>malloc(step.size)
+    if out.no_memory or step.block == NULL:
+        out.no_memory = True
+        return
+    start = <int64_t*>step.block
+    stop = start + rows
+    offset = stop + rows
+    slot = <int32_t*>(offset + rows + 1)
+    index = slot + rows
+    kind = <uint8_t*>(index + rows)
+    channel = kind + rows
+    for i in range(step.n):
+        task = &step.tasks[i]
+        while k < task.end:
+            r = &out.records[k]
+            k += 1
+            if r.kind > R_ARGUMENTS and not is_row(task, r):
+                continue
+            start[row], stop[row], offset[row] = r.start, r.stop, r.at
+            slot[row], index[row] = <int32_t>task.number, r.index
+            kind[row], channel[row] = r.kind, r.channel
+            row += 1
+    offset[rows] = out.n_text
+    memcpy(channel + rows, out.text, out.n_text)
+
+
+cdef inline const Record* only_delta(const Task* task, Py_ssize_t begin, const Out* out) noexcept nogil:
+    """The one record of this task, if it has a frame that can be filled here; or NULL."""
+    cdef const Record* r = &out.records[begin]
+    if task.end != begin + 1 or r.kind > R_ARGUMENTS or task.slot.writer.frames[r.kind] == NULL:
+        return NULL
+    if r.kind == R_ARGUMENTS and task.slot.writer.through:
+        return NULL
+    return r
+
+
+cdef bint step_frames(Step* step, Out* out) noexcept nogil:
+    """The frames one behind the other, behind their offsets. Or False, and nothing has changed: some need Python, as marked."""
+    cdef Task* task
+    cdef Py_ssize_t i, begin = 0
+    cdef bint ready = True
+    for i in range(step.n):
+        task = &step.tasks[i]
+        if task.made == NULL:
+            task.size = 0
+            if task.end != begin and only_delta(task, begin, out) == NULL:
+                task.size = LONG_WAY
+                ready = False
+        begin = task.end
+    if ready and not out.no_memory and escape(step, out):
+        step.block = <uint8_t*>malloc((step.n + 1) * sizeof(int64_t) + step.size)
+        if step.block != NULL:
+            fill_frames(step)
+        else:
+            out.no_memory = True
+            unescape(step, step.n)
+    return ready
+
+
+cdef bint escape(Step* step, Out* out) noexcept nogil:
+    """Each text into what its emitter keeps, and the size of each frame."""
+    cdef Filling filling
+    cdef Task* task
+    cdef const Record* r
+    cdef Buffer* kept
+    cdef Py_ssize_t i, begin = 0, before
+    step.size = 0
+    for i in range(step.n):
+        task = &step.tasks[i]
+        task.frame = NULL
+        if task.made == NULL and task.end != begin:
+            r = only_delta(task, begin, out)
+            kept = &task.slot.writer.kept[r.kind]
+            before = kept.n
+            if not task.slot.writer.frames[r.kind].silent:
+                if not put_escaped(kept, out.text + r.at, r.n):
+                    out.no_memory = True
+                    unescape(step, i)
+                    return False
+                task.frame = task.slot.writer.frames[r.kind]
+                task.kept = kept
+                task.fresh = kept.n - before
+                task.at = task.slot.writer.number
+                task.size = fill_with(&filling, task.frame, NULL, task.fresh, task.at)
+        begin = task.end
+        step.size += task.size
+    return True
+
+
+cdef void unescape(Step* step, Py_ssize_t n) noexcept nogil:
+    """There is no memory for the frames."""
+    cdef Py_ssize_t i
+    for i in range(n):
+        if step.tasks[i].frame != NULL:
+            step.tasks[i].kept.n -= step.tasks[i].fresh
+
+
+cdef void fill_frames(const Step* step) noexcept nogil:
+    cdef Filling filling
+    cdef const Task* task
+    cdef Writer* w
+    cdef int64_t* offset = <int64_t*>step.block
+    cdef uint8_t* block = <uint8_t*>(offset + step.n + 1)
+    cdef uint8_t* to = block
+    cdef Py_ssize_t i
+    for i in range(step.n):
+        task = &step.tasks[i]
+        offset[i] = to - block
+        if task.frame != NULL:
+            w = task.slot.writer
+            fill_with(&filling, task.frame, task.kept.p + task.kept.n - task.fresh, task.fresh, task.at)
+            fill(task.frame, to, &filling)
+            w.number = <int64_t>(<uint64_t>task.at + 1)                      # it wraps
+        elif task.size:
+            memcpy(to, task.made, task.size)
+        to += task.size
+    offset[step.n] = to - block

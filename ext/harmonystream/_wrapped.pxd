@@ -1,6 +1,0 @@
-# Calls that are one JSON object each (docs/tags.md, 5): the states WRAPPED, inside the object, and AFTER it.
-
-from harmonystream._look cimport View
-from harmonystream._types cimport Context, Stream
-
-cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil

@@ -1,0 +1,1 @@
+"""What every room uses. Knows no format and makes no event."""

@@ -1,0 +1,1 @@
+"""The state machine of Harmony, with the grammar of its headers."""

@@ -1,0 +1,1 @@
+"""A parser over one stream: programs, prompts, events, snapshots."""

@@ -1,0 +1,17 @@
+from collections.abc import Iterable
+
+from harmonystream._native.core.vocab import Vocab
+from harmonystream._native.stream.parser import _Ids, _Tool
+from harmonystream.formats.spec import Format, HeaderFormat
+
+DEBUG: bool
+
+def label(
+    ids: _Ids,
+    format: str | Format | HeaderFormat = "harmony",
+    *,
+    vocab: Vocab | None = None,
+    tools: Iterable[_Tool] | None = None,
+    start: str = "auto",
+    prompt: str | bytes | _Ids | None = None,
+) -> bytes: ...

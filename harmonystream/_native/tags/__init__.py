@@ -1,0 +1,1 @@
+"""The state machine of formats whose calls are written between tags."""

@@ -1,0 +1,1 @@
+"""Events as bytes: frames, SSE, batches."""

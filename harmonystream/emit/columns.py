@@ -1,0 +1,98 @@
+"""What one step of a `Batch` makes: a table with a row for each event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, Literal
+
+from ..events import ContentDelta, Event, ReasoningDelta, ToolCallDelta
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+__all__ = ["ARGUMENTS", "CONTENT", "REASONING", "Columns"]
+
+REASONING: Final = 1
+CONTENT: Final = 2
+ARGUMENTS: Final = 3
+
+
+_CHANNELS: Final = (None, "analysis", "commentary", "final", None)
+
+
+class Columns:
+    """The rows of a step, slot by slot in the order of the call, as columns that numpy and others read without a copy.
+
+    slot: int32. kind: uint8, REASONING, CONTENT or ARGUMENTS for a delta; more for other events, which are in `others`
+    by row. index: int32, the call's, for what belongs to one. channel: uint8, of the open message: 0 none, 1 analysis,
+    2 commentary, 3 final, 4 one of another name. start, stop: int64, the range of tokens. offset: int64, rows + 1: a
+    delta's text is `text[offset[row]:offset[row + 1]]`, UTF-8.
+    """
+
+    __slots__ = ("_block", "_text", "others", "rows")
+
+    def __init__(self, rows: int, block: Buffer, others: dict[int, Event]) -> None:
+        """block: start, stop, offset, slot, index, kind, channel, 34 * rows + 8 bytes; then the text."""
+        self.rows, self._block, self.others = rows, block, others
+        self._text: bytes | None = None
+
+    def _column(self, at: int, n: int, code: Literal["q", "i", "B"], width: int) -> memoryview:
+        return memoryview(self._block)[at : at + n * width].cast(code)
+
+    @property
+    def text(self) -> bytes:
+        """Of all deltas, copied when it is first asked for."""
+        if self._text is None:
+            self._text = bytes(memoryview(self._block)[34 * self.rows + 8 :])
+        return self._text
+
+    @property
+    def start(self) -> memoryview:
+        return self._column(0, self.rows, "q", 8)
+
+    @property
+    def stop(self) -> memoryview:
+        return self._column(8 * self.rows, self.rows, "q", 8)
+
+    @property
+    def offset(self) -> memoryview:
+        return self._column(16 * self.rows, self.rows + 1, "q", 8)
+
+    @property
+    def slot(self) -> memoryview:
+        return self._column(24 * self.rows + 8, self.rows, "i", 4)
+
+    @property
+    def index(self) -> memoryview:
+        return self._column(28 * self.rows + 8, self.rows, "i", 4)
+
+    @property
+    def kind(self) -> memoryview:
+        return self._column(32 * self.rows + 8, self.rows, "B", 1)
+
+    @property
+    def channel(self) -> memoryview:
+        return self._column(33 * self.rows + 8, self.rows, "B", 1)
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def __iter__(self) -> Iterator[tuple[int, Event]]:
+        """(slot, event) of each row. A content delta's channel is None if it has another name than those of Harmony."""
+        slot, kind, index, channel = self.slot, self.kind, self.index, self.channel
+        start, stop, offset, whole = self.start, self.stop, self.offset, self.text
+        for row in range(self.rows):
+            if row in self.others:
+                yield slot[row], self.others[row]
+                continue
+            text = whole[offset[row] : offset[row + 1]].decode("utf-8", "replace")
+            place = (start[row], stop[row])
+            if kind[row] == CONTENT:
+                yield slot[row], ContentDelta(text, _CHANNELS[channel[row]], *place)
+            elif kind[row] == REASONING:
+                yield slot[row], ReasoningDelta(text, *place)
+            else:
+                yield slot[row], ToolCallDelta(index[row], text, *place)
+
+    def __repr__(self) -> str:
+        return f"<Columns: {self.rows} rows>"

@@ -1,0 +1,153 @@
+"""The rules of the house that a machine can check."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import harmonystream
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "harmonystream"
+EXT = ROOT / "ext" / "harmonystream"
+NATIVE = sorted(path.relative_to(EXT).with_suffix("").as_posix() for path in EXT.rglob("*.pyx"))
+PURE = sorted(path.relative_to(PACKAGE).with_suffix("").as_posix() for path in PACKAGE.rglob("*.py"))
+UNTESTED = {  # modules without a test file of their own, and what tests them
+    "_version": "tests/house/test_house.py",
+    "__main__": "tests/cli/test_cli.py",
+    "deviations": "tests/invariants/test_deviations.py",
+    "events": "tests/native/stream/test_events.py",
+    "emit/arguments": "tests/emit/test_messages.py",
+    "cli/paint": "tests/cli/test_show.py",
+    "cli/parse": "tests/cli/test_cli.py",
+    "cli/formats": "tests/cli/test_cli_formats.py",
+    "cli/demo": "tests/cli/test_cli_terminal.py",
+    # The rows of the formats are data.
+    **dict.fromkeys(
+        (f"formats/{path.stem}" for path in (PACKAGE / "formats").glob("*.py") if path.stem not in ("spec", "models")),
+        "tests/formats/test_templates.py",
+    ),
+}
+SOURCES = [path for top in ("harmonystream", "tests", "bench", "examples") for path in (ROOT / top).rglob("*.py")]
+
+GENERATED = (".c", ".so", ".pyd", ".pyc")
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def tracked() -> list[Path]:
+    """The files of a checkout; in an unpacked source archive, all but what a build leaves there."""
+    if (ROOT / ".git").exists():
+        command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+        return [path for name in listed.split("\0") if name and (path := ROOT / name).is_file()]
+    paths = (path for path in ROOT.rglob("*") if not any(part[0] == "." for part in path.relative_to(ROOT).parts))
+    return [path for path in paths if path.is_file() and path.suffix not in GENERATED]
+
+
+def run(code: str) -> str:
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize("module", [*NATIVE, *PURE])
+def test_every_module_has_its_test_file(module):
+    """The tests mirror the sources: the same path, and `test_` before the name."""
+    path = Path(module.removeprefix("_"))
+    if path.name == "__init__":
+        return
+    if module in UNTESTED:
+        assert (ROOT / UNTESTED[module]).is_file()
+        return
+    assert list((ROOT / "tests" / path.parent).glob(f"test_{path.name.lstrip('_')}*.py"))
+
+
+@pytest.mark.release
+@pytest.mark.parametrize("module", NATIVE)
+def test_native_modules_are_release_builds(module):
+    assert importlib.import_module(f"harmonystream.{module.replace('/', '.')}").DEBUG is False
+
+
+@pytest.mark.parametrize("module", NATIVE)
+def test_native_modules_have_stubs(module):
+    assert (PACKAGE / f"{module}.pyi").is_file()
+
+
+def test_importing_the_package_loads_nothing_third_party():
+    loaded = run(
+        "import sys; before = set(sys.modules); import harmonystream\n"
+        "new = {name for name in set(sys.modules) - before if getattr(sys.modules[name], '__file__', None)}\n"
+        "print(*sorted({name.partition('.')[0] for name in new}))"
+    ).split()
+    assert "harmonystream" in loaded
+    assert [name for name in loaded if name != "harmonystream" and name not in sys.stdlib_module_names] == []
+
+
+def test_importing_the_package_loads_nothing_slow():
+    slow = {"asyncio", "dataclasses", "inspect", "importlib.metadata", "json", "logging", "pathlib", "urllib"}
+    emitters = {f"harmonystream.{name}" for name in ("_native.wire", "emit")}
+    loaded = set(run("import harmonystream, sys; print(*sys.modules)").split())
+    before = set(run("import sys; print(*sys.modules)").split())  # a site may load anything
+    assert (loaded - before) & (slow | emitters) == set()
+
+
+def test_the_version_is_the_newest_in_the_changelog():
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert newest is not None
+    assert newest[1] == harmonystream.__version__
+
+
+def test_setup_is_short():
+    assert len((ROOT / "setup.py").read_text(encoding="utf-8").splitlines()) <= 40
+
+
+@pytest.mark.parametrize(("limit", "pattern"), [(400, "*.py"), (600, "*.pyx"), (300, "*.pxd")])
+def test_files_are_small(limit, pattern):
+    files = [path for path in tracked() if path.match(pattern)]
+    assert files
+    sizes = {relative(path): len(path.read_text(encoding="utf-8").splitlines()) for path in files}
+    assert {name: size for name, size in sizes.items() if size > limit} == {}
+
+
+def test_functions_are_short():
+    long = {}
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.end_lineno - node.lineno >= 50:
+                long[f"{relative(path)}:{node.name}"] = node.end_lineno - node.lineno + 1
+    assert long == {}
+
+
+def test_no_file_names_a_machine_path():
+    machine_path = re.compile(r"(?<![\w.~/])/(?:root|home|Users|work)/\w+")
+    found = {}
+    for path in tracked():
+        text = path.read_bytes().decode("utf-8", "replace")
+        if match := machine_path.search(text):
+            found[relative(path)] = match[0]
+    assert found == {}
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="git knows what is tracked")
+def test_no_generated_file_is_tracked():
+    assert [relative(path) for path in tracked() if path.suffix in GENERATED] == []
+
+
+@pytest.mark.skipif(not (ROOT / ".ci").exists(), reason="a source archive has no .ci")
+def test_the_entry_of_ci_can_be_run():
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)
+
+
+def test_make_has_every_verb():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    verbs = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
+    assert verbs == {"build", "demo", "serve", "test", "bench", "fuzz", "cov", "lint", "types", "clean"}

@@ -1,0 +1,107 @@
+"""What is shipped: a source archive and a wheel, built from a dirty tree and used from outside it."""
+
+from __future__ import annotations
+
+import email
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import harmonystream
+
+ROOT = Path(__file__).resolve().parents[2]
+VERSION = harmonystream.__version__
+NAME = f"harmonystream-{VERSION}"
+GRAFTED = ("bench", "docs", "examples", "ext", "harmonystream", "tests")
+TOP = {"CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "MANIFEST.in", "Makefile", "NOTICE", "README.md", "setup.py"}
+GENERATED = (".c", ".html", ".so", ".pyd", ".pyc", ".pyo")
+
+pytestmark = [pytest.mark.slow, pytest.mark.release]
+
+
+def run(*command: object, cwd: Path) -> str:
+    done = subprocess.run(list(map(str, command)), cwd=cwd, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory) -> Path:
+    """The checkout as it lies there, generated files included, but for environments, caches and build directories."""
+    copy = tmp_path_factory.mktemp("tree") / "harmonystream"
+    ignored = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__")
+    shutil.copytree(ROOT, copy, ignore=ignored)
+    return copy
+
+
+@pytest.fixture(scope="module")
+def dist(tree) -> Path:
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", tree.parent, tree, cwd=tree.parent)  # offline
+    return tree.parent
+
+
+@pytest.fixture(scope="module")
+def sources(tree) -> set[str]:
+    """Every file of the tree that somebody wrote."""
+    paths = (path for top in GRAFTED for path in (tree / top).rglob("*"))
+    return {path.relative_to(tree).as_posix() for path in paths if path.is_file() and path.suffix not in GENERATED}
+
+
+@pytest.fixture(scope="module")
+def wheel(dist) -> Path:
+    (path,) = dist.glob("*.whl")
+    return path
+
+
+def test_the_source_archive_has_what_was_written_and_no_more(dist, sources):
+    with tarfile.open(dist / f"{NAME}.tar.gz") as archive:
+        names = {member.name.removeprefix(NAME + "/") for member in archive.getmembers() if member.isfile()}
+    info = {name for name in names if name.startswith("harmonystream.egg-info/")}
+    assert names - info == sources | TOP | {"pyproject.toml", "PKG-INFO", "setup.cfg"}
+
+
+def test_the_wheel_has_modules_stubs_and_data_and_no_more(wheel, sources):
+    package = {name for name in sources if name.startswith("harmonystream/")}
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    native = {name.removeprefix("ext/")[:-4] for name in sources if name.startswith("ext/") and name.endswith(".pyx")}
+    info = ("METADATA", "WHEEL", "RECORD", "entry_points.txt", "top_level.txt", "licenses/LICENSE", "licenses/NOTICE")
+    expected = package | {f"{name}{suffix}" for name in native} | {f"{NAME}.dist-info/{x}" for x in info}
+    assert set(zipfile.ZipFile(wheel).namelist()) == expected
+
+
+def test_the_metadata(wheel):
+    archive = zipfile.ZipFile(wheel)
+    metadata = email.message_from_bytes(archive.read(f"{NAME}.dist-info/METADATA"))
+    assert (metadata["Name"], metadata["Version"]) == ("harmonystream", VERSION)
+    assert metadata["Requires-Python"] == ">=3.10"
+    assert metadata["License-Expression"] == "Apache-2.0"
+    assert set(metadata.get_all("Provides-Extra", [])) == {"cli", "harmony", "starlette", "tiktoken", "tokenizers"}
+    assert [line for line in metadata.get_all("Requires-Dist", []) if "extra ==" not in line] == []
+    entry_points = archive.read(f"{NAME}.dist-info/entry_points.txt").decode()
+    assert entry_points == "[console_scripts]\nharmonystream = harmonystream.cli:main\n"
+
+
+def test_the_wheel_works_in_an_empty_environment(wheel, tmp_path):
+    venv.create(tmp_path / "venv", with_pip=False)
+    (python,) = [*(tmp_path / "venv").glob("bin/python"), *(tmp_path / "venv").glob("Scripts/python.exe")]
+    run(sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", wheel, cwd=tmp_path)
+    assert run(python, "-I", ROOT / "tests" / "wheel_smoke.py", cwd=tmp_path) == f"harmonystream {VERSION} works\n"
+
+
+def test_a_damaged_rank_file_stops_the_build(tree, tmp_path):
+    copy = tmp_path / "tree"
+    shutil.copytree(tree, copy, ignore=shutil.ignore_patterns("tests", "*.so", "*.c"))
+    ranks = copy / "harmonystream" / "data" / "o200k_base.tiktoken"
+    ranks.write_bytes(ranks.read_bytes().replace(b"IQ== 0\n", b"Ig== 0\n", 1))
+    command = [sys.executable, "setup.py", "build_ext", "--inplace"]
+    done = subprocess.run(command, cwd=copy, text=True, capture_output=True)
+    assert done.returncode == 1
+    assert "o200k_base.tiktoken is missing or damaged (expected sha256 446a9538" in done.stderr
+    assert not list(copy.rglob("*.so"))

@@ -1,0 +1,148 @@
+"""The request's tools: which names are calls, and which types their parameters have."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+import pytest
+
+import harmonystream as hs
+from harmonystream._native.core.tools import Tools, tool_name
+from harmonystream._schema import TYPES
+
+CALL = "<|channel|>commentary to={}<|message|>{{}}<|call|>"
+
+
+def calls(recipient, tools):
+    return [(call.name, call.kind) for call in hs.parse(CALL.format(recipient), tools=tools).tool_calls]
+
+
+class ModelDump:
+    def model_dump(self):
+        return CHAT
+
+
+CHAT = {"type": "function", "function": {"name": "f", "parameters": {}}}
+RESPONSES = {"type": "function", "name": "f", "parameters": {}}
+MESSAGES = {"name": "f", "input_schema": {}}
+
+
+@pytest.mark.parametrize("tool", ["f", CHAT, RESPONSES, MESSAGES, MappingProxyType(CHAT)])
+def test_tools_as_the_apis_have_them(tool):
+    assert tool_name(tool) == "f"
+    assert calls("f", [tool]) == calls("functions.f", [tool]) == [("f", "function")]
+
+
+@pytest.mark.parametrize(
+    ("recipient", "tools", "expected"),
+    [
+        ("functions.g", ["f"], [("g", "function")]),
+        ("g", ["f"], [("g", "other")]),
+        ("g", None, [("g", "function")]),
+        ("g", [], []),
+        ("functions.g", [], []),
+        ("python", ["python"], [("python", "function")]),
+        ("python", None, [("python", "builtin")]),
+        ("browser.search", ["f"], [("browser.search", "builtin")]),
+        ("assistant", ["f"], []),
+        ("functions.a.b-c", None, [("a.b-c", "function")]),
+        ("functions.fjson", ["f"], [("f", "function")]),
+        ("functions.fjson", ["f", "fjson"], [("fjson", "function")]),
+        ("functions.fjson", None, [("fjson", "function")]),
+        ("functions.Answer Tool", ["Answer Tool", "Answer"], [("Answer Tool", "function")]),
+        ("functions.Answer", ["Answer Tool", "Answer"], [("Answer", "function")]),
+        ("Ünïcode", ["Ünïcode"], [("Ünïcode", "function")]),
+        ("mcp", [{"type": "web_search"}], [("mcp", "other")]),
+    ],
+)
+def test_which_recipients_are_calls(recipient, tools, expected):
+    assert calls(recipient, tools) == expected
+
+
+def test_many_tools_are_all_found():
+    names = [f"tool_{i}" for i in range(500)]
+    for name in (names[0], names[1], names[250], names[498], names[499]):
+        assert calls(name, names) == [(name, "function")]
+    assert calls("tool_500", names) == [("tool_500", "other")]
+    assert calls("tool_", names) == [("tool_", "other")]
+
+
+@pytest.mark.parametrize(
+    ("tools", "error", "match"),
+    [
+        ("f", TypeError, "list of names"),
+        ([ModelDump()], TypeError, r"not ModelDump: pass tool.model_dump\(\)"),
+        (CHAT, TypeError, "list of names"),
+        ([1], TypeError, "not int"),
+        ([""], ValueError, "non-empty string"),
+        ([{"function": {"name": 3}}], ValueError, "not 3"),
+        (3, TypeError, "not iterable"),
+    ],
+)
+def test_wrong_tools(tools, error, match):
+    with pytest.raises(error, match=match):
+        Tools(tools)
+
+
+# --- parameters ---------------------------------------------------------------------------------------------------
+
+
+def described(name, **types):
+    return {"name": name, "input_schema": {"properties": {key: {"type": kind} for key, kind in types.items()}}}
+
+
+def test_types_of_parameters_are_found_by_tool_and_name():
+    tools = Tools(["e", described("f", a="string", **{"Ü": "integer", "": "null", "ab": "array"}), "g"])
+    assert [tools.index(name) for name in ("e", "f", "g", "", "h", "ee")] == [0, 1, 2, -1, -1, -1]
+    assert [tools.types("f", name) for name in ("a", "Ü", "", "ab", "b", "aa", "abc")] == [1, 2, 16, 64, 0, 0, 0]
+    assert [tools.types(tool, "a") for tool in ("e", "g", "h")] == [0, 0, 0]
+
+
+def test_all_parameters_of_many_tools_are_found():
+    kinds = list(TYPES)
+    tools = Tools([described(f"f{i}", **{f"p{j}": kinds[(i + j) % 7] for j in range(i)}) for i in range(60)])
+    for i in range(60):
+        expected = [TYPES[kinds[(i + j) % 7]] if j < i else 0 for j in range(60)]
+        assert [tools.types(f"f{i}", f"p{j}") for j in range(60)] == expected
+
+
+def test_the_later_of_two_tools_with_one_name_counts():
+    tools = Tools([described("f", a="string", b="null"), "g", described("f", a="integer")])
+    assert [tools.index("f"), tools.index("g")] == [0, 1]
+    assert [tools.types("f", "a"), tools.types("f", "b")] == [2, 0]
+
+
+def test_without_tools_nothing_is_found():
+    for tools in (Tools(None), Tools([]), Tools([{"type": "web_search"}])):
+        assert tools.index("f") == -1
+        assert tools.types("f", "a") == 0
+
+
+def test_names_that_utf8_cannot_say():
+    assert Tools([described("f\ud800", **{"p\ud800": "string"})]).types("f?", "p?") == 1
+
+
+DIFFERENT = [
+    None,
+    [],
+    ["f"],
+    ["fa"],
+    [described("f", a="string")],
+    [described("f", a="integer")],
+    [described("f", b="string")],
+    [described("f", a="string", b="string")],
+    [described("f", ab="string")],
+    [described("f", a="string"), "g"],
+    ["f", described("g", a="string")],
+]
+
+
+@pytest.mark.parametrize("other", range(len(DIFFERENT)))
+def test_a_state_belongs_to_tools_of_the_same_names_and_types(other):
+    state = hs.Parser(tools=DIFFERENT[4]).to_bytes()
+    if other == 4:
+        properties = {"properties": {"a": {"anyOf": [{"type": "string"}]}}}
+        hs.Parser.from_bytes(state, tools=[{"function": {"name": "f", "parameters": properties}}])
+    else:
+        with pytest.raises(ValueError, match="other tools"):
+            hs.Parser.from_bytes(state, tools=DIFFERENT[other])

@@ -1,0 +1,110 @@
+"""Emitters whose callbacks raise, or call the batch that feeds them."""
+
+from __future__ import annotations
+
+import pytest
+from test_batch import INSIDE, TURN, chat, started
+
+import harmonystream as hs
+from harmonystream._native.wire.batch import Batch
+from harmonystream.emit.chat import ChatStream
+
+
+class Nosy(ChatStream):
+    """Calls the batch that calls it."""
+
+    asked = None
+
+    def describe(self, event):
+        return (self.asked and self.asked(event)) or super().describe(event)
+
+
+def test_an_emitter_that_calls_the_batch_which_feeds_it():
+    batch = Batch(capacity=2)
+    emitter = Nosy(hs.Parser(), id="c", model="m", created=1)
+    emitter.start()
+    slot = batch.add(emitter)
+    calls = [lambda: batch.feed([slot], [1]), lambda: batch.close(slot), batch.open, lambda: batch.finish(slot)]
+    calls += [lambda: emitter.parser.feed(1), lambda: emitter.parser.reset()]
+    refused = []
+
+    def asked(event):
+        for call in calls:
+            with pytest.raises(RuntimeError, match="in use"):
+                call()
+            refused.append(event)
+
+    emitter.asked = asked
+    batch.feed_sse([slot], TURN, [0, len(TURN)])
+    assert len(refused) >= 6 * len(calls)
+
+
+def test_emitters_that_raise_do_not_stop_the_others():
+    batch, twin = Batch(capacity=4), chat(hs.Parser())
+    emitters = [Nosy(hs.Parser(), id="c", model="m", created=1) for _ in range(4)]
+    slots = [batch.add(emitter) for emitter in emitters]
+    assert {emitter.start() for emitter in emitters} == {twin.start()}
+    for emitter in emitters:
+        emitter.asked = lambda event: None
+    emitters[0].asked = emitters[2].asked = lambda event: {}[event.start]
+    with pytest.raises(hs.EmitterError, match=r"the emitter in slot 2 has raised KeyError\(0\), and 1 more") as raised:
+        batch.feed_sse(slots[::-1], TURN * 4, [len(TURN) * k for k in range(5)])
+    frames = twin.feed(TURN)
+    assert raised.value.frames == [frames, None, frames, None]
+    assert {slot: type(error) for slot, error in raised.value.errors.items()} == {2: KeyError, 0: KeyError}
+    assert raised.value.__cause__ is raised.value.errors[2]
+    for slot in (0, 2):
+        batch.close(slot)
+    end = twin.finish("stop")
+    assert [batch.finish(slot, "stop") for slot in (1, 3)] == [end, end]
+
+
+def test_an_emitter_that_raises_leaves_its_parser_where_it_is():
+    batch = Batch(capacity=1)
+    emitter = Nosy(hs.Parser(), id="c", model="m", created=1)
+    emitter.start()
+    slot = batch.add(emitter)
+    emitter.asked = lambda event: 1 / 0
+    with pytest.raises(hs.EmitterError, match=r"slot 0 has raised ZeroDivisionError\('division by zero'\)$"):
+        batch.feed_sse([slot], INSIDE, [0, 4])
+    assert batch[0].region is hs.Region.REASONING
+    with pytest.raises(ValueError, match="slot 0: this stream has raised"):
+        batch.feed_sse([slot], [11])
+    assert batch.close(slot) is emitter
+    assert emitter.error("mine").startswith(b'data: {"error"')
+
+
+def test_an_error_that_cannot_be_shown_stops_nobody():
+    class ShyError(Exception):
+        def __repr__(self):
+            raise ValueError("not me")
+
+    def asked(event):
+        raise ShyError
+
+    batch = Batch(capacity=2)
+    emitter, other = started(Nosy(hs.Parser(), id="c", model="m", created=1)), started(chat(hs.Parser()))
+    slots = [batch.add(emitter), batch.add(other)]
+    emitter.asked = asked
+    with pytest.raises(hs.EmitterError, match=r"the emitter in slot 0 has raised ShyError$") as raised:
+        batch.feed_sse(slots, INSIDE * 2, [0, 4, 8])
+    assert raised.value.frames == [None, started(chat(hs.Parser())).feed(INSIDE)]
+    assert other.feed(11)
+
+
+def test_ctrl_c_in_a_callback_ends_the_step_s_streams():
+    """What the step has made is lost, so nobody goes on as if nothing had happened."""
+    batch = Batch(capacity=2)
+    emitter, other = started(Nosy(hs.Parser(), id="c", model="m", created=1)), started(chat(hs.Parser()))
+    slots = [batch.add(emitter), batch.add(other)]
+
+    def asked(event):
+        raise KeyboardInterrupt
+
+    emitter.asked = asked
+    with pytest.raises(KeyboardInterrupt):
+        batch.feed_sse(slots, INSIDE * 2, [0, 4, 8])
+    for call in (lambda: batch.feed_sse([slots[1]], [11]), lambda: batch.finish(slots[1], "stop")):
+        with pytest.raises(ValueError, match="this stream has raised in the middle of something"):
+            call()
+    assert batch.close(slots[1]).error("mine").startswith(b'data: {"error"')

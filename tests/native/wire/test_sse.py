@@ -1,0 +1,252 @@
+"""Frames: their bytes are those of the standard library's JSON, whatever the text."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import json
+import pickle
+import weakref
+from array import array
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import harmonystream as hs
+from harmonystream._native.wire.frame import Frame
+from harmonystream._native.wire.sse import SseWriter
+
+FINAL = [200005, 17196, 200008]  # <|channel|>final<|message|>
+
+
+class Writer(SseWriter):
+    """Says the names of events without a frame."""
+
+    def _on_event(self, event: hs.Event) -> bytes:
+        return f"<{type(event).__name__}>".encode()
+
+    def _feed_with(self, ids: Any, logprobs: Any) -> bytes:
+        return f"<{ids} with {logprobs}>".encode()
+
+
+def writer(frame: Frame | None = None, kind: type[SseWriter] = Writer) -> Any:
+    made = kind(hs.Parser())
+    made._start(False)
+    made._set_frame("content", frame)
+    return made
+
+
+TEXT = Frame([b'data: {"t":"', b'"}\n\n'], "t")
+NUMBERED = Frame([b'{"n":', b',"t":"', b'"}\n'], "nt")
+
+
+def dumped(text: str) -> bytes:
+    return json.dumps(text, ensure_ascii=False).encode()
+
+
+@given(st.text() | st.text('\x00\x1f\x7f\\"/\u2028\u2029\u0085\ue000\ue001<é日😀', max_size=40))
+def test_text_is_escaped_as_json_dumps_does(text):
+    assert writer(TEXT)._framed("content", text) == b'data: {"t":' + dumped(text) + b"}\n\n"
+
+
+def test_every_character_of_the_basic_plane_comes_back():
+    text = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x10000)]))
+    made = writer(TEXT)
+    assert made._framed("content", text) == b'data: {"t":' + dumped(text) + b"}\n\n"
+    assert made._take("content") == text
+
+
+@pytest.mark.parametrize("text", ["\ud800", "a\udfffb", "\ud83d"])
+def test_a_lone_surrogate_is_replaced(text):
+    made = writer(TEXT)
+    clean = "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text)
+    assert made._framed("content", text) == b'data: {"t":' + dumped(clean) + b"}\n\n"
+    assert made._take("content") == clean
+
+
+@pytest.mark.parametrize("number", [0, 9, 10, 1234567890, 2**63 - 1, -1, -(2**63)])
+def test_numbers(number):
+    made = writer(NUMBERED)
+    made._number = number
+    assert made._framed("content", "x") == b'{"n":%d,"t":"x"}\n' % number
+
+
+def test_a_number_counts_the_frames():
+    made = writer(NUMBERED)
+    assert [made._framed("content", text) for text in "ab"] == [b'{"n":0,"t":"a"}\n', b'{"n":1,"t":"b"}\n']
+    assert made._number == 2
+
+
+@pytest.mark.parametrize(
+    ("parts", "holes", "whole"),
+    [([b"x"], "", b"x"), ([b"", b""], "n", b"0"), ([b"", b"", b"", b""], "tnt", b"\\n0\\n")],
+)
+def test_any_number_of_holes(parts, holes, whole):
+    assert writer(Frame(parts, holes))._framed("content", "\n") == whole
+    fed = writer(Frame(parts, holes))
+    fed.feed(FINAL)
+    assert fed.feed(198) == whole  # "\n", by the short way
+    assert fed._take("content") == "\n"
+
+
+def test_a_silent_frame_sends_keeps_and_counts_nothing():
+    made = writer(Frame([b""], ""))
+    assert made.feed([*FINAL, 13225]) == b"<MessageStart>"
+    assert (made.feed(13225), made.feed([13225, 252])) == (b"", b"")
+    assert (made._take("content"), made._number) == ("", 0)
+    assert made.parser.position == 7
+
+
+def test_what_is_no_frame_of_a_writer():
+    with pytest.raises(TypeError):
+        writer()._set_frame("content", b"bytes")
+    with pytest.raises(ValueError, match="there is no frame for content"):
+        writer()._framed("content", "x")
+    with pytest.raises(KeyError):
+        writer()._take("thoughts")
+
+
+def test_without_a_frame_the_callback_gets_the_delta():
+    assert writer().feed([*FINAL, 13225]) == b"<MessageStart><ContentDelta>"
+
+
+def test_what_frames_events_may_frame_deltas_and_change_frames():
+    class Changing(SseWriter):
+        def _on_event(self, event: hs.Event) -> bytes:
+            self._set_frame("content", TEXT)
+            return b"[" + self._framed("content", "made") + b"]"
+
+    made = writer(kind=Changing)
+    assert made.feed([*FINAL, 13225]) == b'[data: {"t":"made"}\n\n]data: {"t":"Hello"}\n\n'
+    assert made._take("content") == "madeHello"
+
+
+def test_events_become_bytes():
+    class Wrong(SseWriter):
+        def _on_event(self, event: hs.Event) -> str:
+            return "text"
+
+    with pytest.raises(TypeError, match="_on_event returns bytes, not str"):
+        writer(kind=Wrong).feed(FINAL)
+    with pytest.raises(AttributeError, match="_on_event"):
+        writer(kind=SseWriter).feed(FINAL)
+
+
+def test_what_is_raised_meanwhile_comes_through_and_keeps_what_came_before():
+    class Raising(SseWriter):
+        def _on_event(self, event: hs.Event) -> bytes:
+            if isinstance(event, hs.ToolCallStart):
+                raise LookupError("mine")
+            return f"<{type(event).__name__}>".encode()
+
+    made = writer(TEXT, Raising)
+    with pytest.raises(LookupError, match="mine"):
+        made.feed_text("<|channel|>final<|message|>Hi<|end|><|start|>assistant to=f<|message|>{}<|call|>")
+    for feed, argument in ((made.feed, 13225), (made.feed_text, "x"), (made._end, "stop")):
+        with pytest.raises(ValueError, match="raised in the middle of something"):
+            feed(argument)
+    assert made._over() == b'<MessageStart>data: {"t":"Hi"}\n\n<MessageEnd><MessageStart>'
+    assert made._over() == b""
+
+
+def test_a_strict_parser_loses_nothing_either():
+    made = Writer(hs.Parser(strict=True))
+    made._start(False)
+    made._set_frame("content", TEXT)
+    with pytest.raises(hs.ParseError):
+        made.feed_text("<|channel|>final<|message|>Hi<|channel|>x")
+    assert made._over() == b'<MessageStart>data: {"t":"Hi"}\n\n'
+
+
+def test_stages():
+    made = Writer(hs.Parser())
+    assert (made.is_new, made.ended) == (True, False)
+    assert repr(made) == "<Writer of harmony, new>"
+    with pytest.raises(ValueError, match=r"start\(\) comes first"):
+        made.feed(200005)
+    made._start(False)
+    with pytest.raises(ValueError, match=r"start\(\) comes once"):
+        made._start(True)
+    with pytest.raises(ValueError, match="is bytes"):
+        made._check(True)
+    assert (made.is_new, made.ended) == (False, False)
+    made._over()
+    assert made.ended
+    assert repr(made) == "<Writer of harmony, ended>"
+    with pytest.raises(ValueError, match="has ended"):
+        made.feed(200005)
+    told = Writer(hs.Parser())
+    told._start(True)
+    with pytest.raises(ValueError, match="is dicts"):
+        told.feed(200005)
+
+
+def test_a_parser_or_what_it_takes_to_make_one():
+    made = Writer("hermes", tools=["f"])
+    assert (made.parser.format, Writer().parser.format) == ("hermes", "harmony")
+    with pytest.raises(TypeError, match="give them to Parser"):
+        Writer(hs.Parser(), tools=["f"])
+    fed = hs.Parser()
+    fed.feed(200005)
+    with pytest.raises(ValueError, match="has read up to 1"):
+        Writer(fed)
+    shared = Writer(hs.Parser())
+    shared.parser.feed(200005)  # by itself, or by another emitter
+    with pytest.raises(ValueError, match="has read up to 1"):
+        shared._start(False)
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="a Writer cannot be copied or pickled"):
+            copied(made)
+
+
+@pytest.mark.parametrize("given", [[1, 2], (1, 2), array("i", [1, 2]), iter([1, 2])])
+def test_ids_as_a_list(given):
+    assert Writer._listed(given) == [1, 2]
+
+
+def test_logprobs_and_what_is_watched_go_another_way():
+    made = writer(TEXT)
+    made.feed(FINAL)
+    assert made.feed(13225, [1]) == b"<13225 with [1]>"
+    assert made.feed(13225, logprobs=[1]) == b"<13225 with [1]>"
+    made._watched = True
+    assert made.feed(13225) == b"<13225 with None>"
+    assert made.parser.position == 3
+
+
+def test_no_reference_leads_from_a_writer_to_itself():
+    gc.disable()
+    try:
+        made = writer(TEXT)
+        made.feed([*FINAL, 13225])
+        gone = weakref.ref(made)
+        del made
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+def test_a_writer_knows_whether_it_is_fed_text():
+    made = writer(TEXT)
+    assert made.in_text is False
+    made.feed_text("x")
+    assert made.in_text is True
+
+
+def test_kept_is_what_was_framed_or_given_since_the_last_take():
+    made = writer(TEXT)
+    made._framed("content", 'a"')
+    made._keep("content", "\n\ud800")
+    made._keep("arguments", "{}")
+    assert (made._take("content"), made._take("content"), made._take("arguments")) == ('a"\n\ufffd', "", "{}")
+
+
+def test_after_the_end_there_is_nothing_to_feed():
+    made = writer(TEXT)
+    assert made._end() == b"<StreamEnd>"
+    for feed, argument in ((made.feed, 13225), (made.feed, [13225]), (made.feed_text, "x")):
+        with pytest.raises(ValueError, match="the stream is finished"):
+            feed(argument)
+    assert made._end() == b""
