@@ -13,7 +13,7 @@ from ._native.stream.parser import Parser
 from ._version import __version__
 from .completion import Completion, Message, ToolCall, parse
 from .deviations import Deviation
-from .errors import EmitterError, FormatError, HarmonyStreamError, ParseError, VocabError
+from .errors import EmitterError, FormatError, HarmonyStreamError, ParseError, PromptError, VocabError
 from .events import (
     ContentDelta,
     Event,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ._native.wire.batch import Batch, Frames
     from .emit import ChatStream, MessagesStream, ResponsesStream, new_id
     from .emit.columns import Columns
+    from .prompt import Prompt, Template, normalize, render, tool_results
 
 __all__ = [
     "Batch",
@@ -54,10 +55,13 @@ __all__ = [
     "MessagesStream",
     "ParseError",
     "Parser",
+    "Prompt",
+    "PromptError",
     "ReasoningDelta",
     "Region",
     "ResponsesStream",
     "StreamEnd",
+    "Template",
     "ToolCall",
     "ToolCallDelta",
     "ToolCallEnd",
@@ -70,7 +74,10 @@ __all__ = [
     "formats",
     "label",
     "new_id",
+    "normalize",
     "parse",
+    "render",
+    "tool_results",
     "vocab",
 ]
 
@@ -79,6 +86,7 @@ _LATER = {
     **dict.fromkeys(("Batch", "Frames"), "._batch"),
     "Columns": ".emit.columns",
     **dict.fromkeys(("ChatStream", "MessagesStream", "ResponsesStream", "new_id"), ".emit"),
+    **dict.fromkeys(("Prompt", "Template", "normalize", "render", "tool_results"), ".prompt"),
 }
 
 

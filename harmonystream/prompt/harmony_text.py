@@ -5,16 +5,15 @@ Messages here are what the format itself has: an author, a channel, a recipient.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from .._native.core.vocab import Vocab
 from ..errors import PromptError
 from ..formats.harmony import HARMONY
 from .typescript import Namespace, tools_text
+from .writer import Writer
 
-__all__ = ["DIALECTS", "Developer", "Dialect", "HarmonyMessage", "System", "Writer", "render_messages"]
+__all__ = ["DIALECTS", "Developer", "Dialect", "HarmonyMessage", "System", "render_messages"]
 
 IDENTITY = "You are ChatGPT, a large language model trained by OpenAI."
 CUTOFF = "2024-06"
@@ -60,8 +59,8 @@ class Dialect(NamedTuple):
 
     late: which messages name the recipient after the channel, and only on the channel `commentary`: "all", "none", or
     "results" (all but the assistant's calls). Everywhere else the recipient comes first. constrain: "given" writes a
-    content type as it is given, "all" puts `<|constrain|>` before it, "results" does so in all but the assistant's calls.
-    exponent: how defaults write a large exponent.
+    content type as it is given, "all" puts `<|constrain|>` before it, "results" does so in all but the assistant's
+    calls. exponent: how defaults write a large exponent.
     """
 
     late: str
@@ -78,48 +77,6 @@ DIALECTS = {
 
 _M = HARMONY.markers
 _CONSTRAIN = _M["constrain"]
-
-
-class Writer:
-    """Collects a prompt as text and, with a vocabulary that can encode, as ids. Only `marker` makes control ids."""
-
-    def __init__(self, vocab: Vocab | None) -> None:
-        self.parts: list[str] = []
-        self.ids: list[int] = []
-        self._encode: Callable[[str], Sequence[int]] | None = None
-        self._short: Callable[[str], Sequence[int]] | None = None
-        if vocab is not None:
-            self._encode = vocab.encode
-            self._short = _headers_of(vocab)
-            self._control = vocab.control
-
-    def marker(self, name: str) -> None:
-        self.parts.append(name)
-        if self._encode is not None:
-            self.ids.append(self._control[name])
-
-    def word(self, text: str) -> None:
-        """A part of a header. Few of them differ, so the ids of short ones are remembered."""
-        if self._short is None or len(text) > 64:
-            self.text(text)
-        else:
-            self.parts.append(text)
-            self.ids += self._short(text)
-
-    def text(self, text: str) -> None:
-        """Ordinary text: a marker that is spelled in it stays text."""
-        self.parts.append(text)
-        if self._encode is not None:
-            self.ids += self._encode(text)
-
-
-@lru_cache(maxsize=8)
-def _headers_of(vocab: Vocab) -> Callable[[str], tuple[int, ...]]:
-    @lru_cache(maxsize=4096)
-    def ids(text: str) -> tuple[int, ...]:
-        return tuple(vocab.encode(text))
-
-    return ids
 
 
 def render_messages(

@@ -128,9 +128,7 @@ def _property(name: str, schema: object, optional: bool, exponent: str, indent: 
     yield f"{head} {type_},{default}"
 
 
-def _union(
-    head: str, said: Mapping[str, Any], description: list[str], exponent: str, indent: str
-) -> Iterator[str]:
+def _union(head: str, said: Mapping[str, Any], description: list[str], exponent: str, indent: str) -> Iterator[str]:
     """A property that may be several things: a line for each, with what is said of it after it."""
     variants = said["oneOf"]
     first = variants[0].get("description") if variants and isinstance(variants[0], Mapping) else None

@@ -25,9 +25,9 @@ def ours(chat: Chat, dialect: str) -> Writer:
 def test_the_ids_are_those_of_openai_harmony():
     chats = Chats(seed=12)
     tokens = 0
-    for _ in range(1500):
+    for _ in range(500):
         chat = chats.chat()
         writer = ours(chat, "openai")
         assert writer.ids == theirs(encoding(), chat), chat
         tokens += len(writer.ids)
-    assert tokens > 300_000
+    assert tokens > 50_000

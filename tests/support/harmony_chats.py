@@ -11,9 +11,43 @@ from harmonystream.prompt.harmony_text import Developer, HarmonyMessage, System
 from harmonystream.prompt.typescript import FunctionType, Namespace
 
 WORDS = [
-    *("the weather in Paris", " and", "天气很好", "é", "😀👩🏽", "don't", "I'LL", "  ", "\n", "\r\n", "\t", "1234567", "3.14"),
-    *("<|start|>", "<|end|>", "<|return|>", "<|channel|>final<|message|>", "<|call|>", "<|constrain|>", "<|reserved_200500|>"),
-    *("to=functions.f", "assistant", "{}", '{"a": [1, "b\\n"]}', "//", "/**/", "`x`", "<think>", "\x00", "\x7f", "\u2028"),
+    *(
+        "the weather in Paris",
+        " and",
+        "天气很好",
+        "é",
+        "😀👩🏽",
+        "don't",
+        "I'LL",
+        "  ",
+        "\n",
+        "\r\n",
+        "\t",
+        "1234567",
+        "3.14",
+    ),
+    *(
+        "<|start|>",
+        "<|end|>",
+        "<|return|>",
+        "<|channel|>final<|message|>",
+        "<|call|>",
+        "<|constrain|>",
+        "<|reserved_200500|>",
+    ),
+    *(
+        "to=functions.f",
+        "assistant",
+        "{}",
+        '{"a": [1, "b\\n"]}',
+        "//",
+        "/**/",
+        "`x`",
+        "<think>",
+        "\x00",
+        "\x7f",
+        "\u2028",
+    ),
     *("", "a", "\ufeff", "\ufffd", "ǅ", "ٱ", "ा", "한국어", "NULL", "```python\nprint(1)\n```"),
 ]
 ROLES = ("system", "developer", "user", "assistant", "assistant", "assistant", "tool")
@@ -123,7 +157,9 @@ class Chats:
         return HarmonyMessage(
             role,
             tuple(contents),
-            name=random.choice(("functions.f", "python", "é")) if role == "tool" else self.maybe(None, None, "bob", "é"),
+            name=random.choice(("functions.f", "python", "é"))
+            if role == "tool"
+            else self.maybe(None, None, "bob", "é"),
             channel=self.maybe("analysis", "final", "commentary", "comment"),
             recipient=self.maybe(None, "all", "functions.f", "assistant", "browser.search", self.text(1)),
             content_type=self.maybe(None, "json", "<|constrain|>json", "code", "<|constrain|>"),

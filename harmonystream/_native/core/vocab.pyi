@@ -3,7 +3,7 @@ from typing import final
 
 from typing_extensions import Self
 
-from ._encoders import Encoder
+from ..._encoders import Encoder
 
 DEBUG: bool
 
@@ -30,6 +30,4 @@ class Vocab:
     def __len__(self) -> int: ...
     def __contains__(self, key: object, /) -> bool: ...
 
-def load_ranks(
-    data: bytes, control: Mapping[str, int], name: str = "", encoder: Encoder | None = None
-) -> Vocab: ...
+def load_ranks(data: bytes, control: Mapping[str, int], name: str = "", encoder: Encoder | None = None) -> Vocab: ...
