@@ -15,7 +15,7 @@ SOURCES := setup.py $(shell find ext -name '*.p[yx][xd]') $(wildcard harmonystre
 MODULES = $(subst /,.,$(patsubst ext/%.pyx,%,$(filter %.pyx,$(SOURCES))))
 
 .DELETE_ON_ERROR:
-.PHONY: build demo serve test bench bench-server bench-rivals fuzz cov lint types clean
+.PHONY: build demo serve test bench bench-server bench-rivals fuzz cov docs pictures lint types clean
 
 build: $(VENV)/built
 
@@ -73,6 +73,13 @@ cov: $(VENV)/dev
 	cd .cov && HARMONYSTREAM_DEBUG=1 $(abspath $(BIN))/python setup.py --quiet build_ext --inplace
 	cd .cov && $(abspath $(BIN))/python -m coverage run -m pytest -m 'not release and not slow'
 	cd .cov && $(abspath $(BIN))/python -m coverage report
+
+# The site lies in build/site: open build/site/index.html, or look at it with `.venv/bin/mkdocs serve`.
+docs: $(VENV)/dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+
+pictures: $(VENV)/dev
+	$(BIN)/python docs/site/pictures.py
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .

@@ -13,7 +13,7 @@ from ._native.stream.parser import Parser
 from ._version import __version__
 from .completion import Completion, Message, ToolCall, parse
 from .deviations import Deviation
-from .errors import EmitterError, FormatError, HarmonyStreamError, ParseError, PromptError, VocabError
+from .errors import EmitterError, EngineError, FormatError, HarmonyStreamError, ParseError, PromptError, VocabError
 from .events import (
     ContentDelta,
     Event,
@@ -30,6 +30,7 @@ from .formats.models import format_for
 from .regions import Region, Usage
 
 if TYPE_CHECKING:
+    from . import engines
     from ._native.wire.batch import Batch, Frames
     from .emit import ChatStream, MessagesStream, ResponsesStream, new_id
     from .emit.columns import Columns
@@ -43,6 +44,7 @@ __all__ = [
     "ContentDelta",
     "Deviation",
     "EmitterError",
+    "EngineError",
     "Event",
     "Format",
     "FormatError",
@@ -70,6 +72,7 @@ __all__ = [
     "Vocab",
     "VocabError",
     "__version__",
+    "engines",
     "format_for",
     "formats",
     "label",
@@ -83,15 +86,19 @@ __all__ = [
 
 
 _LATER = {
-    **dict.fromkeys(("Batch", "Frames"), "._batch"),
+    **dict.fromkeys(("Batch", "Frames"), "._native.wire.batch"),
     "Columns": ".emit.columns",
     **dict.fromkeys(("ChatStream", "MessagesStream", "ResponsesStream", "new_id"), ".emit"),
     **dict.fromkeys(("Prompt", "Template", "normalize", "render", "tool_results"), ".prompt"),
 }
+_ROOMS = ("engines",)
+"""Subpackages that are attributes without having been imported."""
 
 
 def __getattr__(name: str) -> Any:
     """What only servers need, loaded when it is first asked for."""
+    if name in _ROOMS:
+        return import_module(f".{name}", __name__)
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(_LATER[name], __name__), name)

@@ -71,7 +71,7 @@ class Completion(NamedTuple):
     deviations: tuple[Deviation, ...]
 
 
-class _Collector:
+class Collector:
     """Puts events together again; one pass, nothing kept twice."""
 
     def __init__(self) -> None:
@@ -147,7 +147,7 @@ def parse(
         empty_args=empty_args,
         max_hold=max_hold,
     )
-    collector = _Collector()
+    collector = Collector()
     collector.add(parser.feed_text(output) if isinstance(output, (str, bytes)) else parser.feed(output))
     collector.add(parser.finish(finish_reason))
     return Completion(

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .events import Event
 
-__all__ = ["EmitterError", "FormatError", "HarmonyStreamError", "ParseError", "PromptError", "VocabError"]
+__all__ = [
+    "EmitterError",
+    "EngineError",
+    "FormatError",
+    "HarmonyStreamError",
+    "ParseError",
+    "PromptError",
+    "VocabError",
+]
 
 
 class HarmonyStreamError(Exception):
@@ -67,3 +75,20 @@ class EmitterError(HarmonyStreamError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.errors, self.frames)
+
+
+class EngineError(HarmonyStreamError):
+    """An engine refused a request, could not be reached, or broke off before the generation had ended.
+
+    `kind` is "connection" (none could be made, or it was lost), "status" (the engine answered with another HTTP status
+    than 200), "timeout" (it was silent for too long), "protocol" (it sent what this adapter cannot read) or "engine"
+    (it reported an error of its own). `status` is the HTTP status, or None where there was none.
+    """
+
+    def __init__(self, message: str, kind: str = "engine", status: int | None = None) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.status = status
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (str(self), self.kind, self.status)

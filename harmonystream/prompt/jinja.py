@@ -245,8 +245,8 @@ def parsed(source: str) -> Any:
 
 
 def run(template: Any, name: str, variables: dict[str, Any], *, today: date | None, mark: str) -> str:
-    """What a compiled template makes of variables. Raises `PromptError` for whatever goes wrong in it, with its
-    line.""" token = _RUN.set(_Run(time.monotonic() + MAX_SECONDS, today, mark))
+    """What a compiled template makes of variables. Raises `PromptError` with the line, whatever goes wrong in it."""
+    token = _RUN.set(_Run(time.monotonic() + MAX_SECONDS, today, mark))
     parts: list[str] = []
     size = 0
     try:

@@ -16,8 +16,10 @@ TEXT = {"text": "text", "input_text": "text", "output_text": "text", "refusal": 
 """Parts that are text, and the field that has it."""
 
 MEDIA = frozenset(
-    ("image_url", "input_image", "image", "input_audio", "audio", "video", "video_url")
-    + ("file", "input_file", "document", "search_result")
+    (
+        *("image_url", "input_image", "image", "input_audio", "audio", "video", "video_url"),
+        *("file", "input_file", "document", "search_result"),
+    )
 )
 """Parts that only a template may know what to do with."""
 

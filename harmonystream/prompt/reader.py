@@ -207,8 +207,8 @@ def _answered(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _ordered(calls: list[dict[str, Any]], results: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A result belongs to the call of its id; without an id, to the first call of its name, or at all, that has
-    none.""" places = {call["id"]: i for i, call in reversed(list(enumerate(calls)))}
+    """A result belongs to the call of its id. Without an id it belongs to the first call, of its name, without one."""
+    places = {call["id"]: i for i, call in reversed(list(enumerate(calls)))}
     taken: dict[int, dict[str, Any]] = {}
     strays = []
     for result in results:

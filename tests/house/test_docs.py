@@ -138,7 +138,7 @@ def test_every_row_of_a_table_has_as_many_cells_as_its_head(page):
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_sources_and_functions_that_a_page_names_exist(page):
     sources = {f"{path.parent.name}/{path.name}": path.read_text(encoding="utf-8") for path in NATIVE.rglob("*.p*")}
-    named = set(re.findall(r"\b(\w+/\w+\.(?:pyx|pxd))\b", text_of(page)))
+    named = set(re.findall(r"\b((?:core|harmony|tags|stream|wire)/\w+\.(?:pyx|pxd))\b", text_of(page)))
     assert named - sources.keys() == set()
     for step in (
         line for line in text_of(page).splitlines() if re.search(r"`\w+/\w+\.p[yx]", line) and line.startswith("| ")
@@ -152,7 +152,7 @@ def test_sources_and_functions_that_a_page_names_exist(page):
 def test_an_example_prints_what_it_says(example):
     promised = re.search(r"^Prints:\n\n((?:    .*\n|\n)+)", text_of(example), re.MULTILINE)
     if promised is None:
-        # writes a file (tests/cli/test_cli_terminal.py compares it), or serves (tests/integrations/test_starlette_example.py)
+        # One writes a file (tests/cli/test_cli_terminal.py compares it), one serves (test_starlette_example.py).
         assert example.name in ("record_demo.py", "fastapi_server.py")
         return
     done = subprocess.run([sys.executable, str(example)], env=ENV, capture_output=True, text=True, timeout=60)

@@ -19,8 +19,9 @@ import harmonystream
 ROOT = Path(__file__).resolve().parents[2]
 VERSION = harmonystream.__version__
 NAME = f"harmonystream-{VERSION}"
-GRAFTED = ("bench", "docs", "examples", "ext", "harmonystream", "tests")
-TOP = {"CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "MANIFEST.in", "Makefile", "NOTICE", "README.md", "setup.py"}
+GRAFTED = ("LICENSES", "bench", "docs", "examples", "ext", "harmonystream", "tests")
+TOP = {"CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "MANIFEST.in", "Makefile", "NOTICE", "README.md", "SECURITY.md"}
+TOP |= {"mkdocs.yml", "setup.py"}
 GENERATED = (".c", ".html", ".so", ".pyd", ".pyc", ".pyo")
 
 pytestmark = [pytest.mark.slow, pytest.mark.release]
@@ -71,7 +72,8 @@ def test_the_wheel_has_modules_stubs_and_data_and_no_more(wheel, sources):
     package = {name for name in sources if name.startswith("harmonystream/")}
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     native = {name.removeprefix("ext/")[:-4] for name in sources if name.startswith("ext/") and name.endswith(".pyx")}
-    info = ("METADATA", "WHEEL", "RECORD", "entry_points.txt", "top_level.txt", "licenses/LICENSE", "licenses/NOTICE")
+    info = ("METADATA", "WHEEL", "RECORD", "entry_points.txt", "top_level.txt", "licenses/LICENSE")
+    info += ("licenses/LICENSES/MIT.txt", "licenses/NOTICE")
     expected = package | {f"{name}{suffix}" for name in native} | {f"{NAME}.dist-info/{x}" for x in info}
     assert set(zipfile.ZipFile(wheel).namelist()) == expected
 
@@ -81,7 +83,7 @@ def test_the_metadata(wheel):
     metadata = email.message_from_bytes(archive.read(f"{NAME}.dist-info/METADATA"))
     assert (metadata["Name"], metadata["Version"]) == ("harmonystream", VERSION)
     assert metadata["Requires-Python"] == ">=3.10"
-    assert metadata["License-Expression"] == "Apache-2.0"
+    assert metadata["License-Expression"] == "Apache-2.0 AND MIT"
     assert set(metadata.get_all("Provides-Extra", [])) == {"cli", "harmony", "starlette", "tiktoken", "tokenizers"}
     assert [line for line in metadata.get_all("Requires-Dist", []) if "extra ==" not in line] == []
     entry_points = archive.read(f"{NAME}.dist-info/entry_points.txt").decode()

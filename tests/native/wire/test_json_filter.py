@@ -7,6 +7,7 @@ import random
 from typing import Any
 
 import pytest
+import reference_json_filter
 from hypothesis import given
 from hypothesis import strategies as st
 from jiter import from_json
@@ -228,7 +229,7 @@ def test_any_cut_call_is_read(text, seed):
 
 @given(anything | objects, seeds, st.booleans())
 def test_piece_by_piece_as_the_reference(text, seed, complete):
-    ours, slow = Arguments(), reference_arguments.Arguments()
+    ours, slow = Arguments(), reference_json_filter.Arguments()
     for piece in pieces_of(text, seed):
         assert ours.feed(piece) == slow.feed(piece)
     assert ours.end(complete) == slow.end(complete)

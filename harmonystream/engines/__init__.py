@@ -1,0 +1,46 @@
+"""Engines: what turns a prompt into token ids or text, one adapter for each kind of inference server or library."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ..errors import EngineError
+from .base import Engine, Finished, Output, Sampling
+
+if TYPE_CHECKING:
+    from .completions import Completions
+    from .llama_server import LlamaServer
+    from .recorded import Recorded
+    from .transformers import TransformersEngine
+
+__all__ = [
+    "Completions",
+    "Engine",
+    "EngineError",
+    "Finished",
+    "LlamaServer",
+    "Output",
+    "Recorded",
+    "Sampling",
+    "TransformersEngine",
+]
+
+_LATER = {
+    "Completions": ".completions",
+    "LlamaServer": ".llama_server",
+    "Recorded": ".recorded",
+    "TransformersEngine": ".transformers",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """An adapter, loaded when it is first asked for: each has its own dependencies."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_LATER[name], __name__), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

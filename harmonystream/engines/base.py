@@ -1,0 +1,112 @@
+"""What every engine is, takes and yields."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Protocol, TypeAlias
+
+from .._native.stream.parser import Parser
+from ..formats import Format, HeaderFormat
+
+__all__ = ["Engine", "Finished", "Output", "Prompt", "Sampling", "add_usage", "chat_usage", "request_fields"]
+
+
+class Prompt(Protocol):
+    """What an engine reads of a rendered prompt; `harmonystream.Prompt` is one."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def ids(self) -> Sequence[int] | None: ...
+    @property
+    def format(self) -> str | Format | HeaderFormat: ...
+    @property
+    def stop_ids(self) -> tuple[int, ...]: ...
+    def parser(self, **options: Any) -> Parser: ...
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How to sample, and when to stop. A field that is None is not sent: the engine's own default holds.
+
+    max_tokens: of one generation; always sent, because servers have defaults as small as 16. stop: strings that end the
+    generation. extra: further fields of the engine's request, sent as they are. Raises ValueError for a limit below 1.
+    """
+
+    max_tokens: int = 4096
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    min_p: float | None = None
+    seed: int | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    repetition_penalty: float | None = None
+    stop: tuple[str, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.max_tokens < 1:
+            raise ValueError(f"max_tokens is 1 or more, not {self.max_tokens}")
+        if isinstance(self.stop, str) or not all(isinstance(text, str) and text for text in self.stop):
+            raise ValueError("stop is a sequence of strings that are not empty")
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The last item of a generation: why the engine stopped, and what it counted.
+
+    reason: the engine's word, such as "stop" or "length". usage: Chat Completions' usage object: prompt_tokens,
+    completion_tokens, total_tokens. stop: the stop string that ended the generation. All are None where unknown.
+    """
+
+    reason: str | None = None
+    usage: Mapping[str, Any] | None = None
+    stop: str | None = None
+
+
+Output: TypeAlias = "int | Sequence[int] | str | Finished"
+"""One item of a generation: an id, several ids, text, or the end. A generation has ids or text, never both."""
+
+
+class Engine(Protocol):
+    """Generates. Any object with this method is an engine.
+
+    The iterator yields ids or text as they come, markers included, and may end with a `Finished`. It raises whatever
+    keeps it from going on; this package's adapters raise `EngineError`. When it is closed, or its task is cancelled,
+    it stops the generation and frees what it holds.
+    """
+
+    def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncIterator[Output]: ...
+
+
+def request_fields(sampling: Sampling, names: Mapping[str, str]) -> dict[str, Any]:
+    """The fields of a request: those of `sampling` that are set, and then its `extra`.
+
+    names: how the engine calls a field, where it differs.
+    """
+    made: dict[str, Any] = {}
+    for one in fields(sampling):
+        value = getattr(sampling, one.name)
+        if one.name != "extra" and value is not None and value != ():
+            made[names.get(one.name, one.name)] = list(value) if isinstance(value, tuple) else value
+    return made | dict(sampling.extra)
+
+
+def chat_usage(prompt_tokens: int, completion_tokens: int) -> dict[str, int]:
+    """Chat Completions' usage object."""
+    return {
+        "prompt_tokens": prompt_tokens,
+        "completion_tokens": completion_tokens,
+        "total_tokens": prompt_tokens + completion_tokens,
+    }
+
+
+def add_usage(total: dict[str, Any], more: Mapping[str, Any]) -> None:
+    """Add a usage object to `total`, number by number, also in its `..._details`."""
+    for name, value in more.items():
+        if isinstance(value, Mapping):
+            add_usage(total.setdefault(name, {}), value)
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            total[name] = total.get(name, 0) + value

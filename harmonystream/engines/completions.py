@@ -1,0 +1,143 @@
+"""Servers that speak OpenAI's `POST /v1/completions`: vLLM, SGLang, TensorRT-LLM, and those that have text only."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
+from typing import Any, NamedTuple
+
+from ..errors import EngineError
+from .base import Finished, Output, Prompt, Sampling, request_fields
+from .http import HttpEngine
+
+__all__ = ["SERVERS", "Completions", "Server"]
+
+_MARKERS = {"skip_special_tokens": False, "spaces_between_special_tokens": False}
+
+
+class Server(NamedTuple):
+    """What one kind of server adds to OpenAI's request.
+
+    ids: fields that make it send token ids; None: it takes and sends text only. text: fields that keep the markers in
+    text. plain_prompt: fields that keep it from adding tokens to a prompt that is text.
+    """
+
+    ids: Mapping[str, Any] | None
+    text: Mapping[str, Any]
+    plain_prompt: Mapping[str, Any]
+
+
+SERVERS: Mapping[str, Server] = {
+    # A version that does not know return_token_ids sends text, which then has its markers.
+    "vllm": Server({"return_token_ids": True, **_MARKERS}, _MARKERS, {"add_special_tokens": False}),
+    "sglang": Server({"return_token_ids": True, **_MARKERS}, _MARKERS, {}),
+    # It refuses fields that it does not know, and has ids only where it does not make text.
+    "tensorrt_llm": Server({"detokenize": False}, _MARKERS, {"add_special_tokens": False}),
+    "text": Server(None, {}, {}),
+}
+
+
+class Completions(HttpEngine):
+    """An engine at `url` + /v1/completions.
+
+    url: such as "http://localhost:8000". model: its name there; None asks the server for the first that it lists.
+    server: a key of `SERVERS`: "vllm", "sglang", "tensorrt_llm", or "text" for any other. key: sent as a bearer token.
+    Ids go in and out where the prompt has ids and the server has them. With stop strings text comes out, because ids
+    would include the stop string.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        model: str | None = None,
+        *,
+        server: str = "vllm",
+        key: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        connect_timeout: float = 10.0,
+        silence: float = 300.0,
+    ) -> None:
+        if server not in SERVERS:
+            raise ValueError(f"unknown server {server!r}; known: {', '.join(SERVERS)}")
+        bearer = {} if key is None else {"Authorization": f"Bearer {key}"}
+        url = url.rstrip("/").removesuffix("/v1")
+        super().__init__(url, headers={**bearer, **(headers or {})}, connect_timeout=connect_timeout, silence=silence)
+        self._model = model
+        self._server = SERVERS[server]
+
+    async def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncIterator[Output]:
+        """Ids or text, then `Finished`. Raises EngineError, also if the stream ends before the generation has."""
+        end: Finished | None = None
+        as_text: bool | None = None  # does it send text? None: nothing has come
+        if self._model is None:
+            self._model = await self._first_model()
+        async with aclosing(self._stream("/v1/completions", self._request(prompt, sampling))) as chunks:
+            async for chunk in chunks:
+                usage = chunk.get("usage")
+                if usage and end is not None:
+                    end = Finished(end.reason, usage, end.stop)
+                choice = _first_choice(chunk)
+                if choice is None:
+                    continue
+                item = _output(choice, as_text)
+                if item:
+                    as_text = isinstance(item, str)
+                    yield item
+                if choice.get("finish_reason") is not None:
+                    end = _end(choice, usage)
+        if end is None:
+            raise EngineError(f"{self.url}: the stream ended before the generation did", "connection")
+        yield end
+
+    def _request(self, prompt: Prompt, sampling: Sampling) -> dict[str, Any]:
+        server = self._server
+        with_ids = prompt.ids is not None and server.ids is not None
+        made: dict[str, Any] = {
+            "model": self._model,
+            "prompt": list(prompt.ids) if with_ids and prompt.ids is not None else prompt.text,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        if prompt.stop_ids and server.ids is not None:
+            made["stop_token_ids"] = list(prompt.stop_ids)
+        made.update(server.ids if with_ids and server.ids is not None and not sampling.stop else server.text)
+        made.update({} if with_ids else server.plain_prompt)
+        return made | request_fields(sampling, {})
+
+    async def _first_model(self) -> str:
+        listed = await self._get("/v1/models")
+        try:
+            name = listed["data"][0]["id"]
+        except (KeyError, IndexError, TypeError):
+            raise EngineError(f"{self.url}/v1/models lists no model: pass model=", "protocol") from None
+        return str(name)
+
+
+def _first_choice(chunk: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    choices = chunk.get("choices")
+    if not isinstance(choices, list):
+        raise EngineError(f"the engine sent a chunk without choices: {str(chunk)[:200]}", "protocol")
+    if not choices:
+        return None  # the chunk with the usage
+    if not isinstance(choices[0], dict):
+        raise EngineError(f"the engine sent a choice that is not an object: {str(chunk)[:200]}", "protocol")
+    return choices[0]
+
+
+def _output(choice: Mapping[str, Any], as_text: bool | None) -> list[int] | str | None:
+    """What a choice adds: ids where it has them, unless the stream began with text."""
+    ids, text = choice.get("token_ids"), choice.get("text")
+    if ids is not None and not as_text:
+        if not isinstance(ids, list) or not all(type(token) is int and token >= 0 for token in ids):
+            raise EngineError(f"the engine sent token_ids that are not ids: {str(ids)[:200]}", "protocol")
+        return ids
+    if text and as_text is False:
+        raise EngineError("the engine sent ids, and then text without ids", "protocol")
+    if text is not None and not isinstance(text, str):
+        raise EngineError(f"the engine sent text that is not a string: {str(text)[:200]}", "protocol")
+    return text
+
+
+def _end(choice: Mapping[str, Any], usage: Any) -> Finished:
+    stop = choice.get("stop_reason", choice.get("matched_stop"))  # vLLM and TensorRT-LLM, SGLang
+    return Finished(str(choice["finish_reason"]), usage or None, stop if isinstance(stop, str) else None)

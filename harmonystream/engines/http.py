@@ -1,0 +1,146 @@
+"""What the adapters of HTTP servers share: a session, a request, and the JSON objects of its event stream."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+
+from ..errors import EngineError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["HttpEngine", "SseReader"]
+
+MAX_EVENT = 1 << 24
+"""Bytes of one server-sent event. vLLM's first one repeats the ids of the whole prompt."""
+MAX_REFUSAL = 1 << 12
+"""Bytes read of a body that says why a request was refused."""
+LINGER = 0.2
+"""Seconds that a body may take to end after `[DONE]`."""
+
+
+class SseReader:
+    """Turns pieces of a `text/event-stream` into the data of its events. Comments and other fields are dropped."""
+
+    def __init__(self) -> None:
+        self._line: list[bytes] = []  # the pieces of a line that has not ended
+        self._data: list[bytes] = []  # the data lines of an event that has not ended
+        self._size = 0  # bytes in both
+
+    def feed(self, piece: bytes) -> list[bytes]:
+        """The data of each event that is whole now. Raises EngineError for an event above `MAX_EVENT` bytes."""
+        *lines, rest = piece.split(b"\n")
+        events: list[bytes] = []
+        if lines:
+            lines[0] = b"".join((*self._line, lines[0]))
+            self._line = []
+            for line in lines:
+                self._take(line.removesuffix(b"\r"), events)
+        if rest:
+            self._line.append(rest)
+            self._size += len(rest)
+        if self._size > MAX_EVENT:
+            raise EngineError(f"the engine sent an event of more than {MAX_EVENT} bytes", "protocol")
+        return events
+
+    def _take(self, line: bytes, events: list[bytes]) -> None:
+        if line.startswith(b"data:"):
+            self._data.append(line[5:].removeprefix(b" "))
+        elif not line and self._data:
+            events.append(b"\n".join(self._data))
+            self._data = []
+        self._size = sum(map(len, self._data))
+
+
+class HttpEngine:
+    """An HTTP server that generates. Used as an async context manager, it keeps its connections between requests.
+
+    Outside of `async with`, each generation opens a connection of its own and closes it, so that nothing is left open.
+    """
+
+    def __init__(self, url: str, *, headers: Mapping[str, str] | None, connect_timeout: float, silence: float) -> None:
+        """url: of the server, without the API's path. connect_timeout, silence: in seconds; silence is how long the
+        server may send nothing."""
+        if not url.startswith(("http://", "https://")):
+            raise ValueError(f"an engine's url begins with http:// or https://, unlike {url!r}")
+        self.url = url.rstrip("/")
+        self._headers = dict(headers or {})
+        self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect_timeout, sock_read=silence)
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        self._session = self._new_session()
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    def _new_session(self) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(timeout=self._timeout, headers=self._headers)
+
+    async def _stream(self, path: str, body: Mapping[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
+        """The JSON objects that the server streams as an answer to a POST, up to `[DONE]` or the end.
+
+        Raises EngineError. Closing the iterator closes the connection, which is how servers are told to stop.
+        """
+        async with self._answer("POST", path, body) as response:
+            reader = SseReader()
+            async for piece in response.content.iter_any():
+                for data in reader.feed(piece):
+                    if data == b"[DONE]":
+                        await _read_end(response)
+                        return
+                    yield _object(data)
+
+    async def _get(self, path: str) -> dict[str, Any]:
+        """The JSON object at `path`. Raises EngineError."""
+        async with self._answer("GET", path) as response:
+            return _object(await response.content.read(MAX_EVENT))
+
+    @asynccontextmanager
+    async def _answer(self, method: str, path: str, body: Any = None) -> AsyncIterator[aiohttp.ClientResponse]:
+        """The response to a request, whose status is 200. What goes wrong in the block is raised as EngineError."""
+        session = self._session or self._new_session()
+        where = self.url + path
+        try:
+            async with session.request(method, where, json=body) as response:
+                if response.status != 200:
+                    said = (await response.content.read(MAX_REFUSAL)).decode("utf-8", "replace").strip()
+                    raise EngineError(f"{where}: HTTP {response.status}: {said}", "status", response.status)
+                yield response
+        except aiohttp.ServerTimeoutError as error:
+            raise EngineError(f"{where}: {str(error) or 'silent for too long'}", "timeout") from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise EngineError(f"{where}: {str(error) or type(error).__name__}", "connection") from error
+        finally:
+            if session is not self._session:
+                await session.close()
+
+
+async def _read_end(response: aiohttp.ClientResponse) -> None:
+    """Read what ends the body, so that the connection can be used again. A server that sends no end costs little."""
+    with suppress(asyncio.TimeoutError):
+        await asyncio.wait_for(response.content.read(MAX_REFUSAL), LINGER)
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise EngineError(f"the engine sent a chunk that is not JSON: {error}: {data[:200]!r}", "protocol") from None
+    if not isinstance(value, dict):
+        raise EngineError(f"the engine sent a chunk that is not an object: {data[:200]!r}", "protocol")
+    reported = value.get("error")
+    if reported:
+        message = reported.get("message", reported) if isinstance(reported, dict) else reported
+        status = reported.get("code") if isinstance(reported, dict) else None
+        raise EngineError(f"the engine reports: {message}", "engine", status if isinstance(status, int) else None)
+    return value

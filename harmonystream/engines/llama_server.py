@@ -1,0 +1,151 @@
+"""llama.cpp's server, by its own `POST /completion`, which has token ids; its OpenAI routes have none."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any
+
+from .._native.core.vocab import Vocab
+from ..errors import EngineError
+from ..formats import Format, HeaderFormat, format_of
+from .base import Finished, Output, Prompt, Sampling, chat_usage, request_fields
+from .http import HttpEngine
+
+__all__ = ["LlamaServer", "byte_ids", "markers_of"]
+
+_NAMES = {"max_tokens": "n_predict", "repetition_penalty": "repeat_penalty"}
+_REASONS = {"eos": "stop", "word": "stop", "limit": "length"}
+# What no valid UTF-8 has; a vocabulary may lack these.
+_NEVER = {0xC0, 0xC1, *range(0xF5, 0x100)}
+
+
+class LlamaServer(HttpEngine):
+    """An engine at llama-server's `url`, such as "http://localhost:8080".
+
+    A prompt with ids gets ids. The server sends none for a token that ends inside a character; these gaps are filled
+    with the vocabulary's tokens for single bytes, so that the text is whole. A prompt without ids, stop strings, or a
+    vocabulary without such tokens: text, in which the server is asked to preserve the format's markers.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        key: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        connect_timeout: float = 10.0,
+        silence: float = 300.0,
+    ) -> None:
+        bearer = {} if key is None else {"Authorization": f"Bearer {key}"}
+        super().__init__(url, headers={**bearer, **(headers or {})}, connect_timeout=connect_timeout, silence=silence)
+        self._known: tuple[Vocab, list[int] | None] | None = None  # the vocabulary of the last prompt, and its byte_ids
+
+    async def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncIterator[Output]:
+        """Ids or text, then `Finished`. Raises EngineError, also if the stream ends before the generation has."""
+        filler = self._filler(prompt) if not sampling.stop else None
+        body = _request(prompt, sampling, with_ids=filler is not None)
+        evaluated = predicted = 0
+        async with aclosing(self._stream("/completion", body)) as chunks:
+            async for chunk in chunks:
+                evaluated = _count(chunk, "tokens_evaluated", evaluated)
+                predicted = _count(chunk, "tokens_predicted", predicted)
+                item = _text(chunk) if filler is None else filler.ids(chunk, predicted)
+                if item:
+                    yield item
+                stopped = filler is not None and filler.stopped
+                if stopped or chunk.get("stop"):
+                    reason = "stop" if stopped else _REASONS.get(str(chunk.get("stop_type")))
+                    yield Finished(reason, chat_usage(evaluated, predicted), chunk.get("stopping_word") or None)
+                    return
+        raise EngineError(f"{self.url}: the stream ended before the generation did", "connection")
+
+    def _filler(self, prompt: Prompt) -> Filler | None:
+        """For a generation of ids; None: text will do."""
+        if prompt.ids is None:
+            return None
+        vocab = prompt.parser().vocab
+        if self._known is None or self._known[0] is not vocab:
+            self._known = vocab, byte_ids(vocab)
+        bytes_of = self._known[1]
+        return None if bytes_of is None else Filler(vocab, bytes_of, frozenset(prompt.stop_ids))
+
+
+class Filler:
+    """Makes the ids of a generation whole, and ends it at a stop id."""
+
+    def __init__(self, vocab: Vocab, bytes_of: Sequence[int], stop_ids: frozenset[int]) -> None:
+        self._vocab, self._bytes_of, self._stop_ids = vocab, bytes_of, stop_ids
+        self._seen = 0  # tokens that the chunks so far stand for
+        self.stopped = False
+
+    def ids(self, chunk: Mapping[str, Any], predicted: int) -> list[int]:
+        """The ids of a chunk. predicted: how many tokens there are up to its end."""
+        ids = chunk.get("tokens")
+        if not isinstance(ids, list) or not all(type(token) is int and token >= 0 for token in ids):
+            raise EngineError(f"the server sent tokens that are not ids: {str(ids)[:200]}", "protocol")
+        missing = predicted - self._seen - len(ids)
+        self._seen = max(predicted, self._seen)
+        if missing > 0 and ids:
+            control = [ids[-1]] if ids[-1] in self._vocab and self._vocab.is_control(ids[-1]) else []
+            ids = [self._bytes_of[byte] for byte in _text(chunk).encode("utf-8", "replace")] + control
+        for at, token in enumerate(ids):
+            if token in self._stop_ids:
+                self.stopped = True
+                return ids[: at + 1]
+        return ids
+
+
+def byte_ids(vocab: Vocab) -> list[int] | None:
+    """The token of each single byte, by its value; None if the vocabulary lacks one that text can have."""
+    found: dict[int, int] = {}
+    for tid in range(len(vocab)):
+        if tid in vocab and not vocab.is_control(tid):
+            data = vocab.token_bytes(tid)
+            if len(data) == 1:
+                found.setdefault(data[0], tid)
+    if not found.keys() >= set(range(256)) - _NEVER:
+        return None
+    return [found.get(byte, found[0]) for byte in range(256)]
+
+
+def markers_of(format: str | Format | HeaderFormat) -> list[str]:
+    """Each spelling of each marker of a format."""
+    row = format_of(format)
+    if isinstance(row, HeaderFormat):
+        return sorted(row.markers.values())
+    groups = (row.think, row.section, row.call, row.pair, row.stops, row.turns, row.drop, row.keep)
+    return sorted({text for group in groups for text in _spellings(group) if text})
+
+
+def _spellings(marker: Any) -> Iterator[str]:
+    if isinstance(marker, str):
+        yield marker
+    else:
+        for part in marker or ():
+            yield from _spellings(part)
+
+
+def _request(prompt: Prompt, sampling: Sampling, *, with_ids: bool) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "prompt": prompt.text if prompt.ids is None else list(prompt.ids),
+        "stream": True,
+        "cache_prompt": True,
+    }
+    made |= {"return_tokens": True} if with_ids else {"preserved_tokens": markers_of(prompt.format)}
+    return made | request_fields(sampling, _NAMES)
+
+
+def _text(chunk: Mapping[str, Any]) -> str:
+    text = chunk.get("content", "")
+    if not isinstance(text, str):
+        raise EngineError(f"the server sent content that is not a string: {str(text)[:200]}", "protocol")
+    return text
+
+
+def _count(chunk: Mapping[str, Any], name: str, before: int) -> int:
+    """A running count; chunks without it leave it as it was."""
+    count = chunk.get(name, before)
+    if type(count) is not int or count < 0:
+        raise EngineError(f"the server sent {name} that is not a count: {str(count)[:200]}", "protocol")
+    return count

@@ -1,0 +1,70 @@
+"""The documentation site: it has every page, its reference every name, and its pictures say what the pages say."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import harmonystream as hs
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+NAV = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+PROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+REPOSITORY = re.search(r'^Repository = "(.+)"$', PROJECT, re.MULTILINE)[1]
+
+
+def test_every_page_is_in_the_navigation_once():
+    named = re.findall(r"([\w-]+\.md)$", NAV, re.MULTILINE)
+    assert sorted(named) == sorted(page.name for page in DOCS.glob("*.md"))
+
+
+def test_the_reference_has_every_public_name():
+    named = set(re.findall(r"^::: harmonystream\.(\w+)$", (DOCS / "reference.md").read_text(encoding="utf-8"), re.M))
+    assert set(hs.__all__) - named - {"__version__", "formats"} == set()
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning(tmp_path):
+    pytest.importorskip("mkdocstrings")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert (done.stderr, done.returncode) == ("", 0)
+    reference = (tmp_path / "site" / "reference" / "index.html").read_text(encoding="utf-8")
+    assert 'id="harmonystream.Parser"' in reference
+    assert "github.com" in (tmp_path / "site" / "design" / "index.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("picture", sorted((DOCS / "pictures").glob("*.svg")), ids=lambda path: path.name)
+def test_a_picture_loads_nothing_and_is_used(picture):
+    text = picture.read_text(encoding="utf-8")
+    assert re.findall(r"(?:href|src)=\"https?:|url\(\"?https?:|<script", text) == []
+    assert any(picture.name in page.read_text(encoding="utf-8") for page in DOCS.glob("*.md"))
+
+
+def test_the_bars_are_those_of_the_table():
+    rows = [line.split("|") for line in (DOCS / "benchmarks.md").read_text(encoding="utf-8").splitlines()]
+    ratios = [float(row[4].strip(" ×").replace(",", "")) for row in rows if len(row) == 10 and row[4].endswith("× ")]
+    picture = (DOCS / "pictures" / "speed.svg").read_text(encoding="utf-8")
+    assert len(ratios) >= 10
+    assert [f"{ratio:,.0f}×" for ratio in ratios if f"{ratio:,.0f}×" not in picture] == []
+
+
+def test_absolute_links_to_the_repository_lead_to_files():
+    """The README is shown on PyPI, too, where a relative link leads nowhere."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    defined = dict(re.findall(r"^\[([^]]+)\]: ([^#\s]+)", readme, re.MULTILINE))
+    assert set(re.findall(r"\]\[([^]]+)\]", readme)) == defined.keys()
+    links = [*defined.values(), *re.findall(r"\]\(([^)#]+)[^)]*\)", readme)]
+    assert [link for link in links if not link.startswith("https://")] == []
+    inside = [link for link in links if link.startswith(REPOSITORY)]
+    assert inside
+    for link in inside:
+        path = re.sub(r"^/(?:blob|raw)/main/", "", link.removeprefix(REPOSITORY))
+        assert (ROOT / path).exists(), link
