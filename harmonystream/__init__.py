@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .emit import ChatStream, MessagesStream, ResponsesStream, new_id
     from .emit.columns import Columns
     from .prompt import Prompt, Template, normalize, render, tool_results
+    from .tools import Tool, Tools
 
 __all__ = [
     "Batch",
@@ -64,10 +65,12 @@ __all__ = [
     "ResponsesStream",
     "StreamEnd",
     "Template",
+    "Tool",
     "ToolCall",
     "ToolCallDelta",
     "ToolCallEnd",
     "ToolCallStart",
+    "Tools",
     "Usage",
     "Vocab",
     "VocabError",
@@ -90,13 +93,14 @@ _LATER = {
     "Columns": ".emit.columns",
     **dict.fromkeys(("ChatStream", "MessagesStream", "ResponsesStream", "new_id"), ".emit"),
     **dict.fromkeys(("Prompt", "Template", "normalize", "render", "tool_results"), ".prompt"),
+    **dict.fromkeys(("Tool", "Tools"), ".tools"),
 }
 _ROOMS = ("engines",)
 """Subpackages that are attributes without having been imported."""
 
 
 def __getattr__(name: str) -> Any:
-    """What only servers need, loaded when it is first asked for."""
+    """What not everybody needs, loaded when it is first asked for."""
     if name in _ROOMS:
         return import_module(f".{name}", __name__)
     if name not in _LATER:

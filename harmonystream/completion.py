@@ -36,6 +36,16 @@ class ToolCall(NamedTuple):
     complete: bool
     balanced: bool
 
+    @property
+    def parsed_arguments(self) -> dict[str, Any]:
+        """The arguments' JSON object, without text after it; `{"raw": arguments}` if they do not begin with one."""
+        from .call_arguments import read_arguments  # json is loaded when the first arguments are read
+
+        try:
+            return read_arguments(self.arguments)
+        except ValueError:
+            return {"raw": self.arguments}
+
 
 class Message(NamedTuple):
     """One message in the order written. In Harmony it has reasoning, content or one call; elsewhere it may have all.

@@ -60,7 +60,7 @@ def test_absolute_links_to_the_repository_lead_to_files():
     """The README is shown on PyPI, too, where a relative link leads nowhere."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     defined = dict(re.findall(r"^\[([^]]+)\]: ([^#\s]+)", readme, re.MULTILINE))
-    assert set(re.findall(r"\]\[([^]]+)\]", readme)) == defined.keys()
+    assert set(re.findall(r"\]\[([A-Za-z][^]\"]*)\]", readme)) == defined.keys()
     links = [*defined.values(), *re.findall(r"\]\(([^)#]+)[^)]*\)", readme)]
     assert [link for link in links if not link.startswith("https://")] == []
     inside = [link for link in links if link.startswith(REPOSITORY)]

@@ -111,7 +111,7 @@ def test_0_12_later_turns_drop_earlier_analysis_and_keep_answers():
 
 
 def test_1_5_history_rules_of_gpt_oss():
-    """The system comes before the developer, and both before the user. A message has one call, and its result follows."""
+    """The system comes before the developer, and both before the user. Each call is a message; its result follows."""
     calls = [CALL, {**CALL, "id": "c2", "function": {"name": "now", "arguments": "{}"}}]
     chat = [
         {"role": "system", "content": "S"},

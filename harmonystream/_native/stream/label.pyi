@@ -1,7 +1,6 @@
-from collections.abc import Iterable
-
+from harmonystream._native.core.tools import _Tools
 from harmonystream._native.core.vocab import Vocab
-from harmonystream._native.stream.parser import _Ids, _Tool
+from harmonystream._native.stream.parser import _Ids
 from harmonystream.formats.spec import Format, HeaderFormat
 
 DEBUG: bool
@@ -11,7 +10,7 @@ def label(
     format: str | Format | HeaderFormat = "harmony",
     *,
     vocab: Vocab | None = None,
-    tools: Iterable[_Tool] | None = None,
+    tools: _Tools | None = None,
     start: str = "auto",
     prompt: str | bytes | _Ids | None = None,
 ) -> bytes: ...

@@ -1,8 +1,9 @@
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal, SupportsIndex, TypeAlias, final
+from collections.abc import Iterable
+from typing import Literal, SupportsIndex, TypeAlias, final
 
 from typing_extensions import Buffer, Self
 
+from harmonystream._native.core.tools import _Tools
 from harmonystream._native.core.vocab import Vocab
 from harmonystream.deviations import Deviation
 from harmonystream.events import Event
@@ -13,7 +14,6 @@ DEBUG: bool
 __pyx_capi__: dict[str, object]
 STREAM_SIZE: int
 
-_Tool: TypeAlias = str | Mapping[str, Any]
 _Ids: TypeAlias = SupportsIndex | Iterable[SupportsIndex] | Buffer
 
 @final
@@ -23,7 +23,7 @@ class Parser:
         format: str | Format | HeaderFormat = "harmony",
         vocab: Vocab | None = None,
         *,
-        tools: Iterable[_Tool] | None = None,
+        tools: _Tools | None = None,
         start: str = "auto",
         prompt: str | bytes | _Ids | None = None,
         strict: bool = False,
@@ -43,7 +43,7 @@ class Parser:
         vocab: Vocab | None = None,
         *,
         format: str | Format | HeaderFormat | None = None,
-        tools: Iterable[_Tool] | None = None,
+        tools: _Tools | None = None,
     ) -> Parser: ...
     @property
     def region(self) -> Region: ...

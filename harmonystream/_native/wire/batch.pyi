@@ -1,9 +1,10 @@
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal, SupportsIndex, TypeAlias, final
 
 from typing_extensions import Buffer, Self, disjoint_base
 
+from harmonystream._native.core.tools import _Tools
 from harmonystream._native.core.vocab import Vocab
 from harmonystream._native.stream.parser import Parser
 from harmonystream.emit.columns import Columns
@@ -45,7 +46,7 @@ class Batch:
     def open(
         self,
         *,
-        tools: Iterable[str | Mapping[str, Any]] | None = None,
+        tools: _Tools | None = None,
         start: str = "auto",
         prompt: str | bytes | _Ids | None = None,
     ) -> int: ...

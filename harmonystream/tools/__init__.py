@@ -1,0 +1,11 @@
+"""Tools that a model may call: declared, offered, checked, approved, run, and answered."""
+
+from __future__ import annotations
+
+from .listeners import Answered, Called, Registered
+from .registry import Tools
+from .results import ErrorKind, ToolError, ToolResult
+from .running import PendingCall
+from .tool import Tool
+
+__all__ = ["Answered", "Called", "ErrorKind", "PendingCall", "Registered", "Tool", "ToolError", "ToolResult", "Tools"]

@@ -1,0 +1,156 @@
+"""Functions and classes as tools: what pydantic makes of a signature, and what the docstring adds."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args, get_origin, get_type_hints
+
+from .schema import simplified
+
+try:
+    import docstring_parser
+    from pydantic import TypeAdapter, ValidationError
+    from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
+    from pydantic.fields import FieldInfo
+    from pydantic.json_schema import GenerateJsonSchema
+except ImportError as error:
+    raise ImportError(
+        "a tool made from a function or a class needs pydantic and docstring-parser: "
+        "pip install 'harmonystream[tools]', or give the tool its name and its parameters"
+    ) from error
+
+if TYPE_CHECKING:
+    from .tool import Bound
+
+__all__ = ["Signature", "class_fields", "function_fields"]
+
+MAX_ERRORS = 10
+"""Misfits that are named to the model in one answer."""
+
+
+class _Schemas(GenerateJsonSchema):
+    """pydantic's schemas without the titles that it derives from names: they tell a model nothing."""
+
+    def field_title_should_be_set(self, schema: object) -> bool:
+        return False
+
+
+class Signature:
+    """A function's parameters: their JSON Schema, and the check that binds a call's arguments to them.
+
+    Raises TypeError for a function that cannot be called with one JSON object.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        echo = _echo(function, _documented(function)[1])
+        try:
+            self._adapter: TypeAdapter[Bound] = TypeAdapter(cast(Any, echo))
+            schema = self._adapter.json_schema(schema_generator=_Schemas)
+        except (PydanticSchemaGenerationError, PydanticUserError) as error:
+            raise TypeError(f"{_name(function)}() cannot be a tool: {error.message}") from error
+        self.parameters: Mapping[str, Any] = simplified(schema)
+
+    def bind(self, arguments: dict[str, Any]) -> Bound:
+        bound: Bound = _validated(self._adapter, arguments)
+        return bound
+
+
+def _echo(function: Callable[..., Any], described: Mapping[str, str]) -> Callable[..., Bound]:
+    """A function of the same parameters that returns its arguments: it checks them and does not run the tool."""
+    try:
+        signature = inspect.signature(function)
+        hints = get_type_hints(_annotated(function), include_extras=True)
+    except (NameError, TypeError, ValueError) as error:
+        raise TypeError(f"{_name(function)}() cannot be a tool: its signature cannot be read: {error}") from error
+    parameters = []
+    for parameter in signature.parameters.values():
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL):
+            raise TypeError(f"{_name(function)}() cannot be a tool: {parameter.name} has no name to give it by")
+        annotation = hints.get(parameter.name, Any)
+        text = described.get(parameter.name)
+        if text and parameter.kind != parameter.VAR_KEYWORD and not _has_description(annotation):
+            annotation = Annotated[annotation, FieldInfo(description=text)]
+        parameters.append(parameter.replace(annotation=annotation))
+
+    def echo(*args: Any, **kwargs: Any) -> Bound:
+        return args, kwargs
+
+    echo.__name__ = echo.__qualname__ = _name(function)
+    echo.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=parameters, return_annotation=inspect.Signature.empty
+    )
+    echo.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return echo
+
+
+def _annotated(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What holds the annotations: the function under decorators and partial(), or the method behind an object."""
+    while (inner := getattr(function, "__wrapped__", None) or getattr(function, "func", None)) is not None:
+        function = inner
+    is_plain = inspect.isroutine(function) or isinstance(function, type)
+    return function if is_plain else type(function).__call__
+
+
+def _has_description(annotation: Any) -> bool:
+    if get_origin(annotation) is not Annotated:
+        return False
+    return any(isinstance(extra, FieldInfo) and extra.description for extra in get_args(annotation)[1:])
+
+
+def _name(function: Callable[..., Any]) -> str:
+    name = getattr(function, "__name__", None) or getattr(_annotated(function), "__name__", None)
+    return name if isinstance(name, str) and name != "__call__" else type(function).__name__
+
+
+def _documented(function: object) -> tuple[str, dict[str, str]]:
+    """The docstring's description of the whole, and of each parameter."""
+    text = inspect.getdoc(function)
+    if text is None:
+        return "", {}
+    try:
+        parsed = docstring_parser.parse(text)
+    except docstring_parser.ParseError:
+        return text, {}
+    return (parsed.description or "").strip(), {param.arg_name: param.description or "" for param in parsed.params}
+
+
+def function_fields(function: Callable[..., Any], described: bool) -> dict[str, Any]:
+    """The fields of `Tool` that a function gives. described: the caller has a description."""
+    own = function if inspect.isroutine(function) else _annotated(function)
+    return {
+        "name": _name(function),
+        "description": "" if described else _documented(own)[0],
+        "function": function,
+    }
+
+
+def class_fields(declared: type, function: Callable[..., Any] | None) -> dict[str, Any]:
+    """The fields of `Tool` that a class gives. The function, if there is one, is called with an object of the class."""
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(declared)
+        schema = adapter.json_schema(schema_generator=_Schemas)
+    except (PydanticSchemaGenerationError, PydanticUserError) as error:
+        raise TypeError(f"{declared.__name__} cannot be a tool: {error.message}") from error
+    if schema.get("type") != "object":
+        raise TypeError(f"{declared.__name__} cannot be a tool: a call's arguments are a JSON object")
+    description = schema.pop("description", "")
+    parameters = simplified(schema)
+
+    def bind(arguments: dict[str, Any]) -> Bound:
+        return (_validated(adapter, arguments),), {}
+
+    bound = {} if function is None else {"bind": bind}
+    return {"name": declared.__name__, "description": description, "parameters": parameters, **bound}
+
+
+def _validated(adapter: TypeAdapter[Any], arguments: dict[str, Any]) -> Any:
+    import json
+
+    try:
+        return adapter.validate_json(json.dumps(arguments))  # JSON, so that a str may become a date even in strict mode
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_context=False, include_input=False)
+        lines = [f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}" for one in found[:MAX_ERRORS]]
+        more = [f"and {len(found) - MAX_ERRORS} more"] if len(found) > MAX_ERRORS else []
+        raise ValueError("; ".join(lines + more)) from None

@@ -1,0 +1,224 @@
+"""The tools of an application, and those of one request."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+from weakref import WeakKeyDictionary
+
+from .calls import call_of
+from .definitions import definition, tool_from
+from .listeners import Listeners, Registered
+from .running import answer
+from .threads import Threads
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from typing_extensions import Self
+
+    from .definitions import Api
+    from .listeners import Moment
+    from .mcp import Connection
+    from .results import ToolResult
+    from .tool import Approve, Tool
+
+__all__ = ["Tools"]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+class Tools:
+    """Tools by name, in the order in which they were added. `Parser`, emitters, `render` and the loop take them.
+
+    items: functions, `Tool`s, definitions as the Chat Completions, Responses and Messages APIs have them, names,
+        classes that pydantic knows, and other `Tools`.
+    timeout: seconds that one run may take, unless the tool has its own; None: any time.
+    approve: asked before each run, unless the tool has its own.
+    mcp: MCP servers, whose tools are added while the `Tools` are entered (`async with tools`): a URL,
+        `mcp.StdioServerParameters` or an `mcp.Client` each; or a mapping to them, from what their tools' names begin
+        with.
+    max_concurrency: runs at the same time, in one event loop. max_threads: threads of plain functions, those included
+        that hang. max_result: characters of a result; more are cut, and the text says so.
+
+    Raises ValueError for two tools of one name, and ValueError or TypeError for what cannot be a tool.
+    """
+
+    def __init__(
+        self,
+        *items: object,
+        mcp: Iterable[Any] | Mapping[str, Any] = (),
+        timeout: float | None = 60.0,
+        approve: Approve | None = None,
+        max_concurrency: int = 8,
+        max_threads: int = 64,
+        max_result: int = 100_000,
+    ) -> None:
+        if timeout is not None and not timeout > 0:
+            raise ValueError(f"timeout must be more than 0 seconds, not {timeout!r}")
+        for name, limit in (("concurrency", max_concurrency), ("threads", max_threads), ("result", max_result)):
+            if not limit > 0:
+                raise ValueError(f"max_{name} must be at least 1, not {limit!r}")
+        self.timeout = timeout
+        self.approve = approve
+        self.max_concurrency = max_concurrency
+        self.max_result = max_result
+        self.threads = Threads(max_threads)
+        self.listeners = Listeners()
+        self._slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+        self._by_name: dict[str, Tool] = {}
+        self._servers = list(mcp.items()) if isinstance(mcp, Mapping) else [("", server) for server in mcp]
+        self._connections: list[Connection] = []
+        for item in items:
+            for one in item if isinstance(item, Tools) else (item,):
+                self._insert(tool_from(one, {}))
+
+    def _insert(self, tool: Tool) -> None:
+        if tool.name in self._by_name:
+            raise ValueError(f"there are two tools of the name {tool.name!r}")
+        self._by_name[tool.name] = tool
+
+    # --- by name ---
+
+    def __iter__(self) -> Iterator[Tool]:
+        return iter(self._by_name.values())
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
+
+    def __getitem__(self, name: str) -> Tool:
+        return self._by_name[name]
+
+    def get(self, name: str) -> Tool | None:
+        return self._by_name.get(name)
+
+    def __repr__(self) -> str:
+        return f"Tools({', '.join(map(repr, self._by_name))})"
+
+    # --- declared ---
+
+    @overload
+    def add(self, item: _F, /, **options: Any) -> _F: ...
+    @overload
+    def add(self, item: object, /, **options: Any) -> Any: ...
+    @overload
+    def add(self, /, **options: Any) -> Callable[[_F], _F]: ...
+
+    def add(self, item: Any = None, /, **options: Any) -> Any:
+        """Add a tool: `tools.add(item)`, or the decorator `@tools.add` or `@tools.add(timeout=10)`. Returns the item.
+
+        options: fields of `Tool` that differ from what the item says.
+        """
+        if item is None:
+            return lambda function: self.add(function, **options)
+        self._insert(tool_from(item, options))
+        return item
+
+    def remove(self, name: str) -> None:
+        """Take a tool away; KeyError if there is none of this name. Runs that have begun go on."""
+        del self._by_name[name]
+
+    def schemas(self, api: Api = "chat") -> list[dict[str, Any]]:
+        """The tools as the requests of an API have them: "chat" (Completions), "responses" or "messages"."""
+        if self._servers and not self._connections:
+            raise RuntimeError("the tools of MCP servers are known after `async with tools`")
+        return [definition(tool, api) for tool in self]
+
+    def choice(self, api: Api = "chat") -> Any:
+        """The `tool_choice` that forces the `required` tool; "auto" in the API's form if there is none.
+
+        Of several required tools an API can force one of them, and not all.
+        """
+        required = [tool.name for tool in self if tool.required]
+        if api == "messages":
+            if len(required) == 1:
+                return {"type": "tool", "name": required[0]}
+            return {"type": "any" if required else "auto"}
+        if len(required) == 1:
+            named = {"name": required[0]}
+            return {"type": "function", **named} if api == "responses" else {"type": "function", "function": named}
+        return "required" if required else "auto"
+
+    def offered(self, request: Any) -> Tools:
+        """The tools for one request: those whose `when` agrees. They share listeners and limits with these."""
+        view = copy.copy(self)
+        view._by_name = {tool.name: tool for tool in self if tool.when is None or tool.when(request)}
+        for tool in view:
+            self.listeners.tell(Registered(tool, request))
+        return view
+
+    def on(self, moment: Moment, listener: Callable[[Any], object]) -> Callable[[], None]:
+        """Call `listener` with the `Registered`, `Called` or `Answered` of each such moment.
+
+        Returns a function that ends this.
+        """
+        return self.listeners.on(moment, listener)
+
+    def once(self, moment: Moment, listener: Callable[[Any], object]) -> Callable[[], None]:
+        """Like `on`, for the next such moment only."""
+        return self.listeners.once(moment, listener)
+
+    # --- MCP servers ---
+
+    async def __aenter__(self) -> Self:
+        """Connect the MCP servers and add their tools; if one fails, close them all and raise what it did."""
+        from .mcp import Connection
+
+        if self._connections:
+            raise RuntimeError("these tools are entered already")
+        try:
+            for prefix, server in self._servers:
+                connection = Connection(server, prefix)
+                self._connections.append(connection)
+                for tool in await connection.tools(self.timeout):
+                    self._insert(tool)
+                    connection.names.append(tool.name)
+        except BaseException:
+            await self.__aexit__()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Take the MCP servers' tools away, and close the connections."""
+        connections, self._connections = self._connections, []
+        for connection in connections:
+            for name in connection.names:
+                self._by_name.pop(name, None)
+        await asyncio.gather(*(connection.close() for connection in connections))
+
+    # --- run ---
+
+    async def run(self, call: object, *, timeout: float | None = None) -> ToolResult:
+        """Run one call, and give its result. Whatever goes wrong is a result with an `error`, too.
+
+        call: a `harmonystream.ToolCall`, or a call as an API or its client has it; TypeError for anything else.
+        timeout: seconds for all of it, the waiting and the approval included. Cancelling it cancels the tool.
+        """
+        return await answer(self, call_of(call), timeout)
+
+    async def run_all(self, calls: Iterable[object], *, timeout: float | None = None) -> list[ToolResult]:
+        """Run calls at the same time. The results are in the order of the calls. timeout: seconds for all of them."""
+        known = [call_of(call) for call in calls]
+        tasks = [asyncio.create_task(answer(self, call, timeout)) for call in known]
+        try:
+            if tasks:
+                await asyncio.wait(tasks)
+        except asyncio.CancelledError:  # gather() would leave before its tasks have ended
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+            raise
+        return [task.result() for task in tasks]
+
+    @asynccontextmanager
+    async def slots(self) -> AsyncIterator[None]:
+        """Wait until one more tool may run."""
+        loop = asyncio.get_running_loop()
+        async with self._slots.setdefault(loop, asyncio.Semaphore(self.max_concurrency)):
+            yield

@@ -1,0 +1,88 @@
+"""What a call gave: the text for the model, and what else there is to know of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from .text import Writer, sized, tidy
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+__all__ = ["ErrorKind", "Failure", "ToolError", "ToolResult", "error_text", "text_of"]
+
+ErrorKind: TypeAlias = Literal[
+    "unknown_tool",
+    "incomplete_call",
+    "invalid_json",
+    "invalid_arguments",
+    "refused",
+    "timeout",
+    "failed",
+    "invalid_result",
+    "unavailable",
+]
+
+MAX_ERROR = 2000
+"""Characters of an error's message."""
+
+
+class ToolError(Exception):
+    """Raised by a tool to tell the model what went wrong, in these words."""
+
+
+class Failure(Exception):  # noqa: N818  # it never leaves this package
+    """A call that gives an error: its kind, the message for the model, and the exception that caused it."""
+
+    def __init__(self, kind: ErrorKind, message: str, cause: BaseException | None = None) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.cause = cause
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a call gave.
+
+    text: what the model reads. error: None, or what kind of error the text reports. seconds: how long the tool itself
+    ran; 0.0 if it did not. arguments: what it was called with, None if it was not. value: what it returned.
+    exception: what it raised. truncated: whether the text was cut at the size limit.
+    """
+
+    call_id: str | None
+    name: str
+    text: str
+    error: ErrorKind | None = None
+    seconds: float = 0.0
+    arguments: Mapping[str, Any] | None = None
+    value: Any = field(default=None, repr=False)
+    exception: BaseException | None = None
+    truncated: bool = False
+
+
+def error_text(kind: ErrorKind, message: str) -> str:
+    """The text of every error, in one form: `{"error": message, "kind": kind}`."""
+    if len(message) > MAX_ERROR:
+        message = message[:MAX_ERROR] + "…"
+    return json.dumps({"error": tidy(message), "kind": kind}, ensure_ascii=False)
+
+
+def text_of(value: object, limit: int) -> tuple[str, bool]:
+    """A tool's result as text, and whether it was cut. A string is the text itself; all else becomes JSON."""
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        try:
+            value = bytes(value).decode()
+        except UnicodeDecodeError as error:
+            raise Failure("invalid_result", "the tool returned bytes that are not UTF-8 text", error) from None
+    if isinstance(value, str):
+        return sized(tidy(value[: limit + 1]), limit)
+    writer = Writer(limit)
+    try:
+        writer.write(value)
+    except Exception as error:  # the value's own properties may raise anything
+        raise Failure("invalid_result", f"the tool's result cannot be written as JSON: {error}", error) from error
+    return sized("".join(writer.pieces), limit)

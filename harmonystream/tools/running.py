@@ -1,0 +1,207 @@
+"""One call from its text to its result: found, read, checked, approved, run, written."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import inspect
+import logging
+import time
+from collections.abc import Coroutine, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ..call_arguments import read_arguments
+from .listeners import Answered, Called
+from .results import Failure, ToolError, ToolResult, error_text, text_of
+from .threads import TooManyThreadsError
+
+if TYPE_CHECKING:
+    from .calls import Call
+    from .registry import Tools
+    from .tool import Bound, Tool
+
+__all__ = ["PendingCall", "answer"]
+
+GRACE = 1.0
+"""Seconds that a cancelled coroutine has to end before it is abandoned."""
+
+_abandoned: set[asyncio.Task[Any]] = set()
+"""Coroutines that were cancelled and still run. The loop keeps only weak references to its tasks."""
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class PendingCall:
+    """A call that waits for approval: the arguments fit the tool's schema."""
+
+    tool: Tool
+    call_id: str | None
+    arguments: Mapping[str, Any]
+
+
+async def answer(tools: Tools, call: Call, timeout: float | None) -> ToolResult:
+    """Run a call. Every failure becomes a result; only cancellation of the caller raises."""
+    run = _Run(tools, call)
+    try:
+        text, truncated = await _within(run.text(), timeout)
+        result = ToolResult(call.id, call.name, text, None, run.seconds, run.arguments, run.value, None, truncated)
+    except Failure as failure:
+        text = error_text(failure.kind, failure.message)
+        result = ToolResult(
+            call.id, call.name, text, failure.kind, run.seconds, run.arguments, run.value, failure.cause
+        )
+    tools.listeners.tell(Answered(tools.get(call.name), result))
+    return result
+
+
+class _Run:
+    """The steps of one call, and what is known of it whenever it ends."""
+
+    def __init__(self, tools: Tools, call: Call) -> None:
+        self.tools = tools
+        self.call = call
+        self.arguments: dict[str, Any] | None = None  # set when the tool is called
+        self.value: Any = None
+        self.started: float | None = None
+        self.ended: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        if self.started is None:
+            return 0.0
+        return (time.monotonic() if self.ended is None else self.ended) - self.started
+
+    async def text(self) -> tuple[str, bool]:
+        tool = self._found()
+        arguments = self._read()
+        bound = _bound(tool, arguments)
+        decision = await self._decision(tool, arguments)
+        if decision is not None:
+            arguments = decision
+            bound = _bound(tool, arguments)
+        async with self.tools.slots():
+            self.arguments = arguments
+            self.tools.listeners.tell(Called(tool, self.call.id, arguments))
+            self.started = time.monotonic()
+            try:
+                self.value = await self._value(tool, bound)
+            finally:
+                self.ended = time.monotonic()
+        return text_of(self.value, self.tools.max_result)
+
+    def _found(self) -> Tool:
+        if not self.call.complete:
+            raise Failure("incomplete_call", "the call was cut off before its end, and did not run")
+        tool = self.tools.get(self.call.name)
+        if tool is None:
+            known = ", ".join(known.name for known in self.tools) or "none"
+            raise Failure("unknown_tool", f"there is no tool {self.call.name!r}; the tools are: {known}")
+        if tool.function is None:
+            raise Failure("unavailable", f"the tool {tool.name!r} cannot be run here")
+        return tool
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            if isinstance(self.call.arguments, Mapping):
+                return copy.deepcopy(dict(self.call.arguments))
+            return read_arguments(self.call.arguments)
+        except ValueError as error:
+            raise Failure("invalid_json", str(error), error) from None
+        except RecursionError as error:
+            raise Failure("invalid_json", "the arguments are nested too deeply", error) from None
+
+    async def _decision(self, tool: Tool, arguments: dict[str, Any]) -> dict[str, Any] | None:
+        """None: run it as it is; a dict: run it with these arguments."""
+        approve = tool.approve or self.tools.approve
+        if approve is None:
+            return None
+        pending = PendingCall(tool, self.call.id, copy.deepcopy(arguments))
+        try:
+            decision = await self._called(approve, (pending,), {})
+        except Exception as error:
+            logging.getLogger("harmonystream.tools").exception("approve= of the tool %r raised", tool.name)
+            raise Failure("refused", "the call was not approved", error) from None
+        if decision is True:
+            return None
+        if isinstance(decision, Mapping):
+            return dict(decision)
+        reason = f": {decision}" if isinstance(decision, str) and decision else ""
+        raise Failure("refused", f"the call was not approved{reason}")
+
+    async def _value(self, tool: Tool, bound: Bound) -> Any:
+        timeout = self.tools.timeout if tool.timeout is None else tool.timeout
+        try:
+            return await _within(self._called(tool.function, *bound), timeout)
+        except Failure:
+            raise
+        except TooManyThreadsError as error:
+            raise Failure("unavailable", f"the tool {tool.name!r} is busy: {error}", error) from None
+        except ToolError as error:
+            raise Failure("failed", _said(error), error) from None
+        except Exception as error:
+            raise Failure("failed", f"{type(error).__name__}: {_said(error)}", error) from None
+
+    async def _called(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the function gives: a coroutine function in the loop, any other in a thread."""
+        try:
+            if _is_coroutine_function(function):
+                return await function(*args, **kwargs)
+            value = await self.tools.threads.run(function, *args, **kwargs)
+            return await value if inspect.isawaitable(value) else value
+        except (SystemExit, GeneratorExit) as error:  # these would end more than the tool
+            raise Failure("failed", f"{type(error).__name__}: {_said(error)}", error) from None
+
+
+def _is_coroutine_function(function: Any) -> bool:
+    while (inner := getattr(function, "func", None)) is not None:  # partial()
+        function = inner
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
+
+
+def _bound(tool: Tool, arguments: dict[str, Any]) -> Bound:
+    assert tool.bind is not None  # every tool with a function has one
+    try:
+        return tool.bind(arguments)
+    except Exception as error:  # a model's own validators may raise anything
+        raise Failure("invalid_arguments", _said(error), error) from None
+
+
+def _said(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:
+        return "it has no readable message"
+
+
+async def _within(work: Coroutine[Any, Any, _T], timeout: float | None) -> _T:
+    """What the coroutine returns. It has a task of its own, so that it can neither cancel the caller nor keep it.
+
+    After `timeout` seconds it is cancelled, and abandoned if it does not end then.
+    """
+    task = asyncio.create_task(work)
+    try:
+        await asyncio.wait({task}, timeout=timeout)
+        if not task.done():
+            await _cancel(task)
+            raise Failure("timeout", f"the tool did not answer within {timeout:g} seconds")
+    except asyncio.CancelledError:
+        await _cancel(task)
+        raise
+    if task.cancelled():
+        raise Failure("failed", "the tool was cancelled")
+    return task.result()
+
+
+async def _cancel(task: asyncio.Task[Any]) -> None:
+    _abandoned.add(task)
+    task.add_done_callback(_ended)
+    task.cancel()
+    await asyncio.wait({task}, timeout=GRACE)
+
+
+def _ended(task: asyncio.Task[Any]) -> None:
+    _abandoned.discard(task)
+    if not task.cancelled():
+        task.exception()  # it is read, so that nobody is warned of it

@@ -1,0 +1,105 @@
+"""One tool: what the model reads of it, and how it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from .running import PendingCall
+
+__all__ = ["Tool"]
+
+MAX_NAME = 256
+"""Characters of a name."""
+
+Bound: TypeAlias = "tuple[tuple[Any, ...], dict[str, Any]]"
+"""The positional and the keyword arguments that a function is called with."""
+
+Binder: TypeAlias = "Callable[[dict[str, Any]], Bound]"
+"""Checks a call's arguments and binds them for the function; raises ValueError with a message for the model."""
+
+Approve: TypeAlias = "Callable[[PendingCall], Any]"
+"""Decides about one call, directly or in a coroutine: True runs it, False or a reason (str) refuses it, a dict of other
+arguments runs it with these. Everything else refuses it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool. Without a function it is only declared: models may call it, and somebody else runs it.
+
+    name: what the model calls it. description: what the model reads about it.
+    parameters: the JSON Schema of its arguments, an object; None: nobody has said. With a function, None takes the
+        schema from the function's signature.
+    function: runs a call, and is given the arguments by name. A coroutine function runs in the event loop, any other
+        in a thread of its own.
+    timeout: seconds that a run may take; None: as the `Tools` say.
+    when: called with the request by `Tools.offered`; False keeps the tool from this request.
+    approve: asked before each run (see `PendingCall`); None: as the `Tools` say.
+    early: it may run while the model still writes, beside anything else, because it changes nothing.
+    required: the request should force this tool, as far as the engine can.
+    stealth: its call ends the loop. The model does not see the result.
+    message: what a user may read while it runs: a text, or a function of the arguments.
+    strict: the API's field of that name, passed on.
+    bind: checks the arguments; made from the function or the schema unless given.
+    """
+
+    name: str
+    description: str = ""
+    parameters: Mapping[str, Any] | None = None
+    function: Callable[..., Any] | None = None
+    timeout: float | None = None
+    when: Callable[[Any], object] | None = None
+    approve: Approve | None = None
+    early: bool = False
+    required: bool = False
+    stealth: bool = False
+    message: str | Callable[[Mapping[str, Any]], str] | None = None
+    strict: bool | None = None
+    bind: Binder | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        if not isinstance(self.description, str):
+            raise TypeError(f"the description of tool {self.name!r} must be a string, not {_type(self.description)}")
+        if self.parameters is not None and not isinstance(self.parameters, Mapping):
+            raise TypeError(f"the parameters of tool {self.name!r} must be a JSON Schema, not {_type(self.parameters)}")
+        if self.timeout is not None and not self.timeout > 0:
+            raise ValueError(f"the timeout of tool {self.name!r} must be more than 0 seconds, not {self.timeout!r}")
+        for option in ("function", "when", "approve"):
+            if (given := getattr(self, option)) is not None and not callable(given):
+                raise TypeError(f"{option} of tool {self.name!r} must be callable, not {_type(given)}")
+        if self.function is not None and self.bind is None:
+            parameters, bind = _binding(self.function, self.parameters)
+            object.__setattr__(self, "parameters", parameters)
+            object.__setattr__(self, "bind", bind)
+
+    def message_for(self, arguments: Mapping[str, Any]) -> str | None:
+        """What a user may read while this call runs; None if the tool does not say."""
+        return self.message(arguments) if callable(self.message) else self.message
+
+
+def _type(value: object) -> str:
+    return type(value).__name__
+
+
+def check_name(name: object) -> None:
+    """Raise unless this can be a tool's name: a printable string that is not too long."""
+    if not isinstance(name, str):
+        raise TypeError(f"a tool's name must be a string, not {_type(name)}")
+    if not name.isprintable() or not name or len(name) > MAX_NAME:
+        raise ValueError(f"a tool's name must be 1 to {MAX_NAME} printable characters, not {name[: MAX_NAME + 1]!r}")
+
+
+def _binding(function: Callable[..., Any], parameters: Mapping[str, Any] | None) -> tuple[Mapping[str, Any], Binder]:
+    if parameters is None:
+        from .functions import Signature
+
+        signature = Signature(function)
+        return signature.parameters, signature.bind
+    from .validation import SchemaBinder
+
+    return parameters, SchemaBinder(parameters)

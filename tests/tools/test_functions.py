@@ -1,0 +1,249 @@
+"""Functions and classes as tools: their schemas, and the check of arguments."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from datetime import date
+from enum import Enum
+from typing import Annotated, Literal
+
+import pytest
+from pydantic import BaseModel, Field
+from tool_calls import call, run, told
+from typing_extensions import TypedDict
+
+import harmonystream as hs
+
+
+class Unit(Enum):
+    C = "celsius"
+    F = "fahrenheit"
+
+
+class Place(BaseModel):
+    city: str
+    country: str | None = None
+
+
+class Node(BaseModel):
+    name: str
+    children: list[Node] = []
+
+
+def forecast(place: Place, unit: Unit = Unit.C, *, days: Annotated[int, Field(ge=1)] = 3, hourly: bool | None = None):
+    """The forecast of a place.
+
+    Says nothing about the past.
+
+    Args:
+        place: where
+        days: how many days,
+            from today
+    """
+    return {"city": place.city, "unit": unit, "days": days, "hourly": hourly}
+
+
+def schema(item: object) -> dict:
+    (tool,) = hs.Tools(item)
+    return dict(tool.parameters)
+
+
+def test_signature_and_docstring_give_the_schema():
+    (tool,) = hs.Tools(forecast)
+    assert tool.name == "forecast"
+    assert tool.description == "The forecast of a place.\n\nSays nothing about the past."
+    assert tool.parameters == {
+        "type": "object",
+        "properties": {
+            "place": {
+                "type": "object",
+                "properties": {"city": {"type": "string"}, "country": {"type": ["string", "null"], "default": None}},
+                "required": ["city"],
+                "description": "where",
+            },
+            "unit": {"type": "string", "enum": ["celsius", "fahrenheit"], "default": "celsius"},
+            "days": {"type": "integer", "minimum": 1, "default": 3, "description": "how many days,\nfrom today"},
+            "hourly": {"type": ["boolean", "null"], "default": None},
+        },
+        "required": ["place"],
+        "additionalProperties": False,
+    }
+
+
+def test_arguments_arrive_as_the_types_of_the_signature():
+    (result,) = run(
+        hs.Tools(forecast), call("forecast", '{"place": {"city": "Bergen"}, "unit": "fahrenheit", "days": "5"}')
+    )
+    assert result.text == '{"city": "Bergen", "unit": "fahrenheit", "days": 5, "hourly": null}'
+
+
+def test_every_misfit_is_named():
+    (result,) = run(hs.Tools(forecast), call("forecast", '{"place": {}, "days": 0, "hourly": "perhaps", "x": 1}'))
+    assert result.error == "invalid_arguments"
+    for part in ("place.city: Field required", "days: Input should be", "hourly: Input should be", "x: Unexpected"):
+        assert part in told(result)
+
+
+def test_many_misfits_are_counted():
+    def f(**numbers: int) -> None: ...
+
+    (result,) = run(hs.Tools(f), call("f", {str(n): "x" for n in range(1000)}))
+    assert told(result).endswith("; and 990 more")
+
+
+@pytest.mark.parametrize(
+    "docstring",
+    [
+        "Doubles.\n\nArgs:\n    n: the number",
+        "Doubles.\n\nParameters\n----------\nn : int\n    the number",
+        "Doubles.\n\n:param n: the number",
+    ],
+)
+def test_docstrings_of_three_styles_are_read(docstring):
+    def double(n: int) -> int:
+        return 2 * n
+
+    double.__doc__ = docstring
+    (tool,) = hs.Tools(double)
+    assert (tool.description, tool.parameters["properties"]["n"]["description"]) == ("Doubles.", "the number")
+
+
+def test_a_description_in_the_annotation_wins():
+    def double(n: Annotated[int, Field(description="said here")]) -> int:
+        """Doubles.
+
+        Args:
+            n: said there
+        """
+        return 2 * n
+
+    assert schema(double)["properties"]["n"]["description"] == "said here"
+
+
+class Thing:
+    def method(self, a: int) -> int:
+        """A method."""
+        return a
+
+    def __call__(self, b: str) -> str:
+        """Called."""
+        return b
+
+
+def wrapped(function):
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        return function(*args, **kwargs) + 1
+
+    return wrapper
+
+
+def add(a: int, b: int) -> int:
+    """Adds."""
+    return a + b
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "description", "parameters", "arguments", "text"),
+    [
+        (Thing().method, "method", "A method.", ["a"], {"a": 1}, "1"),
+        (Thing(), "Thing", "Called.", ["b"], {"b": "x"}, "x"),
+        (functools.partial(add, 1), "add", "Adds.", ["b"], {"b": 2}, "3"),
+        (wrapped(add), "add", "Adds.", ["a", "b"], {"a": 1, "b": 2}, "4"),
+        (lambda: 7, "<lambda>", "", [], {}, "7"),
+    ],
+)
+def test_callables_of_every_kind(function, name, description, parameters, arguments, text):
+    tools = hs.Tools(function)
+    (tool,) = tools
+    assert (tool.name, tool.description, list(tool.parameters["properties"])) == (name, description, parameters)
+    assert run(tools, call(name, arguments))[0].text == text
+
+
+def test_a_partials_keyword_may_be_changed_by_the_model():
+    (result,) = run(hs.Tools(functools.partial(add, b=2)), call("add", {"a": 1, "b": 5}))
+    assert result.text == "6"
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (lambda a, /: a, "a has no name to give it by"),
+        (lambda *args: args, "args has no name to give it by"),
+        (print, "args has no name to give it by"),
+        (max, "its signature cannot be read"),
+    ],
+)
+def test_a_function_that_no_object_can_call_is_refused(function, reason):
+    with pytest.raises(TypeError, match=reason):
+        hs.Tools(function)
+
+
+def test_annotations_that_pydantic_does_not_know_are_refused():
+    def odd(a: Thing) -> None: ...
+
+    def unknown(a: Nowhere) -> None: ...  # noqa: F821
+
+    for function in (odd, unknown):
+        with pytest.raises(TypeError, match=f"{function.__name__}.. cannot be a tool"):
+            hs.Tools(function)
+
+
+def test_dates_literals_and_recursive_models():
+    def book(day: date, seat: Literal["window", "aisle"], tree: Node) -> dict:
+        assert isinstance(tree.children[0], Node)
+        return {"day": day, "seat": seat}
+
+    parameters = schema(book)
+    assert parameters["properties"]["day"] == {"type": "string", "format": "date"}
+    assert parameters["properties"]["tree"] == {"$ref": "#/$defs/Node"}
+    assert list(parameters["$defs"]) == ["Node"]
+    arguments = {"day": "2026-11-22", "seat": "aisle", "tree": {"name": "a", "children": [{"name": "b"}]}}
+    assert run(hs.Tools(book), call("book", arguments))[0].text == '{"day": "2026-11-22", "seat": "aisle"}'
+
+
+class Search(BaseModel):
+    """Searches the web."""
+
+    query: str = Field(description="what for")
+    limit: int = 5
+
+
+@dataclass
+class Pair:
+    a: int
+    b: int = 2
+
+
+class Options(TypedDict):
+    a: int
+
+
+def test_classes_declare_tools():
+    tools = hs.Tools(Search, Pair, Options)
+    assert [tool.name for tool in tools] == ["Search", "Pair", "Options"]
+    assert tools["Search"].description == "Searches the web."
+    assert tools["Search"].parameters == {
+        "type": "object",
+        "properties": {
+            "query": {"type": "string", "description": "what for"},
+            "limit": {"type": "integer", "default": 5},
+        },
+        "required": ["query"],
+    }
+    assert list(tools["Pair"].parameters["properties"]) == ["a", "b"]
+    assert told(run(tools, call("Search", {"query": "x"}))[0]) == "the tool 'Search' cannot be run here"
+
+
+def test_a_classs_function_is_given_an_object():
+    tools = hs.Tools()
+    tools.add(Search, function=lambda search: search.query * search.limit)
+    assert run(tools, call("Search", '{"query": "ab", "limit": "2"}'))[0].text == "abab"
+
+
+def test_a_class_that_is_no_object_in_json_is_refused():
+    with pytest.raises(TypeError, match="int cannot be a tool"):
+        hs.Tools(int)
+    with pytest.raises(TypeError, match="Thing cannot be a tool"):
+        hs.Tools(Thing)
