@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 FUZZ_SECONDS ?= 3600
 PORT ?= 8000
+WORKERS ?= 2
 OLD := .venv-bench-004
 RIVALS := .venv-bench-rivals
 
@@ -15,7 +16,7 @@ SOURCES := setup.py $(shell find ext -name '*.p[yx][xd]') $(wildcard harmonystre
 MODULES = $(subst /,.,$(patsubst ext/%.pyx,%,$(filter %.pyx,$(SOURCES))))
 
 .DELETE_ON_ERROR:
-.PHONY: build demo serve test bench bench-server bench-rivals fuzz cov docs pictures lint types clean
+.PHONY: build demo serve test quick bench bench-server bench-rivals fuzz cov docs pictures lint types clean
 
 build: $(VENV)/built
 
@@ -40,8 +41,15 @@ serve: build
 	$(PIP) install --group serve
 	$(BIN)/python examples/fastapi_server.py $(PORT)
 
+# A file's tests stay in one process, because they share what they have built. The benches' tests do not take times.
 test: lint types
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+
+# The inner loop: builds the native modules that changed, and runs the tests that concern what differs from the last commit.
+quick:
+	@test -x $(BIN)/pytest || $(MAKE) $(VENV)/dev
+	$(BIN)/python setup.py --quiet build_ext --inplace
+	$(BIN)/python tests/concerned.py | xargs $(BIN)/python -m pytest -q -m 'not slow'
 
 bench: $(VENV)/dev $(OLD)/done
 	$(BIN)/python -m bench
