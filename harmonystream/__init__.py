@@ -27,6 +27,7 @@ from .events import (
 )
 from .formats import Format, formats
 from .formats.models import format_for
+from .reading import asdict, events
 from .regions import Region, Usage
 
 if TYPE_CHECKING:
@@ -71,7 +72,9 @@ __all__ = [
     "Vocab",
     "VocabError",
     "__version__",
+    "asdict",
     "engines",
+    "events",
     "format_for",
     "formats",
     "label",
