@@ -7,7 +7,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from json_texts import DOCUMENTS, SCRAPS, SPACES, is_json, quoted, strict
+from json_texts import DOCUMENTS, PIECES, SCRAPS, SPACES, is_json, quoted, strict
 from native_values import fits, may_be_literal, transcode
 
 from harmonystream._schema import TYPES
