@@ -73,4 +73,5 @@ DSML = Format(
     bare="declared",
     stops=("<｜end▁of▁sentence｜>",),
     turns=("<｜User｜>", "<｜Assistant｜>"),
+    encoding="dsml",
 )

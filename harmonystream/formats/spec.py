@@ -65,3 +65,5 @@ class Format(NamedTuple):
     """Control tokens whose text is text."""
     fenced: str = "text"
     """A call that is the first thing in a Markdown fence: "text", for the model shows it, or "call"."""
+    encoding: str = ""
+    """How prompts are written where models come without a chat template: "dsml"; "": by the model's template."""
