@@ -13,7 +13,7 @@ from ._native.stream.parser import Parser
 from ._version import __version__
 from .completion import Completion, Message, ToolCall, parse
 from .deviations import Deviation
-from .errors import EmitterError, EngineError, FormatError, HarmonyStreamError, ParseError, VocabError
+from .errors import EmitterError, EngineError, FormatError, HarmonyStreamError, ParseError, PromptError, VocabError
 from .events import (
     ContentDelta,
     Event,
@@ -30,10 +30,12 @@ from .formats.models import format_for
 from .regions import Region, Usage
 
 if TYPE_CHECKING:
-    from . import engines
+    from . import agent, engines
     from ._native.wire.batch import Batch, Frames
+    from .agent import LoopEnd, RoundEnd, ToolRunEnd, ToolRunStart, agent_loop, agent_loop_sync
     from .emit import ChatStream, MessagesStream, ResponsesStream, new_id
     from .emit.columns import Columns
+    from .prompt import Prompt, Template, normalize, render, tool_results
     from .tools import Tool, Tools
 
 __all__ = [
@@ -51,32 +53,45 @@ __all__ = [
     "Frames",
     "HarmonyStreamError",
     "JsonScanner",
+    "LoopEnd",
     "Message",
     "MessageEnd",
     "MessageStart",
     "MessagesStream",
     "ParseError",
     "Parser",
+    "Prompt",
+    "PromptError",
     "ReasoningDelta",
     "Region",
     "ResponsesStream",
+    "RoundEnd",
     "StreamEnd",
     "Tool",
+    "Template",
     "ToolCall",
     "ToolCallDelta",
     "ToolCallEnd",
     "ToolCallStart",
     "Tools",
+    "ToolRunEnd",
+    "ToolRunStart",
     "Usage",
     "Vocab",
     "VocabError",
     "__version__",
+    "agent",
+    "agent_loop",
+    "agent_loop_sync",
     "engines",
     "format_for",
     "formats",
     "label",
     "new_id",
+    "normalize",
     "parse",
+    "render",
+    "tool_results",
     "vocab",
 ]
 
@@ -86,8 +101,10 @@ _LATER = {
     "Columns": ".emit.columns",
     **dict.fromkeys(("ChatStream", "MessagesStream", "ResponsesStream", "new_id"), ".emit"),
     **dict.fromkeys(("Tool", "Tools"), ".tools"),
+    **dict.fromkeys(("LoopEnd", "RoundEnd", "ToolRunEnd", "ToolRunStart", "agent_loop", "agent_loop_sync"), ".agent"),
+    **dict.fromkeys(("Prompt", "Template", "normalize", "render", "tool_results"), ".prompt"),
 }
-_ROOMS = ("engines",)
+_ROOMS = ("agent", "engines")
 """Subpackages that are attributes without having been imported."""
 
 

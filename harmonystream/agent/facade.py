@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import aclosing
 from typing import Any
 
@@ -15,7 +15,7 @@ from .outcome import LoopEvent
 __all__ = ["agent_loop_sync"]
 
 
-def agent_loop_sync(engine: Engine, messages: Iterable[Mapping[str, Any]], **options: Any) -> Iterator[LoopEvent]:
+def agent_loop_sync(engine: Engine, messages: Any, **options: Any) -> Iterator[LoopEvent]:
     """`agent_loop` as a plain iterator, with the same arguments and the same events.
 
     The event loop runs in this thread, and only while the next event is awaited. Closing the iterator, or Ctrl-C,
@@ -29,7 +29,7 @@ def agent_loop_sync(engine: Engine, messages: Iterable[Mapping[str, Any]], **opt
     raise RuntimeError("an event loop runs in this thread: use `async for event in agent_loop(...)`")
 
 
-def _events(engine: Engine, messages: Iterable[Mapping[str, Any]], options: Mapping[str, Any]) -> Iterator[LoopEvent]:
+def _events(engine: Engine, messages: Any, options: Mapping[str, Any]) -> Iterator[LoopEvent]:
     loop = asyncio.new_event_loop()
     pump = _Pump(loop)
     task = loop.create_task(pump.run(engine, messages, options))
@@ -59,7 +59,7 @@ class _Pump:
         self._loop = loop
         self._awake = loop.create_future()
 
-    async def run(self, engine: Engine, messages: Iterable[Mapping[str, Any]], options: Mapping[str, Any]) -> None:
+    async def run(self, engine: Engine, messages: Any, options: Mapping[str, Any]) -> None:
         async with aclosing(agent_loop(engine, messages, **options)) as events:
             async for event in events:
                 self.events.append(event)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from ..engines import Engine, Sampling
 from ..engines.base import add_usage
-from ..prompt import render
+from ..prompt import normalize, render
 from ..tools import Tools
 from .deadline import Deadline
 from .generation import Generation
@@ -24,7 +24,7 @@ __all__ = ["agent_loop"]
 
 async def agent_loop(
     engine: Engine,
-    messages: Iterable[Mapping[str, Any]],
+    messages: Any,
     *,
     tools: Tools | None = None,
     max_rounds: int = 8,
@@ -37,18 +37,20 @@ async def agent_loop(
 ) -> AsyncGenerator[LoopEvent, None]:
     """Let a model answer, and call tools until it does. Yields the parser's events and, between them, its own.
 
-    engine: see `harmonystream.engines`. messages: the conversation; it is not changed, `LoopEnd.messages` has what to
-    add. tools: what the model may call. max_rounds: generations in which it may call them; if it still does in the last
-    one, it answers in a further one without tools. max_tokens: tokens generated in all rounds. timeout: seconds for
-    everything that the loop waits for. max_repeats: how often a call may be repeated with the same arguments. request:
-    what the tools' `when=` is called with. sampling: of each generation. prompt: options of `harmonystream.render`,
-    such as model=, format=, template=, reasoning=.
+    engine: see `harmonystream.engines`. messages: the conversation, in any form that `harmonystream.render` takes. It
+    is not changed; `LoopEnd.messages` has what to add. tools: what the model may call.
+
+    max_rounds: generations in which it may call tools. If it still does in the last one, it answers in a further one
+    without tools. max_tokens: tokens generated in all rounds. timeout: seconds for everything that the loop waits for.
+    max_repeats: how often a call may be repeated with the same arguments. request: what the tools' `when=` is called
+    with. sampling: of each generation. prompt: options of `harmonystream.render`, such as model=, format=, template=,
+    reasoning=.
 
     The last event is a `LoopEnd`, whatever happens to the engine and to the tools. What `render` and `when=` raise is
     raised. Close the generator (`contextlib.aclosing`) if you leave it early: then the generation ends, and the tools
     that run are cancelled.
     """
-    loop = _Loop(engine, list(messages), tools or Tools(), sampling or Sampling(), prompt, request)
+    loop = _Loop(engine, normalize(messages), tools or Tools(), sampling or Sampling(), prompt, request)
     loop.limit(max_rounds, max_tokens, max_repeats)
     deadline = Deadline(timeout)
     try:
@@ -83,7 +85,7 @@ class _Loop:
     def __init__(
         self,
         engine: Engine,
-        messages: list[Mapping[str, Any]],
+        messages: list[dict[str, Any]],
         tools: Tools,
         sampling: Sampling,
         prompt: Mapping[str, Any],
@@ -118,9 +120,10 @@ class _Loop:
             self._last = self._last or "rounds"
         tools = self._tools if self._last is None else Tools()
         prompt = render([*self._messages, *self._added], tools=tools if len(tools) else None, **self._prompt)
-        if len(tools) and not supports_tools(prompt.format):
-            raise ValueError("there are tools, and the model's format has no tool calls: pass tools=None")
         parser = prompt.parser(tools=tools.schemas("chat"))
+        assert prompt.format is not None  # parser() refuses a prompt without one
+        if len(tools) and not supports_tools(prompt.format):
+            raise ValueError(f"there are tools, and the format {parser.format} has no calls: pass tools=None")
         sampling = self._sampling
         if self._cut_by_budget:
             assert self._left is not None

@@ -109,8 +109,10 @@ def byte_ids(vocab: Vocab) -> list[int] | None:
     return [found.get(byte, found[0]) for byte in range(256)]
 
 
-def markers_of(format: str | Format | HeaderFormat) -> list[str]:
-    """Each spelling of each marker of a format."""
+def markers_of(format: str | Format | HeaderFormat | None) -> list[str]:
+    """Each spelling of each marker of a format. A prompt that does not say its format has none."""
+    if format is None:
+        return []
     row = format_of(format)
     if isinstance(row, HeaderFormat):
         return sorted(row.markers.values())

@@ -311,7 +311,7 @@ def test_tools_are_offered_by_request():
 
 
 def test_a_format_without_calls_takes_no_tools():
-    with pytest.raises(ValueError, match="no tool calls"):
+    with pytest.raises(ValueError, match="has no calls"):
         run(paris(), Tools(weather()), format="think")
     assert end_of(run(Scripted(["<think>a</think>b"]), format="think")).text == "b"
 

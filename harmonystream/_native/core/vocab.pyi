@@ -3,11 +3,22 @@ from typing import final
 
 from typing_extensions import Self
 
+from ..._encoders import Encoder
+
 DEBUG: bool
 
 @final
 class Vocab:
-    def __new__(cls, tokens: Sequence[bytes | None], control: Mapping[str, int], name: str = "") -> Self: ...
+    def __new__(
+        cls,
+        tokens: Sequence[bytes | None],
+        control: Mapping[str, int],
+        name: str = "",
+        encoder: Encoder | None = None,
+    ) -> Self: ...
+    def encode(self, text: str, *, control: bool = False) -> list[int]: ...
+    @property
+    def markers(self) -> dict[str, int]: ...
     @property
     def name(self) -> str: ...
     @property
@@ -19,4 +30,4 @@ class Vocab:
     def __len__(self) -> int: ...
     def __contains__(self, key: object, /) -> bool: ...
 
-def load_ranks(data: bytes, control: Mapping[str, int], name: str = "") -> Vocab: ...
+def load_ranks(data: bytes, control: Mapping[str, int], name: str = "", encoder: Encoder | None = None) -> Vocab: ...

@@ -19,6 +19,7 @@ cdef class Vocab:
     cdef dict by_name              # control name -> id
     cdef dict programs             # format name -> Program compiled against this vocabulary
     cdef object known_fingerprint
+    cdef object encoder             # text -> ids (_encoders.py), or None
     cdef object __weakref__
 
     cdef int allocate(self, Py_ssize_t n, Py_ssize_t bytes) except -1
