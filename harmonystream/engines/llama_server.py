@@ -87,8 +87,11 @@ class Filler:
         missing = predicted - self._seen - len(ids)
         self._seen = max(predicted, self._seen)
         if missing > 0 and ids:
-            control = [ids[-1]] if ids[-1] in self._vocab and self._vocab.is_control(ids[-1]) else []
-            ids = [self._bytes_of[byte] for byte in _text(chunk).encode("utf-8", "replace")] + control
+            last, text = ids[-1], _text(chunk)
+            control = last in self._vocab and self._vocab.is_control(last)
+            if control:  # whose text may come, too
+                text = text.removesuffix(self._vocab.token_bytes(last).decode())
+            ids = [self._bytes_of[byte] for byte in text.encode("utf-8", "replace")] + [last] * control
         for at, token in enumerate(ids):
             if token in self._stop_ids:
                 self.stopped = True
