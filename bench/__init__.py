@@ -1,1 +1,1 @@
-"""What harmonystream costs, beside openai-harmony's parser in the same run: `python -m bench` (docs/benchmarks.md)."""
+"""What harmonystream costs, beside other parsers in the same run: `python -m bench` (docs/benchmarks.md)."""

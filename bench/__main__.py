@@ -1,32 +1,22 @@
-"""`python -m bench`: every case, as one table. Exit code 1 if a floor is missed."""
+"""`python -m bench`: every case, as tables. Exit code 1 if a floor is missed."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Sequence
-from importlib.metadata import version
+from collections.abc import Iterable, Iterator, Sequence
 
-from bench import (
-    batch,
-    emitters,
-    fresh,
-    growth,
-    limits,
-    parallel,
-    ratios,
-    report,
-    sse,
-    tag_measure,
-    tag_memory,
-    tag_report,
-    tag_streams,
-    text_mode,
-)
+from bench import report
+from bench.cases import alone, blocks, emitters, memory, ratios, tags, threads
 from bench.clock import pin
-from bench.old_release import VERSION, OldRelease, interpreter
-from bench.rows import Figure, Ratio
+from bench.report import Row, show
+from bench.rivals.sides import Side, interpreter_in, started
+
+OLD = "0.0.4"
+TAG_TEXTS = "hermes or qwen3_coder"  # for pytest's -k
+TAGS_HEAD = ("tag formats, absolute", *report.ABSOLUTE[1:])
+Tables = Iterator[tuple[Sequence[str], Iterable[Row]]]
 
 
 def arguments() -> argparse.Namespace:
@@ -35,92 +25,75 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--no-check", action="store_true", help="exit with 0 even if a floor is missed")
     parser.add_argument("--rounds", type=int, default=101, help="rounds of each case, of which the median counts")
     parser.add_argument("--tokens", type=int, default=2048, help="length of the streams (at least 64)")
-    parser.add_argument(
-        "--scale", type=float, default=1.0, help="of the cases that make 100,000 parsers or read a million tokens"
-    )
+    scaled = "of the cases that make 100,000 parsers, read a million tokens or run two threads"
+    parser.add_argument("--scale", type=float, default=1.0, help=scaled)
     parser.add_argument("--verbose", action="store_true", help="print each worst case of the tag formats as well")
     parser.add_argument(
         "--tags",
         nargs="*",
         metavar="FORMAT",
-        choices=tag_streams.NAMES,
+        choices=blocks.NAMES,
         help="only these tag formats' tables, or all of them (default: those and everything else)",
     )
     parser.add_argument(
         "--old",
         metavar="PYTHON",
         default=os.environ.get("HARMONYSTREAM_BENCH_OLD"),
-        help=f"has openai-harmony {VERSION} (default: $HARMONYSTREAM_BENCH_OLD, or the one that make bench installs)",
+        help=f"has openai-harmony {OLD} (default: $HARMONYSTREAM_BENCH_OLD, or the one that make bench installs)",
     )
     return parser.parse_args()
 
 
-def old_release(python: str | None) -> tuple[OldRelease | None, str]:
-    """The older rival, and what to say about it."""
-    if python is None:
-        return None, f"openai-harmony {VERSION}: not measured, since no environment has it (make bench creates one)"
-    try:
-        old = OldRelease(python)
-    except (OSError, RuntimeError) as error:
-        return None, f"openai-harmony {VERSION}: not measured ({error})"
-    return old, f"openai-harmony {old.version}: in a process of its own"
+def harmony(asked: argparse.Namespace, newest: Side, old: Side | None) -> Tables:
+    """Harmony's tables, and of what is the same for all formats."""
+    n, rounds = asked.tokens, asked.rounds
+    head = [title.format(newest=newest.version, old=OLD) for title in ratios.HEAD]
+    yield head, ratios.measured(n, rounds, newest, old)
+    cases = alone.groups(n)
+    took = alone.times(n, rounds, f"not ({TAG_TEXTS})")
+    yield alone.EMITTERS_HEAD, alone.emitter_rows(took)
+    note = f"openai-harmony's newest: {newest.call('new_parsers', 100) / 1000:.0f} µs"
+    new_parser = cases["parser"][0]._replace(note=note)
+    yield (
+        report.ABSOLUTE,
+        [
+            *emitters.growth(n // 2, min(rounds, 31)),
+            *alone.rows([*cases["text"], new_parser], took),
+            *memory.sizes(n, asked.scale),
+            *memory.start_up(max(1, rounds // 4)),
+            *alone.rows(cases["batch"], took),
+            *threads.measured(asked.scale),
+            *alone.rows(cases["limits"], took),
+        ],
+    )
 
 
-def show(head: Sequence[str], rows: Iterable[Sequence[str]], markdown: bool) -> None:
-    print(report.table(head, rows, markdown), end="\n\n", flush=True)
-
-
-def tag_formats(asked: argparse.Namespace) -> list[Figure]:
-    """Prints the tables of the tag formats; what they say, as figures."""
-    names, block = asked.tags or tag_streams.NAMES, asked.tokens // 2
-    common = list(tag_measure.common(names, block, asked.rounds))
-    show(tag_report.COMMON_HEAD, map(tag_report.common_cells, common), asked.markdown)
-    worst = [list(tag_measure.worst(name, block, asked.rounds)) for name in names]
-    show(tag_report.WORST_HEAD, map(tag_report.worst_cells, worst), asked.markdown)
-    missed = [case for cases in worst for case in cases if asked.verbose or not case.met]
-    if missed:
-        show(tag_report.CASE_HEAD, map(tag_report.case_cells, missed), asked.markdown)
-    figures = [*tag_measure.text_mode(block, asked.rounds), *tag_memory.measured()]
-    show(tag_report.FIGURE_HEAD, map(report.figure_cells, figures), asked.markdown)
-    return [*tag_report.figures(common, worst), *figures]
-
-
-def harmony(asked: argparse.Namespace, old: OldRelease | None) -> list[Ratio | Figure]:
-    """Prints the tables of Harmony, and of what is the same for all formats; what they say."""
-    compared: list[Ratio] = [
-        *ratios.measured(asked.tokens, asked.rounds, old),
-        *sse.measured(asked.tokens, asked.rounds, old),
-    ]
-    head = [title.format(newest=version("openai-harmony"), old=VERSION) for title in report.RATIO_HEAD]
-    show(head, map(report.ratio_cells, compared), asked.markdown)
-    costs = emitters.measured(asked.tokens, asked.rounds)
-    show(emitters.HEAD, map(emitters.cells, costs), asked.markdown)
-    figures: list[Figure] = [
-        *growth.measured(asked.tokens // 2, asked.rounds),
-        *text_mode.measured(asked.tokens, asked.rounds),
-        *fresh.new_parsers(asked.rounds),
-        *fresh.memory(asked.tokens, asked.scale),
-        *fresh.start_up(max(1, asked.rounds // 4)),
-        *sse.linear(asked.tokens // 2, asked.rounds),
-        *batch.measured(asked.rounds),
-        *parallel.measured(),
-        *limits.measured(asked.tokens, asked.rounds),
-    ]
-    show(report.FIGURE_HEAD, map(report.figure_cells, figures), asked.markdown)
-    return [*compared, *figures]
+def tag_formats(asked: argparse.Namespace) -> Tables:
+    names, block = asked.tags or blocks.NAMES, asked.tokens // 2
+    yield from tags.tables(names, block, asked.rounds, asked.verbose)
+    cases = alone.groups(asked.tokens)["tags"]
+    rows = alone.rows(cases, alone.times(asked.tokens, asked.rounds, TAG_TEXTS))
+    yield TAGS_HEAD, [*rows, *memory.tag_sizes(asked.scale)]
 
 
 def main() -> int:
     asked = arguments()
     core = pin()
-    old, about_old = old_release(interpreter(asked.old))
+    python = interpreter_in(".venv-bench-004", asked.old)
+    old, about_old = started(f"openai-harmony {OLD}", "with_openai_harmony", python, "bench")
     print(*report.machine(core), about_old, sep="\n", end="\n\n", flush=True)
-    rows: list[Ratio | Figure] = [] if asked.tags is not None else harmony(asked, old)
+    rows: list[Row] = []
+    if asked.tags is None:
+        with Side("with_openai_harmony") as newest:
+            for head, made in harmony(asked, newest, old):
+                rows += show(head, made, asked.markdown)
     if old is not None:
         old.close()
-    rows += tag_formats(asked)
-    print(report.summary(rows))
-    return 1 if not asked.no_check and any(row.met is False for row in rows) else 0
+    for head, made in tag_formats(asked):
+        rows += show(head, made, asked.markdown)
+    text, good = report.summary(rows)
+    print(text)
+    return 0 if good or asked.no_check else 1
 
 
 if __name__ == "__main__":

@@ -1,17 +1,48 @@
-"""Taking time: one core, the processor's own clock, parsers in turn, medians."""
+"""Taking time where contenders take turns: one core, the processor's own clock, medians of rounds."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from statistics import median
+from typing import Any, NamedTuple
 
 Round = Callable[[], float]
+Feed = Callable[[Any], object]
 
 # Time in which this thread has the processor: other processes do not lengthen it. Too coarse on some platforms.
 FINE = time.get_clock_info("thread_time").resolution < 1e-6
 now = time.thread_time_ns if FINE else time.perf_counter_ns
+TIMER = "time.thread_time" if FINE else "time.perf_counter"  # the same clock, as pytest-benchmark takes it
+BLOCKS = 64
+
+
+class Case(NamedTuple):
+    """Work that both clocks can time: ours in turns with others, and pytest-benchmark's.
+
+    `opened` makes a function that reads one piece; making it is not timed. The pieces have so many `units` (tokens,
+    bytes, calls), and a round reads them `repeat` times.
+    """
+
+    name: str
+    opened: Callable[[], Feed]
+    pieces: Sequence[Any]
+    units: int
+    repeat: int = 16
+
+    def round(self) -> float:
+        """Nanoseconds for each unit."""
+        feed = self.opened()
+        started = now()
+        feed_all(feed, self.pieces, self.repeat)
+        return (now() - started) / (self.repeat * self.units)
+
+
+def feed_all(feed: Feed, pieces: Sequence[Any], repeat: int) -> None:
+    for _ in range(repeat):
+        for piece in pieces:
+            feed(piece)
 
 
 def pin() -> int | None:
@@ -39,3 +70,34 @@ def medians(contenders: Mapping[str, Round], rounds: int, seconds: float = 4.0) 
         for name, run in contenders.items():
             samples[name].append(run())
     return {name: median(values) for name, values in samples.items()}
+
+
+def compared(one: Round, other: Round, floor: float, rounds: int, more: int) -> tuple[float, float, float]:
+    """Medians of both, taken in turn, and of the rounds' ratios of the other to the one.
+
+    If that exceeds the floor, `more` rounds are added, and all of them decide.
+    """
+    one()
+    samples: list[tuple[float, float]] = []
+    for planned in (rounds, more):
+        if not samples or median(b / a for a, b in samples) > floor:
+            samples += [(one(), other()) for _ in range(planned)]
+    ones, others = zip(*samples)
+    return median(ones), median(others), median(b / a for a, b in samples)
+
+
+def last_over_first(opened: Callable[[], Feed], block: Sequence[Any], rounds: int) -> float:
+    """The time for the last of BLOCKS equal blocks of one stream, over the time for the first: the rounds' median."""
+
+    def took(feed: Feed) -> int:
+        started = now()
+        feed_all(feed, block, 1)
+        return now() - started
+
+    def run() -> float:
+        young, old = opened(), opened()
+        feed_all(old, block, BLOCKS - 1)
+        return took(old) / took(young)
+
+    run()
+    return median(run() for _ in range(rounds))

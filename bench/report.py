@@ -1,37 +1,84 @@
-"""Rows as a table for people, plain or Markdown."""
+"""Rows of what was measured, the floors that they meet or miss, and their tables, plain or Markdown."""
 
 from __future__ import annotations
 
 import os
 import platform
-import sysconfig
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
+from types import MappingProxyType
+from typing import NamedTuple
 
-import harmonystream as hs
-from bench.rows import Figure, Ratio
+from bench.worker import interpreter
 
-RATIO_HEAD = (
-    "per token",
-    "harmonystream",
-    "openai-harmony {newest}",
-    "faster",
-    "floor",
-    "",
-    "openai-harmony {old}",
-    "faster",
-)
-FIGURE_HEAD = ("absolute", "measured", "floor", "", "")
+ABSOLUTE = ("absolute", "measured", "floor", "", "")
+
+
+class Row(NamedTuple):
+    """One line of a table. `floors`: by the name of what has a floor, whether it is met."""
+
+    cells: tuple[str, ...]
+    floors: Mapping[str, bool] = MappingProxyType({})
+
+
+def shown(value: float) -> str:
+    """Three digits or more."""
+    if value and abs(value) < 10:
+        return f"{value:.2f}"
+    return f"{value:,.1f}" if abs(value) < 100 else f"{value:,.0f}"
+
+
+def verdict(met: bool | None) -> str:
+    return "" if met is None else "PASS" if met else "FAIL"
+
+
+def figure(
+    name: str, value: float, unit: str, *, at_most: float | None = None, at_least: float | None = None, note: str = ""
+) -> Row:
+    """A row of one number. `at_most` or `at_least` is its floor; `note` says what to compare it with."""
+    met, floor = None, ""
+    if at_most is not None:
+        met, floor = value <= at_most, f"at most {at_most:g}"
+    elif at_least is not None:
+        met, floor = value >= at_least, f"at least {at_least:g}"
+    cells = (name, f"{shown(value)} {unit}", floor, verdict(met), note)
+    return Row(cells, {} if met is None else {name: met})
+
+
+def table(head: Sequence[str], rows: Iterable[Row], markdown: bool) -> str:
+    lines = [tuple(head), *(row.cells for row in rows)]
+    if markdown:
+        cells = [" | ".join(cell.replace("|", "\\|") for cell in line) for line in lines]
+        rule = " | ".join(["---", *["--:"] * (len(head) - 1)])
+        return "\n".join(f"| {line} |" for line in [cells[0], rule, *cells[1:]])
+    widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
+    aligned = [[line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])] for line in lines]
+    return "\n".join("  ".join(line).rstrip() for line in aligned)
+
+
+def show(head: Sequence[str], rows: Iterable[Row], markdown: bool) -> list[Row]:
+    """Prints a table; its rows."""
+    rows = list(rows)
+    print(table(head, rows, markdown), end="\n\n", flush=True)
+    return rows
+
+
+def summary(rows: Iterable[Row]) -> tuple[str, bool]:
+    """The last line of a run, and whether it met all of its floors."""
+    floors = [(name, met) for row in rows for name, met in row.floors.items()]
+    missed = [name for name, met in floors if not met]
+    text = f"{len(floors) - len(missed)} of {len(floors)} floors met"
+    return (f"{text}; missed: {'; '.join(missed)}" if missed else text), not missed
 
 
 def machine(core: int | None) -> list[str]:
     """Where and with what this was measured."""
-    optimised = "--enable-optimizations" in (sysconfig.get_config_var("CONFIG_ARGS") or "")
-    python = f"{platform.python_implementation()} {platform.python_version()}"
+    import harmonystream as hs
+
     pinned = "not pinned to a core" if core is None else f"pinned to core {core} of {os.cpu_count()}"
     return [
         f"machine: {cpu_model()}, {platform.system()} {platform.machine()}, {pinned}",
-        f"python: {python}, built {'with' if optimised else 'without'} --enable-optimizations",
+        f"python: {interpreter()}",
         f"harmonystream {hs.__version__}, openai-harmony {version('openai-harmony')}",
     ]
 
@@ -42,47 +89,3 @@ def cpu_model() -> str:
             return next(line.partition(":")[2].strip() for line in file if line.startswith("model name"))
     except (OSError, StopIteration):
         return platform.processor() or "unknown CPU"
-
-
-def shown(value: float) -> str:
-    if value and abs(value) < 10:
-        return f"{value:.2f}"
-    return f"{value:,.1f}" if abs(value) < 100 else f"{value:,.0f}"
-
-
-def verdict(row: Ratio | Figure) -> str:
-    return "" if row.met is None else "PASS" if row.met else "FAIL"
-
-
-def ratio_cells(row: Ratio) -> tuple[str, ...]:
-    floor = "" if row.floor is None else f"{row.floor:g}×"
-    newest = (f"{shown(row.newest)} ns", f"{shown(row.times)}×", floor, verdict(row))
-    old = ("–", "–") if row.old is None else (f"{shown(row.old)} ns", f"{shown(row.old / row.ours)}×")
-    return row.name, f"{shown(row.ours)} ns", *newest, *old
-
-
-def figure_cells(row: Figure) -> tuple[str, ...]:
-    floor = ""
-    if row.at_most is not None:
-        floor = f"at most {row.at_most:g}"
-    elif row.at_least is not None:
-        floor = f"at least {row.at_least:g}"
-    return row.name, f"{shown(row.value)} {row.unit}", floor, verdict(row), row.note
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], markdown: bool) -> str:
-    lines = [tuple(head), *map(tuple, rows)]
-    if markdown:
-        cells = [" | ".join(line) for line in lines]
-        rule = " | ".join(["---", *["--:"] * (len(head) - 1)])
-        return "\n".join(f"| {line} |" for line in [cells[0], rule, *cells[1:]])
-    widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
-    aligned = [[line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])] for line in lines]
-    return "\n".join("  ".join(line).rstrip() for line in aligned)
-
-
-def summary(rows: Sequence[Ratio | Figure]) -> str:
-    with_floor = [row for row in rows if row.met is not None]
-    missed = [row.name for row in with_floor if not row.met]
-    text = f"{len(with_floor) - len(missed)} of {len(with_floor)} floors met"
-    return f"{text}; missed: {', '.join(missed)}" if missed else text

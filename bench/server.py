@@ -24,6 +24,8 @@ from statistics import median
 from typing import Any
 
 from bench import report, streams
+from bench.report import Row
+from bench.worker import ROOT
 
 HEAD = ("a server that sends", "chunks/s of a core", "a chunk", "without the server")
 KINDS = {
@@ -39,7 +41,7 @@ REQUEST = b"POST /%s HTTP/1.1\r\nhost: bench\r\nconnection: close\r\ncontent-len
 
 def script(tokens: int) -> list[int]:
     work = streams.prose(tokens)
-    return [*work.opening, *work.ids]
+    return [*work.opening, *work.body]
 
 
 def models() -> Any:
@@ -79,9 +81,9 @@ async def engine(ids: list[int]) -> AsyncIterator[int]:
 
 
 async def official(ids: list[int], chunk: Callable[..., str]) -> AsyncIterator[bytes]:
-    from bench.official import parser_of
+    from bench.rivals.with_openai_harmony import new_parser
 
-    parser = parser_of(streams.encoding())
+    parser = new_parser()
     yield f"data: {chunk(role='assistant', content='')}\n\n".encode()
     async for tid in engine(ids):
         parser.process(tid)
@@ -160,7 +162,7 @@ def measured(tokens: int, at_a_time: int, rounds: int) -> dict[str, float]:
     with socket.create_server(("127.0.0.1", 0), backlog=1024) as listening:
         port, fd = listening.getsockname()[1], listening.fileno()
         command = [sys.executable, "-m", "bench.server", "--fd", str(fd), "--tokens", str(tokens)]
-        server = subprocess.Popen(command, cwd=streams.ROOT, pass_fds=[fd])
+        server = subprocess.Popen(command, cwd=ROOT, pass_fds=[fd])
         try:
             for turn in range(rounds + 1):
                 for kind in KINDS:
@@ -173,13 +175,13 @@ def measured(tokens: int, at_a_time: int, rounds: int) -> dict[str, float]:
     return {kind: median(values) for kind, values in taken.items()}
 
 
-def rows(taken: dict[str, float]) -> list[tuple[str, ...]]:
-    def cells(kind: str) -> tuple[str, ...]:
+def rows(taken: dict[str, float]) -> list[Row]:
+    def row(kind: str) -> Row:
         mine, server = taken[kind], taken["nothing"]
         own = f"{(mine - server) / 1e3:.2f} µs" if kind != "nothing" else "–"
-        return KINDS[kind], f"{1e9 / mine:,.0f}", f"{mine / 1e3:.2f} µs", own
+        return Row((KINDS[kind], f"{1e9 / mine:,.0f}", f"{mine / 1e3:.2f} µs", own))
 
-    return [cells(kind) for kind in KINDS]
+    return list(map(row, KINDS))
 
 
 def main() -> int:

@@ -67,8 +67,8 @@ __all__ = [
     "ResponsesStream",
     "RoundEnd",
     "StreamEnd",
-    "Tool",
     "Template",
+    "Tool",
     "ToolCall",
     "ToolCallDelta",
     "ToolCallEnd",
@@ -100,9 +100,9 @@ _LATER = {
     **dict.fromkeys(("Batch", "Frames"), "._native.wire.batch"),
     "Columns": ".emit.columns",
     **dict.fromkeys(("ChatStream", "MessagesStream", "ResponsesStream", "new_id"), ".emit"),
-    **dict.fromkeys(("Tool", "Tools"), ".tools"),
     **dict.fromkeys(("LoopEnd", "RoundEnd", "ToolRunEnd", "ToolRunStart", "agent_loop", "agent_loop_sync"), ".agent"),
     **dict.fromkeys(("Prompt", "Template", "normalize", "render", "tool_results"), ".prompt"),
+    **dict.fromkeys(("Tool", "Tools"), ".tools"),
 }
 _ROOMS = ("agent", "engines")
 """Subpackages that are attributes without having been imported."""

@@ -135,7 +135,7 @@ class Tokenizers:
 
 
 def _is_marker(entry: Mapping[str, Any]) -> bool:
-    """Special tokens are, and `<think>` or `/nothink`. Runs of spaces and rare letters, which some files add, are not."""
+    """Special tokens are, and `<think>` or `/nothink`. Runs of spaces and rare letters in some files are not."""
     content = entry["content"]
     return bool(entry["special"] or (any(map(str.isalpha, content)) and not content.isalpha()))
 

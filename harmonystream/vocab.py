@@ -13,7 +13,8 @@ from functools import cache
 from typing import Any
 
 from harmonystream._encoders import O200K_PATTERN, Encoder, Pieces, Ranks, Tokenizers
-from harmonystream._native.core.vocab import Vocab, load_ranks
+from harmonystream._native.core.ranks import load_ranks
+from harmonystream._native.core.vocab import Vocab
 from harmonystream.errors import VocabError
 
 __all__ = ["Vocab", "from_bytes", "from_harmony", "from_tiktoken", "from_tokenizers", "o200k_harmony"]

@@ -1,4 +1,4 @@
-"""What the streaming parsers of vLLM and SGLang cost, beside ours in the same run: `python -m bench.rivals`.
+"""Each `with_*` module is one side of a comparison and runs in a process of its own, by its own interpreter.
 
-Page: docs/benchmarks-rivals.md. Each side runs in a process of its own (`child.py`), by its own interpreter.
+`python -m bench.rivals` compares with vLLM and SGLang (docs/benchmarks-rivals.md).
 """

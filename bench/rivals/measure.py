@@ -1,64 +1,120 @@
-"""The comparison: every stream, read by every side in turn."""
+"""The comparison with vLLM and SGLang: every stream, read by every side in turn."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from statistics import median
-from typing import Any
+from typing import NamedTuple
 
-from bench.clock import medians
-from bench.rivals import streams
-from bench.rivals.families import FAMILIES, OF_FORMAT, THINK, Family
-from bench.rivals.rows import RIVALS, Cell, Row, with_floors
-from bench.rivals.side import Side
-from bench.rivals.streams import Stream
-from bench.rows import Figure
+from bench import streams
+from bench.cases import blocks, tags
+from bench.clock import Feed, last_over_first, medians
+from bench.families import FAMILIES, OF_FORMAT, THINK, Family
+from bench.report import Row, figure, shown, verdict
+from bench.rivals.sides import Side
+from bench.streams import Stream
 
+OURS, RIVALS = "harmonystream", ("vLLM", "SGLang")
 ONCE = 3.0  # seconds: what takes longer is read once, as it is checked
-AT_64K, CONTENT, FRAMES = 1.1, 1.3, 200.0
+AT_1K, AT_16K, QUADRATIC, FRAMES = 50.0, 1000.0, 4, 200.0
+FRAMED = "token id to SSE bytes, per token"
 
 
-def knows(side: str, family: Family) -> bool:
-    return {"vLLM": family.vllm, "SGLang": family.sglang}.get(side, family) is not None
+class Cell(NamedTuple):
+    """Nanoseconds per token, or None. `note` says why there are none, or what the parser got wrong."""
+
+    took: float | None
+    note: str = ""
+
+    def __str__(self) -> str:
+        if self.took is None:
+            return self.note
+        text = f"{shown(self.took)} ns" if self.took < 1000 else f"{shown(self.took / 1000)} µs"
+        return f"{text} ({self.note})" if self.note else text
 
 
-def cells(sides: Sequence[Side], name: str, stream: Stream, rounds: int, seconds: float) -> dict[str, Cell]:
+def head(versions: Mapping[str, str], what: str = "per token", rivals: Sequence[str] = RIVALS) -> tuple[str, ...]:
+    """`versions`: of the rivals that run."""
+    columns = [(f"{rival} {versions.get(rival, '')}".strip(), "faster", "floor", "") for rival in rivals]
+    return (what, "tokens", OURS, *(title for four in columns for title in four))
+
+
+def row(name: str, tokens: int, took: Mapping[str, Cell], floors: Mapping[str, float]) -> Row:
+    """`took`: by side, ours and the rivals of the table. `floors`: how many times slower those rivals must be.
+
+    Ours must be right to meet a floor.
+    """
+    ours, verdicts = took[OURS], {}
+    cells = [name, f"{tokens:,}", str(ours)]
+    for rival, theirs in took.items():
+        if rival == OURS:
+            continue
+        times = None if theirs.took is None or ours.took is None else theirs.took / ours.took
+        met, floor = None, floors.get(rival)
+        if floor is not None:
+            met = verdicts[f"{name}, {tokens:,}, {rival}"] = times is not None and not ours.note and times >= floor
+        faster = "–" if times is None else f"{shown(times)}×"
+        cells += [str(theirs), faster, "" if floor is None else f"{floor:,g}×", verdict(met)]
+    return Row(tuple(cells), verdicts)
+
+
+def taken(sides: Sequence[Side], stream: Stream, rounds: int, seconds: float) -> dict[str, Cell]:
     """What each side took. A first reading is checked; those that are quick then take turns."""
     found: dict[str, Cell] = {}
     quick = {}
     for side in sides:
-        answer = side.load(name, stream)
-        if "error" in answer:
-            found[side.name] = Cell(None, f"failed: {answer['error']}")
+        try:
+            answer = side.load(stream)
+        except RuntimeError as error:
+            found[side.name] = Cell(None, f"failed: {error}")
             continue
         found[side.name] = Cell(answer["took"], answer["wrong"] and f"wrong: {answer['wrong']}")
         if answer["took"] * len(stream.ids) < ONCE * 1e9:
-            quick[side.name] = lambda side=side: side.again(name)
-    for side_name, took in medians(quick, rounds, seconds).items() if quick else ():
-        found[side_name] = Cell(took, found[side_name].note)
+            quick[side.name] = side.round_of(stream)
+    for name, took in medians(quick, rounds, seconds).items() if quick else ():
+        found[name] = found[name]._replace(took=took)
     return found
 
 
-def row(sides: Sequence[Side], family: Family, what: str, n: int, stream: Stream, rounds: int, seconds: float) -> Row:
-    able = [side for side in sides if knows(side.name, family)]
-    found = cells(able, f"{family.format} {what} {n}", stream, rounds, seconds)
-    ours = found.pop("harmonystream")
-    absent = {rival: Cell(None, "not run" if knows(rival, family) else "no parser") for rival in RIVALS}
-    return Row(f"{family.label} (`{family.format}`), {what}", n, ours, absent | found)
+def of_family(sides: Sequence[Side], family: Family, stream: Stream, rounds: int, seconds: float) -> dict[str, Cell]:
+    """Beside the rivals that do not read it, or do not run."""
+    able = [side for side in sides if side.name == OURS or side.name in family.parsers]
+    absent = {rival: Cell(None, "not run" if rival in family.parsers else "no parser") for rival in RIVALS}
+    return {OURS: Cell(None), **absent, **taken(able, stream.merged(), rounds, seconds)}
+
+
+def floors_of(calls: Mapping[int, Mapping[str, Cell]]) -> dict[int, dict[str, float]]:
+    """The floors of one format's calls, by their tokens: at 1,000, and at 16,000 where a rival is quadratic.
+
+    It is if one of its 16,000 tokens takes more than `QUADRATIC` times as long as one of 1,000.
+    """
+    floors: dict[int, dict[str, float]] = {}
+    for rival in RIVALS:
+        short, long = (calls.get(tokens, {}).get(rival, Cell(None)).took for tokens in (1000, 16000))
+        if short is not None:
+            floors.setdefault(1000, {})[rival] = AT_1K
+            if long is not None and long > QUADRATIC * short:
+                floors.setdefault(16000, {})[rival] = AT_16K
+    return floors
 
 
 def measured(sides: Sequence[Side], sizes: Sequence[int], rounds: int, seconds: float) -> Iterator[Row]:
     """`sides`: ours, and the rivals that run."""
+
+    def title(family: Family, what: str) -> str:
+        return f"{family.label} (`{family.format}`), {what}"
+
     for family in FAMILIES:
-        rows = [row(sides, family, "call", n, streams.call(family, n), rounds, seconds) for n in sizes]
-        yield from with_floors(rows)
+        calls = {n: of_family(sides, family, streams.call(family, n), rounds, seconds) for n in sizes}
+        floors = floors_of(calls)
+        yield from (row(title(family, "call"), n, took, floors.get(n, {})) for n, took in calls.items())
     for n in sizes:
-        yield row(sides, THINK, "reasoning", n, streams.reasoning(n), rounds, seconds)
+        took = of_family(sides, THINK, streams.reasoning(n), rounds, seconds)
+        yield row(title(THINK, "reasoning"), n, took, {})
+    n = sizes[min(1, len(sizes) - 1)]
     for family in FAMILIES:
-        n = sizes[min(1, len(sizes) - 1)]
-        yield row(sides, family, "content", n, streams.content(family, n), rounds, seconds)
+        took = of_family(sides, family, streams.content(family, n), rounds, seconds)
+        yield row(title(family, "content"), n, took, {})
 
 
 def framed(sides: Sequence[Side], n: int, rounds: int, seconds: float) -> Iterator[Row]:
@@ -73,30 +129,26 @@ def framed(sides: Sequence[Side], n: int, rounds: int, seconds: float) -> Iterat
         ("Harmony, a whole response: a call", streams.harmony_call(short), True, None),
     ):
         able = [side for side in sides if side.name != "SGLang"]
-        found = cells(able, f"{name} {len(stream.ids)}", replace(stream, framed=True, whole=whole), rounds, seconds)
-        ours, vllm = found["harmonystream"], found.get("vLLM", Cell(None, "not run"))
-        floors = {} if floor is None or vllm.took is None else {"vLLM": floor}
-        yield Row(name, short if whole else n, ours, {"vLLM": vllm}, floors)
+        stream = replace(stream, name=f"{name} {len(stream.ids)}", framed=True, whole=whole)
+        took = {OURS: Cell(None), "vLLM": Cell(None, "not run"), **taken(able, stream, rounds, seconds)}
+        floors = {} if floor is None or took["vLLM"].took is None else {"vLLM": floor}
+        yield row(name, short if whole else n, took, floors)
 
 
-def ours_alone(ours: Side, n: int, rounds: int, seconds: float) -> Iterator[Figure]:
-    """What must not grow, and what must not be dearer than Harmony."""
+def ours_alone(n: int, rounds: int) -> Iterator[Row]:
+    """What must not grow, and what must not be more expensive than Harmony."""
     for family in FAMILIES:
-        name = f"{family.format} long call"
-        fault = fault_in(ours.load(name, streams.long_call(family)))
-        value = math.inf if fault else median(ours.growth(name, streams.BLOCKS) for _ in range(rounds))
-        title = f"`{family.format}`: a token of arguments after 63k, over one of the first 1k"
-        yield Figure(title, value, "×", at_most=AT_64K, note=fault)
-    ours.load("harmony", streams.harmony_content(n))
+        stream = blocks.call(family.format, n)
+
+        def opened(stream: blocks.Blocks = stream) -> Feed:
+            parser = stream.parser()
+            parser.feed(stream.before)
+            return parser.feed
+
+        name = f"`{family.format}`: a token of arguments after 63k, over one of the first 1k"
+        yield figure(name, last_over_first(opened, stream.blocks[0], rounds), "×", at_most=tags.GROWTH)
     for family in (*FAMILIES, THINK):
-        name = f"{family.format} only content"
-        fault = fault_in(ours.load(name, streams.content(family, n)))
-        turns = {key: lambda key=key: ours.again(key) for key in ("harmony", name)}
-        took = {"harmony": 1.0, name: math.inf} if fault else medians(turns, rounds, seconds)
-        title = f"`{family.format}`: a token of content, over one of Harmony's"
-        note = fault or f"{took[name]:.1f} ns; Harmony's {took['harmony']:.1f} ns"
-        yield Figure(title, took[name] / took["harmony"], "×", at_most=CONTENT, note=note)
-
-
-def fault_in(answer: dict[str, Any]) -> str:
-    return str(answer.get("error") or answer["wrong"])
+        harmony, own, ratio = tags.over_harmony(family.format, n, rounds)
+        name = f"`{family.format}`: a token of content, over one of Harmony's"
+        note = f"{own:.1f} ns; Harmony's {harmony:.1f} ns"
+        yield figure(name, ratio, "×", at_most=tags.OVER_HARMONY, note=note)

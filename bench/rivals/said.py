@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
+
+from bench.worker import interpreter
 
 
 class Said:
-    """Keeps pieces of text alone: kept objects would make the garbage collector dear for the parser that is timed."""
+    """Keeps pieces of text alone: kept objects would make the garbage collector expensive for the parser."""
 
     def __init__(self) -> None:
         self._reasoning: list[str] = []
@@ -17,10 +20,8 @@ class Said:
         self._arguments: dict[int, list[str]] = {}
 
     def text(self, reasoning: str | None, content: str | None) -> None:
-        if reasoning:
-            self._reasoning.append(reasoning)
-        if content:
-            self._content.append(content)
+        self._reasoning.append(reasoning or "")
+        self._content.append(content or "")
 
     def call(self, index: int, name: str | None, arguments: str | None) -> None:
         """A piece of a call: its name, part of its arguments, or both."""
@@ -62,8 +63,32 @@ def said_in(frames: Iterable[bytes]) -> Said:
 
 
 def parsed(text: str) -> Any:
-    """The JSON value, or the text if it is none."""
+    """The JSON value, or the text if it is not JSON."""
     try:
         return json.loads(text)
     except ValueError:
         return text
+
+
+def served(name: str, version: str, reader_of: Callable[[dict[str, Any]], Any]) -> tuple[Callable[..., Any], ...]:
+    """The functions of a side that the parent calls: about, load and again.
+
+    A reader has `read()`, which gives nanoseconds per token, and `check()`, which also gives what was said, or None.
+    """
+    readers: dict[str, Any] = {}
+
+    def about() -> list[str]:
+        return [name, version, interpreter()]
+
+    def load(stream: dict[str, Any]) -> dict[str, Any]:
+        reader = readers[stream["name"]] = reader_of(stream)
+        gc.collect()
+        gc.freeze()  # as a server does after its start: the collector no longer looks at what is loaded
+        said, took = reader.check()
+        return {"took": took, "wrong": "" if said is None else said.wrong(stream["expected"])}
+
+    def again(stream_name: str) -> float:
+        took: float = readers[stream_name].read()
+        return took
+
+    return about, load, again

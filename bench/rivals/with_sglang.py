@@ -14,17 +14,15 @@ from sglang.srt.function_call.function_call_parser import FunctionCallParser
 from sglang.srt.parser.reasoning_parser import ReasoningParser
 
 from bench.clock import now
-from bench.rivals.families import OF_FORMAT, TOOL
-from bench.rivals.said import Said
-
-NAME, VERSION = "SGLang", version("sglang")
+from bench.families import OF_FORMAT, TOOL
+from bench.rivals.said import Said, served
 
 
 class Reader:
-    """Reads one stream, again and again. Its parsers take text, so `ranks` is not used."""
+    """Reads one stream, again and again. Its parsers take text."""
 
-    def __init__(self, stream: dict[str, Any], ranks: str) -> None:
-        self._names = OF_FORMAT[stream["format"]].sglang
+    def __init__(self, stream: dict[str, Any]) -> None:
+        self._names = OF_FORMAT[stream["format"]].parsers["SGLang"]
         self._texts = stream["texts"]
         self._thinking = bool(stream["expected"]["reasoning"])
 
@@ -90,3 +88,6 @@ def chained(reasoning: Any, tools: Any) -> tuple[Callable[[str], Any], Callable[
         return [(thought, *read(rest)), (None, *tools.parse_stream_end())]
 
     return both, end
+
+
+about, load, again = served("SGLang", version("sglang"), Reader)

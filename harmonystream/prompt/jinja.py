@@ -97,12 +97,34 @@ class _Dict:
 @cache
 def _environment() -> Any:
     jinja2 = required("jinja2", "prompt")
-    sandbox = required("jinja2.sandbox", "prompt")
-    runtime = required("jinja2.utils", "prompt")
     if _version(jinja2.__version__) < (3, 1, 6):
         raise ImportError(
             f"jinja2 {jinja2.__version__} has known ways out of its sandbox: pip install 'harmonystream[prompt]'"
         )
+    made = _environment_class()(
+        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols", _generation_class()]
+    )
+    made.tick, made.concat_checked = tick, concat
+    made.filters["tojson"] = _to_json
+    made.filters["from_json"] = _from_json
+    for name in ("center", "indent", "wordwrap", "format", "truncate"):
+        made.filters[name] = _with_small_numbers(made.filters[name])
+    made.globals["raise_exception"] = _raise
+    made.globals["strftime_now"] = _strftime_now
+    made.globals["dict"] = _Dict()
+    made.globals["namespace"] = _namespace_class()
+    del made.globals["lipsum"]
+    return made
+
+
+def _namespace_class() -> type:
+    runtime, sandbox = required("jinja2.utils", "prompt"), required("jinja2.sandbox", "prompt")
+
+    def check(name: str, value: Any) -> None:
+        if name.startswith("_"):
+            raise sandbox.SecurityError(f"a template may not store {name!r}")
+        if isinstance(value, str):
+            _check_size(len(value))
 
     class Namespace(runtime.Namespace):  # type: ignore[misc, name-defined]
         """`namespace()`, whose fields may not begin with an underscore, nor hold more than a prompt may."""
@@ -111,18 +133,18 @@ def _environment() -> Any:
             self, args = args[0], args[1:]
             fields = dict(*args, **kwargs)
             for name, value in fields.items():
-                _check_field(name, value)
+                check(name, value)
             runtime.Namespace.__init__(self, fields)
 
         def __setitem__(self, name: str, value: Any) -> None:
-            _check_field(name, value)
+            check(name, value)
             runtime.Namespace.__setitem__(self, name, value)
 
-    def _check_field(name: str, value: Any) -> None:
-        if name.startswith("_"):
-            raise sandbox.SecurityError(f"a template may not store {name!r}")
-        if isinstance(value, str):
-            _check_size(len(value))
+    return Namespace
+
+
+def _environment_class() -> type:
+    sandbox = required("jinja2.sandbox", "prompt")
 
     class Environment(sandbox.ImmutableSandboxedEnvironment):  # type: ignore[misc, name-defined]
         intercepted_binops = frozenset({"+", "*", "**", "%"})
@@ -150,18 +172,7 @@ def _environment() -> Any:
         def _parse(self, source: str, name: str | None, filename: str | None) -> Any:
             return _bounded(super()._parse(source, name, filename))
 
-    made = Environment(trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols", _generation()])
-    made.tick, made.concat_checked = tick, concat
-    made.filters["tojson"] = _to_json
-    made.filters["from_json"] = _from_json
-    for name in ("center", "indent", "wordwrap", "format", "truncate"):
-        made.filters[name] = _with_small_numbers(made.filters[name])
-    made.globals["raise_exception"] = _raise
-    made.globals["strftime_now"] = _strftime_now
-    made.globals["dict"] = _Dict()
-    made.globals["namespace"] = Namespace
-    del made.globals["lipsum"]
-    return made
+    return Environment
 
 
 def _version(text: str) -> tuple[int, ...]:
@@ -185,7 +196,7 @@ def _with_small_numbers(filter_: Any) -> Any:
     return checked
 
 
-def _generation() -> type:
+def _generation_class() -> type:
     """`{% generation %}`, which marks what the model wrote, for training: here it is its content."""
     ext, nodes = required("jinja2.ext", "prompt"), required("jinja2.nodes", "prompt")
 

@@ -176,8 +176,8 @@ _ITEMS: dict[str, Callable[[Reader, dict[str, Any]], None]] = {
 def split_thinking(text: str, think: tuple[str, str]) -> tuple[str, str]:
     """Reasoning and content of a text in which the reasoning stands between tags, before everything else.
 
-    The newlines next to the tags are dropped. A text that does not begin with reasoning is all content; one whose
-    opener stood in the prompt has the closer alone.
+    The newlines next to the tags are dropped. A text whose opener stood in the prompt has the closer alone. A text that
+    does not begin with reasoning, or never ends it, is all content.
     """
     opener, closer = think
     opened = text.lstrip().startswith(opener)
@@ -185,7 +185,7 @@ def split_thinking(text: str, think: tuple[str, str]) -> tuple[str, str]:
         return "", text
     body = text.lstrip().removeprefix(opener) if opened else text
     reasoning, found, content = body.partition(closer)
-    return reasoning.strip("\n"), content.lstrip("\n") if found else ""
+    return (reasoning.strip("\n"), content.lstrip("\n")) if found else ("", text)
 
 
 # --- results and their calls --------------------------------------------------------------------------------------

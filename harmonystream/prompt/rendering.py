@@ -74,7 +74,13 @@ def render(
     )
     if template is not None and not isinstance(template, Template):
         template = Template(template)
-    row = _format(model, format, template)
+    return _written(request, template, _format(model, format, template), vocab, model)
+
+
+def _written(
+    request: _Request, template: Template | None, row: Format | HeaderFormat | None, vocab: Any, model: str | None
+) -> Prompt:
+    """The one of the three ways to write a prompt that is asked for."""
     if template is not None:
         return _with_template(request, template, row, vocab)
     if isinstance(row, HeaderFormat):

@@ -70,8 +70,8 @@ def _by_call(calls: list[tuple[str, str]], results: list[Any]) -> list[Any]:
 
 def _text(result: Any, indent: int | None) -> str:
     """A result as text. JSON keeps letters that are not ASCII; with an indent, text that is JSON is laid out, too."""
-    if isinstance(text := _field(result, "text") if not isinstance(result, dict) else None, str):
-        result = text
+    if not isinstance(result, dict) and hasattr(result, "text"):
+        result = result.text
     if isinstance(result, bytes):
         return result.decode("utf-8", "replace")
     if isinstance(result, str):

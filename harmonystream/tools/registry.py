@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 from weakref import WeakKeyDictionary
@@ -18,8 +18,11 @@ from .threads import Threads
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from typing_extensions import Self
+
     from .definitions import Api
     from .listeners import Moment
+    from .mcp import Connection
     from .results import ToolResult
     from .tool import Approve, Tool
 
@@ -35,6 +38,9 @@ class Tools:
         classes that pydantic knows, and other `Tools`.
     timeout: seconds that one run may take, unless the tool has its own; None: any time.
     approve: asked before each run, unless the tool has its own.
+    mcp: MCP servers, whose tools are added while the `Tools` are entered (`async with tools`): a URL,
+        `mcp.StdioServerParameters` or an `mcp.Client` each; or a mapping to them, from what their tools' names begin
+        with.
     max_concurrency: runs at the same time, in one event loop. max_threads: threads of plain functions, those included
         that hang. max_result: characters of a result; more are cut, and the text says so.
 
@@ -44,6 +50,7 @@ class Tools:
     def __init__(
         self,
         *items: object,
+        mcp: Iterable[Any] | Mapping[str, Any] = (),
         timeout: float | None = 60.0,
         approve: Approve | None = None,
         max_concurrency: int = 8,
@@ -63,6 +70,8 @@ class Tools:
         self.listeners = Listeners()
         self._slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
         self._by_name: dict[str, Tool] = {}
+        self._servers = list(mcp.items()) if isinstance(mcp, Mapping) else [("", server) for server in mcp]
+        self._connections: list[Connection] = []
         for item in items:
             for one in item if isinstance(item, Tools) else (item,):
                 self._insert(tool_from(one, {}))
@@ -117,6 +126,8 @@ class Tools:
 
     def schemas(self, api: Api = "chat") -> list[dict[str, Any]]:
         """The tools as the requests of an API have them: "chat" (Completions), "responses" or "messages"."""
+        if self._servers and not self._connections:
+            raise RuntimeError("the tools of MCP servers are known after `async with tools`")
         return [definition(tool, api) for tool in self]
 
     def choice(self, api: Api = "chat") -> Any:
@@ -153,6 +164,34 @@ class Tools:
         """Like `on`, for the next such moment only."""
         return self.listeners.once(moment, listener)
 
+    # --- MCP servers ---
+
+    async def __aenter__(self) -> Self:
+        """Connect the MCP servers and add their tools; if one fails, close them all and raise what it did."""
+        from .mcp import Connection
+
+        if self._connections:
+            raise RuntimeError("these tools are entered already")
+        try:
+            for prefix, server in self._servers:
+                connection = Connection(server, prefix)
+                self._connections.append(connection)
+                for tool in await connection.tools(self.timeout):
+                    self._insert(tool)
+                    connection.names.append(tool.name)
+        except BaseException:
+            await self.__aexit__()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Take the MCP servers' tools away, and close the connections."""
+        connections, self._connections = self._connections, []
+        for connection in connections:
+            for name in connection.names:
+                self._by_name.pop(name, None)
+        await asyncio.gather(*(connection.close() for connection in connections))
+
     # --- run ---
 
     async def run(self, call: object, *, timeout: float | None = None) -> ToolResult:
@@ -166,7 +205,16 @@ class Tools:
     async def run_all(self, calls: Iterable[object], *, timeout: float | None = None) -> list[ToolResult]:
         """Run calls at the same time. The results are in the order of the calls. timeout: seconds for all of them."""
         known = [call_of(call) for call in calls]
-        return list(await asyncio.gather(*(answer(self, call, timeout) for call in known)))
+        tasks = [asyncio.create_task(answer(self, call, timeout)) for call in known]
+        try:
+            if tasks:
+                await asyncio.wait(tasks)
+        except asyncio.CancelledError:  # gather() would leave before its tasks have ended
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+            raise
+        return [task.result() for task in tasks]
 
     @asynccontextmanager
     async def slots(self) -> AsyncIterator[None]:

@@ -1,205 +1,132 @@
-"""The comparison with vLLM and SGLang, without them: its streams, its reports, and what it says of absent rivals."""
+"""The comparison with vLLM and SGLang, without them: its streams, its rows, and what it says of absent rivals."""
 
 from __future__ import annotations
 
-import dataclasses
-import importlib
 import json
-import os
-import subprocess
 import sys
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 
 import harmonystream as hs
+from bench import families, publish, report, streams
+from bench.cases import tags
+from bench.rivals import __main__ as command
+from bench.rivals import measure
+from bench.rivals.measure import Cell
+from bench.rivals.said import Said, said_in
+from bench.rivals.sides import Side
 
-for needed in ("openai_harmony", "orjson"):
-    pytest.importorskip(needed)
-
-ROOT = Path(__file__).resolve().parents[2]
-MODULES = ("families", "measure", "ours", "publish", "rows", "said", "side", "streams", "table", "__main__")
-FORMATS = ("hermes", "qwen3_coder", "seed_oss", "kimi_k2", "glm", "deepseek", "dsml")
-
-
-@pytest.fixture(scope="module")
-def bench():
-    """The modules of bench/rivals/, which is no installed package."""
-    sys.path.insert(0, str(ROOT))
-    try:
-        yield {name: importlib.import_module(f"bench.rivals.{name}") for name in MODULES}
-    finally:
-        sys.path.remove(str(ROOT))
+FORMATS = [family.format for family in families.FAMILIES]
 
 
-def run_bench(*options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "bench.rivals", "--rounds=1", "--seconds=0", "--sizes", "32", "64", *options]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300)
+# --- streams ----------------------------------------------------------------------------------------------------------
 
 
-# --- streams ------------------------------------------------------------------------------------------------------
+def text_in(ids):
+    return "".join(map(streams.text_of, ids))
 
 
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("n", [1, 63, 1000])
-def test_a_call_is_its_rendering_cut_into_tokens(bench, format, n):
-    family = bench["families"].OF_FORMAT[format]
-    stream = bench["streams"].call(family, n)
+def test_a_call_is_its_rendering_cut_into_tokens(format, n):
+    family = families.OF_FORMAT[format]
+    stream = streams.call(family, n)
     [[name, arguments]] = stream.expected["calls"]
     value = json.dumps(arguments["content"])[1:-1] if family.json else arguments["content"]
     assert (name, list(arguments)) == ("write_file", ["content"])
-    assert "".join(stream.texts) == family.before + value + family.after
-    begin, end = stream.body
-    assert "".join(stream.texts[begin:end]) == value
-    assert 0 <= end - begin - n < 16
+    assert (text_in(stream.opening), text_in(stream.body), text_in(stream.closing)) == (
+        *(family.before, value, family.after),
+    )
+    assert 0 <= len(stream.body) - n < 16
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_each_id_is_its_text_and_markers_are_one_token_each(bench, format):
-    families, streams = bench["families"], bench["streams"]
-    vocab = bench["ours"].vocab()
+def test_each_id_is_its_text_and_markers_are_one_token_each(format):
     stream = streams.call(families.OF_FORMAT[format], 200)
-    assert b"".join(map(vocab.token_bytes, stream.ids)) == "".join(stream.texts).encode()
-    spelled = "".join(stream.texts)
-    added = [text for text in stream.texts if text in families.ADDED]
+    texts = stream.message()["texts"]
+    assert b"".join(map(streams.vocab().token_bytes, stream.ids)) == "".join(texts).encode()
+    added = [text for text in texts if text in families.ADDED_IDS]
     assert added
-    assert sorted(added) == sorted(streams.ONE_TOKEN.findall(spelled))
-    begin, end = stream.body
-    assert not streams.MARKUP.search("".join(stream.texts[begin:end]))
+    assert sorted(added) == sorted(streams.ONE_TOKEN.findall("".join(texts)))
+    assert not streams.MARKUP.search(text_in(stream.body))
 
 
-def test_text_of_a_prompt_and_reasoning(bench):
-    families, streams = bench["families"], bench["streams"]
-    content = streams.content(families.FAMILIES[0], 100)
-    assert "".join(content.texts) == content.expected["content"]
-    reasoning = streams.reasoning(100)
-    assert "".join(reasoning.texts) == reasoning.expected["reasoning"] + "</think>\n\nIt is done."
-    assert "".join(map(streams.text_of, reasoning.prompt)) == families.THINK.prompt
+def test_text_of_a_prompt_and_reasoning():
+    content, reasoning = streams.content(families.FAMILIES[0], 100), streams.reasoning(100)
+    assert text_in(content.ids) == content.expected["content"]
+    assert text_in(reasoning.ids) == reasoning.expected["reasoning"] + "</think>\n\nIt is done."
+    assert text_in(reasoning.prompt) == families.THINK.prompt
 
 
-def test_a_long_call_repeats_its_block(bench):
-    stream = bench["streams"].long_call(bench["families"].OF_FORMAT["kimi_k2"])
-    begin, end = stream.body
-    blocks = bench["streams"].BLOCKS
-    size = (end - begin) // blocks
-    assert size >= bench["streams"].BLOCK
-    assert stream.ids[begin:end] == stream.ids[begin : begin + size] * blocks
-
-
-def test_a_string_ends_neither_in_white_space_nor_in_half_an_escape(bench):
-    text_in, ids = bench["streams"].text_in, bench["streams"].marked_ids
-    assert text_in(ids("a\\nb"), True) == "a\nb"
-    assert text_in(ids("a\\nb"), False) == "a\\nb"
-    assert text_in(ids("a\\"), True) is None
-    assert text_in(ids("a\\\\"), True) == "a\\"
-    assert text_in(ids("a\\n"), True) is None
-    assert text_in(ids(" a"), False) is None
+def test_a_string_ends_neither_in_white_space_nor_in_half_an_escape():
+    ids = streams.marked_ids
+    assert streams.text_in(ids("a\\nb"), True) == "a\nb"
+    assert streams.text_in(ids("a\\nb"), False) == "a\\nb"
+    assert streams.text_in(ids("a\\"), True) is None
+    assert streams.text_in(ids("a\\\\"), True) == "a\\"
+    assert streams.text_in(ids("a\\n"), True) is None
+    assert streams.text_in(ids(" a"), False) is None
 
 
 @pytest.mark.parametrize("n", [1, 63, 1000])
-def test_a_call_in_harmony(bench, n):
-    stream = bench["streams"].harmony_call(n)
-    begin, end = stream.body
+def test_a_call_in_harmony(n):
+    stream = streams.harmony_call(n)
     [[name, arguments]] = stream.expected["calls"]
-    vocab = hs.vocab.o200k_harmony()
-    assert json.dumps(arguments["content"])[1:-1].encode() == b"".join(map(vocab.token_bytes, stream.ids[begin:end]))
-    assert 0 <= end - begin - n < 16
+    assert json.dumps(arguments["content"])[1:-1] == text_in(stream.body)
+    assert 0 <= len(stream.body) - n < 16
     [call] = hs.parse(stream.ids).tool_calls
     assert (call.name, json.loads(call.arguments)) == (name, arguments)
 
 
-# --- sides --------------------------------------------------------------------------------------------------------
+# --- our side ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def ours(bench):
-    side = bench["side"].Side("ours")
-    yield side
-    side.close()
+def ours():
+    with Side("with_harmonystream") as side:
+        yield side
 
 
-@pytest.mark.parametrize("format", FORMATS)
-def test_ours_reads_what_the_streams_say(bench, ours, format):
-    family, streams = bench["families"].OF_FORMAT[format], bench["streams"]
-    for what, stream in (("call", streams.call(family, 64)), ("content", streams.content(family, 64))):
-        answer = ours.load(f"{format} {what}", stream)
-        assert answer.get("wrong") == "", answer
-        assert min(answer["took"], ours.again(f"{format} {what}")) > 0
+def stream_of(name, n=64):
+    format, _, kind = name.partition(" ")
+    if format in families.OF_FORMAT:
+        return getattr(streams, kind)(families.OF_FORMAT[format], n)
+    return getattr(streams, name.replace(" ", "_"))(n)
 
 
-def test_ours_reads_a_long_call_in_blocks(bench, ours):
-    streams = bench["streams"]
-    assert ours.load("long", streams.long_call(bench["families"].OF_FORMAT["dsml"])).get("wrong") == ""
-    assert ours.growth("long", streams.BLOCKS) > 0
+HARMONY = ["harmony content", "harmony call"]
 
 
-def test_ours_reads_reasoning_and_harmony(bench, ours):
-    streams = bench["streams"]
-    for name, stream in (("reasoning", streams.reasoning(64)), ("harmony", streams.harmony_content(64))):
-        assert ours.load(name, stream).get("wrong") == ""
+@pytest.mark.parametrize("name", [*(f"{name} {kind}" for name in FORMATS for kind in ("call", "content")), "reasoning"])
+def test_ours_reads_what_the_streams_say(ours, name):
+    stream = stream_of(name)
+    answer = ours.load(stream.merged())
+    assert answer["wrong"] == ""
+    assert min(answer["took"], ours.round_of(stream)()) > 0
 
 
 @pytest.mark.parametrize("whole", [False, True])
-@pytest.mark.parametrize("format", ["harmony", "hermes"])
-def test_ours_sends_what_the_streams_say(bench, ours, format, whole):
-    streams, family = bench["streams"], bench["families"].OF_FORMAT["hermes"]
-    call = streams.harmony_call(64) if format == "harmony" else streams.call(family, 64)
-    content = streams.harmony_content(64) if format == "harmony" else streams.content(family, 64)
-    for what, stream in (("call", call), ("content", content)):
-        name = f"frames {format} {what} {whole}"
-        answer = ours.load(name, dataclasses.replace(stream, framed=True, whole=whole))
-        assert answer.get("wrong") == "", answer
-        assert min(answer["took"], ours.again(name)) > 0
+@pytest.mark.parametrize("name", [*HARMONY, "hermes content", "hermes call"])
+def test_ours_sends_what_the_streams_say(ours, name, whole):
+    stream = replace(stream_of(name), framed=True, whole=whole)
+    answer = ours.load(stream)
+    assert answer["wrong"] == ""
+    assert min(answer["took"], ours.round_of(stream)()) > 0
 
 
-def test_a_whole_response_takes_longer_than_its_body(bench, ours):
-    body = dataclasses.replace(bench["streams"].harmony_call(4), framed=True)
-    ours.load("body", body)
-    ours.load("whole", dataclasses.replace(body, whole=True))
-    assert ours.again("whole") > ours.again("body")
+def test_a_side_tells_what_it_cannot_read(ours):
+    stream = streams.harmony_content(8)
+    with pytest.raises(RuntimeError, match="FormatError: unknown format 'none'"):
+        ours.load(replace(streams.content(families.THINK, 8), format="none"))
+    assert ours.load(replace(stream, expected=streams.said(content="else")))["wrong"] == "content"
 
 
-def test_what_frames_say_is_pieced_together(bench):
-    def frames(*deltas):
-        chunks = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
-        return [f"data: {json.dumps(chunk)}\n\n".encode() for chunk in [*chunks, {"choices": []}]]
-
-    def call(**function):
-        return {"tool_calls": [{"index": 0, "function": function}]}
-
-    said_in = bench["said"].said_in
-    sent = frames({"reasoning": "th"}, {"reasoning": "ink"}, {"content": "say"}, call(name="f"), call(arguments="{}"))
-    expected = {"reasoning": "think", "content": "say", "calls": [["f", {}]]}
-    assert said_in([*sent, b"data: [DONE]\n\n"]).wrong(expected) == ""
-    assert said_in([*sent[1:], b"data: [DONE]\n\n"]).wrong(expected) == "reasoning"
-    with pytest.raises(ValueError, match="the response ends with"):
-        said_in(sent)
-    with pytest.raises(ValueError, match="the response ends with"):
-        said_in([*sent, b"data: [DONE]"])
-
-
-def test_a_side_tells_what_it_cannot_read(bench, ours):
-    stream = bench["streams"].harmony_content(8)
-    unknown = {**vars(stream), "format": "no such format"}
-    answer = ours.load("unknown", bench["streams"].Stream(**unknown))
-    assert answer["error"].startswith("FormatError: unknown format 'no such format'")
-    wrong = {**vars(stream), "expected": {"reasoning": "", "content": "something else", "calls": []}}
-    assert ours.load("wrong", bench["streams"].Stream(**wrong))["wrong"] == "content"
-
-
-def test_a_side_that_cannot_start_says_why(bench):
-    with pytest.raises(RuntimeError, match=r"ended with status 1: ModuleNotFoundError: .*no_such_side"):
-        bench["side"].Side("no_such_side")
-    with pytest.raises(RuntimeError, match="no-such-python"):
-        bench["side"].Side("ours", "no-such-python")
-
-
-def test_what_is_said_is_compared(bench):
+def test_what_is_said_is_compared():
     expected = {"reasoning": "think", "content": "say", "calls": [["f", {"a": 1}]]}
 
     def said(reasoning="think", content="\n\nsay", name="f", arguments='{"a": 1}'):
-        words = bench["said"].Said()
+        words = Said()
         words.text(reasoning[:2], None)
         words.text(reasoning[2:], content)
         words.call(0, name, "")
@@ -213,145 +140,126 @@ def test_what_is_said_is_compared(bench):
     assert said(name="g") == "calls"
 
 
-# --- reports ------------------------------------------------------------------------------------------------------
+def test_what_frames_say_is_pieced_together():
+    def frames(*deltas):
+        chunks = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+        return [f"data: {json.dumps(chunk)}\n\n".encode() for chunk in [*chunks, {"choices": []}]]
+
+    def call(**function):
+        return {"tool_calls": [{"index": 0, "function": function}]}
+
+    sent = frames({"reasoning": "th"}, {"reasoning": "ink"}, {"content": "say"}, call(name="f"), call(arguments="{}"))
+    expected = {"reasoning": "think", "content": "say", "calls": [["f", {}]]}
+    assert said_in([*sent, b"data: [DONE]\n\n"]).wrong(expected) == ""
+    assert said_in([*sent[1:], b"data: [DONE]\n\n"]).wrong(expected) == "reasoning"
+    for broken in (sent, [*sent, b"data: [DONE]"]):
+        with pytest.raises(ValueError, match="the response ends with"):
+            said_in(broken)
+
+
+# --- rows -------------------------------------------------------------------------------------------------------------
 
 
 class FakeSide:
-    """Takes so many nanoseconds for a token of n."""
+    """Takes so many nanoseconds for a token of a stream of n."""
 
     def __init__(self, name, took, wrong=""):
         self.name, self._took, self._wrong = name, took, wrong
-        self._sizes = {}
 
-    def load(self, name, stream):
-        self._sizes[name] = int(name.rpartition(" ")[2])
-        return {"took": self.again(name), "wrong": self._wrong}
+    def load(self, stream):
+        return {"took": self.round_of(stream)(), "wrong": self._wrong}
 
-    def again(self, name):
-        return self._took(self._sizes[name])
+    def round_of(self, stream):
+        n = int(stream.name.rpartition(" ")[2])
+        return lambda: self._took(1000 if n < 2000 else 16000)
 
 
-def rows_of(bench, *sides):
+def rows_of(*sides):
     """Of the calls and reasoning; contents are at the end."""
-    rows = list(bench["measure"].measured(sides, (1000, 16000), rounds=1, seconds=0.0))
-    return [row for row in rows if "content" not in row.name]
+    rows = list(measure.measured(sides, (1000, 16000), rounds=1, seconds=0.0))
+    return [row for row in rows if "content" not in row.cells[0]]
 
 
-def test_every_format_is_measured_and_floors_follow_the_rivals_growth(bench):
-    fakes = FakeSide("harmonystream", lambda n: 20.0), FakeSide("vLLM", lambda n: n + 0.0)
-    rows = rows_of(bench, *fakes)
-    assert [row.name for row in rows[::2]] == [
-        *(f"{family.label} (`{family.format}`), call" for family in bench["families"].FAMILIES),
+def test_every_format_is_measured_and_floors_follow_the_rivals_growth():
+    rows = rows_of(FakeSide("harmonystream", lambda n: 20.0), FakeSide("vLLM", lambda n: n + 0.0))
+    assert [row.cells[0] for row in rows[::2]] == [
+        *(f"{family.label} (`{family.format}`), call" for family in families.FAMILIES),
         "DeepSeek-R1 (`think`), reasoning",
     ]
-    short, long = rows[0], rows[1]
-    assert (short.ours.took, short.times("vLLM"), short.floors, short.met_by("vLLM")) == (20, 50, {"vLLM": 50}, True)
-    assert (long.times("vLLM"), long.floors, long.met_by("vLLM")) == (800, {"vLLM": 1000}, False)
-    assert rows[-1].floors == {}
-    assert short.rivals["SGLang"].note == "not run"
-    assert rows[4].rivals["SGLang"].note == "no parser"
-    assert (short.times("SGLang"), short.met_by("SGLang")) == (None, None)
+    absent = ("not run", "–", "", "")
+    assert rows[0].cells[1:] == ("1,000", "20.0 ns", "1.00 µs", "50.0×", "50×", "PASS", *absent)
+    assert rows[1].cells[1:] == ("16,000", "20.0 ns", "16.0 µs", "800×", "1,000×", "FAIL", *absent)
+    assert (list(rows[0].floors.values()), list(rows[1].floors.values()), rows[-1].floors) == ([True], [False], {})
+    assert rows[4].cells[7] == "no parser"
+    assert len(measure.head({"vLLM": "1.2"})) == len(rows[0].cells)
+    assert measure.head({"vLLM": "1.2"})[2:8] == ("harmonystream", "vLLM 1.2", "faster", "floor", "", "SGLang")
 
 
-def test_frames_are_measured_beside_vllm_alone(bench):
-    framed, table = bench["measure"].framed, bench["table"]
+def test_a_rival_that_is_linear_has_no_floor_at_16k():
+    fakes = FakeSide("harmonystream", lambda n: 20.0), FakeSide("SGLang", lambda n: 1000 + n / 5)
+    short, long = rows_of(*fakes)[:2]
+    assert (short.floors, long.floors) == ({"Qwen3, Hermes (`hermes`), call, 1,000, SGLang": True}, {})
+
+
+def test_a_wrong_output_is_named_and_ours_meets_no_floor_with_one():
+    fakes = FakeSide("harmonystream", lambda n: 20.0, "content"), FakeSide("vLLM", lambda n: 2e5, "arguments")
+    assert rows_of(*fakes)[0].cells[2:7] == (
+        *("20.0 ns (wrong: content)", "200 µs (wrong: arguments)", "10,000×", "50×", "FAIL"),
+    )
+
+
+def test_a_side_that_fails_has_no_time():
+    class Failing(FakeSide):
+        def load(self, stream):
+            raise RuntimeError("KeyError: 'x'")
+
+    sides = FakeSide("harmonystream", lambda n: 20.0), Failing("vLLM", None)
+    assert measure.taken(sides, streams.reasoning(8), 1, 0.0) == {
+        "harmonystream": Cell(20.0),
+        "vLLM": Cell(None, "failed: KeyError: 'x'"),
+    }
+    row = measure.row("a", 1000, {"harmonystream": Cell(None, "failed"), "vLLM": Cell(50.0)}, {"vLLM": 50})
+    assert row == (("a", "1,000", "failed", "50.0 ns", "–", "50×", "FAIL"), {"a, 1,000, vLLM": False})
+
+
+def test_frames_are_measured_beside_vllm_alone():
     took = {"harmonystream": 100.0, "vLLM": 2e4, "SGLang": 1.0}
     fakes = [FakeSide(name, lambda n, value=value: value) for name, value in took.items()]
-    rows = list(framed(fakes, 1000, rounds=1, seconds=0.0))
-    assert [(row.name.partition(",")[0], row.tokens, row.floors) for row in rows] == [
-        ("Harmony", 1000, {"vLLM": 200}),
-        ("Harmony", 1000, {"vLLM": 200}),
-        ("Hermes", 1000, {}),
-        ("Hermes", 1000, {}),
-        ("Harmony", 100, {}),
-        ("Harmony", 100, {}),
+    rows = list(measure.framed(fakes, 1000, rounds=1, seconds=0.0))
+    assert [(row.cells[0].partition(",")[0], row.cells[1], len(row.floors)) for row in rows] == [
+        *[("Harmony", "1,000", 1)] * 2,
+        *[("Hermes", "1,000", 0)] * 2,
+        *[("Harmony", "100", 0)] * 2,
     ]
-    assert [list(row.rivals) for row in rows] == [["vLLM"]] * 6
-    cells = table.row_cells(rows[0])
-    assert cells == ("Harmony, content", "1,000", "100 ns", "20.0 µs", "200×", "200×", "PASS")
-    assert len(table.head({"vLLM": "1.2"}, table.FRAMED, ["vLLM"])) == len(cells)
-    alone = list(framed(fakes[:1], 1000, rounds=1, seconds=0.0))
-    assert [(row.rivals["vLLM"].note, row.floors) for row in alone] == [("not run", {})] * 6
-    assert table.summary(rows, []) == ("2 of 2 floors met", True)
+    assert rows[0].cells == ("Harmony, content", "1,000", "100 ns", "20.0 µs", "200×", "200×", "PASS")
+    assert len(measure.head({"vLLM": "1.2"}, measure.FRAMED, ["vLLM"])) == len(rows[0].cells)
+    alone = list(measure.framed(fakes[:1], 1000, rounds=1, seconds=0.0))
+    assert [(row.cells[3], row.floors) for row in alone] == [("not run", {})] * 6
+    assert report.summary(rows) == ("2 of 2 floors met", True)
 
 
-def test_a_part_of_a_run_is_not_published(bench):
-    tables, whole = bench["publish"].TABLES, importlib.import_module("bench.publish").whole
-    run = "\n\n".join(["machine", *(f"| {name} | x |" for name in tables)])
-    assert whole(run, tables) == run
-    with pytest.raises(ValueError, match="the run has no table 'token id to SSE bytes, per token'"):
-        whole(run.replace("to SSE", ""), tables)
+def test_what_must_not_grow_has_a_floor_for_each_family(monkeypatch):
+    monkeypatch.setattr(tags, "compared", lambda *_: (20.0, 26.0, 1.3))
+    monkeypatch.setattr(measure, "last_over_first", lambda opened, block, rounds: opened()(block) and 1.2)
+    rows = list(measure.ours_alone(32, 1))
+    assert [row.cells[1:] for row in rows[:7]] == [("1.20 ×", "at most 1.1", "FAIL", "")] * 7
+    content = ("1.30 ×", "at most 1.3", "PASS", "26.0 ns; Harmony's 20.0 ns")
+    assert [row.cells[1:] for row in rows[7:]] == [content] * 8
 
 
-def test_a_rival_that_is_linear_has_no_floor_at_16k(bench):
-    fakes = FakeSide("harmonystream", lambda n: 20.0), FakeSide("SGLang", lambda n: 1000 + n / 5)
-    short, long = rows_of(bench, *fakes)[:2]
-    assert (short.floors, long.floors) == ({"SGLang": 50}, {})
-
-
-def test_a_wrong_output_is_named_and_ours_meets_no_floor_with_one(bench):
-    table = bench["table"]
-    fakes = FakeSide("harmonystream", lambda n: 20.0, "content"), FakeSide("vLLM", lambda n: 2e5, "arguments")
-    row = rows_of(bench, *fakes)[0]
-    assert row.met_by("vLLM") is False
-    assert table.row_cells(row) == (
-        "Qwen3, Hermes (`hermes`), call",
-        "1,000",
-        "20.0 ns (wrong: content)",
-        "200 µs (wrong: arguments)",
-        "10,000×",
-        "50×",
-        "FAIL",
-        "not run",
-        "–",
-        "",
-        "",
-    )
-    assert len(table.head({"vLLM": "1.2"})) == len(table.row_cells(row))
-    assert table.head({"vLLM": "1.2"})[2:8] == ("harmonystream", "vLLM 1.2", "faster", "floor", "", "SGLang")
-
-
-def test_the_last_line(bench):
-    cell, row = bench["rows"].Cell, bench["rows"].Row
-    figure = importlib.import_module("bench.rows").Figure
-    fast = row("a", 1000, cell(1), {"vLLM": cell(50), "SGLang": cell(None, "not run")}, {"vLLM": 50})
-    slow = row("b", 1000, cell(None, "failed: X"), {"vLLM": cell(50), "SGLang": cell(9)}, {"vLLM": 50, "SGLang": 9})
-    assert bench["table"].summary([fast], [figure("c", 1, "×", at_most=1.1)]) == ("2 of 2 floors met", True)
-    assert bench["table"].summary([fast, slow], []) == (
-        "1 of 3 floors met; missed: b, 1,000, vLLM; b, 1,000, SGLang",
-        False,
-    )
-
-
-def test_rivals_that_are_not_there(bench):
-    rivals = bench["__main__"].rivals
-    assert rivals(None) == (
-        [],
-        [
-            f"{name}: not run, since no environment has it (make bench-rivals creates one)"
-            for name in ("vLLM", "SGLang")
-        ],
-    )
-    running, lines = rivals("no-such-python")
-    assert running == []
-    assert [line.partition(" (")[0] for line in lines] == ["vLLM: not run", "SGLang: not run"]
-
-
-@pytest.mark.slow
-def test_the_command_without_rivals_prints_ours(bench):
-    done = run_bench("--no-check", "--markdown", "--rivals=no-such-python")
-    assert done.returncode == 0, done.stderr
-    cells = [line.strip("| ").split(" | ") for line in done.stdout.splitlines() if line.startswith("|")]
+def test_the_command_without_rivals_prints_ours(monkeypatch, capsys):
+    monkeypatch.setattr(command, "pin", lambda: None)
+    monkeypatch.setattr(command, "ours_alone", lambda *_: [report.figure("a", 2, "×", at_most=1)])
+    options = ["--no-check", "--rounds=1", "--seconds=0", "--sizes", "32", "--markdown", "--rivals=no-such-python"]
+    monkeypatch.setattr(sys, "argv", ["bench.rivals", *options])
+    assert command.main() == 0
+    printed = capsys.readouterr().out
+    rows = [line.strip("| ").split(" | ") for line in printed.splitlines() if line.startswith("|")]
     for format in FORMATS:
-        lines = [line for line in cells if f"(`{format}`)" in line[0]]
-        assert [line[0].rpartition(", ")[2] for line in lines] == ["call", "call", "content"]
-        assert {line[3] for line in lines} == {"not run"}
-    assert [line[0] for line in cells if line[0].startswith("Harmony, ")] == [
-        "Harmony, content",
-        "Harmony, arguments",
-        "Harmony, a whole response: content",
-        "Harmony, a whole response: a call",
-    ]
-    assert bench["publish"].whole(done.stdout, bench["publish"].TABLES) == done.stdout
-    assert "vLLM: not run (" in done.stdout
-    assert " of 15 floors met" in done.stdout.splitlines()[-1]
+        lines = [row for row in rows if f"(`{format}`)" in row[0]]
+        assert [row[0].rpartition(", ")[2] for row in lines] == ["call", "content"]
+        assert {row[3] for row in lines} == {"not run"}
+    assert "vLLM: not run (" in printed
+    assert printed.splitlines()[-1] == "0 of 1 floors met; missed: a"
+    pages = {path: path.read_text(encoding="utf-8") for path in publish.PAGES}
+    assert publish.page_of(printed, pages).name == "benchmarks-rivals.md"

@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import os
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 import harmonystream as hs
+from bench import report, streams
+from bench.cases import blocks, memory, tags, worst
+from bench.cases.tags import Growth
 
-pytest.importorskip("openai_harmony")
-
-ROOT = Path(__file__).resolve().parents[2]
-FORMATS = [name for name in hs.formats() if name != "harmony"]
+FORMATS = list(blocks.NAMES)
 WITH_CALLS = [name for name in FORMATS if name != "think"]
 LITTLE = 16  # tokens in a block
-
-
-@pytest.fixture(scope="module")
-def bench():
-    """The modules of bench/, which is no installed package."""
-    sys.path.insert(0, str(ROOT))
-    try:
-        names = ("cases", "measure", "memory", "report", "streams")
-        yield {name: importlib.import_module(f"bench.tag_{name}") for name in names}
-    finally:
-        sys.path.remove(str(ROOT))
 
 
 def read(stream, per=64):
@@ -51,17 +36,17 @@ def read(stream, per=64):
     return *texts, list(calls.values()), parser
 
 
-def text_of(bench, ids):
-    return b"".join(map(bench["streams"].vocab().token_bytes, ids)).decode()
+def text_of(ids):
+    return b"".join(map(streams.vocab().token_bytes, ids)).decode()
 
 
-def case_of(bench, format, name):
-    return next(case for case in bench["cases"].cases(format) if case.name == name)
+def case_of(format, name):
+    return next(case for case in worst.cases(format) if case.name == name)
 
 
-def readings(bench, format, name):
+def readings(format, name):
     """Of the long stream of a case, as ids and as text."""
-    case = case_of(bench, format, name)
+    case = case_of(format, name)
     return [read(case.stream(format, text, LITTLE)) for text in (False, True)]
 
 
@@ -69,46 +54,42 @@ def readings(bench, format, name):
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_content_is_text_and_nothing_else(bench, format):
-    streams = bench["streams"]
-    stream = streams.content(format, LITTLE)
-    text = text_of(bench, stream.blocks[0]) * 64
+def test_content_is_text_and_nothing_else(format):
+    stream = blocks.content(format, LITTLE)
+    text = text_of(stream.blocks[0]) * 64
     reasoning, content, calls, parser = read(stream)
     assert (reasoning, content, calls, parser.deviations) == ("", text, [], ())
-    assert read(streams.text_stream(format, False, LITTLE))[1] == text
+    assert read(blocks.as_text(stream))[1] == text
 
 
 @pytest.mark.parametrize("format", WITH_CALLS)
-def test_a_call_is_one_string(bench, format):
-    streams = bench["streams"]
-    stream = streams.call(format, LITTLE)
-    text = text_of(bench, stream.blocks[0]) * 64
-    value = json.loads(f'"{text}"') if streams.FAMILIES[format].json else text
-    for way in (stream, streams.in_chunks(stream), streams.text_stream(format, True, LITTLE)):
+def test_a_call_is_one_string(format):
+    stream = blocks.call(format, LITTLE)
+    text = text_of(stream.blocks[0]) * 64
+    value = json.loads(f'"{text}"') if blocks.FAMILIES[format].json else text
+    for way in (stream, blocks.in_chunks(stream), blocks.as_text(stream)):
         reasoning, content, [arguments], parser = read(way)
         assert (reasoning, content, json.loads(arguments), parser.deviations) == ("", "", {"content": value}, ())
 
 
-def test_a_model_without_calls_reasons_instead(bench):
-    reasoning, content, calls, _ = read(bench["streams"].call("think", LITTLE))
+def test_a_model_without_calls_reasons_instead():
+    reasoning, content, calls, _ = read(blocks.call("think", LITTLE))
     assert (len(reasoning) > 64 * LITTLE, content, calls) == (True, "It is done.", [])
 
 
-def test_sizes_are_counted_in_ids_however_these_are_fed(bench):
-    streams = bench["streams"]
-    stream = streams.call("glm", 100)
-    chunks = streams.in_chunks(stream)
+def test_sizes_are_counted_in_ids_however_these_are_fed():
+    stream = blocks.call("glm", 100)
+    chunks = blocks.in_chunks(stream)
     assert len(chunks.blocks[0][0]) == 64
     assert sum(len(piece) for piece in chunks.blocks[0]) == len(stream.blocks[0])
     assert chunks.tokens(1) == stream.tokens(1) == 64 * len(stream.blocks[0]) + len(stream.after)
     assert stream.tokens(64) == 64 * (len(stream.blocks[0]) + len(stream.after))
-    assert streams.body_of(stream).tokens(64) == 64 * len(stream.blocks[0])
+    assert blocks.body_of(stream).tokens(64) == 64 * len(stream.blocks[0])
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_markers_are_one_token_where_the_family_has_one(bench, format):
-    streams = bench["streams"]
-    writer = streams.Writer(format)
+def test_markers_are_one_token_where_the_family_has_one(format):
+    writer = blocks.Writer(format)
     ids = streams.smallest_ids(f"a{writer.think}é")
     assert len(ids) == 4
     assert streams.vocab().token_bytes(ids[0]) == b"a"
@@ -118,8 +99,8 @@ def test_markers_are_one_token_where_the_family_has_one(bench, format):
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_every_case_repeats_its_unit_to_a_block(bench, format):
-    cases, spelled = list(bench["cases"].cases(format)), bench["streams"].vocab().token_bytes
+def test_every_case_repeats_its_unit_to_a_block(format):
+    cases, spelled = list(worst.cases(format)), streams.vocab().token_bytes
     assert len({case.name for case in cases}) == len(cases) >= 13
     for case in cases:
         as_text, as_ids = case.stream(format, True), case.stream(format, False)
@@ -137,49 +118,49 @@ def test_every_case_repeats_its_unit_to_a_block(bench, format):
 
 @pytest.mark.parametrize("format", WITH_CALLS)
 @pytest.mark.parametrize("name", ["10,000 calls, in one section", "10,000 calls, in a section each"])
-def test_many_calls(bench, format, name):
-    for _, content, calls, parser in readings(bench, format, name):
+def test_many_calls(format, name):
+    for _, content, calls, parser in readings(format, name):
         assert (content.strip(), set(calls), parser.deviations) == ("", {calls[0]}, ())
         assert json.loads(calls[0]) == {"content": "a"}
         assert len(calls) == 64 * 3
 
 
-def test_there_are_10_000(bench):
-    block = case_of(bench, "glm", "10,000 keys").stream("glm", text=True).blocks[0]
+def test_there_are_10_000():
+    block = case_of("glm", "10,000 keys").stream("glm", text=True).blocks[0]
     assert "".join(block).count("<arg_key>") * 64 == 10_048
 
 
 @pytest.mark.parametrize("format", ["hermes", "qwen3_coder", "seed_oss", "glm"])
-def test_wrapped_calls(bench, format):
+def test_wrapped_calls(format):
     for name, more in (("10,000 wrapped calls", 0), ("10,000 wrapped calls in an array", 1)):
-        for _, _, calls, parser in readings(bench, format, name):
+        for _, _, calls, parser in readings(format, name):
             assert (calls, parser.deviations) == (['{"content": "a"}'] * (64 * 3 + more), ())
-    for _, _, [arguments], parser in readings(bench, format, "wrapped, name last, string: quotes and escapes"):
+    for _, _, [arguments], parser in readings(format, "wrapped, name last, string: quotes and escapes"):
         assert set(json.loads(arguments)["content"]) == {'"', "\\", "\n"}
         assert parser.deviations == ()
-    for _, content, calls, _ in readings(bench, format, "wrapped: no name"):
+    for _, content, calls, _ in readings(format, "wrapped: no name"):
         assert (calls, content.count("a") >= 64) == ([], True)
 
 
 @pytest.mark.parametrize("format", ["hermes", "qwen3_coder", "seed_oss", "glm", "dsml"])
-def test_keys_and_values(bench, format):
-    for _, _, [arguments], _ in readings(bench, format, "10,000 keys"):
+def test_keys_and_values(format):
+    for _, _, [arguments], _ in readings(format, "10,000 keys"):
         assert list(json.loads(arguments)) == [f"key_{k}" for k in range(64 * 3)]
-    for _, _, [arguments], _ in readings(bench, format, "value: all `<`"):
+    for _, _, [arguments], _ in readings(format, "value: all `<`"):
         assert json.loads(arguments) == {"content": "a" + "<" * 64 * LITTLE}
-    for _, _, [arguments], parser in readings(bench, format, "held value: numbers"):
+    for _, _, [arguments], parser in readings(format, "held value: numbers"):
         assert json.loads(arguments)["o"]["a"][-2:] == [1, 1]
         assert parser.deviations == ()
 
 
 @pytest.mark.parametrize("format", WITH_CALLS)
-def test_nested_json_is_closed_again(bench, format):
-    names = [case.name for case in bench["cases"].cases(format) if case.mirror]
+def test_nested_json_is_closed_again(format):
+    names = [case.name for case in worst.cases(format) if case.mirror]
     assert len(names) >= 2
     for name in names:
         for per in (1, 64):
             for text in (False, True):
-                stream = case_of(bench, format, name).stream(format, text, LITTLE)
+                stream = case_of(format, name).stream(format, text, LITTLE)
                 reasoning, content, [arguments], parser = read(stream, per)
                 depth = arguments.count("[")
                 assert (reasoning, content, arguments.count("]")) == ("", "", depth), name
@@ -190,104 +171,67 @@ def test_nested_json_is_closed_again(bench, format):
 # --- measuring --------------------------------------------------------------------------------------------------------
 
 
-def scripted(monkeypatch, measure, ratios):
-    """Short streams take a nanosecond, long ones these, in turn."""
-    longs = iter(ratios)
-    monkeypatch.setattr(measure, "per_token", lambda stream, long: (lambda: next(longs)) if long else (lambda: 1.0))
-
-
-def test_growth_is_the_median_of_the_rounds(bench, monkeypatch):
-    measure, stream = bench["measure"], bench["streams"].content("glm", LITTLE)
-    scripted(monkeypatch, measure, [1.0, 1.1, 1.2])
-    found = measure.growth(stream, "x", "ids", 3, more=3)
-    assert (found.ratio, found.long, found.short, found.met) == (1.1, 1.1, 1.0, True)
-    assert (found.figure().name, found.figure().met) == ("`glm`, ids: x", True)
-
-
-def test_what_seems_to_miss_its_floor_is_measured_longer(bench, monkeypatch):
-    measure, stream = bench["measure"], bench["streams"].content("glm", LITTLE)
-    scripted(monkeypatch, measure, [1.3, 1.0, 1.0])
-    assert measure.growth(stream, "x", "ids", 1, more=2).met
-    scripted(monkeypatch, measure, [1.3, 1.2, 1.0])
-    found = measure.growth(stream, "x", "ids", 1, more=2)
-    assert (found.ratio, found.met, found.figure().met) == (1.2, False, False)
-
-
-def test_streams_are_read_in_whole_by_both(bench, monkeypatch):
+def test_streams_are_read_in_whole_by_both(monkeypatch):
     """All blocks count, however many streams they make."""
-    measure, streams = bench["measure"], bench["streams"]
-    stream = streams.call("kimi_k2", LITTLE)
+    stream = blocks.call("kimi_k2", LITTLE)
     parser = stream.parser()
-    monkeypatch.setattr(measure, "CLOCK", 0)
-    assert measure.read(parser, stream, 64) > 0
+    monkeypatch.setattr(tags, "CLOCK", 0)
+    assert tags.read(parser, stream, 64) > 0
     assert parser.position == len(stream.before) + stream.tokens(1)
-    assert measure.read(parser, stream, 16) > 0
+    assert tags.read(parser, stream, 16) > 0
     assert parser.position == len(stream.before) + stream.tokens(4) // 4
 
 
-def test_common_cases_have_floors(bench):
-    [row] = bench["measure"].common(["hermes"], LITTLE, 1)
-    floors = [(figure.name, figure.at_most) for figure in row.figures()]
-    assert floors == [
-        ("`hermes`: content, over Harmony's", 1.3),
-        ("`hermes`, feed(id): one long string", 1.1),
-        ("`hermes`, feed(64 ids): one long string", 1.1),
-    ]
+def test_growth_compares_short_streams_with_the_long_one(monkeypatch):
+    rounds = {False: 2.0, True: 3.0}
+    monkeypatch.setattr(tags, "per_token", lambda stream, long: lambda: rounds[long])
+    found = tags.growth(blocks.content("glm", LITTLE), "x", "ids", 3)
+    assert (found.short, found.long, found.ratio, found.floor) == (2.0, 3.0, 1.5, {"`glm`, ids: x": False})
 
 
-def test_memory_is_that_of_the_parser(bench):
-    size, own, _ = bench["memory"].growth(bench["streams"].call("dsml", LITTLE))
-    assert (size, own) == (sys.getsizeof(hs.Parser()) + 3 * 64, 0)  # with the first block of each of its three buffers
+def test_common_cases_have_floors(monkeypatch):
+    monkeypatch.setattr(tags, "compared", lambda *_: (20.0, 26.0, 1.3))
+    row = tags.common("hermes", LITTLE, 1)
+    strings = ("20.0 ns", "1.30×", "FAIL") * 2
+    assert row.cells == ("`hermes`", "26.0 ns", "1.30×", "PASS", *strings)
+    assert len(tags.COMMON_HEAD) == len(row.cells)
+    assert row.floors == {
+        "`hermes`: content, over Harmony's": True,
+        "`hermes`, feed(id): one long string": False,
+        "`hermes`, feed(64 ids): one long string": False,
+    }
 
 
-# --- tables -----------------------------------------------------------------------------------------------------------
+def test_a_line_has_the_worst_of_a_format_and_the_floors_of_all():
+    cases = [Growth("glm", "calm", "ids", 90.0, 99.0, 1.0999), Growth("glm", "a|b", "text", 10.0, 12.0, 1.2)]
+    row = tags.worst_row(cases)
+    assert row.cells == ("`glm`", "2", "1.20×", "FAIL", "a|b (text)", "99.0 ns", "calm (ids)")
+    assert list(row.floors.values()) == [True, False]
+    listed = tags.case_row(cases[0])
+    assert listed.cells == ("`glm`: calm", "ids", "90.0 ns", "99.0 ns", "1.10×", "PASS")
+    assert (len(tags.WORST_HEAD), len(tags.CASE_HEAD)) == (7, 6)
 
 
-def growths(bench):
-    growth = bench["measure"].Growth
-    return [growth("glm", "calm", "ids", 90.0, 99.0, 1.0999), growth("glm", "a|b", "text", 10.0, 12.0, 1.2)]
+@pytest.mark.parametrize("verbose", [False, True])
+def test_worst_cases_are_listed_if_they_miss_or_on_demand(monkeypatch, verbose):
+    ratios = iter([1.0] * 25 + [1.2])
+    monkeypatch.setattr(tags, "compared", lambda *_: (1.0, 1.0, next(ratios)))
+    monkeypatch.setattr(tags, "common", lambda *_: report.Row(()))
+    made = list(tags.tables(["think"], LITTLE, 1, verbose))
+    assert [head for head, _ in made] == [tags.COMMON_HEAD, tags.WORST_HEAD, tags.CASE_HEAD]
+    assert [len(rows) for _, rows in made] == [1, 1, 26 if verbose else 1]
 
 
-def test_a_line_of_common_cases(bench):
-    calm, grown = growths(bench)
-    row = bench["measure"].Common("glm", 26.0, 1.3, calm, grown)
-    cells = bench["report"].common_cells(row)
-    assert cells == ("`glm`", "26.0 ns", "1.30×", "PASS", "90.0 ns", "1.10×", "PASS", "10.0 ns", "1.20×", "FAIL")
-    assert len(bench["report"].COMMON_HEAD) == len(cells)
+def test_memory_is_that_of_the_parser():
+    stream = blocks.call("dsml", LITTLE)
+    size, grown, _ = memory.growth(stream.parser(), stream.before, stream.blocks[0], 64 * LITTLE)
+    assert (size, grown) == (
+        sys.getsizeof(hs.Parser()) + 3 * 64,
+        0,
+    )  # with the first block of each of its three buffers
 
 
-def test_a_line_has_the_worst_of_a_format(bench):
-    report, cases = bench["report"], growths(bench)
-    cells = report.worst_cells(cases)
-    assert cells == ("`glm`", "2", "1.20×", "FAIL", "a\\|b (text)", "99.0 ns", "calm (ids)")
-    assert report.case_cells(cases[0]) == ("`glm`: calm", "ids", "90.0 ns", "99.0 ns", "1.10×", "PASS")
-    assert (len(report.WORST_HEAD), len(report.CASE_HEAD)) == (7, 6)
-    assert [figure.met for figure in report.figures([], [cases])] == [True, False]
-
-
-def test_the_command_prints_one_format():
-    command = [
-        sys.executable,
-        "-m",
-        "bench",
-        "--tags",
-        "think",
-        "--rounds=1",
-        "--tokens=128",
-        "--no-check",
-        "--verbose",
-    ]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [*command, "--markdown", "--old=no-such-python"],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    heads = [block.split(" | ")[0] for block in done.stdout.split("\n\n") if block.startswith("|")]
-    assert heads == ["| tag formats, per token", "| worst cases", "| worst case", "| tag formats, absolute"]
-    assert done.stdout.count("| `think`: ") == 26
-    assert " floors met" in done.stdout.splitlines()[-1]
+def test_memory_of_all_formats_is_measured():
+    sizes, *growths = memory.tag_sizes(0.1)
+    assert sizes.cells[2:4] == ("at most 1280", "PASS")
+    assert [row.cells[1:4] for row in growths] == [("0.0 B", "at most 0", "PASS")] * 2

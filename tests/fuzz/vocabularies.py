@@ -6,7 +6,7 @@ from typing import Any
 
 import harmonystream as hs
 from fuzz import tokens
-from harmonystream._native.core.vocab import load_ranks
+from harmonystream._native.core.ranks import load_ranks
 
 Case = dict[str, Any]
 ODD_IDS = (-1, 2**24, 2**24 - 1 << 8, 2**70, True, None, "7", 1.0)

@@ -6,6 +6,7 @@ from typing_extensions import Self
 from ..._encoders import Encoder
 
 DEBUG: bool
+__pyx_capi__: dict[str, object]
 
 @final
 class Vocab:
@@ -29,5 +30,3 @@ class Vocab:
     def is_control(self, tid: int, /) -> bool: ...
     def __len__(self) -> int: ...
     def __contains__(self, key: object, /) -> bool: ...
-
-def load_ranks(data: bytes, control: Mapping[str, int], name: str = "", encoder: Encoder | None = None) -> Vocab: ...

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harmonystream._native.tags.values import escape, fits, may_be_literal, transcode
+from harmonystream._native.tags.values import fits, may_be_literal, transcode
 from harmonystream._schema import TYPES
 
 CONTAINERS = ["object", "array"]
@@ -293,21 +293,6 @@ def test_what_is_converted_means_what_python_says(scraps):
 def test_a_backslash_that_escapes_nothing_stays():
     assert transcode(r"['\d\/\w+\(']", ["array"]) == r'["\\d\\/\\w+\\("]'
     assert transcode("['a\\\r\nb\\\rc']", ["array"]) == '["abc"]'
-
-
-# --- escapes ------------------------------------------------------------------------------------------------------
-
-
-@given(st.text() | st.text('ab"\\\n\x01\x1f\x7fé', max_size=30))
-def test_escape(text):
-    assert '"' + escape(text) + '"' == quoted(text) == transcode(text)
-
-
-@pytest.mark.parametrize("character", [*map(chr, range(0x20)), '"', "\\", "\x7f", "\x80", "é", "!", "#", "[", "]"])
-def test_escape_finds_each_character_at_each_place(character):
-    for before in range(17):
-        text = "a" * before + character + "b" * (17 - before)
-        assert escape(text) == quoted(text)[1:-1]
 
 
 # --- how long to wait ---------------------------------------------------------------------------------------------

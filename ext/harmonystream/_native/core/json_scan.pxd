@@ -1,8 +1,8 @@
 # The incremental JSON scanner: is the value complete, and where did it end? Three small variables and a stage; it never looks back.
 # It follows strings and nesting only: a value may be balanced and still not be valid JSON.
 
-from libc.stdint cimport uint8_t, uint64_t
-from libc.string cimport memcpy
+from libc.stdint cimport uint8_t
+from harmonystream._native.core.chars cimport has_quote_or_backslash, is_json_space
 from harmonystream._native.core.types cimport Json
 
 cdef enum JsonStage:
@@ -50,19 +50,8 @@ cdef inline void scalar_step(Json* j, uint8_t c) noexcept nogil:
             j.broken = 1
 
 
-cdef inline uint64_t zero_bytes(uint64_t v) noexcept nogil:
-    """Not 0 if one of the eight bytes is 0."""
-    return (v - <uint64_t>0x0101010101010101) & ~v & <uint64_t>0x8080808080808080
-
-
-cdef inline bint has_quote_or_backslash(const uint8_t* p) noexcept nogil:
-    """Is there one among the next eight bytes?"""
-    cdef uint64_t v
-    memcpy(&v, p, 8)
-    return (zero_bytes(v ^ <uint64_t>0x2222222222222222) | zero_bytes(v ^ <uint64_t>0x5C5C5C5C5C5C5C5C)) != 0
-
-
-cdef inline void json_step(Json* j, const uint8_t* p, Py_ssize_t n) noexcept nogil:
+cdef inline Py_ssize_t json_run(Json* j, const uint8_t* p, Py_ssize_t n, bint only_open) noexcept nogil:
+    """Reads on; returns how many bytes it read. only_open: not beyond the end of the value."""
     cdef Py_ssize_t i = 0
     cdef uint8_t c
     while i < n:
@@ -81,7 +70,7 @@ cdef inline void json_step(Json* j, const uint8_t* p, Py_ssize_t n) noexcept nog
                 j.in_string = 0
                 if j.depth == 0:
                     json_close(j, i)
-        elif c == c' ' or c == c'\n' or c == c'\t' or c == c'\r':
+        elif is_json_space(c):
             if j.stage == J_SCALAR:
                 j.broken |= not scalar_whole(j)
                 json_close(j, i - 1)
@@ -103,4 +92,17 @@ cdef inline void json_step(Json* j, const uint8_t* p, Py_ssize_t n) noexcept nog
                 j.depth += 1
         elif j.stage != J_OPEN:
             scalar_step(j, c)
-    j.count += n
+        if only_open and j.stage == J_CLOSED:
+            break
+    j.count += i
+    return i
+
+
+cdef inline void json_step(Json* j, const uint8_t* p, Py_ssize_t n) noexcept nogil:
+    json_run(j, p, n, False)
+
+
+cdef inline Py_ssize_t open_run(const Json* j, const uint8_t* p, Py_ssize_t n) noexcept nogil:
+    """How many of these bytes belong to the string or container that is open. Changes nothing."""
+    cdef Json copy = j[0]
+    return json_run(&copy, p, n, True)

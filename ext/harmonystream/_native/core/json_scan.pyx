@@ -4,8 +4,8 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 cimport cython
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.json_scan cimport *
-from harmonystream._native.stream.records cimport without_surrogates
 from harmonystream._native.core.types cimport Json
+from harmonystream._native.core.utf8 cimport without_surrogates
 
 DEBUG = bool(DEBUG_BUILD)
 

@@ -1,11 +1,13 @@
 # From bytes to records: the UTF-8 carry, and the merging of text into one delta per run. Everything here is inline and nogil.
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 from harmonystream._native.core.buffer cimport buffer_put
+from harmonystream._native.core.chars cimport are_ascii
 from harmonystream._native.core.json_scan cimport json_balanced, json_step
 from harmonystream._native.core.types cimport *
+from harmonystream._native.core.utf8 cimport utf8_continues, utf8_length, utf8_subpart
 
 
 cdef inline void out_init(Out* o) noexcept nogil:
@@ -144,41 +146,6 @@ cdef inline void note(Stream* s, uint8_t code, int64_t position) noexcept nogil:
         s.error_state = s.state
 
 
-cdef inline int utf8_length(uint8_t lead) noexcept nogil:
-    """Bytes of the character that `lead` begins; 0 if it begins none."""
-    if lead < 0x80:
-        return 1
-    if lead < 0xC2:
-        return 0
-    if lead < 0xE0:
-        return 2
-    if lead < 0xF0:
-        return 3
-    return 4 if lead < 0xF5 else 0
-
-
-cdef inline bint utf8_continues(const uint8_t* head, int n, uint8_t c) noexcept nogil:
-    """May c follow the n bytes of an incomplete character? The second byte excludes overlong forms, surrogates and > U+10FFFF."""
-    cdef uint8_t lead = head[0]
-    if n == 1:
-        if lead == 0xE0:
-            return 0xA0 <= c <= 0xBF
-        if lead == 0xED:
-            return 0x80 <= c <= 0x9F
-        if lead == 0xF0:
-            return 0x90 <= c <= 0xBF
-        if lead == 0xF4:
-            return 0x80 <= c <= 0x8F
-    return 0x80 <= c <= 0xBF
-
-
-cdef inline bint all_ascii(const uint8_t* p) noexcept nogil:
-    """Are the next eight bytes ASCII?"""
-    cdef uint64_t v
-    memcpy(&v, p, 8)
-    return v & <uint64_t>0x8080808080808080 == 0
-
-
 cdef inline bint plain_triple(const uint8_t* p) noexcept nogil:
     """A character of three bytes whose lead allows any continuation: nearly all of Chinese, Japanese and Korean."""
     return 0xE1 <= p[0] <= 0xEF and p[0] != 0xED and (p[1] & 0xC0) == 0x80 and (p[2] & 0xC0) == 0x80
@@ -217,7 +184,7 @@ cdef inline void put_bytes(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, in
             run = i
             continue
         if p[i] < 0x80:
-            while i + 8 <= n and all_ascii(p + i):
+            while i + 8 <= n and are_ascii(p + i):
                 i += 8
             while i < n and p[i] < 0x80:
                 i += 1
@@ -228,9 +195,7 @@ cdef inline void put_bytes(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, in
                 i += 3
             continue
         need = utf8_length(p[i])
-        k = 1
-        while k < need and i + k < n and utf8_continues(p + i, <int>k, p[i + k]):
-            k += 1
+        k = utf8_subpart(p + i, n - i)
         if need and k == need:
             i += k
             continue
@@ -265,25 +230,3 @@ cdef inline void close_call(Stream* s, Out* o, int64_t at, bint complete) noexce
     if s.calls < 0x7FFFFFFF:
         s.calls += 1
     s.kind = NOT_A_CALL
-
-
-cdef inline void route(Stream* s) noexcept nogil:
-    """Where the open body goes: follows from the message's author, kind and channel."""
-    if s.role.n:
-        s.sink = R_NONE
-        s.region = IN_SUPPRESSED
-    elif s.kind != NOT_A_CALL:
-        s.sink = R_ARGUMENTS
-        s.region = IN_ARGUMENTS
-    elif s.channel_code == ANALYSIS:
-        s.sink = R_REASONING
-        s.region = IN_REASONING
-    else:
-        s.sink = R_CONTENT
-        s.region = IN_CONTENT
-
-
-cdef inline void set_fast(Stream* s) noexcept nogil:
-    """May a plain token take the shortcut? Only inside a body, in id mode, with nothing pending or to be announced."""
-    s.fast = s.sink if s.state == BODY and s.text_mode == 1 and not (s.n_pending or s.announce or s.error or s.finished) else 0
-    s.shortcut_look = s.shortcut_want = PLAIN

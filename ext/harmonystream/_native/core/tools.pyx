@@ -5,6 +5,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 cimport cython
 from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.fnv cimport fnv_bytes, fnv_empty, fnv_number
 from harmonystream._native.core.types cimport ToolTable
 from collections.abc import Mapping
 
@@ -85,19 +86,20 @@ cdef class Tools:
         return 0
 
     cdef uint64_t hashed(self) noexcept:
-        """FNV-1a over names, parameters and types: to notice a mismatch, not to resist anyone."""
+        """A hash of names, parameters and types, which notices that a state was made with other tools."""
         cdef const ToolTable* t = &self.table
-        cdef uint64_t h = <uint64_t>0xCBF29CE484222325 + <uint64_t>(t.n + 1)
+        cdef uint64_t h = fnv_empty() + <uint64_t>(t.n + 1)
         cdef Py_ssize_t i, n_parameters = PyBytes_GET_SIZE(self.parameter_types)
-        h = mixed(h, self.names)
+        h = fnv_bytes(h, t.names, PyBytes_GET_SIZE(self.names)) if t.n > 0 else h
         for i in range(t.n):
-            h = (h ^ t.offset[i]) * <uint64_t>0x100000001B3
+            h = fnv_number(h, t.offset[i])
         if n_parameters:
-            h = mixed(mixed(h, self.parameter_names), self.parameter_types)
+            h = fnv_bytes(h, t.parameter_names, PyBytes_GET_SIZE(self.parameter_names))
+            h = fnv_bytes(h, t.parameter_types, n_parameters)
             for i in range(n_parameters):
-                h = (h ^ t.parameter_offset[i]) * <uint64_t>0x100000001B3
+                h = fnv_number(h, t.parameter_offset[i])
             for i in range(t.n):
-                h = (h ^ t.parameters[i]) * <uint64_t>0x100000001B3
+                h = fnv_number(h, t.parameters[i])
         return h ^ t.forbidden
 
     def index(self, str name not None):
@@ -109,13 +111,6 @@ cdef class Tools:
         """The types of a tool's parameter, one bit each; 0: anything, or unknown."""
         cdef bytes key = encoded(parameter)
         return parameter_types(&self.table, self.index(name), <const uint8_t*>PyBytes_AS_STRING(key), PyBytes_GET_SIZE(key))
-
-
-cdef uint64_t mixed(uint64_t h, bytes data) noexcept:
-    cdef Py_ssize_t i
-    for i in range(PyBytes_GET_SIZE(data)):
-        h = (h ^ <uint8_t>PyBytes_AS_STRING(data)[i]) * <uint64_t>0x100000001B3
-    return h
 
 
 cdef uint32_t* integers(list values) except NULL:

@@ -1,42 +1,18 @@
 # The vocabulary: every token's bytes in one blob, flags per id, control ids by name. Built once, never changed.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from libc.stdint cimport int8_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 cimport cython
 from harmonystream._native.core.build cimport DEBUG_BUILD
-from harmonystream._native.core.out cimport utf8_continues, utf8_length
+from harmonystream._native.core.fnv cimport fnv_bytes, fnv_empty
+from harmonystream._native.core.utf8 cimport utf8_is_whole
 from harmonystream.errors import VocabError
 
 DEBUG = bool(DEBUG_BUILD)
 
-cdef enum:
-    MAX_IDS = 1 << 24
-
-cdef object UNFILLED = object()        # load_ranks() fills the Vocab itself
-
-
-cdef bint whole_utf8(const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t i = 0
-    cdef int need, k
-    while i < n:
-        need = utf8_length(p[i])
-        if need == 0 or i + need > n:
-            return False
-        for k in range(1, need):
-            if not utf8_continues(p + i, k, p[i + k]):
-                return False
-        i += need
-    return True
-
-
-cdef uint64_t hashed(uint64_t h, const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    """FNV-1a: to tell vocabularies apart, not to resist anyone."""
-    cdef Py_ssize_t i
-    for i in range(n):
-        h = (h ^ p[i]) * <uint64_t>0x100000001B3
-    return h
+UNFILLED = object()
 
 
 @cython.final
@@ -107,17 +83,25 @@ cdef class Vocab:
         return 0
 
     cdef int seal(self, object control) except -1:
-        """Bytes and offsets are in place: set the flags and the names."""
+        """Bytes and offsets are in place: set the flags, the names and the fingerprint. Nothing changes afterwards, so threads may share it."""
         cdef uint32_t i
         for i in range(self.n):
             if not self.flags[i] & V_MISSING and self.offset[i + 1] > self.offset[i]:
-                if whole_utf8(self.text + self.offset[i], self.offset[i + 1] - self.offset[i]):
+                if utf8_is_whole(self.text + self.offset[i], self.offset[i + 1] - self.offset[i]):
                     self.flags[i] |= V_VALID
         for key, tid in control.items():
             i = tid
             self.by_name[key] = tid
             self.flags[i] = (self.flags[i] & V_VALID) | V_CONTROL
+        with nogil:
+            self.hashed = self.hash_all()
         return 0
+
+    cdef uint64_t hash_all(self) noexcept nogil:
+        cdef uint64_t h = fnv_bytes(fnv_empty(), <const uint8_t*>&self.n, sizeof(self.n))
+        h = fnv_bytes(h, <const uint8_t*>self.offset, (self.n + 1) * sizeof(uint32_t))
+        h = fnv_bytes(h, self.flags, self.n)
+        return fnv_bytes(h, self.text, self.offset[self.n])
 
     def __len__(self):
         return self.n
@@ -161,15 +145,7 @@ cdef class Vocab:
     @property
     def fingerprint(self):
         """64 bits that tell this vocabulary from others: the ids, their bytes and flags."""
-        cdef uint64_t h = <uint64_t>0xCBF29CE484222325
-        if self.known_fingerprint is None:
-            with nogil:
-                h = hashed(h, <const uint8_t*>&self.n, sizeof(self.n))
-                h = hashed(h, <const uint8_t*>self.offset, (self.n + 1) * sizeof(uint32_t))
-                h = hashed(h, self.flags, self.n)
-                h = hashed(h, self.text, self.offset[self.n])
-            self.known_fingerprint = h
-        return self.known_fingerprint
+        return self.hashed
 
     def __reduce__(self):
         raise TypeError("a Vocab is not pickled: load it again where it is needed")
@@ -178,7 +154,7 @@ cdef class Vocab:
         return f"<Vocab {self.name or 'unnamed'}: {self.n} ids, {len(self.by_name)} control ids>"
 
 
-cdef dict checked_controls(control):
+cdef dict checked_controls(object control):
     cdef dict found = {}, seen = {}
     for key, tid in dict(control or {}).items():
         if not isinstance(key, str) or not isinstance(tid, int) or isinstance(tid, bool):
@@ -190,90 +166,3 @@ cdef dict checked_controls(control):
         seen[tid] = key
         found[key] = tid
     return found
-
-
-# --- tiktoken rank files ----------------------------------------------------------------------------------------------------------
-
-cdef int8_t[256] SEXTETS
-
-
-cdef void make_sextets() noexcept:
-    cdef const char* alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-    cdef int i
-    memset(SEXTETS, -1, 256)
-    for i in range(64):
-        SEXTETS[<uint8_t>alphabet[i]] = <int8_t>i
-
-make_sextets()
-
-
-cdef Py_ssize_t parse_rank(const uint8_t* p, Py_ssize_t i, Py_ssize_t n, uint8_t* out, Py_ssize_t* size, int64_t* rank) noexcept nogil:
-    """One line `base64 rank`: the cursor behind it, or -1. `size`: bytes decoded."""
-    cdef uint32_t bits = 0
-    cdef int have = 0
-    cdef Py_ssize_t k = 0, digits
-    while i < n and SEXTETS[p[i]] >= 0:
-        bits = (bits << 6) | <uint32_t>SEXTETS[p[i]]
-        have += 6
-        if have >= 8:
-            have -= 8
-            out[k] = <uint8_t>(bits >> have)
-            k += 1
-        i += 1
-    while i < n and p[i] == c'=':
-        i += 1
-    if k == 0 or i >= n or p[i] != c' ':
-        return -1
-    i += 1
-    digits = i
-    rank[0] = 0
-    while i < n and c'0' <= p[i] <= c'9' and i - digits < 9:
-        rank[0] = rank[0] * 10 + (p[i] - c'0')
-        i += 1
-    if i == digits or (i < n and p[i] != c'\n' and p[i] != c'\r'):
-        return -1
-    while i < n and (p[i] == c'\n' or p[i] == c'\r'):
-        i += 1
-    size[0] = k
-    return i
-
-
-def load_ranks(bytes data not None, control, str name="", encoder=None):
-    """A Vocab from the content of a tiktoken rank file (ranks ascending) and its control tokens."""
-    cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(data)
-    cdef Py_ssize_t i = 0, n = PyBytes_GET_SIZE(data), size = 0, at = 0
-    cdef int64_t lines = data.count(b"\n") + 1
-    cdef int64_t rank = -1, last = -1, tid
-    cdef bytes key
-    controls = checked_controls(control)
-    cdef int64_t top = max(lines + 1024, max(controls.values(), default=0) + 1)
-    cdef Vocab vocab = Vocab(UNFILLED, None, name, encoder)
-    vocab.allocate(min(top, MAX_IDS), n + sum(len(key.encode()) for key in controls))
-    by_id = sorted((v, k.encode()) for k, v in controls.items())
-    while i < n:
-        i = parse_rank(p, i, n, vocab.text + at, &size, &rank)
-        if i < 0 or rank <= last or rank >= vocab.n:
-            raise VocabError(f"this is not a tiktoken rank file: after rank {last}, expected a line `base64 rank` with a higher rank")
-        for tid in range(last + 1, rank):
-            vocab.offset[tid] = <uint32_t>at
-            vocab.flags[tid] = V_MISSING
-        vocab.offset[rank] = <uint32_t>at
-        at += size
-        last = rank
-    for tid, key in by_id:
-        if tid <= last:
-            raise VocabError(f"control token {key.decode()!r} has id {tid}, which is an ordinary token of the rank file")
-    for tid, key in by_id:
-        for rank in range(last + 1, tid):
-            vocab.offset[rank] = <uint32_t>at
-            vocab.flags[rank] = V_MISSING
-        vocab.offset[tid] = <uint32_t>at
-        memcpy(vocab.text + at, PyBytes_AS_STRING(key), PyBytes_GET_SIZE(key))
-        at += PyBytes_GET_SIZE(key)
-        last = tid
-    if last < 0:
-        raise VocabError("the rank file is empty")
-    vocab.n = <uint32_t>(last + 1)
-    vocab.offset[vocab.n] = <uint32_t>at
-    vocab.seal(controls)
-    return vocab

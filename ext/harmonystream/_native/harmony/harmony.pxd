@@ -1,7 +1,7 @@
 # The Harmony machine (docs/harmony.md, 2): the only place that advances a Harmony stream.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
-from harmonystream._native.core.types cimport Context, Out, Stream
+from harmonystream._native.core.types cimport *
 
 cdef void harmony_init(Stream* s, bint in_header) noexcept nogil
 cdef void harmony_open(Stream* s, const Context* c, uint8_t channel) noexcept nogil
@@ -9,3 +9,25 @@ cdef void harmony_ids(Stream* s, const Context* c, const uint32_t* ids, Py_ssize
 cdef void harmony_text(Stream* s, const Context* c, const uint8_t* p, Py_ssize_t n, bint valid) noexcept nogil
 cdef void harmony_finish(Stream* s, const Context* c, bint stopped, bint known) noexcept nogil
 cdef void announce_message(Stream* s, Out* o, int64_t start, int64_t stop) noexcept nogil
+
+
+cdef inline void route(Stream* s) noexcept nogil:
+    """Where the open body goes: follows from the message's author, kind and channel."""
+    if s.role.n:
+        s.sink = R_NONE
+        s.region = IN_SUPPRESSED
+    elif s.kind != NOT_A_CALL:
+        s.sink = R_ARGUMENTS
+        s.region = IN_ARGUMENTS
+    elif s.channel_code == ANALYSIS:
+        s.sink = R_REASONING
+        s.region = IN_REASONING
+    else:
+        s.sink = R_CONTENT
+        s.region = IN_CONTENT
+
+
+cdef inline void set_fast(Stream* s) noexcept nogil:
+    """May a plain token take the shortcut? Only inside a body, in id mode, with nothing pending or to be announced."""
+    s.fast = s.sink if s.state == BODY and s.text_mode == 1 and not (s.n_pending or s.announce or s.error or s.finished) else 0
+    s.shortcut_look = s.shortcut_want = PLAIN

@@ -7,6 +7,8 @@ from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.harmony.headers cimport *
 from harmonystream._native.core.json_scan cimport json_balanced, json_reset, json_step
 from harmonystream._native.core.bulk_tokens cimport plain_run
+from harmonystream._native.core.cpython cimport read_once
+from harmonystream._native.core.chars cimport is_space
 from harmonystream._native.core.out cimport *
 from harmonystream._native.core.types cimport *
 from harmonystream._native.harmony.header_words cimport call_name, is_builtin, is_tool, span_begins, span_is
@@ -327,7 +329,7 @@ cdef Py_ssize_t take_text(Stream* s, const Context* c, const uint8_t* p, Py_ssiz
             landed(s, IN_DONE, n - i)
             return n
         if s.state == START:
-            if p[i] == c' ' or 9 <= p[i] <= 13:
+            if is_space(p[i]):
                 landed(s, IN_START, 1)
                 i += 1
                 continue
@@ -349,7 +351,7 @@ cdef inline Py_ssize_t label_run(Stream* s, const Context* c, const uint32_t* id
     cdef uint32_t tid
     cdef Py_ssize_t i = 0
     while i < n:
-        tid = ids[i]                                                         # once: the caller's buffer may change meanwhile
+        tid = read_once(ids + i)
         if tid < size and classes[tid] & CONTROL:
             break
         i += 1
@@ -394,7 +396,7 @@ cdef void harmony_ids(Stream* s, const Context* c, const uint32_t* ids, Py_ssize
             s.usage[s.region] += taken
             if i == n:
                 return
-        take_id(s, c, ids[i])
+        take_id(s, c, read_once(ids + i))
         i += 1
 
 

@@ -2,18 +2,16 @@
 
 from libc.stdint cimport uint8_t, uint16_t
 from libc.string cimport memchr, memcmp, strlen
+from harmonystream._native.core.chars cimport is_space
+from harmonystream._native.core.tools cimport tool_index
 from harmonystream._native.core.types cimport *
-
-
-cdef inline bint is_ascii_space(uint8_t c) noexcept nogil:
-    return c == c' ' or 9 <= c <= 13
 
 
 cdef inline int separator_at(const uint8_t* p, int i, int n) noexcept nogil:
     """Length of the whitespace character or inert mark at i; 0: none; -1: p ends inside what may be one."""
     cdef uint8_t c = p[i]
     if c < 0x80:
-        return is_ascii_space(c)
+        return is_space(c)
     if c == MARK_INERT:
         return 1
     if c == 0xC2:
@@ -168,22 +166,8 @@ cdef inline bint is_builtin(const Stream* s, Span w) noexcept nogil:
 
 
 cdef inline bint is_tool(const Stream* s, const ToolTable* t, Span w) noexcept nogil:
-    """Is it a declared name? Binary search: the names are sorted by their bytes."""
-    cdef int lo = 0, hi = t.n, mid, order
-    cdef int n
-    while lo < hi:
-        mid = (lo + hi) // 2
-        n = t.offset[mid + 1] - t.offset[mid]
-        order = memcmp(t.names + t.offset[mid], s.header + w.at, n if n < w.n else w.n)
-        if order == 0:
-            order = n - w.n
-        if order == 0:
-            return True
-        if order < 0:
-            lo = mid + 1
-        else:
-            hi = mid
-    return False
+    """Is it the name of a declared tool?"""
+    return tool_index(t, s.header + w.at, w.n) >= 0
 
 
 cdef inline Span without_functions(const Stream* s, Span w) noexcept nogil:

@@ -211,7 +211,7 @@ cdef void header_resolve(Stream* s, const ToolTable* t) noexcept nogil:
 cdef bint constrained(const Stream* s) noexcept nogil:
     """Was the content type introduced by <|constrain|>?"""
     cdef int i = s.content_type.at - 1
-    while i >= 0 and is_ascii_space(s.header[i]):
+    while i >= 0 and is_space(s.header[i]):
         i -= 1
     return i >= 0 and s.header[i] == MARK_CONSTRAIN
 

@@ -1,8 +1,7 @@
 # Which machine runs a stream: Harmony's, or that of the tag formats.
 
 from libc.stdint cimport uint8_t, uint32_t
-from harmonystream._native.harmony.harmony cimport harmony_finish, harmony_ids, harmony_init, harmony_text
-from harmonystream._native.core.out cimport set_fast
+from harmonystream._native.harmony.harmony cimport harmony_finish, harmony_ids, harmony_init, harmony_text, set_fast
 from harmonystream._native.tags.driver cimport set_tags_fast, tags_finish, tags_ids, tags_init, tags_text
 from harmonystream._native.core.types cimport *
 

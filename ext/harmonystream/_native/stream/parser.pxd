@@ -8,7 +8,7 @@ from harmonystream._native.stream.events cimport MessageEnd, MessageStart
 from harmonystream._native.stream.guard cimport Guard
 from harmonystream._native.core.tools cimport Tools
 from harmonystream._native.core.cpython cimport FREE_THREADED, PyLong_CheckExact, small_int
-from harmonystream._native.core.json_scan cimport json_step
+from harmonystream._native.core.bulk_tokens cimport is_plain_token
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.vocab cimport Vocab
 
@@ -30,6 +30,7 @@ cdef class Parser:
 
     cdef int reopen(self) except -1
     cdef tuple run_ids(self, object given)
+    cdef tuple quick(self, Py_ssize_t tid)
     cdef tuple run_span(self, const uint32_t* ids, Py_ssize_t n)
     cdef bint is_plain(self, const uint8_t* p, Py_ssize_t n) noexcept
     cdef tuple whole_piece(self, str text, const uint8_t* p, Py_ssize_t n)
@@ -52,27 +53,8 @@ cdef Vocab NO_VOCAB                # of a stream that is text
 
 cdef inline Py_ssize_t plain_token(Parser parser, object ids) noexcept:
     """The id, if this is one whose text goes to the open sink as it is: the shortcut of the decode loop. -1: anything else."""
-    cdef const Tables* t = &parser.program.tables
     cdef Py_ssize_t tid
     if FREE_THREADED or not parser.s.fast or parser.guard is not None or not PyLong_CheckExact(ids):
         return -1
     tid = small_int(ids)
-    if tid < 0 or tid >= <Py_ssize_t>t.n or t.classes[tid] & parser.s.shortcut_look != parser.s.shortcut_want:
-        return -1
-    return tid
-
-
-cdef inline void account_plain(Parser parser, Py_ssize_t tid) noexcept:
-    """The stream has taken this plain token."""
-    cdef Stream* s = &parser.s
-    cdef const Tables* t = &parser.program.tables
-    s.usage[s.region] += 1
-    s.position += 1
-    s.attributed = s.position
-    s.tags.line_start = 0
-    if s.fast == R_ARGUMENTS:
-        s.wrote = 1
-        if t.classes[tid] & QUIET and s.json.in_string and not s.json.escape:
-            s.json.count += t.offset[tid + 1] - t.offset[tid]
-        else:
-            json_step(&s.json, t.text + t.offset[tid], t.offset[tid + 1] - t.offset[tid])
+    return tid if tid >= 0 and is_plain_token(&parser.s, &parser.program.tables, <uint32_t>tid) else -1

@@ -28,18 +28,20 @@ from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.cpython cimport *
 from harmonystream._native.stream.events cimport *
 from harmonystream._native.core.buffer cimport buffer_free, buffer_put
+from harmonystream._native.core.bulk_tokens cimport account_plain
 from harmonystream._native.harmony.harmony cimport announce_message
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
 from harmonystream._native.core.json_scan cimport json_step
 from harmonystream._native.stream.machine cimport *
 from harmonystream._native.stream.program cimport compiled
 from harmonystream._native.stream.prompt cimport begin_stream
-from harmonystream._native.stream.records cimport call_end, call_start, decoded, header_part, without_surrogates
-from harmonystream._native.tags.fast_token cimport quick_token
+from harmonystream._native.stream.records cimport call_end, call_start, header_part
+from harmonystream._native.tags.fast_token cimport QuickDelta, quick_token
 from harmonystream._native.core.out cimport out_free, out_init
 from harmonystream._native.stream.snapshot cimport blob_pack, blob_unpack, state_pack, state_unpack
 from harmonystream._native.core.tools cimport tools_of
 from harmonystream._native.core.types cimport *
+from harmonystream._native.core.utf8 cimport decoded, without_surrogates
 from harmonystream._native.core.vocab cimport Vocab
 
 from harmonystream import deviations as known
@@ -97,7 +99,7 @@ cdef class Parser:
                             "load one with harmonystream.vocab.from_tiktoken() or its siblings")
         self.program = compiled(format, vocab)
         self.tools = tools_of(tools)
-        self.strings = self.program.strings
+        self.strings = self.program.texts.plain
         self.empty_args = empty_args
         self.trim = trim
         self.held.cap = max_hold
@@ -146,7 +148,7 @@ cdef class Parser:
         if text is None:                                                     # its first time
             t = &self.program.tables
             text = self.strings[tid] = decoded(t.text + t.offset[tid], t.offset[tid + 1] - t.offset[tid])
-        account_plain(self, tid)
+        account_plain(&self.s, &self.program.tables, <uint32_t>tid, True)
         return single(&self.last, incref(self.delta(self.s.fast, self.s.calls, text, self.s.position - 1, self.s.position)))
 
     cdef tuple run_ids(self, object given):
@@ -157,7 +159,7 @@ cdef class Parser:
         if tid >= 0:
             if (not FREE_THREADED and not self.busy and self.guard is None
                     and self.program.tags != NULL and tid < <Py_ssize_t>self.program.tables.n):
-                events = quick_token(self, tid)
+                events = self.quick(tid)
                 if events is not None:
                     return events
             one = <uint32_t>tid
@@ -167,6 +169,22 @@ cdef class Parser:
             return self.run_span(ids.ids, ids.n)
         finally:
             ids_free(&ids)
+
+    cdef inline tuple quick(self, Py_ssize_t tid):
+        """The second shortcut (tags/fast_token.pyx). None: the machine must see the token."""
+        cdef Program program = self.program
+        cdef QuickDelta delta
+        cdef str text = quick_token(&self.s, &self.held, &program.tables, program.tags, program.texts, tid, &delta)
+        if text is None:
+            return None
+        if delta.kind == R_NONE:
+            return ()
+        try:
+            return single(&self.last, incref(self.delta(delta.kind, self.s.calls, text, delta.start, delta.stop)))
+        except BaseException:                                                # no memory: text is missing
+            self.s.finished = 1
+            self.s.fast = 0
+            raise
 
     cdef tuple run_span(self, const uint32_t* ids, Py_ssize_t n):
         cdef Out out

@@ -2,6 +2,7 @@
 
 from libc.stdint cimport uint8_t, uint64_t
 cimport cython
+from harmonystream._native.tags.fast_token cimport TokenTexts
 from harmonystream._native.tags.tag_table cimport Row
 from harmonystream._native.core.types cimport Tables, TagTable
 from harmonystream._native.core.vocab cimport Vocab
@@ -17,9 +18,7 @@ cdef class Program:
     cdef readonly Vocab vocab
     cdef uint64_t fingerprint      # of the vocabulary and the row
     cdef dict spellings            # keeps the marker texts alive
-    cdef list strings              # id -> its text as str, made when first needed; only plain tokens have one
-
-    cdef list escaped, trimmed, continued        # as `strings`, for the strings that pairs write: see tags/fast_token.pyx
+    cdef TokenTexts texts          # ids as str
 
     cdef int fill_headers(self) except -1
 

@@ -1,14 +1,15 @@
 # Program: a Format compiled against a Vocab.
 
-from cpython.bytes cimport PyBytes_AS_STRING
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memchr
 cimport cython
 from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.fnv cimport fnv_bytes, fnv_empty
+from harmonystream._native.tags.fast_token cimport TokenTexts
 from harmonystream._native.tags.tag_table cimport Row
 from harmonystream._native.core.types cimport *
-from harmonystream._native.core.vocab cimport V_CONTROL, V_MISSING, V_VALID, Vocab
+from harmonystream._native.core.vocab cimport V_CONTROL, V_MISSING, V_VALID, Vocab, text_class
 
 from harmonystream.errors import FormatError, VocabError
 from harmonystream.formats import HeaderFormat, format_of
@@ -25,17 +26,13 @@ cdef dict MARKERS = {
 }
 
 
-cdef bint is_quiet(const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    """Nothing here ends a JSON string or escapes a character."""
-    return memchr(p, c'"', n) == NULL and memchr(p, c'\\', n) == NULL
-
-
 @cython.final
 cdef class Program:
     """What each id does, in flat tables. Immutable; shared by all parsers of one format and vocabulary."""
 
     def __cinit__(self, format, Vocab vocab not None):
         cdef Tables* t = &self.tables
+        cdef bytes row_text
         self.format = format
         self.vocab = vocab
         if not isinstance(format.name, str) or not format.name.isascii() or not 0 < len(format.name) <= MAX_NAME:
@@ -47,17 +44,16 @@ cdef class Program:
         t.text = vocab.text
         t.offset = vocab.offset
         t.classes = self.classes
-        self.strings = [None] * vocab.n
         if isinstance(format, HeaderFormat):
             self.fill_headers()
             self.fingerprint = vocab.fingerprint
         else:
-            self.fingerprint = <uint64_t>vocab.fingerprint ^ hashed_text(repr(format).encode("utf-8", "replace"))
+            row_text = repr(format).encode("utf-8", "replace")
+            self.fingerprint = <uint64_t>vocab.fingerprint ^ fnv_bytes(fnv_empty(), <const uint8_t*>PyBytes_AS_STRING(row_text), PyBytes_GET_SIZE(row_text))
             self.row = Row(format, vocab)
             self.row.resolve(vocab, self.classes, format)
             self.tags = &self.row.table
-            if self.row.table.has_pair:
-                self.escaped, self.trimmed, self.continued = [None] * vocab.n, [None] * vocab.n, [None] * vocab.n
+        self.texts = TokenTexts.__new__(TokenTexts, vocab.n, self.tags != NULL and self.tags.has_pair)
 
     cdef int fill_headers(self) except -1:
         """The tables of Harmony."""
@@ -96,31 +92,14 @@ cdef class Program:
         return f"<Program {self.format.name} on {self.vocab!r}>"
 
 
-cdef uint64_t hashed_text(bytes text) noexcept:
-    """FNV-1a: two rows of one name are told apart."""
-    cdef uint64_t h = <uint64_t>0xCBF29CE484222325
-    for byte in text:
-        h = (h ^ <uint64_t>byte) * <uint64_t>0x100000001B3
-    return h
-
-
 cdef uint8_t class_of(Vocab v, uint32_t tid) noexcept:
-    cdef uint8_t flags = v.flags[tid], cls = 0
-    cdef const uint8_t* p = v.text + v.offset[tid]
+    """Harmony's class of an id that is none of its markers."""
     cdef Py_ssize_t n = v.offset[tid + 1] - v.offset[tid]
-    if flags & V_MISSING:
+    if v.flags[tid] & V_MISSING:
         return MISSING
-    if flags & V_CONTROL or n == 0:
+    if v.flags[tid] & V_CONTROL or n == 0:
         return CONTROL | M_INERT
-    if flags & V_VALID:
-        cls |= PLAIN
-    if is_quiet(p, n):
-        cls |= QUIET
-    while n > 0:
-        n -= 1
-        if p[n] < 32 or p[n] == c'"' or p[n] == c'\\':
-            return cls | ESCAPES
-    return cls
+    return text_class(v.text + v.offset[tid], n, v.flags[tid] & V_VALID)
 
 
 cdef Program compiled(object format, Vocab vocab):

@@ -9,11 +9,11 @@ from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.harmony.harmony cimport harmony_ids, harmony_init, harmony_open, harmony_text
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
 from harmonystream._native.stream.program cimport Program
-from harmonystream._native.stream.records cimport without_surrogates
 from harmonystream._native.core.out cimport out_free, out_init
 from harmonystream._native.core.tools cimport Tools
 from harmonystream._native.tags.driver cimport tags_init, tags_open
 from harmonystream._native.core.types cimport *
+from harmonystream._native.core.utf8 cimport without_surrogates
 
 DEBUG = bool(DEBUG_BUILD)
 

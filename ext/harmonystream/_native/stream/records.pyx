@@ -1,27 +1,18 @@
 # What a machine wrote, record by record, as Python objects.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t, uint16_t
 from libc.string cimport memcpy
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.stream.events cimport ToolCallEnd, ToolCallStart
 from harmonystream._native.core.json_scan cimport json_balanced, json_reset, json_step
 from harmonystream._native.core.types cimport Json, Out, Record
+from harmonystream._native.core.utf8 cimport decoded, without_surrogates
 
 DEBUG = bool(DEBUG_BUILD)
 
 cdef tuple KINDS = (None, "function", "builtin", "other")
 cdef str JSON = "json"
-
-
-cdef str without_surrogates(str text):
-    """The text with U+FFFD for each surrogate: a pair that JSON or a cut left apart is two."""
-    return text.encode("utf-32-le", "surrogatepass").decode("utf-32-le", "replace")
-
-
-cdef str decoded(const uint8_t* p, Py_ssize_t n):
-    return PyUnicode_DecodeUTF8(<const char*>p, n, "replace")
 
 
 cdef str header_part(const Out* o, const Record* r, int k):

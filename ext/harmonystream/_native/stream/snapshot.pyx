@@ -7,10 +7,11 @@ from typing import NamedTuple
 from libc.string cimport memcmp, memcpy
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.harmony.header_words cimport span_begins
-from harmonystream._native.core.out cimport route, utf8_continues, utf8_length
+from harmonystream._native.harmony.harmony cimport route
 from harmonystream._native.stream.program cimport Program
 from harmonystream._native.tags.tag_snapshot cimport tags_pack, tags_unpack
 from harmonystream._native.core.types cimport *
+from harmonystream._native.core.utf8 cimport utf8_is_incomplete
 
 DEBUG = bool(DEBUG_BUILD)
 
@@ -147,7 +148,7 @@ cdef int tokens_in_header(const Stream* s) noexcept:
 
 
 cdef int check_buffers(const Stream* s, const Tables* t) except -1:
-    cdef int i, k
+    cdef int k
     cdef bint found
     for part in (s.role, s.channel, s.recipient, s.content_type):
         if part["at"] + part["n"] > s.header_n:
@@ -161,11 +162,8 @@ cdef int check_buffers(const Stream* s, const Tables* t) except -1:
         refuse("its header has more tokens than bytes")
     if s.kind != NOT_A_CALL and s.recipient.n == 10 and span_begins(s, s.recipient, b"functions."):
         refuse("it has a call without a name")
-    if s.n_pending and utf8_length(s.pending[0]) <= s.n_pending:
+    if s.n_pending and not utf8_is_incomplete(s.pending, s.n_pending):
         refuse("its incomplete character is none")
-    for i in range(1, s.n_pending):
-        if not utf8_continues(s.pending, i, s.pending[i]):
-            refuse("its incomplete character is none")
     found = s.n_held == 0
     for k in range(1, N_MARKERS):
         if s.text_mode == 2 and s.n_held < t.spellings[k].n and memcmp(s.held, t.spellings[k].text, s.n_held) == 0:

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t, uint8_t
 from harmonystream._native.tags.lookahead cimport Header, View
-from harmonystream._native.core.types cimport Context, Json, Stream
+from harmonystream._native.core.types cimport Context, Stream
 
 cdef bint step_pairs(Stream* s, const Context* c, View* v) noexcept nogil
 cdef bint step_value(Stream* s, const Context* c, View* v) noexcept nogil
@@ -12,4 +12,3 @@ cdef void open_key(Stream* s, const Context* c, View* v, const uint8_t* key, Py_
 cdef void enter_text(Stream* s) noexcept nogil
 cdef void drop_special(Stream* s, const Context* c, View* v) noexcept nogil
 cdef void flush_value(Stream* s, const Context* c) noexcept nogil
-cdef Py_ssize_t open_run(const Json* json, const uint8_t* p, Py_ssize_t n) noexcept nogil

@@ -6,10 +6,12 @@ from harmonystream._native.core.buffer cimport buffer_free
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.tags.consume cimport *
 from harmonystream._native.core.json_scan cimport *
+from harmonystream._native.core.json_text cimport json_escape
 from harmonystream._native.tags.lookahead cimport *
 from harmonystream._native.core.tools cimport parameter_types
 from harmonystream._native.core.types cimport *
-from harmonystream._native.tags.values cimport json_escape, literal_prefix, value_json
+from harmonystream._native.core.utf8 cimport utf8_repair
+from harmonystream._native.tags.values cimport literal_prefix, value_json
 
 DEBUG = bool(DEBUG_BUILD)
 
@@ -71,25 +73,6 @@ cdef void write(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, int64_t start
     s.value_mode = mode
 
 
-cdef Py_ssize_t well_formed(const uint8_t* p, Py_ssize_t n, uint8_t* to) noexcept nogil:
-    """The bytes with U+FFFD for each ill-formed part; how many."""
-    cdef Py_ssize_t i = 0, size = 0, k
-    cdef int need
-    while i < n:
-        need = utf8_length(p[i])
-        k = 1
-        while k < need and i + k < n and utf8_continues(p + i, <int>k, p[i + k]):
-            k += 1
-        if need and k == need:
-            memcpy(to + size, p + i, k)
-            size += k
-        else:
-            memcpy(to + size, b"\xef\xbf\xbd", 3)
-            size += 3
-        i += k
-    return size
-
-
 cdef void write_key(Stream* s, Out* o, int64_t at) noexcept nogil:
     """`{"key": `, or with a comma, before the first byte of the value's JSON."""
     cdef uint8_t[6 * 3 * HEADER_CAP + 8] text
@@ -97,7 +80,7 @@ cdef void write_key(Stream* s, Out* o, int64_t at) noexcept nogil:
     cdef Py_ssize_t n
     memcpy(text, b', "' if s.tags.pairs else b'{"', 3 if s.tags.pairs else 2)
     n = 3 if s.tags.pairs else 2
-    n += json_escape(key, well_formed(s.header, s.header_n, key), text + n)
+    n += json_escape(key, utf8_repair(s.header, s.header_n, key), text + n)
     memcpy(text + n, b'": ', 3)
     at = after(s, at)
     write(s, o, text, n + 3, at, at)
@@ -188,7 +171,7 @@ cdef void close_value(Stream* s, const Context* c, int64_t at) noexcept nogil:
 cdef bint step_value_opener(Stream* s, const Context* c, View* v) noexcept nogil:
     """Behind a key that had no opener, the value's may follow."""
     cdef int k = -1, verdict
-    if is_ws(v.p[v.i]):
+    if is_json_space(v.p[v.i]):
         consume(s, c, v, skip_ws(v, v.i, v.n), IN_HEADER)
         s.tags.line_start = v.p[v.i - 1] == c'\n'
         return True
@@ -304,7 +287,7 @@ cdef bint step_pairs(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef Key key
     cdef int k = -1, role, verdict
     key.stop = 0
-    if is_ws(v.p[v.i]):
+    if is_json_space(v.p[v.i]):
         consume(s, c, v, skip_ws(v, v.i, v.n), IN_HEADER)
         return True
     verdict = match(v, t, v.i, v.n, t.follow_value | t.roles[VALUE_CLOSE], &k)
@@ -354,36 +337,6 @@ cdef bint step_pairs(Stream* s, const Context* c, View* v) noexcept nogil:
 
 # --- raw bodies -------------------------------------------------------------------------------------------------------------------
 
-cdef Py_ssize_t open_run(const Json* json, const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    """How many of these bytes belong to the value that is open."""
-    cdef int64_t depth = json.depth
-    cdef bint in_string = json.in_string, escape = json.escape
-    cdef Py_ssize_t i = 0
-    while i < n:
-        if in_string and not escape:
-            while i + 8 <= n and not has_quote_or_backslash(p + i):
-                i += 8
-            if i == n:
-                break
-        if in_string:
-            if escape:
-                escape = False
-            elif p[i] == c'\\':
-                escape = True
-            elif p[i] == c'"':
-                in_string = False
-        elif p[i] == c'"':
-            in_string = True
-        elif p[i] == c'{' or p[i] == c'[':
-            depth += 1
-        elif p[i] == c'}' or p[i] == c']':
-            depth -= 1
-        i += 1
-        if depth == 0 and not in_string:
-            break
-    return i
-
-
 cdef inline bint is_closed(const Stream* s) noexcept nogil:
     return s.json.stage == J_CLOSED and not s.json.broken
 
@@ -398,7 +351,7 @@ cdef bint step_raw_begin(Stream* s, const Context* c, View* v) noexcept nogil:
             consume(s, c, v, v.i + 1, IN_ARGUMENTS)
             return True
         g.fenced = FENCED
-    if is_ws(ch):
+    if is_json_space(ch):
         consume(s, c, v, skip_ws(v, v.i, v.n), IN_ARGUMENTS)
         return True
     if ch == c'`' and not g.fenced:
@@ -474,12 +427,12 @@ cdef bint step_raw(Stream* s, const Context* c, View* v) noexcept nogil:
         if q > v.i:
             put_run(s, c, v, v.i + open_run(&s.json, v.p + v.i, q - v.i))
             return True
-    elif is_ws(v.p[q]) or (v.p[q] == c'`' and s.tags.fenced):
-        verdict = look_raw_tail(v, t, s.tags.fenced, closed or (is_ws(v.p[q]) and json_balanced(&s.json)), &stop)
+    elif is_json_space(v.p[q]) or (v.p[q] == c'`' and s.tags.fenced):
+        verdict = look_raw_tail(v, t, s.tags.fenced, closed or (is_json_space(v.p[q]) and json_balanced(&s.json)), &stop)
         if verdict == MORE:
             return False
         if verdict == YES:
-            if is_ws(v.p[q]):                                                # a bare scalar is over now
+            if is_json_space(v.p[q]):                                                # a bare scalar is over now
                 json_step(&s.json, b" ", 1)
             consume(s, c, v, stop, IN_ARGUMENTS)
         else:
@@ -498,7 +451,7 @@ cdef bint step_raw(Stream* s, const Context* c, View* v) noexcept nogil:
         drop_special(s, c, v)
         return True
     q += 1
-    while q < v.n and not opened and not (t.first[v.p[q]] & marks or is_special(v, q) or is_ws(v.p[q]) or v.p[q] == c'`'
+    while q < v.n and not opened and not (t.first[v.p[q]] & marks or is_special(v, q) or is_json_space(v.p[q]) or v.p[q] == c'`'
                                           or v.p[q - 1] == c'{' or v.p[q - 1] == c'[' or v.p[q - 1] == c'"'):
         q += 1
     put_run(s, c, v, q)

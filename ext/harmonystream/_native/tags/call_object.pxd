@@ -3,6 +3,7 @@
 
 from libc.stdint cimport uint8_t
 from libc.string cimport memset
+from harmonystream._native.core.chars cimport is_json_space
 from harmonystream._native.core.types cimport ObjectScan
 
 cdef enum Expect:
@@ -89,7 +90,7 @@ cdef inline int object_step(ObjectScan* o, uint8_t c) noexcept nogil:
                 return F_ENDS
         return F_NOTHING
     if o.expect == X_VALUE:
-        if c == c' ' or c == c'\n' or c == c'\t' or c == c'\r' or c == c':':
+        if is_json_space(c) or c == c':':
             return F_NOTHING
         if c == c'"':
             o.in_string = 1
@@ -107,7 +108,7 @@ cdef inline int object_step(ObjectScan* o, uint8_t c) noexcept nogil:
             o.depth = 0
             o.expect = X_OVER
             return F_ENDED_OVER
-        if c == c',' or c == c' ' or c == c'\n' or c == c'\t' or c == c'\r':
+        if c == c',' or is_json_space(c):
             o.expect = X_KEY if c == c',' else X_COMMA
             return F_ENDED
         return F_NOTHING

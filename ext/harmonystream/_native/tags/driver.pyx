@@ -14,7 +14,7 @@ from harmonystream._native.tags.consume cimport *
 from harmonystream._native.core.json_scan cimport json_balanced, json_reset
 from harmonystream._native.tags.lookahead cimport *
 from harmonystream._native.core.cpython cimport read_once
-from harmonystream._native.core.bulk_tokens cimport plain_run
+from harmonystream._native.core.bulk_tokens cimport is_plain_token, plain_run
 from harmonystream._native.tags.text cimport flush_newlines, step_after, step_section, step_text
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.wrapped cimport step_wrapped
@@ -162,7 +162,7 @@ cdef Py_ssize_t skip_run(Stream* s, const Context* c, const uint32_t* ids, Py_ss
     cdef uint32_t tid
     while i < n:
         tid = read_once(ids + i)
-        if tid >= t.n or t.classes[tid] & s.shortcut_look != s.shortcut_want:
+        if not is_plain_token(s, t, tid):
             break
         i += 1
     memset(c.out.labels + s.position, s.region, i)
@@ -187,7 +187,7 @@ cdef void tags_ids(Stream* s, const Context* c, const uint32_t* ids, Py_ssize_t 
                 if s.state == TEXT:
                     s.tags.line_start = 0
                 continue
-        take_id(s, c, ids[i])
+        take_id(s, c, read_once(ids + i))
         i += 1
     s.fast = 0
 

@@ -1,5 +1,20 @@
 # The second shortcut of the decode loop: one token of a tag format that holds newlines, quotes or structure, but no marker.
 
-from harmonystream._native.stream.parser cimport Parser
+cimport cython
+from libc.stdint cimport int64_t, uint8_t
+from harmonystream._native.core.types cimport Held, Stream, Tables, TagTable
 
-cdef tuple quick_token(Parser parser, Py_ssize_t tid)
+cdef struct QuickDelta:
+    uint8_t kind                   # R_NONE: the token makes no event
+    int64_t start, stop
+
+
+@cython.final
+cdef class TokenTexts:             # by id, the token's text as a str; None where nobody has needed it yet. Only plain tokens have one
+    cdef list plain                # as it is
+    cdef list escaped              # as it stands in a JSON string
+    cdef list trimmed              # that, without the newline at its end
+    cdef list continued            # that, after a newline that was held
+
+
+cdef str quick_token(Stream* s, Held* held, const Tables* t, const TagTable* row, TokenTexts texts, Py_ssize_t tid, QuickDelta* delta)

@@ -1,19 +1,18 @@
-# Code and prose are full of tokens that end a line or quote something. They cannot take the first shortcut (stream/parser.pxd, plain_token), for
-# something about them must be held, escaped or followed; but as no marker can begin in them, one look is enough. What is done here is
-# exactly what the machine would do; whatever is not sure goes there.
+# Code and prose are full of tokens that end a line or quote something. They cannot take the first shortcut (core/bulk_tokens.pxd),
+# because something about them must be held, escaped or followed. No marker can begin in them, so one look is enough. What is done here is
+# exactly what the machine would do. A token that is not certain goes there.
 
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
-from harmonystream._native.tags.bodies cimport open_run
+cimport cython
 from harmonystream._native.core.build cimport DEBUG_BUILD
-from harmonystream._native.core.cpython cimport PyUnicode_AsUTF8AndSize, incref, single
+from harmonystream._native.core.cpython cimport PyUnicode_AsUTF8AndSize
 from harmonystream._native.core.json_scan cimport J_OPEN, json_step
 from harmonystream._native.tags.call_object cimport F_NOTHING, object_step
-from harmonystream._native.stream.parser cimport Parser
-from harmonystream._native.stream.records cimport decoded
 from harmonystream._native.tags.driver cimport set_tags_fast
 from harmonystream._native.core.types cimport *
-from harmonystream._native.tags.values cimport json_escape
+from harmonystream._native.core.json_text cimport json_escape
+from harmonystream._native.core.utf8 cimport decoded
 
 DEBUG = bool(DEBUG_BUILD)
 
@@ -21,30 +20,39 @@ cdef enum:
     MOST = 64                          # bytes of a token, and newlines before it
 
 
-cdef tuple quick_token(Parser parser, Py_ssize_t tid):
-    """The events of this token, or None: the machine must see it."""
-    cdef Stream* s = &parser.s
-    cdef const Tables* t = &parser.program.tables
+@cython.final
+cdef class TokenTexts:
+    """What ids say as str. Shared by all streams of a program."""
+
+    def __cinit__(self, Py_ssize_t n, bint pairs):
+        self.plain = [None] * n
+        if pairs:
+            self.escaped, self.trimmed, self.continued = [None] * n, [None] * n, [None] * n
+
+
+cdef str quick_token(Stream* s, Held* held, const Tables* t, const TagTable* row, TokenTexts texts, Py_ssize_t tid, QuickDelta* delta):
+    """The text that this token adds, and its delta; or None: the machine must see it, and nothing has changed."""
     cdef const uint8_t* p = t.text + t.offset[tid]
     cdef Py_ssize_t n = t.offset[tid + 1] - t.offset[tid]
-    cdef tuple events = None
+    cdef str text = None
+    delta.kind = R_NONE
     if t.classes[tid] & (PLAIN | CONTROL | MARKS) != PLAIN or n > MOST:
         return None
     if s.text_mode != 1 or s.n_pending or s.announce or s.error or s.finished:
         return None
     try:
         if s.state == TEXT:
-            events = quick_text(parser, p, n)
+            text = quick_text(s, held, p, n, delta)
         elif s.state == VALUE:
-            events = quick_value(parser, tid, p, n)
+            text = quick_value(s, held, row.strip, texts, tid, p, n, delta)
         elif s.state == WRAPPED or s.state == RAW:
-            events = quick_body(parser, tid, p, n)
+            text = quick_body(s, held, texts, tid, p, n, delta)
     except BaseException:                                                    # no memory: text is missing
         s.finished = 1
         raise
-    if events is not None:
-        set_tags_fast(s, &parser.held)
-    return events
+    if text is not None:
+        set_tags_fast(s, held)
+    return text
 
 
 cdef inline void token_over(Stream* s) noexcept:
@@ -52,29 +60,26 @@ cdef inline void token_over(Stream* s) noexcept:
     s.position += 1
 
 
-cdef inline tuple delta_from(Parser parser, uint8_t kind, str text, int64_t start):
-    """A delta from `start` to the end of the token that is over."""
-    cdef Stream* s = &parser.s
-    if start < s.attributed:
-        start = s.attributed
-    s.attributed = s.position
-    return single(&parser.last, incref(parser.delta(kind, s.calls, text, start, s.position)))
+cdef inline void delta_from(Stream* s, QuickDelta* delta, uint8_t kind, int64_t start) noexcept:
+    """The delta goes from `start` to the end of the token that is over."""
+    delta.kind = kind
+    delta.start = start if start > s.attributed else s.attributed
+    delta.stop = s.attributed = s.position
 
 
-cdef tuple quick_text(Parser parser, const uint8_t* p, Py_ssize_t n):
-    cdef Stream* s = &parser.s
+cdef str quick_text(Stream* s, const Held* held, const uint8_t* p, Py_ssize_t n, QuickDelta* delta):
     cdef Tags* g = &s.tags
     cdef uint8_t[2 * MOST] text
     cdef Py_ssize_t i = 0, e = n, k
     cdef int64_t start = s.position
-    if parser.held.input.n or g.newlines > MOST:
+    if held.input.n or g.newlines > MOST:
         return None
     if g.seam:
         while i < n and p[i] == c'\n':
             i += 1
         if i == n:
             token_over(s)
-            return ()
+            return ""
     if g.trim:
         while e > i and p[e - 1] == c'\n':
             e -= 1
@@ -85,7 +90,7 @@ cdef tuple quick_text(Parser parser, const uint8_t* p, Py_ssize_t n):
         g.newlines += n - i
         g.newline_stop = start + 1
         token_over(s)
-        return ()
+        return ""
     memset(text, c'\n', k)
     memcpy(text + k, p + i, e - i)
     if k:
@@ -96,19 +101,18 @@ cdef tuple quick_text(Parser parser, const uint8_t* p, Py_ssize_t n):
     g.seam = 0
     g.line_start = p[e - 1] == c'\n'
     token_over(s)
-    return delta_from(parser, s.sink, decoded(text, k + e - i), start)
+    delta_from(s, delta, s.sink, start)
+    return decoded(text, k + e - i)
 
 
-cdef tuple quick_value(Parser parser, Py_ssize_t tid, const uint8_t* p, Py_ssize_t n):
+cdef str quick_value(Stream* s, Held* held, bint strip, TokenTexts texts, Py_ssize_t tid, const uint8_t* p, Py_ssize_t n,
+                     QuickDelta* delta):
     """A string that is being written: escaped. A newline at the end of a token may be the value's last, and is held."""
-    cdef Stream* s = &parser.s
     cdef Tags* g = &s.tags
-    cdef Held* held = &parser.held
     cdef list known
     cdef str text
     cdef Py_ssize_t e = n, size
     cdef int64_t start = s.position
-    cdef bint strip = parser.program.tags.strip
     if s.value_mode != STREAMED or not g.begun or held.value.n or held.input.n > 1 or (held.input.n and held.input.p[0] != c'\n'):
         return None
     if strip and p[n - 1] == c'\n':
@@ -116,9 +120,9 @@ cdef tuple quick_value(Parser parser, Py_ssize_t tid, const uint8_t* p, Py_ssize
         if e == 0 or held.marks.cap == 0:
             return None
     if held.input.n:                                                         # the newline before this token is text
-        known = parser.program.continued if e == n else None
+        known = texts.continued if e == n else None
     else:
-        known = parser.program.escaped if e == n else parser.program.trimmed
+        known = texts.escaped if e == n else texts.trimmed
     text = <str>known[tid] if known is not None else None
     if text is None:
         text = escaped_text(p, e, held.input.n > 0)
@@ -133,14 +137,14 @@ cdef tuple quick_value(Parser parser, Py_ssize_t tid, const uint8_t* p, Py_ssize
         held.marks.p[0] = 0
         held.input.n = held.marks.n = 1
         s.position += 1
-        events = delta_from(parser, R_ARGUMENTS, text, start)
+        delta_from(s, delta, R_ARGUMENTS, start)
         s.position -= 1
     else:
         token_over(s)
-        events = delta_from(parser, R_ARGUMENTS, text, start)
+        delta_from(s, delta, R_ARGUMENTS, start)
     PyUnicode_AsUTF8AndSize(text, &size)
     s.json.count += size                                                     # nothing in it ends the string
-    return events
+    return text
 
 
 cdef str escaped_text(const uint8_t* p, Py_ssize_t n, bint continued):
@@ -150,15 +154,14 @@ cdef str escaped_text(const uint8_t* p, Py_ssize_t n, bint continued):
     return decoded(text, 2 + json_escape(p, n, text + 2)) if continued else decoded(text, json_escape(p, n, text))
 
 
-cdef tuple quick_body(Parser parser, Py_ssize_t tid, const uint8_t* p, Py_ssize_t n):
+cdef str quick_body(Stream* s, const Held* held, TokenTexts texts, Py_ssize_t tid, const uint8_t* p, Py_ssize_t n, QuickDelta* delta):
     """JSON that is passed on and does not end here."""
-    cdef Stream* s = &parser.s
     cdef Tags* g = &s.tags
     cdef ObjectScan object
     cdef Json json = s.json
     cdef Py_ssize_t i
     cdef str text
-    if parser.held.input.n:
+    if held.input.n:
         return None
     if s.state == WRAPPED:
         if g.passing != PASS_RAW or g.object.depth < 2:
@@ -170,16 +173,16 @@ cdef tuple quick_body(Parser parser, Py_ssize_t tid, const uint8_t* p, Py_ssize_
         g.object = object
         json_step(&json, p, n)
     else:
-        if json.stage != J_OPEN or not g.begun or open_run(&json, p, n) != n:
+        if json.stage != J_OPEN or not g.begun:
             return None
         json_step(&json, p, n)
-        if json.stage != J_OPEN:
+        if json.stage != J_OPEN:                                             # it ends in this token
             return None
     s.json = json
     s.wrote = 1
-    text = <str>parser.strings[tid]
+    text = <str>texts.plain[tid]
     if text is None:
-        text = parser.strings[tid] = decoded(p, n)
+        text = texts.plain[tid] = decoded(p, n)
     token_over(s)
-    s.attributed = s.position
-    return single(&parser.last, incref(parser.delta(R_ARGUMENTS, s.calls, text, s.position - 1, s.position)))
+    delta_from(s, delta, R_ARGUMENTS, s.position - 1)
+    return text

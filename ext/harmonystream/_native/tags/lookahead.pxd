@@ -3,7 +3,9 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcmp
+from harmonystream._native.core.chars cimport hex_digit, is_json_space
 from harmonystream._native.core.types cimport *
+from harmonystream._native.core.utf8 cimport utf8_encode
 
 cdef enum Verdict:
     NO, YES, MORE                                # MORE: not enough input to tell
@@ -31,16 +33,12 @@ cdef struct Key:                                 # of a value
     uint8_t typed, missing                       # what its end says of the type; an opener is missing
 
 
-cdef inline bint is_ws(uint8_t c) noexcept nogil:
-    return c == c' ' or c == c'\n' or c == c'\t' or c == c'\r'
-
-
 cdef inline bint is_special(const View* v, Py_ssize_t i) noexcept nogil:
     return v.special and v.marks[i] & (BEGINS_CONTROL | INERT_ID) != 0
 
 
 cdef inline Py_ssize_t skip_ws(const View* v, Py_ssize_t i, Py_ssize_t n) noexcept nogil:
-    while i < n and is_ws(v.p[i]):
+    while i < n and is_json_space(v.p[i]):
         i += 1
     return i
 
@@ -99,13 +97,6 @@ cdef extern from *:
     int lowest_bit "hs_lowest_bit"(uint64_t v) noexcept nogil
 
 
-cdef inline int hex_digit(uint8_t c) noexcept nogil:
-    if c'0' <= c <= c'9':
-        return c - c'0'
-    c |= 0x20
-    return c - c'a' + 10 if c'a' <= c <= c'f' else -1
-
-
 cdef int look_follow(const View* v, const TagTable* t, Py_ssize_t i, Py_ssize_t origin, uint64_t mask) noexcept nogil
 cdef int look_stop(const View* v, const TagTable* t, Py_ssize_t i, int k) noexcept nogil
 cdef int look_header(const View* v, const Context* c, Stream* s, Py_ssize_t i, bint at_line_start, Header* h) noexcept nogil
@@ -114,7 +105,6 @@ cdef int look_raw_end(const View* v, const TagTable* t, Py_ssize_t i, Py_ssize_t
 cdef int look_key(const View* v, const TagTable* t, Py_ssize_t i, Py_ssize_t origin, Key* key) noexcept nogil
 cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, Py_ssize_t origin, Header* h) noexcept nogil
 cdef bint read_object_name(const View* v, int64_t at, uint8_t* name, int* size) noexcept nogil
-cdef int put_character(uint8_t* to, uint32_t code) noexcept nogil
 cdef int unicode_escape(const uint8_t* p) noexcept nogil
 cdef uint8_t simple_escape(uint8_t c) noexcept nogil
 cdef int backquotes(const View* v, Py_ssize_t i, Py_ssize_t n) noexcept nogil

@@ -49,7 +49,7 @@ cdef bint is_good(const View* v, const ToolTable* tools, Py_ssize_t at, Py_ssize
     if n == 0:
         return False
     for i in range(at, at + n):
-        if is_ws(v.p[i]):
+        if is_json_space(v.p[i]):
             return tool_index(tools, v.p + at, n) >= 0
     return True
 
@@ -80,7 +80,7 @@ cdef int read_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t or
             if verdict != YES:
                 return undecided(v, origin) if verdict == MORE else NO
             break
-        if not is_ws(ch):
+        if not is_json_space(ch):
             if is_bad(ch) or (last > at and last < x and c.tools.max_spaces == 0) or x + 1 - at > NAME_CAP:
                 return NO
             last = x + 1
@@ -238,29 +238,6 @@ cdef int look_header(const View* v, const Context* c, Stream* s, Py_ssize_t i, b
 
 # --- wrapped calls ----------------------------------------------------------------------------------------------------------------
 
-cdef int put_character(uint8_t* to, uint32_t code) noexcept nogil:
-    """UTF-8; a lone surrogate is U+FFFD."""
-    if 0xD800 <= code < 0xE000:
-        code = 0xFFFD
-    if code < 0x80:
-        to[0] = <uint8_t>code
-        return 1
-    if code < 0x800:
-        to[0] = <uint8_t>(0xC0 | code >> 6)
-        to[1] = <uint8_t>(0x80 | (code & 63))
-        return 2
-    if code < 0x10000:
-        to[0] = <uint8_t>(0xE0 | code >> 12)
-        to[1] = <uint8_t>(0x80 | (code >> 6 & 63))
-        to[2] = <uint8_t>(0x80 | (code & 63))
-        return 3
-    to[0] = <uint8_t>(0xF0 | code >> 18)
-    to[1] = <uint8_t>(0x80 | (code >> 12 & 63))
-    to[2] = <uint8_t>(0x80 | (code >> 6 & 63))
-    to[3] = <uint8_t>(0x80 | (code & 63))
-    return 4
-
-
 cdef int unicode_escape(const uint8_t* p) noexcept nogil:
     """Four hexadecimal digits; -1: they are not."""
     cdef int i, digit, code = 0
@@ -304,11 +281,11 @@ cdef bint read_object_name(const View* v, int64_t at, uint8_t* name, int* size) 
             if 0xDC00 <= low < 0xE000:
                 code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
                 i += 6
-        n += put_character(name + n, <uint32_t>code)
-    while n > 0 and is_ws(name[n - 1]):
+        n += utf8_encode(<uint32_t>code, name + n)
+    while n > 0 and is_json_space(name[n - 1]):
         n -= 1
     i = 0
-    while i < n and is_ws(name[i]):
+    while i < n and is_json_space(name[i]):
         i += 1
     n -= <int>i
     for code in range(n):
@@ -331,7 +308,7 @@ cdef bint is_name(const ToolTable* tools, const uint8_t* name, int n) noexcept n
     if tool_index(tools, name, n) >= 0:
         return True
     for i in range(n):
-        if is_bad(name[i]) or is_ws(name[i]):
+        if is_bad(name[i]) or is_json_space(name[i]):
             return False
     return True
 
@@ -402,7 +379,7 @@ cdef int look_key(const View* v, const TagTable* t, Py_ssize_t i, Py_ssize_t ori
             break
         if is_special(v, x) or v.p[x] == c'<' or v.p[x] == c'>' or (v.p[x] == c'"' and t.first[c'"'] & t.roles[KEY_END]):
             return NO
-        if not is_ws(v.p[x]):
+        if not is_json_space(v.p[x]):
             last = x + 1
             if newline or last - key.at > NAME_CAP:
                 return NO

@@ -6,7 +6,7 @@ import struct
 from harmonystream._native.core.buffer cimport buffer_put
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.tags.call_object cimport X_OVER
-from harmonystream._native.core.out cimport utf8_continues, utf8_length
+from harmonystream._native.core.utf8 cimport utf8_is_incomplete
 from harmonystream._native.core.types cimport *
 
 DEBUG = bool(DEBUG_BUILD)
@@ -131,11 +131,8 @@ cdef int check_held(Stream* s, const Held* held) except -1:
             piece(&held.value).decode()
         except UnicodeDecodeError:
             refuse("its held value is not text")
-    if s.n_pending and utf8_length(s.pending[0]) <= s.n_pending:
+    if s.n_pending and not utf8_is_incomplete(s.pending, s.n_pending):
         refuse("its incomplete character is none")
-    for i in range(1, s.n_pending):
-        if not utf8_continues(s.pending, <int>i, s.pending[i]):
-            refuse("its incomplete character is none")
     return 0
 
 

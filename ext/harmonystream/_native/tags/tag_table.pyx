@@ -3,11 +3,11 @@
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libc.string cimport memchr, memcmp, memset
+from libc.string cimport memcmp, memset
 cimport cython
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.types cimport *
-from harmonystream._native.core.vocab cimport V_CONTROL, V_MISSING, V_VALID, Vocab
+from harmonystream._native.core.vocab cimport V_CONTROL, V_MISSING, V_VALID, Vocab, text_class
 
 from collections.abc import Mapping
 
@@ -230,15 +230,9 @@ cdef class Row:
 
 
 cdef uint8_t class_of_text(const uint8_t* p, Py_ssize_t n, bint valid, const bint* begins) noexcept nogil:
-    cdef uint8_t cls = PLAIN if valid else 0
+    cdef uint8_t cls = text_class(p, n, valid)
     cdef Py_ssize_t i
     for i in range(n):
         if begins[p[i]]:
             cls |= MARKS
-        if p[i] < 32 or p[i] == c'"' or p[i] == c'\\':
-            cls |= ESCAPES
-    if p[0] == c'\n' or p[n - 1] == c'\n':
-        cls |= EDGE
-    if memchr(p, c'"', n) == NULL and memchr(p, c'\\', n) == NULL:
-        cls |= QUIET
-    return cls
+    return cls | EDGE if p[0] == c'\n' or p[n - 1] == c'\n' else cls

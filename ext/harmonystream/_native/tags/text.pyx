@@ -407,7 +407,7 @@ cdef bint step_after(Stream* s, const Context* c, View* v) noexcept nogil:
         if v.end:
             consume(s, c, v, v.n, IN_HEADER)
         return v.end
-    elif is_ws(ch) or ch == c'}' or ch == c']' or (ch == c',' and g.array):
+    elif is_json_space(ch) or ch == c'}' or ch == c']' or (ch == c',' and g.array):
         if ch == c'}' or (ch == c']' and not g.array):
             note(s, D_IGNORED_TEXT, s.position)
         if ch == c']':

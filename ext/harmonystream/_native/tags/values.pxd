@@ -7,6 +7,4 @@ cdef enum:
     LITERAL_CAP = 64    # bytes; where strings are allowed, a longer text is no literal: nobody waits for its end
 
 cdef int value_json(const uint8_t* p, Py_ssize_t n, int types, bint untyped_json, Buffer* out) noexcept nogil
-cdef Py_ssize_t json_escape(const uint8_t* p, Py_ssize_t n, uint8_t* out) noexcept nogil
 cdef bint literal_prefix(const uint8_t* p, Py_ssize_t n, int types) noexcept nogil
-cdef bint put_escaped(Buffer* out, const uint8_t* p, Py_ssize_t n) noexcept nogil

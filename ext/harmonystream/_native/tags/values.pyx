@@ -9,8 +9,10 @@ from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memcmp, memcpy, strlen
 from harmonystream._native.core.buffer cimport buffer_free, buffer_put, buffer_room
 from harmonystream._native.core.build cimport DEBUG_BUILD
-from harmonystream._native.stream.records cimport without_surrogates
-from harmonystream._native.core.scan cimport N_START, are_plain, is_integral, is_plain, is_space, number_ends, scan_number
+from harmonystream._native.core.chars cimport are_literal, hex_digit, is_json_space, is_space
+from harmonystream._native.core.json_number cimport N_START, is_integral, number_ends, scan_number
+from harmonystream._native.core.json_text cimport put_escaped
+from harmonystream._native.core.utf8 cimport utf8_encode, without_surrogates
 from harmonystream._native.core.types cimport (
     TYPE_ARRAY, TYPE_BOOLEAN, TYPE_INTEGER, TYPE_NULL, TYPE_NUMBER, TYPE_OBJECT, TYPE_STRING, Buffer,
 )
@@ -19,59 +21,11 @@ from harmonystream._schema import TYPES as _TYPES
 
 DEBUG = bool(DEBUG_BUILD)
 
-cdef enum:
-    CHUNK = 4096               # bytes that are escaped at once
-
 cdef enum Step:
     BAD, NEXT, WHOLE           # a value follows; a value has ended
 
 
 # --- strings ----------------------------------------------------------------------------------------------------------------------
-
-cdef Py_ssize_t json_escape(const uint8_t* p, Py_ssize_t n, uint8_t* out) noexcept nogil:
-    """The inside of the JSON string that says these bytes. `out` has room for 6 * n; returns the bytes written."""
-    cdef const char* hexits = b"0123456789abcdef"
-    cdef const char* short_forms = b"btn-fr"            # 0x08 to 0x0d; 0x0b has none
-    cdef Py_ssize_t i = 0, at = 0
-    cdef uint8_t c
-    while i < n:
-        if i + 8 <= n and are_plain(p + i):
-            memcpy(out + at, p + i, 8)
-            i += 8
-            at += 8
-            continue
-        c = p[i]
-        i += 1
-        if is_plain(c):
-            out[at] = c
-            at += 1
-            continue
-        out[at] = c'\\'
-        if c >= 0x20:
-            out[at + 1] = c
-        elif 8 <= c <= 13 and c != 11:
-            out[at + 1] = short_forms[c - 8]
-        else:
-            memcpy(out + at + 1, b"u00", 3)
-            out[at + 4] = hexits[c >> 4]
-            out[at + 5] = hexits[c & 15]
-            at += 4
-        at += 2
-    return at
-
-
-cdef bint put_escaped(Buffer* out, const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    """The same, appended to a buffer; False without memory, and then nothing has changed."""
-    cdef Py_ssize_t i = 0, size, before = out.n
-    while i < n:
-        size = min(n - i, <Py_ssize_t>CHUNK)
-        if not buffer_room(out, 6 * size):
-            out.n = before
-            return False
-        out.n += json_escape(p + i, size, out.p + out.n)
-        i += size
-    return True
-
 
 cdef bint put_string(Buffer* out, const uint8_t* p, Py_ssize_t n) noexcept nogil:
     return buffer_put(out, b'"', 1) and put_escaped(out, p, n) and buffer_put(out, b'"', 1)
@@ -141,7 +95,7 @@ cdef inline uint8_t peek(Reader* r) noexcept nogil:
     cdef uint8_t c
     while r.i < r.n:
         c = r.p[r.i]
-        if c != c' ' and c != c'\n' and c != c'\t' and c != c'\r' and (c != 12 or r.out == NULL):
+        if not is_json_space(c) and (c != 12 or r.out == NULL):
             return c
         r.i += 1
     return 0
@@ -163,19 +117,14 @@ cdef inline bint take(Reader* r, const char* word) noexcept nogil:
 cdef int hex_at(Reader* r, int digits) noexcept nogil:
     """So many hexadecimal digits as a number (up to 8: the highest fit no int, and no character); -1: they are not there."""
     cdef uint32_t value = 0
-    cdef uint8_t c
-    cdef int k
+    cdef int k, digit
     if r.n - r.i < digits:
         return -1
     for k in range(digits):
-        c = r.p[r.i + k]
-        if c'0' <= c <= c'9':
-            c -= c'0'
-        elif c'a' <= (c | 0x20) <= c'f':
-            c = (c | 0x20) - c'a' + 10
-        else:
+        digit = hex_digit(r.p[r.i + k])
+        if digit < 0:
             return -1
-        value = value << 4 | c
+        value = value << 4 | <uint32_t>digit
     r.i += digits
     return <int>value if value <= 0x10FFFF else -1
 
@@ -184,7 +133,7 @@ cdef bint json_string(Reader* r) noexcept nogil:
     """Past the string whose opening quote has been read."""
     cdef uint8_t c
     while r.i < r.n:
-        if r.i + 8 <= r.n and are_plain(r.p + r.i):
+        if r.i + 8 <= r.n and are_literal(r.p + r.i):
             r.i += 8
             continue
         c = r.p[r.i]
@@ -206,27 +155,9 @@ cdef bint json_string(Reader* r) noexcept nogil:
     return False
 
 
-cdef void put_character(Reader* r, uint32_t c) noexcept nogil:
+cdef void put_character(Reader* r, uint32_t code) noexcept nogil:
     cdef uint8_t utf8[4]
-    cdef int n
-    if c < 0x80:
-        n = 1
-        utf8[0] = <uint8_t>c
-    elif c < 0x800:
-        n = 2
-        utf8[0] = <uint8_t>(0xC0 | c >> 6)
-    elif c < 0x10000:
-        n = 3
-        utf8[0] = <uint8_t>(0xE0 | c >> 12)
-        utf8[1] = <uint8_t>(0x80 | (c >> 6 & 63))
-    else:
-        n = 4
-        utf8[0] = <uint8_t>(0xF0 | c >> 18)
-        utf8[1] = <uint8_t>(0x80 | (c >> 12 & 63))
-        utf8[2] = <uint8_t>(0x80 | (c >> 6 & 63))
-    if n > 1:
-        utf8[n - 1] = <uint8_t>(0x80 | (c & 63))
-    if not put_escaped(r.out, utf8, n):
+    if not put_escaped(r.out, utf8, utf8_encode(code, utf8)):
         r.no_memory = True
 
 
@@ -273,7 +204,7 @@ cdef void put_code(Reader* r, int code, int* high) noexcept nogil:
     if 0xD800 <= code <= 0xDBFF:
         high[0] = code
     elif code >= 0:
-        put_character(r, 0xFFFD if 0xDC00 <= code <= 0xDFFF else code)
+        put_character(r, code)
 
 
 cdef bint python_string(Reader* r, uint8_t quote) noexcept nogil:
@@ -516,17 +447,3 @@ def may_be_literal(str text not None, types=()):
     """Could this, or a longer text, be a null, number or boolean of types that allow strings too?"""
     cdef bytes data = text.encode()
     return literal_prefix(<const uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data), mask_of(types))
-
-
-def escape(str text not None):
-    """The text as the inside of a JSON string: with escapes for quotes, backslashes and control characters, and no others."""
-    cdef bytes data = without_surrogates(text).encode()
-    cdef Buffer out
-    out.p = NULL
-    out.n = out.cap = 0
-    try:
-        if not put_escaped(&out, <const uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data)):
-            raise MemoryError()
-        return PyUnicode_DecodeUTF8(<const char*>out.p, out.n, NULL) if out.n else ""
-    finally:
-        buffer_free(&out)

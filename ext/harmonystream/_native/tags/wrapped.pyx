@@ -5,7 +5,8 @@ from libc.string cimport memcmp
 from harmonystream._native.tags.bodies cimport drop_special, end_call
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.tags.consume cimport *
-from harmonystream._native.core.json_scan cimport has_quote_or_backslash, json_balanced
+from harmonystream._native.core.chars cimport has_quote_or_backslash
+from harmonystream._native.core.json_scan cimport json_balanced
 from harmonystream._native.tags.lookahead cimport *
 from harmonystream._native.tags.call_object cimport *
 from harmonystream._native.core.types cimport *
@@ -18,7 +19,7 @@ cdef enum:
 
 cdef void put_decoded(Stream* s, const Context* c, uint32_t code, int64_t at) noexcept nogil:
     cdef uint8_t[16] text
-    put_text(s, c.out, text, put_character(text, code), at, at + 1)
+    put_text(s, c.out, text, utf8_encode(code, text), at, at + 1)
 
 
 cdef void flush_surrogate(Stream* s, const Context* c) noexcept nogil:

@@ -10,12 +10,12 @@ from libc.string cimport memcpy
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.cpython cimport FREE_THREADED, enter, get_int, is_in, leave, read_once
 from harmonystream._native.wire.frame cimport Filling, Pieces, fill, fill_with
-from harmonystream._native.core.json_scan cimport json_step
+from harmonystream._native.core.bulk_tokens cimport account_plain, is_plain_token
 from harmonystream._native.stream.machine cimport machine_ids, set_shortcut
 from harmonystream._native.core.out cimport out_record, out_room
 from harmonystream._native.wire.sse cimport BROKEN, BYTES, Writer
 from harmonystream._native.core.types cimport *
-from harmonystream._native.tags.values cimport put_escaped
+from harmonystream._native.core.json_text cimport put_escaped
 
 DEBUG = bool(DEBUG_BUILD)
 
@@ -218,7 +218,7 @@ cdef bint take_plain(Stream* s, const Context* c, uint32_t tid) noexcept nogil:
     cdef Record* r
     cdef Py_ssize_t n
     cdef const uint8_t* text
-    if tid >= t.n or t.classes[tid] & s.shortcut_look != s.shortcut_want:
+    if not is_plain_token(s, t, tid):
         return False
     text = t.text + t.offset[tid]
     n = t.offset[tid + 1] - t.offset[tid]
@@ -234,17 +234,7 @@ cdef bint take_plain(Stream* s, const Context* c, uint32_t tid) noexcept nogil:
     if n > 16:
         memcpy(o.text + o.n_text, text, n)
     o.n_text += n
-    s.usage[s.region] += 1
-    s.position += 1
-    s.attributed = s.position
-    if c.row != NULL:
-        s.tags.line_start = 0
-    if s.fast == R_ARGUMENTS:
-        s.wrote = 1
-        if t.classes[tid] & QUIET and s.json.in_string and not s.json.escape:
-            s.json.count += n
-        else:
-            json_step(&s.json, text, n)
+    account_plain(s, t, tid, c.row != NULL)
     return True
 
 

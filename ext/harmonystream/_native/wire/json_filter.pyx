@@ -7,10 +7,10 @@ cimport cython
 from libc.string cimport memcpy, strlen
 from harmonystream._native.core.buffer cimport buffer_free, buffer_put
 from harmonystream._native.core.build cimport DEBUG_BUILD
-from harmonystream._native.tags.lookahead cimport hex_digit
-from harmonystream._native.stream.records cimport without_surrogates
-from harmonystream._native.core.scan cimport N_START, are_plain, is_plain, number_ends, number_next
-from harmonystream._native.tags.values cimport put_escaped
+from harmonystream._native.core.chars cimport are_literal, hex_digit, is_json_space, is_literal
+from harmonystream._native.core.json_number cimport N_START, number_ends, number_next
+from harmonystream._native.core.json_text cimport put_escaped
+from harmonystream._native.core.utf8 cimport without_surrogates
 
 DEBUG = bool(DEBUG_BUILD)
 
@@ -22,11 +22,6 @@ cdef bytes BROKEN_OPENING = b'"INVALID_JSON": "'
 cdef enum:                             # what may come next
     A_BEGIN, A_KEY, A_COLON, A_VALUE, A_AFTER, A_NUMBER, A_WORD, A_STRING, A_ESCAPE, A_DONE
     A_TEXT                             # anything: it is in a string that was made here
-
-
-cdef inline bint is_blank(uint8_t c) noexcept:
-    """JSON's whitespace."""
-    return c == c' ' or c == c'\n' or c == c'\t' or c == c'\r'
 
 
 cdef inline bint is_word(uint8_t c) noexcept:
@@ -160,7 +155,7 @@ cdef class Arguments:
 
     cdef Py_ssize_t begin(self, const uint8_t* p, Py_ssize_t n) noexcept:
         cdef Py_ssize_t i = 0
-        while i < n and is_blank(p[i]):
+        while i < n and is_json_space(p[i]):
             i += 1
         if i == n:
             return i
@@ -170,7 +165,7 @@ cdef class Arguments:
 
     cdef bint structure(self, uint8_t c) noexcept:
         """A byte outside of strings and scalars."""
-        if is_blank(c):
+        if is_json_space(c):
             return self.hold(c) if self.held.n else self.put(c)
         if self.step == A_KEY:
             if c == c'"':
@@ -231,9 +226,9 @@ cdef class Arguments:
         cdef Py_ssize_t start = i
         cdef bint done
         while i < n:
-            if i + 8 <= n and are_plain(p + i):
+            if i + 8 <= n and are_literal(p + i):
                 i += 8
-            elif is_plain(p[i]):
+            elif is_literal(p[i]):
                 i += 1
             else:
                 break

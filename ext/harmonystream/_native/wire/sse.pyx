@@ -5,20 +5,21 @@ import json
 
 from cpython.pythread cimport PyThread_get_thread_ident
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 cimport cython
 from harmonystream._native.wire.json_filter cimport Arguments
 from harmonystream._native.core.buffer cimport buffer_free, buffer_put, buffer_room
+from harmonystream._native.core.bulk_tokens cimport account_plain
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.cpython cimport FREE_THREADED, PyUnicode_AsUTF8AndSize, enter, leave, put_int
 from harmonystream._native.wire.frame cimport Filling, Frame, Pieces, fill, fill_with
 from harmonystream._native.stream.events cimport ContentDelta, ReasoningDelta, ToolCallDelta
 from harmonystream._native.stream.guard cimport Guard
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
-from harmonystream._native.stream.parser cimport Parser, account_plain, plain_token
-from harmonystream._native.stream.records cimport without_surrogates
+from harmonystream._native.stream.parser cimport Parser, plain_token
 from harmonystream._native.core.types cimport *
-from harmonystream._native.tags.values cimport put_escaped
+from harmonystream._native.core.json_text cimport put_escaped
+from harmonystream._native.core.utf8 cimport without_surrogates
 
 from harmonystream.errors import ParseError
 
@@ -350,7 +351,7 @@ cdef class SseWriter:
         if n > LONG or not t.classes[tid] & PLAIN:
             return None
         whole = self.one_frame(parser.s.fast, text, n, t.classes[tid] & ESCAPES == 0)
-        account_plain(parser, tid)
+        account_plain(&parser.s, t, <uint32_t>tid, True)
         return whole
 
     cdef bytes framed(self, tuple events):

@@ -1,0 +1,160 @@
+"""Cases without a rival, which pytest-benchmark times (bench/test_cases.py), and their rows."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+import tempfile
+from array import array
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import harmonystream as hs
+from bench import streams
+from bench.cases import batch, blocks, emitters
+from bench.clock import TIMER, Case, Feed
+from bench.report import Row, figure, shown
+from bench.worker import ROOT
+
+PIECE = 64 * 1024  # characters of ASCII, bytes of anything else
+LITTLE = 4  # characters
+ARGUMENTS = streams.CALL + '{"content": "'
+EMITTERS_HEAD = ("SSE bytes, per token", *emitters.KINDS)
+
+
+class Alone(NamedTuple):
+    """A case and its floor, in its unit. Megabytes per second have a lower bound, all others an upper one."""
+
+    case: Case
+    unit: str = "ns"
+    floor: float | None = None
+    note: str = ""
+
+    def row(self, nanoseconds: float) -> Row:
+        """nanoseconds: for each of the case's units."""
+        if self.unit == "MB/s":
+            return figure(self.case.name, 1e3 / nanoseconds, self.unit, at_least=self.floor, note=self.note)
+        value = nanoseconds / 1e3 if self.unit == "µs" else nanoseconds
+        return figure(self.case.name, value, self.unit, at_most=self.floor, note=self.note)
+
+
+def without_markers(text: str) -> str:
+    return text.replace("<|", "(|")
+
+
+def filled(text: str) -> str:
+    """64 KiB of it, in UTF-8."""
+    data = text.encode()
+    return (data * (PIECE // len(data) + 1))[:PIECE].decode("utf-8", "ignore")
+
+
+def text_case(name: str, header: str, chunks: list[str] | list[bytes], units: int, repeat: int) -> Case:
+    def opened() -> Feed:
+        parser = hs.Parser()
+        parser.feed_text(header)
+        return parser.feed_text
+
+    return Case(name, opened, chunks, units, repeat)
+
+
+def texts(n: int) -> Iterator[Alone]:
+    """n: the length of the streams, in tokens."""
+    marked, chinese = filled(without_markers(streams.prose_text())), filled(streams.chinese_text())
+    prose = marked.replace("<", "(")  # not one that could begin a marker
+    escaped = json.dumps(without_markers(streams.code_text()))[1:-1]
+    code = filled(escaped).rstrip("\\")  # a chunk that ends in half an escape would close the string
+    for name, header, text in (("English, answer", streams.FINAL, prose), ("code, arguments", ARGUMENTS, code)):
+        chunks = [text[at : at + LITTLE] for at in range(0, min(n * LITTLE, len(text)), LITTLE)]
+        yield Alone(text_case(f"feed_text(4 characters): {name}", header, chunks, len(chunks), 1), floor=120)
+    for name, header, chunk, floor in (
+        ("English str, answer (handed on as it is)", streams.FINAL, prose, 500),
+        ("English bytes, answer", streams.FINAL, prose.encode(), 500),
+        ("Chinese str, answer (handed on as it is)", streams.FINAL, chinese, 500),
+        ("Chinese bytes, answer", streams.FINAL, chinese.encode(), 500),
+        ("English str with a `<` here and there", streams.FINAL, marked, None),
+        ("code str, arguments", ARGUMENTS, code, None),
+        ("code bytes, arguments", ARGUMENTS, code.encode(), None),
+        ("worst, all `<`, str", streams.FINAL, "<" * PIECE, None),
+        ("worst, all `<`, bytes", streams.FINAL, b"<" * PIECE, None),
+    ):
+        size = len(chunk.encode()) if isinstance(chunk, str) else len(chunk)
+        case = text_case(f"feed_text(64 KiB): {name}", header, [chunk], size, max(1, n // 64))
+        yield Alone(case, "MB/s", floor)
+
+
+def tag_texts(n: int) -> Iterator[Alone]:
+    for name in ("hermes", "qwen3_coder"):
+        for what, given in (("content", blocks.content(name, n)), ("code, arguments", blocks.call(name, n))):
+            stream = blocks.as_text(given)
+
+            def opened(stream: blocks.Blocks = stream) -> Feed:
+                parser = stream.parser()
+                parser.feed_text(stream.before)
+                return parser.feed_text
+
+            pieces = [piece for block in stream.blocks for piece in block]
+            case = Case(f"feed_text(4 characters), `{name}`: {what}", opened, pieces, len(pieces), 1)
+            yield Alone(case, floor=120)
+
+
+def limits(n: int) -> Iterator[Alone]:
+    """What CPython itself takes: C functions of the standard library, called for each token, or for each 64."""
+    ids = streams.prose(n).body
+    chunks = [ids[at : at + 64] for at in range(0, n, 64)]
+    for name, function, pieces, unit in (
+        ("limit: a C function that looks up an id (`dict.get`)", {}.get, ids, "ns"),
+        ("limit: a C function that returns a tuple of two new objects (`math.modf`)", math.modf, ids, "ns"),
+        ("limit: 64 ids of a list, four bytes copied for each (`array`)", partial(array, "I"), chunks, "ns/id"),
+    ):
+        yield Alone(Case(name, lambda function=function: function, pieces, n), unit)
+
+
+def new_parser() -> Alone:
+    case = Case("a new Parser on a loaded vocabulary", lambda: lambda _: hs.Parser(), range(1000), 1000, 1)
+    return Alone(case, "µs", 2)
+
+
+def groups(n: int) -> dict[str, list[Alone]]:
+    """All cases. n: the length of the streams, in tokens."""
+    note = f"{batch.STREAMS:,} streams, one token each"
+    columns, block, taken = batch.cases()
+    return {
+        "emitters": [Alone(case) for case in emitters.cases(n)],
+        "text": list(texts(n)),
+        "parser": [new_parser()],
+        "batch": [
+            Alone(columns, floor=20, note=note),
+            Alone(block, floor=100, note=f"{note}; in one block"),
+            Alone(taken, floor=100, note=note),
+        ],
+        "limits": list(limits(n)),
+        "tags": list(tag_texts(max(64, n // 2))),
+    }
+
+
+def times(n: int, rounds: int, names: str = "") -> dict[str, float]:
+    """The median of each case's rounds, in nanoseconds per unit, by its name; pytest-benchmark runs them."""
+    with tempfile.TemporaryDirectory() as directory:
+        found = Path(directory, "found.json")
+        command = [sys.executable, "-m", "pytest", "bench/test_cases.py::test_alone", "-q", "-p", "no:cacheprovider"]
+        command += [f"--tokens={n}", f"--rounds={rounds}", f"--benchmark-timer={TIMER}", f"--benchmark-json={found}"]
+        done = subprocess.run([*command, "-k", names], cwd=ROOT, capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"pytest failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        measured = json.loads(found.read_text(encoding="utf-8"))["benchmarks"]
+    return {
+        each["extra_info"]["case"]: each["stats"]["median"] / each["extra_info"]["units"] * 1e9 for each in measured
+    }
+
+
+def rows(group: list[Alone], took: Mapping[str, float]) -> list[Row]:
+    return [alone.row(took[alone.case.name]) for alone in group]
+
+
+def emitter_rows(took: Mapping[str, float]) -> Iterator[Row]:
+    for api in (*emitters.EMITTERS, emitters.ALONE):
+        yield Row((api, *(f"{shown(took[f'{api}, {kind}'])} ns" for kind in emitters.KINDS)))

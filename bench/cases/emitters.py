@@ -1,0 +1,80 @@
+"""Token id -> the bytes of server-sent events: each emitter, one token per call, and whether its cost grows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import harmonystream as hs
+from bench import streams
+from bench.clock import BLOCKS, Case, Feed, last_over_first
+from bench.report import Row, figure
+from bench.streams import Stream
+from harmonystream.emit.chat import ChatStream
+from harmonystream.emit.messages import MessagesStream
+from harmonystream.emit.responses import ResponsesStream
+
+Make = Callable[[hs.Parser], Any]
+EMITTERS: dict[str, Make] = {
+    "Chat": lambda parser: ChatStream(parser, id="c", model="m", created=1),
+    "Responses": lambda parser: ResponsesStream(parser, id="r", model="m", created_at=1),
+    "Messages": lambda parser: MessagesStream(parser, id="m", model="m"),
+}
+HIDING: dict[str, Make] = {
+    "Chat": lambda parser: ChatStream(parser, id="c", model="m", created=1, reasoning_field=None),
+    "Responses": lambda parser: ResponsesStream(parser, id="r", model="m", created_at=1, reasoning=False),
+    "Messages": lambda parser: MessagesStream(parser, id="m", model="m", thinking=False),
+}
+ALONE = "no bytes: `Parser.feed`"
+KINDS = ("content", "reasoning", "arguments", "hidden reasoning")
+OPENING = 16  # tokens until an item of a response is open and its frames are made: expensive, and only once
+
+
+def works(n: int) -> dict[str, Stream]:
+    """By kind: the same text n tokens long, but for arguments."""
+    prose, content, code = streams.prose(n), streams.prose(n, streams.FINAL), streams.code_in_arguments(n)
+    return dict(zip(KINDS, (content, prose, code, prose)))
+
+
+def opened(api: str, stream: Stream, hidden: bool = False) -> Any:
+    """An emitter, or a parser, whose message has begun."""
+    parser = hs.Parser()
+    if api == ALONE:
+        parser.feed(stream.opening)
+        return parser
+    emitter = (HIDING if hidden else EMITTERS)[api](parser)
+    emitter.start()
+    emitter.feed(stream.opening)
+    return emitter
+
+
+def emitter_case(api: str, name: str, stream: Stream, hidden: bool = False) -> Case:
+    return Case(name, lambda: opened(api, stream, hidden).feed, stream.body, len(stream.body))
+
+
+def cases(n: int) -> Iterator[Case]:
+    """Each emitter with each kind of token; named "API, kind"."""
+    given = works(n)
+    for api in (*EMITTERS, ALONE):
+        for kind in KINDS:
+            yield emitter_case(api, f"{api}, {kind}", given[kind], kind.startswith("hidden"))
+
+
+def growth(n: int, rounds: int) -> Iterator[Row]:
+    """n: the length of a block, in tokens."""
+    given = works(n)
+    for api in (ALONE, *EMITTERS):
+        for kind in ("reasoning" if api == ALONE else "content", "arguments"):
+            stream = given[kind]
+
+            def begun(api: str = api, stream: Stream = stream) -> Feed:
+                emitter = opened(api, stream)
+                for tid in stream.body[:OPENING]:
+                    emitter.feed(tid)
+                feed: Feed = emitter.feed
+                return feed
+
+            value = last_over_first(begun, stream.body[OPENING:], rounds)
+            what = {"reasoning": "analysis"}.get(kind, kind)
+            name = f"a token of {what} after {BLOCKS - 1}k, over one of the first 1k"
+            yield figure(name if api == ALONE else f"{api}: {name}", value, "×", at_most=1.1)

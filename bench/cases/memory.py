@@ -1,0 +1,153 @@
+"""Start-up and memory. The functions that take numbers run in new processes (bench/worker.py)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+import tracemalloc
+from array import array
+from collections.abc import Iterator
+from statistics import median
+
+import harmonystream as hs
+from bench.clock import medians
+from bench.report import Row, figure
+from bench.worker import ROOT, Worker
+
+HERE = "cases.memory"
+PARSERS, MILLION = 100_000, 1_000_000
+
+
+# --- in a new process -----------------------------------------------------------------------------------------------
+
+
+def cold_load() -> float:
+    """Milliseconds of the processor to load the embedded vocabulary."""
+    started = time.process_time_ns()
+    hs.vocab.o200k_harmony()
+    return (time.process_time_ns() - started) / 1e6
+
+
+def resident() -> int:
+    """Bytes of memory that this process has in use; 0 where the platform does not say."""
+    try:
+        with open("/proc/self/status", encoding="ascii") as file:
+            return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmRSS:"))
+    except OSError:
+        return 0
+
+
+def parser_sizes(n: int) -> tuple[int, float]:
+    """Bytes of a parser by sys.getsizeof, and by what the process grows when it makes n of them."""
+    kept: list[hs.Parser | None] = [hs.Parser(), *[None] * n]
+    before = resident()
+    for i in range(1, n + 1):
+        kept[i] = hs.Parser()
+    return sys.getsizeof(kept[0]), (resident() - before) / n
+
+
+def growth(parser: hs.Parser, opening: list[int], ids: list[int], n: int) -> tuple[int, int, int]:
+    """A parser's bytes; what it and Python's allocator, and what the process grow while it reads n tokens."""
+    feed = parser.feed
+    feed(opening)
+    seen = array("q", [0] * 4)  # made beforehand: noting a figure allocates nothing that lasts
+
+    def note(at: int) -> None:
+        seen[at], seen[at + 1] = sys.getsizeof(parser), tracemalloc.get_traced_memory()[0]
+
+    def read(times: int) -> None:
+        for _ in range(times):
+            for tid in ids:
+                feed(tid)
+
+    tracemalloc.start()
+    read(2)  # the vocabulary's cache of strings fills
+    before = resident()
+    note(0)
+    read(n // len(ids))
+    note(2)
+    tracemalloc.stop()
+    return seen[0], seen[2] - seen[0] + seen[3] - seen[1], resident() - before
+
+
+def harmony_growth(opening: list[int], ids: list[int], n: int) -> tuple[int, int, int]:
+    return growth(hs.Parser(), opening, ids, n)
+
+
+def tag_growth(n: int) -> dict[str, dict[str, tuple[int, int, int]]]:
+    """Of every format, while it reads content and the arguments of a call."""
+    from bench.cases import blocks
+
+    kinds = {
+        "content": {name: blocks.content(name) for name in blocks.NAMES},
+        "arguments": {name: blocks.call(name) for name in blocks.NAMES},
+    }
+    return {
+        kind: {name: growth(stream.parser(), stream.before, stream.blocks[0], n) for name, stream in given.items()}
+        for kind, given in kinds.items()
+    }
+
+
+# --- rows -----------------------------------------------------------------------------------------------------------
+
+
+def sizes(n: int, scale: float = 1.0) -> Iterator[Row]:
+    """n: the length of the streams; a test takes a smaller `scale`."""
+    from bench import streams
+
+    with Worker(HERE) as new:
+        size, taken = new.call("parser_sizes", int(PARSERS * scale))
+    yield figure("a parser, by sys.getsizeof", size, "B", at_most=1024)
+    if taken:
+        yield figure("a parser, by the memory of a process with 100,000", taken, "B", at_most=1024)
+    for name, work in (
+        ("analysis", streams.prose(n)),
+        ("arguments", streams.code_in_arguments(n)),
+        ("a header that never ends", streams.endless_header(n)),
+    ):
+        with Worker(HERE) as new:
+            _, grown, process = new.call("harmony_growth", work.opening, work.body, int(MILLION * scale))
+        note = f"the whole process: {process:,} B"
+        yield figure(f"growth after a million tokens of {name}", grown, "B", at_most=0, note=note)
+
+
+def tag_sizes(scale: float = 1.0) -> Iterator[Row]:
+    with Worker(HERE) as new:
+        kinds = new.call("tag_growth", int(64 * 1024 * scale))
+    largest = max(size for found in kinds.values() for size, _, _ in found.values())
+    yield figure("a parser of a tag format, by sys.getsizeof: the largest", largest, "B", at_most=1280)
+    for kind, found in kinds.items():
+        most = max(found, key=lambda name: found[name][1])
+        note = f"`{most}`; the whole process: {max(process for _, _, process in found.values()):,} B"
+        title = f"growth after 64k tokens of {kind}, of all tag formats the most"
+        yield figure(title, found[most][1], "B", at_most=0, note=note)
+
+
+def spent_by_children() -> float:
+    """Milliseconds of the processor that this process's children have used, where the platform tells; else the time."""
+    try:
+        import resource
+    except ImportError:
+        return time.perf_counter_ns() / 1e6
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (used.ru_utime + used.ru_stime) * 1e3
+
+
+def process_milliseconds(code: str) -> float:
+    before = spent_by_children()
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+    return spent_by_children() - before
+
+
+def start_up(rounds: int) -> Iterator[Row]:
+    def load() -> float:
+        with Worker(HERE) as new:
+            return float(new.call("cold_load"))
+
+    yield figure("cold load of the embedded vocabulary", median(load() for _ in range(rounds)), "ms", at_most=60)
+    programs = {"empty": "pass", "import": "import harmonystream"}
+    runs = {name: lambda code=code: process_milliseconds(code) for name, code in programs.items()}
+    took = medians(runs, 2 * rounds, seconds=8)
+    name = "import harmonystream, beyond the interpreter"
+    yield figure(name, took["import"] - took["empty"], "ms", at_most=30, note=f"interpreter {took['empty']:.0f} ms")

@@ -1,0 +1,55 @@
+# What one byte is, and what the next eight are: whitespace, hexadecimal digits, and what JSON strings treat specially.
+
+from libc.stdint cimport uint8_t, uint64_t
+from libc.string cimport memcpy
+
+cdef inline bint is_space(uint8_t c) noexcept nogil:
+    """ASCII whitespace, as bytes.isspace() has it."""
+    return c == c' ' or 9 <= c <= 13
+
+
+cdef inline bint is_json_space(uint8_t c) noexcept nogil:
+    """The whitespace that may separate the parts of a JSON text."""
+    return c == c' ' or c == c'\n' or c == c'\t' or c == c'\r'
+
+
+cdef inline int hex_digit(uint8_t c) noexcept nogil:
+    """The value of a hexadecimal digit; -1 for any other byte."""
+    if c'0' <= c <= c'9':
+        return c - c'0'
+    c |= 0x20
+    return c - c'a' + 10 if c'a' <= c <= c'f' else -1
+
+
+cdef inline bint is_literal(uint8_t c) noexcept nogil:
+    """Needs no escape in a JSON string."""
+    return c >= 0x20 and c != c'"' and c != c'\\'
+
+
+# --- eight bytes at once ---
+
+cdef inline uint64_t zero_bytes(uint64_t v) noexcept nogil:
+    """Not 0 if one of the eight bytes is 0."""
+    return (v - <uint64_t>0x0101010101010101) & ~v & <uint64_t>0x8080808080808080
+
+
+cdef inline bint are_literal(const uint8_t* p) noexcept nogil:
+    """None of the next eight bytes needs an escape in a JSON string."""
+    cdef uint64_t v
+    memcpy(&v, p, 8)
+    return (((v - <uint64_t>0x2020202020202020) & ~v & <uint64_t>0x8080808080808080)
+            | zero_bytes(v ^ <uint64_t>0x2222222222222222) | zero_bytes(v ^ <uint64_t>0x5C5C5C5C5C5C5C5C)) == 0
+
+
+cdef inline bint has_quote_or_backslash(const uint8_t* p) noexcept nogil:
+    """Does one of the next eight bytes end a JSON string or begin an escape?"""
+    cdef uint64_t v
+    memcpy(&v, p, 8)
+    return (zero_bytes(v ^ <uint64_t>0x2222222222222222) | zero_bytes(v ^ <uint64_t>0x5C5C5C5C5C5C5C5C)) != 0
+
+
+cdef inline bint are_ascii(const uint8_t* p) noexcept nogil:
+    """Are the next eight bytes ASCII?"""
+    cdef uint64_t v
+    memcpy(&v, p, 8)
+    return v & <uint64_t>0x8080808080808080 == 0

@@ -1,0 +1,17 @@
+# UTF-8 and str.
+
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.stdint cimport uint8_t
+from harmonystream._native.core.build cimport DEBUG_BUILD
+
+DEBUG = bool(DEBUG_BUILD)
+
+
+cdef str decoded(const uint8_t* p, Py_ssize_t n):
+    """The bytes as text, with U+FFFD for what is ill-formed."""
+    return PyUnicode_DecodeUTF8(<const char*>p, n, "replace")
+
+
+cdef str without_surrogates(str text):
+    """The text with U+FFFD for each surrogate: UTF-8 has none. A pair that JSON or a cut left apart becomes two."""
+    return text.encode("utf-32-le", "surrogatepass").decode("utf-32-le", "replace")

@@ -1,0 +1,7 @@
+from collections.abc import Mapping
+
+from harmonystream._native.core.vocab import Vocab
+
+DEBUG: bool
+
+def load_ranks(data: bytes, control: Mapping[str, int], name: str = "", encoder: Encoder | None = None) -> Vocab: ...
