@@ -15,7 +15,7 @@ SOURCES := setup.py $(shell find ext -name '*.p[yx][xd]') $(wildcard harmonystre
 MODULES = $(subst /,.,$(patsubst ext/%.pyx,%,$(filter %.pyx,$(SOURCES))))
 
 .DELETE_ON_ERROR:
-.PHONY: build demo serve test bench bench-server bench-rivals fuzz cov docs pictures lint types clean
+.PHONY: build demo serve test quick bench bench-server bench-rivals fuzz cov docs pictures lint types clean
 
 build: $(VENV)/built
 
@@ -42,6 +42,12 @@ serve: build
 
 test: lint types
 	$(BIN)/python -m pytest
+
+# The inner loop: builds the native modules that changed, and runs the tests that concern what differs from the last commit.
+quick:
+	@test -x $(BIN)/pytest || $(MAKE) $(VENV)/dev
+	$(BIN)/python setup.py --quiet build_ext --inplace
+	$(BIN)/python tests/concerned.py | xargs $(BIN)/python -m pytest -q -m 'not slow'
 
 bench: $(VENV)/dev $(OLD)/done
 	$(BIN)/python -m bench

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 RANKS = Path("harmonystream", "data", "o200k_base.tiktoken")
 RANKS_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
@@ -40,8 +41,8 @@ modules = [
     )
     for path in sorted(EXT.rglob("*.pyx"))
 ]
-# The C code of a release build lies apart from a debug build's, which coverage.py wants beside the source: a release
-# build that reused the latter would be three times slower. Only what changed, or cimports what changed, is translated.
+# Only a module that changed, or that cimports what changed, is translated and compiled. The C code of a release build
+# has a folder of its own, because coverage.py wants a debug build's beside the source.
 JOBS = os.cpu_count() or 1
 modules = cythonize(
     modules,
@@ -52,4 +53,17 @@ modules = cythonize(
     force=DEBUG,
     quiet=True,
 )
-setup(ext_modules=modules, options={"build_ext": {"parallel": JOBS}})
+
+
+class Build(build_ext):
+    """Compiles everything anew when the kind of build changes: a release with modules of a debug build is slow."""
+
+    def run(self) -> None:
+        kind, last = "debug" if DEBUG else "release", Path("build", "kind")
+        self.force = self.force or not last.is_file() or last.read_text() != kind
+        super().run()
+        last.parent.mkdir(exist_ok=True)
+        last.write_text(kind)
+
+
+setup(ext_modules=modules, cmdclass={"build_ext": Build}, options={"build_ext": {"parallel": JOBS}})

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from .._native.core.vocab import Vocab
 from .._native.stream.parser import Parser
+from .._native.wire.frame import Frame
 from ..events import (
     ContentDelta,
     Event,
@@ -276,7 +277,7 @@ class ChatStream(EventStream):
         self._no_frames()
         return taken
 
-    def _on_event(self, event: Event) -> bytes:
+    def _on_event(self, event: Event) -> bytes | Frame:
         return self._bytes(self._described(event)) if self._watched else super()._on_event(event)
 
     def _described(self, event: Event) -> Iterable[Payload]:

@@ -6,16 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, Literal
 
 from ..events import ContentDelta, Event, ReasoningDelta, ToolCallDelta
+from ..regions import Region
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["ARGUMENTS", "CONTENT", "REASONING", "Columns"]
-
-REASONING: Final = 1
-CONTENT: Final = 2
-ARGUMENTS: Final = 3
-
+__all__ = ["Columns"]
 
 _CHANNELS: Final = (None, "analysis", "commentary", "final", None)
 
@@ -23,10 +19,10 @@ _CHANNELS: Final = (None, "analysis", "commentary", "final", None)
 class Columns:
     """The rows of a step, slot by slot in the order of the call, as columns that numpy and others read without a copy.
 
-    slot: int32. kind: uint8, REASONING, CONTENT or ARGUMENTS for a delta; more for other events, which are in `others`
-    by row. index: int32, the call's, for what belongs to one. channel: uint8, of the open message: 0 none, 1 analysis,
-    2 commentary, 3 final, 4 one of another name. start, stop: int64, the range of tokens. offset: int64, rows + 1: a
-    delta's text is `text[offset[row]:offset[row + 1]]`, UTF-8.
+    slot: int32. kind: uint8, a `Region` for a delta (REASONING, CONTENT or ARGUMENTS); 7 and more for other events,
+    which are in `others` by row. index: int32, the call's, for what belongs to one. channel: uint8, of the open
+    message: 0 none, 1 analysis, 2 commentary, 3 final, 4 one of another name. start, stop: int64, the range of tokens.
+    offset: int64, rows + 1: a delta's text is `text[offset[row]:offset[row + 1]]`, UTF-8.
     """
 
     __slots__ = ("_block", "_text", "others", "rows")
@@ -87,9 +83,9 @@ class Columns:
                 continue
             text = whole[offset[row] : offset[row + 1]].decode("utf-8", "replace")
             place = (start[row], stop[row])
-            if kind[row] == CONTENT:
+            if kind[row] == Region.CONTENT:
                 yield slot[row], ContentDelta(text, _CHANNELS[channel[row]], *place)
-            elif kind[row] == REASONING:
+            elif kind[row] == Region.REASONING:
                 yield slot[row], ReasoningDelta(text, *place)
             else:
                 yield slot[row], ToolCallDelta(index[row], text, *place)

@@ -113,12 +113,15 @@ class EventStream(SseWriter):
 
     def _payloads(self, read: Callable[[Any], Iterable[Event]], tokens: Any) -> list[Payload]:
         """What the parser's events say; if something raises, error_events() has what came before."""
+        self._enter()
         try:
             return self._told(read(tokens))
         except ParseError as error:
             self._unsent = self._told(error.events)
             self._break()
             raise
+        finally:
+            self._leave()
 
     def _told(self, events: Iterable[Event]) -> list[Payload]:
         made: list[Payload] = []
@@ -165,15 +168,14 @@ class EventStream(SseWriter):
     def _bytes(self, payloads: Iterable[Payload]) -> bytes:
         return "".join(map(self.framed, self._numbered(payloads))).encode()
 
-    def _on_event(self, event: Event) -> bytes:
+    def _on_event(self, event: Event) -> bytes | Frame:
         """What the writer has no frame for: a first delta, which gets one, or what may open or close something."""
         kind = _DELTAS.get(type(event))
         frame = None if kind is None else self._frame_of(kind)
         if kind is None or frame is None:
             self._no_frames()
             return self._bytes(self.describe(event))
-        self._set_frame(kind, frame)
-        return self._framed(kind, _text_of(event))
+        return frame
 
     def _feed_with(self, ids: Any, logprobs: Any) -> bytes:
         raise TypeError(f"{type(self).__name__}.feed() takes no logprobs")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from harmonystream import ContentDelta, ReasoningDelta, ToolCallDelta, ToolCallStart
+from harmonystream import ContentDelta, ReasoningDelta, Region, ToolCallDelta, ToolCallStart
 from harmonystream._native.wire.batch import Batch
-from harmonystream.emit.columns import ARGUMENTS, CONTENT, REASONING, Columns
+from harmonystream.emit.columns import Columns
 
 COLUMNS = {"slot": "i", "kind": "B", "index": "i", "channel": "B", "start": "q", "stop": "q", "offset": "q"}
 
@@ -23,7 +23,7 @@ def test_a_row_for_each_event():
     _, slots, columns = step_of_three()
     assert len(columns) == columns.rows == 3
     assert columns.slot.tolist() == slots == [0, 1, 2]
-    assert columns.kind.tolist() == [REASONING, CONTENT, ARGUMENTS] == [1, 2, 3]
+    assert columns.kind.tolist() == [Region.REASONING, Region.CONTENT, Region.ARGUMENTS] == [2, 3, 4]
     assert columns.channel.tolist() == [1, 3, 2]
     assert columns.index.tolist()[2] == 0
     assert columns.start.tolist() == [1, 1, 1]
@@ -32,6 +32,12 @@ def test_a_row_for_each_event():
     assert columns.text == b"Hi,{"
     assert columns.others == {}
     assert repr(columns) == "<Columns: 3 rows>"
+
+
+def test_the_kind_of_a_delta_is_the_region_of_its_tokens():
+    """So that a mask by kind and one by label() select the same."""
+    batch, slots, columns = step_of_three()
+    assert [batch[slot].region for slot in slots] == [Region(kind) for kind in columns.kind]
 
 
 def test_rows_as_events():
@@ -48,7 +54,7 @@ def test_what_is_no_delta_is_in_others():
     slot = batch.open(start="<|start|>assistant<|channel|>commentary to=functions.f<|message|>")
     columns = batch.feed([slot], [90])
     starts = [(row, event) for row, event in columns.others.items() if isinstance(event, ToolCallStart)]
-    assert [(columns.kind[row] > ARGUMENTS, event.name) for row, event in starts] == [(True, "f")]
+    assert [(columns.kind[row] >= len(Region), event.name) for row, event in starts] == [(True, "f")]
     assert [event for _, event in columns] == [*columns.others.values(), ToolCallDelta(0, "{", 0, 1)]
 
 

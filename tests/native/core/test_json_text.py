@@ -5,17 +5,25 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import harmonystream as hs
 from harmonystream._native.wire.frame import Frame
 from harmonystream._native.wire.sse import SseWriter
 
 
+class Inside(SseWriter):
+    """Writes a text as JSON strings hold it, and nothing else."""
+
+    def _on_event(self, event: hs.Event) -> bytes | Frame:
+        return Frame([b"", b""], "t") if isinstance(event, hs.ContentDelta) else b""
+
+
 def escaped(text: str) -> bytes:
-    writer = SseWriter("think")
-    writer._set_frame("content", Frame([b"", b""], "t"))
-    return writer._framed("content", text)
+    writer = Inside(hs.Parser(start="answer"))
+    writer._start(False)
+    return (writer.feed_text(text + ".") + writer._end())[:-1]  # after the dot nothing waits for what follows
 
 
 def expected(text: str) -> bytes:
@@ -24,6 +32,7 @@ def expected(text: str) -> bytes:
 
 @given(st.text() | st.text('ab"\\\n\x01\x1f\x7fé', max_size=30))
 def test_text_is_escaped_as_json_has_it(text):
+    assume("<|" not in text)
     assert escaped(text) == expected(text)
 
 

@@ -91,3 +91,13 @@ def test_a_parser_without_a_vocabulary_is_for_text():
     assert parser.vocab.name == "none"
     assert parser.stop_ids == ()
     assert parser.feed_text("Hi")[1:] == (hs.ContentDelta("Hi", None, 0, 2),)
+
+
+def test_the_name_of_a_format_may_be_any_str():
+    """numpy's, ruamel's and SQLAlchemy's strings are subclasses. Such a key dies, and the next one may have its id."""
+
+    class Name(str):
+        __slots__ = ()
+
+    asked = ["hermes", "think", "qwen3_coder"] * 50
+    assert [hs.Parser(Name(name), hs.vocab.o200k_harmony()).format for name in asked] == asked

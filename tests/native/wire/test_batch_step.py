@@ -26,7 +26,7 @@ SAID = {
     "finished": "the stream is finished|slot .: this stream has ended",
     "text": "either ids or text",
     "descending": "offsets ascend|offsets, which are taken as ids are",
-    "too far": "offsets ascend, and there are 28 ids",
+    "too far": "is 30: there are 28 ids",
 }
 
 

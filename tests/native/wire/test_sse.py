@@ -11,7 +11,7 @@ from array import array
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import harmonystream as hs
@@ -22,9 +22,13 @@ FINAL = [200005, 17196, 200008]  # <|channel|>final<|message|>
 
 
 class Writer(SseWriter):
-    """Says the names of events without a frame."""
+    """Says the names of events; deltas of content go into its frame, if it has one."""
 
-    def _on_event(self, event: hs.Event) -> bytes:
+    frame: Frame | None = None
+
+    def _on_event(self, event: hs.Event) -> bytes | Frame:
+        if self.frame is not None and isinstance(event, hs.ContentDelta):
+            return self.frame
         return f"<{type(event).__name__}>".encode()
 
     def _feed_with(self, ids: Any, logprobs: Any) -> bytes:
@@ -33,9 +37,17 @@ class Writer(SseWriter):
 
 def writer(frame: Frame | None = None, kind: type[SseWriter] = Writer) -> Any:
     made = kind(hs.Parser())
+    if frame is not None:
+        made.frame = frame
     made._start(False)
-    made._set_frame("content", frame)
     return made
+
+
+def framed(made: Any, text: str) -> bytes:
+    """The frame of a text that opens a message of content, or goes on with it."""
+    if made.parser.position == 0:
+        made.feed_text("<|channel|>final<|message|>")
+    return made.feed_text(text)
 
 
 TEXT = Frame([b'data: {"t":"', b'"}\n\n'], "t")
@@ -48,13 +60,15 @@ def dumped(text: str) -> bytes:
 
 @given(st.text() | st.text('\x00\x1f\x7f\\"/\u2028\u2029\u0085\ue000\ue001<é日😀', max_size=40))
 def test_text_is_escaped_as_json_dumps_does(text):
-    assert writer(TEXT)._framed("content", text) == b'data: {"t":' + dumped(text) + b"}\n\n"
+    assume("<|" not in text)
+    text += "."  # a "<" at the end would wait for what follows
+    assert framed(writer(TEXT), text) == b'data: {"t":' + dumped(text) + b"}\n\n"
 
 
 def test_every_character_of_the_basic_plane_comes_back():
     text = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x10000)]))
     made = writer(TEXT)
-    assert made._framed("content", text) == b'data: {"t":' + dumped(text) + b"}\n\n"
+    assert framed(made, text) == b'data: {"t":' + dumped(text) + b"}\n\n"
     assert made._take("content") == text
 
 
@@ -62,7 +76,7 @@ def test_every_character_of_the_basic_plane_comes_back():
 def test_a_lone_surrogate_is_replaced(text):
     made = writer(TEXT)
     clean = "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text)
-    assert made._framed("content", text) == b'data: {"t":' + dumped(clean) + b"}\n\n"
+    assert framed(made, text) == b'data: {"t":' + dumped(clean) + b"}\n\n"
     assert made._take("content") == clean
 
 
@@ -70,12 +84,12 @@ def test_a_lone_surrogate_is_replaced(text):
 def test_numbers(number):
     made = writer(NUMBERED)
     made._number = number
-    assert made._framed("content", "x") == b'{"n":%d,"t":"x"}\n' % number
+    assert framed(made, "x") == b'{"n":%d,"t":"x"}\n' % number
 
 
 def test_a_number_counts_the_frames():
     made = writer(NUMBERED)
-    assert [made._framed("content", text) for text in "ab"] == [b'{"n":0,"t":"a"}\n', b'{"n":1,"t":"b"}\n']
+    assert [framed(made, text) for text in "ab"] == [b'{"n":0,"t":"a"}\n', b'{"n":1,"t":"b"}\n']
     assert made._number == 2
 
 
@@ -84,7 +98,7 @@ def test_a_number_counts_the_frames():
     [([b"x"], "", b"x"), ([b"", b""], "n", b"0"), ([b"", b"", b"", b""], "tnt", b"\\n0\\n")],
 )
 def test_any_number_of_holes(parts, holes, whole):
-    assert writer(Frame(parts, holes))._framed("content", "\n") == whole
+    assert framed(writer(Frame(parts, holes)), "\n") == whole
     fed = writer(Frame(parts, holes))
     fed.feed(FINAL)
     assert fed.feed(198) == whole  # "\n", by the short way
@@ -100,10 +114,12 @@ def test_a_silent_frame_sends_keeps_and_counts_nothing():
 
 
 def test_what_is_no_frame_of_a_writer():
-    with pytest.raises(TypeError):
-        writer()._set_frame("content", b"bytes")
-    with pytest.raises(ValueError, match="there is no frame for content"):
-        writer()._framed("content", "x")
+    class Framing(SseWriter):
+        def _on_event(self, event: hs.Event) -> Frame:
+            return TEXT
+
+    with pytest.raises(TypeError, match="_on_event returns bytes, or a Frame for a delta, not Frame"):
+        writer(kind=Framing).feed([*FINAL, 13225])
     with pytest.raises(KeyError):
         writer()._take("thoughts")
 
@@ -112,15 +128,18 @@ def test_without_a_frame_the_callback_gets_the_delta():
     assert writer().feed([*FINAL, 13225]) == b"<MessageStart><ContentDelta>"
 
 
-def test_what_frames_events_may_frame_deltas_and_change_frames():
-    class Changing(SseWriter):
-        def _on_event(self, event: hs.Event) -> bytes:
-            self._set_frame("content", TEXT)
-            return b"[" + self._framed("content", "made") + b"]"
+def test_a_callback_that_returns_a_frame_is_asked_once():
+    class Asked(Writer):
+        asked = 0
 
-    made = writer(kind=Changing)
-    assert made.feed([*FINAL, 13225]) == b'[data: {"t":"made"}\n\n]data: {"t":"Hello"}\n\n'
-    assert made._take("content") == "madeHello"
+        def _on_event(self, event: hs.Event) -> bytes | Frame:
+            self.asked += isinstance(event, hs.ContentDelta)
+            return super()._on_event(event)
+
+    made = writer(TEXT, Asked)
+    assert made.feed([*FINAL, 13225]) == b'<MessageStart>data: {"t":"Hello"}\n\n'
+    assert made.feed([13225]) + made.feed(13225) == b'data: {"t":"Hello"}\n\n' * 2
+    assert (made.asked, made._take("content")) == (1, "HelloHelloHello")
 
 
 def test_events_become_bytes():
@@ -128,18 +147,18 @@ def test_events_become_bytes():
         def _on_event(self, event: hs.Event) -> str:
             return "text"
 
-    with pytest.raises(TypeError, match="_on_event returns bytes, not str"):
+    with pytest.raises(TypeError, match="_on_event returns bytes, or a Frame for a delta, not str"):
         writer(kind=Wrong).feed(FINAL)
     with pytest.raises(AttributeError, match="_on_event"):
         writer(kind=SseWriter).feed(FINAL)
 
 
 def test_what_is_raised_meanwhile_comes_through_and_keeps_what_came_before():
-    class Raising(SseWriter):
-        def _on_event(self, event: hs.Event) -> bytes:
+    class Raising(Writer):
+        def _on_event(self, event: hs.Event) -> bytes | Frame:
             if isinstance(event, hs.ToolCallStart):
                 raise LookupError("mine")
-            return f"<{type(event).__name__}>".encode()
+            return super()._on_event(event)
 
     made = writer(TEXT, Raising)
     with pytest.raises(LookupError, match="mine"):
@@ -153,10 +172,11 @@ def test_what_is_raised_meanwhile_comes_through_and_keeps_what_came_before():
 
 def test_a_strict_parser_loses_nothing_either():
     made = Writer(hs.Parser(strict=True))
+    made.frame = TEXT
     made._start(False)
-    made._set_frame("content", TEXT)
-    with pytest.raises(hs.ParseError):
+    with pytest.raises(hs.ParseError) as raised:
         made.feed_text("<|channel|>final<|message|>Hi<|channel|>x")
+    assert [type(event).__name__ for event in raised.value.events] == ["MessageStart", "ContentDelta"]
     assert made._over() == b'<MessageStart>data: {"t":"Hi"}\n\n'
 
 
@@ -237,7 +257,7 @@ def test_a_writer_knows_whether_it_is_fed_text():
 
 def test_kept_is_what_was_framed_or_given_since_the_last_take():
     made = writer(TEXT)
-    made._framed("content", 'a"')
+    framed(made, 'a"')
     made._keep("content", "\n\ud800")
     made._keep("arguments", "{}")
     assert (made._take("content"), made._take("content"), made._take("arguments")) == ('a"\n\ufffd', "", "{}")

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint32_t
 from libc.string cimport memcpy
-from harmonystream._native.core.cpython cimport read_once
+from harmonystream._native.core.locks cimport read_once
 from harmonystream._native.core.json_scan cimport json_step
 from harmonystream._native.core.out cimport delta_run, out_room
 from harmonystream._native.core.types cimport *

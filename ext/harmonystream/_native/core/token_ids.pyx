@@ -8,7 +8,8 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, strchr
 from harmonystream._native.core.build cimport DEBUG_BUILD
-from harmonystream._native.core.cpython cimport FREE_THREADED, PyList_CheckExact, PyLong_CheckExact, small_int
+from harmonystream._native.core.cpython cimport PyList_CheckExact, PyLong_CheckExact, small_int
+from harmonystream._native.core.locks cimport FREE_THREADED
 
 DEBUG = bool(DEBUG_BUILD)
 

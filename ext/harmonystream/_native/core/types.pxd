@@ -41,10 +41,18 @@ cdef enum RoleState:
 cdef enum CallKind:
     NOT_A_CALL, FUNCTION, BUILTIN, OTHER_CALL
 
-# What a record says; the three deltas double as the sink of an open body.
+# What a record says. The three deltas have the numbers of their regions, and double as the sink of an open body; so `Columns.kind`
+# compares with the public IntEnum `Region`. The others come after all regions.
 cdef enum RecordKind:
-    R_NONE, R_REASONING, R_CONTENT, R_ARGUMENTS, R_EMPTY_ARGUMENTS
+    R_NONE = 0
+    R_REASONING = 2
+    R_CONTENT = 3
+    R_ARGUMENTS = 4
+    R_EMPTY_ARGUMENTS = 7
     R_MESSAGE_START, R_MESSAGE_END, R_CALL_START, R_CALL_END, R_STREAM_END
+
+cdef enum:
+    N_DELTAS = 5                                 # the size of a table by kind of delta
 
 cdef enum:                                       # Deviation: the codes of deviations.py, in its order
     D_NONE

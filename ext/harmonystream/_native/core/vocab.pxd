@@ -23,7 +23,7 @@ cdef class Vocab:
     cdef uint32_t n
     cdef readonly str name
     cdef dict by_name              # control name -> id
-    cdef dict programs             # format name -> Program compiled against this vocabulary
+    cdef dict programs             # id of a row -> the Program of it on this vocabulary, which keeps the row
     cdef uint64_t hashed           # the fingerprint
     cdef object encoder             # text -> ids (_encoders.py), or None
     cdef object __weakref__

@@ -7,7 +7,7 @@ from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.harmony.headers cimport *
 from harmonystream._native.core.json_scan cimport json_balanced, json_reset, json_step
 from harmonystream._native.core.bulk_tokens cimport plain_run
-from harmonystream._native.core.cpython cimport read_once
+from harmonystream._native.core.locks cimport read_once
 from harmonystream._native.core.chars cimport is_space
 from harmonystream._native.core.out cimport *
 from harmonystream._native.core.types cimport *

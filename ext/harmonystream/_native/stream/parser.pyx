@@ -19,13 +19,12 @@
 # events of a stream never overlap, however the stream is cut.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from cpython.ref cimport Py_INCREF
-from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memchr, memcpy, memset
 cimport cython
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.cpython cimport *
+from harmonystream._native.core.locks cimport FREE_THREADED, enter, leave
 from harmonystream._native.stream.events cimport *
 from harmonystream._native.core.buffer cimport buffer_free, buffer_put
 from harmonystream._native.core.bulk_tokens cimport account_plain
@@ -35,9 +34,8 @@ from harmonystream._native.core.json_scan cimport json_step
 from harmonystream._native.stream.machine cimport *
 from harmonystream._native.stream.program cimport compiled
 from harmonystream._native.stream.prompt cimport begin_stream
-from harmonystream._native.stream.records cimport call_end, call_start, header_part
 from harmonystream._native.tags.fast_token cimport QuickDelta, quick_token
-from harmonystream._native.core.out cimport out_free, out_init
+from harmonystream._native.core.out cimport out_free, out_init, out_record
 from harmonystream._native.stream.snapshot cimport blob_pack, blob_unpack, state_pack, state_unpack
 from harmonystream._native.core.tools cimport tools_of
 from harmonystream._native.core.types cimport *
@@ -57,15 +55,19 @@ cdef enum:
     RELEASE_GIL_AT = 4096          # ids or bytes in one call: below, handing the GIL over costs more than the work
 
 cdef tuple STATES = ("START", "HEADER", "BODY", "DONE", "TEXT", "SECTION", "PAIRS", "VALUE", "RAW", "WRAPPED", "AFTER")
-cdef tuple CHANNELS = (None, "analysis", "commentary", "final")
 cdef tuple REGIONS = tuple(Region)
 cdef frozenset NORMAL_STOPS = frozenset(("stop", "tool_calls", "function_call"))
-cdef str ASSISTANT = "assistant"
 
 
 @cython.final
 @cython.no_gc
-cdef class Parser:
+cdef class Guard:
+    """What keeps others out of a batch's streams during a step. The batch has it, and so has each of its parsers, which may outlive it."""
+
+
+@cython.final
+@cython.no_gc
+cdef class Parser(EventMaker):
     """Parser(format="harmony", vocab=None, *, tools=None, start="auto", prompt=None, strict=False, trim="seams", empty_args="{}", max_hold=1048576)
 --
 
@@ -149,7 +151,7 @@ cdef class Parser:
             t = &self.program.tables
             text = self.strings[tid] = decoded(t.text + t.offset[tid], t.offset[tid + 1] - t.offset[tid])
         account_plain(&self.s, &self.program.tables, <uint32_t>tid, True)
-        return single(&self.last, incref(self.delta(self.s.fast, self.s.calls, text, self.s.position - 1, self.s.position)))
+        return self.single_delta(self.s.fast, text, self.s.position - 1, self.s.position)
 
     cdef tuple run_ids(self, object given):
         cdef Ids ids
@@ -180,7 +182,7 @@ cdef class Parser:
         if delta.kind == R_NONE:
             return ()
         try:
-            return single(&self.last, incref(self.delta(delta.kind, self.s.calls, text, delta.start, delta.stop)))
+            return self.single_delta(delta.kind, text, delta.start, delta.stop)
         except BaseException:                                                # no memory: text is missing
             self.s.finished = 1
             self.s.fast = 0
@@ -188,22 +190,23 @@ cdef class Parser:
 
     cdef tuple run_span(self, const uint32_t* ids, Py_ssize_t n):
         cdef Out out
+        self.read_ids(ids, n, &out)
+        return self.release(&out)
+
+    cdef int read_ids(self, const uint32_t* ids, Py_ssize_t n, Out* out) except -1:
+        """Let the machine read these ids into `out`. The parser is claimed until release() or done()."""
         cdef Context c
         self.claim(1)
-        try:
-            out_init(&out)
-            c = self.context(&out)
-            self.s.fast = 0                                                  # nobody must take the shortcut meanwhile
-            if n:
-                self.s.text_mode = 1
-            if n < RELEASE_GIL_AT:
+        out_init(out)
+        c = self.context(out)
+        if n:
+            self.s.text_mode = 1
+        if n < RELEASE_GIL_AT:
+            machine_ids(&self.s, &c, ids, n)
+        else:
+            with nogil:
                 machine_ids(&self.s, &c, ids, n)
-            else:
-                with nogil:
-                    machine_ids(&self.s, &c, ids, n)
-            return self.release(&out)
-        finally:
-            leave(&self.busy)
+        return 0
 
     def feed_text(self, text, /):
         """The events of this piece of text: str or bytes, cut anywhere. For servers that have no ids.
@@ -211,6 +214,15 @@ cdef class Parser:
         Raises TypeError for anything else, ValueError after finish() or feed(), ParseError in strict mode.
         """
         cdef Out out
+        cdef str whole
+        whole = self.read_text(text, &out)
+        return self.release(&out) if whole is None else self.whole_piece(whole)
+
+    cdef str read_text(self, object text, Out* out):
+        """Let the machine read this text into `out`. The parser is claimed until release() or done().
+
+        Or this is a piece that is one delta as it is: it is returned, and whole_piece() takes it.
+        """
         cdef Context c
         cdef const uint8_t* p
         cdef Py_ssize_t n
@@ -226,22 +238,19 @@ cdef class Parser:
             n = PyBytes_GET_SIZE(text)
         else:
             raise TypeError(f"feed_text() takes str or bytes, not {type(text).__name__}: ids go to feed()")
-        self.claim(2)
-        try:
-            if n:
-                self.s.text_mode = 2
-            if type(text) is str and self.is_plain(p, n):
-                return self.whole_piece(text, p, n)
-            out_init(&out)
-            c = self.context(&out)
-            if n < RELEASE_GIL_AT:
+        self.claim(TEXT_MODE)
+        out_init(out)
+        if n:
+            self.s.text_mode = TEXT_MODE
+        if type(text) is str and self.is_plain(p, n):
+            return text
+        c = self.context(out)
+        if n < RELEASE_GIL_AT:
+            machine_text(&self.s, &c, p, n, valid)
+        else:
+            with nogil:
                 machine_text(&self.s, &c, p, n, valid)
-            else:
-                with nogil:
-                    machine_text(&self.s, &c, p, n, valid)
-            return self.release(&out)
-        finally:
-            leave(&self.busy)
+        return None
 
     cdef bint is_plain(self, const uint8_t* p, Py_ssize_t n) noexcept:
         """Is the piece one delta as it stands?"""
@@ -254,23 +263,30 @@ cdef class Parser:
         return (s.state == TEXT and not (self.held.input.n or s.tags.newlines or s.tags.seam or s.tags.line_start) and row.only_first >= 0
                 and p[0] != c'\n' and p[n - 1] != c'\n' and memchr(p, row.only_first, n) == NULL)
 
-    cdef tuple whole_piece(self, str text, const uint8_t* p, Py_ssize_t n):
+    cdef tuple whole_piece(self, str text):
+        """The event of a piece that read_text() returned; then the parser is free."""
+        cdef int64_t start = self.s.position
+        try:
+            self.take_piece(text)
+            return self.single_delta(self.s.sink, text, start, self.s.position)
+        finally:
+            leave(&self.busy)
+
+    cdef Py_ssize_t take_piece(self, str text) except -1:
+        """Account for a piece that is one delta; how many bytes it has."""
         cdef Stream* s = &self.s
-        cdef int64_t start = s.position
+        cdef Py_ssize_t n
+        cdef const uint8_t* p = <const uint8_t*>PyUnicode_AsUTF8AndSize(text, &n)
         s.position += n
         s.attributed = s.position
         s.usage[s.region] += n
         if s.sink == R_ARGUMENTS:
             s.wrote = 1
             json_step(&s.json, p, n)
-        return single(&self.last, incref(self.delta(s.sink, s.calls, text, start, s.position)))
+        return n
 
-    cdef inline object delta(self, uint8_t kind, int64_t index, str text, int64_t start, int64_t stop):
-        if kind == R_CONTENT:
-            return content_delta(text, self.open_channel, start, stop)
-        if kind == R_REASONING:
-            return reasoning_delta(text, start, stop)
-        return call_delta(index, text, start, stop)
+    cdef inline tuple single_delta(self, uint8_t kind, str text, int64_t start, int64_t stop):
+        return single(&self.last, incref(delta_event(kind, self.open_channel, self.s.calls, text, start, stop)))
 
     def finish(self, reason=None):
         """The last events: what was held, the ends of what is open, and `StreamEnd`. A second call returns ().
@@ -278,33 +294,31 @@ cdef class Parser:
         reason: why the engine stopped ("stop", "length", ...), or None if it does not say. Decides whether an open call is complete.
         """
         cdef Out out
+        return self.release(&out) if self.read_end(reason, &out) else ()
+
+    cdef bint read_end(self, object reason, Out* out) except -1:
+        """Let the machine end the stream, into `out`. The parser is claimed until release() or done(). False: it had ended before, and is free."""
         cdef Context c
-        cdef StreamEnd end
         cdef bint stopped
         if reason is not None and not isinstance(reason, str):
             raise TypeError(f"finish() takes the engine's reason as a str, or None; not {type(reason).__name__}")
         stopped = reason in NORMAL_STOPS
         self.claim()
-        try:
-            if self.s.finished:
-                return ()
-            if self.s.error:
-                raise self.failure(())
-            out_init(&out)
-            c = self.context(&out)
-            machine_finish(&self.s, &c, stopped, reason is not None)
-            events = self.release(&out)
-            self.s.finished = 1
-            self.s.fast = 0
-            end = StreamEnd.__new__(StreamEnd)
-            end.reason = self.reason_of(reason, stopped)
-            end.start = end.stop = self.s.position
-            end.made = True
-            return events + (end,)
-        finally:
+        if self.s.finished or self.s.error:
             leave(&self.busy)
+            if self.s.error and not self.s.finished:
+                raise self.failure(())
+            return False
+        out_init(out)
+        c = self.context(out)
+        machine_finish(&self.s, &c, stopped, reason is not None)
+        if not (self.s.error or out.no_memory):
+            self.s.finished = 1
+            self.end_reason = self.reason_of(reason, stopped)
+            out_record(out, R_STREAM_END, self.s.position, self.s.position)
+        return True
 
-    cdef reason_of(self, reason, bint stopped):
+    cdef str reason_of(self, str reason, bint stopped):
         if reason is not None and not stopped:
             return reason
         if self.s.calls and not self.s.incomplete:
@@ -488,6 +502,7 @@ cdef class Parser:
         c.tools = &self.tools.table
         c.out = out
         out.held = &self.held
+        self.s.fast = 0                                                      # nobody may take the shortcut while the machine runs
         return c
 
     cdef int claim(self, uint8_t mode=0) except -1:
@@ -518,70 +533,28 @@ cdef class Parser:
         return ParseError(known.CODES[s.error], s.error_at, STATES[s.error_state], known.EXPECTED[known.CODES[s.error]], events)
 
     cdef tuple release(self, Out* out):
-        """What the machine left in `out`, as events; `out` is done with."""
+        """What the machine left in `out`, as events; then the parser is free."""
+        cdef tuple events
         try:
-            if out.no_memory:
-                self.s.finished = 1                                          # text is missing: only reset() helps
-                raise MemoryError()
+            self.check_memory(out)
             events = self.collect(out)
-            set_shortcut(&self.s, self.program.tags, &self.held)
         finally:
-            out_free(out)
+            self.done(out)
         if self.s.error:
             raise self.failure(events)
         return events
 
-    cdef tuple collect(self, Out* out):
-        cdef Py_ssize_t i, n = 0
-        cdef tuple events
-        if out.n_records == 0:
-            return ()
-        for i in range(out.n_records):
-            n += out.records[i].kind != R_EMPTY_ARGUMENTS or len(self.empty_args) > 0
-        events = PyTuple_New(n)
-        n = 0
-        for i in range(out.n_records):
-            if out.records[i].kind == R_EMPTY_ARGUMENTS and not self.empty_args:
-                continue
-            event = self.event_of(out, i)
-            Py_INCREF(event)
-            PyTuple_SET_ITEM(events, n, event)
-            n += 1
-        return events
+    cdef int check_memory(self, const Out* out) except -1:
+        if out.no_memory:
+            self.s.finished = 1                                              # text is missing: only reset() helps
+            raise MemoryError()
+        return 0
 
-    cdef object event_of(self, Out* out, Py_ssize_t i):
-        cdef Record* r = &out.records[i]
-        if r.kind <= R_ARGUMENTS:
-            return self.delta(r.kind, r.index, decoded(out.text + r.at, r.n), r.start, r.stop)
-        if r.kind == R_EMPTY_ARGUMENTS:
-            return call_delta(r.index, self.empty_args, r.start, r.stop)
-        if r.kind == R_MESSAGE_START:
-            return self.message_start(out, r)
-        if r.kind == R_MESSAGE_END:
-            return self.message_end(r)
-        if r.kind == R_CALL_START:
-            return call_start(out, r)
-        return call_end(r, self.empty_args)
-
-    cdef MessageStart message_start(self, Out* out, Record* r):
-        cdef MessageStart event = MessageStart.__new__(MessageStart)
-        role = header_part(out, r, 0)
-        self.open_role = ASSISTANT if role is None else role
-        self.open_channel = <str>CHANNELS[r.channel] if r.channel < OTHER_CHANNEL else header_part(out, r, 1)
-        self.open_recipient = header_part(out, r, 2)
-        self.open_content_type = header_part(out, r, 3)
-        event.role, event.channel = self.open_role, self.open_channel
-        event.recipient, event.content_type = self.open_recipient, self.open_content_type
-        event.start, event.stop = r.start, r.stop
-        return event
-
-    cdef MessageEnd message_end(self, Record* r):
-        cdef MessageEnd event = MessageEnd.__new__(MessageEnd)
-        event.role, event.channel = self.open_role, self.open_channel
-        event.recipient, event.content_type = self.open_recipient, self.open_content_type
-        event.start, event.stop = r.start, r.stop
-        self.open_role = self.open_channel = self.open_recipient = self.open_content_type = None
-        return event
+    cdef void done(self, Out* out) noexcept:
+        """Nobody needs what the machine left in `out` any more. The parser is free, for the shortcut too."""
+        out_free(out)
+        set_shortcut(&self.s, self.program.tags, &self.held)
+        leave(&self.busy)
 
 
 cdef Vocab DEFAULT_VOCAB = None

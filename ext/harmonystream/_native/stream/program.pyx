@@ -106,10 +106,11 @@ cdef Program compiled(object format, Vocab vocab):
     """The vocabulary's program for this format, made once. Two threads may both make it: all get the first."""
     if isinstance(format, Program):
         return format
-    key = format if type(format) is str else id(format)                      # the program keeps the format, and so its id, alive
+    row = format_of(format)
+    key = id(row)                                                            # the program keeps the row, and so its id, alive
     program = vocab.programs.get(key)
     if program is None:
         if len(vocab.programs) >= MAX_PROGRAMS:                              # somebody makes a new Format for each request
             vocab.programs.clear()
-        program = vocab.programs.setdefault(key, Program(format_of(format), vocab))
+        program = vocab.programs.setdefault(key, Program(row, vocab))
     return program

@@ -13,7 +13,7 @@ from harmonystream._native.harmony.harmony cimport announce_message
 from harmonystream._native.tags.consume cimport *
 from harmonystream._native.core.json_scan cimport json_balanced, json_reset
 from harmonystream._native.tags.lookahead cimport *
-from harmonystream._native.core.cpython cimport read_once
+from harmonystream._native.core.locks cimport read_once
 from harmonystream._native.core.bulk_tokens cimport is_plain_token, plain_run
 from harmonystream._native.tags.text cimport flush_newlines, step_after, step_section, step_text
 from harmonystream._native.core.types cimport *

@@ -2,9 +2,8 @@
 
 cimport cython
 from libc.stdint cimport uint8_t
-from harmonystream._native.stream.guard cimport Guard
 from harmonystream._native.core.token_ids cimport Ids
-from harmonystream._native.stream.parser cimport Parser
+from harmonystream._native.stream.parser cimport Guard, Parser
 from harmonystream._native.stream.program cimport Program
 from harmonystream._native.wire.sse cimport SseWriter
 from harmonystream._native.wire.batch_step cimport Step
@@ -43,7 +42,7 @@ cdef class Batch:
     cdef Parser at(self, Py_ssize_t slot)
     cdef object run(self, object slots, object ids, object offsets, bint framed)
     cdef object step_of(self, const Ids* slots, const Ids* ids, const Ids* offsets, bint framed)
-    cdef int refuse(self) except -1
+    cdef int refuse(self, Py_ssize_t n) except -1
     cdef void shrink(self) noexcept
     cdef object columns(self)
     cdef dict others(self)

@@ -10,11 +10,9 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc
 cimport cython
 from harmonystream._native.core.build cimport DEBUG_BUILD
-from harmonystream._native.core.cpython cimport FREE_THREADED, enter, leave
-from harmonystream._native.core.gil cimport gil_await, gil_left, gil_taken
-from harmonystream._native.stream.guard cimport Guard
+from harmonystream._native.core.locks cimport FREE_THREADED, enter, gil_await, gil_left, gil_taken, leave
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
-from harmonystream._native.stream.parser cimport NO_VOCAB, Parser
+from harmonystream._native.stream.parser cimport NO_VOCAB, Guard, Parser
 from harmonystream._native.stream.program cimport Program
 from harmonystream._native.core.out cimport out_free, out_init
 from harmonystream._native.wire.sse cimport BYTES, SseWriter
@@ -44,7 +42,7 @@ cdef class Batch:
     Up to `capacity` streams of one format and vocabulary, fed together: one call per decode step, in which the GIL is released once.
 
     All arguments but capacity are Parser's. A batch is lenient: one stream's error must not stop the others.
-    One thread at a time; several batches are independent. A slot costs what a Parser does, and 160 bytes.
+    One thread at a time; several batches are independent. A slot costs what a Parser does, and 184 bytes.
     Raises ValueError for a capacity that is not from 1 to 2**20, and what Parser() raises.
     """
 
@@ -236,7 +234,7 @@ cdef class Batch:
                 gil_await(&self.step)
             gil_taken(&self.step)
             if not planned:
-                self.refuse()
+                self.refuse(slots.n)
             if self.out.no_memory:
                 raise MemoryError()
             return self.frames(ready) if framed else self.columns()
@@ -248,17 +246,22 @@ cdef class Batch:
             raise
         finally:
             step_over(&self.step)
-            free(self.step.block)                                            # if nobody has it
+            free(self.step.block)                                            # still ours: no Frames or Block took it
             self.step.block = NULL
             self.guard.stepping = False
             self.shrink()
 
-    cdef int refuse(self) except -1:
-        """Say what is wrong with the task behind those that are planned."""
+    cdef int refuse(self, Py_ssize_t n) except -1:
+        """Say what is wrong with the task after those that are planned. n: the slots of the call."""
         cdef Step* step = &self.step
-        cdef Py_ssize_t i = step.n, number = step.tasks[i].number
+        cdef Py_ssize_t i = step.n, number = step.tasks[i].number if i < n else -1
+        if step.fault == OFFSETS_BEGIN:
+            raise ValueError(f"offsets[0] is {step.stop}: offsets begin at 0, or ids would be lost")
         if step.fault == OFFSETS_DESCEND:
-            raise ValueError(f"offsets[{i + 1}] is {step.stop}, behind {step.begin}: offsets ascend, and there are {step.n_ids} ids")
+            raise ValueError(f"offsets[{i + 1}] is {step.stop}, less than offsets[{i}], {step.begin}: offsets ascend")
+        if step.fault == OFFSETS_END:
+            raise ValueError(f"the last offset is {step.stop}, and there are {step.n_ids} ids: offsets end at the number of ids"
+                             if i == n else f"offsets[{i + 1}] is {step.stop}: there are {step.n_ids} ids")
         if step.fault == NOT_OPEN:
             raise ValueError(f"slot {number} is not open")
         if step.fault == TWICE:

@@ -2,7 +2,7 @@
 
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
-from harmonystream._native.wire.frame cimport Pieces
+from harmonystream._native.wire.frame cimport Filling, Pieces
 from harmonystream._native.wire.sse cimport Writer
 from harmonystream._native.core.types cimport *
 
@@ -23,17 +23,16 @@ cdef struct Task:                  # one slot's part of a step: private, for the
     Py_ssize_t end                 # records, when its part is done
     Py_ssize_t size                # of its frame, or LONG_WAY
     const uint8_t* made            # the frame, if Python has made it
-    const Pieces* frame            # or what is to be filled, with the last `fresh` bytes of `kept`
-    Buffer* kept
-    Py_ssize_t fresh
-    int64_t at                     # its number
+    const Pieces* frame            # or what is to be filled; NULL: nothing is
+    Filling filling                # with what
+    Buffer* kept                   # where its text stands, at the end
     uint32_t number                # the slot's
 
 cdef enum:
     LONG_WAY = -1                  # these records need Python
 
 cdef enum Fault:
-    NO_FAULT, OFFSETS_DESCEND, NOT_OPEN, TWICE, NO_EMITTER, HAS_EMITTER, WRONG_STAGE, EMITTER_IN_USE, PARSER_IN_USE, TAKES_NO_IDS
+    NO_FAULT, OFFSETS_BEGIN, OFFSETS_DESCEND, OFFSETS_END, NOT_OPEN, TWICE, NO_EMITTER, HAS_EMITTER, WRONG_STAGE, EMITTER_IN_USE, PARSER_IN_USE, TAKES_NO_IDS
 
 cdef struct Step:
     Slot* slots
@@ -43,7 +42,7 @@ cdef struct Step:
     bint framed
     bint textual                   # there is no vocabulary
     unsigned long thread           # that does it: who has the emitters' locks, without the GIL
-    Fault fault                    # of the task behind those
+    Fault fault                    # why tasks[n] was refused; tasks[:n] are planned
     int64_t begin, stop            # its ids, of
     Py_ssize_t n_ids
     Py_ssize_t rows                # records, but for those that are to be silent

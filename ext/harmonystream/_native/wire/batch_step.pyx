@@ -8,8 +8,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport malloc
 from libc.string cimport memcpy
 from harmonystream._native.core.build cimport DEBUG_BUILD
-from harmonystream._native.core.cpython cimport FREE_THREADED, enter, get_int, is_in, leave, read_once
-from harmonystream._native.wire.frame cimport Filling, Pieces, fill, fill_with
+from harmonystream._native.core.locks cimport FREE_THREADED, enter, get_int, is_in, leave, read_once
+from harmonystream._native.wire.frame cimport fill, fill_with
 from harmonystream._native.core.bulk_tokens cimport account_plain, is_plain_token
 from harmonystream._native.stream.machine cimport machine_ids, set_shortcut
 from harmonystream._native.core.out cimport out_record, out_room
@@ -21,7 +21,7 @@ DEBUG = bool(DEBUG_BUILD)
 
 cdef extern from *:
     """
-    /* Streams lie all over memory, as do the tokens' texts: without this, half of a step is waiting. */
+    /* Streams and token texts are scattered in memory. Without prefetching, half of a step is cache misses. */
     static CYTHON_INLINE void hs_prefetch(const void *p) {
     #if defined(__GNUC__) || defined(__clang__)
         __builtin_prefetch(p);
@@ -51,6 +51,8 @@ cdef bint step_plan(Step* step, const uint32_t* slots, Py_ssize_t n, const uint3
     step.fault = NO_FAULT
     if offsets != NULL:
         stop = read_once(offsets)
+        if stop != 0:
+            return refused(step, OFFSETS_BEGIN, stop)
     for i in range(n):
         task = &step.tasks[i]
         if i + AHEAD < n:
@@ -59,9 +61,10 @@ cdef bint step_plan(Step* step, const uint32_t* slots, Py_ssize_t n, const uint3
         stop = i + 1 if offsets == NULL else <int64_t>read_once(offsets + i + 1)
         task.number = read_once(slots + i)
         step.begin, step.stop = begin, stop
-        if stop < begin or stop > n_ids:
-            step.fault = OFFSETS_DESCEND
-            return False
+        if stop < begin:
+            return refused(step, OFFSETS_DESCEND, stop)
+        if stop > n_ids:
+            return refused(step, OFFSETS_END, stop)
         task.ids = ids + begin
         task.n = stop - begin
         task.made = NULL
@@ -69,7 +72,15 @@ cdef bint step_plan(Step* step, const uint32_t* slots, Py_ssize_t n, const uint3
         if step.fault != NO_FAULT:
             return False
         step.n += 1
+    if stop != n_ids:                                                        # ids that no slot takes would be lost
+        return refused(step, OFFSETS_END, stop)
     return True
+
+
+cdef inline bint refused(Step* step, Fault fault, int64_t stop) noexcept nogil:
+    step.fault = fault
+    step.stop = stop
+    return False
 
 
 cdef inline void fetch(const Step* step, uint32_t number) noexcept nogil:
@@ -284,7 +295,7 @@ cdef inline const Record* only_delta(const Task* task, Py_ssize_t begin, const O
     cdef const Record* r = &out.records[begin]
     if task.end != begin + 1 or r.kind > R_ARGUMENTS or task.slot.writer.frames[r.kind] == NULL:
         return NULL
-    if r.kind == R_ARGUMENTS and task.slot.writer.through:
+    if r.kind == R_ARGUMENTS and task.slot.writer.filtered:
         return NULL
     return r
 
@@ -314,7 +325,6 @@ cdef bint step_frames(Step* step, Out* out) noexcept nogil:
 
 cdef bint escape(Step* step, Out* out) noexcept nogil:
     """Each text into what its emitter keeps, and the size of each frame."""
-    cdef Filling filling
     cdef Task* task
     cdef const Record* r
     cdef Buffer* kept
@@ -334,9 +344,7 @@ cdef bint escape(Step* step, Out* out) noexcept nogil:
                     return False
                 task.frame = task.slot.writer.frames[r.kind]
                 task.kept = kept
-                task.fresh = kept.n - before
-                task.at = task.slot.writer.number
-                task.size = fill_with(&filling, task.frame, NULL, task.fresh, task.at)
+                task.size = fill_with(&task.filling, task.frame, kept.p + before, kept.n - before, task.slot.writer.number)
         begin = task.end
         step.size += task.size
     return True
@@ -347,11 +355,10 @@ cdef void unescape(Step* step, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(n):
         if step.tasks[i].frame != NULL:
-            step.tasks[i].kept.n -= step.tasks[i].fresh
+            step.tasks[i].kept.n -= step.tasks[i].filling.n
 
 
 cdef void fill_frames(const Step* step) noexcept nogil:
-    cdef Filling filling
     cdef const Task* task
     cdef Writer* w
     cdef int64_t* offset = <int64_t*>step.block
@@ -363,9 +370,8 @@ cdef void fill_frames(const Step* step) noexcept nogil:
         offset[i] = to - block
         if task.frame != NULL:
             w = task.slot.writer
-            fill_with(&filling, task.frame, task.kept.p + task.kept.n - task.fresh, task.fresh, task.at)
-            fill(task.frame, to, &filling)
-            w.number = <int64_t>(<uint64_t>task.at + 1)                      # it wraps
+            fill(task.frame, to, &task.filling)
+            w.number = <int64_t>(<uint64_t>w.number + 1)                     # it wraps
         elif task.size:
             memcpy(to, task.made, task.size)
         to += task.size

@@ -55,11 +55,13 @@ cdef class Arguments:
         buffer_free(&self.raw)
         buffer_free(&self.held)
 
+    @cython.critical_section
     def feed(self, str text not None, /):
         """More of the call's text."""
         cdef bytes piece = without_surrogates(text).encode()
         return self.since(self.read(piece, len(piece)))
 
+    @cython.critical_section
     def end(self, bint complete=True):
         """The rest. The JSON of a call that was cut stays open; strings that were made here do not."""
         cdef Py_ssize_t before = self.sent.n
@@ -78,7 +80,8 @@ cdef class Arguments:
     @property
     def sent(self):
         """All that may be sent so far."""
-        return self.since(0)
+        with cython.critical_section(self):
+            return self.since(0)
 
     cdef str since(self, Py_ssize_t before):
         return (<const char*>self.sent.p)[before:self.sent.n].decode() if self.sent.n > before else ""

@@ -1,5 +1,5 @@
-# From events to the bytes of server-sent events. A frame is prepared once, with holes for the text of a delta and for a running number; to
-# fill it is a few copies. What has no frame goes to a method in Python: there are few such events in a stream.
+# From records to the bytes of server-sent events. A frame is prepared once, with holes for the text of a delta and for a running number.
+# To fill it takes a few copies. An event without a frame goes to a method in Python: there are few such events in a stream.
 
 import json
 
@@ -11,17 +11,15 @@ from harmonystream._native.wire.json_filter cimport Arguments
 from harmonystream._native.core.buffer cimport buffer_free, buffer_put, buffer_room
 from harmonystream._native.core.bulk_tokens cimport account_plain
 from harmonystream._native.core.build cimport DEBUG_BUILD
-from harmonystream._native.core.cpython cimport FREE_THREADED, PyUnicode_AsUTF8AndSize, enter, leave, put_int
+from harmonystream._native.core.cpython cimport PyUnicode_AsUTF8AndSize
+from harmonystream._native.core.locks cimport FREE_THREADED, enter, leave, put_int
 from harmonystream._native.wire.frame cimport Filling, Frame, Pieces, fill, fill_with
-from harmonystream._native.stream.events cimport ContentDelta, ReasoningDelta, ToolCallDelta
-from harmonystream._native.stream.guard cimport Guard
+from harmonystream._native.core.out cimport out_init, out_record
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
-from harmonystream._native.stream.parser cimport Parser, plain_token
+from harmonystream._native.stream.parser cimport Guard, Parser, plain_token
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.json_text cimport put_escaped
 from harmonystream._native.core.utf8 cimport without_surrogates
-
-from harmonystream.errors import ParseError
 
 DEBUG = bool(DEBUG_BUILD)
 
@@ -42,12 +40,14 @@ cdef class SseWriter:
     """SseWriter(parser, ...)
 --
 
-    What emitters are made of: feeds a parser and frames its deltas. A subclass has _on_event(event) -> bytes for every other event, and for
-    deltas without a frame; and _feed_with(ids, logprobs) -> bytes, to which everything goes that is fed with logprobs, or while
-    `_watched` is set. Its other arguments are its own.
+    The base of all emitters: feeds a parser, and writes its deltas into frames. A subclass has two methods. _on_event(event) gets every
+    event that is no delta, and deltas that have no frame: it returns the bytes to send, or, for a delta, the Frame that this delta and
+    those after it go into. _feed_with(ids, logprobs) returns the bytes for all that is fed with logprobs, or while `_watched` is set.
 
-    Frames may be set at any time, also by _on_event. `_number` is the next frame's. The deltas' text is kept until _take(). With
-    `_arguments_through` set, deltas of arguments are what that lets through of them, and it keeps them.
+    `_number` is the next frame's. The text of deltas is kept until _take(). While `_arguments_through` is set, argument deltas pass
+    that filter, which keeps their text.
+
+    feed(), feed_text(), start, finish and error refuse, with RuntimeError, a second thread and what they have called themselves.
 
     parser: one that has read nothing; or a format's name or row, with `vocab` and `tools` for its parser.
     """
@@ -59,7 +59,7 @@ cdef class SseWriter:
             raise TypeError("a parser has its vocabulary and its tools: give them to Parser()")
         self.parser = parser
         self.pending = b""
-        self.frames = [None] * (R_ARGUMENTS + 1)
+        self.frames = [None] * (N_DELTAS)
         self.check_fresh()
 
     def __reduce__(self):
@@ -71,7 +71,7 @@ cdef class SseWriter:
 
     def __dealloc__(self):
         cdef int kind
-        for kind in range(R_ARGUMENTS + 1):
+        for kind in range(N_DELTAS):
             buffer_free(&self.w.kept[kind])
         buffer_free(&self.out)
 
@@ -88,7 +88,7 @@ cdef class SseWriter:
                 made = self.feed_plain(tid)                                  # calls nothing in Python, so there is nobody to keep out
                 if made is not None:
                     return made
-        self.claim()
+        self.claim_alone()
         try:
             self.check(BYTES)
             if logprobs is not None or self.watched:
@@ -99,33 +99,34 @@ cdef class SseWriter:
 
     def _read(self, ids):
         """The frames that these token ids make, as feed() makes them of what is not watched."""
+        cdef Ids span
+        cdef Out out
+        ids_take(&span, ids)
         try:
-            events = self.parser.feed(ids)
-        except ParseError as error:
-            self.break_off(error.events)
-            raise
-        return self.framed(events)
+            self.parser.read_ids(span.ids, span.n, &out)
+        finally:
+            ids_free(&span)
+        return self.frames_of(&out)
 
     def feed_text(self, text, /):
         """The frames that this text makes. Raises what Parser.feed_text() raises."""
-        self.claim()
+        cdef Out out
+        cdef str whole
+        self.claim_alone()
         try:
             self.check(BYTES)
-            try:
-                events = self.parser.feed_text(text)
-            except ParseError as error:
-                self.break_off(error.events)
-                raise
-            return self.framed(events)
+            whole = self.parser.read_text(text, &out)
+            return self.frames_of(&out) if whole is None else self.piece(whole)
         finally:
             self.leave()
 
     def _end(self, reason=None):
         """The frames of the last events; the terminal ones of an API are its own."""
-        self.claim()
+        cdef Out out
+        self.claim_alone()
         try:
             self.check(BYTES)
-            return self.framed(self.parser.finish(reason))
+            return self.frames_of(&out) if self.parser.read_end(reason, &out) else b""
         finally:
             self.leave()
 
@@ -144,7 +145,7 @@ cdef class SseWriter:
 
     def _start(self, bint dicts, /):
         """It is new, and from now on bytes, or dicts. Raises ValueError if it is not new."""
-        self.claim()
+        self.claim_alone()
         try:
             self.check(NEW)
             self.check_fresh()
@@ -156,13 +157,21 @@ cdef class SseWriter:
         """Raises ValueError unless it has started, and goes on, as bytes, or as dicts."""
         self.check(DICTS if dicts else BYTES)
 
+    def _enter(self):
+        """For what Python reads from the parser: nobody else may be inside until _leave()."""
+        self.claim_alone()
+
+    def _leave(self):
+        """After _enter()."""
+        self.leave()
+
     def _break(self):
         """Something was half done when it raised."""
         self.w.stage = BROKEN
 
     def _over(self):
         """It has ended, and takes nothing more. The frames that were made before it broke, if it did."""
-        self.claim()
+        self.claim_alone()
         pending, self.pending = self.pending, b""
         self.w.stage = ENDED
         self.leave()
@@ -179,7 +188,7 @@ cdef class SseWriter:
         return self.w.stage == ENDED
 
     cdef int claim(self) except -1:
-        """Nobody else must be inside: another thread without the GIL, or a batch's step. What _on_event calls is the same thread."""
+        """For what a callback may call while its verb is inside: refuses another thread's, and a batch's step in another thread."""
         cdef Guard guard
         if not FREE_THREADED:
             guard = self.parser.guard
@@ -190,6 +199,15 @@ cdef class SseWriter:
                 raise RuntimeError("this stream is in use by another thread")
             self.w.owner = PyThread_get_thread_ident()
         self.w.depth += 1
+        return 0
+
+    cdef int claim_alone(self) except -1:
+        """For the verbs: refuses also what this stream, or a batch's step, has called in the same thread."""
+        cdef Guard guard = self.parser.guard
+        self.claim()
+        if self.w.depth > 1 or (not FREE_THREADED and guard is not None and guard.stepping):
+            self.leave()
+            raise RuntimeError("this stream is in use: another thread is inside, or a callback has called its own stream")
         return 0
 
     cdef void leave(self) noexcept:
@@ -207,25 +225,6 @@ cdef class SseWriter:
         if self.parser.s.position or self.parser.s.finished:
             raise ValueError(f"this parser has read up to {self.parser.s.position}: what it said is lost to an emitter; give it a fresh one")
         return 0
-
-    cdef int break_off(self, tuple events) except -1:
-        """The parser has raised: what came before that is kept for error()."""
-        self.pending = self.framed(events)
-        self.w.stage = BROKEN
-        return 0
-
-    def _framed(self, str kind not None, str text not None):
-        """One delta ("reasoning", "content" or "arguments") in its frame, kept as others are."""
-        cdef uint8_t code = KINDS[kind]
-        self.claim()
-        try:
-            if self.w.frames[code] == NULL:
-                raise ValueError(f"there is no frame for {kind}")
-            self.out.n = 0
-            self.put_delta(code, text)
-            return PyBytes_FromStringAndSize(<const char*>self.out.p, self.out.n)
-        finally:
-            self.leave()
 
     def _keep(self, str kind not None, str text not None):
         """Keep a delta's text that goes out some other way; what of it may go out."""
@@ -281,19 +280,16 @@ cdef class SseWriter:
         self.watched = watched
         self.leave()
 
-    def _set_frame(self, str kind not None, Frame frame):
-        """The frame of deltas of this kind; None: _on_event handles them."""
-        cdef uint8_t code = KINDS[kind]
-        self.claim()
-        self.w.frames[code] = NULL if frame is None else &frame.pieces
-        self.frames[code] = frame
-        self.leave()
+    cdef int set_frame(self, uint8_t kind, Frame frame) except -1:
+        self.w.frames[kind] = &frame.pieces
+        self.frames[kind] = frame
+        return 0
 
     def _no_frames(self):
         """None for any kind."""
         cdef int code
         self.claim()
-        for code in range(R_ARGUMENTS + 1):
+        for code in range(N_DELTAS):
             self.w.frames[code] = NULL
             self.frames[code] = None
         self.leave()
@@ -305,7 +301,7 @@ cdef class SseWriter:
     @_arguments_through.setter
     def _arguments_through(self, Arguments through):
         self.claim()
-        self.w.through = through is not None
+        self.w.filtered = through is not None
         self.arguments_through = through
         self.leave()
 
@@ -318,7 +314,7 @@ cdef class SseWriter:
         cdef Py_ssize_t begin = kept.n
         if frame.silent:
             return b""
-        if unescaped and (kind != R_ARGUMENTS or not self.w.through):
+        if unescaped and (kind != R_ARGUMENTS or not self.w.filtered):
             if not buffer_put(kept, text, n):
                 raise MemoryError()
         elif not self.keep_text(kind, text, n):
@@ -354,35 +350,42 @@ cdef class SseWriter:
         account_plain(&parser.s, t, <uint32_t>tid, True)
         return whole
 
-    cdef bytes framed(self, tuple events):
-        if not events:
-            return b""
-        self.out.n = 0
-        try:
-            for event in events:
-                if type(event) is ContentDelta and self.w.frames[<int>R_CONTENT] != NULL:
-                    self.put_delta(R_CONTENT, (<ContentDelta>event).text)
-                elif type(event) is ToolCallDelta and self.w.frames[<int>R_ARGUMENTS] != NULL:
-                    self.put_delta(R_ARGUMENTS, (<ToolCallDelta>event).arguments)
-                elif type(event) is ReasoningDelta and self.w.frames[<int>R_REASONING] != NULL:
-                    self.put_delta(R_REASONING, (<ReasoningDelta>event).text)
-                else:
-                    self.put_other(event)
-        except BaseException:
-            self.keep_out()
-            raise
-        return PyBytes_FromStringAndSize(<const char*>self.out.p, self.out.n)
-
-    cdef int keep_out(self) except -1:
-        """An event has raised: the frames before it are kept for error()."""
-        self.w.stage = BROKEN
-        self.pending = PyBytes_FromStringAndSize(<const char*>self.out.p, self.out.n)
-        return 0
-
-    cdef bytes records(self, Out* out, Py_ssize_t begin, Py_ssize_t end):
-        """The frames of a batch's records [begin, end), which are this stream's."""
+    cdef bytes piece(self, str text):
+        """The frame of a piece of text that is one delta."""
+        cdef Parser parser = self.parser
+        cdef Out out
         cdef Record* r
-        cdef Py_ssize_t i
+        cdef Py_ssize_t n
+        cdef int64_t start = parser.s.position
+        out_init(&out)
+        n = parser.take_piece(text)
+        r = out_record(&out, parser.s.sink, start, parser.s.position)
+        r.channel, r.index, r.n = parser.s.channel_code, parser.s.calls, n
+        out.text = <uint8_t*>PyUnicode_AsUTF8AndSize(text, NULL)
+        try:
+            return self.records(&out, 0, 1)
+        finally:
+            leave(&parser.busy)
+
+    cdef bytes frames_of(self, Out* out):
+        """The frames of what the parser has just read. It stays claimed meanwhile: nobody may change the stream between two records."""
+        cdef Parser parser = self.parser
+        cdef tuple events
+        try:
+            parser.check_memory(out)
+            if not parser.s.error:
+                return self.records(out, 0, out.n_records)
+            events = parser.preview(out)
+            self.pending = self.records(out, 0, out.n_records)               # what came before the error is kept for error()
+            self.w.stage = BROKEN
+            raise parser.failure(events)
+        finally:
+            parser.done(out)
+
+    cdef bytes records(self, const Out* out, Py_ssize_t begin, Py_ssize_t end):
+        """The frames of these records, which are this stream's."""
+        cdef const Record* r
+        cdef Py_ssize_t i = begin
         if begin == end:
             return b""
         r = &out.records[begin]
@@ -390,44 +393,45 @@ cdef class SseWriter:
             return self.one_frame(r.kind, out.text + r.at, r.n, False)
         self.out.n = 0
         try:
-            for i in range(begin, end):
-                r = &out.records[i]
-                if r.kind <= R_ARGUMENTS and self.w.frames[r.kind] != NULL:
-                    self.put_frame(r.kind, out.text + r.at, r.n)
-                elif r.kind != R_EMPTY_ARGUMENTS or self.parser.empty_args:
-                    event = self.parser.event_of(out, i)
-                    if r.kind == R_EMPTY_ARGUMENTS and self.w.frames[<int>R_ARGUMENTS] != NULL:
-                        self.put_delta(R_ARGUMENTS, (<ToolCallDelta>event).arguments)
-                    else:
-                        self.put_other(event)
+            while i < end:
+                i += 1
+                self.put_record(out, i - 1)
         except BaseException:
-            self.keep_out()
+            self.w.stage = BROKEN
+            self.pending = PyBytes_FromStringAndSize(<const char*>self.out.p, self.out.n)    # the frames before are kept for error()
+            while i < end:                                                   # the parser must know which message is open
+                self.parser.event_of(out, i)
+                i += 1
             raise
         return PyBytes_FromStringAndSize(<const char*>self.out.p, self.out.n)
 
-    cdef int put_other(self, object event) except -1:
-        """What the callback makes of it. It may call _framed(), which uses `out`: so what is there stays aside meanwhile."""
-        cdef Buffer before = self.out
-        self.out.p = NULL
-        self.out.n = self.out.cap = 0
-        try:
-            made = self._on_event(event)
-        finally:
-            buffer_free(&self.out)
-            self.out = before
+    cdef int put_record(self, const Out* out, Py_ssize_t i) except -1:
+        cdef const Record* r = &out.records[i]
+        cdef uint8_t kind = r.kind
+        cdef const uint8_t* text = out.text + r.at
+        cdef Py_ssize_t n = r.n
+        cdef str empty
+        if kind == R_EMPTY_ARGUMENTS:
+            if not self.parser.empty_args:
+                return 0
+            kind = R_ARGUMENTS
+            empty = sendable(self.parser.empty_args)
+            text = <const uint8_t*>PyUnicode_AsUTF8AndSize(empty, &n)
+        if kind <= R_ARGUMENTS and self.w.frames[kind] != NULL:
+            return self.put_frame(kind, text, n)
+        return self.put_python(kind, self.parser.event_of(out, i), text, n)
+
+    cdef int put_python(self, uint8_t kind, object event, const uint8_t* text, Py_ssize_t n) except -1:
+        """What the callback makes of the event: bytes, or the frame that this delta and those after it go into."""
+        made = self._on_event(event)
+        if isinstance(made, Frame) and kind <= R_ARGUMENTS:
+            self.set_frame(kind, made)
+            return self.put_frame(kind, text, n)
         if not isinstance(made, bytes):
-            raise TypeError(f"_on_event returns bytes, not {type(made).__name__}")
+            raise TypeError(f"_on_event returns bytes, or a Frame for a delta, not {type(made).__name__}")
         if not buffer_put(&self.out, <const uint8_t*>PyBytes_AS_STRING(made), PyBytes_GET_SIZE(made)):
             raise MemoryError()
         return 0
-
-    cdef int put_delta(self, uint8_t kind, str text) except -1:
-        """A delta into its frame."""
-        cdef Py_ssize_t n
-        cdef const uint8_t* p
-        text = sendable(text)
-        p = <const uint8_t*>PyUnicode_AsUTF8AndSize(text, &n)
-        return self.put_frame(kind, p, n)
 
     cdef int put_frame(self, uint8_t kind, const uint8_t* p, Py_ssize_t n) except -1:
         """Valid UTF-8, escaped into what is kept and from there into the frame."""
@@ -449,7 +453,7 @@ cdef class SseWriter:
     cdef bint keep_text(self, uint8_t kind, const uint8_t* p, Py_ssize_t n) except -1:
         """Append what may go out of this text to what is kept, escaped: all or nothing. Is it anything?"""
         cdef Py_ssize_t begin
-        if kind == R_ARGUMENTS and self.w.through:
+        if kind == R_ARGUMENTS and self.w.filtered:
             begin = self.arguments_through.read(p, n)
             n = self.arguments_through.sent.n - begin
             if n == 0:
@@ -462,7 +466,7 @@ cdef class SseWriter:
     cdef void settle(self, uint8_t kind, Py_ssize_t begin) noexcept:
         """A text is in its frame: is it to be kept here?"""
         self.w.number = <int64_t>(<uint64_t>self.w.number + 1)       # it wraps
-        if kind == R_ARGUMENTS and self.w.through:
+        if kind == R_ARGUMENTS and self.w.filtered:
             self.w.kept[kind].n = begin
 
 

@@ -1,6 +1,0 @@
-from typing import final
-
-DEBUG: bool
-
-@final
-class Guard: ...
