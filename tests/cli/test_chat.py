@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import io
 import json
 
 import pytest
-from command import run
+
+from harmonystream.cli import main
 
 PLAIN = {"text": "<|channel|>final<|message|>Hi!<|return|>"}
 CALL = {"text": '<|channel|>commentary to=functions.add<|message|>{"a": 1, "b": 2}<|call|>'}
 ADD = 'def add(a: int, b: int) -> int:\n    "Add."\n    return a + b\n'
 DONE = {"text": "<|channel|>final<|message|>Three.<|return|>"}
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Runs the command in this process, where vocabularies are loaded once: (status, output, errors)."""
+
+    def command(*args: str, stdin: str) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
+        status = main(list(args))
+        return status, *capsys.readouterr()
+
+    return command
 
 
 @pytest.fixture
@@ -23,7 +37,7 @@ def recorded(tmp_path):
     return option
 
 
-def test_without_an_engine_the_recorded_conversation_is_played():
+def test_without_an_engine_the_recorded_conversation_is_played(run):
     status, out, err = run("chat", stdin="Hello\n")
     assert (status, err) == (0, "")
     assert out.startswith("There is no --engine: a recorded conversation is played, whatever you write.\n\nreasoning\n")
@@ -32,7 +46,7 @@ def test_without_an_engine_the_recorded_conversation_is_played():
     assert "\nanswer · 2 rounds · " in out
 
 
-def test_each_line_is_a_turn_and_empty_ones_are_none(recorded):
+def test_each_line_is_a_turn_and_empty_ones_are_none(run, recorded):
     status, out, err = run("chat", "--engine", recorded(PLAIN), stdin="a\n\n  \nb\n")
     assert (status, err) == (0, "")
     assert out.count("answer\n  Hi!\n\nanswer · 1 round · ") == 2
@@ -46,14 +60,14 @@ def test_each_line_is_a_turn_and_empty_ones_are_none(recorded):
     ],
     ids=["tools", "functions"],
 )
-def test_tools_come_from_a_file(recorded, tmp_path, source):
+def test_tools_come_from_a_file(run, recorded, tmp_path, source):
     (tmp_path / "mine.py").write_text(source)
     status, out, err = run("chat", "--engine", recorded(CALL, DONE), "--tools", str(tmp_path / "mine.py"), stdin="?\n")
     assert (status, err) == (0, "")
     assert "add runs\nresult of add\n  3\nanswer\n  Three.\n" in out
 
 
-def test_a_tool_without_a_function_is_told_of_and_the_conversation_goes_on(recorded, tmp_path):
+def test_a_tool_without_a_function_is_told_of_and_the_conversation_goes_on(run, recorded, tmp_path):
     (tmp_path / "mine.py").write_text('import harmonystream as hs\ntools = hs.Tools("add")\n')
     tools = ("--tools", str(tmp_path / "mine.py"))
     status, out, err = run("chat", "--engine", recorded(CALL, DONE), *tools, stdin="?\nand?\n")
@@ -62,7 +76,7 @@ def test_a_tool_without_a_function_is_told_of_and_the_conversation_goes_on(recor
     assert "answer\n  Three.\n" in out
 
 
-def test_the_model_s_control_characters_are_shown_and_not_sent(recorded):
+def test_the_model_s_control_characters_are_shown_and_not_sent(run, recorded):
     hostile = {"text": "<|channel|>final<|message|>\x1b[2J\x07<|return|>"}
     assert "\\x1b[2J\\x07" in run("chat", "--engine", recorded(hostile), stdin="?\n")[1]
 
@@ -80,7 +94,7 @@ def test_the_model_s_control_characters_are_shown_and_not_sent(recorded):
         (["--max-tokens", "0"], "max_tokens is 1 or more"),
     ],
 )
-def test_what_it_cannot_use_is_refused_before_the_first_line(options, said):
+def test_what_it_cannot_use_is_refused_before_the_first_line(run, options, said):
     status, out, err = run("chat", *options, stdin="Hello\n")
     assert (status, out) == (2, "")
     assert err.startswith(f"harmonystream: {said}")
@@ -89,7 +103,7 @@ def test_what_it_cannot_use_is_refused_before_the_first_line(options, said):
 @pytest.mark.parametrize(
     ("source", "said"), [("1 / 0", "ZeroDivisionError: division by zero"), ("x = 1", "has neither `tools`")]
 )
-def test_a_broken_file_of_tools_is_refused(tmp_path, source, said):
+def test_a_broken_file_of_tools_is_refused(run, tmp_path, source, said):
     path = tmp_path / "mine.py"
     path.write_text(source)
     status, _, err = run("chat", "--tools", str(path), stdin="Hello\n")
@@ -97,7 +111,7 @@ def test_a_broken_file_of_tools_is_refused(tmp_path, source, said):
     assert said in err
 
 
-def test_an_engine_that_is_not_there_is_an_error_of_the_turn():
+def test_an_engine_that_is_not_there_is_an_error_of_the_turn(run):
     status, out, _ = run("chat", "--engine", "http://127.0.0.1:9", "--served", "m", stdin="a\nb\n")
     assert status == 0
     assert out.count("error: http://127.0.0.1:9/v1/completions: ") == 2
