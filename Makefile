@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 FUZZ_SECONDS ?= 3600
 PORT ?= 8000
+WORKERS ?= 2
 OLD := .venv-bench-004
 RIVALS := .venv-bench-rivals
 
@@ -40,8 +41,10 @@ serve: build
 	$(PIP) install --group serve
 	$(BIN)/python examples/fastapi_server.py $(PORT)
 
+# A file's tests stay in one process, because they share what they have built. In the order of their names, the longest
+# file (the wheel's) does not come last. The benches' tests look at no time.
 test: lint types
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # The inner loop: builds the native modules that changed, and runs the tests that concern what differs from the last commit.
 quick:

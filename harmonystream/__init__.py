@@ -27,6 +27,7 @@ from .events import (
 )
 from .formats import Format, formats
 from .formats.models import format_for
+from .reading import asdict, events
 from .regions import Region, Usage
 
 if TYPE_CHECKING:
@@ -83,7 +84,9 @@ __all__ = [
     "agent",
     "agent_loop",
     "agent_loop_sync",
+    "asdict",
     "engines",
+    "events",
     "format_for",
     "formats",
     "label",

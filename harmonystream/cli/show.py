@@ -25,6 +25,7 @@ from ..events import (
     ToolCallEnd,
     ToolCallStart,
 )
+from ..reading import asdict
 
 __all__ = ["Show", "json_line", "painter", "repairs", "visible", "wrapped"]
 
@@ -63,9 +64,7 @@ def visible(text: str) -> str:
 
 def json_line(event: Event) -> str:
     """The event as one line of JSON: its type, then its fields."""
-    fields = {name: getattr(event, name) for name in event.__match_args__}
-    line = json.dumps({"type": type(event).__name__, **fields}, ensure_ascii=False)
-    return line.translate(_VISIBLE_JSON) + "\n"
+    return json.dumps(asdict(event), ensure_ascii=False).translate(_VISIBLE_JSON) + "\n"
 
 
 def painter(out: TextIO, colour: bool) -> Write:

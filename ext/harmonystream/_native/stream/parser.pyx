@@ -28,7 +28,7 @@ from harmonystream._native.core.locks cimport FREE_THREADED, enter, leave
 from harmonystream._native.stream.events cimport *
 from harmonystream._native.core.buffer cimport buffer_free, buffer_put
 from harmonystream._native.core.bulk_tokens cimport account_plain
-from harmonystream._native.harmony.harmony cimport announce_message
+from harmonystream._native.harmony.message_transitions cimport announce_message
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
 from harmonystream._native.core.json_scan cimport json_step
 from harmonystream._native.stream.machine cimport *
@@ -46,6 +46,7 @@ from harmonystream import deviations as known
 from harmonystream.deviations import Deviation
 from harmonystream.errors import ParseError
 from harmonystream.formats import HeaderFormat, format_of
+from harmonystream.reasons import normal
 from harmonystream.regions import Region, Usage
 
 DEBUG = bool(DEBUG_BUILD)
@@ -291,7 +292,8 @@ cdef class Parser(EventMaker):
     def finish(self, reason=None):
         """The last events: what was held, the ends of what is open, and `StreamEnd`. A second call returns ().
 
-        reason: why the engine stopped ("stop", "length", ...), or None if it does not say. Decides whether an open call is complete.
+        reason: why the engine stopped, in its own word ("stop", "eos_token", "max_tokens", ...; harmonystream.reasons has them all), or
+        None if it does not say. Decides whether an open call is complete.
         """
         cdef Out out
         return self.release(&out) if self.read_end(reason, &out) else ()
@@ -300,8 +302,7 @@ cdef class Parser(EventMaker):
         """Let the machine end the stream, into `out`. The parser is claimed until release() or done(). False: it had ended before, and is free."""
         cdef Context c
         cdef bint stopped
-        if reason is not None and not isinstance(reason, str):
-            raise TypeError(f"finish() takes the engine's reason as a str, or None; not {type(reason).__name__}")
+        reason = normal(reason)
         stopped = reason in NORMAL_STOPS
         self.claim()
         if self.s.finished or self.s.error:
