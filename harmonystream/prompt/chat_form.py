@@ -38,7 +38,7 @@ _SAID, _ADVICE, _KEY = "probe text", "probe advice", "probe_key"
 _TOOL = {
     "name": "probe",
     "description": "d",
-    "parameters": {"type": "object", "properties": {_KEY: {"type": "string"}}},
+    "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
 }
 
 

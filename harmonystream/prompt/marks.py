@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 from .._native.core.vocab import Vocab
 from ..errors import PromptError
+from .reader import split_thinking
 
-__all__ = ["Marked", "encode_marked", "mark_strings", "spelling"]
+__all__ = ["Marked", "encode_marked", "mark_strings", "spelling", "unmark_thinking"]
 
 _CANDIDATES = [chr(code) for code in range(0xF8FF, 0xE000, -1)]
 """Private-use characters; the first that the input does not have is the mark."""
@@ -72,6 +73,20 @@ def _marked(data: Any, markers: _Spelling, mark: str) -> Any:
     if isinstance(data, list):
         return [_marked(value, markers, mark) for value in data]
     return data
+
+
+def unmark_thinking(text: str, think: tuple[str, str], mark: str) -> str:
+    """A marked content of the assistant in which the tags around its reasoning, where it begins with some, are markers.
+
+    Some templates look for them in the content. They are markup: the model wrote them.
+    """
+    opener, closer = think
+    if split_thinking(text.replace(mark, ""), think) == ("", text.replace(mark, "")):
+        return text
+    first, last = opener[0] + mark + opener[1:], closer[0] + mark + closer[1:]
+    if text.lstrip().startswith(first):
+        text = text.replace(first, opener, 1)
+    return text.replace(last, closer, 1)
 
 
 def encode_marked(text: str, mark: str, vocab: Vocab) -> list[int]:

@@ -13,7 +13,7 @@ from .._native.core.vocab import Vocab
 from ..errors import PromptError
 from . import jinja
 from .chat_form import Wants, for_template, probe
-from .marks import Marked, mark_strings, spelling
+from .marks import Marked, mark_strings, spelling, unmark_thinking
 from .messages import normalize
 from .sources import Source, find
 from .tool_definitions import chat_tools
@@ -126,6 +126,10 @@ class Template:
         given = self._variables(chosen, thinking, reasoning, variables)
         data = {"messages": chat, "tools": wants.wrapped(definitions) if definitions else None}
         marked = mark_strings(data, spelling(markers)) if markers else Marked(data, "")
+        if marked.mark and not wants.reasoning:
+            for message in marked.data["messages"]:
+                if message["role"] == "assistant" and isinstance(message["content"], str):
+                    message["content"] = unmark_thinking(message["content"], think, marked.mark)
         if continue_final:
             _open_last(marked.data["messages"], wants.reasoning)
         given |= {**marked.data, "add_generation_prompt": add_generation_prompt and not continue_final}

@@ -1,5 +1,6 @@
 from collections.abc import Mapping
 
+from harmonystream._encoders import Encoder
 from harmonystream._native.core.vocab import Vocab
 
 DEBUG: bool
