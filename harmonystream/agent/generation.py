@@ -13,12 +13,13 @@ from ..completion import Collector, ToolCall
 from ..engines import EngineError, Finished, Output
 from ..engines.base import chat_usage
 from ..events import Event
+from ..reasons import normal
 from .deadline import Deadline, is_cancelled
 
 __all__ = ["Generation"]
 
 _END = Finished()
-_FAILURES = ("abort", "error")  # what engines give as the reason where a generation has broken
+_FAILURES = ("abort", "error")  # what a reason means where a generation has broken
 
 
 class Generation:
@@ -92,7 +93,7 @@ class Generation:
         """The last events."""
         self.ended = True
         self._end = end
-        if end.reason in _FAILURES and self.failure is None:
+        if normal(end.reason) in _FAILURES and self.failure is None:
             self.failure = EngineError(f"the engine ended the generation with {end.reason!r}")
         reason = "error" if self.failure is not None else "timeout" if self.timed_out else end.reason
         events = self._parser.finish(reason)

@@ -9,13 +9,13 @@ from typing import Any
 from .._native.core.vocab import Vocab
 from ..errors import EngineError
 from ..formats import Format, HeaderFormat, format_of
+from ..reasons import normal
 from .base import Finished, Output, Prompt, Sampling, chat_usage, request_fields
 from .http import HttpEngine
 
 __all__ = ["LlamaServer", "byte_ids", "markers_of"]
 
 _NAMES = {"max_tokens": "n_predict", "repetition_penalty": "repeat_penalty"}
-_REASONS = {"eos": "stop", "word": "stop", "limit": "length"}
 # What no valid UTF-8 has; a vocabulary may lack these.
 _NEVER = {0xC0, 0xC1, *range(0xF5, 0x100)}
 
@@ -55,7 +55,7 @@ class LlamaServer(HttpEngine):
                     yield item
                 stopped = filler is not None and filler.stopped
                 if stopped or chunk.get("stop"):
-                    reason = "stop" if stopped else _REASONS.get(str(chunk.get("stop_type")))
+                    reason = "stop" if stopped else normal(chunk.get("stop_type"))
                     yield Finished(reason, chat_usage(evaluated, predicted), chunk.get("stopping_word") or None)
                     return
         raise EngineError(f"{self.url}: the stream ended before the generation did", "connection")
