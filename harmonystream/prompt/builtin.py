@@ -29,7 +29,7 @@ _BROWSER = Namespace(
         FunctionType(
             "open",
             "Opens the link `id` from the page indicated by `cursor` starting at line number `loc`, showing "
-            "`num_lines`lines.\n"
+            "`num_lines` lines.\n"
             "Valid link ids are displayed with the formatting: `【{id}†.*】`.\n"
             "If `cursor` is not provided, the most recent page is implied.\n"
             "If `id` is a string, it is treated as a fully qualified URL associated with `source`.\n"
@@ -62,12 +62,12 @@ _BROWSER = Namespace(
 _PYTHON = Namespace(
     "python",
     description="Use this tool to execute Python code in your chain of thought. The code will not be shown to the "
-    "user.This tool should be used for internal reasoning, but not for code that is intended to be visible to the user "
-    "(e.g.when creating plots, tables, or files).\n\n"
+    "user. This tool should be used for internal reasoning, but not for code that is intended to be visible to the user "
+    "(e.g. when creating plots, tables, or files).\n\n"
     "When you send a message containing Python code to python, it will be executed in a stateful Jupyter notebook "
     "environment. python will respond with the output of the execution or time out after 120.0 seconds. The drive at "
     "'/mnt/data' can be used to save and persist user files. Internet access for this session is UNKNOWN. Depends on "
-    "thecluster.",
+    "the cluster.",
 )
 
 BUILTIN = {namespace.name: namespace for namespace in (_BROWSER, _PYTHON)}

@@ -7,8 +7,10 @@ from random import Random
 from typing import Any, NamedTuple
 
 from harmonystream.prompt.builtin import BUILTIN
-from harmonystream.prompt.harmony_text import Developer, HarmonyMessage, System
+from harmonystream.prompt.harmony_text import Developer, HarmonyMessage, System, render_messages
 from harmonystream.prompt.typescript import FunctionType, Namespace
+from harmonystream.prompt.writer import Writer
+from harmonystream.vocab import o200k_harmony
 
 WORDS = [
     *(
@@ -240,3 +242,17 @@ def theirs(encoding: Any, chat: Chat) -> list[int]:
     else:
         ids = inner.render_conversation(conversation_json=text, config=config)
     return list(ids)
+
+
+def ours(chat: Chat, dialect: str) -> Writer:
+    """The same, as we render it."""
+    writer = Writer(o200k_harmony())
+    render_messages(
+        chat.messages,
+        writer,
+        dialect,
+        next_role="assistant" if chat.kind == "completion" else None,
+        training=chat.kind == "training",
+        auto_drop_analysis=chat.drop,
+    )
+    return writer
