@@ -1,8 +1,7 @@
 """Prompts: what a token of one costs, beside openai-harmony and transformers. Run with `python -m bench.render`.
 
-openai-harmony is asked in two ways: with its Python objects, as its users do, and with the JSON of the conversation
-made beforehand. transformers is measured where it is installed (`make check-templates` puts it into .peers/transformers);
-its column is the text alone, and so is ours beside it.
+openai-harmony is asked in two ways: with its Python objects, as its users do, and with their JSON made beforehand.
+transformers is measured where it is installed (`make check-templates` puts it into .peers/transformers).
 """
 
 from __future__ import annotations
