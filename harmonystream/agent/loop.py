@@ -37,18 +37,13 @@ async def agent_loop(
 ) -> AsyncGenerator[LoopEvent, None]:
     """Let a model answer, and call tools until it does. Yields the parser's events and, between them, its own.
 
-    engine: see `harmonystream.engines`. messages: the conversation, in any form that `harmonystream.render` takes. It
-    is not changed; `LoopEnd.messages` has what to add. tools: what the model may call.
+    engine: see `harmonystream.engines`. messages: the conversation, as for `render`; `LoopEnd.messages` has what to
+    add. tools: what the model may call. max_rounds: generations in which it may; after them it answers without tools.
+    max_tokens: generated in all rounds. timeout: seconds that the loop waits. max_repeats: of a call with the same
+    arguments. request: what the tools' `when=` gets. sampling: of each generation. prompt: options of `render`.
 
-    max_rounds: generations in which it may call tools. If it still does in the last one, it answers in a further one
-    without tools. max_tokens: tokens generated in all rounds. timeout: seconds for everything that the loop waits for.
-    max_repeats: how often a call may be repeated with the same arguments. request: what the tools' `when=` is called
-    with. sampling: of each generation. prompt: options of `harmonystream.render`, such as model=, format=, template=,
-    reasoning=.
-
-    The last event is a `LoopEnd`, whatever happens to the engine and to the tools. What `render` and `when=` raise is
-    raised. Close the generator (`contextlib.aclosing`) if you leave it early: then the generation ends, and the tools
-    that run are cancelled.
+    The last event is a `LoopEnd`, whatever happens to the engine and to the tools; what `render` and `when=` raise is
+    raised. Close the generator (`contextlib.aclosing`) to leave it early: that stops the engine and cancels the tools.
     """
     loop = _Loop(engine, normalize(messages), tools or Tools(), sampling or Sampling(), prompt, request)
     loop.limit(max_rounds, max_tokens, max_repeats)
