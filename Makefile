@@ -16,7 +16,7 @@ SOURCES := setup.py $(shell find ext -name '*.p[yx][xd]') $(wildcard harmonystre
 MODULES = $(subst /,.,$(patsubst ext/%.pyx,%,$(filter %.pyx,$(SOURCES))))
 
 .DELETE_ON_ERROR:
-.PHONY: build demo serve test quick bench bench-server bench-rivals fuzz cov docs pictures lint types clean
+.PHONY: check-renderers check-templates build demo serve test quick bench bench-server bench-rivals fuzz cov docs pictures lint types clean
 
 build: $(VENV)/built
 
@@ -89,6 +89,18 @@ docs: $(VENV)/dev
 
 pictures: $(VENV)/dev
 	$(BIN)/python docs/site/pictures.py
+
+# Our prompts beside those of openai-harmony and oss-harmony, which have one import name, on 20,000 conversations each.
+check-renderers: $(VENV)/dev
+	$(PIP) install --no-deps --only-binary :all: --target .peers/oss --upgrade oss-harmony==0.0.11
+	$(BIN)/python tests/peers/harmony_renderers.py openai
+	PYTHONPATH=.peers/oss $(BIN)/python tests/peers/harmony_renderers.py oss --record tests/prompt/oss_harmony_ids.json
+
+# Chat templates beside transformers (without torch), on the templates in llama-cpp-python's source archive.
+check-templates: $(VENV)/dev
+	$(PIP) install --only-binary :all: --target .peers/transformers --upgrade transformers
+	$(PIP) download --no-deps --no-binary :all: --dest .peers llama-cpp-python==0.3.36
+	PYTHONPATH=.peers/transformers $(BIN)/python tests/peers/chat_templates.py .peers/llama_cpp_python-0.3.36.tar.gz
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .

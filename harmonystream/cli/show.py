@@ -10,7 +10,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from typing import TextIO
+from typing import Any, TextIO
 
 from .._native.stream.parser import Parser
 from ..deviations import EXPECTED
@@ -62,9 +62,9 @@ def visible(text: str) -> str:
     return text.translate(_VISIBLE)
 
 
-def json_line(event: Event) -> str:
-    """The event as one line of JSON: its type, then its fields."""
-    return json.dumps(asdict(event), ensure_ascii=False).translate(_VISIBLE_JSON) + "\n"
+def json_line(event: Event, **more: Any) -> str:
+    """The event as one line of JSON: more fields, its type, and its own."""
+    return json.dumps({**more, **asdict(event)}, ensure_ascii=False).translate(_VISIBLE_JSON) + "\n"
 
 
 def painter(out: TextIO, colour: bool) -> Write:
