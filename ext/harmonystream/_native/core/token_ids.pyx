@@ -15,7 +15,7 @@ DEBUG = bool(DEBUG_BUILD)
 
 cdef char NATIVE_ORDER = c"<" if sys.byteorder == "little" else c">"
 cdef int64_t MAX_ID = 0xFFFFFFFF
-WANTED = "feed() takes one token id, a sequence of ids, or a buffer of integers (array, numpy, torch)"
+WANTED = "token ids are one int, a sequence of ints, or a buffer of integers (array, numpy, torch)"
 
 
 cdef int ids_take(Ids* out, object given) except -1:
@@ -31,7 +31,7 @@ cdef int ids_take(Ids* out, object given) except -1:
         elif isinstance(given, (list, tuple)):
             take_sequence(out, given)
         elif isinstance(given, (str, bytes, bytearray)):
-            raise TypeError(f"{WANTED}, not {type(given).__name__}: text goes to feed_text()")
+            raise TypeError(f"{WANTED}, not {type(given).__name__}")
         elif PyObject_CheckBuffer(given):
             take_buffer(out, given)
         else:

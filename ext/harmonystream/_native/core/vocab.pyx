@@ -3,9 +3,10 @@
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 cimport cython
 from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.naming cimport name_errors
 from harmonystream._native.core.fnv cimport fnv_bytes, fnv_empty
 from harmonystream._native.core.utf8 cimport utf8_is_whole
 from harmonystream.errors import VocabError
@@ -118,6 +119,27 @@ cdef class Vocab:
         """Is it a control id?"""
         return tid in self and bool(self.flags[<uint32_t>tid] & V_CONTROL)
 
+    cdef bint spells(self, bytes text) noexcept:
+        """Is this the text of an id?"""
+        cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(text)
+        cdef Py_ssize_t n = PyBytes_GET_SIZE(text)
+        cdef uint32_t i
+        for i in range(self.n):
+            if self.offset[i + 1] - self.offset[i] == n and not self.flags[i] & V_MISSING and memcmp(self.text + self.offset[i], p, n) == 0:
+                return True
+        return False
+
+    def missing(self, format, /):
+        """The markers of this format, a name or a row, that are no id here, as a tuple of spellings; () if nothing is missing.
+
+        Looked for are the control tokens that Harmony needs, and in other formats the stops and, if its markers are control tokens,
+        these: of a marker with several spellings, one is enough. Raises FormatError for an unknown name.
+        """
+        from harmonystream.formats import control_markers
+        found = [spellings[0] for spellings in control_markers(format)
+                 if not any([name in self.by_name or self.spells(name.encode()) for name in spellings])]
+        return tuple(found)
+
     @property
     def control(self):
         """Control names -> ids (a new dict)."""
@@ -147,3 +169,6 @@ cdef dict checked_controls(object control):
         seen[tid] = key
         found[key] = tid
     return found
+
+
+name_errors(Vocab)

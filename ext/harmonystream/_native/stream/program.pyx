@@ -53,7 +53,18 @@ cdef class Program:
             self.row = Row(format, vocab)
             self.row.resolve(vocab, self.classes, format)
             self.tags = &self.row.table
+        self.stop_ids = tuple(sorted(self.stops()))
         self.texts = TokenTexts.__new__(TokenTexts, vocab.n, self.tags != NULL and self.tags.has_pair)
+
+    cdef set stops(self):
+        """The ids of the format's stops: by name and, in a row, by their bytes."""
+        cdef int i
+        found = {self.vocab.by_name[marker] for marker in self.format.stops if marker in self.vocab.by_name}
+        if self.tags != NULL:
+            for i in range(self.tags.n_control):
+                if self.tags.literals[self.tags.control_literals[i]].role == STOP:
+                    found.add(self.tags.control_ids[i])
+        return found
 
     cdef int fill_headers(self) except -1:
         """The tables of Harmony."""

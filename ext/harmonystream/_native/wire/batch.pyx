@@ -10,9 +10,11 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc
 cimport cython
 from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.naming cimport name_errors
 from harmonystream._native.core.locks cimport FREE_THREADED, enter, gil_await, gil_left, gil_taken, leave
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
-from harmonystream._native.stream.parser cimport NO_VOCAB, Guard, Parser
+from harmonystream._native.stream.open_stream cimport NO_VOCAB, Guard
+from harmonystream._native.stream.parser cimport Parser
 from harmonystream._native.stream.program cimport Program
 from harmonystream._native.core.out cimport out_free, out_init
 from harmonystream._native.wire.sse cimport BYTES, SseWriter
@@ -36,7 +38,7 @@ cdef extern from "Python.h":
 
 @cython.final
 cdef class Batch:
-    """Batch(format="harmony", vocab=None, capacity=1024, *, trim="seams", empty_args="{}", max_hold=1048576)
+    """Batch(format="harmony", vocab=None, capacity=1024, *, trim="seams", empty_args="{}", max_hold=1048576, check_stops=True)
 --
 
     Up to `capacity` streams of one format and vocabulary, fed together: one call per decode step, in which the GIL is released once.
@@ -47,11 +49,11 @@ cdef class Batch:
     """
 
     def __cinit__(self, format="harmony", vocab=None, Py_ssize_t capacity=1024, *, str trim="seams", str empty_args not None="{}",
-                  Py_ssize_t max_hold=1 << 20):
+                  Py_ssize_t max_hold=1 << 20, bint check_stops=True):
         cdef Parser first
         if not 0 < capacity <= MOST_SLOTS:
             raise ValueError(f"capacity is a number of slots from 1 to {MOST_SLOTS:,}, not {capacity}")
-        first = Parser.__new__(Parser, format, vocab, trim=trim, empty_args=empty_args, max_hold=max_hold)
+        first = Parser.__new__(Parser, format, vocab, trim=trim, empty_args=empty_args, max_hold=max_hold, check_stops=check_stops)
         self.program = first.program
         self.trim, self.empty_args, self.max_hold = trim, empty_args, max_hold
         self.capacity_ = capacity
@@ -84,7 +86,7 @@ cdef class Batch:
     def open(self, *, tools=None, start="auto", prompt=None):
         """A slot for a new stream, whose options are Parser's. Raises RuntimeError if all slots are taken, and what Parser() raises."""
         return self.place(Parser.__new__(Parser, self.program, self.program.vocab, tools=tools, start=start, prompt=prompt, trim=self.trim,
-                                         empty_args=self.empty_args, max_hold=self.max_hold), None)
+                                         empty_args=self.empty_args, max_hold=self.max_hold, check_stops=False), None)
 
     def add(self, stream, /):
         """A slot for an emitter (ChatStream, ...), or for a parser, as fork() makes one. It must have this batch's format and vocabulary.
@@ -494,3 +496,6 @@ cdef int numbers_take(Ids* out, object given, str name) except -1:
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{name}, which are taken as ids are: {error}") from None
+
+
+name_errors(Batch)

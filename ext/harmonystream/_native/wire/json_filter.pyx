@@ -7,6 +7,7 @@ cimport cython
 from libc.string cimport memcpy, strlen
 from harmonystream._native.core.buffer cimport buffer_free, buffer_put
 from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.naming cimport name_errors
 from harmonystream._native.core.chars cimport are_literal, hex_digit, is_json_space, is_literal
 from harmonystream._native.core.json_number cimport N_START, number_ends, number_next
 from harmonystream._native.core.json_text cimport put_escaped
@@ -294,3 +295,6 @@ cdef class Arguments:
         self.in_key = in_key
         self.step = A_STRING
         return self.release() and self.put(c'"')
+
+
+name_errors(Arguments)

@@ -11,12 +11,14 @@ from harmonystream._native.wire.json_filter cimport Arguments
 from harmonystream._native.core.buffer cimport buffer_free, buffer_put, buffer_room
 from harmonystream._native.core.bulk_tokens cimport account_plain
 from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.naming cimport name_errors
 from harmonystream._native.core.cpython cimport PyUnicode_AsUTF8AndSize
 from harmonystream._native.core.locks cimport FREE_THREADED, enter, leave, put_int
 from harmonystream._native.wire.frame cimport Filling, Frame, Pieces, fill, fill_with
 from harmonystream._native.core.out cimport out_init, out_record
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
-from harmonystream._native.stream.parser cimport Guard, Parser, plain_token
+from harmonystream._native.stream.open_stream cimport Guard
+from harmonystream._native.stream.parser cimport Parser, plain_token, take_ids
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.json_text cimport put_escaped
 from harmonystream._native.core.utf8 cimport without_surrogates
@@ -101,7 +103,7 @@ cdef class SseWriter:
         """The frames that these token ids make, as feed() makes them of what is not watched."""
         cdef Ids span
         cdef Out out
-        ids_take(&span, ids)
+        take_ids(&span, ids)
         try:
             self.parser.read_ids(span.ids, span.n, &out)
         finally:
@@ -480,3 +482,6 @@ cdef str sendable(str text):
 
 
 cdef dict KINDS = {"reasoning": R_REASONING, "content": R_CONTENT, "arguments": R_ARGUMENTS}
+
+
+name_errors(SseWriter)
