@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 FUZZ_SECONDS ?= 3600
 PORT ?= 8000
+WORKERS ?= 2
 OLD := .venv-bench-004
 RIVALS := .venv-bench-rivals
 
@@ -40,8 +41,9 @@ serve: build
 	$(PIP) install --group serve
 	$(BIN)/python examples/fastapi_server.py $(PORT)
 
+# A file's tests stay in one process, because they share what they have built. The benches' tests do not take times.
 test: lint types
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 # The inner loop: builds the native modules that changed, and runs the tests that concern what differs from the last commit.
 quick:

@@ -75,7 +75,7 @@ class _Run:
 
     async def text(self) -> tuple[str, bool]:
         tool = self._found()
-        arguments = self._read()
+        arguments = self._read(tool)
         bound = _bound(tool, arguments)
         decision = await self._decision(tool, arguments)
         if decision is not None:
@@ -102,7 +102,9 @@ class _Run:
             raise Failure("unavailable", f"the tool {tool.name!r} cannot be run here")
         return tool
 
-    def _read(self) -> dict[str, Any]:
+    def _read(self, tool: Tool) -> dict[str, Any]:
+        if tool.text_parameter is not None and isinstance(self.call.arguments, str):
+            return {tool.text_parameter: self.call.arguments}
         try:
             if isinstance(self.call.arguments, Mapping):
                 return copy.deepcopy(dict(self.call.arguments))

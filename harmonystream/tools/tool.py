@@ -43,6 +43,7 @@ class Tool:
     required: the request should force this tool, as far as the engine can.
     stealth: its call ends the loop. The model does not see the result.
     message: what a user may read while it runs: a text, or a function of the arguments.
+    text_parameter: the parameter that is given the whole text of a call, for a tool that models call without JSON.
     strict: the API's field of that name, passed on.
     bind: checks the arguments; made from the function or the schema unless given.
     """
@@ -58,6 +59,7 @@ class Tool:
     required: bool = False
     stealth: bool = False
     message: str | Callable[[Mapping[str, Any]], str] | None = None
+    text_parameter: str | None = None
     strict: bool | None = None
     bind: Binder | None = field(default=None, repr=False, compare=False)
 

@@ -89,7 +89,7 @@ def test_commands_print_what_the_page_shows(page, command, output, tmp_path):
 
 def test_only_these_languages_are_used_so_that_no_block_is_missed():
     used = {match[1] for page in PAGES for match in re.finditer(r"^```(\w+)", text_of(page), re.MULTILINE)}
-    assert used <= {"python", "console", "sh", "text"}
+    assert used <= {"python", "console", "sh", "text", "mermaid"}
 
 
 def test_a_shell_block_says_why_it_is_not_run():

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
+from command import ENV
 
 import harmonystream as hs
 
@@ -137,3 +140,25 @@ def test_schemas_are_json():
         assert len(json.loads(json.dumps(tools.schemas(api)))) == 5
     with pytest.raises(ValueError, match="an API is"):
         tools.schemas("completions")
+
+
+def test_declared_tools_need_no_other_package():
+    missing = ("pydantic", "docstring_parser", "jsonschema_rs", "mcp")
+    script = f"""
+import sys
+sys.modules |= dict.fromkeys({missing!r})
+import harmonystream as hs
+tools = hs.Tools("a", {MESSAGES!r})
+(call,) = hs.parse("<|channel|>commentary to=a<|message|>{{}}<|call|>", tools=tools).tool_calls
+print(len(tools.schemas()), call.kind)
+for item in (print, hs.Tool("b")):
+    try:
+        hs.Tools().add(item, function=print, parameters={{}} if item is not print else None)
+    except ImportError as error:
+        print(error)
+"""
+    done = subprocess.run([sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, env=ENV)
+    assert (done.stderr, done.stdout.splitlines()[0]) == ("", "2 function")
+    first, second = done.stdout.splitlines()[1:]
+    assert "needs pydantic and docstring-parser: pip install 'harmonystream[tools]'" in first
+    assert "needs jsonschema-rs: pip install 'harmonystream[tools]'" in second

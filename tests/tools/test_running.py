@@ -156,3 +156,11 @@ def test_a_plain_function_runs_in_a_thread_of_its_own():
 
     results = run(hs.Tools(where, here), call("where"), call("here"))
     assert [result.text for result in results] == ["harmonystream-tool", "MainThread"]
+
+
+def test_a_tool_may_be_called_with_plain_text():
+    """gpt-oss calls its python tool with the code itself."""
+    (written,) = hs.parse("<|channel|>analysis to=python code<|message|>print(1)<|call|>").tool_calls
+    tools = hs.Tools(hs.Tool("python", function=lambda code: f"ran {code}", text_parameter="code"))
+    results = run(tools, written, {"type": "tool_use", "id": "c", "name": "python", "input": {"code": "x"}})
+    assert [result.text for result in results] == ["ran print(1)", "ran x"]

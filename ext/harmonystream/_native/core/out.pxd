@@ -230,3 +230,31 @@ cdef inline void close_call(Stream* s, Out* o, int64_t at, bint complete) noexce
     if s.calls < 0x7FFFFFFF:
         s.calls += 1
     s.kind = NOT_A_CALL
+
+
+cdef inline void put_span(const Stream* s, Out* o, Record* r, Span w, int k) noexcept nogil:
+    """Part k of a message's header: its length goes into the slot, its bytes after the slots."""
+    cdef uint16_t n = w.n
+    memcpy(o.text + r.at + 2 * k, &n, 2)
+    memcpy(o.text + o.n_text, s.header + w.at, n)
+    o.n_text += n
+    r.n += n
+
+
+cdef inline bint put_message_start(Stream* s, Out* o, int64_t start, int64_t stop) noexcept nogil:
+    """MessageStart, with room for a name after it. False: no events are wanted, or there is no memory."""
+    cdef Record* r
+    s.announce = 0
+    if o.labels != NULL or not out_room(o, 8 + 5 * HEADER_CAP):
+        return False
+    r = out_record(o, R_MESSAGE_START, start, stop)
+    if r == NULL:
+        return False
+    o.n_text += 8
+    r.n = 8
+    r.channel = s.channel_code
+    put_span(s, o, r, s.role, 0)
+    put_span(s, o, r, s.channel, 1)
+    put_span(s, o, r, s.recipient, 2)
+    put_span(s, o, r, s.content_type, 3)
+    return True

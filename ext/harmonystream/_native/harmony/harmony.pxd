@@ -8,23 +8,6 @@ cdef void harmony_open(Stream* s, const Context* c, uint8_t channel) noexcept no
 cdef void harmony_ids(Stream* s, const Context* c, const uint32_t* ids, Py_ssize_t n) noexcept nogil
 cdef void harmony_text(Stream* s, const Context* c, const uint8_t* p, Py_ssize_t n, bint valid) noexcept nogil
 cdef void harmony_finish(Stream* s, const Context* c, bint stopped, bint known) noexcept nogil
-cdef void announce_message(Stream* s, Out* o, int64_t start, int64_t stop) noexcept nogil
-
-
-cdef inline void route(Stream* s) noexcept nogil:
-    """Where the open body goes: follows from the message's author, kind and channel."""
-    if s.role.n:
-        s.sink = R_NONE
-        s.region = IN_SUPPRESSED
-    elif s.kind != NOT_A_CALL:
-        s.sink = R_ARGUMENTS
-        s.region = IN_ARGUMENTS
-    elif s.channel_code == ANALYSIS:
-        s.sink = R_REASONING
-        s.region = IN_REASONING
-    else:
-        s.sink = R_CONTENT
-        s.region = IN_CONTENT
 
 
 cdef inline void set_fast(Stream* s) noexcept nogil:

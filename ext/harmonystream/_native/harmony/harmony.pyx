@@ -1,102 +1,22 @@
 # The Harmony machine: START, HEADER, BODY, DONE (docs/harmony.md, 2). It runs without the GIL and touches no Python object.
 
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memchr, memcmp, memcpy, memset
-from harmonystream._native.harmony.token_regions cimport *
 from harmonystream._native.core.build cimport DEBUG_BUILD
-from harmonystream._native.harmony.headers cimport *
-from harmonystream._native.core.json_scan cimport json_balanced, json_reset, json_step
 from harmonystream._native.core.bulk_tokens cimport plain_run
-from harmonystream._native.core.locks cimport read_once
 from harmonystream._native.core.chars cimport is_space
+from harmonystream._native.core.locks cimport read_once
+from harmonystream._native.core.json_scan cimport json_balanced, json_reset
 from harmonystream._native.core.out cimport *
 from harmonystream._native.core.types cimport *
-from harmonystream._native.harmony.header_words cimport call_name, is_builtin, is_tool, span_begins, span_is
+from harmonystream._native.harmony.headers cimport *
+from harmonystream._native.harmony.message_transitions cimport *
+from harmonystream._native.harmony.token_regions cimport *
 
 DEBUG = bool(DEBUG_BUILD)
 
 
-# --- messages ---------------------------------------------------------------------------------------------------------------------
-
-cdef void put_span(const Stream* s, Out* o, Record* r, Span w, int k) noexcept nogil:
-    """Part k of a message's header: its length in the slot, its bytes behind the slots."""
-    cdef uint16_t n = w.n
-    memcpy(o.text + r.at + 2 * k, &n, 2)
-    memcpy(o.text + o.n_text, s.header + w.at, n)
-    o.n_text += n
-    r.n += n
-
-
-cdef void announce_message(Stream* s, Out* o, int64_t start, int64_t stop) noexcept nogil:
-    """MessageStart and, for a call, ToolCallStart."""
-    cdef Record* r
-    cdef Span name = call_name(s)
-    s.announce = 0
-    if o.labels != NULL or not out_room(o, 8 + 5 * HEADER_CAP):
-        return
-    r = out_record(o, R_MESSAGE_START, start, stop)
-    if r == NULL:
-        return
-    o.n_text += 8
-    r.n = 8
-    r.channel = s.channel_code
-    put_span(s, o, r, s.role, 0)
-    put_span(s, o, r, s.channel, 1)
-    put_span(s, o, r, s.recipient, 2)
-    put_span(s, o, r, s.content_type, 3)
-    if s.kind == NOT_A_CALL:
-        return
-    r = out_record(o, R_CALL_START, stop, stop)
-    if r == NULL:
-        return
-    r.flags = s.kind
-    r.index = s.calls
-    memcpy(o.text + r.at, s.header + name.at, name.n)
-    o.n_text += name.n
-    r.n = name.n
-
-
-cdef uint8_t kind_of_call(Stream* s, const ToolTable* t) noexcept nogil:
-    cdef Span w = s.recipient
-    if s.role.n or w.n == 0 or span_is(s, w, b"assistant") or span_is(s, w, b"functions.") or span_begins(s, w, b"<|"):
-        return NOT_A_CALL
-    if t.forbidden:
-        note(s, D_CALL_WITHOUT_TOOLS, s.header_at)
-        return NOT_A_CALL
-    if span_begins(s, w, b"functions.") or is_tool(s, t, w):
-        return FUNCTION
-    if is_builtin(s, w):
-        return BUILTIN
-    return OTHER_CALL if t.n >= 0 else FUNCTION
-
-
-cdef void open_message(Stream* s, const Context* c, int64_t start, int64_t header_stop, int64_t stop) noexcept nogil:
-    """The header [start, header_stop) is resolved: what is this message, and where does its body, from `stop` on, go?"""
-    s.kind = kind_of_call(s, c.tools)
-    route(s)
-    if s.role.n:
-        note(s, D_FOREIGN_ROLE, s.header_at)
-        disown_header(s, c.out, header_stop)
-    elif s.sink == R_CONTENT and span_is(s, s.recipient, b"assistant"):
-        note(s, D_TEXT_TO_ASSISTANT, s.header_at)
-    if s.error:
-        return
-    s.state = BODY
-    s.wrote = 0
-    s.attributed = stop
-    json_reset(&s.json)
-    announce_message(s, c.out, start, stop)
-
-
-cdef void close_message(Stream* s, const Context* c, int64_t at, int64_t stop, bint complete) noexcept nogil:
-    """The body ends with the token [at, stop), which is empty if something else implied the end."""
-    if s.kind != NOT_A_CALL:
-        close_call(s, c.out, at, complete)
-    if c.out.labels == NULL:
-        out_record(c.out, R_MESSAGE_END, at, stop)
-    s.sink = R_NONE
-    s.attributed = stop
-
+# --- headers -----------------------------------------------------------------------------------------------------------------------
 
 cdef void put_leftover(Stream* s, const Context* c, int i) noexcept nogil:
     """Header bytes from i on are body text."""
@@ -116,37 +36,6 @@ cdef void put_leftover(Stream* s, const Context* c, int i) noexcept nogil:
             j += 1
         put_bytes(s, c.out, s.header + i, j - i, at, step_of(s))
         i = j
-
-
-# --- headers ----------------------------------------------------------------------------------------------------------------------
-
-cdef void begin_header(Stream* s, uint8_t role, int64_t at, int width) noexcept nogil:
-    """width: what <|start|> takes; 0 if there is none."""
-    cdef Span none
-    none.at = none.n = 0
-    s.state = HEADER
-    s.region = IN_HEADER
-    s.role = s.channel = s.recipient = s.content_type = none
-    s.channel_code = NO_CHANNEL
-    s.header_at = at
-    s.header_text_at = at + width
-    s.header_n = s.prompt_n = 0
-    s.word_at = NO_WORD
-    s.role_state = role
-    s.marked = s.phase = s.extra = s.terminated = 0
-    memset(s.token_starts, 0, sizeof(s.token_starts))
-
-
-cdef void to_start(Stream* s) noexcept nogil:
-    s.state = START
-    s.region = IN_START
-    s.terminated = 1
-
-
-cdef void to_done(Stream* s) noexcept nogil:
-    s.state = DONE
-    s.region = IN_DONE
-    s.terminated = 1
 
 
 cdef enum Ending:                      # what ends a header that has no <|message|>
@@ -240,9 +129,9 @@ cdef void header_marker(Stream* s, const Context* c, uint8_t m, int64_t at, int 
                 flush_pending(s, c.out)
                 close_message(s, c, at, at + width, True)
             if m == M_ENDOFTEXT:
-                to_done(s)
+                enter_done(s)
             else:
-                to_start(s)
+                enter_start(s)
 
 
 # --- the other states -------------------------------------------------------------------------------------------------------------
@@ -266,9 +155,9 @@ cdef void body_marker(Stream* s, const Context* c, uint8_t m, int64_t at, int wi
                 return
         close_message(s, c, at, at + width, True)
         if m == M_ENDOFTEXT:
-            to_done(s)
+            enter_done(s)
         else:
-            to_start(s)
+            enter_start(s)
 
 
 cdef void start_marker(Stream* s, const Context* c, uint8_t m, int64_t at, int width) noexcept nogil:
@@ -277,7 +166,7 @@ cdef void start_marker(Stream* s, const Context* c, uint8_t m, int64_t at, int w
     elif m == M_INERT:
         note(s, D_STRAY_CONTROL, at)
     elif m == M_ENDOFTEXT:
-        to_done(s)
+        enter_done(s)
     elif m == M_CHANNEL or m == M_CONSTRAIN or m == M_MESSAGE:
         note(s, D_MISSING_START, at)
         if not s.error:
@@ -491,7 +380,7 @@ cdef void harmony_init(Stream* s, bint in_header) noexcept nogil:
     json_reset(&s.json)
     begin_header(s, ROLE_PRESET, 0, 0)
     if not in_header:
-        to_start(s)
+        enter_start(s)
         s.terminated = 0
 
 
@@ -520,5 +409,4 @@ cdef void harmony_finish(Stream* s, const Context* c, bint stopped, bint known) 
         flush_pending(s, c.out)
     if s.state == BODY and not s.error:
         close_message(s, c, s.position, s.position, stopped or (not known and json_balanced(&s.json)))
-        s.state = START
-        s.region = IN_START
+        end_stream(s)

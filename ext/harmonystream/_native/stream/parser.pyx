@@ -29,7 +29,7 @@ from harmonystream._native.core.locks cimport FREE_THREADED, enter, leave
 from harmonystream._native.stream.events cimport *
 from harmonystream._native.core.buffer cimport buffer_free, buffer_put
 from harmonystream._native.core.bulk_tokens cimport account_plain
-from harmonystream._native.harmony.harmony cimport announce_message
+from harmonystream._native.harmony.message_transitions cimport announce_message
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
 from harmonystream._native.core.json_scan cimport json_step
 from harmonystream._native.stream.machine cimport *

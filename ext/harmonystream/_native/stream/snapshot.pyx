@@ -7,7 +7,7 @@ from typing import NamedTuple
 from libc.string cimport memcmp, memcpy
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.harmony.header_words cimport span_begins
-from harmonystream._native.harmony.harmony cimport route
+from harmonystream._native.harmony.message_transitions cimport route
 from harmonystream._native.stream.program cimport Program
 from harmonystream._native.tags.tag_snapshot cimport tags_pack, tags_unpack
 from harmonystream._native.core.types cimport *

@@ -2,6 +2,7 @@
 
 from libc.stdint cimport uint8_t, uint32_t
 from harmonystream._native.core.types cimport *
+from harmonystream._native.tags.call_object cimport X_IN_KEY
 
 cdef void tags_init(Stream* s, bint trim) noexcept nogil
 cdef void tags_open(Stream* s, bint reasoning, bint answer, bint seam) noexcept nogil
@@ -32,12 +33,8 @@ cdef inline void set_tags_fast(Stream* s, const Held* held) noexcept nogil:
             s.shortcut_look = PLAIN | MARKS | QUIET
             s.shortcut_want = PLAIN | QUIET
     elif s.state == WRAPPED:
-        if g.object.in_string and not g.object.escape and g.object.expect != X_KEY_BEGUN and (
+        if g.object.in_string and not g.object.escape and g.object.expect != X_IN_KEY and (
                 g.passing == PASS_RAW or (g.passing == PASS_STRING and g.escape_n == 0 and g.surrogate == 0)):
             s.fast = R_ARGUMENTS
             s.shortcut_look = PLAIN | QUIET
             s.shortcut_want = PLAIN | QUIET
-
-
-cdef enum:
-    X_KEY_BEGUN = 1                              # tags/call_object.pxd: X_IN_KEY

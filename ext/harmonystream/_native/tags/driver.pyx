@@ -1,23 +1,23 @@
-# The tag machine: how input comes in, is decided, and ends. The states are in tags/text.pyx, tags/bodies.pyx and tags/wrapped.pyx. It runs without the
-# GIL and touches no Python object.
+# The tag machine: how input comes in, is decided, and ends. The states are in
+# tags/text.pyx, pairs.pyx, raw.pyx and wrapped.pyx. The machine runs without the GIL and touches no Python object.
 #
 # Input that cannot be anything but text of the open sink passes at once. Everything else is looked at where it stands; what cannot be
 # decided yet stays in Held.input, as bytes with a Mark each, and is looked at again when more has come.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memmove, memset
-from harmonystream._native.tags.bodies cimport end_call, enter_text, flush_value, step_pairs, step_raw, step_value
 from harmonystream._native.core.buffer cimport buffer_put, buffer_room
 from harmonystream._native.core.build cimport DEBUG_BUILD
-from harmonystream._native.harmony.harmony cimport announce_message
-from harmonystream._native.tags.consume cimport *
-from harmonystream._native.core.json_scan cimport json_balanced, json_reset
-from harmonystream._native.tags.lookahead cimport *
-from harmonystream._native.core.locks cimport read_once
 from harmonystream._native.core.bulk_tokens cimport is_plain_token, plain_run
-from harmonystream._native.tags.text cimport flush_newlines, step_after, step_section, step_text
+from harmonystream._native.core.locks cimport read_once
+from harmonystream._native.core.json_scan cimport json_balanced, json_reset
 from harmonystream._native.core.types cimport *
-from harmonystream._native.tags.wrapped cimport step_wrapped
+from harmonystream._native.tags.pairs cimport flush_value, step_pairs, step_value
+from harmonystream._native.tags.raw cimport step_raw
+from harmonystream._native.tags.text cimport flush_newlines, step_section, step_text
+from harmonystream._native.tags.transitions cimport end_call, enter_text
+from harmonystream._native.tags.view cimport *
+from harmonystream._native.tags.wrapped cimport step_after, step_wrapped
 
 DEBUG = bool(DEBUG_BUILD)
 
@@ -115,16 +115,16 @@ cdef void take_token(Stream* s, const Context* c, const uint8_t* p, Py_ssize_t n
 
 cdef void take_control(Stream* s, const Context* c, uint32_t tid) noexcept nogil:
     """A control id: the marker that it is, or an inert one."""
-    cdef const TagTable* t = c.row
+    cdef const TagTable* row = c.row
     cdef uint8_t[64] marks
     cdef const uint8_t* spelling = b"\xff"
     cdef int i, n = 1
     marks[0] = BEGINS_TOKEN | INERT_ID
     if c.tables.classes[tid] & MARKS:
-        for i in range(t.n_control):
-            if t.control_ids[i] == tid:
-                spelling = t.literals[t.control_literals[i]].text
-                n = t.literals[t.control_literals[i]].n
+        for i in range(row.n_control):
+            if row.control_ids[i] == tid:
+                spelling = row.literals[row.control_literals[i]].text
+                n = row.literals[row.control_literals[i]].n
                 memset(marks, INSIDE_CONTROL, n)
                 marks[0] = BEGINS_TOKEN | BEGINS_CONTROL
                 break
@@ -172,7 +172,7 @@ cdef Py_ssize_t skip_run(Stream* s, const Context* c, const uint32_t* ids, Py_ss
 cdef void tags_ids(Stream* s, const Context* c, const uint32_t* ids, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i = 0, taken
     if n and s.announce:
-        announce_message(s, c.out, 0, 0)
+        put_message_start(s, c.out, 0, 0)
     while i < n and not s.error and not c.out.no_memory:
         set_tags_fast(s, c.out.held)
         if s.fast:
@@ -196,7 +196,7 @@ cdef void tags_text(Stream* s, const Context* c, const uint8_t* p, Py_ssize_t n)
     cdef View v
     cdef Py_ssize_t more
     if n and s.announce:
-        announce_message(s, c.out, 0, 0)
+        put_message_start(s, c.out, 0, 0)
     v.p = p
     v.marks = NULL
     v.i = 0

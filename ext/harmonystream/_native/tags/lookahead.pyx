@@ -4,10 +4,13 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memset
 from harmonystream._native.core.build cimport DEBUG_BUILD
-from harmonystream._native.tags.lookahead cimport *
-from harmonystream._native.tags.call_object cimport *
+from harmonystream._native.core.chars cimport hex_digit, is_json_space
 from harmonystream._native.core.tools cimport has_parameters, is_parameter, tool_index
 from harmonystream._native.core.types cimport *
+from harmonystream._native.core.utf8 cimport utf8_encode
+from harmonystream._native.tags.call_object cimport *
+from harmonystream._native.tags.lookahead cimport *
+from harmonystream._native.tags.view cimport *
 
 DEBUG = bool(DEBUG_BUILD)
 
@@ -24,16 +27,16 @@ cdef inline int at_the_end(const View* v, Py_ssize_t origin) noexcept nogil:
     return NO if capped(v, origin) else YES if v.end else MORE
 
 
-cdef int look_follow(const View* v, const TagTable* t, Py_ssize_t i, Py_ssize_t origin, uint64_t mask) noexcept nogil:
+cdef int look_follow(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, uint64_t mask) noexcept nogil:
     """After ws, one of these markers, or the end."""
     cdef Py_ssize_t n = limit(v, origin)
-    cdef int k, verdict = match(v, t, skip_ws(v, i, n), n, mask, &k)
+    cdef int k, verdict = match(v, row, skip_ws(v, i, n), n, mask, &k)
     return at_the_end(v, origin) if verdict == MORE else verdict
 
 
-cdef int look_stop(const View* v, const TagTable* t, Py_ssize_t i, int k) noexcept nogil:
+cdef int look_stop(const View* v, const TagTable* row, Py_ssize_t i, int k) noexcept nogil:
     """Does the stop k at i count?"""
-    return YES if is_special(v, i) else look_follow(v, t, i + t.literals[k].n, i, t.follow_stop)
+    return YES if is_special(v, i) else look_follow(v, row, i + row.literals[k].n, i, row.follow_stop)
 
 
 # --- names ------------------------------------------------------------------------------------------------------------------------
@@ -54,17 +57,17 @@ cdef bint is_good(const View* v, const ToolTable* tools, Py_ssize_t at, Py_ssize
     return True
 
 
-cdef int read_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t origin, bint second, Header* h, Py_ssize_t* stop, int* hit) noexcept nogil:
+cdef int read_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t origin, bint second, CallHeader* h, Py_ssize_t* stop, int* hit) noexcept nogil:
     """A name from `at` up to what ends it: YES, the name in h, `stop` there, and `hit` the marker (-1: `{`, a newline or a fence). second: the
     one after `function`, which a newline or a fence ends."""
-    cdef const TagTable* t = c.row
+    cdef const TagTable* row = c.row
     cdef Py_ssize_t n = limit(v, origin), x = at, last = at
-    cdef uint64_t ends = t.header | t.roles[NAME_END] | (0 if second else t.roles[EMPTY_CALL])
+    cdef uint64_t ends = row.header | row.roles[NAME_END] | (0 if second else row.roles[EMPTY_CALL])
     cdef int verdict
     cdef uint8_t ch
     hit[0] = -1
     while True:
-        verdict = match(v, t, x, n, ends, hit)
+        verdict = match(v, row, x, n, ends, hit)
         if verdict == MORE:
             return undecided(v, origin)
         if verdict == YES:
@@ -73,7 +76,7 @@ cdef int read_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t or
         if is_special(v, x):
             return NO
         ch = v.p[x]
-        if ch == c'{' and (second or t.open_name) or (second and ch == c'\n'):
+        if ch == c'{' and (second or row.open_name) or (second and ch == c'\n'):
             break
         if second and ch == c'`':
             verdict = backquotes(v, x, n)
@@ -102,16 +105,16 @@ cdef int backquotes(const View* v, Py_ssize_t i, Py_ssize_t n) noexcept nogil:
     return YES
 
 
-cdef int look_function(const View* v, const Context* c, Py_ssize_t i, Py_ssize_t origin, Header* h) noexcept nogil:
+cdef int look_function(const View* v, const Context* c, Py_ssize_t i, Py_ssize_t origin, CallHeader* h) noexcept nogil:
     """Behind the word `function` and its separator: the name, if one stands here; otherwise the word is the name."""
-    cdef Header other
+    cdef CallHeader other
     cdef Py_ssize_t n = limit(v, origin), at = skip_ws(v, i, n), stop = 0
     cdef int k, verdict = match(v, c.row, at, n, c.row.header | c.row.roles[NAME_END], &k)
     if verdict == MORE:
         return undecided(v, origin)
     if verdict == YES or v.p[at] == c'{':
         return YES
-    memset(&other, 0, sizeof(Header))
+    memset(&other, 0, sizeof(CallHeader))
     verdict = read_name(v, c, at, origin, True, &other, &stop, &k)
     if verdict == MORE:
         return MORE
@@ -122,20 +125,20 @@ cdef int look_function(const View* v, const Context* c, Py_ssize_t i, Py_ssize_t
     return YES
 
 
-cdef int look_bare(const View* v, const Context* c, Py_ssize_t origin, bint at_line_start, const Header* h) noexcept nogil:
+cdef int look_bare(const View* v, const Context* c, Py_ssize_t origin, bint at_line_start, const CallHeader* h) noexcept nogil:
     """A call outside of a section that could be prose (Qwen3-Coder leaves the section's opener out)."""
-    cdef const TagTable* t = c.row
+    cdef const TagTable* row = c.row
     if c.tools.n >= 0:
         if tool_index(c.tools, v.p + h.name_at, h.name_n) < 0:
             return NO
     elif not at_line_start:
         return NO
-    if h.body == SECTION:
+    if h.empty:
         return YES
-    return look_follow(v, t, h.stop, origin, t.roles[KEY_OPEN] | t.roles[CALL_CLOSE])
+    return look_follow(v, row, h.stop, origin, row.roles[KEY_OPEN] | row.roles[CALL_CLOSE])
 
 
-cdef int trim_key(const View* v, Header* h, Py_ssize_t at, Py_ssize_t end, Py_ssize_t n) noexcept nogil:
+cdef int trim_key(const View* v, CallHeader* h, Py_ssize_t at, Py_ssize_t end, Py_ssize_t n) noexcept nogil:
     """The key at `at`, behind a name of n bytes: without ws around it, and not without anything."""
     cdef Py_ssize_t i
     at = skip_ws(v, at, end)
@@ -148,7 +151,7 @@ cdef int trim_key(const View* v, Header* h, Py_ssize_t at, Py_ssize_t end, Py_ss
     return YES if end > at else NO
 
 
-cdef int split_key(const View* v, const ToolTable* tools, Header* h) noexcept nogil:
+cdef int split_key(const View* v, const ToolTable* tools, CallHeader* h) noexcept nogil:
     """The first key's opener is missing, so that the name runs into the key: after the longest declared name."""
     cdef Py_ssize_t n
     for n in range(h.name_n - 1, 0, -1):
@@ -157,7 +160,7 @@ cdef int split_key(const View* v, const ToolTable* tools, Header* h) noexcept no
     return NO
 
 
-cdef bint is_half(const View* v, const Context* c, Py_ssize_t stop, const Header* h) noexcept nogil:
+cdef bint is_half(const View* v, const Context* c, Py_ssize_t stop, const CallHeader* h) noexcept nogil:
     """Half a header, which the marker at `stop` breaks off: markup, and no call? In the text it may be a mention, and the words after it."""
     cdef const uint8_t* name = v.p + h.name_at
     cdef Py_ssize_t n = h.name_n
@@ -166,72 +169,72 @@ cdef bint is_half(const View* v, const Context* c, Py_ssize_t stop, const Header
     return c.row.name_as == ID_NAME and n > 10 and memcmp(name, b"functions.", 10) == 0 and is_good(v, c.tools, h.name_at, n)
 
 
-cdef int look_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t origin, bint at_line_start, Header* h) noexcept nogil:
+cdef int look_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t origin, bint at_line_start, CallHeader* h) noexcept nogil:
     """The name of a call and what ends it."""
-    cdef const TagTable* t = c.row
+    cdef const TagTable* row = c.row
     cdef Py_ssize_t stop = 0
     cdef int k = -1, role, verdict = read_name(v, c, at, origin, False, h, &stop, &k)
     if verdict != YES:
         return verdict
-    role = t.literals[k].role if k >= 0 else -1
+    role = row.literals[k].role if k >= 0 else -1
     h.stop = stop
-    if role == KEY_END and t.open_name:
+    if role == KEY_END and row.open_name:
         if split_key(v, c.tools, h) == NO:
             return NO
-    elif role != NAME_END and role != EMPTY_CALL and not t.open_name:
+    elif role != NAME_END and role != EMPTY_CALL and not row.open_name:
         return VOID if is_half(v, c, stop, h) else NO
     if not is_good(v, c.tools, h.name_at, h.name_n):
         return NO
-    if t.open_name and role == CALL_CLOSE and c.tools.n >= 0 and tool_index(c.tools, v.p + h.name_at, h.name_n) < 0:
+    if row.open_name and role == CALL_CLOSE and c.tools.n >= 0 and tool_index(c.tools, v.p + h.name_at, h.name_n) < 0:
         return NO                                                            # a tag around a word, in a sentence about tags
-    h.body = PAIRS if t.has_pair else RAW
+    h.body = PAIRS if row.has_pair else RAW
     if role == NAME_END or role == EMPTY_CALL:
-        h.stop += t.literals[k].n
+        h.stop += row.literals[k].n
         if role == EMPTY_CALL:
-            h.body = SECTION
-        elif t.name_as == FUNCTION_NAME and h.name_n == 8 and memcmp(v.p + h.name_at, b"function", 8) == 0:
+            h.empty = 1
+        elif row.name_as == FUNCTION_NAME and h.name_n == 8 and memcmp(v.p + h.name_at, b"function", 8) == 0:
             verdict = look_function(v, c, h.stop, origin, h)
             if verdict != YES:
                 return verdict
-    if t.has_section and not h.in_section and t.bare == BARE_DECLARED:
+    if row.has_section and not h.in_section and row.bare == BARE_DECLARED:
         h.bare = 1
         return look_bare(v, c, origin, at_line_start, h)
     return YES
 
 
-cdef int look_header(const View* v, const Context* c, Stream* s, Py_ssize_t i, bint at_line_start, Header* h) noexcept nogil:
+cdef int look_header(const View* v, const Context* c, Stream* s, Py_ssize_t i, bint at_line_start, CallHeader* h) noexcept nogil:
     """Does the opener at i open a call? YES: h says which; VOID: h.stop says how much is dropped. MORE at the end: an unfinished one."""
-    cdef const TagTable* t = c.row
-    cdef uint64_t openers = t.roles[SECTION_OPEN] | t.roles[CALL_OPEN]
+    cdef const TagTable* row = c.row
+    cdef uint64_t openers = row.roles[SECTION_OPEN] | row.roles[CALL_OPEN]
     cdef Py_ssize_t n = limit(v, i), j = i
     cdef int k = -1, verdict, opened = 0
-    memset(h, 0, sizeof(Header))
+    memset(h, 0, sizeof(CallHeader))
     h.in_section = s.tags.in_section
     while True:
-        verdict = match(v, t, j, n, openers, &k)
-        if verdict != YES or t.literals[k].role != SECTION_OPEN:
+        verdict = match(v, row, j, n, openers, &k)
+        if verdict != YES or row.literals[k].role != SECTION_OPEN:
             break
         opened += 1
         if opened > MAX_OPENERS:
             return NO
         h.in_section = 1
-        j = skip_ws(v, j + t.literals[k].n, n)
+        j = skip_ws(v, j + row.literals[k].n, n)
     h.repeated = opened > 1
     if verdict == YES:
         while verdict == YES:
             opened += 1
             if opened > MAX_OPENERS:
                 return NO
-            j = skip_ws(v, j + t.literals[k].n, n)
-            verdict = match(v, t, j, n, t.roles[CALL_OPEN], &k)
+            j = skip_ws(v, j + row.literals[k].n, n)
+            verdict = match(v, row, j, n, row.roles[CALL_OPEN], &k)
             h.repeated |= verdict == YES
         if verdict == MORE:
             return undecided(v, i)
-        if not t.wrapped or t.has_section or (v.p[j] != c'{' and v.p[j] != c'['):
+        if not row.wrapped or row.has_section or (v.p[j] != c'{' and v.p[j] != c'['):
             return look_name(v, c, j, i, at_line_start, h)
     elif verdict == MORE:
         return undecided(v, i)
-    if t.wrapped and (v.p[j] == c'{' or v.p[j] == c'['):
+    if row.wrapped and (v.p[j] == c'{' or v.p[j] == c'['):
         return look_object(v, c, s, j, i, h)
     return NO
 
@@ -294,7 +297,7 @@ cdef bint read_object_name(const View* v, int64_t at, uint8_t* name, int* size) 
     return 0 < n <= NAME_CAP
 
 
-cdef int failed(Header* h, Py_ssize_t origin, Py_ssize_t x) noexcept nogil:
+cdef int failed(CallHeader* h, Py_ssize_t origin, Py_ssize_t x) noexcept nogil:
     """No call, as the byte at x has shown. Openers inside a long look would each be looked at as far again: so they are text."""
     if x - origin <= LOOK_CAP:
         return NO
@@ -313,11 +316,11 @@ cdef bint is_name(const ToolTable* tools, const uint8_t* name, int n) noexcept n
     return True
 
 
-cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, Py_ssize_t origin, Header* h) noexcept nogil:
+cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, Py_ssize_t origin, CallHeader* h) noexcept nogil:
     """Has the object, or array of objects, at i a name? Goes on where the last look stopped: this input may be long."""
-    cdef const TagTable* t = c.row
+    cdef const TagTable* row = c.row
     cdef Tags* g = &s.tags
-    cdef uint64_t markers = t.roles[SECTION_OPEN] | t.roles[SECTION_CLOSE] | t.roles[CALL_OPEN] | t.roles[CALL_CLOSE]
+    cdef uint64_t markers = row.roles[SECTION_OPEN] | row.roles[SECTION_CLOSE] | row.roles[CALL_OPEN] | row.roles[CALL_CLOSE]
     cdef Py_ssize_t x = i, most = v.n if v.n - origin < c.out.held.cap else origin + c.out.held.cap
     cdef uint8_t[NAME_CAP + 16] name
     cdef int k, verdict
@@ -341,8 +344,8 @@ cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, P
                 return failed(h, origin, x)
             x += 1
             continue
-        if not g.probe.in_string and t.first[v.p[x]] & markers:
-            verdict = match(v, t, x, most, markers, &k)
+        if not g.probe.in_string and row.first[v.p[x]] & markers:
+            verdict = match(v, row, x, most, markers, &k)
             if verdict == YES:
                 return failed(h, origin, x)
             if verdict == MORE:
@@ -363,7 +366,7 @@ cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, P
 
 # --- bodies -----------------------------------------------------------------------------------------------------------------------
 
-cdef int look_key(const View* v, const TagTable* t, Py_ssize_t i, Py_ssize_t origin, Key* key) noexcept nogil:
+cdef int look_key(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, Key* key) noexcept nogil:
     """A key from i, behind its opener, and its end; in rows that have one, the value's opener too."""
     cdef Py_ssize_t n = limit(v, origin), x = skip_ws(v, i, n), last
     cdef int k = -1, verdict
@@ -372,12 +375,12 @@ cdef int look_key(const View* v, const TagTable* t, Py_ssize_t i, Py_ssize_t ori
     key.typed = key.missing = 0
     key.stop = 0
     while True:
-        verdict = match(v, t, x, n, t.roles[KEY_END] | t.roles[VALUE_OPEN], &k)
+        verdict = match(v, row, x, n, row.roles[KEY_END] | row.roles[VALUE_OPEN], &k)
         if verdict == MORE:
             return undecided(v, origin)
         if verdict == YES:
             break
-        if is_special(v, x) or v.p[x] == c'<' or v.p[x] == c'>' or (v.p[x] == c'"' and t.first[c'"'] & t.roles[KEY_END]):
+        if is_special(v, x) or v.p[x] == c'<' or v.p[x] == c'>' or (v.p[x] == c'"' and row.first[c'"'] & row.roles[KEY_END]):
             return NO
         if not is_json_space(v.p[x]):
             last = x + 1
@@ -389,36 +392,36 @@ cdef int look_key(const View* v, const TagTable* t, Py_ssize_t i, Py_ssize_t ori
     if key.n == 0:
         return NO
     x = last
-    while match(v, t, x, n, <uint64_t>1 << k, &verdict) != YES:
+    while match(v, row, x, n, <uint64_t>1 << k, &verdict) != YES:
         x += 1
-    key.typed = t.literals[k].typed
-    key.stop = x + t.literals[k].n
-    if t.literals[k].role == VALUE_OPEN:
+    key.typed = row.literals[k].typed
+    key.stop = x + row.literals[k].n
+    if row.literals[k].role == VALUE_OPEN:
         key.missing = 1
-    elif t.value_opener:
+    elif row.value_opener:
         key.stop = skip_ws(v, key.stop, n)
-        verdict = match(v, t, key.stop, n, t.roles[VALUE_OPEN], &k)
+        verdict = match(v, row, key.stop, n, row.roles[VALUE_OPEN], &k)
         if verdict == MORE and undecided(v, origin) == MORE:
             return MORE
         if verdict == YES:
-            key.stop += t.literals[k].n
+            key.stop += row.literals[k].n
         else:
             key.missing = 1
     return YES
 
 
-cdef int look_misspelt(const View* v, const TagTable* t, Py_ssize_t i, Py_ssize_t origin, Py_ssize_t* stop) noexcept nogil:
+cdef int look_misspelt(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, Py_ssize_t* stop) noexcept nogil:
     """The value's closer with something before its `>`, as in </parameter1>."""
     cdef Py_ssize_t n = limit(v, origin), size, x
-    cdef uint64_t closers = t.first[v.p[i]] & t.roles[VALUE_CLOSE]
+    cdef uint64_t closers = row.first[v.p[i]] & row.roles[VALUE_CLOSE]
     cdef int k
     while closers:
         k = lowest_bit(closers)
         closers &= closers - 1
-        size = t.literals[k].n - 1
-        if t.literals[k].text[size] != c'>' or (v.marks != NULL and t.by_id & (<uint64_t>1 << k)):
+        size = row.literals[k].n - 1
+        if row.literals[k].text[size] != c'>' or (v.marks != NULL and row.by_id & (<uint64_t>1 << k)):
             continue
-        if memcmp(v.p + i, t.literals[k].text, size if size < n - i else n - i) != 0:
+        if memcmp(v.p + i, row.literals[k].text, size if size < n - i else n - i) != 0:
             continue
         x = i + size
         while x < n and x <= i + size + 16 and v.p[x] != c'>':
@@ -430,7 +433,7 @@ cdef int look_misspelt(const View* v, const TagTable* t, Py_ssize_t i, Py_ssize_
         if x > i + size + 16:
             return NO
         stop[0] = x + 1
-        return look_follow(v, t, x + 1, origin, t.follow_value)
+        return look_follow(v, row, x + 1, origin, row.follow_value)
     return NO
 
 
@@ -444,55 +447,55 @@ cdef bint may_be_next(const View* v, const Context* c, const Stream* s, const Ke
 cdef int look_value_end(const View* v, const Context* c, const Stream* s, Py_ssize_t i, bint at_line_start, Py_ssize_t origin, Py_ssize_t* stop,
                         int* hit) noexcept nogil:
     """Does what stands at i end the value? YES: *hit (-1: a misspelt closer), and *stop behind it. MORE at the end: a partial one."""
-    cdef const TagTable* t = c.row
+    cdef const TagTable* row = c.row
     cdef Py_ssize_t n = limit(v, origin)
-    cdef uint64_t mask = t.value_any if at_line_start else t.value_any & ~t.roles[KEY_OPEN]
-    cdef int k = -1, role, verdict = match(v, t, i, n, mask, &k)
+    cdef uint64_t mask = row.value_any if at_line_start else row.value_any & ~row.roles[KEY_OPEN]
+    cdef int k = -1, role, verdict = match(v, row, i, n, mask, &k)
     cdef Key key
     if verdict == MORE:
         return undecided(v, origin)
     if verdict == NO:
         hit[0] = -1
-        return NO if is_special(v, i) else look_misspelt(v, t, i, origin, stop)
+        return NO if is_special(v, i) else look_misspelt(v, row, i, origin, stop)
     hit[0] = k
-    stop[0] = i + t.literals[k].n
-    role = t.literals[k].role
+    stop[0] = i + row.literals[k].n
+    role = row.literals[k].role
     if is_special(v, i) and role != KEY_OPEN:
         return YES
     if role == VALUE_CLOSE:
-        return look_follow(v, t, stop[0], origin, t.follow_value)
+        return look_follow(v, row, stop[0], origin, row.follow_value)
     if role == SECTION_CLOSE:
-        return look_follow(v, t, stop[0], origin, t.follow_section)
+        return look_follow(v, row, stop[0], origin, row.follow_section)
     if role == STOP:
-        return look_follow(v, t, stop[0], origin, t.follow_stop)
+        return look_follow(v, row, stop[0], origin, row.follow_stop)
     if role == KEY_OPEN:
-        verdict = look_key(v, t, stop[0], origin, &key)
+        verdict = look_key(v, row, stop[0], origin, &key)
         return NO if verdict == YES and not may_be_next(v, c, s, &key) else verdict
-    verdict = look_follow(v, t, stop[0], origin, t.follow_call)
+    verdict = look_follow(v, row, stop[0], origin, row.follow_call)
     if verdict == YES:
         i = skip_ws(v, stop[0], n)
-        if match(v, t, i, n, t.roles[SECTION_CLOSE], &k) == YES:
-            i += t.literals[k].n
+        if match(v, row, i, n, row.roles[SECTION_CLOSE], &k) == YES:
+            i += row.literals[k].n
             if not at_line_start:
-                return look_follow(v, t, i, origin, t.follow_section)
-            verdict = match(v, t, skip_ws(v, i, n), n, t.roles[VALUE_CLOSE] | t.roles[CALL_CLOSE] | t.roles[SECTION_CLOSE], &k)
+                return look_follow(v, row, i, origin, row.follow_section)
+            verdict = match(v, row, skip_ws(v, i, n), n, row.roles[VALUE_CLOSE] | row.roles[CALL_CLOSE] | row.roles[SECTION_CLOSE], &k)
             return NO if verdict == YES else YES if verdict == NO else at_the_end(v, origin)
     return verdict
 
 
-cdef int look_raw_end(const View* v, const TagTable* t, Py_ssize_t i, Py_ssize_t origin, bint closed, int* hit) noexcept nogil:
+cdef int look_raw_end(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, bint closed, int* hit) noexcept nogil:
     """Does what stands at i end a raw body? closed: its JSON is over."""
     cdef Py_ssize_t n = limit(v, origin), stop
-    cdef int k = -1, role, verdict = match(v, t, i, n, t.follow_call | t.roles[CALL_CLOSE], &k)
+    cdef int k = -1, role, verdict = match(v, row, i, n, row.follow_call | row.roles[CALL_CLOSE], &k)
     if verdict != YES:
         return undecided(v, origin) if verdict == MORE else NO
     hit[0] = k
-    role = t.literals[k].role
+    role = row.literals[k].role
     if closed or is_special(v, i):
         return YES
-    stop = i + t.literals[k].n
+    stop = i + row.literals[k].n
     if role == CALL_CLOSE:
-        return look_follow(v, t, stop, origin, t.follow_call)
+        return look_follow(v, row, stop, origin, row.follow_call)
     if role == SECTION_CLOSE:
-        return look_follow(v, t, stop, origin, t.follow_section)
-    return look_follow(v, t, stop, origin, t.follow_stop) if role == STOP else NO
+        return look_follow(v, row, stop, origin, row.follow_section)
+    return look_follow(v, row, stop, origin, row.follow_stop) if role == STOP else NO

@@ -1,15 +1,18 @@
-# {"name": …, "arguments": …}: the header has found the name already; what the arguments are passes, everything else is dropped.
+# The states WRAPPED and AFTER: the call is one object, {"name": …, "arguments": …}. Its header has found the name already. The value of
+# `arguments` passes, everything else is dropped.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcmp
-from harmonystream._native.tags.bodies cimport drop_special, end_call
+from libc.string cimport memcmp, memset
 from harmonystream._native.core.build cimport DEBUG_BUILD
-from harmonystream._native.tags.consume cimport *
-from harmonystream._native.core.chars cimport has_quote_or_backslash
+from harmonystream._native.core.chars cimport has_quote_or_backslash, hex_digit, is_json_space
 from harmonystream._native.core.json_scan cimport json_balanced
-from harmonystream._native.tags.lookahead cimport *
-from harmonystream._native.tags.call_object cimport *
 from harmonystream._native.core.types cimport *
+from harmonystream._native.core.utf8 cimport utf8_encode
+from harmonystream._native.tags.call_object cimport *
+from harmonystream._native.tags.calls cimport begin_call
+from harmonystream._native.tags.lookahead cimport *
+from harmonystream._native.tags.transitions cimport end_wrapped, enter_text
+from harmonystream._native.tags.view cimport *
 
 DEBUG = bool(DEBUG_BUILD)
 
@@ -156,27 +159,19 @@ cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int f
             consume(s, c, v, x + 1, IN_ARGUMENTS)
 
 
-cdef void end_wrapped(Stream* s, const Context* c, int64_t at, bint complete) noexcept nogil:
-    cdef uint8_t in_section = s.tags.in_section
-    end_call(s, c, at, complete, False)
-    s.state = AFTER
-    s.region = IN_HEADER
-    s.tags.in_section = in_section
-
-
 cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
     """As far as the object goes, or to the end of the view."""
-    cdef const TagTable* t = c.row
+    cdef const TagTable* row = c.row
     cdef Tags* g = &s.tags
-    cdef uint64_t markers = t.roles[SECTION_OPEN] | (t.roles[SECTION_CLOSE] if t.has_section else t.roles[CALL_CLOSE] | t.roles[CALL_OPEN])
+    cdef uint64_t markers = row.roles[SECTION_OPEN] | (row.roles[SECTION_CLOSE] if row.has_section else row.roles[CALL_CLOSE] | row.roles[CALL_OPEN])
     cdef Py_ssize_t x = v.i
     cdef int k = -1, found, verdict
     while x < v.n:
         if is_special(v, x):
             pass_to(s, c, v, x)
             return step_special(s, c, v)
-        if not g.object.in_string and t.first[v.p[x]] & markers:
-            verdict = match(v, t, x, v.n, markers, &k)
+        if not g.object.in_string and row.first[v.p[x]] & markers:
+            verdict = match(v, row, x, v.n, markers, &k)
             if verdict != NO:
                 pass_to(s, c, v, x)
                 if verdict == MORE and not v.end:
@@ -220,4 +215,48 @@ cdef bint step_special(Stream* s, const Context* c, View* v) noexcept nogil:
         pass_to(s, c, v, v.i + c.row.literals[k].n)                          # what it marks elsewhere is text here
     else:
         drop_special(s, c, v)
+    return True
+
+
+# --- AFTER ------------------------------------------------------------------------------------------------------------------------
+
+cdef bint step_after(Stream* s, const Context* c, View* v) noexcept nogil:
+    """Behind a wrapped object: its closer, another object, or text."""
+    cdef const TagTable* row = c.row
+    cdef Tags* g = &s.tags
+    cdef CallHeader h
+    cdef uint8_t ch = v.p[v.i]
+    cdef int k = -1, verdict = match(v, row, v.i, v.n, row.roles[SECTION_CLOSE] if row.has_section else row.roles[CALL_CLOSE], &k)
+    if verdict == YES:
+        consume(s, c, v, v.i + row.literals[k].n, IN_HEADER)
+        enter_text(s)
+    elif verdict == MORE:
+        if v.end:
+            consume(s, c, v, v.n, IN_HEADER)
+        return v.end
+    elif is_json_space(ch) or ch == c'}' or ch == c']' or (ch == c',' and g.array):
+        if ch == c'}' or (ch == c']' and not g.array):
+            note(s, D_IGNORED_TEXT, s.position)
+        if ch == c']':
+            g.array = 0
+        if not s.error:
+            consume(s, c, v, v.i + 1, IN_HEADER)
+    elif ch == c'{':
+        memset(&h, 0, sizeof(CallHeader))
+        h.in_section = g.in_section
+        verdict = look_object(v, c, s, v.i, v.i, &h)
+        if verdict == MORE:
+            if v.end:
+                note(s, D_UNFINISHED_HEADER, s.position)
+                consume(s, c, v, v.n, IN_HEADER)
+            return v.end
+        g.probed = g.name_at = 0
+        if verdict == YES:
+            begin_call(s, c, v, &h)
+        else:
+            enter_text(s)
+    elif is_special(v, v.i) and v.marks[v.i] & INERT_ID:
+        drop_special(s, c, v)
+    else:
+        enter_text(s)
     return True

@@ -1,23 +1,14 @@
-"""Inside a call: raw bodies, and pairs of keys and values (docs/tags.md, 5 and 6)."""
+"""Keys and values (docs/tags.md, 5 and 6)."""
 
 from __future__ import annotations
 
 import pytest
-from tag_cases import TOOLS, ids, read
+from tag_cases import TOOLS, read
 
 import harmonystream as hs
 
-BEGIN, END = "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>", "<｜tool▁call▁end｜><｜tool▁calls▁end｜>"
-RAW = BEGIN + "f<｜tool▁sep｜>{}" + END
 Q = "<tool_call>\n<function=f>\n{}</function>\n</tool_call>"
 GLM = "<tool_call>f{}</tool_call>"
-
-
-def raw(body, **options):
-    """The arguments of a body that closers end."""
-    reasoning, content, ((name, *arguments),), codes = read("deepseek", RAW.replace("{}", body), **options)
-    assert (reasoning, content, name, codes) == ("", "", "f", [])
-    return arguments
 
 
 def pairs(body, call=Q, **options):
@@ -26,94 +17,6 @@ def pairs(body, call=Q, **options):
     reasoning, content, ((name, *arguments),), codes = read(name, call.replace("{}", body), **options)
     assert (reasoning, content, name) == ("", "", "f")
     return arguments, codes
-
-
-# --- raw ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        "{}",
-        '{"a": 1}',
-        '{"a": " }{ \\" "}',
-        "[1, {}]",
-        '"text"',
-        "5",
-        "null",
-        "no JSON",
-        '{"a": "<｜tool▁call▁end｜>"}',
-        '{"a": "<｜tool▁calls▁begin｜>", "b": "<think>"}',
-        '{\n "a":\n\n [ ]\n}',
-    ],
-)
-def test_a_raw_body_passes_as_it_is(body):
-    assert raw(body) == [body]
-    assert raw(f"\n {body}\t\n") == [body]
-    assert raw(f"```json\n{body}\n```") == [body]
-    assert raw(f"```\n {body}\n ```\n") == [body]
-
-
-def test_an_empty_body():
-    assert raw("") == raw(" \n") == raw("```json\n```") == ["{}"]
-    assert raw("", empty_args="null") == ["null"]
-    assert raw("", empty_args="") == [""]
-
-
-def test_only_a_whole_fence_is_taken_off():
-    assert raw('`{"a": 1}`') == ['`{"a": 1}`']
-    assert raw('``{"a": 1}') == ['``{"a": 1}']
-    assert raw('```json\n{"a": "```"}\n```') == ['{"a": "```"}']
-    assert raw('{"a": 1}\n```') == ['{"a": 1}\n```']
-
-
-def test_whitespace_between_two_values_is_kept():
-    assert raw('{"a": 1} \n {"b": 2}') == ['{"a": 1} \n {"b": 2}']
-
-
-def test_a_closer_in_open_json_is_text_unless_a_call_may_end_there():
-    said = '{"a": "<｜tool▁call▁end｜> or not"}'
-    assert raw(said) == [said]
-    cut = RAW.replace("{}", '{"a": "b')
-    assert read("deepseek", cut) == ("", "", [("f", '{"a": "b')], [])
-
-
-def test_what_implies_the_end_of_a_raw_body():
-    call = BEGIN + 'f<｜tool▁sep｜>{"a": 1}'
-    whole = [("f", '{"a": 1}')]
-    assert read("deepseek", call + "\n<｜tool▁calls▁end｜>") == ("", "", whole, ["missing-closer"])
-    assert read("deepseek", call + "<｜end▁of▁sentence｜>") == ("", "", whole, ["missing-closer"])
-    second = "<｜tool▁call▁begin｜>g<｜tool▁sep｜>{}" + END
-    assert read("deepseek", call + second) == ("", "", [*whole, ("g", "{}")], ["missing-closer"])
-    assert read("deepseek", call) == ("", "", whole, [])
-
-
-@pytest.mark.parametrize("body", ['{"a": "b', "{", "[1", '{"a": "b"'])
-def test_a_raw_body_that_is_cut(body):
-    cut = BEGIN + "f<｜tool▁sep｜>" + body
-    assert read("deepseek", cut) == ("", "", [("f", body, "cut")], [])
-    assert read("deepseek", cut, finish="length") == ("", "", [("f", body, "cut")], [])
-    assert read("deepseek", cut, finish="stop") == ("", "", [("f", body)], [])
-    assert read("deepseek", cut + "<｜end▁of▁sentence｜>") == ("", "", [("f", body, "cut")], ["missing-closer"])
-
-
-def test_a_partial_closer_at_the_end():
-    call = BEGIN + 'f<｜tool▁sep｜>{"a": 1}'
-    assert read("deepseek", call + "\n<｜tool▁ca")[2] == [("f", '{"a": 1}')]
-    assert read("deepseek", call[:-1] + "<｜tool▁ca")[2] == [("f", '{"a": 1<｜tool▁ca', "cut")]
-
-
-def test_inert_ids_in_a_body_are_dropped():
-    pad = "<|pad|>"
-    assert ids("deepseek", BEGIN + 'f<｜tool▁sep｜>{"a', pad, '": 1}', END) == (
-        *("", "", [("f", '{"a": 1}')], ["stray-control"]),
-    )
-    assert ids("glm", "<tool_call>f<arg_key>s</arg_key><arg_value>a", pad, "b</arg_value></tool_call>") == (
-        *("", "", [("f", '{"s": "ab"}')], ["stray-control"]),
-    )
-
-
-# --- pairs --------------------------------------------------------------------------------------------------------
 
 
 def test_no_pairs():

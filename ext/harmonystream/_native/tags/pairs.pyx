@@ -1,17 +1,19 @@
-# Inside a call: pairs of keys and values, and raw bodies. Each step takes something from the view, or says that it needs more (False).
+# The states PAIRS and VALUE: keys and values, of which the machine writes the JSON. Each step takes something from the view, or says
+# that it needs more (False).
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 from harmonystream._native.core.buffer cimport buffer_free
 from harmonystream._native.core.build cimport DEBUG_BUILD
-from harmonystream._native.tags.consume cimport *
-from harmonystream._native.core.json_scan cimport *
+from harmonystream._native.core.chars cimport is_json_space
 from harmonystream._native.core.json_text cimport json_escape
-from harmonystream._native.tags.lookahead cimport *
 from harmonystream._native.core.tools cimport parameter_types
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.utf8 cimport utf8_repair
+from harmonystream._native.tags.lookahead cimport *
+from harmonystream._native.tags.transitions cimport end_call, leave_value, open_value, turn_raw
 from harmonystream._native.tags.values cimport literal_prefix, value_json
+from harmonystream._native.tags.view cimport *
 
 DEBUG = bool(DEBUG_BUILD)
 
@@ -19,51 +21,7 @@ cdef enum:
     ESCAPED_AT_ONCE = 1024             # bytes of a string that are escaped in one go
 
 
-cdef void enter_text(Stream* s) noexcept nogil:
-    """Back to what is shown, just behind a marker."""
-    s.state = TEXT
-    s.sink = R_REASONING if s.tags.reasoning else R_CONTENT
-    s.region = IN_REASONING if s.tags.reasoning else IN_CONTENT
-    s.tags.in_section = 0
-    s.tags.line_start = 1
-    s.tags.seam = s.tags.trim
-
-
-cdef void end_call(Stream* s, const Context* c, int64_t at, bint complete, bint pairs) noexcept nogil:
-    """The call ends before the byte at `at`. pairs: its `{` and `}` are ours to write."""
-    flush_pending(s, c.out)
-    s.value_mode = NO_VALUE
-    c.out.held.value.n = 0
-    at = after(s, at)
-    if pairs and complete and s.tags.pairs:
-        put_text(s, c.out, b"}", 1, at, at)
-    close_call(s, c.out, at, complete)
-    if s.tags.in_section:
-        enter_text(s)
-        s.tags.in_section = 1
-        s.state = SECTION
-        s.region = IN_HEADER
-    else:
-        enter_text(s)
-
-
-cdef void drop_special(Stream* s, const Context* c, View* v) noexcept nogil:
-    """A control or inert id that means nothing here. What marks reasoning elsewhere is text inside a call."""
-    cdef Py_ssize_t n = 1
-    cdef int k
-    if v.marks[v.i] & BEGINS_CONTROL and match(v, c.row, v.i, v.n, c.row.by_id, &k) == YES:
-        n = c.row.literals[k].n
-        if c.row.literals[k].role in (THINK_OPEN, THINK_CLOSE, DROP) and s.state in (VALUE, RAW):
-            s.tags.begun |= s.state == RAW
-            put_run(s, c, v, v.i + n)
-            return
-    flush_pending(s, c.out)
-    note(s, D_STRAY_CONTROL, s.position)
-    if not s.error:
-        consume(s, c, v, v.i + n, IN_HEADER)
-
-
-# --- pairs ------------------------------------------------------------------------------------------------------------------------
+# --- writing JSON -----------------------------------------------------------------------------------------------------------------
 
 cdef void write(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, int64_t start, int64_t stop) noexcept nogil:
     """JSON that is ready."""
@@ -102,9 +60,7 @@ cdef void open_key(Stream* s, const Context* c, View* v, const uint8_t* key, Py_
     else:
         s.value_mode = LITERAL if types & TYPE_STRING and not types & (TYPE_OBJECT | TYPE_ARRAY) else HELD
     g.fresh = c.row.strip
-    g.line_start = g.begun = g.opening = 0
-    s.state = VALUE
-    s.region = IN_ARGUMENTS
+    open_value(s)
 
 
 cdef void flush_value(Stream* s, const Context* c) noexcept nogil:
@@ -163,10 +119,10 @@ cdef void close_value(Stream* s, const Context* c, int64_t at) noexcept nogil:
             write(s, o, json.p, json.n, g.value_at, g.value_stop)
         buffer_free(&json)
     o.held.value.n = 0
-    s.value_mode = NO_VALUE
-    s.state = PAIRS
-    s.region = IN_HEADER
+    leave_value(s)
 
+
+# --- VALUE ------------------------------------------------------------------------------------------------------------------------
 
 cdef bint step_value_opener(Stream* s, const Context* c, View* v) noexcept nogil:
     """Behind a key that had no opener, the value's may follow."""
@@ -188,7 +144,7 @@ cdef bint step_value_opener(Stream* s, const Context* c, View* v) noexcept nogil
 
 
 cdef bint step_value(Stream* s, const Context* c, View* v) noexcept nogil:
-    cdef const TagTable* t = c.row
+    cdef const TagTable* row = c.row
     cdef Tags* g = &s.tags
     cdef Py_ssize_t q = v.i, stop = 0
     cdef int hit = -1, verdict
@@ -201,14 +157,14 @@ cdef bint step_value(Stream* s, const Context* c, View* v) noexcept nogil:
             g.line_start = 1
             consume(s, c, v, q + 1, IN_ARGUMENTS)
             return True
-    while q < v.n and not (t.first[v.p[q]] & t.value_any or (t.strip and v.p[q] == c'\n') or is_special(v, q)):
+    while q < v.n and not (row.first[v.p[q]] & row.value_any or (row.strip and v.p[q] == c'\n') or is_special(v, q)):
         q += 1
     if q > v.i:
         g.line_start = v.p[q - 1] == c'\n'
         put_run(s, c, v, q)
         flush_value(s, c)
         return True
-    newline = t.strip and v.p[q] == c'\n'
+    newline = row.strip and v.p[q] == c'\n'
     verdict = MORE if newline and q + 1 == v.n else look_value_end(v, c, s, q + newline, newline or g.line_start, q, &stop, &hit)
     if verdict == MORE:
         if v.end:
@@ -248,17 +204,19 @@ cdef void end_value(Stream* s, const Context* c, View* v, Py_ssize_t stop, int h
         consume(s, c, v, stop, IN_HEADER)
 
 
-cdef int look_noise(Stream* s, const View* v, const TagTable* t, Py_ssize_t* stop) noexcept nogil:
+# --- PAIRS ------------------------------------------------------------------------------------------------------------------------
+
+cdef int look_noise(Stream* s, const View* v, const TagTable* row, Py_ssize_t* stop) noexcept nogil:
     """Text between pairs: YES: the call goes on, or is closed, at *stop; NO: the call is over. Goes on where the last look stopped."""
     cdef Py_ssize_t i = v.i + (1 if s.tags.probed == 0 else s.tags.probed), n = limit(v, v.i)
-    cdef uint64_t mask = t.follow_value
+    cdef uint64_t mask = row.follow_value
     cdef int k = -1, verdict
     while i < n:
-        if t.first[v.p[i]] & mask:
-            verdict = match(v, t, i, n, mask, &k)
+        if row.first[v.p[i]] & mask:
+            verdict = match(v, row, i, n, mask, &k)
             if verdict == YES:
                 stop[0] = i
-                return YES if t.literals[k].role in (KEY_OPEN, CALL_CLOSE, SECTION_CLOSE) else NO
+                return YES if row.literals[k].role in (KEY_OPEN, CALL_CLOSE, SECTION_CLOSE) else NO
             if verdict == MORE:
                 break
         i += 1
@@ -283,18 +241,18 @@ cdef bint step_noise(Stream* s, const Context* c, View* v) noexcept nogil:
 
 
 cdef bint step_pairs(Stream* s, const Context* c, View* v) noexcept nogil:
-    cdef const TagTable* t = c.row
+    cdef const TagTable* row = c.row
     cdef Key key
     cdef int k = -1, role, verdict
     key.stop = 0
     if is_json_space(v.p[v.i]):
         consume(s, c, v, skip_ws(v, v.i, v.n), IN_HEADER)
         return True
-    verdict = match(v, t, v.i, v.n, t.follow_value | t.roles[VALUE_CLOSE], &k)
+    verdict = match(v, row, v.i, v.n, row.follow_value | row.roles[VALUE_CLOSE], &k)
     if verdict == YES:
-        role = t.literals[k].role
+        role = row.literals[k].role
         if role == KEY_OPEN:
-            verdict = look_key(v, t, v.i + t.literals[k].n, v.i, &key)
+            verdict = look_key(v, row, v.i + row.literals[k].n, v.i, &key)
             if verdict == YES:
                 if key.missing:
                     note(s, D_MISSING_OPENER, s.position)
@@ -305,7 +263,7 @@ cdef bint step_pairs(Stream* s, const Context* c, View* v) noexcept nogil:
                 s.tags.line_start = v.p[v.i - 1] == c'\n'
                 return True
         elif role == STOP:
-            verdict = look_stop(v, t, v.i, k)
+            verdict = look_stop(v, row, v.i, k)
         if verdict == NO:
             return step_noise(s, c, v)
     if verdict == MORE:
@@ -320,8 +278,7 @@ cdef bint step_pairs(Stream* s, const Context* c, View* v) noexcept nogil:
             return True
         if v.p[v.i] == c'{' and not s.tags.pairs:
             note(s, D_OTHER_BODY, s.position)
-            s.state = RAW
-            s.region = IN_ARGUMENTS
+            turn_raw(s)
             return True
         return step_noise(s, c, v)
     if role != CALL_CLOSE:
@@ -331,128 +288,5 @@ cdef bint step_pairs(Stream* s, const Context* c, View* v) noexcept nogil:
     if role != VALUE_CLOSE:
         end_call(s, c, s.position, True, True)
     if role == VALUE_CLOSE or role == CALL_CLOSE:
-        consume(s, c, v, v.i + t.literals[k].n, IN_HEADER)
-    return True
-
-
-# --- raw bodies -------------------------------------------------------------------------------------------------------------------
-
-cdef inline bint is_closed(const Stream* s) noexcept nogil:
-    return s.json.stage == J_CLOSED and not s.json.broken
-
-
-cdef bint step_raw_begin(Stream* s, const Context* c, View* v) noexcept nogil:
-    """ws and a fence before the body are not part of it."""
-    cdef Tags* g = &s.tags
-    cdef uint8_t ch = v.p[v.i]
-    cdef int k, verdict
-    if g.fenced == FENCE_NAME:
-        if c'a' <= (ch | 0x20) <= c'z':
-            consume(s, c, v, v.i + 1, IN_ARGUMENTS)
-            return True
-        g.fenced = FENCED
-    if is_json_space(ch):
-        consume(s, c, v, skip_ws(v, v.i, v.n), IN_ARGUMENTS)
-        return True
-    if ch == c'`' and not g.fenced:
-        verdict = backquotes(v, v.i, v.n)
-        if verdict == MORE and not v.end:
-            return False
-        if verdict == YES:
-            g.fenced = FENCE_NAME
-            consume(s, c, v, v.i + 3, IN_ARGUMENTS)
-            return True
-    verdict = look_raw_end(v, c.row, v.i, v.i, True, &k)                     # nothing has been quoted yet
-    if verdict == YES:
-        return step_raw_end(s, c, v, k)
-    if verdict == MORE and not v.end:
-        return False
-    if is_special(v, v.i):
-        drop_special(s, c, v)
-        return True
-    g.begun = 1
-    return True
-
-
-cdef bint step_raw_end(Stream* s, const Context* c, View* v, int k) noexcept nogil:
-    """The marker k here ends the body."""
-    cdef int role = c.row.literals[k].role
-    if role != CALL_CLOSE:
-        note(s, D_MISSING_CLOSER, s.position)
-        if s.error:
-            return True
-    flush_pending(s, c.out)
-    end_call(s, c, s.position, role != STOP or json_balanced(&s.json), False)
-    if role == CALL_CLOSE:
-        consume(s, c, v, v.i + c.row.literals[k].n, IN_HEADER)
-    return True
-
-
-cdef int look_raw_tail(const View* v, const TagTable* t, bint fenced, bint closed, Py_ssize_t* stop) noexcept nogil:
-    """ws, perhaps with the closing fence, at the end of a raw body? YES: the body's end stands at *stop. NO: text, as far as *stop."""
-    cdef Py_ssize_t n = limit(v, v.i), x = skip_ws(v, v.i, n)
-    cdef bint more = not capped(v, v.i)
-    cdef int k = 0, verdict
-    stop[0] = x if x > v.i else x + 1
-    if fenced and x < n and v.p[x] == c'`':
-        while x + k < n and k < 3 and v.p[x + k] == c'`':
-            k += 1
-        if k < 3 and x + k < n:
-            return NO
-        x = skip_ws(v, x + k, n)
-    elif x == v.i:
-        return NO
-    if x >= n:
-        if more and v.end:
-            stop[0] = x
-        return NO if not more else YES if v.end else MORE
-    verdict = look_raw_end(v, t, x, v.i, closed, &k)
-    if verdict == YES or (verdict == MORE and v.end and closed):
-        stop[0] = x
-        return YES
-    return MORE if verdict == MORE and not v.end else NO
-
-
-cdef bint step_raw(Stream* s, const Context* c, View* v) noexcept nogil:
-    cdef const TagTable* t = c.row
-    cdef uint64_t marks = t.follow_call | t.roles[CALL_CLOSE]
-    cdef bint closed = is_closed(s), opened = s.json.stage == J_OPEN and s.tags.begun
-    cdef Py_ssize_t q = v.i, stop = 0
-    cdef int k = -1, verdict
-    if not s.tags.begun:
-        return step_raw_begin(s, c, v)
-    if opened:
-        while q < v.n and not (t.first[v.p[q]] & marks or is_special(v, q)):
-            q += 1
-        if q > v.i:
-            put_run(s, c, v, v.i + open_run(&s.json, v.p + v.i, q - v.i))
-            return True
-    elif is_json_space(v.p[q]) or (v.p[q] == c'`' and s.tags.fenced):
-        verdict = look_raw_tail(v, t, s.tags.fenced, closed or (is_json_space(v.p[q]) and json_balanced(&s.json)), &stop)
-        if verdict == MORE:
-            return False
-        if verdict == YES:
-            if is_json_space(v.p[q]):                                                # a bare scalar is over now
-                json_step(&s.json, b" ", 1)
-            consume(s, c, v, stop, IN_ARGUMENTS)
-        else:
-            put_run(s, c, v, stop)
-        return True
-    verdict = look_raw_end(v, t, q, q, closed, &k)
-    if verdict == YES:
-        return step_raw_end(s, c, v, k)
-    if verdict == MORE:
-        if not v.end:
-            return False
-        if closed:
-            consume(s, c, v, v.n, IN_HEADER)                                 # a partial closer
-            return True
-    if is_special(v, q):
-        drop_special(s, c, v)
-        return True
-    q += 1
-    while q < v.n and not opened and not (t.first[v.p[q]] & marks or is_special(v, q) or is_json_space(v.p[q]) or v.p[q] == c'`'
-                                          or v.p[q - 1] == c'{' or v.p[q - 1] == c'[' or v.p[q - 1] == c'"'):
-        q += 1
-    put_run(s, c, v, q)
+        consume(s, c, v, v.i + row.literals[k].n, IN_HEADER)
     return True

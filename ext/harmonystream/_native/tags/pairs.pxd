@@ -1,0 +1,10 @@
+# The states PAIRS and VALUE: keys and values (docs/tags.md, 5 and 6).
+
+from libc.stdint cimport uint8_t
+from harmonystream._native.core.types cimport Context, Stream
+from harmonystream._native.tags.view cimport View
+
+cdef bint step_pairs(Stream* s, const Context* c, View* v) noexcept nogil
+cdef bint step_value(Stream* s, const Context* c, View* v) noexcept nogil
+cdef void open_key(Stream* s, const Context* c, View* v, const uint8_t* key, Py_ssize_t n, uint8_t typed) noexcept nogil
+cdef void flush_value(Stream* s, const Context* c) noexcept nogil

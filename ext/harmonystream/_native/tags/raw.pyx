@@ -1,0 +1,133 @@
+# The state RAW: the body of a call is its arguments, as JSON.
+
+from libc.stdint cimport uint8_t, uint64_t
+from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.chars cimport is_json_space
+from harmonystream._native.core.json_scan cimport *
+from harmonystream._native.core.types cimport *
+from harmonystream._native.tags.lookahead cimport *
+from harmonystream._native.tags.transitions cimport end_call
+from harmonystream._native.tags.view cimport *
+
+DEBUG = bool(DEBUG_BUILD)
+
+
+cdef inline bint is_closed(const Stream* s) noexcept nogil:
+    return s.json.stage == J_CLOSED and not s.json.broken
+
+
+cdef bint step_raw_begin(Stream* s, const Context* c, View* v) noexcept nogil:
+    """ws and a fence before the body are not part of it."""
+    cdef Tags* g = &s.tags
+    cdef uint8_t ch = v.p[v.i]
+    cdef int k, verdict
+    if g.fenced == FENCE_NAME:
+        if c'a' <= (ch | 0x20) <= c'z':
+            consume(s, c, v, v.i + 1, IN_ARGUMENTS)
+            return True
+        g.fenced = FENCED
+    if is_json_space(ch):
+        consume(s, c, v, skip_ws(v, v.i, v.n), IN_ARGUMENTS)
+        return True
+    if ch == c'`' and not g.fenced:
+        verdict = backquotes(v, v.i, v.n)
+        if verdict == MORE and not v.end:
+            return False
+        if verdict == YES:
+            g.fenced = FENCE_NAME
+            consume(s, c, v, v.i + 3, IN_ARGUMENTS)
+            return True
+    verdict = look_raw_end(v, c.row, v.i, v.i, True, &k)                     # nothing has been quoted yet
+    if verdict == YES:
+        return step_raw_end(s, c, v, k)
+    if verdict == MORE and not v.end:
+        return False
+    if is_special(v, v.i):
+        drop_special(s, c, v)
+        return True
+    g.begun = 1
+    return True
+
+
+cdef bint step_raw_end(Stream* s, const Context* c, View* v, int k) noexcept nogil:
+    """The marker k here ends the body."""
+    cdef int role = c.row.literals[k].role
+    if role != CALL_CLOSE:
+        note(s, D_MISSING_CLOSER, s.position)
+        if s.error:
+            return True
+    flush_pending(s, c.out)
+    end_call(s, c, s.position, role != STOP or json_balanced(&s.json), False)
+    if role == CALL_CLOSE:
+        consume(s, c, v, v.i + c.row.literals[k].n, IN_HEADER)
+    return True
+
+
+cdef int look_raw_tail(const View* v, const TagTable* row, bint fenced, bint closed, Py_ssize_t* stop) noexcept nogil:
+    """ws, perhaps with the closing fence, at the end of a raw body? YES: the body's end stands at *stop. NO: text, as far as *stop."""
+    cdef Py_ssize_t n = limit(v, v.i), x = skip_ws(v, v.i, n)
+    cdef bint more = not capped(v, v.i)
+    cdef int k = 0, verdict
+    stop[0] = x if x > v.i else x + 1
+    if fenced and x < n and v.p[x] == c'`':
+        while x + k < n and k < 3 and v.p[x + k] == c'`':
+            k += 1
+        if k < 3 and x + k < n:
+            return NO
+        x = skip_ws(v, x + k, n)
+    elif x == v.i:
+        return NO
+    if x >= n:
+        if more and v.end:
+            stop[0] = x
+        return NO if not more else YES if v.end else MORE
+    verdict = look_raw_end(v, row, x, v.i, closed, &k)
+    if verdict == YES or (verdict == MORE and v.end and closed):
+        stop[0] = x
+        return YES
+    return MORE if verdict == MORE and not v.end else NO
+
+
+cdef bint step_raw(Stream* s, const Context* c, View* v) noexcept nogil:
+    cdef const TagTable* row = c.row
+    cdef uint64_t marks = row.follow_call | row.roles[CALL_CLOSE]
+    cdef bint closed = is_closed(s), opened = s.json.stage == J_OPEN and s.tags.begun
+    cdef Py_ssize_t q = v.i, stop = 0
+    cdef int k = -1, verdict
+    if not s.tags.begun:
+        return step_raw_begin(s, c, v)
+    if opened:
+        while q < v.n and not (row.first[v.p[q]] & marks or is_special(v, q)):
+            q += 1
+        if q > v.i:
+            put_run(s, c, v, v.i + open_run(&s.json, v.p + v.i, q - v.i))
+            return True
+    elif is_json_space(v.p[q]) or (v.p[q] == c'`' and s.tags.fenced):
+        verdict = look_raw_tail(v, row, s.tags.fenced, closed or (is_json_space(v.p[q]) and json_balanced(&s.json)), &stop)
+        if verdict == MORE:
+            return False
+        if verdict == YES:
+            if is_json_space(v.p[q]):                                                # a bare scalar is over now
+                json_step(&s.json, b" ", 1)
+            consume(s, c, v, stop, IN_ARGUMENTS)
+        else:
+            put_run(s, c, v, stop)
+        return True
+    verdict = look_raw_end(v, row, q, q, closed, &k)
+    if verdict == YES:
+        return step_raw_end(s, c, v, k)
+    if verdict == MORE:
+        if not v.end:
+            return False
+        if closed:
+            consume(s, c, v, v.n, IN_HEADER)                                 # a partial closer
+            return True
+    if is_special(v, q):
+        drop_special(s, c, v)
+        return True
+    q += 1
+    while q < v.n and not opened and not (row.first[v.p[q]] & marks or is_special(v, q) or is_json_space(v.p[q]) or v.p[q] == c'`'
+                                          or v.p[q - 1] == c'{' or v.p[q - 1] == c'[' or v.p[q - 1] == c'"'):
+        q += 1
+    put_run(s, c, v, q)
+    return True

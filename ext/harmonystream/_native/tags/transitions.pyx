@@ -1,0 +1,132 @@
+# The states of the tag machine, and every transition between them: no other file assigns `state`. A transition also sets what
+# follows from the new state (`sink`, `region`) and clears the memory that the old state has used.
+
+from libc.stdint cimport int64_t, uint8_t
+from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.json_scan cimport json_reset
+from harmonystream._native.core.types cimport *
+from harmonystream._native.tags.call_object cimport object_reset
+from harmonystream._native.tags.lookahead cimport CallHeader
+from harmonystream._native.tags.view cimport *
+
+DEBUG = bool(DEBUG_BUILD)
+
+# Each row: the state before, the function that makes the transition, the state after, and when. The diagram in docs/tags.md is drawn
+# from this table (docs/state_diagrams.py), and a test compares it with what the machine does. START is a stream that has not begun.
+TRANSITIONS = (
+    ("START", "enter_text", "TEXT", "the stream begins"),
+    ("TEXT", "enter_text", "TEXT", "a think marker"),
+    ("TEXT", "open_call", "PAIRS", "a header"),
+    ("TEXT", "open_call", "RAW", "a header"),
+    ("TEXT", "open_call", "WRAPPED", "a header"),
+    ("TEXT", "end_turn", "DONE", "a stop"),
+    ("PAIRS", "open_value", "VALUE", "a key"),
+    ("PAIRS", "turn_raw", "RAW", "a brace before any key"),
+    ("PAIRS", "end_call", "TEXT", "the call ends"),
+    ("PAIRS", "end_call", "SECTION", "the call ends in a section"),
+    ("VALUE", "leave_value", "PAIRS", "the value ends"),
+    ("VALUE", "end_call", "TEXT", "a stop, or the end of the stream, cuts the call"),
+    ("VALUE", "end_call", "SECTION", "the call is cut in a section"),
+    ("RAW", "end_call", "TEXT", "the call ends"),
+    ("RAW", "end_call", "SECTION", "the call ends in a section"),
+    ("WRAPPED", "end_wrapped", "AFTER", "the object or the call ends"),
+    ("WRAPPED", "end_call", "TEXT", "the end of the stream"),
+    ("WRAPPED", "end_call", "SECTION", "the end of the stream in a section"),
+    ("SECTION", "open_call", "PAIRS", "a header"),
+    ("SECTION", "open_call", "RAW", "a header"),
+    ("SECTION", "open_call", "WRAPPED", "a header"),
+    ("SECTION", "enter_text", "TEXT", "the section ends"),
+    ("SECTION", "end_turn", "DONE", "a stop"),
+    ("AFTER", "open_call", "WRAPPED", "another object"),
+    ("AFTER", "enter_text", "TEXT", "the outer closer, or anything else"),
+)
+
+
+cdef void enter_text(Stream* s) noexcept nogil:
+    """Content or reasoning follows, directly after a marker."""
+    s.state = TEXT
+    s.sink = R_REASONING if s.tags.reasoning else R_CONTENT
+    s.region = IN_REASONING if s.tags.reasoning else IN_CONTENT
+    s.tags.in_section = 0
+    s.tags.line_start = 1
+    s.tags.seam = s.tags.trim
+
+
+cdef inline void enter_between_calls(Stream* s, uint8_t state) noexcept nogil:
+    """SECTION or AFTER: whether another call or text follows is open. The flag `in_section` keeps its value."""
+    cdef uint8_t in_section = s.tags.in_section
+    enter_text(s)
+    s.tags.in_section = in_section
+    s.state = state
+    s.region = IN_HEADER
+
+
+cdef void open_call(Stream* s, const CallHeader* h) noexcept nogil:
+    """The header h has been read: its call is open. ToolCallStart has been written."""
+    cdef Tags* g = &s.tags
+    g.seam = g.mentions = g.pairs = g.fenced = g.begun = g.passing = g.escape_n = 0
+    g.newlines = g.surrogate = 0
+    g.line_start = 1
+    g.in_section = h.in_section
+    if s.state != AFTER:                                                     # there the array of the first object is still open
+        g.array = h.array
+    s.wrote = 0
+    json_reset(&s.json)
+    if h.body == WRAPPED:
+        object_reset(&g.object)
+    s.sink = R_ARGUMENTS
+    s.state = h.body
+    s.region = IN_HEADER if h.body == PAIRS or h.empty else IN_ARGUMENTS
+
+
+cdef void open_value(Stream* s) noexcept nogil:
+    """A key has been read; its value begins. The caller has set `value_mode`."""
+    s.tags.line_start = s.tags.begun = s.tags.opening = 0
+    s.state = VALUE
+    s.region = IN_ARGUMENTS
+
+
+cdef void leave_value(Stream* s) noexcept nogil:
+    """The value's JSON has been written."""
+    s.value_mode = NO_VALUE
+    s.state = PAIRS
+    s.region = IN_HEADER
+
+
+cdef void turn_raw(Stream* s) noexcept nogil:
+    """A body that should have keys begins with `{`: it is read as JSON."""
+    s.state = RAW
+    s.region = IN_ARGUMENTS
+
+
+cdef inline void close_body(Stream* s, const Context* c, int64_t at, bint complete, bint pairs) noexcept nogil:
+    flush_pending(s, c.out)
+    s.value_mode = NO_VALUE
+    c.out.held.value.n = 0
+    at = after(s, at)
+    if pairs and complete and s.tags.pairs:
+        put_text(s, c.out, b"}", 1, at, at)
+    close_call(s, c.out, at, complete)
+
+
+cdef void end_call(Stream* s, const Context* c, int64_t at, bint complete, bint pairs) noexcept nogil:
+    """The open call ends before the byte at `at`. pairs: the machine has written its `{`, and writes its `}`."""
+    close_body(s, c, at, complete, pairs)
+    if s.tags.in_section:
+        enter_between_calls(s, SECTION)
+    else:
+        enter_text(s)
+
+
+cdef void end_wrapped(Stream* s, const Context* c, int64_t at, bint complete) noexcept nogil:
+    """The open wrapped call ends before the byte at `at`."""
+    close_body(s, c, at, complete, False)
+    enter_between_calls(s, AFTER)
+
+
+cdef void end_turn(Stream* s) noexcept nogil:
+    """A stop has been read: nothing after it counts."""
+    s.sink = R_NONE
+    s.state = DONE
+    s.region = IN_DONE
+    s.terminated = 1

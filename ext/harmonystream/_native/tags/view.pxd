@@ -1,0 +1,138 @@
+# The input that is not yet consumed: which marker is at a place, and what it means to take bytes away.
+#
+# In id mode a byte's position is that of its token, and a token counts, for the region where its last byte lands, when that byte is
+# consumed. Tokens enter the view whole.
+
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.string cimport memcmp
+from harmonystream._native.core.chars cimport is_json_space
+from harmonystream._native.core.out cimport *
+from harmonystream._native.core.types cimport *
+
+cdef enum Verdict:
+    NO, YES, MORE                                # MORE: not enough input to tell
+    VOID                                         # a header that is markup, but no call
+    ALL_TEXT                                     # a long look that failed: what it has seen is text, and is not looked at again
+
+cdef struct View:                                # the input that is not yet consumed
+    const uint8_t* p
+    const uint8_t* marks                         # a Mark for each byte; NULL: text mode
+    Py_ssize_t i, n
+    bint end                                     # nothing will follow
+    bint special                                 # some marks are of control or inert ids
+
+
+cdef inline bint is_special(const View* v, Py_ssize_t i) noexcept nogil:
+    return v.special and v.marks[i] & (BEGINS_CONTROL | INERT_ID) != 0
+
+
+cdef inline Py_ssize_t skip_ws(const View* v, Py_ssize_t i, Py_ssize_t n) noexcept nogil:
+    while i < n and is_json_space(v.p[i]):
+        i += 1
+    return i
+
+
+cdef inline bint capped(const View* v, Py_ssize_t origin) noexcept nogil:
+    return v.n - origin >= LOOK_CAP
+
+
+cdef inline Py_ssize_t limit(const View* v, Py_ssize_t origin) noexcept nogil:
+    return origin + LOOK_CAP if capped(v, origin) else v.n
+
+
+cdef inline int match(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t n, uint64_t mask, int* hit) noexcept nogil:
+    """Which of the markers in `mask` stands at i? YES: *hit; MORE: the input up to n is the beginning of one (or empty)."""
+    cdef uint64_t candidates
+    cdef Py_ssize_t size
+    cdef int k, verdict = NO
+    if i >= n:
+        return MORE
+    candidates = row.first[v.p[i]] & mask
+    if v.marks != NULL:
+        candidates &= row.by_id if v.special and v.marks[i] & BEGINS_CONTROL else ~row.by_id
+        if v.special and v.marks[i] & INERT_ID:
+            return NO
+    while candidates:
+        k = lowest_bit(candidates)
+        candidates &= candidates - 1
+        size = row.literals[k].n if row.literals[k].n < n - i else n - i
+        if memcmp(v.p + i, row.literals[k].text, size) != 0 or (v.special and broken(v, i, size)):
+            continue
+        if size == row.literals[k].n:
+            hit[0] = k
+            return YES
+        verdict = MORE
+    return verdict
+
+
+cdef inline bint broken(const View* v, Py_ssize_t i, Py_ssize_t size) noexcept nogil:
+    """Does a control or inert id begin inside what looks like a marker?"""
+    cdef Py_ssize_t k
+    for k in range(i + 1, i + size):
+        if v.marks[k] & (BEGINS_CONTROL | INERT_ID):
+            return True
+    return False
+
+
+cdef extern from *:
+    """
+    #if defined(_MSC_VER)
+      #include <intrin.h>
+      static __forceinline int hs_lowest_bit(unsigned long long v) { unsigned long i; _BitScanForward64(&i, v); return (int)i; }
+    #else
+      #define hs_lowest_bit(v) __builtin_ctzll(v)
+    #endif
+    """
+    int lowest_bit "hs_lowest_bit"(uint64_t v) noexcept nogil
+
+
+# --- taking bytes out of the view -------------------------------------------------------------------------------------------------
+
+cdef inline int64_t position_at(const Stream* s, const View* v, Py_ssize_t i) noexcept nogil:
+    """Of the byte i, which is not consumed yet."""
+    cdef int64_t position = s.position
+    cdef Py_ssize_t k
+    if v.marks == NULL:
+        return position + (i - v.i)
+    for k in range(v.i + 1, i + 1):
+        position += v.marks[k] & BEGINS_TOKEN
+    return position
+
+
+cdef inline void consume(Stream* s, const Context* c, View* v, Py_ssize_t to, uint8_t region) noexcept nogil:
+    """Take the bytes up to `to` out of the view."""
+    cdef Py_ssize_t k
+    if v.marks == NULL:
+        s.usage[region] += to - v.i
+        s.position += to - v.i
+    else:
+        for k in range(v.i + 1, to + 1):
+            if k == v.n or v.marks[k] & BEGINS_TOKEN:
+                s.usage[region] += 1
+                if c.out.labels != NULL:
+                    c.out.labels[s.position] = region
+                s.position += 1
+    v.i = to
+
+
+cdef inline void put_run(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcept nogil:
+    """The bytes up to `to` are text of the sink."""
+    cdef Py_ssize_t k
+    if v.marks == NULL:
+        put_bytes(s, c.out, v.p + v.i, to - v.i, s.position, 1)
+        consume(s, c, v, to, s.region)
+        return
+    while v.i < to:
+        k = v.i + 1
+        while k < to and not v.marks[k] & BEGINS_TOKEN:
+            k += 1
+        put_bytes(s, c.out, v.p + v.i, k - v.i, s.position, 0)
+        consume(s, c, v, k, s.region)
+
+
+cdef inline int64_t after(const Stream* s, int64_t at) noexcept nogil:
+    """A place for what is written and not read: never inside a token that an event has already."""
+    return at if at > s.attributed else s.attributed
+
+
+cdef void drop_special(Stream* s, const Context* c, View* v) noexcept nogil

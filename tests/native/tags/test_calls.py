@@ -1,0 +1,69 @@
+"""How a call begins: its name, its id, its kind (docs/tags.md, 4)."""
+
+from __future__ import annotations
+
+import pytest
+from tag_cases import read
+
+import harmonystream as hs
+
+CALL = '<tool_call>{"name": "f"}</tool_call>'
+F = [("f", "{}")]
+BEGIN, END = "<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"
+
+
+def test_calls_in_reasoning():
+    assert read("hermes", f"<think>a\n{CALL}\nb</think>c") == ("ab", "c", F, ["call-in-reasoning"])
+    assert read("hermes", f"a{CALL}b", start="reasoning") == ("ab", "", F, ["call-in-reasoning"])
+
+
+def test_a_tag_that_begins_and_ends_a_call():
+    call = '<｜DSML｜function_calls><｜DSML｜invoke name="f"/></｜DSML｜function_calls>'
+    assert read("dsml", f"a{call}b") == ("", "ab", F, [])
+    assert read("dsml", f"a{call}b", empty_args="") == ("", "ab", [("f", "")], [])
+
+
+@pytest.mark.parametrize(
+    ("body", "name", "arguments"),
+    [
+        ("get_x\n```json\n{}\n```", "get_x", "{}"),
+        ("get_x\n{}", "get_x", "{}"),
+        ("get_x{}", "get_x", "{}"),
+        (" get_x ```json\n{}\n```", "get_x", "{}"),
+        ("{}", "function", "{}"),
+        ('\n{"a": 1}', "function", '{"a": 1}'),
+        ("two words\n{}", "function", "two words\n{}"),
+        ("", "function", "{}"),
+    ],
+)
+def test_the_word_function_before_a_name(body, name, arguments):
+    call = f"{BEGIN}<｜tool▁call▁begin｜>function<｜tool▁sep｜>{body}<｜tool▁call▁end｜>{END}"
+    assert read("deepseek", call, tools=None) == ("", "", [(name, arguments)], [])
+
+
+@pytest.mark.parametrize(
+    ("id", "name", "kind"),
+    [
+        ("functions.f:0", "f", "function"),
+        ("functions.f:12", "f", "function"),
+        ("f:0", "f", "function"),
+        ("functions.a.b:0", "a.b", "function"),
+        ("functions.a:b", "a:b", "function"),
+        ("f", "f", "function"),
+        ("functions.f", "f", "function"),
+        ("functions.:0", "functions.:0", "other"),
+        ("call_0", "call_0", "other"),
+        ("17", "17", "other"),
+        ("functions.5:0", "functions.5:0", "other"),
+        ("call_x", "call_x", "function"),
+        ("f0", "f0", "function"),
+    ],
+)
+def test_ids_that_have_names_in_them(id, name, kind):
+    text = f"<|tool_call_begin|>{id}<|tool_call_argument_begin|>{{}}<|tool_call_end|>"
+    (call,) = hs.parse(text, "kimi_k2").tool_calls
+    assert (call.id, call.name, call.kind) == (id, name, kind)
+    (call,) = hs.parse(text, "kimi_k2", tools=["only"]).tool_calls
+    assert (call.id, call.name, call.kind) == (id, "only" if kind == "other" else name, "function")
+    (call,) = hs.parse(text, "kimi_k2", tools=["f", "g"]).tool_calls
+    assert (call.id, call.name, call.kind) == (id, name, kind)
