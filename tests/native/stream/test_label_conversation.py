@@ -1,8 +1,9 @@
-"""label(conversation=True): of a whole rendered conversation, what the assistant wrote, and nothing else; many rows at once."""
+"""label() of whole rendered conversations, where only what the assistant wrote counts, and of many rows at once."""
 
 from __future__ import annotations
 
 import array
+import itertools
 
 import families
 import numpy as np
@@ -76,7 +77,10 @@ def test_a_turn_that_the_row_does_not_end_ends_before_the_next():
     ids = families.encode(tokenizer, "<|im_start|>assistant\na<|im_start|>user\nb<|im_start|>assistant\nc")
     labels = hs.label(ids, "hermes", vocab=vocab, conversation=True)
     assert text_of(vocab, ids, labels, Region.CONTENT) == "ac"
-    assert text_of(vocab, ids, labels, Region.SUPPRESSED) == "<|im_start|>assistant\n<|im_start|>user\nb<|im_start|>assistant\n"
+    assert (
+        text_of(vocab, ids, labels, Region.SUPPRESSED)
+        == "<|im_start|>assistant\n<|im_start|>user\nb<|im_start|>assistant\n"
+    )
 
 
 @pytest.mark.parametrize("role", ["assistants", "assistan", "Assistant", "user", "tool", "", "a" * 40])
@@ -107,7 +111,7 @@ def test_rows_are_streams_of_their_own():
 def test_rows_that_are_cut_in_a_held_tag_leave_nothing_behind():
     vocab = hs.vocab.from_bytes([b"<think", b">", b"x", b"<|im_end|>"], {"<|im_end|>": 3})
     ids, offsets = [0, 2, 0, 1, 2, 0], [0, 1, 2, 5, 6]
-    rows = [ids[begin:stop] for begin, stop in zip(offsets, offsets[1:], strict=False)]
+    rows = [ids[begin:stop] for begin, stop in itertools.pairwise(offsets)]
     assert hs.label(ids, "hermes", vocab=vocab, offsets=offsets) == b"".join(
         hs.label(row, "hermes", vocab=vocab) for row in rows
     )

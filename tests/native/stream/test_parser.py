@@ -92,7 +92,7 @@ def test_a_start_that_ends_inside_a_marker_is_refused():
         ({"start": "answer", "prompt": "x"}, ValueError, "not both"),
         ({"prompt": 1.5}, TypeError, "not float"),
         ({"tools": "f"}, TypeError, "list of names"),
-        ({"tools": [3]}, TypeError, "a name or a dict"),
+        ({"tools": [3]}, TypeError, "a name, a dict"),
         ({"nonsense": 1}, TypeError, "nonsense"),
     ],
 )

@@ -1,4 +1,5 @@
-# Errors that name the class. Cython says "__cinit__() takes at most 2 positional arguments"; a caller wrote Parser(...).
+# Errors that name the class. Cython says "__cinit__() takes at most 2 positional arguments"; a caller wrote
+# Parser(...).
 
 cdef extern from *:
     """
@@ -6,12 +7,15 @@ cdef extern from *:
 
     static PyObject *hs_named_new(PyTypeObject *type, PyObject *args, PyObject *options) {
         PyObject *made = hs_unnamed_new(type, args, options), *kind, *error, *trace, *text, *said = NULL, *old, *name;
+        const char *dot;
         if (made != NULL || !PyErr_ExceptionMatches(PyExc_TypeError)) return made;
         PyErr_Fetch(&kind, &error, &trace);
         text = error == NULL ? NULL : PyObject_Str(error);
         old = PyUnicode_FromString("__cinit__()");
-        name = PyUnicode_FromFormat("%s()", strrchr(type->tp_name, '.') == NULL ? type->tp_name : strrchr(type->tp_name, '.') + 1);
-        if (text != NULL && old != NULL && name != NULL && PyUnicode_Contains(text, old) == 1) said = PyUnicode_Replace(text, old, name, 1);
+        dot = strrchr(type->tp_name, '.');
+        name = PyUnicode_FromFormat("%s()", dot == NULL ? type->tp_name : dot + 1);
+        if (text != NULL && old != NULL && name != NULL && PyUnicode_Contains(text, old) == 1)
+            said = PyUnicode_Replace(text, old, name, 1);
         Py_XDECREF(text); Py_XDECREF(old); Py_XDECREF(name);
         if (said == NULL) {
             PyErr_Clear();

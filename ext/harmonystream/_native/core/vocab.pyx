@@ -21,7 +21,8 @@ cdef class Vocab:
     """Vocab(tokens, control, name="")
 --
 
-    A vocabulary: id -> bytes, and control ids by name. Immutable; share it between threads. Usually made by a loader in `vocab`.
+    A vocabulary: id -> bytes, and control ids by name. Immutable; share it between threads. Usually made by a loader in
+    `vocab`.
 
     tokens[i] is the bytes of id i, or None where there is no such id; control maps names to ids.
     Raises TypeError for what is not bytes or int, VocabError for ids that are out of range or given twice.
@@ -42,7 +43,8 @@ cdef class Vocab:
         for i in range(len(items)):
             token = items[i]
             if token is not None and not isinstance(token, bytes):
-                raise TypeError(f"token {i} is {type(token).__name__}: a vocabulary maps ids to bytes (or None for a hole)")
+                raise TypeError(f"token {i} is {type(token).__name__}: a vocabulary maps ids to bytes (or None for a "
+                                f"hole)")
             size += 0 if token is None else PyBytes_GET_SIZE(token)
         size += sum(len(key.encode()) for key in controls)
         self.allocate(n, size)
@@ -82,7 +84,9 @@ cdef class Vocab:
         return 0
 
     cdef int seal(self, object control) except -1:
-        """Bytes and offsets are in place: set the flags, the names and the fingerprint. Nothing changes afterwards, so threads may share it."""
+        """Bytes and offsets are in place: set the flags, the names and the fingerprint. Nothing changes afterwards, so
+        threads may share it.
+        """
         cdef uint32_t i
         for i in range(self.n):
             if not self.flags[i] & V_MISSING and self.offset[i + 1] > self.offset[i]:
@@ -125,14 +129,18 @@ cdef class Vocab:
         cdef Py_ssize_t n = PyBytes_GET_SIZE(text)
         cdef uint32_t i
         for i in range(self.n):
-            if self.offset[i + 1] - self.offset[i] == n and not self.flags[i] & V_MISSING and memcmp(self.text + self.offset[i], p, n) == 0:
+            if self.offset[i + 1] - self.offset[i] != n or self.flags[i] & V_MISSING:
+                continue
+            if memcmp(self.text + self.offset[i], p, n) == 0:
                 return True
         return False
 
     def missing(self, format, /):
-        """The markers of this format, a name or a row, that are no id here, as a tuple of spellings; () if nothing is missing.
+        """The markers of this format, a name or a row, that are no id here, as a tuple of spellings; () if nothing is
+        missing.
 
-        Looked for are the control tokens that Harmony needs, and in other formats the stops and, if its markers are control tokens,
+        Looked for are the control tokens that Harmony needs, and in other formats the stops and, if its markers are
+        control tokens,
         these: of a marker with several spellings, one is enough. Raises FormatError for an unknown name.
         """
         from harmonystream.formats import control_markers

@@ -1,5 +1,5 @@
-# label(): the machine without events, over whole buffers. A conversation of a tag format is cut into turns first, and the machine reads
-# the assistant's alone: docs/tags.md, 9.
+# label(): the machine without events, over whole buffers. A conversation of a tag format is cut into turns first, and
+# the machine reads the assistant's alone: docs/tags.md, 9.
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
@@ -29,16 +29,20 @@ cdef struct Turns:
     bint split                         # the rows are conversations of a tag format
 
 
-def label(ids, format="harmony", *, vocab=None, tools=None, start="auto", prompt=None, bint conversation=False, offsets=None, out=None):
-    """One byte per token, its `Region`, for loss masks and counts. Releases the GIL. Header text that turns out to be a body counts as it.
+def label(ids, format="harmony", *, vocab=None, tools=None, start="auto", prompt=None, bint conversation=False,
+          offsets=None, out=None):
+    """One byte per token, its `Region`, for loss masks and counts. Releases the GIL. Header text that turns out to be a
+    body counts as it.
 
-    format, vocab, tools, start, prompt: as Parser has them. conversation: the ids are a whole rendered conversation; what is not the
-    assistant's is SUPPRESSED, and so, in formats with tags, is the marker of its turn, which the template writes.
-    offsets: the ids are many rows, `ids[offsets[i]:offsets[i + 1]]`, each a stream of its own. out: a writable buffer of len(ids) bytes
-    that gets the labels, and is returned; None: new bytes.
+    format, vocab, tools, start, prompt: as Parser has them. conversation: the ids are a whole rendered conversation;
+    what is not the assistant's is SUPPRESSED, and so, in formats with tags, is the marker of its turn, which the
+    template writes.
+    offsets: the ids are many rows, `ids[offsets[i]:offsets[i + 1]]`, each a stream of its own. out: a writable buffer
+    of len(ids) bytes that gets the labels, and is returned; None: new bytes.
 
-    Raises what Parser() and feed() raise, never ParseError; ValueError for offsets that do not cover the ids, for an `out` of another
-    size, and for a conversation in a format without turns; VocabError if the vocabulary has none of them.
+    Raises what Parser() and feed() raise, never ParseError; ValueError for offsets that do not cover the ids, for an
+    `out` of another size, and for a conversation in a format without turns; VocabError if the vocabulary has none of
+    them.
     """
     cdef Parser p
     cdef Ids span, cuts
@@ -80,7 +84,8 @@ cdef Parser labeller(object format, object vocab, object tools, object start, ob
     if p.program.vocab is NO_VOCAB:
         raise ValueError(f"label() reads ids, so it needs the model's vocabulary: label(ids, {p.format!r}, vocab=...)")
     if conversation and p.program.tags == NULL:
-        return Parser.__new__(Parser, format, vocab, tools=tools, start="")              # Harmony's messages name their authors
+        # Harmony's messages name their authors
+        return Parser.__new__(Parser, format, vocab, tools=tools, start="")
     return p
 
 
@@ -103,7 +108,10 @@ cdef int turns_of(Turns* turns, Parser p, bint conversation) except -1:
     for i in range(t.n):
         if t.literals[i].role == TURN:
             name = t.literals[i].text[:t.literals[i].n].lower()
-            turns.author[i] = ASSISTANTS if b"assistant" in name else SOMEBODY_ELSES if b"user" in name or b"system" in name else BY_NEXT_WORD
+            if b"assistant" in name:
+                turns.author[i] = ASSISTANTS
+            else:
+                turns.author[i] = SOMEBODY_ELSES if b"user" in name or b"system" in name else BY_NEXT_WORD
     return 0
 
 
@@ -113,7 +121,8 @@ cdef int check_offsets(const Ids* cuts, Py_ssize_t n) except -1:
         raise ValueError(f"offsets begin at 0 and end at the number of ids, {n}")
     for i in range(1, cuts.n):
         if cuts.ids[i] < cuts.ids[i - 1]:
-            raise ValueError(f"offsets[{i}] is {cuts.ids[i]}, less than offsets[{i - 1}], {cuts.ids[i - 1]}: offsets ascend")
+            raise ValueError(f"offsets[{i}] is {cuts.ids[i]}, less than offsets[{i - 1}], {cuts.ids[i - 1]}: offsets "
+                             f"ascend")
     return 0
 
 
@@ -141,7 +150,8 @@ cdef int label_rows(Parser p, const Turns* turns, const Ids* span, const Ids* cu
     return 0
 
 
-cdef void label_one(Stream* s, const Stream* fresh, const Context* c, const uint32_t* ids, Py_ssize_t n, uint8_t* to) noexcept nogil:
+cdef void label_one(Stream* s, const Stream* fresh, const Context* c, const uint32_t* ids, Py_ssize_t n,
+                    uint8_t* to) noexcept nogil:
     """One stream, from its beginning to its end."""
     memcpy(s, fresh, sizeof(Stream))
     c.out.held.input.n = c.out.held.marks.n = c.out.held.value.n = 0
@@ -150,9 +160,10 @@ cdef void label_one(Stream* s, const Stream* fresh, const Context* c, const uint
     machine_finish(s, c, False, False)
 
 
-# --- conversations ----------------------------------------------------------------------------------------------------------------
+# --- conversations ----------------------------------------------------------------------------------------------------
 
-cdef void label_turns(Stream* s, const Stream* fresh, const Context* c, const Turns* turns, const uint32_t* ids, Py_ssize_t n,
+cdef void label_turns(Stream* s, const Stream* fresh, const Context* c, const Turns* turns, const uint32_t* ids,
+                      Py_ssize_t n,
                       uint8_t* to) noexcept nogil:
     """What the assistant wrote, turn by turn; all else is suppressed."""
     cdef Py_ssize_t i = 0, begin, stop
@@ -191,7 +202,8 @@ cdef Py_ssize_t turn_end(const Context* c, const uint32_t* ids, Py_ssize_t i, Py
     return n
 
 
-cdef Py_ssize_t assistants_turn(const Context* c, const Turns* turns, const uint32_t* ids, Py_ssize_t i, Py_ssize_t n) noexcept nogil:
+cdef Py_ssize_t assistants_turn(const Context* c, const Turns* turns, const uint32_t* ids, Py_ssize_t i,
+                                Py_ssize_t n) noexcept nogil:
     """Where the assistant's text begins if ids[i] begins its turn; else 0."""
     cdef int k = marker_of(c, read_once(ids + i))
     cdef uint8_t author = turns.author[k] if k >= 0 else <uint8_t>NO_TURN
@@ -206,9 +218,12 @@ cdef Py_ssize_t assistants_turn(const Context* c, const Turns* turns, const uint
     return i + 1 if author == ASSISTANTS else 0
 
 
-cdef Py_ssize_t word_end(const Context* c, const uint32_t* ids, Py_ssize_t i, Py_ssize_t n, uint8_t* word, Py_ssize_t* size,
+cdef Py_ssize_t word_end(const Context* c, const uint32_t* ids, Py_ssize_t i, Py_ssize_t n, uint8_t* word,
+                         Py_ssize_t* size,
                          bint* by_control) noexcept nogil:
-    """Reads a role's name, and the newline or the control id after it; size 0: there is none. Returns where the text after it begins."""
+    """Reads a role's name, and the newline or the control id after it; size 0: there is none. Returns where the text
+    after it begins.
+    """
     cdef const Tables* t = c.tables
     cdef uint32_t tid, k
     size[0] = 0

@@ -12,7 +12,8 @@ from harmonystream._native.stream.records cimport EventMaker
 @cython.final
 @cython.no_gc
 cdef class Guard:
-    cdef bint stepping             # a step is running. Written and read with the GIL; a free-threaded Python locks each stream instead
+    # a step is running. Written and read with the GIL; a free-threaded Python locks each stream instead
+    cdef bint stepping
     cdef unsigned long owner       # the thread of that step
 
 

@@ -22,7 +22,9 @@ NO_VOCAB = Vocab([b"?"], {}, "none")
 @cython.final
 @cython.no_gc
 cdef class Guard:
-    """What keeps others out of a batch's streams during a step. The batch has it, and so has each of its parsers, which may outlive it."""
+    """What keeps others out of a batch's streams during a step. The batch has it, and so has each of its parsers, which
+    may outlive it.
+    """
 
 
 @cython.no_gc
@@ -34,7 +36,8 @@ cdef class OpenStream(EventMaker):
     cdef int claim(self, uint8_t mode=0) except -1:
         """Enter a call; leave() ends it. With a mode (1: ids, 2: text), may this stream take more of that?"""
         if (not FREE_THREADED and self.guard is not None and self.guard.stepping) or not enter(&self.busy):
-            raise RuntimeError("this parser is in use by another thread or its batch's step: give each stream its own, or fork() it")
+            raise RuntimeError("this parser is in use by another thread or its batch's step: give each stream its "
+                               "own, or fork() it")
         if mode and (self.s.finished or self.s.error or self.s.text_mode != mode):
             try:
                 self.check_open(mode)
@@ -49,14 +52,17 @@ cdef class OpenStream(EventMaker):
         if self.s.error:
             raise self.failure(())
         if mode == 1 and self.program.vocab is NO_VOCAB:
-            raise ValueError(f"this parser has no vocabulary: pass the model's, Parser({self.format!r}, vocab), or use feed_text()")
+            raise ValueError(f"this parser has no vocabulary: pass the model's, Parser({self.format!r}, vocab), or "
+                             f"use feed_text()")
         if self.s.text_mode and self.s.text_mode != mode:
-            raise ValueError("a stream is either ids or text: this one began with " + ("feed()" if mode == 2 else "feed_text()"))
+            raise ValueError("a stream is either ids or text: this one began with " + ("feed()" if mode == 2
+                                                                                       else "feed_text()"))
         return 0
 
     cdef object failure(self, tuple events):
         cdef Stream* s = &self.s
-        return ParseError(known.CODES[s.error], s.error_at, STATES[s.error_state], known.EXPECTED[known.CODES[s.error]], events)
+        return ParseError(known.CODES[s.error], s.error_at, STATES[s.error_state],
+                          known.EXPECTED[known.CODES[s.error]], events)
 
     # --- looking at the stream ---
 
@@ -83,7 +89,8 @@ cdef class OpenStream(EventMaker):
     @property
     def deviations(self):
         """What was repaired, oldest first; the first 16."""
-        return tuple([Deviation(known.CODES[self.s.deviation[k]], self.s.deviation_at[k]) for k in range(min(<int>self.s.deviations, DEVIATION_CAP))])
+        cdef int kept = min(<int>self.s.deviations, DEVIATION_CAP)
+        return tuple([Deviation(known.CODES[self.s.deviation[k]], self.s.deviation_at[k]) for k in range(kept)])
 
     @property
     def deviation_count(self):

@@ -40,7 +40,9 @@ cdef int take_ids(Ids* out, object given) except -1
 
 
 cdef inline Py_ssize_t plain_token(Parser parser, object ids) noexcept:
-    """The id, if this is one whose text goes to the open sink as it is: the shortcut of the decode loop. -1: anything else."""
+    """The id, if this is one whose text goes to the open sink as it is: the shortcut of the decode loop. -1: anything
+    else.
+    """
     cdef Py_ssize_t tid
     if FREE_THREADED or not parser.s.fast or parser.guard is not None or not PyLong_CheckExact(ids):
         return -1

@@ -2,21 +2,23 @@
 #
 # Theory of operation
 #
-# A token id comes in. If it is plain text and nothing can be pending, feed() takes the shortcut: one cached str, one event.
-# Everything else goes to a machine, which steps a span of ids or bytes without touching Python. Harmony's (harmony/harmony.pyx): a control
-# id is a marker and changes the state (START, HEADER, BODY, DONE); any other id is bytes for the state's sink. Header bytes are
-# collected (at most 256) and read when the header ends (harmony/headers.pyx). That of all other formats (tags/driver.pyx) runs a row of data
-# (tags/tag_table.pyx): it reads bytes, each with a mark of the token that it begins, finds the row's markers in them, looks whether what
-# follows lets them count (tags/lookahead.pyx), and holds what it cannot decide yet. Either way, text passes the UTF-8 carry (core/out.pxd) and
-# becomes records {kind, start, stop, text}, one per run of the same kind; arguments also step the JSON scanner (core/json_scan.pxd). Back
-# here, under the GIL, collect() turns the records into events.
+# A token id comes in. If it is plain text and nothing can be pending, feed() takes the shortcut: one cached str, one
+# event. Everything else goes to a machine, which steps a span of ids or bytes without touching Python. Harmony's
+# (harmony/harmony.pyx): a control id is a marker and changes the state (START, HEADER, BODY, DONE); any other id is
+# bytes for the state's sink. Header bytes are collected (at most 256) and read when the header ends
+# (harmony/headers.pyx). That of all other formats (tags/driver.pyx) runs a row of data (tags/tag_table.pyx): it reads
+# bytes, each with a mark of the token that it begins, finds the row's markers in them, looks whether what follows lets
+# them count (tags/lookahead.pyx), and holds what it cannot decide yet. Either way, text passes the UTF-8 carry
+# (core/out.pxd) and becomes records {kind, start, stop, text}, one per run of the same kind; arguments also step the
+# JSON scanner (core/json_scan.pxd). Back here, under the GIL, collect() turns the records into events.
 #
-# All that a stream remembers between calls is the struct Stream (core/types.pxd), plain data, under 1 KiB, and in formats with tags what
-# is held (Held, at most max_hold bytes each). That is why fork() is a copy, to_bytes() is small, and no call looks at earlier output
-# again. Records and text live on the stack of the call, or, when there is much of it, on the heap until the call returns.
+# All that a stream remembers between calls is the struct Stream (core/types.pxd), plain data, under 1 KiB, and in
+# formats with tags what is held (Held, at most max_hold bytes each). That is why fork() is a copy, to_bytes() is small,
+# and no call looks at earlier output again. Records and text live on the stack of the call, or, when there is much of
+# it, on the heap until the call returns.
 #
-# Positions count generated tokens (bytes in text mode). Every token belongs to at most one event, in order, so the ranges of the
-# events of a stream never overlap, however the stream is cut.
+# Positions count generated tokens (bytes in text mode). Every token belongs to at most one event, in order, so the
+# ranges of the events of a stream never overlap, however the stream is cut.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport int64_t, uint8_t, uint32_t
@@ -59,26 +61,30 @@ cdef frozenset NORMAL_STOPS = frozenset(("stop", "tool_calls", "function_call"))
 @cython.final
 @cython.no_gc
 cdef class Parser(OpenStream):
-    """Parser(format="harmony", vocab=None, *, tools=None, start="auto", prompt=None, strict=False, trim="seams", empty_args="{}", max_hold=1048576, check_stops=True)
+    """Parser(format="harmony", vocab=None, *, tools=None, start="auto", prompt=None, strict=False, trim="seams",
+    empty_args="{}", max_hold=1048576, check_stops=True)
 --
 
     Reads one stream of generated tokens (or of text) and tells what they mean, as events. One thread at a time.
 
-    format: a name from `formats()`, or a `Format`. vocab: the model's `Vocab`; None: for Harmony the embedded o200k_harmony, for other
-    formats none, and then there is only feed_text().
-    tools: None, unknown; [], the request has none, so nothing is a call; else `Tools`, names, or tool dicts as the APIs have them.
-    start: where the prompt left off. "auto" and "content": nothing is open; "reasoning": inside reasoning; "answer": behind it, where think
-    tags are text; or the Harmony text that the prompt ends with ("": no message has begun).
+    format: a name from `formats()`, or a `Format`. vocab: the model's `Vocab`; None: for Harmony the embedded
+    o200k_harmony, for other formats none, and then there is only feed_text().
+    tools: None, unknown; [], the request has none, so nothing is a call; else `Tools`, names, or tool dicts as the APIs
+    have them.
+    start: where the prompt left off. "auto" and "content": nothing is open; "reasoning": inside reasoning; "answer":
+    behind it, where think tags are text; or the Harmony text that the prompt ends with ("": no message has begun).
     prompt: the prompt itself (ids or text), which then decides.
-    strict: raise ParseError at the first deviation, instead of repairing it. trim: "seams" drops the newlines that touch
-    a tag, "none" nothing; Harmony has no seams. max_hold: bytes of a value, or of a call before its name, that may wait for their end.
-    empty_args: the arguments of a complete call that has none; "" for none. check_stops: refuse a vocabulary that has none of the tokens
-    at which the format stops; `vocab.missing(format)` says which these are.
+    strict: raise ParseError at the first deviation, instead of repairing it. trim: "seams" drops the newlines that
+    touch a tag, "none" nothing; Harmony has no seams. max_hold: bytes of a value, or of a call before its name, that
+    may wait for their end.
+    empty_args: the arguments of a complete call that has none; "" for none. check_stops: refuse a vocabulary that has
+    none of the tokens at which the format stops; `vocab.missing(format)` says which these are.
 
     Raises FormatError, VocabError, TypeError or ValueError for options that cannot be used.
     """
 
-    def __cinit__(self, format="harmony", vocab=None, *, tools=None, start="auto", prompt=None, bint strict=False, str trim="seams",
+    def __cinit__(self, format="harmony", vocab=None, *, tools=None, start="auto", prompt=None, bint strict=False,
+                  str trim="seams",
                   str empty_args not None="{}", Py_ssize_t max_hold=1 << 20, bint check_stops=True):
         if trim != "seams" and trim != "none":
             raise ValueError(f"trim is 'seams' or 'none', not {trim!r}")
@@ -94,8 +100,9 @@ cdef class Parser(OpenStream):
         self.program = compiled(format, vocab)
         if check_stops and vocab is not NO_VOCAB and not self.program.stop_ids and self.program.format.stops:
             raise VocabError(
-                f"{vocab!r} has none of the tokens at which {self.format!r} stops ({', '.join(self.program.format.stops)}), so a decode loop "
-                "would not end. Was the tokenizer loaded with its special tokens, and is it the model's own? "
+                f"{vocab!r} has none of the tokens at which {self.format!r} stops "
+                f"({', '.join(self.program.format.stops)}), so a decode loop would not end. "
+                "Was the tokenizer loaded with its special tokens, and is it the model's own? "
                 "To read with it all the same, pass check_stops=False")
         self.tools = tools_of(tools)
         self.strings = self.program.texts.plain
@@ -134,9 +141,10 @@ cdef class Parser(OpenStream):
     def feed(self, ids, /):
         """The events of these token ids, as a tuple: one delta for each run of the same kind.
 
-        ids: one int, a list, tuple, range or other iterable of ints, or an integer buffer (array, numpy, torch) with one long dimension.
-        Raises TypeError or ValueError, before anything is read, for what is no id (0 to 2**32 - 1); ValueError after finish() or
-        feed_text(); in strict mode ParseError, which carries the events parsed before it. Unknown ids become U+FFFD.
+        ids: one int, a list, tuple, range or other iterable of ints, or an integer buffer (array, numpy, torch) with
+        one long dimension. Raises TypeError or ValueError, before anything is read, for what is no id (0 to 2**32 - 1);
+        ValueError after finish() or feed_text(); in strict mode ParseError, which carries the events parsed before it.
+        Unknown ids become U+FFFD.
         """
         cdef const Tables* t
         cdef Py_ssize_t tid = plain_token(self, ids)
@@ -257,7 +265,8 @@ cdef class Parser(OpenStream):
             return False
         if row == NULL:
             return s.state == BODY and s.n_held == 0 and memchr(p, c'<', n) == NULL
-        return (s.state == TEXT and not (self.held.input.n or s.tags.newlines or s.tags.seam or s.tags.line_start) and row.only_first >= 0
+        return (s.state == TEXT and not (self.held.input.n or s.tags.newlines or s.tags.seam or s.tags.line_start)
+                and row.only_first >= 0
                 and p[0] != c'\n' and p[n - 1] != c'\n' and memchr(p, row.only_first, n) == NULL)
 
     cdef tuple whole_piece(self, str text):
@@ -288,13 +297,16 @@ cdef class Parser(OpenStream):
     def finish(self, reason=None):
         """The last events: what was held, the ends of what is open, and `StreamEnd`. A second call returns ().
 
-        reason: why the engine stopped ("stop", "length", ...), or None if it does not say. Decides whether an open call is complete.
+        reason: why the engine stopped ("stop", "length", ...), or None if it does not say. Decides whether an open call
+        is complete.
         """
         cdef Out out
         return self.release(&out) if self.read_end(reason, &out) else ()
 
     cdef bint read_end(self, object reason, Out* out) except -1:
-        """Let the machine end the stream, into `out`. The parser is claimed until release() or done(). False: it had ended before, and is free."""
+        """Let the machine end the stream, into `out`. The parser is claimed until release() or done(). False: it had
+        ended before, and is free.
+        """
         cdef Context c
         cdef bint stopped
         if reason is not None and not isinstance(reason, str):
@@ -339,7 +351,9 @@ cdef class Parser(OpenStream):
             leave(&self.busy)
 
     def fork(self):
-        """An independent copy of the stream as it stands, for speculative decoding, or n choices of one prompt. Copies what is held, too."""
+        """An independent copy of the stream as it stands, for speculative decoding, or n choices of one prompt. Copies
+        what is held, too.
+        """
         cdef Parser twin = Parser.__new__(Parser, self.program, self.program.vocab, tools=self.tools, check_stops=False)
         self.claim()
         try:
@@ -359,19 +373,25 @@ cdef class Parser(OpenStream):
     # --- state as bytes ---
 
     def to_bytes(self):
-        """The whole state, for from_bytes() in this process or another: small and versioned. Vocabulary and tools are not in it."""
+        """The whole state, for from_bytes() in this process or another: small and versioned. Vocabulary and tools are
+        not in it.
+        """
         self.claim()
         try:
-            return blob_pack(self.program.format.name, self.program.fingerprint, self.tools.fingerprint, self.trim == "none",
-                             self.held.cap, self.empty_args, self.origin, state_pack(&self.s, &self.held, self.program.tags != NULL))
+            return blob_pack(self.program.format.name, self.program.fingerprint, self.tools.fingerprint,
+                             self.trim == "none",
+                             self.held.cap, self.empty_args, self.origin, state_pack(&self.s, &self.held,
+                                                                                     self.program.tags != NULL))
         finally:
             leave(&self.busy)
 
     @staticmethod
     def from_bytes(data, vocab=None, *, format=None, tools=None):
-        """The parser that to_bytes() described, given the same vocabulary and tools; and format, if it was not a built-in one.
+        """The parser that to_bytes() described, given the same vocabulary and tools; and format, if it was not a built-
+        in one.
 
-        The blob is validated field by field: ValueError for one that is truncated, altered, of another version, vocabulary or tools.
+        The blob is validated field by field: ValueError for one that is truncated, altered, of another version,
+        vocabulary or tools.
         """
         cdef Parser p
         cdef Stream origin
@@ -381,7 +401,8 @@ cdef class Parser(OpenStream):
         p = Parser.__new__(Parser, format or blob.format, vocab, tools=tools, trim="none" if blob.no_trim else "seams",
                            empty_args=blob.empty_args, max_hold=blob.max_hold, check_stops=False)
         if p.program.fingerprint != blob.vocab:
-            raise ValueError(f"this parser state belongs to another vocabulary than {p.program.vocab!r}, or to another format of this name")
+            raise ValueError(f"this parser state belongs to another vocabulary than {p.program.vocab!r}, or to "
+                             f"another format of this name")
         if p.tools.fingerprint != blob.tools:
             raise ValueError("this parser state was made with other tools: pass the same tools= to from_bytes()")
         if blob.origin is not None:
@@ -411,7 +432,8 @@ cdef class Parser(OpenStream):
         c.tools = &self.tools.table
         c.out = out
         out.held = &self.held
-        self.s.fast = 0                                                      # nobody may take the shortcut while the machine runs
+        # nobody may take the shortcut while the machine runs
+        self.s.fast = 0
         return c
 
     cdef tuple release(self, Out* out):
