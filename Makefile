@@ -16,7 +16,7 @@ SOURCES := setup.py $(shell find ext -name '*.p[yx][xd]') $(wildcard harmonystre
 MODULES = $(subst /,.,$(patsubst ext/%.pyx,%,$(filter %.pyx,$(SOURCES))))
 
 .DELETE_ON_ERROR:
-.PHONY: build demo serve test quick bench bench-server bench-rivals fuzz cov docs pictures lint types clean
+.PHONY: check-renderers check-templates build demo serve test quick bench bench-server bench-rivals fuzz cov docs pictures lint types clean
 
 build: $(VENV)/built
 
@@ -41,9 +41,10 @@ serve: build
 	$(PIP) install --group serve
 	$(BIN)/python examples/fastapi_server.py $(PORT)
 
-# A file's tests stay in one process, because they share what they have built. The benches' tests do not take times.
+# A file's tests stay in one process, because they share what they have built. In the order of their names, the longest
+# file (the wheel's) does not come last. The benches' tests look at no time.
 test: lint types
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # The inner loop: builds the native modules that changed, and runs the tests that concern what differs from the last commit.
 quick:
@@ -88,6 +89,18 @@ docs: $(VENV)/dev
 
 pictures: $(VENV)/dev
 	$(BIN)/python docs/site/pictures.py
+
+# Our prompts beside those of openai-harmony and oss-harmony, which have one import name, on 20,000 conversations each.
+check-renderers: $(VENV)/dev
+	$(PIP) install --no-deps --only-binary :all: --target .peers/oss --upgrade oss-harmony==0.0.11
+	$(BIN)/python tests/peers/harmony_renderers.py openai
+	PYTHONPATH=.peers/oss $(BIN)/python tests/peers/harmony_renderers.py oss --record tests/prompt/oss_harmony_ids.json
+
+# Chat templates beside transformers (without torch), on the templates in llama-cpp-python's source archive.
+check-templates: $(VENV)/dev
+	$(PIP) install --only-binary :all: --target .peers/transformers --upgrade transformers
+	$(PIP) download --no-deps --no-binary :all: --dest .peers llama-cpp-python==0.3.36
+	PYTHONPATH=.peers/transformers $(BIN)/python tests/peers/chat_templates.py .peers/llama_cpp_python-0.3.36.tar.gz
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .

@@ -11,12 +11,13 @@ import uvicorn
 from fastapi import FastAPI, Request, Response
 
 import harmonystream as hs
-from harmonystream.integrations.starlette import EventStreamResponse, whole_response
+from harmonystream.emit import call_ids_of, refusal, refuse_stored
+from harmonystream.integrations.starlette import EventStreamResponse, stopping, whole_response
 
 app = FastAPI()
 LINES = (files(hs) / "data" / "demo.jsonl").read_text("utf-8").splitlines()
 TURNS = [turn["ids"] for turn in map(json.loads, LINES) if "ids" in turn]  # it calls a tool, then it answers
-TOOLS, SECONDS_PER_TOKEN = ["get_forecast"], 0.02
+TOOLS, SECONDS_PER_TOKEN = ["get_forecast"], 0.02  # a real server: body.get("tools") or [], where none are none
 
 
 async def model(messages, choices):  # a real one would read them, and be told to stop when this is closed
@@ -29,16 +30,18 @@ async def model(messages, choices):  # a real one would read them, and be told t
 
 def streams_of(path, body):
     name, now, tool_choice, n = body.get("model", "recorded"), int(time.time()), body.get("tool_choice"), body.get("n")
+    options = {"model": name, "taken": call_ids_of(body.get("messages") or body.get("input"))}
     if path == "/v1/responses":
-        return [hs.ResponsesStream(tools=TOOLS, id=hs.new_id("resp"), model=name, created_at=now, request=body)]
+        shown = {"request": body, "reasoning": "summary"}  # five clients show nothing else
+        return [hs.ResponsesStream(tools=TOOLS, id=hs.new_id("resp"), created_at=now, **shown, **options)]
     if path == "/v1/messages":
-        return [hs.MessagesStream(tools=TOOLS, id=hs.new_id("msg"), model=name, tool_choice=tool_choice)]
+        return [hs.MessagesStream(tools=TOOLS, id=hs.new_id("msg"), tool_choice=tool_choice, **options)]
     if n not in (None, 1, 2, 3, 4):
         raise ValueError("n is 1 to 4")
-    options = {"tool_choice": tool_choice, "parallel_tool_calls": body.get("parallel_tool_calls")}
+    options |= {"tool_choice": tool_choice, "parallel_tool_calls": body.get("parallel_tool_calls")}
     options["include_usage"] = (body.get("stream_options") or {}).get("include_usage", False)
     parsers = [hs.Parser(tools=TOOLS) for _ in range(n or 1)]
-    return hs.ChatStream.several(parsers, id=hs.new_id("chatcmpl"), model=name, created=now, **options)
+    return hs.ChatStream.several(parsers, id=hs.new_id("chatcmpl"), created=now, **options)
 
 
 @app.post("/v1/chat/completions")
@@ -46,14 +49,15 @@ def streams_of(path, body):
 @app.post("/v1/messages")
 async def answer(request: Request):
     try:
-        streams = streams_of(request.url.path, body := json.loads(await request.body()))
+        refuse_stored(body := json.loads(await request.body()))
+        streams = streams_of(request.url.path, body)
+        source = model(body.get("messages") or body.get("input"), len(streams))
+        source = stopping(source, body.get("stop") or body.get("stop_sequences"), streams)
     except (AttributeError, TypeError, ValueError) as error:
-        refusal = {"type": "invalid_request_error", "message": f"Bad request: {error}", "param": None, "code": None}
-        return Response(json.dumps({"type": "error", "error": refusal}), 400, media_type="application/json")
-    source = model(body.get("messages") or body.get("input"), len(streams))
+        return Response(json.dumps(refusal(error)), 400, media_type="application/json")
     if body.get("stream"):
-        return EventStreamResponse(source, streams, reason="stop", usage={})  # the parsers count what is missing
-    return await whole_response(source, streams, reason="stop", usage={})
+        return EventStreamResponse(source, streams, reason="stop")
+    return await whole_response(source, streams, reason="stop", receive=request.receive)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from ._native.stream.parser import Parser
 from ._version import __version__
 from .completion import Completion, Message, ToolCall, parse
 from .deviations import Deviation
-from .errors import EmitterError, EngineError, FormatError, HarmonyStreamError, ParseError, VocabError
+from .errors import EmitterError, EngineError, FormatError, HarmonyStreamError, ParseError, PromptError, VocabError
 from .events import (
     ContentDelta,
     Event,
@@ -27,6 +27,7 @@ from .events import (
 )
 from .formats import Format, formats
 from .formats.models import format_for
+from .reading import asdict, events
 from .regions import Region, Usage
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from ._native.wire.batch import Batch, Frames
     from .emit import ChatStream, MessagesStream, ResponsesStream, new_id
     from .emit.columns import Columns
+    from .prompt import Prompt, Template, normalize, render, tool_results
     from .tools import Tool, Tools
 
 __all__ = [
@@ -57,10 +59,13 @@ __all__ = [
     "MessagesStream",
     "ParseError",
     "Parser",
+    "Prompt",
+    "PromptError",
     "ReasoningDelta",
     "Region",
     "ResponsesStream",
     "StreamEnd",
+    "Template",
     "Tool",
     "ToolCall",
     "ToolCallDelta",
@@ -71,12 +76,17 @@ __all__ = [
     "Vocab",
     "VocabError",
     "__version__",
+    "asdict",
     "engines",
+    "events",
     "format_for",
     "formats",
     "label",
     "new_id",
+    "normalize",
     "parse",
+    "render",
+    "tool_results",
     "vocab",
 ]
 
@@ -85,6 +95,7 @@ _LATER = {
     **dict.fromkeys(("Batch", "Frames"), "._native.wire.batch"),
     "Columns": ".emit.columns",
     **dict.fromkeys(("ChatStream", "MessagesStream", "ResponsesStream", "new_id"), ".emit"),
+    **dict.fromkeys(("Prompt", "Template", "normalize", "render", "tool_results"), ".prompt"),
     **dict.fromkeys(("Tool", "Tools"), ".tools"),
 }
 _ROOMS = ("engines",)

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .events import Event
 
-__all__ = ["EmitterError", "EngineError", "FormatError", "HarmonyStreamError", "ParseError", "VocabError"]
+__all__ = [
+    "EmitterError",
+    "EngineError",
+    "FormatError",
+    "HarmonyStreamError",
+    "ParseError",
+    "PromptError",
+    "VocabError",
+]
 
 
 class HarmonyStreamError(Exception):
@@ -20,6 +28,10 @@ class VocabError(HarmonyStreamError, ValueError):
 
 class FormatError(HarmonyStreamError, ValueError):
     """A format is unknown, or its description contradicts itself or the vocabulary."""
+
+
+class PromptError(HarmonyStreamError, ValueError):
+    """Messages, tools or a template cannot be made a prompt of; the text names the message and the field."""
 
 
 class ParseError(HarmonyStreamError, ValueError):

@@ -8,10 +8,11 @@ loader asks the object that it is given.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from harmonystream._encoders import O200K_PATTERN, Encoder, Pieces, Ranks, Tokenizers
 from harmonystream._native.core.ranks import load_ranks
 from harmonystream._native.core.vocab import Vocab
 from harmonystream.errors import VocabError
@@ -42,31 +43,47 @@ def o200k_harmony() -> Vocab:
 
     Loaded once. Raises `VocabError` if the file is damaged.
     """
+    control = {_CONTROL_NAMES.get(tid, f"<|reserved_{tid}|>"): tid for tid in _CONTROL_IDS}
+    encoder = Ranks(control, _ranks, O200K_PATTERN, "o200k_harmony")
+    return load_ranks(_ranks(), control, "o200k_harmony", encoder)
+
+
+def _ranks() -> bytes:
     with open(_RANKS, "rb") as file:
         data = file.read()
     if len(data) != _RANKS_BYTES:
         raise VocabError(f"{_RANKS} has {len(data)} bytes instead of {_RANKS_BYTES}: reinstall harmonystream")
-    control = {_CONTROL_NAMES.get(tid, f"<|reserved_{tid}|>"): tid for tid in _CONTROL_IDS}
-    return load_ranks(data, control, "o200k_harmony")
+    return data
 
 
 def from_bytes(
-    tokens: Mapping[int, bytes] | Sequence[bytes | None], control: Mapping[str, int], *, name: str = ""
+    tokens: Mapping[int, bytes] | Sequence[bytes | None],
+    control: Mapping[str, int],
+    *,
+    name: str = "",
+    encode: Callable[[str], list[int]] | None = None,
 ) -> Vocab:
     """A vocabulary from plain data.
 
     `tokens` gives the bytes of each id, as a mapping or as a sequence indexed by id (`None`: no such id). `control`
     gives the id of each control token by its name, such as `{"<|start|>": 200006}`; these ids need no entry in
     `tokens`, and an entry that differs from the name is refused. Ids may have gaps and must be below 2**24.
+    `encode` gives the ids of an ordinary text, in which nothing is a control token; `Vocab.encode` needs it.
     Raises `TypeError` for anything but ids, bytes and names, and `VocabError` for ids that cannot be.
     """
+    return _build(tokens, control, name, None if encode is None else Pieces(control, encode))
+
+
+def _build(
+    tokens: Mapping[int, bytes] | Sequence[bytes | None], control: Mapping[str, int], name: str, encoder: Encoder | None
+) -> Vocab:
     pairs = _pairs(tokens)
     if not isinstance(control, Mapping):
         raise TypeError(f"control must map names to ids, such as {{'<|start|>': 200006}}, not {_type(control)}")
     table: list[bytes | None] = [None] * (1 + max(pairs, default=-1))
     for tid, data in pairs.items():
         table[tid] = data
-    vocab = Vocab(table, control, name)
+    vocab = Vocab(table, control, name, encoder)
     for marker, tid in control.items():
         if pairs.get(tid, marker.encode()) != marker.encode():
             raise VocabError(f"id {tid} is both the token {pairs[tid]!r} and the control token {marker!r}: remove one")
@@ -87,7 +104,7 @@ def from_tiktoken(encoding: Any) -> Vocab:
             control[marker] = tid
     reader = encoding.decode_single_token_bytes
     tokens = _read_ids(reader, range(encoding.max_token_value + 1), set(control.values()))
-    return from_bytes(tokens, control, name=encoding.name)
+    return _build(tokens, control, encoding.name, Pieces(control, encoding.encode_ordinary))
 
 
 def from_harmony(encoding: Any) -> Vocab:
@@ -104,7 +121,8 @@ def from_harmony(encoding: Any) -> Vocab:
     control = {marker: _single(encoding, marker) for marker in encoding.special_tokens_set}
     ids = range(1 + max(control.values(), default=-1))
     tokens = _read_ids(lambda tid: decode([tid]), ids, set(control.values()))
-    return from_bytes(tokens, control, name="o200k_harmony" if encoding.name == "HarmonyGptOss" else encoding.name)
+    name = "o200k_harmony" if encoding.name == "HarmonyGptOss" else encoding.name
+    return _build(tokens, control, name, Pieces(control, lambda text: encoding.encode(text, disallowed_special=())))
 
 
 def from_tokenizers(tokenizer: Any) -> Vocab:
@@ -123,7 +141,7 @@ def from_tokenizers(tokenizer: Any) -> Vocab:
         raise
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise VocabError(f"this tokenizer.json is incomplete or damaged: {error!r}") from error
-    return from_bytes(tokens, control, name=str(getattr(tokenizer, "name_or_path", "")))
+    return _build(tokens, control, str(getattr(tokenizer, "name_or_path", "")), Tokenizers(spec))
 
 
 def _read_tokenizer(spec: Mapping[str, Any]) -> tuple[dict[int, bytes], dict[str, int]]:

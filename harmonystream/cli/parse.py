@@ -9,6 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from ..errors import ParseError
 from ..events import Event
 from ..formats import formats
 from ..formats.models import format_for
+from .each import parse_each
 from .paint import add_colour, make_show, paint
 from .read import IdReader, InputError, is_ids, pieces
 from .show import json_line, repairs
@@ -65,6 +67,10 @@ examples:
     harmonystream parse --format glm --tokenizer tokenizer.json \\
       --tools request.json ids.jsonl
 
+  Many outputs, one per line, as a batch job writes them:
+    harmonystream parse --each outputs.jsonl
+    harmonystream parse --each --json outputs.jsonl | jq 'select(.stream == 7)'
+
   The arguments of all calls, with jq:
     harmonystream parse --json ids.txt |
       jq -j 'select(.type == "ToolCallDelta").arguments'
@@ -111,6 +117,11 @@ def _add_options(parse: argparse.ArgumentParser) -> None:
     parse.add_argument(
         "--json", action="store_true", help="one event per line, as JSON; repairs are told on standard error"
     )
+    parse.add_argument(
+        "--each",
+        action="store_true",
+        help="each line is a stream of its own, as JSON: a list of ids, a text, or an object with one of them",
+    )
     parse.add_argument("--finish", metavar="REASON", help="why the engine stopped: stop, length, …")
     tools = parse.add_mutually_exclusive_group()
     tools.add_argument(
@@ -135,9 +146,15 @@ def run(args: argparse.Namespace) -> None:
         format = args.format if args.format in formats() else format_for(args.format)
         known = None if args.tokenizer is None else vocab.from_tokenizers(Path(args.tokenizer))
         tools = [] if args.no_tools else _tools(args.tools)
-        parser = Parser(format, known, tools=tools, start=args.start, strict=args.strict)
+        fresh = partial(Parser, format, known, tools=tools, start=args.start, strict=args.strict)
+        parser = fresh()
     except (TypeError, ValueError) as error:
         raise InputError(str(error)) from None
+    if args.each:
+        takes_ids = known is not None or format == "harmony"
+        with _opened(args.file) as fd:
+            shown = {"as_json": args.json, "color": args.color}
+            return parse_each(fd, fresh, takes_ids=takes_ids, reason=args.finish, **shown)
     kind = args.input
     if kind == "auto" and format != "harmony":
         kind = "text" if known is None else "ids"

@@ -10,7 +10,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from typing import TextIO
+from typing import Any, TextIO
 
 from .._native.stream.parser import Parser
 from ..deviations import EXPECTED
@@ -25,6 +25,7 @@ from ..events import (
     ToolCallEnd,
     ToolCallStart,
 )
+from ..reading import asdict
 
 __all__ = ["Show", "json_line", "painter", "repairs", "visible", "wrapped"]
 
@@ -61,11 +62,9 @@ def visible(text: str) -> str:
     return text.translate(_VISIBLE)
 
 
-def json_line(event: Event) -> str:
-    """The event as one line of JSON: its type, then its fields."""
-    fields = {name: getattr(event, name) for name in event.__match_args__}
-    line = json.dumps({"type": type(event).__name__, **fields}, ensure_ascii=False)
-    return line.translate(_VISIBLE_JSON) + "\n"
+def json_line(event: Event, **more: Any) -> str:
+    """The event as one line of JSON: more fields, its type, and its own."""
+    return json.dumps({**more, **asdict(event)}, ensure_ascii=False).translate(_VISIBLE_JSON) + "\n"
 
 
 def painter(out: TextIO, colour: bool) -> Write:

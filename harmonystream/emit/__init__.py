@@ -6,9 +6,20 @@ import os
 
 from .chat import ChatStream
 from .messages import MessagesStream
+from .refusals import StoredError, refusal, refuse_stored
+from .request import call_ids_of
 from .responses import ResponsesStream
 
-__all__ = ["ChatStream", "MessagesStream", "ResponsesStream", "new_id"]
+__all__ = [
+    "ChatStream",
+    "MessagesStream",
+    "ResponsesStream",
+    "StoredError",
+    "call_ids_of",
+    "new_id",
+    "refusal",
+    "refuse_stored",
+]
 
 
 def new_id(prefix: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from typing import Any
 
 from .._native.wire.json_filter import BROKEN_KEY, TEXT_KEY, Arguments
@@ -32,4 +33,9 @@ def assembled(text: str) -> Any:
         elif last[0] != '"' and not _SCALAR.fullmatch(last):
             break
         end = token.end()
-    return json.loads(text[:end] + "".join(reversed(stack))) if end else {}
+    return json.loads(text[:end] + "".join(reversed(stack)), parse_float=_number) if end else {}
+
+
+def _number(text: str) -> float:
+    """The nearest number that can be sent: JSON has no infinity, but `1e999`, which is read as one."""
+    return min(max(float(text), -sys.float_info.max), sys.float_info.max)

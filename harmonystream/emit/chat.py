@@ -21,10 +21,12 @@ from ..events import (
     ToolCallStart,
 )
 from ..formats import Format
+from ..reasons import matched
 from .payload import Payload, checked, sendable, to_json
-from .request import CallIds, counted, shown_calls
+from .request import CallIds, called, shown_calls
 from .stream import EventStream
 from .tokens import Tokens
+from .usage import CHAT, counted
 
 __all__ = ["ChatStream"]
 
@@ -42,7 +44,8 @@ class ChatStream(EventStream):
     reasoning_field: the field of reasoning; None hides it. preamble_field: that of commentary (Harmony), None hides it.
     tool_choice: the request's; "none" hides calls, a named tool makes the finish reason "stop".
     parallel_tool_calls: False shows only the first call. call_id: index -> the id of a call to which the model gave
-    none, or one that it had given before; by default it is derived from the response's id.
+    none, or one that it had given before; by default it is derived from the response's id. taken: the ids of calls in
+    the request's messages (`call_ids_of`), which no call of this response gets again.
     include_usage: a last chunk with the usage. token_ids: chunks say which tokens they stand for.
     parser: one that has read nothing yet; or a format, with `vocab` and `tools` for its parser.
     """
@@ -59,13 +62,14 @@ class ChatStream(EventStream):
         tool_choice: str | dict[str, Any] | None = "auto",
         parallel_tool_calls: bool | None = True,
         call_id: Callable[[int], str] | None = None,
+        taken: Iterable[str] = (),
         include_usage: bool = False,
         token_ids: bool = False,
         extra: Mapping[str, Any] | None = None,
         vocab: Vocab | None = None,
         tools: object = None,
     ) -> None:
-        self.id, self.model, self.created = checked("id", id), checked("model", model), index(created)
+        self.id, self.model, self.created = checked("id", id), checked("model", model), _seconds(created)
         self.choice = 0
         """Its index."""
         self._fields = _reasoning_fields(reasoning_field)
@@ -79,7 +83,8 @@ class ChatStream(EventStream):
         self._head = head | sendable(extra or {}) | head  # these first, and as they are
         self._calls: list[Payload] = []
         stem = self.id.removeprefix("chatcmpl-")
-        self._call_ids = CallIds(call_id or (lambda index: f"call_{stem}_{index}"))
+        self._taken = frozenset(taken) if not isinstance(taken, str) else taken
+        self._call_ids = CallIds(called("call_id", call_id) or (lambda index: f"call_{stem}_{index}"), self._taken)
         self._channel: str | None = None  # of the open message
         self._open: int | None = None  # the call whose arguments are shown
         self._finish_reason: str | None = None
@@ -107,7 +112,7 @@ class ChatStream(EventStream):
         self.choice, self._all = choice, streams
         if choice and call_id is None:
             stem = self.id.removeprefix("chatcmpl-")
-            self._call_ids = CallIds(lambda index: f"call_{stem}_{choice}_{index}")
+            self._call_ids = CallIds(lambda index: f"call_{stem}_{choice}_{index}", self._taken)
 
     def _start(self, dicts: bool, /) -> None:
         if self.choice and self._streams[0].is_new:
@@ -200,12 +205,15 @@ class ChatStream(EventStream):
         return all(stream._finish_reason is not None for stream in self._streams)
 
     def _whole_usage(self) -> Payload | None:
-        """The usage, and what the parsers have counted where it does not say. Of text they count bytes: not that."""
+        """The usage, and what the parsers have counted where it does not say; None where nobody has counted the tokens.
+
+        Of text, a parser counts bytes.
+        """
         usage = self._usage
-        if usage is None:
+        streams = [stream for stream in self._streams if not stream.in_text]
+        if usage is None or ("completion_tokens" not in usage and len(streams) < len(self._streams)):
             return None
         whole = dict(usage)
-        streams = [stream for stream in self._streams if not stream.in_text]
         whole.setdefault("prompt_tokens", 0)
         whole.setdefault("completion_tokens", sum(stream.parser.usage.total for stream in streams))
         whole.setdefault("total_tokens", whole["prompt_tokens"] + whole["completion_tokens"])
@@ -220,25 +228,21 @@ class ChatStream(EventStream):
         return f"data: {to_json(payload)}\n\n"
 
     def checked_usage(self, usage: Payload | None) -> Payload | None:
-        usage = counted(usage)
+        usage = counted(usage, CHAT)
         if any(not stream.ended for stream in self._streams if stream is not self):
             if usage is not None:
                 raise ValueError("the usage is of the whole request: give it to the last finish() of its choices")
             return None
-        if usage is None and self._include_usage:
-            usage = {}
-        if usage is not None and "completion_tokens" not in usage and any(stream.in_text for stream in self._streams):
-            raise ValueError("the usage needs completion_tokens: of text, a parser counts bytes")
-        return usage
+        return usage or {}
 
     def finish(
-        self, reason: str | None = None, usage: Payload | None = None, *, stop_reason: int | str | None = None
+        self, reason: Any = None, usage: Payload | None = None, *, stop_reason: int | str | None = None
     ) -> bytes:
-        """The last frames. reason: the engine's; usage: the API's object; what the parser has counted is
-        added where it is missing, so `{"prompt_tokens": 12}` is enough. stop_reason: the stop string or token id
-        that the engine has stopped at, which the choice then has under this name.
+        """The last frames. reason: the engine's word; usage: the API's object, or another API's; what the parser has
+        counted is added where it is missing, so `{"prompt_tokens": 12}` is enough. stop_reason: the stop string or
+        token id that the engine has stopped at, which the choice then has under this name.
         """
-        self._stop_at(stop_reason, dicts=False)
+        self._stop_at(reason, stop_reason, dicts=False)
         frames = super().finish(reason, usage)
         return frames + _DONE if self._ends else frames
 
@@ -249,21 +253,22 @@ class ChatStream(EventStream):
         *,
         logprobs: Sequence[Payload] | None = None,
         finish: bool = False,
-        reason: str | None = None,
+        reason: Any = None,
         usage: Payload | None = None,
         stop_reason: int | str | None = None,
     ) -> list[Payload]:
         """The chunks of start() (no arguments), feed(tokens, logprobs), feed_text(tokens), or finish(reason, usage)."""
         if finish:
-            self._stop_at(stop_reason, dicts=True)
+            self._stop_at(reason, stop_reason, dicts=True)
         if finish or tokens is None or isinstance(tokens, (str, bytes)) or (logprobs is None and not self._watched):
             return super().events(tokens, finish=finish, reason=reason, usage=usage)
         self._check(True)
         taken = self._taken_in(tokens, logprobs)
         return [chunk for token in taken for chunk in self._payloads(self.parser.feed, token)]
 
-    def _stop_at(self, stop_reason: int | str | None, *, dicts: bool) -> None:
+    def _stop_at(self, reason: Any, stop_reason: int | str | None, *, dicts: bool) -> None:
         self._check(dicts)
+        stop_reason = matched(reason) if stop_reason is None else stop_reason
         self._stopped = {} if stop_reason is None else sendable({"stop_reason": stop_reason})
 
     def _feed_with(self, ids: Any, logprobs: Sequence[Payload] | None) -> bytes:
@@ -287,13 +292,13 @@ class ChatStream(EventStream):
         self._tokens.attach(payloads, event, hides=isinstance(event, _DELTAS))
         return payloads
 
-    def error(self, message: str, *, type: str = "server_error", code: str | None = None) -> bytes:
+    def error(self, message: str, *, type: str | None = None, code: str | None = None) -> bytes:
         """What ends a stream that cannot go on: clients raise it as an APIError. Nothing if it has ended."""
         frames = self._last_bytes(_failure(message, type, code))
         self._end_all()
         return frames + _DONE if frames else b""
 
-    def error_events(self, message: str, *, type: str = "server_error", code: str | None = None) -> list[Payload]:
+    def error_events(self, message: str, *, type: str | None = None, code: str | None = None) -> list[Payload]:
         """The same as a dict."""
         made = self._last_payloads(_failure(message, type, code))
         self._end_all()
@@ -315,7 +320,8 @@ class ChatStream(EventStream):
     def _whole_choice(self) -> Payload:
         self._keep_texts()
         self._keep_arguments()
-        message: Payload = {"role": "assistant", **{field: "".join(texts) for field, texts in self._texts.items()}}
+        texts = {field: "".join(texts) for field, texts in self._texts.items()}
+        message: Payload = {"role": "assistant", **texts, "refusal": None}
         if self._calls:
             message["tool_calls"] = [_copy(call) for call in self._calls]
         choice = {"index": self.choice, "message": message, "logprobs": None, "finish_reason": self._finish_reason}
@@ -328,8 +334,16 @@ def _reasoning_fields(field: str | None) -> tuple[str, ...]:
     return () if field is None else ("reasoning", "reasoning_content") if field == "both" else (field,)
 
 
-def _failure(message: str, type: str, code: str | None) -> list[Payload]:
-    return [{"error": {"message": message, "type": type, "param": None, "code": code}}]
+def _seconds(created: Any) -> int:
+    try:
+        return index(created)
+    except TypeError:
+        kind = created.__class__.__name__
+        raise TypeError(f"created is whole seconds since 1970, an int such as int(time.time()), not a {kind}") from None
+
+
+def _failure(message: str, type: str | None, code: str | None) -> list[Payload]:
+    return [{"error": {"message": message, "type": type or "server_error", "param": None, "code": code}}]
 
 
 def _copy(call: Payload) -> Payload:

@@ -6,10 +6,11 @@ import json
 from typing import Any, ClassVar
 
 from ..events import ToolCallStart
-from .payload import Payload, clean
+from .payload import Payload, checked, clean
 
 __all__ = [
-    *("CALLS", "Code", "Custom", "Function", "Item", "Mcp", "Message", "Reasoning", "Search", "Text"),
+    *("CALLS", "Code", "Custom", "Function", "Item", "Mcp", "Message", "Reasoning", "Search"),
+    *("Summary", "Text"),
     *("declared", "item_type", "status_of"),
 ]
 
@@ -84,10 +85,43 @@ class Text(Item):
 
 
 class Reasoning(Text):
+    """Reasoning. fields["encrypt"], if it is there: the whole text -> the item's encrypted content."""
+
     kind, type, part_type = "reasoning", "reasoning", "reasoning_text"
 
     def item(self, text: str, status: str) -> Payload:
-        return {"type": self.type, "id": self.id, "summary": [], "content": self._content(text), "status": status}
+        return self._item([], text, status)
+
+    def _item(self, summary: list[Payload], text: str, status: str) -> Payload:
+        made = {"type": self.type, "id": self.id, "summary": summary, "content": self._content(text), "status": status}
+        if text and "encrypt" in self.fields:
+            made["encrypted_content"] = checked("encrypted content", self.fields["encrypt"](text))
+        return made
+
+
+class Summary(Reasoning):
+    """Reasoning that streams as its summary, which is all that some clients show. The item has the text as both."""
+
+    part_type = "summary_text"
+
+    def added(self) -> list[Payload]:
+        return [*Item.added(self), self._of_summary("part.added", part=self._part(""))]
+
+    def delta(self, text: str) -> Payload:
+        return self._of_summary("text.delta", delta=text)
+
+    def done(self, text: str, complete: bool) -> list[Payload]:
+        said = [self._of_summary("text.done", text=text), self._of_summary("part.done", part=self._part(text))]
+        return [*said, *Item.done(self, text, complete)]
+
+    def item(self, text: str, status: str) -> Payload:
+        return self._item(super()._content(text), text, status)
+
+    def _content(self, text: str) -> list[Payload]:
+        return [{"type": "reasoning_text", "text": text}] if text else []
+
+    def _of_summary(self, name: str, **more: Any) -> Payload:
+        return self._event(f"reasoning_summary_{name}", summary_index=0, **more)
 
 
 class Message(Text):
@@ -127,12 +161,9 @@ class Function(Call):
 
 
 class Custom(Function):
-    """A call with text instead of arguments. The API gives its item no status."""
+    """A call with text instead of arguments."""
 
     type, streamed, field = "custom_tool_call", "custom_tool_call_input", "input"
-
-    def item(self, text: str, status: str) -> Payload:
-        return {"type": self.type, "id": self.id, **self.fields, self.field: text}
 
 
 class Mcp(Function):

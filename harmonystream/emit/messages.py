@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import re
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from hashlib import sha256
+from typing import Any, Literal
 
 from .._native.core.vocab import Vocab
 from .._native.stream.parser import Parser
@@ -19,10 +21,12 @@ from ..events import (
     ToolCallStart,
 )
 from ..formats import Format
+from ..reasons import matched
 from .arguments import TEXT_KEY, Arguments, assembled
 from .payload import Payload, checked, sendable
-from .request import CallIds, counted, shown_calls
+from .request import CallIds, called, shown_calls
 from .stream import EventStream
+from .usage import MESSAGES, counted
 
 __all__ = ["MessagesStream"]
 
@@ -32,13 +36,27 @@ _STOP_REASONS: dict[str | None, str] = {
     "tool_calls": "tool_use",
     "length": "max_tokens",
     "content_filter": "refusal",
-    **{one: one for one in ("stop_sequence", "pause_turn", "refusal", "model_context_window_exceeded")},
+    **{one: one for one in ("pause_turn", "refusal", "model_context_window_exceeded")},
+    "stop sequence": "stop_sequence",
 }
+_AT_STOP_SEQUENCE = "stop sequence"  # the word of no engine: to the parser it is no normal end, so an open call is cut
 _FIELDS = {"reasoning": "thinking", "content": "text"}  # a kind of delta: its block's type, and the field of the text
 _DELTAS = {
     "reasoning": ("thinking_delta", "thinking"),
     "content": ("text_delta", "text"),
     "arguments": ("input_json_delta", "partial_json"),
+}
+# What the client's types require of a response, and a server of its own models does not have.
+_MESSAGE_NULLS: Payload = {"container": None, "diagnostics": None, "stop_details": None}
+_USAGE_NULLS: Payload = dict.fromkeys(
+    (
+        *("cache_creation", "cache_creation_input_tokens", "cache_read_input_tokens", "inference_geo"),
+        *("output_tokens_details", "server_tool_use", "service_tier", "speed"),
+    )
+)
+_BLOCKS: dict[str, Payload] = {
+    "thinking": {"type": "thinking", "thinking": "", "signature": ""},
+    "text": {"type": "text", "text": "", "citations": None},
 }
 _CUMULATIVE = (  # what clients take from the usage at the end
     *("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
@@ -50,9 +68,11 @@ class MessagesStream(EventStream):
     """The events of one message.
 
     id, model: the message's identity. usage: what is known before the first token, `input_tokens` and the cache's.
-    thinking: False hides it. signature: the text of a thinking block -> its signature; None: there is none.
+    thinking: False hides it. signature: the text of a thinking block -> its signature; by default a hash of the text
+    and the message's id; "": there is none, and some clients then drop the block.
     tool_choice: the request's; "none" hides calls, its `disable_parallel_tool_use` all but the first.
     call_id: index -> a call's id, for formats whose calls have none; by default it is derived from the message's id.
+    taken: the ids of calls in the request's messages (`call_ids_of`), which no call of this message gets again.
     text_key: where arguments stand that are no object, see `Arguments`. extra: more fields of the message.
     parser: one that has read nothing yet; or a format, with `vocab` and `tools` for its parser.
     """
@@ -65,9 +85,10 @@ class MessagesStream(EventStream):
         model: str,
         usage: Payload | None = None,
         thinking: bool = True,
-        signature: Callable[[str], str] | None = None,
+        signature: Callable[[str], str] | Literal[""] | None = None,
         tool_choice: str | Mapping[str, Any] | None = None,
         call_id: Callable[[int], str] | None = None,
+        taken: Iterable[str] = (),
         text_key: str = TEXT_KEY,
         extra: Mapping[str, Any] | None = None,
         vocab: Vocab | None = None,
@@ -75,13 +96,17 @@ class MessagesStream(EventStream):
     ) -> None:
         one = isinstance(tool_choice, Mapping) and tool_choice.get("disable_parallel_tool_use")
         self._calls_shown = shown_calls(tool_choice, parallel=not one)
-        self._thinking, self._signature, self._text_key = thinking, signature, text_key
-        message: Payload = {"id": checked("id", id), "type": "message", "role": "assistant"}
-        message |= {"model": checked("model", model), "content": [], "stop_reason": None, "stop_sequence": None}
-        message["usage"] = {"input_tokens": 0, "output_tokens": 0, **(counted(usage) or {})}
-        self._message = message | sendable(extra or {}) | message  # these first, and as they are
+        more = sendable(extra or {})
+        self.id, self.model = checked("id", id), checked("model", model)
+        self._thinking, self._text_key = thinking, text_key
+        self._signature = None if signature == "" else called("signature", signature) or _hashing(self.id)
+        message: Payload = {"id": self.id, "type": "message", "role": "assistant", "model": self.model, "content": []}
+        message |= {"stop_reason": None, "stop_sequence": None, **_MESSAGE_NULLS}
+        message |= {name: more[name] for name in _MESSAGE_NULLS if name in more}
+        message["usage"] = {"input_tokens": 0, "output_tokens": 0, **_USAGE_NULLS, **(counted(usage, MESSAGES) or {})}
+        self._message = message | more | message  # these first, and as they are
         stem = re.sub("[^a-zA-Z0-9_-]", "_", id.removeprefix("msg_"))
-        self._call_ids = CallIds(call_id or (lambda index: f"toolu_{stem}_{index}"))
+        self._call_ids = CallIds(called("call_id", call_id) or (lambda index: f"toolu_{stem}_{index}"), taken)
         self._calls = 0
         self._block: Payload | None = None  # the one that is open
         self._kind = ""  # of the deltas that it takes
@@ -119,9 +144,9 @@ class MessagesStream(EventStream):
 
     def closing(self, usage: Payload | None) -> Iterable[Payload]:
         counts = self._counted(usage or {})
-        usage = {key: counts[key] for key in _CUMULATIVE if key in counts}
-        self._message["usage"] |= usage
-        delta = {key: self._message[key] for key in ("stop_reason", "stop_sequence")}
+        self._message["usage"] |= {key: counts[key] for key in _CUMULATIVE if key in counts}
+        usage = {key: self._message["usage"][key] for key in _CUMULATIVE}
+        delta = {key: self._message[key] for key in ("stop_reason", "stop_sequence", "stop_details", "container")}
         yield {"type": "message_delta", "delta": delta, "usage": usage}
         yield {"type": "message_stop"}
 
@@ -141,8 +166,7 @@ class MessagesStream(EventStream):
         return [*closed, {"type": "content_block_start", "index": self._index, "content_block": dict(block)}]
 
     def _begin_text(self, kind: str, text: str) -> list[Payload]:
-        field = _FIELDS[kind]
-        started = self._begin(kind, {"type": field, field: "", **({"signature": ""} if kind == "reasoning" else {})})
+        started = self._begin(kind, dict(_BLOCKS[_FIELDS[kind]]))
         self._keep(kind, text)
         return [*started, self._delta(*_DELTAS[kind], text)]
 
@@ -157,7 +181,8 @@ class MessagesStream(EventStream):
     def _begin_call(self, call: ToolCallStart) -> list[Payload]:
         id = self._call_ids.take(call.id, self._calls)
         self._calls += 1
-        started = self._begin("arguments", {"type": "tool_use", "id": id, "name": call.name, "input": {}})
+        block = {"type": "tool_use", "id": id, "name": call.name, "input": {}, "caller": {"type": "direct"}}
+        started = self._begin("arguments", block)
         self._arguments = self._arguments_through = Arguments(self._text_key)
         return started
 
@@ -170,7 +195,8 @@ class MessagesStream(EventStream):
         if self._kind == "reasoning" and self._signature is not None:
             signature = checked("a signature", self._signature(self._block["thinking"]))
             self._block["signature"] = signature
-            closed.insert(0, self._delta("signature_delta", "signature", signature))
+            if signature:
+                closed.insert(0, self._delta("signature_delta", "signature", signature))
         self._kind, self._block = "", None
         self._arguments = self._arguments_through = None
         return closed
@@ -192,10 +218,10 @@ class MessagesStream(EventStream):
 
     # --- bytes ---
 
-    def finish(
-        self, reason: str | None = None, usage: Payload | None = None, *, stop_sequence: str | None = None
-    ) -> bytes:
-        """The last frames. stop_sequence: the one that the engine has stopped at, if any."""
+    def finish(self, reason: Any = None, usage: Payload | None = None, *, stop_sequence: str | None = None) -> bytes:
+        """The last frames. reason: the engine's word; usage: the API's object, or another API's. stop_sequence: the one
+        that the engine has stopped at, if any.
+        """
         return super().finish(self._stopped(reason, stop_sequence, dicts=False), usage)
 
     def events(
@@ -204,7 +230,7 @@ class MessagesStream(EventStream):
         /,
         *,
         finish: bool = False,
-        reason: str | None = None,
+        reason: Any = None,
         usage: Payload | None = None,
         stop_sequence: str | None = None,
     ) -> list[Payload]:
@@ -213,18 +239,22 @@ class MessagesStream(EventStream):
             reason = self._stopped(reason, stop_sequence, dicts=True)
         return super().events(tokens, finish=finish, reason=reason, usage=usage)
 
-    def _stopped(self, reason: str | None, stop_sequence: str | None, *, dicts: bool) -> str | None:
+    def checked_usage(self, usage: Payload | None) -> Payload | None:
+        return counted(usage, MESSAGES)
+
+    def _stopped(self, reason: Any, stop_sequence: str | None, *, dicts: bool) -> Any:
         self._check(dicts)
+        stop_sequence = matched(reason) if stop_sequence is None else stop_sequence
         self._message["stop_sequence"] = stop_sequence
-        return reason if stop_sequence is None else "stop_sequence"
+        return reason if stop_sequence is None else _AT_STOP_SEQUENCE
 
-    def error(self, message: str, *, type: str = "api_error") -> bytes:
+    def error(self, message: str, *, type: str | None = None, code: str | None = None) -> bytes:
         """What ends a stream that cannot go on: clients raise it. Nothing if it has ended."""
-        return self._last_bytes([{"type": "error", "error": {"type": type, "message": message}}])
+        return self._last_bytes([_failure(message, type, code)])
 
-    def error_events(self, message: str, *, type: str = "api_error") -> list[Payload]:
+    def error_events(self, message: str, *, type: str | None = None, code: str | None = None) -> list[Payload]:
         """The payloads of error()."""
-        return self._last_payloads([{"type": "error", "error": {"type": type, "message": message}}])
+        return self._last_payloads([_failure(message, type, code)])
 
     # --- the whole ---
 
@@ -232,3 +262,13 @@ class MessagesStream(EventStream):
         """The message as it would be without streaming."""
         self._settle()
         return copy.deepcopy(self._message)
+
+
+def _failure(message: str, type: str | None, code: str | None) -> Payload:
+    error: Payload = {"type": type or "api_error", "message": message}
+    return {"type": "error", "error": error if code is None else {**error, "details": {"error_code": code}}}
+
+
+def _hashing(id: str) -> Callable[[str], str]:
+    """Signatures that say nothing: without one, clients drop a block or send it back as the user's text."""
+    return lambda text: b64encode(sha256(f"{id}\0{text}".encode()).digest()).decode()

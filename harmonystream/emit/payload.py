@@ -10,7 +10,7 @@ __all__ = ["Payload", "checked", "clean", "sendable", "to_json"]
 
 Payload = dict[str, Any]
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
 def clean(text: str) -> str:
@@ -19,7 +19,10 @@ def clean(text: str) -> str:
 
 
 def to_json(payload: Any) -> str:
-    """Compact, and UTF-8 as it is. A lone surrogate becomes U+FFFD: it cannot be sent."""
+    """Compact, and UTF-8 as it is. A lone surrogate becomes U+FFFD: it cannot be sent.
+
+    Raises ValueError for NaN and the infinities, which JSON does not have.
+    """
     return clean(_encode(payload))
 
 

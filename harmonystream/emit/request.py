@@ -1,66 +1,92 @@
-"""What a request, an engine and a server say of a response, checked before it is believed."""
+"""What a request says of its response, checked before it is believed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from operator import index
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from .payload import Payload, to_json
+__all__ = ["CallIds", "call_ids_of", "called", "shown_calls"]
 
-__all__ = ["CallIds", "counted", "normal", "shown_calls"]
-
-_REASONS = {
-    **dict.fromkeys(("stop", "eos", "eos_token", "end_turn", "tool_use"), "stop"),
-    **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "max_new_tokens"), "length"),
-}
-
-
-def normal(reason: str | None) -> str | None:
-    """What engines call the reasons that all APIs know."""
-    return _REASONS.get(reason.lower(), reason) if isinstance(reason, str) and reason else reason or None
-
-
-def counted(usage: Any) -> Payload | None:
-    """A usage without what is None, its counts as plain ints. Raises TypeError for what is none."""
-    if usage is None:
-        return None
-    if not isinstance(usage, Mapping):
-        raise TypeError(f"usage is a dict with the API's names, not {type(usage).__name__}: of a model, model_dump()")
-    made: Payload = {}
-    for name, value in usage.items():
-        if isinstance(value, Mapping):
-            made[name] = counted(value)
-        elif value is not None:
-            made[name] = _count(name, value) if name.endswith("_tokens") else value
-    to_json(made)  # what cannot be sent
-    return made
-
-
-def _count(name: str, value: Any) -> int:
-    try:
-        return index(value)
-    except TypeError:
-        raise TypeError(f"usage[{name!r}] is a number of tokens, not {value!r}") from None
+_CHOICES = ("auto", "none", "required", "any")
+_MOST_DEPTH = 16  # of a message's parts: APIs nest four deep
 
 
 def shown_calls(tool_choice: Any, parallel: bool | None) -> int | None:
-    """How many calls a request wants to see, None: all. tool_choice: "none" or an object of this type hides them."""
-    kind = tool_choice.get("type") if isinstance(tool_choice, Mapping) else getattr(tool_choice, "type", tool_choice)
+    """How many calls a request wants to see, None: all. tool_choice: "none", or an object of this type, hides them.
+
+    Raises TypeError or ValueError for what is not a tool choice of any API.
+    """
+    kind = tool_choice
+    if isinstance(tool_choice, Mapping):
+        kind = tool_choice.get("type")
+    elif tool_choice is not None and not isinstance(tool_choice, str):
+        kind = getattr(tool_choice, "type", tool_choice)
+    elif tool_choice is not None and tool_choice not in _CHOICES:
+        raise ValueError(f"tool_choice is one of {', '.join(_CHOICES)}, or an object with a type, not {tool_choice!r}")
+    if kind is not None and not isinstance(kind, str):
+        raise TypeError(f"tool_choice is a str, or an object with a type, not {type(tool_choice).__name__}")
+    if kind is None and tool_choice is not None:
+        raise ValueError("tool_choice is an object without a type")
     return 0 if kind == "none" else 1 if parallel is not None and not parallel else None
 
 
-class CallIds:
-    """The ids of a response's calls, each given once: clients tell calls, and tools' results, by them."""
+def called(name: str, callback: Any) -> Any:
+    """A callback, or None. Raises TypeError at once for what cannot be called, not in the midst of a stream."""
+    if callback is not None and not callable(callback):
+        raise TypeError(f"{name} is a function, not {type(callback).__name__}")
+    return callback
 
-    def __init__(self, make: Callable[[int], str]) -> None:
+
+class CallIds:
+    """The ids of a response's calls, each given once: clients tell calls, and the results of tools, by them.
+
+    taken: ids that the conversation has already.
+    """
+
+    def __init__(self, make: Callable[[int], str], taken: Iterable[str] = ()) -> None:
+        if isinstance(taken, str):
+            raise TypeError("taken is several ids, not one str")
         self._make = make
-        self._given: set[str] = set()
+        self._given = set(taken)
+        self._made: set[str] = set()
 
     def take(self, own: str | None, index: int) -> str:
-        """The model's own, if it gave one that is new; else one that is made. Raises ValueError if that is not new."""
-        made = own if own and own not in self._given else self._make(index)
-        if not isinstance(made, str) or not made or made in self._given:
+        """The model's own, if it gave one that is new; else one that is made, with a suffix if it is not new.
+
+        Raises ValueError if the function that makes them repeats itself.
+        """
+        if own and own not in self._given:
+            self._given.add(own)
+            return own
+        made = self._make(index)
+        if not isinstance(made, str) or not made or made in self._made:
             raise ValueError(f"call_id({index}) gave {made!r}: it must give a new id, a str, for each index")
-        self._given.add(made)
-        return made
+        self._made.add(made)
+        new, suffix = made, 2
+        while new in self._given:
+            new, suffix = f"{made}_{suffix}", suffix + 1
+        self._given.add(new)
+        return new
+
+
+def call_ids_of(messages: Any) -> set[str]:
+    """The ids of all calls in a request's messages or input, of any of the three APIs, for `taken=`.
+
+    It looks for them only, and takes whatever shape the rest has.
+    """
+    found: set[str] = set()
+    waiting = [(messages, 0)]
+    while waiting:
+        value, depth = waiting.pop()
+        if isinstance(value, Mapping):
+            kind = value.get("type")
+            names = (
+                ("id",) if kind in ("function", "custom", "tool_use") else ("call_id", "tool_call_id", "tool_use_id")
+            )
+            found.update(value[name] for name in names if isinstance(value.get(name), str))
+            inside: Iterable[Any] = (value.get("tool_calls"), value.get("content"))
+        else:
+            inside = value if isinstance(value, (list, tuple)) else ()
+        if depth < _MOST_DEPTH:
+            waiting += [(one, depth + 1) for one in inside if isinstance(one, (Mapping, list, tuple))]
+    return found

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar
+from math import isfinite
+from typing import Any, ClassVar, Literal
 
 from .._native.core.vocab import Vocab
 from .._native.stream.parser import Parser
@@ -19,10 +20,12 @@ from ..events import (
     ToolCallStart,
 )
 from ..formats import Format
-from .items import CALLS, Item, Message, Reasoning, Text, declared, item_type, status_of
+from ..reasons import normal
+from .items import CALLS, Item, Message, Reasoning, Summary, Text, declared, item_type
 from .payload import Payload, checked, sendable, to_json
-from .request import CallIds, counted, normal, shown_calls
+from .request import CallIds, called, shown_calls
 from .stream import EventStream
+from .usage import RESPONSES, counted
 
 __all__ = ["ResponsesStream"]
 
@@ -42,6 +45,7 @@ _ECHOED = (
     *("prompt_cache_retention", "reasoning", "safety_identifier", "service_tier", "temperature", "text"),
     *("tool_choice", "tools", "top_logprobs", "top_p", "truncation", "user"),
 )
+_ENCRYPTED = "reasoning.encrypted_content"  # what a request's `include` calls it
 _STATE = ("status", "error", "incomplete_details", "output", "usage")  # of a response: what is not its head
 _WHOLE = (None, "stop", "tool_calls", "function_call")  # an engine's reasons that cut nothing
 _WHY = {"length": "max_output_tokens", "content_filter": "content_filter"}
@@ -52,9 +56,12 @@ class ResponsesStream(EventStream):
 
     id, model, created_at (seconds since 1970): the response's identity. request: the request's fields, or its whole
     body: those that a response repeats are repeated; tool_choice "none" hides calls, parallel_tool_calls False all but
-    the first; its tools say which calls have items of their own. reasoning: False hides it. item_type: a call's first
-    event -> the type of its item. item_id, call_id: (item type, output index) -> id, index of the call -> id; by
-    default they are derived from the response's id. A model's own call ids (Kimi-K2) are kept, unless it repeats one.
+    the first; its tools say which calls have items of their own. reasoning: False hides it; "text" and "summary" say
+    which events stream it; True: a summary if the request asks for one, else the text. encrypt: the text of a reasoning
+    item -> its `encrypted_content`, where the request's `include` asks for that. item_type: a call's first event -> the
+    type of its item. item_id, call_id: (item type, output index) -> id, index of the call -> id; by default they are
+    derived from the response's id. A model's own call ids (Kimi-K2) are kept, unless it repeats one. taken: the ids of
+    calls in the request's input (`call_ids_of`), which no call of this response gets again.
     container_id: of code interpreter calls. extra: more fields of the response.
     """
 
@@ -68,23 +75,29 @@ class ResponsesStream(EventStream):
         model: str,
         created_at: float,
         request: Mapping[str, Any] | None = None,
-        reasoning: bool = True,
+        reasoning: bool | Literal["text", "summary"] = True,
+        encrypt: Callable[[str], str] | None = None,
         item_type: Callable[[ToolCallStart], str] | None = None,
         item_id: Callable[[str, int], str] | None = None,
         call_id: Callable[[int], str] | None = None,
+        taken: Iterable[str] = (),
         container_id: str = "auto",
         extra: Mapping[str, Any] | None = None,
         vocab: Vocab | None = None,
         tools: object = None,
     ) -> None:
-        self.id, self.model, self.created_at = checked("id", id), checked("model", model), created_at
+        self.id, self.model, self.created_at = checked("id", id), checked("model", model), _seconds(created_at)
         stem = id.removeprefix("resp_")
-        self._item_id = item_id or (lambda type, index: f"{_PREFIXES[type]}_{stem}_{index}")
-        self._call_ids = CallIds(call_id or (lambda index: f"call_{stem}_{index}"))
-        self._item_type, self._container_id, self._reasoning = item_type, container_id, reasoning
+        self._item_id = called("item_id", item_id) or (lambda type, index: f"{_PREFIXES[type]}_{stem}_{index}")
+        self._call_ids = CallIds(called("call_id", call_id) or (lambda index: f"call_{stem}_{index}"), taken)
+        self._item_type, self._container_id = called("item_type", item_type), container_id
         if not isinstance(request or {}, Mapping):
             raise TypeError(f"request is a mapping, not {request.__class__.__name__}: of a model, model_dump()")
         asked = request or {}
+        self._reasoning = _reasoning_item(reasoning, asked)
+        wanted = asked.get("include") or ()
+        encrypts = called("encrypt", encrypt) and isinstance(wanted, (list, tuple)) and _ENCRYPTED in wanted
+        self._reasoning_fields: Payload = {"encrypt": encrypt} if encrypts else {}
         echoed = sendable({name: asked[name] for name in _ECHOED if asked.get(name) is not None})
         head = {"id": self.id, "object": "response", "created_at": created_at, "model": self.model}
         own: Payload = {**head, **_defaults(), **echoed}
@@ -109,12 +122,12 @@ class ResponsesStream(EventStream):
     def delta(self, kind: str, text: str) -> Payload | None:
         if self._open is not None and self._open.kind == kind:
             return self._open.delta(text)
-        return {} if kind == "arguments" or (kind == "reasoning" and not self._reasoning) else None
+        return {} if kind == "arguments" or (kind == "reasoning" and self._reasoning is None) else None
 
     def describe(self, event: Event) -> Iterable[Payload]:
         match event:
-            case ReasoningDelta(text=text):
-                return self._open_text(Reasoning, {}, text)
+            case ReasoningDelta(text=text) if self._reasoning is not None:
+                return self._open_text(self._reasoning, dict(self._reasoning_fields), text)
             case ContentDelta(text=text, channel=channel):
                 phase = {"phase": _PHASES[channel]} if channel in _PHASES else {}
                 return self._open_text(Message, phase, text)
@@ -169,7 +182,7 @@ class ResponsesStream(EventStream):
     def _type_of(self, call: ToolCallStart) -> str:
         if self._item_type is None:
             return item_type(call, self._tools)
-        type = self._item_type(call)
+        type: str = self._item_type(call)
         if type not in list(CALLS):  # a list, for what cannot be hashed
             raise ValueError(f"item_type gave {type!r}: it is one of {', '.join(CALLS)}")
         return type
@@ -179,15 +192,20 @@ class ResponsesStream(EventStream):
         if item is None:
             return ()
         text = self._take(item.kind)
-        self._output.append(item.item(text, status_of(complete)))
-        return item.done(text, complete)
+        made = item.done(text, complete)
+        self._output.append(copy.deepcopy(made[-1]["item"]))
+        return made
 
     def closing(self, usage: Payload | None) -> Iterable[Payload]:
-        if usage is not None:
-            self._usage = self._whole_usage(usage)
+        self._usage = self._whole_usage(usage or {})
+        if self._ending["status"] == "failed":
+            yield _error(**self._ending["error"])
         yield {"type": f"response.{self._ending['status']}", "response": self._whole()}
 
-    def _whole_usage(self, usage: Payload) -> Payload:
+    def _whole_usage(self, usage: Payload) -> Payload | None:
+        """None where nobody has counted the tokens: of text, a parser counts bytes."""
+        if self.in_text and "output_tokens" not in usage:
+            return None
         count = self.parser.usage
         read, written = usage.get("input_tokens", 0), usage.get("output_tokens", count.total)
         return {
@@ -218,37 +236,35 @@ class ResponsesStream(EventStream):
     # --- the end ---
 
     def checked_usage(self, usage: Payload | None) -> Payload | None:
-        usage = counted(usage)
-        if usage is not None and "output_tokens" not in usage and self.in_text:
-            raise ValueError("the usage needs output_tokens: of text, a parser counts bytes")
-        return usage
+        return counted(usage, RESPONSES)
 
-    def finish(self, reason: str | None = None, usage: Payload | None = None) -> bytes:
+    def finish(self, reason: Any = None, usage: Payload | None = None) -> bytes:
         self._cut = normal(reason) not in _WHOLE
         return super().finish(reason, usage)
 
     def events(
-        self, tokens: Any = None, /, *, finish: bool = False, reason: str | None = None, usage: Payload | None = None
+        self, tokens: Any = None, /, *, finish: bool = False, reason: Any = None, usage: Payload | None = None
     ) -> list[Payload]:
         self._cut = finish and normal(reason) not in _WHOLE
         return _owned(super().events(tokens, finish=finish, reason=reason, usage=usage))
 
-    def error(self, message: str, *, code: str = "server_error") -> bytes:
-        """What ends a stream that cannot go on, instead of finish(): the open item as it is, and response.failed.
+    def error(self, message: str, *, type: str | None = None, code: str | None = None) -> bytes:
+        """What ends a stream that cannot go on, instead of finish(): the open item as it is, `error`, response.failed.
 
-        Nothing if it has ended.
+        Nothing if it has ended. The API has no type of errors: it is told where clients look for it, beside the code.
         """
-        return self._last_bytes(self._failing(message, code))
+        return self._last_bytes(self._failing(message, type, code))
 
-    def error_events(self, message: str, *, code: str = "server_error") -> list[Payload]:
+    def error_events(self, message: str, *, type: str | None = None, code: str | None = None) -> list[Payload]:
         """The payloads of error()."""
-        return _owned(self._last_payloads(self._failing(message, code)))
+        return _owned(self._last_payloads(self._failing(message, type, code)))
 
-    def _failing(self, message: str, code: str) -> Iterable[Payload]:
+    def _failing(self, message: str, type: str | None, code: str | None) -> Iterable[Payload]:
         if self._number == 0:
             yield from self.opening()  # clients want to know first what failed
         yield from self._close(complete=False)
-        self._ending = _failed(message, code)
+        self._ending = _failed(message, code or "server_error")
+        yield _error(message, code or "server_error", type)
         yield {"type": "response.failed", "response": self._whole()}
 
     # --- the whole ---
@@ -269,6 +285,32 @@ def _owned(payloads: list[Payload]) -> list[Payload]:
 
 def _failed(message: str, code: str) -> Payload:
     return {"status": "failed", "error": {"code": code, "message": message}}
+
+
+def _error(message: str, code: str, type: str | None = None) -> Payload:
+    """Some clients take a response that failed for a short one, unless this comes first. OpenAI's in Python raises what
+    the object `error` says, others what is beside it.
+    """
+    error = {"type": type or code, "code": code, "message": message, "param": None}
+    return {**error, "type": "error", "error": error}
+
+
+def _reasoning_item(said: Any, request: Mapping[str, Any]) -> type[Reasoning] | None:
+    """The items of reasoning, None: it is hidden."""
+    kinds: dict[Any, type[Reasoning] | None] = {False: None, "text": Reasoning, "summary": Summary}
+    if said is True:
+        asked = request.get("reasoning")
+        wanted = asked.get("summary") or asked.get("generate_summary") if isinstance(asked, Mapping) else None
+        return Summary if wanted else Reasoning
+    if said not in list(kinds):
+        raise ValueError(f"reasoning is True, False, 'text' or 'summary', not {said!r}")
+    return kinds[said]
+
+
+def _seconds(created_at: Any) -> Any:
+    if not isinstance(created_at, (int, float)) or not isfinite(created_at):
+        raise TypeError(f"created_at is seconds since 1970, a number such as time.time(), not {created_at!r}")
+    return created_at
 
 
 def _defaults() -> Payload:

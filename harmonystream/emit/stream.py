@@ -11,8 +11,9 @@ from .._native.wire.frame import Frame
 from .._native.wire.sse import SseWriter
 from ..errors import ParseError
 from ..events import ContentDelta, Event, ReasoningDelta, ToolCallDelta
+from ..reasons import normal
 from .payload import Payload, to_json
-from .request import counted, normal
+from .usage import counted
 
 __all__ = ["EventStream"]
 
@@ -62,7 +63,7 @@ class EventStream(SseWriter):
         return f"event: {payload['type']}\ndata: {to_json(payload)}\n\n"
 
     def checked_usage(self, usage: Payload | None) -> Payload | None:
-        """The usage as finish() may have it."""
+        """The usage as closing() takes it, in the API's words."""
         return counted(usage)
 
     # --- bytes ---
@@ -72,20 +73,20 @@ class EventStream(SseWriter):
         self._start(False)
         return self._bytes(self.opening())
 
-    def finish(self, reason: str | None = None, usage: Payload | None = None) -> bytes:
-        """The last frames, the terminal ones included. reason: the engine's; usage: the API's object.
+    def finish(self, reason: Any = None, usage: Payload | None = None) -> bytes:
+        """The last frames, the terminal ones included. reason: the engine's word; usage: any API's object.
 
-        None in the usage counts as not said. Raises TypeError, and ends nothing, for what is no usage.
+        None in the usage counts as not said. Raises TypeError or ValueError, and ends nothing, for what is no usage.
         """
-        usage = self.checked_usage(usage)
-        frames = self._end(normal(reason)) + self._bytes(self.closing(usage))
+        usage, reason = self.checked_usage(usage), normal(reason)
+        frames = self._end(reason) + self._bytes(self.closing(usage))
         self._over()
         return frames
 
     # --- dicts ---
 
     def events(
-        self, tokens: Any = None, /, *, finish: bool = False, reason: str | None = None, usage: Payload | None = None
+        self, tokens: Any = None, /, *, finish: bool = False, reason: Any = None, usage: Payload | None = None
     ) -> list[Payload]:
         """The payloads of start() (no arguments), feed(tokens) or feed_text(tokens), or of finish(reason, usage)."""
         if finish:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Sequence
 from typing import Any
@@ -25,7 +26,8 @@ class Tokens:
     def __init__(self, *, show_ids: bool) -> None:
         self._show_ids = show_ids
         self._logprobs: deque[tuple[int, Payload]] = deque()  # by position
-        self._ids: deque[tuple[int, int]] = deque()
+        self._waiting: list[int] = []  # ids that the next chunk will say
+        self._ids: deque[tuple[int, int]] = deque()  # those that no event has covered yet, by position
         self._all_logprobs: list[Payload] = []
         self._all_ids: list[int] = []
 
@@ -40,21 +42,24 @@ class Tokens:
 
     def attach(self, payloads: list[Payload], event: Event, *, hides: bool) -> None:
         """Add what belongs to this event to its chunk. hides: without a chunk, its tokens are hidden with its text."""
-        before, here = _until(self._ids, event.start), _until(self._ids, event.stop)
+        self._waiting += _until(self._ids, event.start)
+        here = _until(self._ids, event.stop)
         _until(self._logprobs, event.start)
-        logprobs = [entry for _, entry in _until(self._logprobs, event.stop)]
+        logprobs = _until(self._logprobs, event.stop)
         if not payloads:
-            self._ids.extendleft(reversed(before if hides else before + here))
+            if not hides:
+                self._waiting += here
             return
         choice = payloads[0]["choices"][0]
         if choice["finish_reason"] is not None:
-            before += _until(self._ids, None)
+            here += _until(self._ids, None)
         if logprobs:
             choice["logprobs"] = {"content": logprobs, "refusal": None}
             self._all_logprobs += logprobs
         if self._show_ids:
-            choice["token_ids"] = [token for _, token in before + here]
+            choice["token_ids"] = self._waiting + here
             self._all_ids += choice["token_ids"]
+        self._waiting = []
 
     def joined(self) -> Payload:
         """The fields of the whole choice."""
@@ -66,17 +71,19 @@ class Tokens:
         return made
 
 
-def _until(kept: deque[Any], stop: int | None) -> list[Any]:
-    """Take out what stands before `stop`; None: everything."""
+def _until(kept: deque[tuple[int, Any]], stop: int | None) -> list[Any]:
+    """Take out what is before the position `stop`; None: everything."""
     taken = []
     while kept and (stop is None or kept[0][0] < stop):
-        taken.append(kept.popleft())
+        taken.append(kept.popleft()[1])
     return taken
 
 
 def _sendable(entry: Payload) -> Payload:
-    """With numbers that JSON has: the API's least logprob where it is minus infinity."""
-    made = {**entry, "logprob": max(entry["logprob"], LEAST)} if "logprob" in entry else dict(entry)
+    """With numbers that JSON has: NaN and the infinities become the API's least logprob."""
+    made = dict(entry)
+    if "logprob" in made:
+        made["logprob"] = made["logprob"] if LEAST <= made["logprob"] < math.inf else LEAST
     if made.get("top_logprobs"):
         made["top_logprobs"] = [_sendable(other) for other in made["top_logprobs"]]
     return made

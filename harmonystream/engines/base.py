@@ -57,11 +57,15 @@ class Sampling:
 class Finished:
     """The last item of a generation: why the engine stopped, and what it counted.
 
-    reason: the engine's word, such as "stop" or "length". usage: Chat Completions' usage object: prompt_tokens,
-    completion_tokens, total_tokens. stop: the stop string that ended the generation. All are None where unknown.
+    reason: the engine's word, such as "stop" or "length"; `harmonystream.reasons` knows what it means. usage: Chat
+    Completions' usage object: prompt_tokens, completion_tokens, total_tokens; a response takes one in the words of any
+    API. stop: the stop string that ended the generation. All are None where unknown.
+
+    A source of EventStreamResponse may yield it, too. A stop string is then a normal end unless the reason is given;
+    Messages tells the client which one it was, and so does Chat Completions, as `stop_reason`.
     """
 
-    reason: str | None = None
+    reason: str | Mapping[str, Any] | None = None
     usage: Mapping[str, Any] | None = None
     stop: str | None = None
 

@@ -52,4 +52,5 @@ DSML = Format(
     bare="declared",
     stops=("<｜end▁of▁sentence｜>",),
     turns=("<｜User｜>", "<｜Assistant｜>"),
+    encoding="dsml",
 )

@@ -63,3 +63,5 @@ class Format(NamedTuple):
     """Markers that mean nothing and are never shown."""
     keep: tuple[str, ...] = ()
     """Control tokens whose text is text."""
+    encoding: str = ""
+    """How prompts are written where models come without a chat template: "dsml"; "": by the model's template."""

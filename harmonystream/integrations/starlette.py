@@ -3,154 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, Callable, Mapping, Sequence
+import logging
+from collections.abc import AsyncIterable, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from inspect import signature
 from time import monotonic
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias, overload
 
 from starlette.background import BackgroundTask
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from ..emit.chat import ChatStream
+from .source import Finished, Framed, Reader, Reasons, Said, Sampled, Stream, Usages
+from .stops import stopping
 
-__all__ = ["EventStreamResponse", "Finished", "Stream", "Tokens", "whole_response"]
+__all__ = ["EventStreamResponse", "Finished", "Framed", "Sampled", "Stream", "stopping", "whole_response"]
 
 PING = b": keep-alive\n\n"  # a comment: no client shows it
 FAILED = "The response ended with an internal error."
 
-_Usage = dict[str, Any]
-_Reasons: TypeAlias = "str | Callable[[], str | None] | None"
-_Usages: TypeAlias = "_Usage | Callable[[], _Usage | None] | None"
-_Said: TypeAlias = "str | Mapping[str, str | None]"
+Hook: TypeAlias = "Callable[[Any], Awaitable[None] | None]"
 
-
-class Stream(Protocol):
-    """What all emitters have: ChatStream, ResponsesStream, MessagesStream."""
-
-    @property
-    def is_new(self) -> bool: ...
-    @property
-    def ended(self) -> bool: ...
-    def start(self) -> bytes: ...
-    def feed(self, ids: Any, /, logprobs: Any = None) -> bytes: ...
-    def feed_text(self, text: str | bytes, /) -> bytes: ...
-    def finish(self, reason: str | None = None, usage: _Usage | None = None) -> bytes: ...
-    def error(self, message: str) -> bytes: ...
-    def response(self) -> dict[str, Any]: ...
-
-
-class _Told:
-    """What a source yields beside ids and text: one check for each token, not one for each class."""
-
-    def _tell(self, reader: _Reader) -> bytes:
-        raise NotImplementedError
-
-
-@dataclass(frozen=True)
-class Tokens(_Told):
-    """Ids, and the API's logprobs object for each, as ChatStream.feed takes them; other APIs' streams refuse them."""
-
-    ids: Any
-    logprobs: Sequence[dict[str, Any]] | None = None
-
-    def _tell(self, reader: _Reader) -> bytes:
-        return reader.stream.feed(self.ids, self.logprobs)
-
-
-@dataclass(frozen=True)
-class Finished(_Told):
-    """A source may yield it as its last item: why the engine stopped, and the API's usage object.
-
-    stop_sequence: the stop string that ended it; the reason is "stop" then, unless given. Messages tells the client
-    which one it was, and so does Chat Completions, as `stop_reason`; Responses has no word for it.
-    """
-
-    reason: str | None = None
-    usage: _Usage | None = None
-    stop_sequence: str | None = None
-
-    def _tell(self, reader: _Reader) -> bytes:
-        return reader.finish_one(self)
-
-
-class _Reader:
-    """Makes frames of a source's items. streams: one; or a sequence, all choices of a request."""
-
-    def __init__(self, tokens: object, streams: Stream | Sequence[Stream], reason: _Reasons, usage: _Usages) -> None:
-        if not hasattr(tokens, "__aiter__"):
-            raise TypeError(f"tokens is an async iterator, such as an async generator, not {type(tokens).__name__}")
-        self.several = isinstance(streams, Sequence)
-        self.streams: list[Stream] = list(streams) if isinstance(streams, Sequence) else [streams]
-        first = self.streams[0] if self.streams else None
-        if self.streams != (list(first._streams) if isinstance(first, ChatStream) else [first]):
-            raise ValueError("a response takes all streams of one ChatStream.several(), in order, or a single stream")
-        if not all(stream.is_new for stream in self.streams):
-            raise ValueError("this stream has started already: each response needs a new one")
-        self.stream = self.streams[0]  # the one whose turn it is
-        self.done = False  # have all choices finished?
-        self._reason, self._usage = reason, usage
-        self._unsent = b""
-
-    def start(self) -> bytes:
-        return b"".join([stream.start() for stream in self.streams])
-
-    @property
-    def take(self) -> Callable[[Any], bytes]:
-        """Item -> frames."""
-        return self._take_pair if self.several else self._take
-
-    def _take(self, item: Any) -> bytes:
-        if isinstance(item, _Told):
-            return item._tell(self)
-        return self.stream.feed_text(item) if isinstance(item, (str, bytes)) else self.stream.feed(item)
-
-    def _take_pair(self, pair: Any) -> bytes:
-        if isinstance(pair, Finished):
-            return self.finish(pair)
-        if not isinstance(pair, tuple) or len(pair) != 2:
-            raise TypeError(f"the source of several streams yields (choice, item), not {type(pair).__name__}")
-        choice, item = pair
-        if choice not in range(len(self.streams)):
-            raise ValueError(f"the source speaks for choice {choice!r} of {len(self.streams)}")
-        self.stream = self.streams[choice]
-        return self._take(item)
-
-    def finish(self, end: Finished) -> bytes:
-        """The last frames of all choices that are open."""
-        opened = [stream for stream in self.streams if not stream.ended]
-        for self.stream in opened:
-            last = self.stream is opened[-1]
-            self._unsent += self.finish_one(end if last else replace(end, usage=None))
-        return self._unsent
-
-    def finish_one(self, end: Finished) -> bytes:
-        """The last frames of this one's turn."""
-        stream, reason, usage, more = self.stream, end.reason, end.usage, {}
-        last = all(one.ended for one in self.streams if one is not stream)
-        if end.stop_sequence is not None:
-            reason = "stop" if reason is None else reason
-            taken = signature(stream.finish).parameters
-            more = {name: end.stop_sequence for name in ("stop_sequence", "stop_reason") if name in taken}
-        if reason is None:
-            reason = self._reason() if callable(self._reason) else self._reason
-        if usage is None and last:  # it is the whole request's
-            usage = self._usage() if callable(self._usage) else self._usage
-        frames = stream.finish(reason, usage, **more)
-        self.done = last
-        return frames
-
-    def error(self, said: _Said) -> bytes:
-        """The last frames of a response that cannot go on; those of the stream that broke, if it has not ended."""
-        more = {"message": said} if isinstance(said, str) else dict(said)
-        if not more.get("message") or not all(isinstance(value, str) for value in more.values() if value is not None):
-            raise TypeError(f"error_message is a text, or a dict of error()'s arguments, not {said!r}")
-        for stream in (self.stream, *self.streams):
-            if not stream.ended:
-                return self._unsent + stream.error(**more)
-        return self._unsent
+_log = logging.getLogger("harmonystream")
 
 
 class _GoneError(Exception):
@@ -160,17 +33,23 @@ class _GoneError(Exception):
 class EventStreamResponse(Response):
     """Streams what `tokens` yields through `stream`, an emitter that has not started.
 
-    tokens: yields token ids (an int, or whatever else Parser.feed takes), Tokens, or text (str, bytes), and may end
-    with a Finished. stream: or a list, all of ChatStream.several(); the source then yields (choice, item), where a
-    Finished ends its choice, the last one the response, and a Finished by itself all that are open. reason, usage: of
-    what ends without; or functions, called then, the usage's once. keep_alive: seconds of silence after which a comment
-    is sent; None: never. error_message: what the client is told when the source or the parser raises, a text or a dict
-    of the arguments of the emitter's error(); or a function of the exception that gives one; by default nothing of the
-    exception. Raises TypeError or ValueError for what cannot become a response.
+    tokens: yields token ids (an int, or whatever else Parser.feed takes), Sampled, text (str, bytes), or Framed, and
+    may end with a Finished. stream: or a list, all of ChatStream.several(); the source then yields (choice, item),
+    where a Finished ends its choice, the last one the response, and a Finished by itself all that are open; of one
+    stream in a list, the item alone will do. reason, usage: of what ends without; or functions, called then, the
+    usage's once; what a Finished says of the usage wins. keep_alive: seconds of silence after which a comment is sent;
+    None: never. error_message: what the client is told when the source or the parser raises, a text or a dict of the
+    arguments of the emitter's error(); or a function of the exception that gives one; by default nothing of the
+    exception. on_end: called with the stream, the first of several, when it has ended, before its last frame is sent:
+    what it stores is there when the client asks for it. on_error: called with what was raised, instead of the log.
+    Both may be async. Raises TypeError or ValueError for what cannot become a response.
 
     One task per response reads the source and sends; none per token. When the client is gone it is cancelled, so that
-    the source sees CancelledError where it waits, and what it awaits while it cleans up is not cancelled again. An
-    exception is raised again once the client has its terminal event, for the server's log.
+    the source sees CancelledError where it waits, and what it awaits while it cleans up is not cancelled again.
+
+    Once the last frame is sent, nothing is raised: a server closes the connection of a response that raises, on which
+    the client may have its next request. What the source, on_end, on_error or the background raise is logged, by the
+    logger "harmonystream".
     """
 
     media_type = "text/event-stream"
@@ -180,26 +59,30 @@ class EventStreamResponse(Response):
         tokens: AsyncIterable[Any],
         stream: Stream | Sequence[Stream],
         *,
-        reason: _Reasons = None,
-        usage: _Usages = None,
+        reason: Reasons = None,
+        usage: Usages = None,
         keep_alive: float | None = 15.0,
-        error_message: _Said | Callable[[BaseException], _Said] = FAILED,
+        error_message: Said | Callable[[BaseException], Said] = FAILED,
+        on_end: Hook | None = None,
+        on_error: Hook | None = None,
         status_code: int = 200,
         headers: Mapping[str, str] | None = None,
         background: BackgroundTask | None = None,
     ) -> None:
         if keep_alive is not None and not keep_alive > 0:
             raise ValueError("keep_alive is seconds > 0, or None")
-        self._reader = _Reader(tokens, stream, reason, usage)
+        self._reader = Reader(tokens, stream, reason, usage)
         self.status_code, self.background = status_code, background
         self.init_headers(headers)
         self.headers.setdefault("cache-control", "no-cache, no-transform")
         self.headers.setdefault("x-accel-buffering", "no")  # nginx and its kin would collect frames
         self._tokens, self._keep_alive, self._error_message = tokens, keep_alive, error_message
+        self._on_end, self._on_error = on_end, on_error
         self._sent_at = monotonic()
         self._sending = True  # is the source's task? It begins with the head
         self._comment: asyncio.Event | None = None  # is a comment being sent? Set when it is
         self._complete = False  # has the last frame been sent?
+        self._ending: asyncio.Future[None] | None = None  # on_end, which a disconnect does not interrupt
         self._stopped = False  # is a cancellation ours?
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -214,10 +97,21 @@ class EventStreamResponse(Response):
             gone.cancel()
             sending.cancel()
             failure, _ = await asyncio.gather(sending, gone, return_exceptions=True)
+            if self._ending is not None:
+                await asyncio.wait({self._ending})
         if isinstance(failure, Exception):
-            raise failure
-        if self.background is not None:
+            if not self._complete:
+                raise failure
+            await self._tell(failure)
+        await self._run_background()
+
+    async def _run_background(self) -> None:
+        if self.background is None:
+            return
+        try:
             await self.background()
+        except Exception as error:
+            await self._tell(error)
 
     # --- the task of the response ---
 
@@ -226,7 +120,9 @@ class EventStreamResponse(Response):
             head = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
             await self._send(send, head)
             await self._send(send, _body(self._reader.start()))
-            await self._send(send, _body(await self._through(send), last=True), last=True)
+            frames = await self._through(send)
+            await self._end()
+            await self._send(send, _body(frames, last=True), last=True)
         except _GoneError:
             pass
         except (Exception, asyncio.CancelledError) as error:
@@ -247,12 +143,36 @@ class EventStreamResponse(Response):
                 await self._send(send, _body(frames))
         return reader.finish(Finished())
 
+    async def _end(self) -> None:
+        """All that the server does with the response comes before the client can ask for it."""
+        if self._on_end is not None:
+            self._ending = asyncio.ensure_future(self._run_on_end())
+            await asyncio.shield(self._ending)
+
+    async def _run_on_end(self) -> None:
+        try:
+            await _call(self._on_end, self._reader.streams[0])
+        except Exception as error:
+            await self._tell(error)
+
     async def _fail(self, send: Send, error: BaseException) -> None:
+        frames = self._last_words(error)
+        await self._end()
         with suppress(_GoneError):
-            await self._send(send, _body(self._last_words(error), last=True), last=True)
-        if isinstance(error, Exception):
-            raise error
-        raise RuntimeError("the source of a response was cancelled") from error
+            await self._send(send, _body(frames, last=True), last=True)
+        if isinstance(error, asyncio.CancelledError):
+            error = _caused(RuntimeError("the source of a response was cancelled"), error)
+        await self._tell(error)
+
+    async def _tell(self, error: BaseException) -> None:
+        """An error that nobody else is told."""
+        try:
+            if self._on_error is not None:
+                await _call(self._on_error, error)
+                return
+        except Exception as worse:
+            _log.error("on_error itself has raised", exc_info=worse)
+        _log.error("a response has ended with an error: %r", error, exc_info=error)
 
     def _last_words(self, error: BaseException) -> bytes:
         say = self._error_message
@@ -268,7 +188,7 @@ class EventStreamResponse(Response):
         if self._stopped:  # and yet the source goes on
             raise _GoneError
         self._sending = True
-        self._complete = last  # before it is sent: servers say "disconnected" behind a whole response
+        self._complete = last  # before it is sent: servers say "disconnected" after a whole response
         try:
             await send(message)
         except OSError as error:  # what servers raise if the client is gone
@@ -302,15 +222,56 @@ class EventStreamResponse(Response):
                 self._comment = None
 
 
+@overload
 async def whole_response(
     tokens: AsyncIterable[Any],
     stream: Stream | Sequence[Stream],
     *,
-    reason: _Reasons = None,
-    usage: _Usages = None,
-) -> dict[str, Any]:
-    """The same for a request without streaming: the response object. Raises what the source and the parser raise."""
-    reader = _Reader(tokens, stream, reason, usage)
+    reason: Reasons = None,
+    usage: Usages = None,
+    on_end: Hook | None = None,
+    receive: None = None,
+) -> dict[str, Any]: ...
+@overload
+async def whole_response(
+    tokens: AsyncIterable[Any],
+    stream: Stream | Sequence[Stream],
+    *,
+    receive: Receive,
+    reason: Reasons = None,
+    usage: Usages = None,
+    on_end: Hook | None = None,
+) -> dict[str, Any] | None: ...
+async def whole_response(
+    tokens: AsyncIterable[Any],
+    stream: Stream | Sequence[Stream],
+    *,
+    reason: Reasons = None,
+    usage: Usages = None,
+    on_end: Hook | None = None,
+    receive: Receive | None = None,
+) -> dict[str, Any] | None:
+    """The same for a request without streaming: the response object. Raises what the source and the parser raise.
+
+    receive: the request's. When the client goes, the source is cancelled as that of a stream is, and there is no
+    response: None. on_end: called with the stream, the first of several, before this returns; it may be async.
+    """
+    reader = Reader(tokens, stream, reason, usage)
+    if receive is None:
+        return await _whole(reader, tokens, on_end)
+    reading = asyncio.ensure_future(_whole(reader, tokens, on_end))
+    gone = asyncio.ensure_future(_disconnected(receive))
+    try:
+        await asyncio.wait({reading, gone}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        complete = reading.done()
+        reading.cancel()
+        gone.cancel()
+        await asyncio.gather(reading, gone, return_exceptions=True)
+    return reading.result() if complete else None
+
+
+async def _whole(reader: Reader, tokens: AsyncIterable[Any], on_end: Hook | None) -> dict[str, Any]:
     try:
         reader.start()
         async for item in tokens:
@@ -319,9 +280,21 @@ async def whole_response(
                 break
         if not reader.done:
             reader.finish(Finished())
+        await _call(on_end, reader.streams[0])
         return reader.streams[0].response()
     finally:
         await _close(tokens)
+
+
+async def _call(hook: Hook | None, about: Any) -> None:
+    made = None if hook is None else hook(about)
+    if made is not None:
+        await made
+
+
+def _caused(error: Exception, cause: BaseException) -> Exception:
+    error.__cause__ = cause
+    return error
 
 
 def _body(frames: bytes, last: bool = False) -> Message:

@@ -151,8 +151,8 @@ def test_a_stop_that_json_has_not_is_refused():
 def test_reasoning_and_preamble_go_where_they_should():
     text = REASON + PREAMBLE + FINAL
     messages = [response_of(text, **options)["message"] for options in OPTIONS[:5]]
-    shown = {"role": "assistant", "content": "One moment." + ANSWER, "reasoning": "Hm, 雨."}
-    apart = {"role": "assistant", "content": ANSWER}
+    shown = {"role": "assistant", "content": "One moment." + ANSWER, "reasoning": "Hm, 雨.", "refusal": None}
+    apart = {"role": "assistant", "content": ANSWER, "refusal": None}
     assert messages == [
         shown,
         shown,

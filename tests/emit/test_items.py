@@ -111,6 +111,7 @@ TOOLS: list[Any] = [
     {"type": "function", "name": "f", "parameters": {"type": "object"}, "strict": False},
 ]
 PATCHED = {"type": "custom_tool_call", "id": "ctc_1_0", "call_id": "call_1_0", "name": "apply_patch", "input": PATCH}
+PATCHED["status"] = "completed"
 
 
 def types_of(tools: Any) -> list[str]:
@@ -153,14 +154,14 @@ def test_a_custom_tool_is_called_with_text(options):
     assert item_events(payloads) == [
         *("output_item.added", "custom_tool_call_input.delta", "custom_tool_call_input.done", "output_item.done"),
     ]
-    assert payloads[2]["item"] == {**PATCHED, "input": ""}
+    assert payloads[2]["item"] == {**PATCHED, "input": "", "status": "in_progress"}
     assert (payloads[3]["delta"], payloads[4]["input"]) == (PATCH, PATCH)
     assert payloads[-1]["response"]["output"] == [PATCHED]
 
 
 def test_a_custom_call_that_is_cut_says_what_there_is():
     (item,) = output(to("functions.apply_patch", PATCH[:9], end=""), "length", request={"tools": TOOLS})
-    assert item == {**PATCHED, "input": PATCH[:9]}
+    assert item == {**PATCHED, "input": PATCH[:9], "status": "incomplete"}
 
 
 def test_custom_calls_have_ids_as_functions_have():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import anthropic
@@ -9,7 +10,7 @@ import pytest
 from anthropic.types.shared import ErrorResponse
 from streams import to_ids
 from wire_frames import as_bytes, as_dicts, payloads_of, validated
-from wire_messages import blocks_of, read_by_client, stream_of, validate
+from wire_messages import DIRECT, NULLS, USAGE_NULLS, blocks_of, read_by_client, signature_of, stream_of, validate
 from wire_scenarios import call, message
 from wire_server import bytes_app, clients_of
 
@@ -62,7 +63,7 @@ def test_the_events_of_a_turn():
         {"type": delta, "index": 0, "delta": {"type": "thinking_delta", "thinking": "Hm."}},
         {"type": delta, "index": 0, "delta": {"type": "signature_delta", "signature": "<Hm.>"}},
         {"type": stop, "index": 0},
-        {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": "", "citations": None}},
         {"type": delta, "index": 1, "delta": {"type": "text_delta", "text": "Wait."}},
         {"type": stop, "index": 1},
         *(
@@ -72,7 +73,9 @@ def test_the_events_of_a_turn():
                 {
                     "type": "content_block_start",
                     "index": 2 + at,
-                    "content_block": {"type": "tool_use", "id": f"toolu_1_{at}", "name": "f", "input": {}},
+                    "content_block": {
+                        **{"type": "tool_use", "id": f"toolu_1_{at}", "name": "f", "input": {}, "caller": DIRECT}
+                    },
                 },
                 {"type": delta, "index": 2 + at, "delta": {"type": "input_json_delta", "partial_json": '{"a": 1'}},
                 {"type": delta, "index": 2 + at, "delta": {"type": "input_json_delta", "partial_json": "}"}},
@@ -81,14 +84,15 @@ def test_the_events_of_a_turn():
         ),
         {
             "type": "message_delta",
-            "delta": {"stop_reason": "tool_use", "stop_sequence": None},
-            "usage": {"output_tokens": 9},
+            "delta": {"stop_reason": "tool_use", "stop_sequence": None, "stop_details": None, "container": None},
+            "usage": {**GIVEN, "output_tokens": 9, "output_tokens_details": None, "server_tool_use": None},
         },
         {"type": "message_stop"},
     ]
     assert made[0]["message"] == {
         **{"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": []},
-        **{"stop_reason": None, "stop_sequence": None, "usage": {**GIVEN, "output_tokens": 0}},
+        **{"stop_reason": None, "stop_sequence": None, **NULLS},
+        "usage": {**USAGE_NULLS, **GIVEN, "output_tokens": 0},
     }
 
 
@@ -114,7 +118,9 @@ def test_a_stop_sequence():
     emitter = emitter_of()
     made = [*emitter.events(), *emitter.events("<|channel|>final<|message|>x")]
     made += emitter.events(finish=True, reason="stop", stop_sequence="y")
-    assert made[-2]["delta"] == {"stop_reason": "stop_sequence", "stop_sequence": "y"}
+    assert made[-2]["delta"] == {
+        **{"stop_reason": "stop_sequence", "stop_sequence": "y", "stop_details": None, "container": None}
+    }
     assert read_by_client(made) == emitter.response()
     fed = emitter_of()
     fed.start()
@@ -141,7 +147,8 @@ def test_options_hide():
 
 
 def test_identity_and_ids():
-    made = whole(TURN, id="chatcmpl-1.2", extra={"container": None})
+    assert emitter_of(extra={"container": {"id": "c"}}).response()["container"] == {"id": "c"}
+    made = whole(TURN, id="chatcmpl-1.2")
     assert [block["id"] for block in made["content"][2:]] == ["toolu_chatcmpl-1_2_0", "toolu_chatcmpl-1_2_1"]
     made = whole(TURN, call_id=lambda index: f"x{index}")
     assert [block["id"] for block in made["content"][2:]] == ["x0", "x1"]
@@ -155,6 +162,7 @@ def test_identity_and_ids():
 
 def test_usage():
     assert whole(message("<|channel|>analysis", "Hm.") + message("<|channel|>final", "Hi."))["usage"] == {
+        **USAGE_NULLS,
         **GIVEN,
         "output_tokens": 14,
         "output_tokens_details": {"thinking_tokens": 2},
@@ -166,12 +174,15 @@ def test_usage():
         "output_tokens_details": {"thinking_tokens": 1},
         "service_tier": None,
     }
-    made = said(["Hi."], emitter, usage={**given, "prompt_tokens": 8})
-    assert made[-2]["usage"] == {key: given[key] for key in list(given)[:3]}  # None is as good as nothing
-    assert emitter.response()["usage"] == {**GIVEN, **{key: given[key] for key in list(given)[:3]}}
+    made = said(["Hi."], emitter, usage={**given, "num_tokens": 8})
+    known = {**GIVEN, **{key: given[key] for key in list(given)[:3]}}  # None is as good as nothing
+    assert made[-2]["usage"] == {**known, "server_tool_use": None}
+    assert emitter.response()["usage"] == {**USAGE_NULLS, **known}
     emitter = emitter_of(usage=None)
-    assert said(["Hi."], emitter)[-2]["usage"] == {"output_tokens": 0}  # the parser has counted bytes
-    assert emitter.response()["usage"] == {"input_tokens": 0, "output_tokens": 0}
+    none = {"input_tokens": 0, "output_tokens": 0}  # the parser has counted bytes
+    cumulative = ("cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens_details", "server_tool_use")
+    assert said(["Hi."], emitter)[-2]["usage"] == {**none, **dict.fromkeys(cumulative)}
+    assert emitter.response()["usage"] == {**USAGE_NULLS, **none}
 
 
 @pytest.mark.parametrize(
@@ -209,7 +220,8 @@ def test_whitespace_that_opens_a_block_ends_the_one_before():
 
 def test_arguments_that_are_no_object():
     code = whole(message("<|channel|>analysis to=python code", "print('雨')\n", "<|call|>"))["content"]
-    assert code == [{"type": "tool_use", "id": "toolu_1_0", "name": "python", "input": {"input": "print('雨')\n"}}]
+    given = {"input": "print('雨')\n"}
+    assert code == [{"type": "tool_use", "id": "toolu_1_0", "name": "python", "input": given, "caller": DIRECT}]
     text = message("<|channel|>analysis to=python code", "1", "<|call|>")
     assert whole(text, text_key="code")["content"][0]["input"] == {"code": "1"}
     broken = whole(call("functions.f", '{"a": 1, b'))["content"][0]["input"]
@@ -248,3 +260,55 @@ def test_an_error_ends_the_stream():
 def test_every_payload_is_the_clients_own():
     for payload in said([TURN.removeprefix("<|start|>assistant")], emitter_of(signature=lambda _: "s")):
         validate(payload)
+
+
+def test_a_number_that_no_client_can_read_is_the_nearest_that_it_can():
+    """JSON has no infinity, and yet `1e999` is JSON: a server of whole responses could not send what it is read as."""
+    for text, number in (("1e999", 1.7976931348623157e308), ("-1e999", -1.7976931348623157e308), ("1e-999", 0.0)):
+        emitter = emitter_of()
+        said([call("functions.f", f'{{"a": {text}, "b": [{text}]}}').removeprefix("<|start|>assistant")], emitter)
+        found = emitter.response()
+        assert found["content"][0]["input"] == {"a": number, "b": [number]}
+        json.dumps(found, allow_nan=False)  # as Starlette's JSONResponse does
+
+
+def test_thoughts_have_a_signature():
+    """pydantic-ai sends thoughts without one back as the user's text; the AI SDK and LiteLLM drop them."""
+    for options, wanted in (
+        ({}, signature_of("Hm.")),
+        ({"id": "msg_2"}, signature_of("Hm.", "msg_2")),
+        ({"signature": lambda text: f"<{text}>"}, "<Hm.>"),
+        ({"signature": ""}, ""),
+        ({"signature": lambda text: ""}, ""),
+    ):
+        made = whole(TURN, **options)
+        assert made["content"][0] == {"type": "thinking", "thinking": "Hm.", "signature": wanted}
+
+
+def test_what_the_newest_types_require_is_there():
+    """Those of the npm package: fields that may be null, but not absent."""
+    made = whole(
+        message("<|channel|>analysis", "Hm.") + message("<|channel|>commentary", "x") + call("functions.f", "{}")
+    )
+    assert made.keys() >= {"container", "diagnostics", "stop_details", "stop_reason", "stop_sequence"}
+    assert made["usage"].keys() >= {"cache_creation", "inference_geo", "server_tool_use", "service_tier", "speed"}
+    assert [sorted(block) for block in made["content"]] == [
+        ["signature", "thinking", "type"],
+        ["citations", "text", "type"],
+        ["caller", "id", "input", "name", "type"],
+    ]
+
+
+def test_a_message_says_who_it_is():
+    emitter = emitter_of(id="msg_7", model="other")
+    assert (emitter.id, emitter.model) == ("msg_7", "other")
+
+
+def test_an_error_has_the_words_of_all_apis():
+    made = emitter_of().error_events("Busy.", type="overloaded_error", code="busy")
+    assert made == [
+        {
+            "type": "error",
+            "error": {"type": "overloaded_error", "message": "Busy.", "details": {"error_code": "busy"}},
+        }
+    ]

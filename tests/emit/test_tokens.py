@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -115,3 +116,42 @@ def test_a_logprob_is_a_number_that_json_has():
     (entry,) = chunk["choices"][0]["logprobs"]["content"]
     assert (entry["logprob"], entry["top_logprobs"][0]["logprob"]) == (-9999.0, -9999.0)
     assert never["logprob"] == -math.inf
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf])
+def test_a_logprob_that_is_no_number_does_not_end_the_response(number):
+    (chunk,) = payloads_of(started(hs.Parser(start="answer")).feed(13225, [{"token": "x", "logprob": number}]))
+    assert chunk["choices"][0]["logprobs"]["content"][0]["logprob"] == -9999.0
+
+
+class Counted(deque[Any]):
+    """A deque that counts what is done with it."""
+
+    done = 0
+
+    def popleft(self) -> Any:
+        Counted.done += 1
+        return super().popleft()
+
+    def extendleft(self, many: Any) -> None:
+        many = list(many)
+        Counted.done += len(many)
+        super().extendleft(many)
+
+
+def work_of(messages: int, monkeypatch: pytest.MonkeyPatch) -> int:
+    """What is moved while a model writes so many hidden messages of one token."""
+    Counted.done = 0
+    monkeypatch.setattr("harmonystream.emit.tokens.deque", Counted)
+    stream = started(token_ids=True, reasoning_field=None)
+    ids = ([200005, 35644, 200008, 13225, 200007, 200006, 173781] * messages)[:-2]
+    stream.feed(ids)
+    stream.finish()
+    assert len(stream.response()["choices"][0]["token_ids"]) == len(ids) - messages
+    return Counted.done
+
+
+def test_hidden_messages_cost_what_they_are(monkeypatch):
+    """The ids of their headers wait for a chunk; to take them out and to put them back for each event is quadratic."""
+    small, large = work_of(50, monkeypatch), work_of(500, monkeypatch)
+    assert 0 < large <= 11 * small

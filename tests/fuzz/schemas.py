@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from native_values import fits, may_be_literal, transcode
+
 import harmonystream as hs
 from fuzz import rows, tag_oracles
-from harmonystream._native.tags.values import fits, may_be_literal, transcode
 from harmonystream._schema import TYPES
 
 Case = dict[str, Any]

@@ -27,6 +27,8 @@ GENERATED = (".c", ".html", ".so", ".pyd", ".pyc", ".pyo")
 
 pytestmark = [pytest.mark.slow, pytest.mark.release]
 
+EXTRAS = {"cli", "engines", "harmony", "mcp", "prompt", "starlette", "tiktoken", "tokenizers", "tools"}
+
 
 # Every source is compiled; with ccache, a compiler's answer to an unchanged one is remembered from the last run.
 ENV = {"CC": "ccache cc", **os.environ} if shutil.which("ccache") and shutil.which("cc") else None
@@ -90,7 +92,7 @@ def test_the_metadata(wheel):
     assert (metadata["Name"], metadata["Version"]) == ("harmonystream", VERSION)
     assert metadata["Requires-Python"] == ">=3.10"
     assert metadata["License-Expression"] == "Apache-2.0 AND MIT"
-    assert set(metadata.get_all("Provides-Extra", [])) == {"cli", "harmony", "starlette", "tiktoken", "tokenizers"}
+    assert set(metadata.get_all("Provides-Extra", [])) == EXTRAS
     assert [line for line in metadata.get_all("Requires-Dist", []) if "extra ==" not in line] == []
     entry_points = archive.read(f"{NAME}.dist-info/entry_points.txt").decode()
     assert entry_points == "[console_scripts]\nharmonystream = harmonystream.cli:main\n"

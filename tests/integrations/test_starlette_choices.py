@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
+from collections.abc import AsyncIterator
 from typing import Any
 
 import openai
@@ -11,7 +13,7 @@ import pytest
 from wire_server import ASKED, PATHS, SHORT, clients_of, of, routed, stream_of
 
 import harmonystream as hs
-from harmonystream.integrations.starlette import EventStreamResponse, Finished, Tokens, whole_response
+from harmonystream.integrations.starlette import EventStreamResponse, Finished, Sampled, whole_response
 
 USAGE = {"prompt_tokens": 7}
 
@@ -28,11 +30,11 @@ INTERLEAVED = [
     (0, SHORT[3]),
     (0, SHORT[4:11]),
     (1, Finished("length")),
-    (0, Tokens(SHORT[11:])),
+    (0, Sampled(SHORT[11:])),
 ]
 """Choice 0 says SHORT; choice 1 Hello, and is cut."""
-FIRST = {"role": "assistant", "content": "Hi!", "reasoning": "Hello"}
-SECOND = {"role": "assistant", "content": "Hello"}
+FIRST = {"role": "assistant", "content": "Hi!", "reasoning": "Hello", "refusal": None}
+SECOND = {"role": "assistant", "content": "Hello", "refusal": None}
 
 
 def whole(usage: dict[str, Any]) -> dict[str, Any]:
@@ -117,7 +119,7 @@ BREAKS: dict[str, tuple[list[Any], str, int]] = {  # with the choices that have 
 def test_one_choice_that_breaks_ends_all(case, caplog):
     items, why, finished = BREAKS[case]
     streams = several()
-    sent = asyncio.run(sent_by(EventStreamResponse(of(*items)(), streams), why))
+    sent = asyncio.run(sent_by(of(*items)(), streams, why))
     assert all(stream.ended for stream in streams)
     assert sent.count(b"[DONE]") == 1
     assert sent.endswith(b'"type":"server_error","param":null,"code":null}}\n\ndata: [DONE]\n\n')
@@ -137,20 +139,24 @@ def test_what_the_broken_choice_made_before_is_sent():
     text = (
         "<|channel|>final<|message|>Before.<|end|><|start|>assistant<|channel|>commentary to=functions.f<|message|>{}"
     )
-    response = EventStreamResponse(of((0, "<|channel|>final<|message|>Hi"), (1, text))(), streams)
-    sent = asyncio.run(sent_by(response, "no ids left"))
+    source = of((0, "<|channel|>final<|message|>Hi"), (1, text))
+    sent = asyncio.run(sent_by(source(), streams, "no ids left"))
     assert sent.index(b'"index":1,"delta":{"content":"Before."}') < sent.index(b'data: {"error":')
 
 
-async def sent_by(response: EventStreamResponse, why: str) -> bytes:
-    """What a response sends that then raises this."""
+async def sent_by(source: AsyncIterator[Any], streams: Any, why: str) -> bytes:
+    """What a response sends that fails for this reason."""
     sent: list[bytes] = []
+    raised: list[BaseException] = []
 
     async def send(message: Any) -> None:
         sent.append(message.get("body", b""))
 
-    with pytest.raises((TypeError, ValueError), match=why):
-        await response({"type": "http"}, asyncio.Event().wait, send)
+    response = EventStreamResponse(source, streams, on_error=raised.append)
+    await response({"type": "http"}, asyncio.Event().wait, send)
+    [error] = raised
+    assert isinstance(error, (TypeError, ValueError))
+    assert re.search(why, str(error))
     return b"".join(sent)
 
 
@@ -172,9 +178,9 @@ def logprob(token: str) -> dict[str, Any]:
 
 def test_logprobs_reach_the_client():
     items = [
-        Tokens([200005, 17196, 200008], [logprob("")] * 3),
-        Tokens(13225, [logprob("Hello")]),
-        Tokens([0, 200002], [logprob("!"), logprob("")]),
+        Sampled([200005, 17196, 200008], [logprob("")] * 3),
+        Sampled(13225, [logprob("Hello")]),
+        Sampled([0, 200002], [logprob("!"), logprob("")]),
     ]
     with clients_of(routed(lambda api, body: (of(*items)(), stream_of("chat")))) as clients:
         asked: Any = {"model": "m", **ASKED["chat"]}
@@ -193,8 +199,8 @@ def test_logprobs_reach_the_client():
 @pytest.mark.parametrize("api", ["responses", "messages"])
 def test_apis_without_logprobs_say_so(api):
     with pytest.raises(TypeError, match=r"feed\(\) takes no logprobs"):
-        asyncio.run(whole_response(of(Tokens([13225], [logprob("Hello")]))(), stream_of(api)))
-    made = asyncio.run(whole_response(of(Tokens(SHORT))(), stream_of(api)))
+        asyncio.run(whole_response(of(Sampled([13225], [logprob("Hello")]))(), stream_of(api)))
+    made = asyncio.run(whole_response(of(Sampled(SHORT))(), stream_of(api)))
     assert made == asyncio.run(whole_response(of(SHORT)(), stream_of(api)))
 
 
@@ -202,7 +208,7 @@ def test_apis_without_logprobs_say_so(api):
 
 
 def test_the_stop_string_reaches_clients_that_have_a_field_for_it():
-    items = [SHORT[:11], Finished(usage={"output_tokens": 11, "completion_tokens": 11}, stop_sequence="!")]
+    items = [SHORT[:11], Finished(usage={"output_tokens": 11, "completion_tokens": 11}, stop="!")]
     app = routed(lambda api, body: (of(*items)(), stream_of(api)), reason="length")
     with clients_of(app) as clients:
         message = clients.assembled("messages", "m")
@@ -215,6 +221,6 @@ def test_the_stop_string_reaches_clients_that_have_a_field_for_it():
 
 
 def test_a_reason_given_with_a_stop_string_is_kept():
-    ended = Finished("length", stop_sequence="!")
+    ended = Finished("length", stop="!")
     made = asyncio.run(whole_response(of(SHORT[:11], ended)(), stream_of("chat"), reason="stop", usage=USAGE))
     assert made["choices"][0]["finish_reason"] == "length"

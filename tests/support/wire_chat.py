@@ -52,6 +52,7 @@ def plain(completion: Any) -> Payload:
         for name in ("parsed", "function_call", "refusal", "annotations", "audio"):
             assert message.pop(name, None) is None
         choice.setdefault("logprobs", None)
+        message["refusal"] = None
         calls = message.pop("tool_calls", None) or []
         for call in calls:
             assert call.pop("index", None) is not None
@@ -90,6 +91,7 @@ def assembled(chunks: list[Any]) -> Payload:
                 message[field] = message.get(field, "") + text
         for call in delta.get("tool_calls", ()):
             join_call(calls, call)
+    message["refusal"] = None
     if calls:
         message["tool_calls"] = calls
     assert reason is not None
@@ -126,7 +128,7 @@ def expected(format: str, said: list[Item], reason: str | None) -> Payload:
         id = f"functions.{item.name}:{len(calls)}" if format == "kimi_k2" else f"call_1_{len(calls)}"
         calls.append({"id": id, "type": "function", "function": {"name": item.name, "arguments": item.arguments}})
         whole = whole and item.complete
-    message: Payload = {"role": "assistant", "content": texts["content"]}
+    message: Payload = {"role": "assistant", "content": texts["content"], "refusal": None}
     message |= {"reasoning": texts["reasoning"]} if texts["reasoning"] else {}
     message |= {"tool_calls": calls} if calls else {}
     if reason in (None, "stop"):

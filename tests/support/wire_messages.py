@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from functools import cache
+from hashlib import sha256
 from typing import Any
 
 import anthropic
@@ -17,6 +19,15 @@ import harmonystream as hs
 WHOLE = Message
 DELTAS = {"thinking": ("thinking_delta", "signature_delta"), "text": ("text_delta",), "tool_use": ("input_json_delta",)}
 REASONS = {"length": "max_tokens", "content_filter": "refusal"}
+# What the client's types require, and is null here.
+NULLS: Payload = {"container": None, "diagnostics": None, "stop_details": None}
+USAGE_NULLS: Payload = dict.fromkeys(
+    (
+        *("cache_creation", "cache_creation_input_tokens", "cache_read_input_tokens", "inference_geo"),
+        *("output_tokens_details", "server_tool_use", "service_tier", "speed"),
+    )
+)
+DIRECT = {"type": "direct"}
 USAGE: Payload = {"input_tokens": 7, "output_tokens": 70, "output_tokens_details": {"thinking_tokens": 9}}
 
 
@@ -39,7 +50,6 @@ def validate(payload: Payload) -> Any:
 def plain(message: Any) -> Payload:
     """A message that the client has assembled, as the server would send it: without what it adds."""
     made: Payload = message.to_dict(mode="python")
-    assert made.pop("stop_details", None) is None
     for block in made["content"]:
         assert block.pop("parsed_output", None) is None
     return made
@@ -103,13 +113,17 @@ def expected(format: str, said: list[Item], reason: str | None) -> Payload:
     whole = True
     for item in said:
         if isinstance(item, Text) and item.kind == "reasoning":
-            content.append({"type": "thinking", "thinking": item.text, "signature": ""})
+            content.append({"type": "thinking", "thinking": item.text, "signature": signature_of(item.text)})
         elif isinstance(item, Text):
-            content.append({"type": "text", "text": item.text})
+            content.append({"type": "text", "text": item.text, "citations": None})
         else:
             id = f"functions.{item.name}:{calls}" if format == "kimi_k2" else f"toolu_1_{calls}"
-            content.append({"type": "tool_use", "id": id, "name": item.name, "input": item.input})
+            content.append({"type": "tool_use", "id": id, "name": item.name, "input": item.input, "caller": DIRECT})
             calls, whole = calls + 1, whole and item.complete
     stop = REASONS.get(reason or "stop", "tool_use" if calls and whole else "end_turn")
     head = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": content}
-    return {**head, "stop_reason": stop, "stop_sequence": None, "usage": USAGE}
+    return {**head, "stop_reason": stop, "stop_sequence": None, **NULLS, "usage": {**USAGE_NULLS, **USAGE}}
+
+
+def signature_of(text: str, id: str = "msg_1") -> str:
+    return b64encode(sha256(f"{id}\0{text}".encode()).digest()).decode()

@@ -1,7 +1,8 @@
 from collections.abc import Mapping
 
+from harmonystream._encoders import Encoder
 from harmonystream._native.core.vocab import Vocab
 
 DEBUG: bool
 
-def load_ranks(data: bytes, control: Mapping[str, int], name: str = "") -> Vocab: ...
+def load_ranks(data: bytes, control: Mapping[str, int], name: str = "", encoder: Encoder | None = None) -> Vocab: ...

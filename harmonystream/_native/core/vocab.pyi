@@ -3,6 +3,7 @@ from typing import final
 
 from typing_extensions import Self
 
+from ..._encoders import Encoder
 from harmonystream.formats.spec import Format, HeaderFormat
 
 DEBUG: bool
@@ -10,7 +11,16 @@ __pyx_capi__: dict[str, object]
 
 @final
 class Vocab:
-    def __new__(cls, tokens: Sequence[bytes | None], control: Mapping[str, int], name: str = "") -> Self: ...
+    def __new__(
+        cls,
+        tokens: Sequence[bytes | None],
+        control: Mapping[str, int],
+        name: str = "",
+        encoder: Encoder | None = None,
+    ) -> Self: ...
+    def encode(self, text: str, *, control: bool = False) -> list[int]: ...
+    @property
+    def markers(self) -> dict[str, int]: ...
     @property
     def name(self) -> str: ...
     @property

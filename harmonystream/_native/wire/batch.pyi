@@ -1,6 +1,6 @@
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal, SupportsIndex, TypeAlias, final
+from typing import Any, ClassVar, Literal, SupportsIndex, TypeAlias, final, overload
 
 from typing_extensions import Buffer, Self, disjoint_base
 
@@ -28,8 +28,13 @@ class Frames(Block):
     @property
     def offset(self) -> memoryview: ...
     def __len__(self) -> int: ...
+    @overload
     def __getitem__(self, i: SupportsIndex, /) -> bytes: ...
+    @overload
+    def __getitem__(self, i: slice, /) -> list[bytes]: ...
     def __iter__(self) -> Iterator[bytes]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    __hash__: ClassVar[None]  # type: ignore[assignment]
 
 @final
 class Batch:

@@ -1,41 +1,16 @@
-"""The text of a value -> JSON, against the json module and ast.literal_eval."""
+"""The text of a value -> JSON, against the json module."""
 
 from __future__ import annotations
 
-import ast
 import json
-import warnings
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from json_texts import DOCUMENTS, PIECES, SCRAPS, SPACES, is_json, quoted, strict
+from native_values import fits, may_be_literal, transcode
 
-from harmonystream._native.tags.values import fits, may_be_literal, transcode
 from harmonystream._schema import TYPES
-
-CONTAINERS = ["object", "array"]
-SPACES = st.text(" \t\n\v\f\r", max_size=2)
-
-
-def strict(text):
-    """json.loads without what JSON does not have. Raises ValueError."""
-
-    def refuse(constant):
-        raise ValueError(constant)
-
-    return json.loads(text, parse_constant=refuse)
-
-
-def is_json(text):
-    try:
-        strict(text)
-    except ValueError:
-        return False
-    return True
-
-
-def quoted(text):
-    return json.dumps(text, ensure_ascii=False)
 
 
 @pytest.mark.parametrize(
@@ -153,26 +128,7 @@ def test_untyped_values(text, as_json):
     assert fits(text)
 
 
-def test_wrong_arguments():
-    with pytest.raises(ValueError, match=r"a JSON type is one of string, integer, .*, not 'float'"):
-        transcode("", ["float"])
-    with pytest.raises(ValueError, match="untyped is 'string' or 'json', not 'yaml'"):
-        transcode("", untyped="yaml")
-    with pytest.raises(TypeError):
-        transcode(b"")  # type: ignore[arg-type]
-    assert transcode("\ud800") == '"�"'
-
-
 # --- any text -----------------------------------------------------------------------------------------------------
-
-PIECES = [*"{}[]():,\"\\'-+.eE019 \n\t\f\x01/ubxn", "\\u", "00e9", "\\ud83d\\ude00", "é", "😀", "NaN", "Infinity"]
-PIECES += ["true", "false", "null", "True", "False", "None", '"a"', "'b'", '"k":', "'k': ", "1,", "-0.5e+1", "(1,)"]
-SCRAPS = st.lists(st.sampled_from(PIECES), max_size=12).map("".join)
-DOCUMENTS = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=4),
-    max_leaves=12,
-)
 
 
 @st.composite
@@ -212,87 +168,6 @@ def test_the_result_is_always_json_of_the_declared_types(text, types, untyped):
         assert name in types
     if name == "string" and value != text:
         assert untyped == "json"
-
-
-# --- Python literals ----------------------------------------------------------------------------------------------
-
-
-def whole(text):
-    """Surrogate pairs as characters, and U+FFFD for halves."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-def evaluated(literal):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of escapes that are none
-        return ast.literal_eval(literal)
-
-
-def as_json(value):
-    if isinstance(value, (list, tuple)):
-        return [as_json(item) for item in value]
-    if isinstance(value, dict):
-        return {whole(key): as_json(item) for key, item in value.items()}
-    return whole(value) if isinstance(value, str) else value
-
-
-ESCAPED = ["\\n", "\\\\", "\\'", '\\"', "\\a", "\\v", "\\0", "\\7", "\\101", "\\377", "\\x41", "\\xe9", "\\u00e9"]
-ESCAPED += ["\\u0000", "\\ud83d", "\\uDE00", "\\U0001F600", "\\U0000d83d", "\\U0000dE00", "\\\n", "a", "é", "😀", "\t"]
-ESCAPED += ["\x01", "#", "(", ",", "\\\\n"]
-
-
-@st.composite
-def python_strings(draw):
-    quote = draw(st.sampled_from("\"'"))
-    other = "'" if quote == '"' else '"'
-    return quote + "".join(draw(st.lists(st.sampled_from([*ESCAPED, other]), max_size=6))) + quote
-
-
-def spread(draw, opener, parts, closer):
-    """A container with whitespace where it may be, and perhaps a last comma."""
-    spaces = st.sampled_from(["", "", " ", "\n", "\t ", "\f"])
-    comma = "," if parts and (draw(st.booleans()) or (opener == "(" and len(parts) == 1)) else ""
-    inside = ",".join(draw(spaces) + part + draw(spaces) for part in parts)
-    return opener + inside + comma + draw(spaces) + closer
-
-
-@st.composite
-def containers(draw, inner):
-    if draw(st.booleans()):
-        opener, closer = draw(st.sampled_from(["[]", "()"]))
-        return spread(draw, opener, draw(st.lists(inner, max_size=3)), closer)
-    pairs = draw(st.lists(st.tuples(python_strings(), inner), max_size=3))
-    return spread(draw, "{", [f"{key}: {value}" for key, value in pairs], "}")
-
-
-SCALARS = st.sampled_from(["None", "True", "False", "0", "-1", "1.50", "1e3", "-2.5E-1"]) | python_strings()
-LITERALS = containers(st.recursive(SCALARS, containers, max_leaves=8))
-
-
-@given(LITERALS, SPACES, SPACES)
-def test_python_literals_are_converted(literal, before, after):
-    result = transcode(before + literal + after, CONTAINERS)
-    assert fits(literal, CONTAINERS)
-    assert as_json(strict(result)) == as_json(evaluated(literal))  # JSON with half a pair passes as it is
-    result.encode()  # valid UTF-8
-
-
-@given(DOCUMENTS.filter(lambda value: isinstance(value, (list, dict))))
-def test_the_repr_of_a_value_is_the_value(value):
-    assert strict(transcode(repr(value), CONTAINERS)) == value
-
-
-@given(SCRAPS)
-def test_what_is_converted_means_what_python_says(scraps):
-    for text in (f"[{scraps}]", f"({scraps})", f"{{{scraps}}}"):
-        result = transcode(text, CONTAINERS)
-        if fits(text, CONTAINERS) and not is_json(text):
-            assert strict(result) == as_json(evaluated(text))
-
-
-def test_a_backslash_that_escapes_nothing_stays():
-    assert transcode(r"['\d\/\w+\(']", ["array"]) == r'["\\d\\/\\w+\\("]'
-    assert transcode("['a\\\r\nb\\\rc']", ["array"]) == '["abc"]'
 
 
 # --- how long to wait ---------------------------------------------------------------------------------------------

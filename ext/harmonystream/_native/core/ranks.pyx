@@ -54,7 +54,7 @@ cdef Py_ssize_t parse_rank(const uint8_t* p, Py_ssize_t i, Py_ssize_t n, uint8_t
     return i
 
 
-def load_ranks(bytes data not None, control, str name=""):
+def load_ranks(bytes data not None, control, str name="", encoder=None):
     """A Vocab from the content of a tiktoken rank file (ranks ascending) and its control tokens."""
     cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(data)
     cdef Py_ssize_t i = 0, n = PyBytes_GET_SIZE(data), size = 0, at = 0
@@ -63,7 +63,7 @@ def load_ranks(bytes data not None, control, str name=""):
     cdef bytes key
     controls = checked_controls(control)
     cdef int64_t top = max(lines + 1024, max(controls.values(), default=0) + 1)
-    cdef Vocab vocab = Vocab(UNFILLED, None, name)
+    cdef Vocab vocab = Vocab(UNFILLED, None, name, encoder)
     vocab.allocate(min(top, MAX_IDS), n + sum(len(key.encode()) for key in controls))
     by_id = sorted((v, k.encode()) for k, v in controls.items())
     while i < n:

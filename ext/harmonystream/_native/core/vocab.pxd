@@ -25,6 +25,7 @@ cdef class Vocab:
     cdef dict by_name              # control name -> id
     cdef dict programs             # id of a row -> the Program of it on this vocabulary, which keeps the row
     cdef uint64_t hashed           # the fingerprint
+    cdef object encoder             # text -> ids (_encoders.py), or None
     cdef object __weakref__
 
     cdef int allocate(self, Py_ssize_t n, Py_ssize_t bytes) except -1

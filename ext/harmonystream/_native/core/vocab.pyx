@@ -18,18 +18,20 @@ UNFILLED = object()
 
 @cython.final
 cdef class Vocab:
-    """Vocab(tokens, control, name="")
+    """Vocab(tokens, control, name="", encoder=None)
 --
 
     A vocabulary: id -> bytes, and control ids by name. Immutable; share it between threads. Usually made by a loader in
     `vocab`.
 
     tokens[i] is the bytes of id i, or None where there is no such id; control maps names to ids.
+    encoder is what encode() asks, an Encoder of _encoders.py; loaders pass it.
     Raises TypeError for what is not bytes or int, VocabError for ids that are out of range or given twice.
     """
 
-    def __cinit__(self, tokens, control, str name=""):
+    def __cinit__(self, tokens, control, str name="", encoder=None):
         self.name = name
+        self.encoder = encoder
         self.by_name = {}
         self.programs = {}
         if tokens is UNFILLED:
@@ -140,13 +142,32 @@ cdef class Vocab:
         missing.
 
         Looked for are the control tokens that Harmony needs, and in other formats the stops and, if its markers are
-        control tokens,
-        these: of a marker with several spellings, one is enough. Raises FormatError for an unknown name.
+        control tokens, these. Of a marker with several spellings, one is enough. Raises FormatError for an unknown
+        name.
         """
         from harmonystream.formats import control_markers
         found = [spellings[0] for spellings in control_markers(format)
                  if not any([name in self.by_name or self.spells(name.encode()) for name in spellings])]
         return tuple(found)
+
+    def encode(self, str text not None, *, control=False):
+        """The ids of a text, as a list.
+
+        By default the whole text is ordinary: a control token that is spelled in it never becomes a control id. With
+        control=True each spelled control token becomes its id, as in a prompt that a template has rendered.
+        Raises VocabError if the vocabulary was loaded from something that cannot encode, and ImportError if the package
+        that encodes (tiktoken or tokenizers) is not installed.
+        """
+        if self.encoder is None:
+            raise VocabError(f"{self!r} cannot encode text: load it with from_tiktoken() or from_tokenizers(), "
+                             "or pass encode= to from_bytes()")
+        return self.encoder.marked(text) if control else self.encoder.ordinary(text)
+
+    @property
+    def markers(self):
+        """What encode(control=True) takes for one token, with its id: control tokens, and added tokens such as <think>.
+        """
+        return dict(self.by_name) if self.encoder is None else dict(self.encoder.markers)
 
     @property
     def control(self):

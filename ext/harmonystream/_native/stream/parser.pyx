@@ -48,6 +48,7 @@ from harmonystream._native.core.vocab cimport Vocab
 
 from harmonystream.errors import VocabError
 from harmonystream.formats import HeaderFormat, format_of
+from harmonystream.reasons import normal
 
 DEBUG = bool(DEBUG_BUILD)
 STREAM_SIZE = sizeof(Stream)
@@ -297,8 +298,8 @@ cdef class Parser(OpenStream):
     def finish(self, reason=None):
         """The last events: what was held, the ends of what is open, and `StreamEnd`. A second call returns ().
 
-        reason: why the engine stopped ("stop", "length", ...), or None if it does not say. Decides whether an open call
-        is complete.
+        reason: why the engine stopped, in its own word ("stop", "eos_token", "max_tokens", ...; harmonystream.reasons
+        has them all), or None if it does not say. Decides whether an open call is complete.
         """
         cdef Out out
         return self.release(&out) if self.read_end(reason, &out) else ()
@@ -309,8 +310,7 @@ cdef class Parser(OpenStream):
         """
         cdef Context c
         cdef bint stopped
-        if reason is not None and not isinstance(reason, str):
-            raise TypeError(f"finish() takes the engine's reason as a str, or None; not {type(reason).__name__}")
+        reason = normal(reason)
         stopped = reason in NORMAL_STOPS
         self.claim()
         if self.s.finished or self.s.error:

@@ -24,6 +24,8 @@ cdef class Block:
 cdef class Frames(Block):          # n + 1 offsets, and behind them the frames
     cdef Py_ssize_t n
 
+    cdef bytes at(self, Py_ssize_t i)
+
 
 @cython.final
 cdef class Batch:

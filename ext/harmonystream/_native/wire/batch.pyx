@@ -461,8 +461,23 @@ cdef class Frames(Block):
     def __len__(self):
         return self.n
 
-    def __getitem__(self, Py_ssize_t i):
-        """The frames of the i-th slot of the call."""
+    def __getitem__(self, i):
+        """The frames of the i-th slot of the call; a slice is a list of them."""
+        if isinstance(i, slice):
+            return [self.at(k) for k in range(*i.indices(self.n))]
+        return self.at(i)
+
+    def __eq__(self, other):
+        """Are they the same bytes for each slot? With other Frames, or a list or tuple of bytes."""
+        if isinstance(other, Frames):
+            return memoryview(self) == memoryview(other) if self.p != NULL and (<Frames>other).p != NULL else len(self) == len(other)
+        if not isinstance(other, (list, tuple)):
+            return NotImplemented
+        return len(other) == self.n and all([self.at(k) == other[k] for k in range(self.n)])
+
+    __hash__ = None
+
+    cdef bytes at(self, Py_ssize_t i):
         cdef const int64_t* offset = <const int64_t*>self.p
         if i < 0:
             i += self.n

@@ -1,0 +1,159 @@
+"""Text to ids: what `Vocab.encode` asks. The packages that do the work are imported at the first call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, Protocol
+
+from .errors import VocabError
+
+__all__ = ["Encoder", "Pieces", "Ranks", "Tokenizers"]
+
+# How o200k_base cuts a text into the pieces within which bytes are merged. It belongs to the encoding as the ranks do.
+O200K_PATTERN = "|".join(
+    (
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"\p{N}{1,3}",
+        r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+        r"\s*[\r\n]+",
+        r"\s+(?!\S)",
+        r"\s+",
+    )
+)
+
+
+class Encoder(Protocol):
+    """What turns a text into ids."""
+
+    @property
+    def markers(self) -> Mapping[str, int]:
+        """What `marked` makes one id of: control tokens, and tokens that somebody added to the model's own."""
+
+    def ordinary(self, text: str) -> list[int]:
+        """The ids of a text in which nothing is a marker."""
+
+    def marked(self, text: str) -> list[int]:
+        """The ids of a text in which every spelled marker is one."""
+
+
+def without_surrogates(text: str) -> str:
+    """The text with each lone surrogate as U+FFFD: no encoder takes one."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+class Pieces:
+    """An encoder made of a function that encodes ordinary text: a marked text is cut at its markers."""
+
+    def __init__(self, markers: Mapping[str, int], ordinary: Callable[[str], list[int]]) -> None:
+        self.markers = dict(markers)
+        self._ordinary = ordinary
+
+    @cached_property
+    def _cut(self) -> re.Pattern[str]:
+        longest_first = sorted(filter(None, self.markers), key=len, reverse=True)
+        return re.compile(f"({'|'.join(map(re.escape, longest_first)) or '(?!)'})")
+
+    def ordinary(self, text: str) -> list[int]:
+        return list(self._ordinary(without_surrogates(text))) if text else []
+
+    def marked(self, text: str) -> list[int]:
+        ids: list[int] = []
+        for i, piece in enumerate(self._cut.split(text)):
+            if i % 2:
+                ids.append(self.markers[piece])
+            elif piece:
+                ids += self.ordinary(piece)
+        return ids
+
+
+class Ranks(Pieces):
+    """tiktoken over a rank file. Building the encoding takes most of a second, so the first text pays for it."""
+
+    def __init__(self, markers: Mapping[str, int], read: Callable[[], bytes], pattern: str, name: str) -> None:
+        super().__init__(markers, self._first)
+        self._read, self._pattern, self._name = read, pattern, name
+
+    def _first(self, text: str) -> list[int]:
+        self._ordinary = self._encoding().encode_ordinary
+        return self._ordinary(text)
+
+    def _encoding(self) -> Any:
+        from base64 import b64decode
+
+        tiktoken = required("tiktoken", "tiktoken")
+        lines = (line.split() for line in self._read().splitlines())
+        ranks = {b64decode(token): int(rank) for token, rank in lines}
+        return tiktoken.Encoding(
+            self._name, pat_str=self._pattern, mergeable_ranks=ranks, special_tokens=dict(self.markers)
+        )
+
+
+class Tokenizers:
+    """A `tokenizer.json`: the file as it is for marked text, and a copy without its markers for ordinary text."""
+
+    def __init__(self, spec: Mapping[str, Any]) -> None:
+        self._spec = spec
+        self.markers = {entry["content"]: entry["id"] for entry in spec.get("added_tokens") or () if _is_marker(entry)}
+
+    @cached_property
+    def _whole(self) -> Any:
+        return _tokenizer(self._spec)
+
+    @cached_property
+    def _bare(self) -> Any:
+        added = [entry for entry in self._spec.get("added_tokens") or () if entry["content"] not in self.markers]
+        return _tokenizer({**self._spec, "added_tokens": added})
+
+    @cached_property
+    def _ids(self) -> frozenset[int]:
+        return frozenset(self.markers.values())
+
+    def ordinary(self, text: str) -> list[int]:
+        text = without_surrogates(text)
+        ids: list[int] = self._bare.encode(text, add_special_tokens=False).ids
+        if self._ids.isdisjoint(ids):
+            return ids
+        # The model itself knows a marker's spelling (unigram models may): cut within each, so that it cannot be met.
+        first = {name[0] for name in self.markers if name}
+        ids = []
+        for piece in re.split(f"(?<=[{re.escape(''.join(sorted(first)))}])", text):
+            ids += self._bare.encode(piece, add_special_tokens=False).ids
+        if not self._ids.isdisjoint(ids):
+            raise VocabError("this tokenizer makes a marker of a single character: its text cannot be encoded safely")
+        return ids
+
+    def marked(self, text: str) -> list[int]:
+        ids: list[int] = self._whole.encode(without_surrogates(text), add_special_tokens=False).ids
+        return ids
+
+
+def _is_marker(entry: Mapping[str, Any]) -> bool:
+    """Special tokens are, and `<think>` or `/nothink`. Runs of spaces and rare letters in some files are not."""
+    content = entry["content"]
+    return bool(entry["special"] or (any(map(str.isalpha, content)) and not content.isalpha()))
+
+
+def _tokenizer(spec: Mapping[str, Any]) -> Any:
+    import json
+
+    tokenizer = required("tokenizers", "tokenizers").Tokenizer.from_str(json.dumps(spec))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def required(module: str, extra: str) -> Any:
+    """An optional package, imported now. Raises `ImportError` with the command that installs it."""
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ImportError(f"this needs the package {module}: pip install 'harmonystream[{extra}]'") from error

@@ -1,0 +1,93 @@
+"""`harmonystream parse --each`: every line of the input is a stream of its own, as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from .._native.stream.parser import Parser
+from ..errors import ParseError
+from ..events import Event
+from .paint import make_show, paint
+from .read import MAX_ID, InputError
+from .show import json_line, repairs
+
+__all__ = ["parse_each"]
+
+
+class Line(NamedTuple):
+    """One stream: its ids, or its text, and why it ended, if the line says."""
+
+    number: int
+    output: list[int] | str
+    reason: str | None
+
+
+def parse_each(
+    fd: int, fresh: Callable[[], Parser], *, takes_ids: bool, reason: str | None, as_json: bool, color: str
+) -> None:
+    """Shows each line of `fd` as it comes. fresh: makes a parser. takes_ids: has it a vocabulary? reason: of lines
+    that do not say.
+
+    Raises InputError for a line that is no stream, and ParseError where the parsers are strict.
+    """
+    for index, line in enumerate(_lines(fd)):
+        parser = fresh()
+        if not isinstance(line.output, str) and not takes_ids:
+            raise InputError(f"line {line.number}: ids of the format {parser.format!r} need --tokenizer")
+        events = _events(parser, line, reason)
+        if as_json:
+            _write_json(index, parser, events)
+        else:
+            print(f"{'' if index == 0 else chr(10)}--- line {line.number}", flush=True)
+            paint(make_show(color), parser, events, "bytes" if isinstance(line.output, str) else "tokens")
+
+
+def _lines(fd: int) -> Iterator[Line]:
+    try:
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            for number, text in enumerate(file, 1):
+                if text.strip():
+                    yield _read(number, text)
+    except OSError as error:
+        raise InputError(f"cannot read the input: {error.strerror}") from None
+
+
+def _read(number: int, text: bytes) -> Line:
+    try:
+        value = json.loads(text.removeprefix(b"\xef\xbb\xbf"))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"line {number}: not JSON: {error}") from None
+    reason = None
+    if isinstance(value, dict):
+        reason = value.get("finish_reason")
+        if reason is not None and not isinstance(reason, str):
+            raise InputError(f"line {number}: finish_reason is a text")
+        value = next((value[name] for name in ("ids", "token_ids", "text") if name in value), None)
+    if isinstance(value, str):
+        return Line(number, value, reason)
+    if isinstance(value, list) and all(type(tid) is int and 0 <= tid <= MAX_ID for tid in value):
+        return Line(number, value, reason)
+    wanted = 'a list of ids, a text, or an object with "ids", "token_ids" or "text"'
+    raise InputError(f"line {number}: {wanted} is expected")
+
+
+def _events(parser: Parser, line: Line, reason: str | None) -> Iterator[Event]:
+    try:
+        yield from parser.feed_text(line.output) if isinstance(line.output, str) else parser.feed(line.output)
+        yield from parser.finish(line.reason or reason)
+    except ParseError as error:
+        yield from error.events
+        raise
+
+
+def _write_json(index: int, parser: Parser, events: Iterable[Event]) -> None:
+    out = sys.stdout.buffer
+    for event in events:
+        out.write(json_line(event, stream=index).encode("utf-8", "replace"))
+        out.flush()
+    for repair in repairs(parser):
+        print(f"harmonystream: stream {index}: {repair}", file=sys.stderr)

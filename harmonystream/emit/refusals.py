@@ -1,0 +1,56 @@
+"""What a server answers to a request that it does not take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .payload import Payload, clean
+
+__all__ = ["StoredError", "refusal", "refuse_stored"]
+
+
+class StoredError(ValueError):
+    """A request builds on what a server that stores nothing does not have. param: the field that says so."""
+
+    def __init__(self, param: str, code: str, what: str) -> None:
+        super().__init__(f"{param} is not supported: {what}")
+        self.param, self.code = param, code
+
+
+_FIELDS = {  # field -> the code that clients know, and what they can do
+    "thread": ("thread_unsupported_request", "send the whole conversation without it"),
+    "previous_response_id": ("unsupported_parameter", "responses are not stored; send the whole input"),
+    "conversation": ("unsupported_parameter", "conversations are not stored; send the whole input"),
+    "previous_message_id": ("unsupported_parameter", "messages are not stored; send all of them"),
+}
+
+
+def refuse_stored(body: Any) -> None:
+    """Raise StoredError if a request, of any of the three APIs, leaves out what the server should have stored.
+
+    For servers that store nothing. Such a request is not an incomplete one by mistake: to ignore the field is to answer
+    a history of one tool result. Anthropic's tool runners ask for a `thread` and go on without at this error; OpenAI's
+    clients send `previous_response_id`, `conversation`, or items of type "item_reference".
+    Raises TypeError for a body that is not an object.
+    """
+    if not isinstance(body, dict):
+        raise TypeError(f"a request is an object, not {type(body).__name__}")
+    for name, (code, what) in _FIELDS.items():
+        if body.get(name) is not None:
+            raise StoredError(name, code, what)
+    items = body.get("input")
+    for at, item in enumerate(items if isinstance(items, list) else ()):
+        if isinstance(item, dict) and item.get("type") == "item_reference":
+            raise StoredError(f"input[{at}]", "unsupported_parameter", "items are not stored; send the item itself")
+
+
+def refusal(error: Exception | str, *, type: str = "invalid_request_error") -> Payload:
+    """The body of an answer with a status of 400 or more, which the clients of all three APIs raise as an error.
+
+    error: its text is the message; what refuse_stored() raises says the parameter and the code, too.
+    """
+    param, code = (error.param, error.code) if isinstance(error, StoredError) else (None, None)
+    told: Payload = {"type": type, "message": clean(f"Bad request: {error}"), "param": param, "code": code}
+    if code is not None:
+        told["details"] = {"error_code": code}  # where Anthropic's clients look
+    return {"type": "error", "error": told}

@@ -1,0 +1,182 @@
+"""What a chat template wants of messages, found out by trying, and the messages in that form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ..errors import PromptError
+from .parts import arguments_object
+
+__all__ = ["Wants", "for_template", "probe"]
+
+
+class Wants(NamedTuple):
+    """How one template takes messages.
+
+    objects: calls' arguments as objects, not as JSON text. parts: contents as lists of parts. system: it knows the role
+    system. developer: it knows the role developer. wrapper: tools as `{"type": "function", "function": …}`. nine: ids
+    of nine letters and digits. reasoning: it reads an assistant's reasoning from a field of its own.
+    """
+
+    objects: bool = True
+    parts: bool = False
+    system: bool = True
+    developer: bool = False
+    wrapper: bool = True
+    nine: bool = False
+    reasoning: bool = False
+
+    def wrapped(self, tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return tools if self.wrapper else [tool["function"] for tool in tools]
+
+
+# --- probing ------------------------------------------------------------------------------------------------------
+
+_SAID, _ADVICE, _KEY = "probe text", "probe advice", "probe_key"
+_TOOL = {
+    "name": "probe",
+    "description": "d",
+    "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
+}
+
+
+def probe(render: Callable[[dict[str, Any]], str | None], tools: bool) -> Wants:
+    """Ask a template, by rendering small conversations with it, what it can take. `render` gives None for an error."""
+    wants = Wants()
+    tool = [{"type": "function", "function": _TOOL}] if tools else None
+
+    def shows(text: str, *messages: dict[str, Any]) -> bool:
+        """Some templates want tools in every prompt."""
+        return any(text in (render(_data([*messages], given)) or "") for given in ((None, tool) if tool else (None,)))
+
+    user = {"role": "user", "content": _SAID}
+    if not shows(_SAID, user):
+        wants = wants._replace(parts=shows(_SAID, {"role": "user", "content": _as_content(_SAID, True)}))
+    system = {"role": "system", "content": _as_content(_ADVICE, wants.parts)}
+    user = {"role": "user", "content": _as_content(_SAID, wants.parts)}
+    wants = wants._replace(system=shows(_ADVICE, system, user))
+    if not tools:
+        return wants
+    choices = [
+        Wants(objects=objects, wrapper=wrapper, nine=nine)
+        for nine in (False, True)
+        for wrapper in (True, False)
+        for objects in (True, False)
+    ]
+    second = None
+    for choice in choices:
+        text = render(_calling(user, choice, wants.parts))
+        if text is None:
+            continue
+        found = wants._replace(objects=choice.objects, wrapper=choice.wrapper, nine=choice.nine)
+        if f"{{'{_KEY}'" not in text:  # Python's spelling of an object: it was put in as it is
+            return found
+        second = second or found
+    return second or wants
+
+
+def _data(messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None = None) -> dict[str, Any]:
+    return {"messages": messages, "tools": tools, "add_generation_prompt": True}
+
+
+def _calling(user: dict[str, Any], choice: Wants, parts: bool) -> dict[str, Any]:
+    arguments = {_KEY: "v"} if choice.objects else f'{{"{_KEY}": "v"}}'
+    tid = "probeid01" if choice.nine else "functions.probe:0"
+    call = {"id": tid, "type": "function", "function": {"name": "probe", "arguments": arguments}}
+    messages = [
+        user,
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": tid, "name": "probe", "content": _as_content("r", parts)},
+    ]
+    return _data(messages, choice.wrapped([{"type": "function", "function": _TOOL}]))
+
+
+# --- the form -----------------------------------------------------------------------------------------------------
+
+
+def for_template(messages: list[dict[str, Any]], wants: Wants, ids: str) -> list[dict[str, Any]]:
+    """Normalised messages as a template wants them; they are changed in place. Errors name message and field."""
+    if not wants.developer:
+        messages = _without_developer(messages)
+    if not wants.system:
+        messages = _without_system(messages)
+    if ids == "functions":
+        _rename(messages, _functions_id)
+    elif wants.nine:
+        _rename(messages, _nine_id)
+    for i, message in enumerate(messages):
+        message["content"] = _as_content(message["content"], wants.parts)
+        if (reasoning := message.get("reasoning")) is not None:
+            message |= {"reasoning_content": reasoning, "thinking": reasoning}
+        for k, call in enumerate(message.get("tool_calls", ())):
+            if wants.objects:
+                call["function"]["arguments"] = _object(call["function"]["arguments"], f"message {i}: tool_calls[{k}]")
+    return messages
+
+
+def _as_content(content: Any, parts: bool) -> Any:
+    return [{"type": "text", "text": content}] if parts and isinstance(content, str) else content
+
+
+def _object(text: str, where: str) -> dict[str, Any]:
+    """Templates loop over arguments, so what is no object becomes one: `{"raw": …}` keeps what the model wrote."""
+    if not text.strip():
+        return {}
+    value = arguments_object(text)
+    return {"raw": text} if value is None else value
+
+
+def _without_developer(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Developer messages as system messages; then all of those become one, at the front."""
+    if not any(message["role"] == "developer" for message in messages):
+        return messages
+    advice = [message for message in messages if message["role"] in ("system", "developer")]
+    rest = [message for message in messages if message["role"] not in ("system", "developer")]
+    return [{"role": "system", "content": _joined(advice)}, *rest]
+
+
+def _without_system(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the system says, before what the user says first."""
+    advice = [message for message in messages if message["role"] == "system"]
+    rest = [message for message in messages if message["role"] != "system"]
+    if not advice:
+        return messages
+    first = next((message for message in rest if message["role"] == "user"), None)
+    if first is None:
+        return [{"role": "user", "content": _joined(advice)}, *rest]
+    if isinstance(first["content"], str):
+        first["content"] = f"{_joined(advice)}\n\n{first['content']}"
+    else:
+        first["content"] = [{"type": "text", "text": _joined(advice)}, *first["content"]]
+    return rest
+
+
+def _joined(messages: list[dict[str, Any]]) -> str:
+    for message in messages:
+        if not isinstance(message["content"], str):
+            raise PromptError(f"a {message['role']} message has parts that are no text")
+    return "\n\n".join(message["content"] for message in messages)
+
+
+def _functions_id(tid: str, name: str, index: int) -> str:
+    return tid if re.fullmatch(r"functions\..+:\d+", tid) else f"functions.{name}:{index}"
+
+
+def _nine_id(tid: str, name: str, index: int) -> str:
+    return tid if re.fullmatch(r"[a-zA-Z0-9]{9}", tid) else f"{index:09d}"
+
+
+def _rename(messages: list[dict[str, Any]], form: Callable[[str, str, int], str]) -> None:
+    """Give calls ids of a family's form, and their results the same ones. Ids that have the form stay."""
+    index = 0
+    renamed: dict[str, str] = {}
+    for message in messages:
+        for call in message.get("tool_calls", ()):
+            tid = form(call["id"], call["function"]["name"], index)
+            renamed[call["id"]] = tid
+            call["id"] = tid
+            index += 1
+        if message["role"] == "tool" and message.get("tool_call_id") in renamed:
+            message["tool_call_id"] = renamed[message["tool_call_id"]]

@@ -1,0 +1,165 @@
+"""A chat as Harmony messages: what gpt-oss is told, and in which message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..errors import PromptError
+from .builtin import BUILTIN
+from .harmony_text import CUTOFF, DIALECTS, IDENTITY, Developer, HarmonyMessage, System
+from .typescript import FunctionType, Namespace
+
+__all__ = ["HarmonyOptions", "harmony_messages"]
+
+EFFORTS = ("low", "medium", "high")
+
+
+class HarmonyOptions(NamedTuple):
+    """What a Harmony prompt says beside the chat. None leaves a line out.
+
+    dialect: whose spelling: "openai", "oss", "vllm" or "template". date: as the system message writes it. builtin:
+    tools of the model's own that are offered, "browser" and "python". training: the prompt is a whole conversation to
+    learn from. continue_final: it ends inside the last message.
+    """
+
+    dialect: str = "openai"
+    reasoning: str | None = "medium"
+    date: str | None = None
+    identity: str | None = IDENTITY
+    cutoff: str | None = CUTOFF
+    builtin: Sequence[str] = ()
+    training: bool = False
+    continue_final: bool = False
+
+    def check(self) -> None:
+        """Raises `PromptError` for a value that there is not."""
+        if self.dialect not in DIALECTS:
+            raise PromptError(f"dialect is {self.dialect!r}; expected one of {', '.join(DIALECTS)}")
+        if self.reasoning is not None and self.reasoning not in EFFORTS:
+            raise PromptError(f"reasoning is {self.reasoning!r}; gpt-oss knows {', '.join(EFFORTS)}")
+        if unknown := [name for name in self.builtin if name not in BUILTIN]:
+            raise PromptError(f"builtin has {', '.join(unknown)}; gpt-oss knows {', '.join(BUILTIN)}")
+
+
+def harmony_messages(
+    chat: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]], options: HarmonyOptions
+) -> list[HarmonyMessage]:
+    """The messages of a normalised chat: system, developer, then the conversation.
+
+    Instructions before the first user message become one developer message, with the functions. An assistant's message
+    with several calls becomes several, each followed by its result, because the model writes one call at a time.
+    Reasoning is kept from the last answer on, and earlier reasoning is left out.
+    """
+    options.check()
+    functions = tuple(_function(tool["function"]) for tool in tools)
+    lead = next((i for i, message in enumerate(chat) if message["role"] not in ("system", "developer")), len(chat))
+    advice = [_text(message, i) for i, message in enumerate(chat[:lead])]
+    system = System(
+        options.identity,
+        options.cutoff,
+        options.date,
+        options.reasoning,
+        tuple(BUILTIN[name] for name in options.builtin),
+    )
+    out = [HarmonyMessage("system", (system,))]
+    if advice or functions:
+        namespaces = (Namespace("functions", functions),) if functions else ()
+        out.append(HarmonyMessage("developer", (Developer("\n\n".join(advice) if advice else None, namespaces),)))
+    kept = _first_kept(chat, options)
+    writer = _Chat(chat, options)
+    for i in range(lead, len(chat)):
+        out += writer.messages(i, with_reasoning=i >= kept)
+    return out
+
+
+def _function(tool: Mapping[str, Any]) -> FunctionType:
+    parameters = tool.get("parameters")
+    if parameters is not None and not isinstance(parameters, Mapping):
+        raise PromptError(
+            f"the parameters of the tool {tool['name']} are {type(parameters).__name__}, not a JSON Schema"
+        )
+    return FunctionType(tool["name"], str(tool.get("description") or ""), parameters)
+
+
+def _first_kept(chat: Sequence[Mapping[str, Any]], options: HarmonyOptions) -> int:
+    """The first message whose reasoning is written: after the last answer, or, to learn from, in the last turn."""
+    if options.training:
+        return max((i + 1 for i, message in enumerate(chat) if message["role"] == "user"), default=0)
+    last = len(chat) - 1 if options.continue_final else len(chat)
+    answers = (i + 1 for i, message in enumerate(chat[:last]) if _is_answer(message))
+    return max(answers, default=0)
+
+
+def _is_answer(message: Mapping[str, Any]) -> bool:
+    return message["role"] == "assistant" and not message.get("tool_calls")
+
+
+def _text(message: Mapping[str, Any], i: int) -> str:
+    content = message["content"]
+    if isinstance(content, str):
+        return content
+    kind = next(part["type"] for part in content if part["type"] != "text")
+    raise PromptError(f"message {i}: content has a part of the type {kind!r}; gpt-oss reads text alone")
+
+
+class _Chat:
+    """One chat while it is written; a result is written when its call is."""
+
+    def __init__(self, chat: Sequence[Mapping[str, Any]], options: HarmonyOptions) -> None:
+        self._chat = chat
+        self._options = options
+        self._written: set[int] = set()
+        self._content_type = "json" if options.dialect in ("vllm", "template") else "<|constrain|>json"
+
+    def messages(self, i: int, with_reasoning: bool) -> Iterator[HarmonyMessage]:
+        message = self._chat[i]
+        role = message["role"]
+        if role == "assistant":
+            yield from self._assistant(i, message, with_reasoning)
+        elif role == "tool":
+            if i not in self._written:
+                yield self._result(i, message)
+        elif role == "user":
+            yield HarmonyMessage("user", (_text(message, i),), name=message.get("name"))
+        else:
+            yield HarmonyMessage("developer", (Developer(_text(message, i)),))
+
+    def _assistant(self, i: int, message: Mapping[str, Any], with_reasoning: bool) -> Iterator[HarmonyMessage]:
+        calls = message.get("tool_calls", ())
+        reasoning = message.get("reasoning")
+        if reasoning and with_reasoning:
+            yield HarmonyMessage("assistant", (reasoning,), channel="analysis")
+        if (text := _text(message, i)) or not (calls or reasoning):
+            yield HarmonyMessage("assistant", (text,), channel="commentary" if calls else "final")
+        results = self._results(i)
+        for call in calls:
+            recipient, channel, content_type = self._address(call["function"]["name"])
+            arguments = (call["function"]["arguments"],)
+            yield HarmonyMessage("assistant", arguments, None, channel, recipient, content_type)
+            if (place := results.get(call["id"])) is not None:
+                self._written.add(place)
+                yield self._result(place, self._chat[place])
+
+    def _results(self, i: int) -> dict[str, int]:
+        """The results that follow a message, by the ids of their calls."""
+        found: dict[str, int] = {}
+        for place in range(i + 1, len(self._chat)):
+            if self._chat[place]["role"] != "tool":
+                break
+            found.setdefault(self._chat[place].get("tool_call_id") or "", place)
+        return found
+
+    def _result(self, i: int, message: Mapping[str, Any]) -> HarmonyMessage:
+        name = message.get("name")
+        if not isinstance(name, str) or not name:
+            raise PromptError(f"message {i}: tool_call_id belongs to no call before it, and there is no name")
+        author, channel, _ = self._address(name)
+        return HarmonyMessage("tool", (_text(message, i),), author, channel, "assistant")
+
+    def _address(self, name: str) -> tuple[str, str, str]:
+        """Recipient, channel and content type of a call. Calls of built-in tools belong to the reasoning."""
+        space = name.partition(".")[0]
+        if space in self._options.builtin and name.startswith(space):
+            return name, "analysis", "code" if space == name else self._content_type
+        return "functions." + name.removeprefix("functions."), "commentary", self._content_type

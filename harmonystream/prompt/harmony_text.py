@@ -1,0 +1,200 @@
+"""Harmony messages as text and ids: the grammar of gpt-oss's prompts, in the spellings of the reference renderers.
+
+Messages here are what the format itself has: an author, a channel, a recipient. `harmony.py` makes them of a chat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, TypeAlias
+
+from ..errors import PromptError
+from ..formats.harmony import HARMONY
+from .typescript import Namespace, tools_text
+from .writer import Writer
+
+__all__ = ["DIALECTS", "Developer", "Dialect", "HarmonyMessage", "System", "render_messages"]
+
+IDENTITY = "You are ChatGPT, a large language model trained by OpenAI."
+CUTOFF = "2024-06"
+CHANNELS = ("analysis", "commentary", "final")
+_CALLS_GO = "Calls to these tools must go to the commentary channel: 'functions'."
+
+
+class System(NamedTuple):
+    """The content of a system message. None leaves a line out."""
+
+    identity: str | None = IDENTITY
+    cutoff: str | None = CUTOFF
+    date: str | None = None
+    reasoning: str | None = "medium"
+    tools: tuple[Namespace, ...] = ()
+    channels: tuple[str, ...] = CHANNELS
+    channel_required: bool = True
+
+
+class Developer(NamedTuple):
+    """The content of a developer message: instructions, and the functions that may be called."""
+
+    instructions: str | None = None
+    tools: tuple[Namespace, ...] = ()
+
+
+Content: TypeAlias = str | System | Developer
+
+
+class HarmonyMessage(NamedTuple):
+    """One message of the format. `role` is assistant, user, system, developer or tool; a tool is named by `name`."""
+
+    role: str
+    contents: tuple[Content, ...] = ()
+    name: str | None = None
+    channel: str | None = None
+    recipient: str | None = None
+    content_type: str | None = None
+
+
+class Dialect(NamedTuple):
+    """What the renderers of Harmony disagree about.
+
+    late: which messages name the recipient after the channel, and only on the channel `commentary`: "all", "none", or
+    "results" (all but the assistant's calls). Everywhere else the recipient comes first. constrain: "given" writes a
+    content type as it is given, "all" puts `<|constrain|>` before it, "results" does so in all but the assistant's
+    calls. exponent: how defaults write a large exponent.
+    """
+
+    late: str
+    constrain: str
+    exponent: str
+
+
+DIALECTS = {
+    "openai": Dialect("none", "given", "e"),
+    "oss": Dialect("all", "all", "e+"),
+    "vllm": Dialect("results", "results", "e+"),
+    "template": Dialect("none", "given", "e"),
+}
+
+_M = HARMONY.markers
+_CONSTRAIN = _M["constrain"]
+
+
+def render_messages(
+    messages: Sequence[HarmonyMessage],
+    writer: Writer,
+    dialect: str = "openai",
+    *,
+    next_role: str | None = None,
+    training: bool = False,
+    auto_drop_analysis: bool = False,
+    open_last: bool = False,
+) -> None:
+    """Write messages as they are.
+
+    next_role: whose turn begins after them. training: a final answer at the end is closed by `<|return|>`.
+    auto_drop_analysis: as openai-harmony does it, analysis before the first final message goes if the assistant's last
+    message is a final one. open_last: the last message has no end, so that the model continues it.
+    """
+    row = DIALECTS[dialect]
+    calls_functions = any(
+        namespace.name == "functions" and namespace.functions
+        for message in messages
+        for content in message.contents
+        if isinstance(content, Developer)
+        for namespace in content.tools
+    )
+    kept = [*_without_analysis(messages)] if auto_drop_analysis else messages
+    last = len(kept) - 1
+    for i, message in enumerate(kept):
+        ending = "call" if message.role == "assistant" and message.recipient is not None else "end"
+        if training and i == last and message.role == "assistant" and message.channel == "final":
+            ending = "return"
+        _write_header(message, writer, row)
+        for content in message.contents:
+            writer.text(_content_text(content, message.role, row, calls_functions))
+        if not (open_last and i == last):
+            writer.marker(_M[ending])
+    if next_role is not None:
+        writer.marker(_M["start"])
+        writer.word(next_role)
+
+
+def _without_analysis(messages: Sequence[HarmonyMessage]) -> Iterable[HarmonyMessage]:
+    last = next((message for message in reversed(messages) if message.role == "assistant"), None)
+    if last is None or last.channel != "final":
+        return messages
+    first_final = next(i for i, message in enumerate(messages) if message.channel == "final")
+    return (message for i, message in enumerate(messages) if i >= first_final or message.channel != "analysis")
+
+
+def _write_header(message: HarmonyMessage, writer: Writer, dialect: Dialect) -> None:
+    writer.marker(_M["start"])
+    if message.role != "tool":
+        writer.word(message.role)
+        if message.name is not None:
+            writer.word(":" + message.name)
+    elif message.name is None:
+        raise PromptError("a message of the role tool has no name: Harmony writes the tool's name as its author")
+    else:
+        writer.word(message.name)
+    call = message.role == "assistant" and message.recipient is not None
+    late = message.channel == "commentary" and (dialect.late == "all" or (dialect.late == "results" and not call))
+    recipient = "" if message.recipient in (None, "all") else f" to={message.recipient}"
+    if recipient and not late:
+        writer.word(recipient)
+    if message.channel is not None:
+        writer.marker(_M["channel"])
+        writer.word(message.channel)
+    if recipient and late:
+        writer.word(recipient)
+    if message.content_type is not None:
+        _write_type(message.content_type, writer, dialect.constrain, call)
+    writer.marker(_M["message"])
+
+
+def _write_type(content_type: str, writer: Writer, rule: str, call: bool) -> None:
+    bare = content_type.removeprefix(_CONSTRAIN)
+    if rule == "all" or (rule == "results" and not call) or (rule == "given" and bare != content_type):
+        writer.word(" ")
+        writer.marker(_CONSTRAIN)
+        if bare:
+            writer.word(bare)
+    else:
+        writer.word(" " + bare)
+
+
+def _content_text(content: Content, role: str, dialect: Dialect, calls_functions: bool) -> str:
+    if isinstance(content, str):
+        return content
+    if isinstance(content, System):
+        if role != "system":
+            raise PromptError(f"the content of a system message is in a message of the role {role!r}")
+        return _system_text(content, dialect.exponent, calls_functions)
+    if role != "developer":
+        raise PromptError(f"the content of a developer message is in a message of the role {role!r}")
+    sections = [] if content.instructions is None else ["# Instructions", content.instructions]
+    if content.tools:
+        sections.append(tools_text(content.tools, dialect.exponent))
+    return "\n\n".join(sections)
+
+
+def _system_text(system: System, exponent: str, calls_functions: bool) -> str:
+    top = [
+        line
+        for value, line in (
+            (system.identity, f"{system.identity}"),
+            (system.cutoff, f"Knowledge cutoff: {system.cutoff}"),
+            (system.date, f"Current date: {system.date}"),
+        )
+        if value is not None
+    ]
+    sections = ["\n".join(top)] if top else []
+    if system.reasoning is not None:
+        sections.append(f"Reasoning: {system.reasoning}")
+    if system.tools:
+        sections.append(tools_text(system.tools, exponent))
+    if system.channels:
+        line = f"# Valid channels: {', '.join(system.channels)}."
+        line += " Channel must be included for every message." if system.channel_required else ""
+        sections.append(line + ("\n" + _CALLS_GO if calls_functions else ""))
+    return "\n\n".join(sections)

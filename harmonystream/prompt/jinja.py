@@ -1,0 +1,288 @@
+"""The Jinja dialect of chat templates, sandboxed and bounded: what transformers gives a template, and no more."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from contextvars import ContextVar
+from datetime import date, datetime
+from functools import cache
+from typing import Any, NamedTuple
+
+from .._encoders import required
+from ..errors import PromptError
+
+__all__ = ["compiled", "parsed", "run"]
+
+MAX_SECONDS = 10.0
+MAX_CHARACTERS = 64_000_000
+MAX_SOURCE = 2_000_000
+MAX_NUMBER = 1_000_000
+"""What an operator or a method of a template may be given as a number: it makes no text of a gigabyte."""
+
+
+class _Run(NamedTuple):
+    """One rendering: when it must be over, what day it is, and the mark that its strings may have."""
+
+    deadline: float
+    today: date | None
+    mark: str
+
+
+_RUN: ContextVar[_Run] = ContextVar("harmonystream_template_run")
+
+
+class _Bound(Exception):  # noqa: N818  # it never leaves this package
+    """A template takes too long, or makes too much."""
+
+
+def tick() -> None:
+    """Called in each round of a loop and each call of a macro."""
+    if time.monotonic() > _RUN.get().deadline:
+        raise _Bound(f"it takes longer than {MAX_SECONDS:g} s")
+
+
+def concat(*parts: Any) -> str:
+    texts = [str(part) for part in parts]
+    _check_size(sum(map(len, texts)))
+    return "".join(texts)
+
+
+def _check_size(size: int) -> None:
+    if size > MAX_CHARACTERS:
+        raise _Bound(f"it makes a text of more than {MAX_CHARACTERS} characters")
+
+
+def _check_numbers(values: Any) -> None:
+    for value in values:
+        if isinstance(value, (int, float)) and abs(value) > MAX_NUMBER:
+            raise _Bound(f"it computes with a number above {MAX_NUMBER}")
+
+
+# --- what templates may use ---------------------------------------------------------------------------------------
+
+
+def _to_json(
+    value: Any,
+    ensure_ascii: bool = False,
+    indent: int | None = None,
+    separators: tuple[str, str] | None = None,
+    sort_keys: bool = False,
+) -> str:
+    """JSON without HTML's escapes, which Jinja's own filter would add."""
+    text = json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+    mark = _RUN.get().mark
+    return text.replace(f"\\u{ord(mark):04x}", mark) if ensure_ascii and mark else text
+
+
+def _from_json(text: str) -> Any:
+    return json.loads(text)
+
+
+def _strftime_now(format: str) -> str:
+    return (_RUN.get().today or datetime.now()).strftime(format)
+
+
+class _Dict:
+    """`dict` without its attributes, through which a template could reach the interpreter."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> dict[Any, Any]:
+        return dict(*args, **kwargs)
+
+    def fromkeys(self, *args: Any) -> dict[Any, Any]:
+        return dict.fromkeys(*args)
+
+
+@cache
+def _environment() -> Any:
+    jinja2 = required("jinja2", "prompt")
+    if _version(jinja2.__version__) < (3, 1, 6):
+        raise ImportError(
+            f"jinja2 {jinja2.__version__} has known ways out of its sandbox: pip install 'harmonystream[prompt]'"
+        )
+    made = _environment_class()(
+        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols", _generation_class()]
+    )
+    made.tick, made.concat_checked = tick, concat
+    made.filters["tojson"] = _to_json
+    made.filters["from_json"] = _from_json
+    for name in ("center", "indent", "wordwrap", "format", "truncate"):
+        made.filters[name] = _with_small_numbers(made.filters[name])
+    made.globals["raise_exception"] = _raise
+    made.globals["strftime_now"] = _strftime_now
+    made.globals["dict"] = _Dict()
+    made.globals["namespace"] = _namespace_class()
+    del made.globals["lipsum"]
+    return made
+
+
+def _namespace_class() -> type:
+    runtime, sandbox = required("jinja2.utils", "prompt"), required("jinja2.sandbox", "prompt")
+
+    def check(name: str, value: Any) -> None:
+        if name.startswith("_"):
+            raise sandbox.SecurityError(f"a template may not store {name!r}")
+        if isinstance(value, str):
+            _check_size(len(value))
+
+    class Namespace(runtime.Namespace):  # type: ignore[misc, name-defined]
+        """`namespace()`, whose fields may not begin with an underscore, nor hold more than a prompt may."""
+
+        def __init__(*args: Any, **kwargs: Any) -> None:
+            self, args = args[0], args[1:]
+            fields = dict(*args, **kwargs)
+            for name, value in fields.items():
+                check(name, value)
+            runtime.Namespace.__init__(self, fields)
+
+        def __setitem__(self, name: str, value: Any) -> None:
+            check(name, value)
+            runtime.Namespace.__setitem__(self, name, value)
+
+    return Namespace
+
+
+def _environment_class() -> type:
+    sandbox = required("jinja2.sandbox", "prompt")
+
+    class Environment(sandbox.ImmutableSandboxedEnvironment):  # type: ignore[misc, name-defined]
+        intercepted_binops = frozenset({"+", "*", "**", "%"})
+
+        def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+            if operator == "+":
+                if isinstance(left, str) and isinstance(right, str):
+                    _check_size(len(left) + len(right))
+            elif operator == "%" and isinstance(left, str):
+                _check_numbers(map(int, re.findall(r"\d+", left)))
+            elif operator == "**" or not (isinstance(left, (int, float)) and isinstance(right, (int, float))):
+                _check_numbers((left, right))
+                if operator == "*" and isinstance(left, (str, list)):
+                    _check_size(len(left) * right)
+            return super().call_binop(context, operator, left, right)
+
+        def call(self, context: Any, obj: Any, *args: Any, **kwargs: Any) -> Any:
+            _check_numbers((*args, *kwargs.values()))
+            return super().call(context, obj, *args, **kwargs)
+
+        def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+            """Lists may grow: what a template gets is rebuilt for each prompt, so nobody else's list does."""
+            return (type(obj) is list and attr == "append") or bool(super().is_safe_attribute(obj, attr, value))
+
+        def _parse(self, source: str, name: str | None, filename: str | None) -> Any:
+            return _bounded(super()._parse(source, name, filename))
+
+    return Environment
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", text)[:3])
+
+
+def _raise(message: str) -> None:
+    raise required("jinja2", "prompt").TemplateError(message)
+
+
+def _with_small_numbers(filter_: Any) -> Any:
+    from functools import wraps
+
+    @wraps(filter_)  # keeps the marks by which Jinja knows what to pass
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        _check_numbers((*args, *kwargs.values()))
+        if filter_.__name__ == "do_format":
+            _check_numbers(map(int, re.findall(r"\d+", str(args[0]))))
+        return filter_(*args, **kwargs)
+
+    return checked
+
+
+def _generation_class() -> type:
+    """`{% generation %}`, which marks what the model wrote, for training: here it is its content."""
+    ext, nodes = required("jinja2.ext", "prompt"), required("jinja2.nodes", "prompt")
+
+    class Generation(ext.Extension):  # type: ignore[misc, name-defined]
+        tags = {"generation"}  # noqa: RUF012
+
+        def parse(self, parser: Any) -> Any:
+            line = next(parser.stream).lineno
+            body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
+            return nodes.Scope(body).set_lineno(line)
+
+    return Generation
+
+
+def _bounded(tree: Any) -> Any:
+    """The template's tree with a tick in every loop and macro, and `~` that looks at sizes."""
+    nodes, visitor = required("jinja2.nodes", "prompt"), required("jinja2.visitor", "prompt")
+
+    def call(name: str, args: list[Any], line: int) -> Any:
+        return nodes.Call(nodes.EnvironmentAttribute(name), args, [], None, None).set_lineno(line)
+
+    class Bounds(visitor.NodeTransformer):  # type: ignore[misc, name-defined]
+        def visit_For(self, node: Any) -> Any:  # noqa: N802
+            self.generic_visit(node)
+            node.body.insert(0, nodes.ExprStmt(call("tick", [], node.lineno)).set_lineno(node.lineno))
+            return node
+
+        visit_Macro = visit_For  # noqa: N815
+        visit_CallBlock = visit_For  # noqa: N815
+
+        def visit_Concat(self, node: Any) -> Any:  # noqa: N802
+            self.generic_visit(node)
+            return call("concat_checked", node.nodes, node.lineno)
+
+    return Bounds().visit(tree)
+
+
+# --- compiling and running ----------------------------------------------------------------------------------------
+
+
+def compiled(source: str, name: str) -> Any:
+    """The template, compiled. Raises `PromptError` with the line of a syntax error."""
+    jinja2 = required("jinja2", "prompt")
+    if len(source) > MAX_SOURCE:
+        raise PromptError(f"the template {name} has more than {MAX_SOURCE} characters")
+    try:
+        return _environment().from_string(source)
+    except jinja2.TemplateSyntaxError as error:
+        raise PromptError(f"the template {name} is wrong at line {error.lineno}: {error.message}") from error
+    except (RecursionError, MemoryError, ValueError) as error:
+        raise PromptError(f"the template {name} cannot be compiled: {error}") from error
+
+
+def parsed(source: str) -> Any:
+    """The template's tree, to see what it reads."""
+    return _environment().parse(source)
+
+
+def run(template: Any, name: str, variables: dict[str, Any], *, today: date | None, mark: str) -> str:
+    """What a compiled template makes of variables. Raises `PromptError` with the line, whatever goes wrong in it."""
+    token = _RUN.set(_Run(time.monotonic() + MAX_SECONDS, today, mark))
+    parts: list[str] = []
+    size = 0
+    try:
+        for part in template.generate(**variables):
+            size += len(part)
+            _check_size(size)
+            tick()
+            parts.append(part)
+    except Exception as error:  # a template is somebody's code: it may raise anything
+        raise PromptError(f"the template {name} fails{_line_of(error)}: {_said(error)}") from error
+    finally:
+        _RUN.reset(token)
+    return "".join(parts)
+
+
+def _line_of(error: BaseException) -> str:
+    """Jinja gives the frames of a template their own line numbers, under the file name `<template>`."""
+    line, trace = None, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == "<template>":
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return f" at line {line}" if line is not None else ""
+
+
+def _said(error: BaseException) -> str:
+    text = str(error) or type(error).__name__
+    return text if len(text) <= 500 else text[:500] + "…"

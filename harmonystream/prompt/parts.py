@@ -1,0 +1,113 @@
+"""Contents: plain data out of whatever a client hands over, and text out of content parts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import PromptError
+
+__all__ = ["MEDIA", "arguments_object", "arguments_text", "content_of", "plain", "text_of_parts"]
+
+MAX_DEPTH = 100
+
+TEXT = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
+"""Parts that are text, and the field that has it."""
+
+MEDIA = frozenset(
+    (
+        *("image_url", "input_image", "image", "input_audio", "audio", "video", "video_url"),
+        *("file", "input_file", "document", "search_result"),
+    )
+)
+"""Parts that only a template may know what to do with."""
+
+
+def plain(value: Any, where: str, depth: int = 0) -> Any:
+    """The value out of dicts, lists, text, numbers, booleans and None alone; objects with `model_dump()` are dumped.
+
+    Raises `PromptError` for anything else, and for what nests more than 100 deep.
+    """
+    if value is None or type(value) in (str, int, float, bool):
+        return value
+    if depth >= MAX_DEPTH:
+        raise PromptError(f"{where} nests more than {MAX_DEPTH} deep")
+    if isinstance(value, Mapping):
+        return {str(key): plain(item, f"{where}.{key}", depth + 1) for key, item in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return plain(value._asdict(), where, depth + 1)
+    if isinstance(value, (list, tuple)):
+        return [plain(item, f"{where}[{i}]", depth + 1) for i, item in enumerate(value)]
+    for kind in (str, bool, int, float):
+        if isinstance(value, kind):
+            return kind(value)  # an enum of text, a number of numpy
+    if callable(dump := getattr(value, "model_dump", None)) and not isinstance(value, type):
+        return plain(dump(exclude_none=True), where, depth + 1)
+    raise PromptError(f"{where} is {type(value).__name__}; expected text, a number, a list or a mapping")
+
+
+def content_of(value: Any, where: str, joint: str) -> str | list[dict[str, Any]]:
+    """A content: text, or a list of parts if some of them are no text. `joint` goes between the texts."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    parts = [value] if isinstance(value, dict) else value
+    if not isinstance(parts, list):
+        raise PromptError(f"{where} is {type(value).__name__}; expected text or a list of parts")
+    read = [_part(part, f"{where}[{i}]") for i, part in enumerate(parts)]
+    if all(isinstance(part, str) for part in read):
+        return joint.join(part for part in read if isinstance(part, str))
+    return [{"type": "text", "text": part} if isinstance(part, str) else part for part in read]
+
+
+def _part(part: Any, where: str) -> str | dict[str, Any]:
+    if isinstance(part, str):
+        return part
+    if not isinstance(part, dict):
+        raise PromptError(f"{where} is {type(part).__name__}; expected a part such as {{'type': 'text', …}}")
+    kind = part.get("type", "text" if "text" in part else None)
+    if kind in TEXT:
+        text = part.get(TEXT[kind])
+        if not isinstance(text, str):
+            raise PromptError(f"{where}.{TEXT[kind]} is {type(text).__name__}; expected text")
+        return text
+    if kind in MEDIA:
+        return part
+    raise PromptError(f"{where}.type is {kind!r}, which is no content part that is known")
+
+
+def text_of_parts(value: Any, where: str, joint: str) -> str:
+    """A content that must be text. Raises `PromptError` for a part that is not."""
+    content = content_of(value, where, joint)
+    if isinstance(content, str):
+        return content
+    i, kind = next((i, part["type"]) for i, part in enumerate(content) if part["type"] != "text")
+    raise PromptError(f"{where}[{i}].type is {kind!r}; only text can be written here")
+
+
+def arguments_text(value: Any, where: str) -> str:
+    """A call's arguments as text: an object becomes JSON, text stays as it is, nothing is an empty object."""
+    if value is None:
+        return "{}"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False)
+    raise PromptError(f"{where} is {type(value).__name__}; expected a JSON object, as text or as a mapping")
+
+
+def arguments_object(text: str) -> dict[str, Any] | None:
+    """The object that a call's arguments are, or None if they are none. Text within text is read once more."""
+    value: Any = text
+    for _ in range(2):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return None
+        if isinstance(value, dict):
+            return value
+        if not isinstance(value, str):
+            return None
+    return None

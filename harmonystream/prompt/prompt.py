@@ -1,0 +1,43 @@
+"""A rendered prompt, and the parser that starts where it ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from .._native.core.vocab import Vocab
+from .._native.stream.parser import Parser
+from ..errors import PromptError
+from ..formats import Format, HeaderFormat
+
+__all__ = ["Prompt"]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a model is asked.
+
+    text: the prompt with its markers spelled out, for engines that take text. ids: the same as token ids, in which no
+    text of a user, tool or document is a control token; None if there is no vocabulary that can encode. format: how the
+    model answers; None if nobody said. stop_ids, stops: where generation should stop, as ids and as text. vocab, tools:
+    what the prompt was rendered with.
+    """
+
+    text: str
+    ids: list[int] | None
+    format: Format | HeaderFormat | None
+    stop_ids: tuple[int, ...] = ()
+    stops: tuple[str, ...] = ()
+    vocab: Vocab | None = field(default=None, repr=False)
+    tools: Any = field(default=None, repr=False)
+
+    def parser(self, **options: Any) -> Parser:
+        """A parser for what the model generates after this prompt. `options` are those of `Parser`.
+
+        Raises `PromptError` if the format is not known: pass `format=` or `model=` to `render`.
+        """
+        if self.format is None:
+            raise PromptError("nobody said which format the model writes: pass format= or model= to render()")
+        prompt = self.text if self.ids is None else self.ids
+        given = {"vocab": self.vocab, "tools": self.tools, "prompt": prompt, **options}
+        return Parser(self.format, given.pop("vocab"), **given)

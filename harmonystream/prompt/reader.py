@@ -1,0 +1,232 @@
+"""Reads messages and items one after the other; `normalize` is the way in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import PromptError
+from .parts import arguments_text, content_of, text_of_parts
+
+__all__ = ["Reader", "split_thinking"]
+
+ROLES = {name: name for name in ("system", "developer", "user", "assistant", "tool")} | {"function": "tool"}
+
+_REASONING = ("reasoning_content", "reasoning", "thinking")
+"""Fields of a message that have its reasoning as text, the first that is there counts."""
+
+_READ = frozenset((*_REASONING, "role", "content", "tool_calls", "function_call", "type", "id", "status", "refusal"))
+"""Fields that are read here; others are handed on, for templates that know them."""
+
+
+class Reader:
+    """Collects messages. `where` names the one that is read, for errors."""
+
+    def __init__(self, think: tuple[str, str] | None) -> None:
+        self.where = ""
+        self._think = think
+        self._out: list[dict[str, Any]] = []
+        self._turn: dict[str, Any] | None = None  # of Responses: the assistant's message that items are added to
+        self._calls = 0
+
+    def add(self, item: dict[str, Any]) -> None:
+        kind = item.get("type", "message")
+        if "role" in item and kind == "message":
+            return self._message(item)
+        if not isinstance(kind, str) or kind not in _ITEMS:
+            if "role" in item or "type" not in item:
+                problem = f"role is {item.get('role')!r}" if "role" in item else "there is no role"
+                raise PromptError(f"{self.where}: {problem}; expected one of {', '.join(ROLES)}")
+            raise PromptError(f"{self.where}: type is {kind!r}; expected message, {', '.join(_ITEMS)}")
+        return _ITEMS[kind](self, item)
+
+    def finish(self) -> list[dict[str, Any]]:
+        return _answered(self._out)
+
+    # --- messages with a role -------------------------------------------------------------------------------------
+
+    def _message(self, item: dict[str, Any]) -> None:
+        role = item["role"]
+        if not isinstance(role, str) or role not in ROLES:
+            raise PromptError(f"{self.where}: role is {role!r}; expected one of {', '.join(ROLES)}")
+        role = ROLES[role]
+        if role == "assistant" and "type" in item:  # an output item of Responses
+            return self._output(item)
+        self._turn = None
+        more = {key: value for key, value in item.items() if key not in _READ and value is not None}
+        if role == "assistant":
+            self._out.append({"role": role, **self._assistant(item), **more})
+        elif role == "tool":
+            content = content_of(item.get("content"), f"{self.where}: content", "\n")
+            self._out.append({"role": role, "content": content, **more})
+        else:
+            self._user(role, item.get("content"), more)
+        return None
+
+    def _user(self, role: str, content: Any, more: dict[str, Any]) -> None:
+        """Anthropic's results stand among the user's parts; each becomes a message before the rest."""
+        parts = content if isinstance(content, list) else []
+        results = [part for part in parts if isinstance(part, dict) and part.get("type") == "tool_result"]
+        for part in results:
+            text = content_of(part.get("content"), f"{self.where}: content of a tool_result", "\n")
+            self._out.append({"role": "tool", "tool_call_id": part.get("tool_use_id"), "content": text})
+        if results:
+            content = [part for part in parts if part not in results]
+        if not results or content:
+            text = content_of(content, f"{self.where}: content", "\n")
+            self._out.append({"role": role, "content": text, **more})
+
+    def _assistant(self, item: dict[str, Any]) -> dict[str, Any]:
+        reasoning = next((item[key] for key in _REASONING if isinstance(item.get(key), str)), "")
+        calls = item.get("tool_calls") or []
+        if not isinstance(calls, list):
+            raise PromptError(f"{self.where}: tool_calls is {type(calls).__name__}; expected a list")
+        if not calls and item.get("function_call"):
+            calls = [item["function_call"]]
+        content = item.get("content")
+        if content is None:
+            content = item.get("refusal")
+        if isinstance(content, list):  # Anthropic's thoughts and calls stand among the parts
+            blocks = [part if isinstance(part, dict) else {} for part in content]
+            thoughts = [part.get("thinking", "") for part in blocks if part.get("type") == "thinking"]
+            reasoning = reasoning or "\n".join(map(str, thoughts))
+            calls = calls + [part for part in blocks if part.get("type") == "tool_use"]
+            skip = ("thinking", "redacted_thinking", "tool_use")
+            content = [part for part, block in zip(content, blocks) if block.get("type") not in skip]
+        text = content_of(content, f"{self.where}: content", "")
+        if not reasoning and isinstance(text, str) and self._think is not None:
+            reasoning, text = split_thinking(text, self._think)
+        made: dict[str, Any] = {"content": text}
+        if reasoning:
+            made["reasoning"] = reasoning
+        if calls:
+            made["tool_calls"] = [self._call(call, f"{self.where}: tool_calls[{i}]") for i, call in enumerate(calls)]
+        return made
+
+    def _call(self, call: Any, where: str) -> dict[str, Any]:
+        """A call of any API: Chat's `function`, Anthropic's `input`, or name and arguments side by side."""
+        if not isinstance(call, dict):
+            raise PromptError(f"{where} is {type(call).__name__}; expected a mapping")
+        inner = call.get("function", call)
+        name = inner.get("name") if isinstance(inner, dict) else None
+        if not isinstance(name, str) or not name:
+            raise PromptError(f"{where}.function.name is {name!r}; expected the tool's name")
+        given = next((inner[key] for key in ("arguments", "input", "parameters") if key in inner), None)
+        arguments = arguments_text(given, f"{where}.function.arguments")
+        tid = call.get("call_id") or call.get("id")
+        if not isinstance(tid, str):
+            tid = f"call_{self._calls}"
+        self._calls += 1
+        return {"id": tid, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+    # --- items of Responses ---------------------------------------------------------------------------------------
+
+    def _assistant_turn(self, *full: str) -> dict[str, Any]:
+        """The message that items are added to; a new one if this one already has one of the fields in `full`."""
+        if self._turn is None or any(self._turn.get(key) for key in full):
+            self._turn = {"role": "assistant", "content": ""}
+            self._out.append(self._turn)
+        return self._turn
+
+    def _output(self, item: dict[str, Any]) -> None:
+        made = self._assistant(item)
+        self._assistant_turn("content", "tool_calls", *(["reasoning"] if "reasoning" in made else [])).update(made)
+
+    def _reasoning(self, item: dict[str, Any]) -> None:
+        texts = [
+            part["text"]
+            for part in (*(item.get("content") or ()), *(item.get("summary") or ()))
+            if isinstance(part, dict) and isinstance(part.get("text"), str)
+        ]
+        own = [part for part in item.get("content") or () if isinstance(part, dict)]
+        if texts:
+            self._assistant_turn("reasoning", "content", "tool_calls")["reasoning"] = "\n".join(
+                texts[: len(own)] if own else texts
+            )
+
+    def _function_call(self, item: dict[str, Any]) -> None:
+        call = self._call(item, self.where)
+        self._assistant_turn().setdefault("tool_calls", []).append(call)
+
+    def _function_call_output(self, item: dict[str, Any]) -> None:
+        self._turn = None
+        text = text_of_parts(item.get("output"), f"{self.where}: output", "\n")
+        self._out.append({"role": "tool", "tool_call_id": item.get("call_id"), "content": text})
+
+    def _mcp_call(self, item: dict[str, Any]) -> None:
+        """A call that the server has run: the result is in the item."""
+        self._function_call(item)
+        call = self._assistant_turn()["tool_calls"][-1]
+        output = item.get("output") if item.get("error") is None else item.get("error")
+        text = output if isinstance(output, str) else text_of_parts(output, f"{self.where}: output", "\n")
+        self._turn = None
+        self._out.append({"role": "tool", "tool_call_id": call["id"], "content": text})
+
+
+_ITEMS: dict[str, Callable[[Reader, dict[str, Any]], None]] = {
+    "reasoning": Reader._reasoning,
+    "function_call": Reader._function_call,
+    "function_call_output": Reader._function_call_output,
+    "custom_tool_call": Reader._function_call,
+    "custom_tool_call_output": Reader._function_call_output,
+    "mcp_call": Reader._mcp_call,
+}
+
+
+def split_thinking(text: str, think: tuple[str, str]) -> tuple[str, str]:
+    """Reasoning and content of a text in which the reasoning stands between tags, before everything else.
+
+    The newlines next to the tags are dropped. A text whose opener stood in the prompt has the closer alone. A text that
+    does not begin with reasoning, or never ends it, is all content.
+    """
+    opener, closer = think
+    opened = text.lstrip().startswith(opener)
+    if not opened and (opener in text or closer not in text):
+        return "", text
+    body = text.lstrip().removeprefix(opener) if opened else text
+    reasoning, found, content = body.partition(closer)
+    return (reasoning.strip("\n"), content.lstrip("\n")) if found else ("", text)
+
+
+# --- results and their calls --------------------------------------------------------------------------------------
+
+
+def _answered(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Results after their calls, in the order of the calls, with the calls' names and ids."""
+    out: list[dict[str, Any]] = []
+    i = 0
+    while i < len(messages):
+        out.append(messages[i])
+        calls = messages[i].get("tool_calls", []) if messages[i]["role"] == "assistant" else []
+        i += 1
+        first = i
+        while i < len(messages) and messages[i]["role"] == "tool":
+            i += 1
+        out += _ordered(calls, messages[first:i])
+    return out
+
+
+def _ordered(calls: list[dict[str, Any]], results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A result belongs to the call of its id. Without an id it belongs to the first call, of its name, without one."""
+    places = {call["id"]: i for i, call in reversed(list(enumerate(calls)))}
+    taken: dict[int, dict[str, Any]] = {}
+    strays = []
+    for result in results:
+        place = places.get(result.get("tool_call_id") or "")
+        if place is not None and place not in taken:
+            taken[place] = result
+        else:
+            strays.append(result)
+    lost = []
+    for result in strays:
+        free = (i for i, call in enumerate(calls) if i not in taken and not result.get("tool_call_id"))
+        wanted = result.get("name")
+        place = next((i for i in free if wanted is None or calls[i]["function"]["name"] == wanted), None)
+        if place is None:
+            lost.append(result)
+        else:
+            taken[place] = result
+    for place, result in taken.items():
+        result["tool_call_id"] = calls[place]["id"]
+        result.setdefault("name", calls[place]["function"]["name"])
+    return [taken[place] for place in sorted(taken)] + lost

@@ -1,0 +1,233 @@
+"""`render`: a conversation and its tools as the prompt of a model."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Any, NamedTuple, TypeAlias
+
+from .. import vocab as vocabs
+from .._native.core.vocab import Vocab
+from .._native.stream.parser import Parser
+from ..errors import FormatError, PromptError
+from ..formats import Format, HeaderFormat, format_of
+from ..formats.models import format_for
+from .chat_form import Wants, for_template
+from .dsml import write_dsml
+from .harmony import HarmonyOptions, harmony_messages
+from .harmony_text import render_messages
+from .marks import encode_marked
+from .messages import normalize
+from .prompt import Prompt
+from .template import Template
+from .tool_definitions import chat_tools
+from .writer import JoiningWriter, Writer
+
+__all__ = ["render"]
+
+Day: TypeAlias = datetime.date | str | None
+
+
+def render(
+    messages: Any,
+    *,
+    tools: Any = None,
+    model: str | None = None,
+    format: str | Format | HeaderFormat | None = None,
+    template: str | os.PathLike[str] | Template | None = None,
+    vocab: Any = None,
+    reasoning: str | None = None,
+    thinking: bool | None = None,
+    date: Day = "today",
+    dialect: str | None = None,
+    training: bool = False,
+    continue_final: bool = False,
+    **more: Any,
+) -> Prompt:
+    """The prompt for a conversation: text, ids, and a parser that starts where it ends.
+
+    messages: a str, or messages of Chat Completions, Responses or Anthropic's Messages (see `normalize`). tools: a
+    `Tools`, or a list of tool dicts of any of these APIs.
+
+    model, format, template: which prompt to write. A template, the model's own, is a `Template`, a folder, a file or
+    its text. Without one, Harmony (gpt-oss) and DSML (DeepSeek-V3.2, V4, V4.1) are written by encodings of their own;
+    all other formats need one. format says how the model answers, by default what `model`, or the template's path,
+    names.
+
+    vocab: a `Vocab`, or what `vocab.from_tokenizers` takes. By default gpt-oss's own, or the `tokenizer.json` beside
+    the template; without one, `ids` is None. Harmony's ids need the package tiktoken; where it is missing they are
+    None.
+
+    reasoning: the effort, "low", "medium" or "high", where the prompt names one. thinking: turns reasoning on or off.
+    date: today's in the prompt: a date, a text for Harmony, "today", or None for no line (a template may write it
+    anyway). dialect: whose Harmony ("openai", "oss", "vllm", "template"), or which DSML ("v3.2", "v4", "v4.1").
+    training: the whole conversation, to learn from, without the beginning of another turn. continue_final: the prompt
+    ends inside the last message, which the model continues.
+    more: for Harmony, `identity`, `cutoff` and `builtin`; with a template, the variables that it reads.
+
+    Raises `PromptError`, which names what is wrong, and `ImportError` with the command that installs what is missing.
+    """
+    request = _Request(
+        messages, chat_tools(tools), tools, reasoning, thinking, _day(date), dialect, training, continue_final, more
+    )
+    if template is not None and not isinstance(template, Template):
+        template = Template(template)
+    return _written(request, template, _format(model, format, template), vocab, model)
+
+
+def _written(
+    request: _Request, template: Template | None, row: Format | HeaderFormat | None, vocab: Any, model: str | None
+) -> Prompt:
+    """The one of the three ways to write a prompt that is asked for."""
+    if template is not None:
+        return _with_template(request, template, row, vocab)
+    if isinstance(row, HeaderFormat):
+        return _harmony(request, row, _vocab(vocab) or _default_vocab())
+    if row is not None and row.encoding:
+        return _dsml(request, row, _vocab(vocab), model)
+    if row is None:
+        raise PromptError("nothing says which prompt to write: pass model=, format= or template=")
+    raise PromptError(
+        f"the format {row.name} is written by the model's own chat template: pass template=, its folder or file"
+    )
+
+
+class _Request(NamedTuple):
+    """The arguments of `render`, read."""
+
+    messages: Any
+    definitions: list[dict[str, Any]]
+    tools: Any
+    reasoning: str | None
+    thinking: bool | None
+    date: Day
+    dialect: str | None
+    training: bool
+    continue_final: bool
+    more: Mapping[str, Any]
+
+    def only(self, what: str, *known: str) -> None:
+        """Refuse keywords that nothing reads."""
+        if unknown := sorted(self.more.keys() - set(known)):
+            raise PromptError(f"{what} does not read {', '.join(unknown)}; it reads {', '.join(known) or 'no others'}")
+
+
+def _day(date: Day) -> Day:
+    return datetime.date.today() if date == "today" else date
+
+
+def _format(
+    model: str | None, format: str | Format | HeaderFormat | None, template: Template | None
+) -> Format | HeaderFormat | None:
+    if format is not None:
+        return format_of(format)
+    if model is not None:
+        return format_of(format_for(model))
+    try:
+        return None if template is None or template.folder is None else format_of(format_for(str(template.folder)))
+    except FormatError:
+        return None
+
+
+def _vocab(given: Any) -> Vocab | None:
+    if given is None or isinstance(given, Vocab):
+        return given
+    if hasattr(given, "decode_single_token_bytes"):
+        return vocabs.from_tiktoken(given)
+    return vocabs.from_tokenizers(given)
+
+
+def _default_vocab() -> Vocab | None:
+    return vocabs.o200k_harmony() if find_spec("tiktoken") else None
+
+
+def _prompt(
+    request: _Request, text: str, ids: list[int] | None, row: Format | HeaderFormat | None, vocab: Vocab | None
+) -> Prompt:
+    stop_ids = Parser(row, vocab).stop_ids if row is not None and vocab is not None else ()
+    stops = () if row is None else tuple(sorted(row.stops))
+    # Names and schemas type what the parser reads; a request without tools has none to call.
+    return Prompt(text, ids, row, stop_ids, stops, vocab, request.tools)
+
+
+# --- the three ways -----------------------------------------------------------------------------------------------
+
+
+def _harmony(request: _Request, row: HeaderFormat, vocab: Vocab | None) -> Prompt:
+    request.only("a Harmony prompt", "identity", "cutoff", "builtin")
+    if request.thinking is not None:
+        raise PromptError("gpt-oss always reasons: pass reasoning='low', 'medium' or 'high' instead of thinking=")
+    date = request.date.strftime("%Y-%m-%d") if isinstance(request.date, datetime.date) else request.date
+    options = HarmonyOptions(
+        dialect=request.dialect or "openai",
+        reasoning=request.reasoning or "medium",
+        date=date,
+        training=request.training,
+        continue_final=request.continue_final,
+        **request.more,
+    )
+    chat = normalize(request.messages)
+    if request.continue_final and (not chat or chat[-1]["role"] != "assistant"):
+        raise PromptError("continue_final: the last message must be the assistant's")
+    writer = Writer(vocab)
+    render_messages(
+        harmony_messages(chat, request.definitions, options),
+        writer,
+        options.dialect,
+        next_role=None if request.training or request.continue_final else "assistant",
+        training=request.training,
+        open_last=request.continue_final,
+    )
+    return _prompt(request, "".join(writer.parts), None if vocab is None else writer.ids, row, vocab)
+
+
+def _dsml(request: _Request, row: Format, vocab: Vocab | None, model: str | None) -> Prompt:
+    request.only("a DSML prompt")
+    writer = JoiningWriter(vocab)
+    chat = for_template(normalize(request.messages), Wants(objects=False), "keep")
+    if request.continue_final and (not chat or chat[-1]["role"] != "assistant"):
+        raise PromptError("continue_final: the last message must be the assistant's")
+    write_dsml(
+        chat,
+        request.definitions,
+        writer,
+        version=request.dialect or _version(model),
+        thinking=request.thinking is not False,
+        effort=request.reasoning,
+        continue_final=request.continue_final,
+    )
+    writer.flush()
+    return _prompt(request, "".join(writer.parts), None if vocab is None else writer.ids, row, vocab)
+
+
+def _version(model: str | None) -> str:
+    """The encoding of a model by its name; V3.2 where the name does not say."""
+    import re
+
+    found = re.search(r"v(4[.p]1|4)", (model or "").lower())
+    return "v3.2" if found is None else "v4" if found[1] == "4" else "v4.1"
+
+
+def _with_template(request: _Request, template: Template, row: Format | HeaderFormat | None, given: Any) -> Prompt:
+    vocab = _vocab(given) or template.vocab
+    if request.dialect is not None:
+        raise PromptError("dialect= is for prompts without a template: the template has one dialect, its own")
+    think = row.think if isinstance(row, Format) and row.think else ("<think>", "</think>")
+    tags = tuple(marker if isinstance(marker, str) else marker[0] for marker in think)
+    rendered = template.render_marked(
+        request.messages,
+        tools=request.definitions,
+        thinking=request.thinking,
+        reasoning=request.reasoning,
+        date=request.date if isinstance(request.date, datetime.date) else None,
+        add_generation_prompt=not request.training,
+        continue_final=request.continue_final,
+        markers=() if vocab is None else tuple(vocab.markers),
+        ids="functions" if isinstance(row, Format) and row.name_as == "id" else "keep",
+        think=(tags[0], tags[1]),
+        **request.more,
+    )
+    ids = None if vocab is None else encode_marked(rendered.marked, rendered.mark, vocab)
+    return _prompt(request, rendered.text, ids, row, vocab)

@@ -1,0 +1,90 @@
+"""Tool results as messages: the two ways of giving them back to a model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from ..errors import PromptError
+
+__all__ = ["tool_results"]
+
+_CLOSING = "Now provide your response based on the tool results above."
+
+
+def tool_results(
+    calls: Iterable[Any], results: Iterable[Any], style: Literal["tool", "user"] = "tool", *, closing: str = _CLOSING
+) -> list[dict[str, Any]]:
+    """The messages that follow the assistant's calls, to be appended to a conversation.
+
+    calls: the calls, as `parse` or `Tools` or an API client has them. results: one for each call, in any order if they
+    have a `call_id`, else in the calls' order: text, JSON values, or a `ToolResult` of `Tools.run`.
+
+    style: "tool" gives a message of the role `tool` for each call; the assistant's message with the calls must stand
+    before them. "user" gives one user message with a block `[Tool Results]` and `closing` as its last line, for chats
+    in which the call itself is not repeated.
+    Raises `PromptError` if there are not as many results as calls, or a result belongs to no call.
+    """
+    read = [_call(call, i) for i, call in enumerate(calls)]
+    given = _by_call(read, list(results))
+    if style == "tool":
+        return [
+            {"role": "tool", "tool_call_id": tid, "name": name, "content": _text(result, None)}
+            for (tid, name), result in zip(read, given)
+        ]
+    if style != "user":
+        raise PromptError(f"style is {style!r}; expected 'tool' or 'user'")
+    blocks = [f"**{name}**:\n{_text(result, 2)}" for (_, name), result in zip(read, given)]
+    return [{"role": "user", "content": "[Tool Results]\n" + "\n\n".join((*blocks, closing))}]
+
+
+def _field(item: Any, name: str) -> Any:
+    return item.get(name) if isinstance(item, dict) else getattr(item, name, None)
+
+
+def _call(call: Any, i: int) -> tuple[str, str]:
+    """Id and name of a call in any API's form."""
+    name = _field(_field(call, "function") or call, "name")
+    if not isinstance(name, str) or not name:
+        raise PromptError(f"call {i} has no name")
+    tid = _field(call, "call_id") or _field(call, "id")
+    return tid if isinstance(tid, str) else f"call_{i}", name
+
+
+def _by_call(calls: list[tuple[str, str]], results: list[Any]) -> list[Any]:
+    if len(results) != len(calls):
+        raise PromptError(f"there are {len(calls)} calls and {len(results)} results; each call needs one")
+    ids = [_field(result, "call_id") if hasattr(result, "text") else None for result in results]
+    if None in ids or len(set(ids)) != len(ids):
+        return results
+    known = {tid for tid, _ in calls}
+    if unknown := [tid for tid in ids if tid not in known]:
+        # A call without an id of its own was given one by the loop that ran it; then the order counts.
+        if len(unknown) == len(ids):
+            return results
+        raise PromptError(f"the result {unknown[0]!r} belongs to no call")
+    by_id = dict(zip(ids, results))
+    return [by_id[tid] for tid, _ in calls]
+
+
+def _text(result: Any, indent: int | None) -> str:
+    """A result as text. JSON keeps letters that are not ASCII; with an indent, text that is JSON is laid out, too."""
+    if not isinstance(result, dict) and hasattr(result, "text"):
+        result = result.text
+    if isinstance(result, bytes):
+        return result.decode("utf-8", "replace")
+    if isinstance(result, str):
+        if indent is None:
+            return result
+        try:
+            value = json.loads(result)
+        except (ValueError, RecursionError):
+            return result
+        if not isinstance(value, (dict, list)):
+            return result
+        result = value
+    try:
+        return json.dumps(result, ensure_ascii=False, indent=indent)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise PromptError(f"a result of the type {type(result).__name__} is no JSON: {error}") from error

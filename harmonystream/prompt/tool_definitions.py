@@ -1,0 +1,41 @@
+"""Declared tools as Chat's dicts, from whatever a request has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..errors import PromptError
+from .parts import plain
+
+__all__ = ["chat_tools"]
+
+
+def chat_tools(tools: Any) -> list[dict[str, Any]]:
+    """Tools as `{"type": "function", "function": {"name", "description", "parameters"}}`.
+
+    tools: a `Tools`, or dicts of Chat Completions, of Responses (flat), of Anthropic (`input_schema`), or bare ones
+    with a `name`. None is none. Raises `PromptError` for anything else, with its index.
+    """
+    if tools is None:
+        return []
+    if callable(schemas := getattr(tools, "schemas", None)):
+        tools = schemas("chat")
+    if isinstance(tools, (str, bytes, Mapping)) or not isinstance(tools, Iterable):
+        raise PromptError(f"tools is {type(tools).__name__}; expected a list of tools, or a Tools")
+    return [_definition(plain(tool, f"tools[{i}]"), f"tools[{i}]") for i, tool in enumerate(tools)]
+
+
+def _definition(tool: Any, where: str) -> dict[str, Any]:
+    if not isinstance(tool, dict):
+        raise PromptError(f"{where} is {type(tool).__name__}; expected a mapping with the tool's name and parameters")
+    inner = tool.get("function", tool)
+    name = inner.get("name") if isinstance(inner, dict) else None
+    if not isinstance(name, str) or not name:
+        raise PromptError(f"{where}: name is {name!r}; expected the tool's name")
+    if "function" in tool:
+        return {"type": "function", **tool}
+    kept = {key: value for key, value in inner.items() if key in ("name", "description", "parameters", "strict")}
+    if "input_schema" in inner:
+        kept["parameters"] = inner["input_schema"]
+    return {"type": "function", "function": kept}

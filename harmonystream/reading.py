@@ -1,0 +1,95 @@
+"""A stream of tokens as a stream of events; and events as dicts."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+from typing import Any, overload
+
+from ._native.core.vocab import Vocab
+from ._native.stream.parser import Parser
+from .events import Event
+from .formats import Format, HeaderFormat
+
+__all__ = ["asdict", "events"]
+
+
+@overload
+def events(
+    source: AsyncIterable[Any],
+    format: Parser | Format | HeaderFormat | str = "harmony",
+    vocab: Vocab | None = None,
+    *,
+    reason: Any = None,
+    **options: Any,
+) -> AsyncIterator[Event]: ...
+@overload
+def events(
+    source: Iterable[Any],
+    format: Parser | Format | HeaderFormat | str = "harmony",
+    vocab: Vocab | None = None,
+    *,
+    reason: Any = None,
+    **options: Any,
+) -> Iterator[Event]: ...
+def events(
+    source: Any,
+    format: Parser | Format | HeaderFormat | str = "harmony",
+    vocab: Vocab | None = None,
+    *,
+    reason: Any = None,
+    **options: Any,
+) -> Any:
+    """The events of a stream, each as soon as its tokens are there, and those of its end.
+
+    source: an iterable, or an async one, whose events are then an async iterator. It yields token ids (an int, or
+    whatever else Parser.feed takes), or text (str, bytes); a str or bytes is one piece of text. format: a format's name
+    or row, with `vocab` and the options of Parser; or a parser that has read nothing. reason: why the engine stopped,
+    or a function that is called when the source has ended. Raises what Parser() raises at once, and what the source and
+    the parser raise where it happens; the stream then has no end.
+    """
+    if not isinstance(format, Parser):
+        parser = Parser(format, vocab, **options)
+    elif vocab is not None or options:
+        raise TypeError("a parser has its vocabulary and its options: give them to Parser()")
+    else:
+        parser = format
+    if parser.position or parser.finished:
+        raise ValueError(f"this parser has read up to {parser.position}: give events() a fresh one")
+    if isinstance(source, (str, bytes)):
+        source = (source,)
+    if hasattr(source, "__aiter__"):
+        return _events_async(source, parser, reason)
+    if not hasattr(source, "__iter__"):
+        raise TypeError(f"source is an iterable of token ids or text, not {type(source).__name__}")
+    return _events(source, parser, reason)
+
+
+def _events(source: Iterable[Any], parser: Parser, reason: Any) -> Iterator[Event]:
+    for item in source:
+        yield from parser.feed_text(item) if isinstance(item, (str, bytes)) else parser.feed(item)
+    yield from parser.finish(_called(reason))
+
+
+async def _events_async(source: AsyncIterable[Any], parser: Parser, reason: Any) -> AsyncIterator[Event]:
+    async for item in source:
+        for event in parser.feed_text(item) if isinstance(item, (str, bytes)) else parser.feed(item):
+            yield event
+    for event in parser.finish(_called(reason)):
+        yield event
+
+
+def _called(reason: Any | Callable[[], Any]) -> Any:
+    return reason() if callable(reason) else reason
+
+
+def asdict(event: Event) -> dict[str, Any]:
+    """An event as a dict of its `type` and its fields, which is JSON: `json.dumps(event, default=asdict)` works, too.
+
+    Raises TypeError for what is not an event, as JSON encoders expect of their `default`.
+    """
+    if not isinstance(event, _EVENTS):
+        raise TypeError(f"asdict() takes an event, not {type(event).__name__}")
+    return {"type": type(event).__name__, **{name: getattr(event, name) for name in event.__match_args__}}
+
+
+_EVENTS: tuple[type[Any], ...] = Event.__args__

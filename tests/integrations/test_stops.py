@@ -1,0 +1,228 @@
+"""Stop strings, in ids and in text."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from wire_server import of, stream_of, stream_over
+
+import harmonystream as hs
+from harmonystream.integrations.starlette import Finished, Framed, Sampled, stopping, whole_response
+from harmonystream.integrations.stops import _Match
+
+VOCAB = hs.vocab.o200k_harmony()
+FINAL = [200005, 17196, 200008]  # <|channel|>final<|message|>
+SINGLE = {text: tid for tid in range(100) if len(text := VOCAB.token_bytes(tid)) == 1}
+TWO_NEWLINES = 279  # one token
+
+
+def ids_of(text: str) -> list[int]:
+    """A token for each byte."""
+    known = {VOCAB.token_bytes(tid): tid for tid in range(256)}
+    return [known[bytes([byte])] for byte in text.encode()]
+
+
+def answered(items: list[Any], stops: Any, api: str = "chat", **options: Any) -> Any:
+    stream = stream_of(api)
+    return asyncio.run(whole_response(stopping(of(*items)(), stops, stream, **options), stream))
+
+
+def content(items: list[Any], stops: Any, **options: Any) -> tuple[str, Any]:
+    choice = answered(items, stops, **options)["choices"][0]
+    return choice["message"]["content"], choice.get("stop_reason")
+
+
+def test_ids_end_where_the_stop_string_begins():
+    items = [*FINAL, *ids_of("One, two.\n\nThree.")]
+    assert content(items, "\n\n") == ("One, two.", "\n\n")
+    assert content([FINAL, ids_of("One, two.\n"), ids_of("\nThree.")], ["x", "\n\n"]) == ("One, two.", "\n\n")
+    whole = answered(items, "\n\n")
+    assert whole["choices"][0]["finish_reason"] == "stop"
+    assert whole["usage"]["completion_tokens"] == 3 + len("One, two.\n\n")  # the engine has made those of the stop, too
+
+
+@pytest.mark.parametrize("api", ["chat", "responses", "messages"])
+def test_each_api_is_told(api):
+    made = answered([*FINAL, *ids_of("Hi END x")], " END", api)
+    if api == "messages":
+        assert (made["stop_reason"], made["stop_sequence"], made["content"][0]["text"]) == (
+            "stop_sequence",
+            " END",
+            "Hi",
+        )
+    elif api == "chat":
+        assert (made["choices"][0]["stop_reason"], made["choices"][0]["message"]["content"]) == (" END", "Hi")
+    else:
+        assert (made["status"], made["output"][0]["content"][0]["text"]) == ("completed", "Hi")
+
+
+def test_a_token_that_says_something_before_it_is_cut():
+    token = next(
+        tid for tid in range(200_000) if VOCAB.token_bytes(tid) == " 雨".encode() or VOCAB.token_bytes(tid) == b" the"
+    )
+    said = VOCAB.token_bytes(token).decode()
+    assert content([*FINAL, *ids_of("Hi"), token, *ids_of("x")], said[2:]) == ("Hi" + said[:2], said[2:])
+
+
+def test_what_is_only_the_beginning_of_a_stop_string_is_sent():
+    assert content([*FINAL, *ids_of("a\nb\n"), 200002], "\n\n") == ("a\nb\n", None)
+    assert content([*FINAL, *ids_of("a\nb\n")], "\n\n") == ("a\nb\n", None)
+    assert content([*FINAL, *ids_of("a\n"), Finished("length")], "\n\n") == ("a\n", None)
+
+
+def test_stop_strings_count_where_they_should():
+    """Not in reasoning, in headers or in arguments, unless it is said: `final` is a word of every header."""
+    thoughts = [200005, 35644, 200008, *ids_of("a\n\nb"), 200007, 200006, 173781]
+    items = [*thoughts, *FINAL, *ids_of("c\n\nd")]
+    found = answered(items, ["\n\n", "final"])["choices"][0]["message"]
+    assert (found["reasoning"], found["content"]) == ("a\n\nb", "c")
+    found = answered(items, ["\n\n"], regions=[hs.Region.REASONING])["choices"][0]["message"]
+    assert (found["reasoning"], found["content"]) == ("a", "")
+
+
+def test_a_marker_is_no_part_of_a_stop_string():
+    items = [*FINAL, *ids_of("a\n"), 200007, 200006, 173781, *FINAL, *ids_of("\nb"), 200002]
+    assert content(items, "\n\n") == ("a\n\nb", None)
+
+
+def test_text_ends_there_too():
+    for pieces in (
+        ["<|channel|>final<|message|>One, t", "wo.\n", "\nThree."],
+        [b"<|channel|>final<|message|>One, two.\n\nT"],
+    ):
+        assert content(pieces, ["\n\n"]) == ("One, two.", "\n\n")
+    assert "usage" not in answered(["<|channel|>final<|message|>a\n\n"], "\n\n")  # nobody has counted
+
+
+def test_no_stop_strings_are_the_source_itself():
+    for stops in (None, [], ()):
+        assert content([*FINAL, *ids_of("a"), 200002], stops) == ("a", None)
+
+
+def test_several_choices_end_one_by_one():
+    async def source() -> AsyncIterator[Any]:
+        for choice in (0, 1):
+            yield choice, FINAL
+        for byte in ids_of("a\n\nb"):
+            yield 0, byte
+        for byte in ids_of("c\n"):
+            yield 1, byte
+        yield 0, ids_of("more")
+        yield 1, Finished("length")
+
+    streams = hs.ChatStream.several([hs.Parser(), hs.Parser()], id="1", model="m", created=0)
+    made = asyncio.run(whole_response(stopping(source(), "\n\n", streams), streams))
+    assert [(one["message"]["content"], one["finish_reason"]) for one in made["choices"]] == [
+        ("a", "stop"),
+        ("c\n", "length"),
+    ]
+
+
+def test_logprobs_stay_with_their_tokens():
+    ids = [*FINAL, *ids_of("a\nb\n\nc")]
+    entries = [{"token": str(tid), "logprob": -tid / 1000, "bytes": None, "top_logprobs": []} for tid in ids]
+    for items in ([Sampled(ids, entries)], [Sampled([tid], [entry]) for tid, entry in zip(ids, entries)]):
+        choice = answered(items, "\n\n")["choices"][0]
+        assert choice["logprobs"]["content"] == entries[3:6]
+        assert choice["message"]["content"] == "a\nb"
+    with pytest.raises(ValueError, match="1 logprobs for 9 tokens"):
+        answered([Sampled(ids, entries[:1])], "\n\n")
+
+
+def test_the_source_is_closed_where_the_string_is_found_and_when_the_client_goes():
+    closed: list[str] = []
+
+    async def source() -> AsyncIterator[Any]:
+        try:
+            for byte in [*FINAL, *ids_of("a\n\nb" * 3)]:
+                yield byte
+        finally:
+            closed.append("closed")
+
+    async def run() -> None:
+        stream = stream_of("chat")
+        await whole_response(stopping(source(), "\n\n", stream), stream)
+        assert closed == ["closed"]
+        stream = stream_of("chat")
+        stream.start()
+        cut: Any = stopping(source(), "x", stream)
+        await anext(cut)
+        await cut.aclose()
+        assert closed == ["closed"] * 2
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("stops", "error", "says"),
+    [
+        ([""], ValueError, "at least one character"),
+        ([5], TypeError, "a str or a list of them"),
+        (b"x", TypeError, "a str"),
+    ],
+)
+def test_what_is_no_stop_string_is_refused_before_the_response_begins(stops, error, says):
+    with pytest.raises(error, match=says):
+        stopping(of()(), stops, stream_of("chat"))
+
+
+def test_frames_have_no_stop_strings():
+    with pytest.raises(TypeError, match="not in frames that have been made"):
+        answered([Framed(b"")], "x")
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    text=st.text("ab\n雨", max_size=30),
+    stops=st.lists(st.text("ab\n雨", min_size=1, max_size=4), min_size=1, max_size=3),
+    cuts=st.lists(st.integers(1, 5), max_size=30),
+)
+def test_ids_text_and_any_cuts_end_at_the_string_that_is_complete_first(text, stops, cuts):
+    ends = [
+        (text.encode().find(stop.encode()) + len(stop.encode()), -len(stop.encode())) for stop in stops if stop in text
+    ]
+    end, length = min(ends, default=(len(text.encode()), 0))
+    wanted = text.encode()[: end + length].decode()
+    ids, pieces = [], []
+    rest, said = ids_of(text), text
+    for size in [*cuts, 99]:
+        ids, rest = [*ids, rest[:size]], rest[size:]
+        pieces, said = [*pieces, said[:size]], said[size:]
+    for items in (ids, pieces):
+        stream = stream_over(hs.Parser(start="answer"), "chat")
+        given = of(*[item for item in items if item])()
+        choice = asyncio.run(whole_response(stopping(given, stops, stream), stream))["choices"][0]
+        assert choice["message"]["content"] == wanted
+        assert ("stop_reason" in choice) == bool(ends)
+
+
+@given(
+    stop=st.binary(min_size=1, max_size=6).map(lambda raw: bytes(byte % 3 for byte in raw)), data=st.binary(max_size=40)
+)
+def test_a_match_is_what_a_search_finds(stop, data):
+    text = bytes(byte % 3 for byte in data)
+    match = _Match(stop)
+    found = next((at + 1 for at, byte in enumerate(text) if match.step(byte)), None)
+    assert found == (text.find(stop) + len(stop) if stop in text else None)
+
+
+def test_a_long_stop_string_is_looked_for_in_linear_time():
+    """The text is its beginning again and again: as many steps back as forth, and no more."""
+    match = _Match(b"a" * 2_000 + b"b")
+    steps = 0
+
+    class Counting(list[int]):
+        def __getitem__(self, at: Any) -> Any:
+            nonlocal steps
+            steps += 1
+            return super().__getitem__(at)
+
+    match.shorter = Counting(match.shorter)
+    for byte in (b"a" * 2_000 + b"c") * 10:
+        assert not match.step(byte)
+    assert steps <= 2 * 20_010

@@ -1,0 +1,180 @@
+"""Chat templates of models, rendered by us and by transformers: the texts must be equal.
+
+The templates are those that llama-cpp-python's source archive carries (`make check-templates` fetches it). What
+transformers refuses we may refuse or render; what it renders, of the same messages, we must render alike. Harmony and
+DSML are compared with the templates of gpt-oss, DeepSeek-V3.2 and V4 as well.
+"""
+
+from __future__ import annotations
+
+import datetime
+import sys
+import tarfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[1:1] = [str(ROOT), str(ROOT / "tests" / "support")]
+
+import harmonystream as hs  # noqa: E402
+
+TOKENS = {"bos_token": "<｜begin▁of▁sentence｜>", "eos_token": "<|eos|>"}
+TOOL = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "description": "Get the weather of a place",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "place": {"type": "string", "description": "The place"},
+                "unit": {"type": "string", "enum": ["c", "f"], "default": "c"},
+                "days": {"type": "integer"},
+                "tags": {"type": "array", "items": {"type": "string"}},
+            },
+            "required": ["place"],
+        },
+    },
+}
+
+
+def call(tid: str, place: str) -> dict[str, Any]:
+    return {
+        "id": tid,
+        "type": "function",
+        "function": {"name": "get_weather", "arguments": {"place": place, "days": 2}},
+    }
+
+
+SYSTEM = {"role": "system", "content": "Be brief & true."}
+ASK, THANKS = {"role": "user", "content": "Weather in Zürich?"}, {"role": "user", "content": "Thanks!"}
+ANSWER = {"role": "assistant", "content": "Cold.", "reasoning_content": "It says 3."}
+IDS = ("functions.get_weather:0", "functions.get_weather:1", "a2c4e6g8i", "b2c4e6g8i")
+
+
+def calling(first: str, second: str | None = None, **more: Any) -> list[dict[str, Any]]:
+    calls = [call(first, "Zürich"), *([call(second, "Bern")] if second else [])]
+    results = [
+        {"role": "tool", "tool_call_id": made["id"], "name": "get_weather", "content": '{"t": 3}'} for made in calls
+    ]
+    return [{"role": "assistant", "content": "", "tool_calls": calls, **more}, *results]
+
+
+CHATS = {
+    "user": [ASK],
+    "system": [SYSTEM, ASK],
+    "two turns": [SYSTEM, ASK, {"role": "assistant", "content": "Cold."}, THANKS],
+    "reasoning": [ASK, ANSWER, THANKS],
+    "call": [SYSTEM, ASK, *calling(IDS[0])],
+    "calls": [
+        SYSTEM,
+        ASK,
+        *calling(IDS[0], IDS[1], reasoning_content="Two."),
+        {"role": "assistant", "content": "3 and 3."},
+        THANKS,
+    ],
+    "calls, nine": [ASK, *calling(IDS[2], IDS[3])],
+}
+
+
+def transformers_text(source: str, chat: list[dict[str, Any]], tools: Any, **variables: Any) -> str | None:
+    from transformers.utils.chat_template_utils import render_jinja_template
+
+    try:
+        texts, _ = render_jinja_template([chat], tools, None, source, add_generation_prompt=True, **TOKENS, **variables)
+    except Exception:
+        return None
+    return texts[0]
+
+
+def our_text(template: hs.Template, chat: list[dict[str, Any]], tools: Any, **variables: Any) -> str | None:
+    try:
+        return template.render(chat, tools=tools, **variables)
+    except hs.PromptError:
+        return None
+
+
+def as_text(chat: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same chat with arguments as text, for templates that want it so."""
+    import json
+
+    def converted(message: dict[str, Any]) -> dict[str, Any]:
+        calls = [
+            {
+                **made,
+                "function": {
+                    **made["function"],
+                    "arguments": json.dumps(made["function"]["arguments"], ensure_ascii=False),
+                },
+            }
+            for made in message.get("tool_calls", ())
+        ]
+        return {**message, "tool_calls": calls} if calls else message
+
+    return [converted(message) for message in chat]
+
+
+def compare(path: Path, source: str, counts: dict[str, int]) -> None:
+    template = hs.Template(source, tokens=TOKENS)
+    reads_tools = "tools" in template._chosen(None).variables
+    wants = template._chosen([TOOL]).wants(template.tokens)
+    for name, chat in CHATS.items():
+        for tools in (None, [TOOL]) if reads_tools else (None,):
+            given = chat if wants.objects else as_text(chat)
+            theirs, mine = transformers_text(source, given, tools), our_text(template, chat, tools)
+            kind = (
+                "equal"
+                if theirs == mine
+                else "theirs alone"
+                if mine is None
+                else "ours alone"
+                if theirs is None
+                else "differ"
+            )
+            kind = "neither" if theirs is None and mine is None else kind
+            counts[kind] = counts.get(kind, 0) + 1
+            if kind in ("differ", "theirs alone"):
+                print(f"{path.name}, {name}{', tools' if tools else ''}: {kind}")
+                print(f"  theirs {theirs!r}\n  ours   {mine!r}" if "-v" in sys.argv else "")
+
+
+def encodings(templates: dict[str, str]) -> None:
+    """Our own encodings beside the templates of the same models."""
+    today = datetime.date.today()
+    source = templates["openai-gpt-oss-120b.jinja"]
+    for name in ("user", "system", "two turns", "reasoning", "call"):
+        for tools in (None, [TOOL]):
+            mine = hs.render(CHATS[name], model="gpt-oss", tools=tools, dialect="template", date=today).text
+            report("gpt-oss", name, tools, transformers_text(source, CHATS[name], tools), mine)
+    for model, dialect in (("V3.2", "v3.2"), ("V4", "v4")):
+        source = templates[f"deepseek-ai-DeepSeek-{model}.jinja"]
+        for name in ("user", "system", "two turns", "reasoning", "call", "calls"):
+            for tools in (None, [TOOL]):
+                mine = hs.render(CHATS[name], format="dsml", tools=tools, dialect=dialect).text
+                report(
+                    f"DeepSeek-{model}", name, tools, transformers_text(source, CHATS[name], tools, thinking=True), mine
+                )
+
+
+def report(model: str, name: str, tools: Any, theirs: str | None, mine: str) -> None:
+    same = theirs == mine
+    print(f"{model}, {name}{', tools' if tools else ''}: {'equal' if same else 'differ'}")
+    if not same:
+        print(f"  theirs {theirs!r}\n  ours   {mine!r}")
+
+
+def main() -> None:
+    with tarfile.open(sys.argv[1]) as archive:
+        members = [
+            member for member in archive if "/models/templates/" in member.name and member.name.endswith(".jinja")
+        ]
+        templates = {Path(member.name).name: archive.extractfile(member).read().decode() for member in members}
+    counts: dict[str, int] = {}
+    for name, source in sorted(templates.items()):
+        compare(Path(name), source, counts)
+    print(f"{len(templates)} templates: {counts}")
+    encodings(templates)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""The dialect of chat templates, beside jinja2 set up by hand; its sandbox; its bounds."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pytest
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+import harmonystream as hs
+from harmonystream.prompt import jinja
+from harmonystream.prompt.template import Template
+
+TEMPLATES = sorted((Path(__file__).parents[1] / "templates_chat").glob("*.jinja"))
+CALLS = [
+    {
+        "id": "functions.f:0",
+        "type": "function",
+        "function": {"name": "f", "arguments": {"city": "Zürich & <b>", "n": 1.5}},
+    },
+    {"id": "functions.g:1", "type": "function", "function": {"name": "g", "arguments": {}}},
+]
+CHAT = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "Weather?"},
+    {"role": "assistant", "content": "On it.", "reasoning_content": "Old.", "thinking": "Old.", "tool_calls": CALLS},
+    {"role": "tool", "tool_call_id": "functions.f:0", "name": "f", "content": '{"t": 12}'},
+    {"role": "tool", "tool_call_id": "functions.g:1", "name": "g", "content": "ok"},
+    {"role": "assistant", "content": "Cold."},
+    {"role": "user", "content": "And now?"},
+]
+TOOLS = [{"type": "function", "function": {"name": "f", "description": "d é", "parameters": {"type": "object"}}}]
+
+
+def by_hand(source: str, **variables: Any) -> str:
+    """What the field's convention makes of a template, with nothing of ours."""
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
+    )
+
+    def to_json(
+        value: Any, ensure_ascii: bool = False, indent: Any = None, separators: Any = None, sort_keys: bool = False
+    ):
+        return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+
+    environment.filters["tojson"] = to_json
+    return environment.from_string(source).render(bos_token="<bos>", **variables)
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("tools", [None, TOOLS], ids=["", "tools"])
+@pytest.mark.parametrize("size", [2, 3, 5, 6, 7])
+def test_a_template_gives_what_jinja_gives(path, tools, size):
+    source, chat = path.read_text("utf-8"), json.loads(json.dumps(CHAT[:size]))
+    if "arguments +" in source:  # these want text
+        for call in [call for message in chat for call in message.get("tool_calls", ())]:
+            call["function"]["arguments"] = json.dumps(call["function"]["arguments"], ensure_ascii=False)
+    want = by_hand(source, messages=chat, tools=tools, add_generation_prompt=True)
+    made = Template(source, tokens={"bos_token": "<bos>"}).render(
+        CHAT[:size], tools=tools if "tools" in source else None
+    )
+    assert made == (
+        want if "tools" in source else by_hand(source, messages=chat, tools=None, add_generation_prompt=True)
+    )
+
+
+def run(source: str, **variables: Any) -> str:
+    return jinja.run(jinja.compiled(source, "t"), "t", variables, today=datetime.date(2026, 11, 22), mark="")
+
+
+def test_what_chat_templates_add_to_jinja():
+    assert run("{{ {'é': '<&>'} | tojson }}{{ 'é' | tojson(ensure_ascii=True) }}") == '{"é": "<&>"}"\\u00e9"'
+    assert run("{{ strftime_now('%d %B') }}") == "22 November"
+    assert run("{% generation %}{{ 'x' }}{% endgeneration %}") == "x"
+    assert run("{% for i in [1, 2, 3] %}{% if i == 2 %}{% break %}{% endif %}{{ i }}{% endfor %}") == "1"
+    assert run("{{ ('{\"a\": 1}' | from_json).a }}{{ dict(a=1) }}") == "1{'a': 1}"
+    assert run("{% set found = [] %}{{ found.append(1) or found }}{{ 'a' ~ 1 ~ none }}") == "[1]a1None"
+    assert run("{% set n = namespace(a=1) %}{% set n.a = 2 %}{{ n.a }}") == "2"
+
+
+@pytest.mark.parametrize(
+    ("source", "error"),
+    [
+        ("{{ raise_exception('No system!') }}", "fails at line 1: No system!"),
+        ("\n{{ undefined.field }}", "fails at line 2: 'undefined' is undefined"),
+        ("{% if %}", "is wrong at line 1"),
+        ("{{ ''.__class__.__mro__ }}", "fails at line 1: access to attribute '__class__'"),
+        ("{{ cycler.__init__.__globals__ }}", "fails at line 1"),
+        ("{% set n = namespace() %}{% set n._x = 1 %}", "may not store '_x'"),
+        ("{{ dict.__class__.__mro__ }}", "fails at line 1"),
+        ("{{ messages.clear() }}", "fails at line 1"),
+        ("{{ 'x' * 10**9 }}", "a number above"),
+        ("{{ 'x' | center(10**9) }}", "a number above"),
+        ("{{ 'x'.ljust(9999999) }}", "a number above"),
+        ("{{ '%999999999d' % 1 }}", "a number above"),
+        ("{{ '%999999999d' | format(1) }}", "a number above"),
+        ("{% set a = 'x' * 1000000 %}" + "{% set a = a ~ a %}" * 40, "more than 64000000 characters"),
+        ("{% set a = 'x' * 1000000 %}" + "{% set a = a + a %}" * 40, "more than 64000000 characters"),
+        ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "fails at line 1"),
+        ("{{ range(999999999) | list }}", "a number above"),
+    ],
+)
+def test_a_template_cannot_do_what_it_likes(source, error):
+    with pytest.raises(hs.PromptError, match=error):
+        run(source, messages=[1])
+
+
+def test_a_template_has_so_long(monkeypatch):
+    monkeypatch.setattr(jinja, "MAX_SECONDS", 0.05)
+    with pytest.raises(hs.PromptError, match="it takes longer than"):
+        run("{% for a in range(100000) %}{% for b in range(100000) %}{% endfor %}{% endfor %}")
+
+
+def test_jinja_before_its_last_escape_was_closed_is_refused(monkeypatch):
+    jinja._environment.cache_clear()
+    monkeypatch.setattr(jinja2, "__version__", "3.1.5")
+    with pytest.raises(ImportError, match="known ways out of its sandbox"):
+        jinja.compiled("x", "t")
+    jinja._environment.cache_clear()

@@ -1,0 +1,205 @@
+"""The normaliser: three APIs, one form; results with their calls; errors that name message and field."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import harmonystream as hs
+from harmonystream.prompt.messages import normalize, read_request
+
+CALLS = [
+    {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"city": "Zürich"}'}},
+    {"id": "c2", "type": "function", "function": {"name": "g", "arguments": "{}"}},
+]
+FORM = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "Weather?"},
+    {"role": "assistant", "content": "Looking.", "reasoning": "Two calls.", "tool_calls": CALLS},
+    {"role": "tool", "tool_call_id": "c1", "content": "12°", "name": "f"},
+    {"role": "tool", "tool_call_id": "c2", "content": "a\nb", "name": "g"},
+    {"role": "user", "content": "Thanks"},
+]
+CHAT = [
+    {"role": "system", "content": [{"type": "text", "text": "Be brief."}]},
+    {"role": "user", "content": "Weather?"},
+    {"role": "assistant", "content": "Looking.", "reasoning_content": "Two calls.", "tool_calls": CALLS},
+    {"role": "tool", "tool_call_id": "c2", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]},
+    {"role": "tool", "tool_call_id": "c1", "content": "12°"},
+    {"role": "user", "content": "Thanks"},
+]
+RESPONSES = {
+    "instructions": "Be brief.",
+    "input": [
+        {"role": "user", "content": [{"type": "input_text", "text": "Weather?"}]},
+        {"type": "reasoning", "id": "r", "summary": [{"type": "summary_text", "text": "Two calls."}]},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Looking."}]},
+        {"type": "function_call", "call_id": "c1", "name": "f", "arguments": '{"city": "Zürich"}'},
+        {"type": "function_call", "call_id": "c2", "name": "g", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c1", "output": "12°"},
+        {"type": "function_call_output", "call_id": "c2", "output": [{"type": "input_text", "text": "a\nb"}]},
+        {"role": "user", "content": "Thanks"},
+    ],
+}
+ANTHROPIC = {
+    "system": [{"type": "text", "text": "Be brief."}],
+    "messages": [
+        {"role": "user", "content": "Weather?"},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "Two calls.", "signature": "s"},
+                {"type": "text", "text": "Looking."},
+                {"type": "tool_use", "id": "c1", "name": "f", "input": {"city": "Zürich"}},
+                {"type": "tool_use", "id": "c2", "name": "g", "input": {}},
+            ],
+        },
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": "c2", "content": [{"type": "text", "text": "a\nb"}]},
+                {"type": "tool_result", "tool_use_id": "c1", "content": "12°"},
+                {"type": "text", "text": "Thanks"},
+            ],
+        },
+    ],
+}
+
+
+@pytest.mark.parametrize("request_", [CHAT, RESPONSES, ANTHROPIC, FORM], ids=["chat", "responses", "anthropic", "form"])
+def test_three_apis_become_one_form(request_):
+    messages, tools, _ = read_request(request_)
+    assert normalize(messages) == FORM
+    assert tools is None
+
+
+def test_objects_of_api_clients_are_messages():
+    from openai.types.chat import ChatCompletionMessage
+
+    message = ChatCompletionMessage.model_validate({"role": "assistant", "content": None, "tool_calls": CALLS})
+    want = {"role": "assistant", "content": "", "tool_calls": CALLS}
+    assert normalize([FORM[1], message])[1] == want
+
+
+def test_a_completion_is_a_message():
+    text = "<think>\nHm.\n</think>\n\nOn it.\n<tool_call>\n" + '{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
+    call = {"id": "call_0", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
+    want = {"role": "assistant", "content": "On it.", "reasoning": "Hm.", "tool_calls": [call]}
+    assert normalize([hs.parse(text, "hermes")]) == [want]
+
+
+def test_what_the_user_says_may_be_a_str():
+    assert normalize("Hi") == [{"role": "user", "content": "Hi"}]
+
+
+@pytest.mark.parametrize(
+    ("content", "want"),
+    [
+        ("<think>\na\n</think>\n\nb", ("a", "b")),
+        ("  <think>a</think>b", ("a", "b")),
+        ("a</think>\nb", ("a", "b")),
+        ("<think>a", ("", "<think>a")),
+        ("b <think>a</think>", ("", "b <think>a</think>")),
+        ("b", ("", "b")),
+    ],
+)
+def test_1_6_reasoning_inside_content_is_split_out(content, want):
+    (message,) = normalize([{"role": "assistant", "content": content}])
+    assert (message.get("reasoning", ""), message["content"]) == want
+    assert normalize([{"role": "assistant", "content": content}], think=None)[0]["content"] == content
+
+
+def test_results_follow_the_order_of_their_calls_with_or_without_ids():
+    calls = [{"function": {"name": name, "arguments": {}}} for name in ("f", "g", "f")]
+    chat = [
+        {"role": "assistant", "content": None, "tool_calls": calls},
+        {"role": "tool", "name": "g", "content": "G"},
+        {"role": "tool", "content": "F1"},
+        {"role": "tool", "content": "F2"},
+    ]
+    found = normalize(chat)
+    assert [(message["tool_call_id"], message["name"], message["content"]) for message in found[1:]] == [
+        ("call_0", "f", "F1"),
+        ("call_1", "g", "G"),
+        ("call_2", "f", "F2"),
+    ]
+
+
+def test_nothing_of_the_input_is_changed():
+    before = json.dumps([CHAT, RESPONSES, ANTHROPIC])
+    for request in (CHAT, RESPONSES, ANTHROPIC):
+        normalize(read_request(request)[0])
+    assert json.dumps([CHAT, RESPONSES, ANTHROPIC]) == before
+
+
+@pytest.mark.parametrize(
+    ("messages", "error"),
+    [
+        ([{"role": "bot", "content": ""}], "message 0: role is 'bot'; expected one of system"),
+        ([FORM[0], {"content": "x"}], "message 1: there is no role"),
+        ([{"type": "file_search_call"}], "message 0: type is 'file_search_call'; expected message, reasoning"),
+        ([{"role": "user", "content": 5}], "message 0: content is int; expected text or a list of parts"),
+        ([{"role": "user", "content": [{"type": "poem"}]}], r"message 0: content\[0\].type is 'poem'"),
+        ([{"role": "user", "content": [{"type": "text"}]}], r"message 0: content\[0\].text is NoneType"),
+        ([{"role": "user", "content": b"x"}], "message 0.content is bytes"),
+        ([{"role": "assistant", "tool_calls": [{}]}], r"message 0: tool_calls\[0\].function.name is None"),
+        ([{"role": "assistant", "tool_calls": "x"}], "message 0: tool_calls is str; expected a list"),
+        (
+            [{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": 3}}]}],
+            r"message 0: tool_calls\[0\].function.arguments is int",
+        ),
+        (["x"], "message 0 is str; expected a mapping"),
+        ({"role": "user"}, "messages are a str or a list of messages, not dict"),
+        (None, "messages are a str or a list of messages, not NoneType"),
+    ],
+)
+def test_an_error_names_message_and_field(messages, error):
+    with pytest.raises(hs.PromptError, match=error):
+        normalize(messages)
+
+
+def test_data_that_nests_without_end_is_refused():
+    deep: list[object] = []
+    deep.append(deep)
+    with pytest.raises(hs.PromptError, match="nests more than 100 deep"):
+        normalize([{"role": "user", "content": deep}])
+
+
+def test_a_request_without_messages_is_refused():
+    with pytest.raises(hs.PromptError, match="neither messages nor input"):
+        read_request({"model": "m"})
+    with pytest.raises(hs.PromptError, match="tools: expected a list, not dict"):
+        read_request({"messages": [], "tools": {}})
+
+
+TEXT = st.text(max_size=8) | st.sampled_from(["<think>a</think>b", "</think>", "<|end|>", ""])
+PART = st.fixed_dictionaries({"type": st.sampled_from(["text", "input_text", "output_text"]), "text": TEXT})
+CALL = st.fixed_dictionaries(
+    {"function": st.fixed_dictionaries({"name": st.sampled_from("fg"), "arguments": st.just({}) | TEXT})},
+    optional={"id": st.sampled_from(["c1", "c2", "c3"])},
+)
+MESSAGES = st.lists(
+    st.one_of(
+        st.fixed_dictionaries({"role": st.sampled_from(["system", "user"]), "content": TEXT | st.lists(PART)}),
+        st.fixed_dictionaries(
+            {"role": st.just("assistant"), "content": st.none() | TEXT},
+            optional={"tool_calls": st.lists(CALL, max_size=3), "reasoning_content": TEXT},
+        ),
+        st.fixed_dictionaries(
+            {"role": st.just("tool"), "content": TEXT},
+            optional={"tool_call_id": st.sampled_from(["c1", "c2", "x"]), "name": st.sampled_from("fg")},
+        ),
+    ),
+    max_size=6,
+)
+
+
+@given(MESSAGES)
+def test_what_is_normalised_stays_as_it_is_and_no_message_is_lost(messages):
+    form = normalize(messages, think=None)
+    assert normalize(form, think=None) == form
+    assert sorted(message["role"] for message in form) == sorted(message["role"] for message in messages)
+    assert all(isinstance(message["content"], str) for message in form)
