@@ -3,8 +3,9 @@ from typing import final
 
 from typing_extensions import Self
 
-from ..._encoders import Encoder
 from harmonystream.formats.spec import Format, HeaderFormat
+
+from ..._encoders import Encoder
 
 DEBUG: bool
 __pyx_capi__: dict[str, object]

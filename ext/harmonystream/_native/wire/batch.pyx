@@ -470,7 +470,9 @@ cdef class Frames(Block):
     def __eq__(self, other):
         """Are they the same bytes for each slot? With other Frames, or a list or tuple of bytes."""
         if isinstance(other, Frames):
-            return memoryview(self) == memoryview(other) if self.p != NULL and (<Frames>other).p != NULL else len(self) == len(other)
+            if self.p != NULL and (<Frames>other).p != NULL:
+                return memoryview(self) == memoryview(other)
+            return len(self) == len(other)
         if not isinstance(other, (list, tuple)):
             return NotImplemented
         return len(other) == self.n and all([self.at(k) == other[k] for k in range(self.n)])
