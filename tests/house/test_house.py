@@ -35,6 +35,7 @@ UNTESTED = {  # modules without a test file of their own, and what tests them
     "prompt/prompt": "tests/prompt/test_rendering.py",
     "prompt/reader": "tests/prompt/test_messages.py",
     "prompt/tool_definitions": "tests/prompt/test_rendering.py",
+    "prompt/typescript_template": "tests/prompt/test_harmony.py",
     "prompt/writer": "tests/prompt/test_harmony_text.py",
     "cli/parse": "tests/cli/test_cli.py",
     "cli/formats": "tests/cli/test_cli_formats.py",
