@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -110,7 +111,7 @@ class _Chat:
         self._chat = chat
         self._options = options
         self._written: set[int] = set()
-        self._content_type = "json" if options.dialect in ("vllm", "template") else "<|constrain|>json"
+        self._dialect = DIALECTS[options.dialect]
 
     def messages(self, i: int, with_reasoning: bool) -> Iterator[HarmonyMessage]:
         message = self._chat[i]
@@ -155,11 +156,14 @@ class _Chat:
         if not isinstance(name, str) or not name:
             raise PromptError(f"message {i}: tool_call_id belongs to no call before it, and there is no name")
         author, channel, _ = self._address(name)
-        return HarmonyMessage("tool", (_text(message, i),), author, channel, "assistant")
+        text = _text(message, i)
+        if self._dialect.results == "json":
+            text = json.dumps(text, ensure_ascii=False)
+        return HarmonyMessage("tool", (text,), author, channel, "assistant")
 
     def _address(self, name: str) -> tuple[str, str, str]:
         """Recipient, channel and content type of a call. Calls of built-in tools belong to the reasoning."""
         space = name.partition(".")[0]
         if space in self._options.builtin and name.startswith(space):
-            return name, "analysis", "code" if space == name else self._content_type
-        return "functions." + name.removeprefix("functions."), "commentary", self._content_type
+            return name, "analysis", "code" if space == name else self._dialect.content_type
+        return "functions." + name.removeprefix("functions."), "commentary", self._dialect.content_type

@@ -5,12 +5,15 @@ Messages here are what the format itself has: an author, a channel, a recipient.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from ..errors import PromptError
 from ..formats.harmony import HARMONY
 from .typescript import Namespace, tools_text
+from .typescript_template import template_tools_text
 from .writer import Writer
 
 __all__ = ["DIALECTS", "Developer", "Dialect", "HarmonyMessage", "System", "render_messages"]
@@ -58,21 +61,29 @@ class Dialect(NamedTuple):
     """What the renderers of Harmony disagree about.
 
     late: which messages name the recipient after the channel, and only on the channel `commentary`: "all", "none", or
-    "results" (all but the assistant's calls). Everywhere else the recipient comes first. constrain: "given" writes a
-    content type as it is given, "all" puts `<|constrain|>` before it, "results" does so in all but the assistant's
-    calls. exponent: how defaults write a large exponent.
+    "results" (all but the assistant's calls). Everywhere else the recipient comes first.
+    constrain: "given" writes a content type as it is given, "all" puts `<|constrain|>` before it, "results" does so in
+    all but the assistant's calls. content_type: what calls of functions are given.
+    exponent: how defaults write a large exponent. functions: how a developer message declares them. after: what follows
+    instructions if no functions do. results: "text" writes a result as it is, "json" quotes it once more.
     """
 
     late: str
     constrain: str
     exponent: str
+    content_type: str = "<|constrain|>json"
+    functions: Callable[[Sequence[Namespace], str], str] = tools_text
+    after: str = ""
+    results: str = "text"
 
 
 DIALECTS = {
     "openai": Dialect("none", "given", "e"),
     "oss": Dialect("all", "all", "e+"),
-    "vllm": Dialect("results", "results", "e+"),
-    "template": Dialect("none", "given", "e"),
+    "vllm": Dialect("results", "results", "e+", content_type="json"),
+    "template": Dialect(
+        "none", "given", "e", content_type="json", functions=template_tools_text, after="\n\n", results="json"
+    ),
 }
 
 _M = HARMONY.markers
@@ -174,8 +185,8 @@ def _content_text(content: Content, role: str, dialect: Dialect, calls_functions
         raise PromptError(f"the content of a developer message is in a message of the role {role!r}")
     sections = [] if content.instructions is None else ["# Instructions", content.instructions]
     if content.tools:
-        sections.append(tools_text(content.tools, dialect.exponent))
-    return "\n\n".join(sections)
+        sections.append(_declared(content.tools, dialect.functions, dialect.exponent))
+    return "\n\n".join(sections) + ("" if content.tools else dialect.after)
 
 
 def _system_text(system: System, exponent: str, calls_functions: bool) -> str:
@@ -192,9 +203,38 @@ def _system_text(system: System, exponent: str, calls_functions: bool) -> str:
     if system.reasoning is not None:
         sections.append(f"Reasoning: {system.reasoning}")
     if system.tools:
-        sections.append(tools_text(system.tools, exponent))
+        sections.append(_declared(system.tools, tools_text, exponent))
     if system.channels:
         line = f"# Valid channels: {', '.join(system.channels)}."
         line += " Channel must be included for every message." if system.channel_required else ""
         sections.append(line + ("\n" + _CALLS_GO if calls_functions else ""))
     return "\n\n".join(sections)
+
+
+# --- declarations -------------------------------------------------------------------------------------------------
+
+_Declare = Callable[[Sequence[Namespace], str], str]
+_MAX_KEY = 100_000
+"""Characters of declarations that are remembered: request after request has the same tools."""
+
+
+class _Key(str):
+    """The JSON of namespaces, by which their text is remembered."""
+
+    namespaces: Sequence[Namespace]
+
+
+def _declared(namespaces: Sequence[Namespace], declare: _Declare, exponent: str) -> str:
+    try:
+        key = _Key(json.dumps(namespaces))
+    except (TypeError, ValueError, RecursionError):
+        return declare(namespaces, exponent)
+    if len(key) > _MAX_KEY:
+        return declare(namespaces, exponent)
+    key.namespaces = namespaces
+    return _remembered(key, declare, exponent)
+
+
+@lru_cache(maxsize=64)
+def _remembered(key: _Key, declare: _Declare, exponent: str) -> str:
+    return declare(key.namespaces, exponent)

@@ -12,6 +12,8 @@ __all__ = ["MEDIA", "arguments_object", "arguments_text", "content_of", "plain",
 
 MAX_DEPTH = 100
 
+_SCALARS = frozenset((str, int, float, bool, type(None)))
+
 TEXT = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 """Parts that are text, and the field that has it."""
 
@@ -29,12 +31,15 @@ def plain(value: Any, where: str, depth: int = 0) -> Any:
 
     Raises `PromptError` for anything else, and for what nests more than 100 deep.
     """
-    if value is None or type(value) in (str, int, float, bool):
+    if type(value) in _SCALARS:
         return value
     if depth >= MAX_DEPTH:
         raise PromptError(f"{where} nests more than {MAX_DEPTH} deep")
     if isinstance(value, Mapping):
-        return {str(key): plain(item, f"{where}.{key}", depth + 1) for key, item in value.items()}
+        return {
+            str(key): item if type(item) in _SCALARS else plain(item, f"{where}.{key}", depth + 1)
+            for key, item in value.items()
+        }
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         return plain(value._asdict(), where, depth + 1)
     if isinstance(value, (list, tuple)):

@@ -20,8 +20,7 @@ class Writer:
         self._short: Callable[[str], Sequence[int]] | None = None
         if vocab is not None:
             self._encode = vocab.encode
-            self._short = _headers_of(vocab)
-            self._markers = vocab.markers
+            self._short, self._markers = _known(vocab)
 
     def marker(self, name: str) -> None:
         self.parts.append(name)
@@ -44,12 +43,14 @@ class Writer:
 
 
 @lru_cache(maxsize=8)
-def _headers_of(vocab: Vocab) -> Callable[[str], tuple[int, ...]]:
+def _known(vocab: Vocab) -> tuple[Callable[[str], tuple[int, ...]], dict[str, int]]:
+    """What all prompts of one vocabulary share: the ids of short texts that were met before, and of markers."""
+
     @lru_cache(maxsize=4096)
     def ids(text: str) -> tuple[int, ...]:
         return tuple(vocab.encode(text))
 
-    return ids
+    return ids, vocab.markers
 
 
 class JoiningWriter(Writer):

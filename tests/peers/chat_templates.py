@@ -146,6 +146,7 @@ def encodings(templates: dict[str, str]) -> None:
         for tools in (None, [TOOL]):
             mine = hs.render(CHATS[name], model="gpt-oss", tools=tools, dialect="template", date=today).text
             report("gpt-oss", name, tools, transformers_text(source, CHATS[name], tools), mine)
+    random_schemas(source)
     for model, dialect in (("V3.2", "v3.2"), ("V4", "v4")):
         source = templates[f"deepseek-ai-DeepSeek-{model}.jinja"]
         for name in ("user", "system", "two turns", "reasoning", "call", "calls"):
@@ -154,6 +155,26 @@ def encodings(templates: dict[str, str]) -> None:
                 report(
                     f"DeepSeek-{model}", name, tools, transformers_text(source, CHATS[name], tools, thinking=True), mine
                 )
+
+
+def random_schemas(source: str) -> None:
+    """Tools with random schemas, as far as the template takes them: texts that it refuses are no comparison."""
+    from harmony_chats import Chats
+
+    equal = refused = differ = 0
+    for seed in range(3000):
+        schema = {"type": "object", "properties": {"a": Chats(seed + 1_000_000).schema()}}
+        tool = {"type": "function", "function": {"name": "f", "description": "d", "parameters": schema}}
+        theirs = transformers_text(source, CHATS["user"], [tool])
+        if theirs is None:
+            refused += 1
+            continue
+        mine = hs.render(CHATS["user"], model="gpt-oss", tools=[tool], dialect="template").text
+        equal += theirs == mine
+        differ += theirs != mine
+        if theirs != mine and differ <= 5:
+            report("gpt-oss", f"schema {schema}", None, theirs[400:], mine[400:])
+    print(f"gpt-oss, random schemas: {equal} equal, {refused} refused, {differ} differ")
 
 
 def report(model: str, name: str, tools: Any, theirs: str | None, mine: str) -> None:

@@ -285,3 +285,21 @@ def test_text_never_becomes_a_control_token(chat):
         for version in (chat, harmless(chat))
     ]
     assert found[0] == found[1]
+
+
+def test_the_dialect_of_the_template_declares_and_quotes_as_it_does():
+    unit = {"type": "string", "enum": ["c", "f"], "default": "c"}
+    place = {"type": "object", "properties": {"x": {"type": "number"}}}
+    variants = [{"type": "integer", "description": "n"}, {"type": "array", "items": {"type": "string", "enum": ["a"]}}]
+    properties = {"unit": unit, "place": place, "either": {"oneOf": variants}, "tags": {"type": "array", "default": []}}
+    tools = [{"name": "f", "description": "d", "parameters": {"type": "object", "properties": properties}}]
+    text = render(FIRST[:3], tools=[*tools, {"name": "g"}], dialect="template").text
+    assert text.startswith(said(SYSTEM + CALLS_GO))
+    assert text[text.index("// d\n") : text.index("} // namespace")] == (
+        '// d\ntype f = (_: {\nunit?: "c" | "f", // default: c,\nplace?: {\nx?: \n                number},\n'
+        "either?: number// n | \nstring[],\ntags?: any[], // default: [],\n}) => any;\n\n// \ntype g = () => any;\n\n"
+    )
+    assert '<|message|>"12°"<|end|><|start|>assistant' in text
+    advice = [{"role": "system", "content": "S"}, {"role": "user", "content": "Hi"}]
+    head = "<|start|>developer<|message|># Instructions\n\nS\n\n<|end|>"
+    assert render(advice, dialect="template").text == said(SYSTEM) + head + USER

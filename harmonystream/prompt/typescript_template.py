@@ -1,0 +1,106 @@
+"""Functions as the chat template of gpt-oss declares them: TypeScript with other commas and line breaks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..errors import PromptError
+from .typescript import MAX_DEPTH, Namespace
+
+__all__ = ["template_tools_text"]
+
+_SIMPLE = {"string": "string", "number": "number", "integer": "number", "boolean": "boolean"}
+
+# The template's own indentation, which its tags leave in the text.
+_BREAK, _BLANKS = "\n" + " " * 16, " " * 20
+
+
+def template_tools_text(namespaces: Sequence[Namespace], exponent: str) -> str:
+    """The section `# Tools`. `exponent` is of no use here: numbers are written as Python writes them."""
+    sections = ["# Tools"]
+    for namespace in namespaces:
+        functions = []
+        for name, description, parameters in namespace.functions:
+            given = "" if not parameters or not parameters.get("properties") else _parameters(parameters)
+            functions.append(f"// {description}\ntype {name} = ({given}) => any;\n\n")
+        body = "".join(functions)
+        sections.append(
+            f"## {namespace.name}\n\nnamespace {namespace.name} {{\n\n{body}}} // namespace {namespace.name}"
+        )
+    return "\n\n".join(sections)
+
+
+def _parameters(schema: Mapping[str, Any]) -> str:
+    lines = []
+    for name, value in schema["properties"].items():
+        said = value if isinstance(value, Mapping) else {}
+        comment = f"// {said['description']}\n" if said.get("description") else ""
+        optional = "" if name in (schema.get("required") or ()) else "?"
+        lines.append(f"{comment}{name}{optional}: {_type(said, 0)}{_default(said)},\n")
+    return "_: {\n" + "".join(lines) + "}"
+
+
+def _default(said: Mapping[str, Any]) -> str:
+    if "default" not in said:
+        return ""
+    if said.get("enum"):
+        return f", // default: {said['default']}"
+    if said.get("oneOf"):
+        return f"// default: {said['default']}"
+    return ", // default: " + json.dumps(said["default"], ensure_ascii=False)
+
+
+def _type(schema: object, depth: int) -> str:
+    if depth > MAX_DEPTH:
+        raise PromptError(f"a tool's schema nests more than {MAX_DEPTH} deep")
+    said = schema if isinstance(schema, Mapping) else {}
+    kind = said.get("type")
+    null = " | null" if said.get("nullable") else ""
+    if kind == "array":
+        return _items(said.get("items"), depth) + "[]" + null
+    if isinstance(kind, (list, tuple)) and kind:
+        return " | ".join(map(str, kind))
+    if said.get("oneOf"):
+        return _union(said["oneOf"], depth)
+    if kind == "string":
+        enum = said.get("enum")
+        return '"' + '" | "'.join(map(str, enum)) + '"' if enum else "string" + null
+    if kind == "object":
+        return _object(said, depth)
+    return _SIMPLE.get(kind, "any") if isinstance(kind, str) else "any"
+
+
+def _items(items: object, depth: int) -> str:
+    if not items:
+        return "any"
+    kind = items.get("type") if isinstance(items, Mapping) else None
+    if isinstance(kind, str) and kind in _SIMPLE:  # whatever else the items say
+        return _SIMPLE[kind]
+    text = _type(items, depth + 1)
+    return "any" if text == "object | object" or len(text) > 50 else text
+
+
+def _union(variants: Sequence[object], depth: int) -> str:
+    parts = []
+    for variant in variants:
+        said = variant if isinstance(variant, Mapping) else {}
+        comment = f"// {said['description']}" if said.get("description") else ""
+        default = (
+            _BLANKS + "// default: " + json.dumps(said["default"], ensure_ascii=False) if "default" in said else ""
+        )
+        parts.append(_type(variant, depth + 1) + comment + default)
+    return " | \n".join(parts)
+
+
+def _object(said: Mapping[str, Any], depth: int) -> str:
+    properties = said.get("properties")
+    if not isinstance(properties, Mapping) or not properties:
+        return "object"
+    required = said.get("required") or ()
+    fields = (
+        f"{name}{'' if name in required else '?'}: {_BREAK}{_type(value, depth + 1)}"
+        for name, value in properties.items()
+    )
+    return "{\n" + ", ".join(fields) + "}"
