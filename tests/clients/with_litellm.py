@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
-import litellm
-from report import QUESTION, URL, get_forecast, report
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # it would look for prices on the network
+
+import litellm  # noqa: E402
+from report import QUESTION, URL, get_forecast, report  # noqa: E402
 
 TOOL = {
     "type": "function",
