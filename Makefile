@@ -16,7 +16,7 @@ SOURCES := setup.py $(shell find ext -name '*.p[yx][xd]') $(wildcard harmonystre
 MODULES = $(subst /,.,$(patsubst ext/%.pyx,%,$(filter %.pyx,$(SOURCES))))
 
 .DELETE_ON_ERROR:
-.PHONY: check-renderers check-templates build demo serve test quick bench bench-server bench-rivals fuzz cov docs pictures lint types clean
+.PHONY: check-renderers check-templates build demo serve test quick bench bench-server bench-rivals clients fuzz cov docs pictures lint types clean
 
 build: $(VENV)/built
 
@@ -70,6 +70,10 @@ $(RIVALS)/done: $(wildcard bench/rivals/*.txt)
 	-$(PYTHON) -m venv $(RIVALS) && $(RIVAL_PIP) --requirement bench/rivals/requirements.txt && \
 		$(RIVAL_PIP) --no-deps --requirement bench/rivals/requirements-no-deps.txt && touch $@
 
+# Real clients, the newest from PyPI and npm, against the example server; nginx-light, if apt has put it there, is run by make test.
+clients: $(VENV)/dev
+	$(BIN)/python tests/clients
+
 fuzz: $(VENV)/dev
 	$(PIP) install --group fuzz
 	FUZZ_SECONDS=$(FUZZ_SECONDS) PYTHON=$(abspath $(BIN))/python bash tests/fuzz/run.sh
@@ -111,5 +115,5 @@ types: $(VENV)/dev
 	$(BIN)/python -m mypy.stubtest $(MODULES)
 
 clean:
-	rm -rf $(VENV) $(OLD) $(RIVALS) build dist .cov *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(OLD) $(RIVALS) .venv-clients build dist .cov *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find ext harmonystream -name '*.c' -delete -o -name '*.so' -delete

@@ -156,6 +156,7 @@ def parse(
         trim=trim,
         empty_args=empty_args,
         max_hold=max_hold,
+        check_stops=False,  # the output is there: no loop waits for its end
     )
     collector = Collector()
     collector.add(parser.feed_text(output) if isinstance(output, (str, bytes)) else parser.feed(output))

@@ -125,7 +125,7 @@ cdef void close_value(Stream* s, const Context* c, int64_t at) noexcept nogil:
 # --- VALUE ------------------------------------------------------------------------------------------------------------------------
 
 cdef bint step_value_opener(Stream* s, const Context* c, View* v) noexcept nogil:
-    """Behind a key that had no opener, the value's may follow."""
+    """After a key that had no opener, the value's opener may follow."""
     cdef int k = -1, verdict
     if is_json_space(v.p[v.i]):
         consume(s, c, v, skip_ws(v, v.i, v.n), IN_HEADER)
@@ -187,7 +187,7 @@ cdef bint step_value(Stream* s, const Context* c, View* v) noexcept nogil:
 
 
 cdef void end_value(Stream* s, const Context* c, View* v, Py_ssize_t stop, int hit) noexcept nogil:
-    """What stands here ends the value. Its own closer is taken; what implies the end is left to PAIRS."""
+    """A marker here ends the value. Its own closer is consumed; a marker that implies the end is left to PAIRS."""
     cdef int64_t at = position_at(s, v, v.i)
     cdef int role = c.row.literals[hit].role if hit >= 0 else VALUE_CLOSE
     if role == STOP:                                                         # cut

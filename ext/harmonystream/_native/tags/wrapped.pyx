@@ -33,7 +33,7 @@ cdef void flush_surrogate(Stream* s, const Context* c) noexcept nogil:
 
 
 cdef void end_escape(Stream* s, const Context* c) noexcept nogil:
-    """s.tags.escape holds a whole escape, without its backslash; its last byte stands at s.position."""
+    """s.tags.escape holds a whole escape, without its backslash; its last byte is at s.position."""
     cdef Tags* g = &s.tags
     cdef int code = g.escape[0]
     if g.escape[0] == c'u':
@@ -221,7 +221,7 @@ cdef bint step_special(Stream* s, const Context* c, View* v) noexcept nogil:
 # --- AFTER ------------------------------------------------------------------------------------------------------------------------
 
 cdef bint step_after(Stream* s, const Context* c, View* v) noexcept nogil:
-    """Behind a wrapped object: its closer, another object, or text."""
+    """After a wrapped object: its closer, another object, or text."""
     cdef const TagTable* row = c.row
     cdef Tags* g = &s.tags
     cdef CallHeader h

@@ -1,0 +1,123 @@
+"""Runs real clients, the newest that there are, against examples/fastapi_server.py: `make clients`.
+
+Each is installed into an environment of its own under .venv-clients. The table goes to docs/clients.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+HOME = ROOT / ".venv-clients"
+PAGE = ROOT / "docs" / "clients.md"
+BEGIN, END = "<!-- measured: written by make clients -->\n", "<!-- measured: end -->\n"
+
+PYTHON = {  # script: what it needs
+    "with_official": ["openai", "anthropic"],
+    "with_agents": ["openai-agents"],
+    "with_langchain": ["langchain-openai", "langchain-anthropic"],
+    "with_litellm": ["litellm", "mcp"],
+    "with_pydantic_ai": ["pydantic-ai-slim[openai,anthropic]"],
+}
+# The AI SDK 7 needs Node 22; 6 runs with 20, too.
+NODE = {
+    "with_official": ["openai", "@anthropic-ai/sdk"],
+    "with_ai_sdk": ["ai@6", "@ai-sdk/openai@3", "@ai-sdk/openai-compatible@2", "@ai-sdk/anthropic@3"],
+}
+
+
+def run(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, text=True, timeout=900, **options)
+
+
+def python_of(script: str) -> list[str]:
+    home = HOME / script
+    if not (home / "done").exists():
+        run([sys.executable, "-m", "venv", str(home)], check=True)
+        pip = [str(home / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "--quiet", "install"]
+        run([*pip, "--only-binary", ":all:", *PYTHON[script]], check=True)
+        (home / "done").touch()
+    return [str(home / "bin" / "python"), str(HERE / f"{script}.py")]
+
+
+def node_of(script: str) -> list[str]:
+    """Node looks for packages beside the script: so the scripts are copied there."""
+    home = HOME / f"node_{script}"
+    home.mkdir(parents=True, exist_ok=True)
+    if not (home / "done").exists():
+        (home / "package.json").write_text('{"private": true, "type": "module"}\n')
+        run(["npm", "install", "--no-audit", "--no-fund", "--silent", *NODE[script]], cwd=home, check=True)
+        (home / "done").touch()
+    for name in (f"{script}.mjs", "report.mjs"):
+        shutil.copy(HERE / name, home / name)
+    return ["node", str(home / f"{script}.mjs")]
+
+
+def rows_of(kind: str, script: str, url: str) -> list[dict[str, Any]]:
+    try:
+        command = (python_of if kind == "Python" else node_of)(script)
+        done = run([*command, url], stdout=subprocess.PIPE, env={**os.environ, "PYTHONUTF8": "1"})
+        rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"client"')]
+        return rows or [missing(script, f"exit status {done.returncode}")]
+    except (OSError, subprocess.SubprocessError) as error:
+        return [missing(script, f"could not be had: {type(error).__name__}")]
+
+
+def missing(script: str, note: str) -> dict[str, Any]:
+    return {"client": script, "version": "", "api": "", "call": None, "answer": None, "note": note}
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    def cell(value: Any) -> str:
+        return {True: "right", False: "**wrong**", None: "–"}[value]
+
+    lines = ["| client | version | API | call | answer | reasoning | |", "|---|---|---|---|---|---|---|"]
+    for row in rows:
+        seen = "not shown" if row.get("reasoning") is None else cell(row["reasoning"])
+        note = row["note"].replace("|", "\\|").replace("\n", " ")
+        checks = f"{cell(row['call'])} | {cell(row['answer'])} | {seen}"
+        lines.append(f"| {row['client']} | {row['version']} | {row['api']} | {checks} | {note} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    server = subprocess.Popen(
+        [sys.executable, str(ROOT / "examples" / "fastapi_server.py"), str(port)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                break
+            except OSError:
+                if time.monotonic() > deadline or server.poll() is not None:
+                    raise
+                time.sleep(0.1)
+        scripts = [("Python", script) for script in PYTHON] + [("Node", script) for script in NODE]
+        rows = [row for kind, script in scripts for row in rows_of(kind, script, f"http://127.0.0.1:{port}")]
+    finally:
+        server.terminate()
+        server.wait(timeout=60)
+    made = table(rows)
+    print(made)
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    PAGE.write_text(before + BEGIN + made + END + rest.partition(END)[2], encoding="utf-8")
+    return 0 if all(row["call"] and row["answer"] and row.get("reasoning") is not False for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
