@@ -11,7 +11,7 @@ from .spec import Format, HeaderFormat
 from .think import THINK
 from .xml_calls import GLM, MIMO, QWEN3_CODER, SEED_OSS
 
-__all__ = ["Format", "HeaderFormat", "format_of", "formats"]
+__all__ = ["Format", "HeaderFormat", "control_markers", "format_of", "formats"]
 
 _ROWS = (HARMONY, HERMES, QWEN3_CODER, MIMO, DEEPSEEK, DEEPSEEK_SEARCH, DSML, KIMI_K2, GLM, SEED_OSS, THINK)
 _BY_NAME: dict[str, Format | HeaderFormat] = {row.name: row for row in _ROWS}
@@ -29,4 +29,18 @@ def format_of(format: str | Format | HeaderFormat) -> Format | HeaderFormat:
     try:
         return _BY_NAME[format]
     except (KeyError, TypeError):
-        raise FormatError(f"unknown format {format!r}; known: {', '.join(_BY_NAME)}") from None
+        model = isinstance(format, str) and "/" in format
+        hint = f". That is a model: its format is format_for({format!r})" if model else ""
+        raise FormatError(f"unknown format {format!r}; known: {', '.join(_BY_NAME)}{hint}") from None
+
+
+def control_markers(format: str | Format | HeaderFormat) -> list[tuple[str, ...]]:
+    """The spellings of each marker that a vocabulary should have as a control token."""
+    row = format_of(format)
+    if isinstance(row, HeaderFormat):
+        return [(spelling,) for role, spelling in row.markers.items() if role in row.required]
+    wanted: list[tuple[str, ...]] = [(stop,) for stop in row.stops]
+    if row.control:
+        markers = [marker for field in (row.think, row.section, row.call, row.pair) for marker in field or () if marker]
+        wanted += [marker if isinstance(marker, tuple) else (marker,) for marker in markers]
+    return wanted

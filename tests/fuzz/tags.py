@@ -85,7 +85,7 @@ def check_as_text(alphabet: rows.Alphabet, stream: Sequence[Any], made: Case, re
     """Where no token is a marker, ids and text say the same."""
     logs = []
     for how in ("text", "bytes", "split"):
-        parser = hs.Parser(**made | {"vocab": alphabet.vocab(how)})
+        parser = hs.Parser(**made | {"vocab": alphabet.vocab(how)}, check_stops=False)
         log, _ = oracles.replay(parser, [rows.units(alphabet, how, stream)], reason, how == "text")
         logs.append((without_ranges(log), [code for code, _ in parser.deviations]))
     assert logs[0] == logs[1]

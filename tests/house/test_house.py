@@ -23,6 +23,7 @@ UNTESTED = {  # modules without a test file of their own, and what tests them
     "_version": "tests/house/test_house.py",
     "__main__": "tests/cli/test_cli.py",
     "deviations": "tests/invariants/test_deviations.py",
+    "_native/stream/open_stream": "tests/native/stream/test_parser.py",
     "events": "tests/native/stream/test_events.py",
     "emit/arguments": "tests/emit/test_messages.py",
     "cli/paint": "tests/cli/test_show.py",
@@ -118,7 +119,7 @@ def test_setup_is_short():
     assert len((ROOT / "setup.py").read_text(encoding="utf-8").splitlines()) <= 75
 
 
-@pytest.mark.parametrize(("limit", "pattern"), [(400, "*.py"), (580, "*.p[yx][xd]")])
+@pytest.mark.parametrize(("limit", "pattern"), [(400, "*.py"), (540, "*.p[yx][xd]")])
 def test_files_are_small(limit, pattern):
     files = [path for path in tracked() if path.match(pattern)]
     assert files
@@ -139,7 +140,7 @@ def native_functions(text: str) -> dict[str, int]:
     """The functions and methods of a Cython file, and how many lines each has."""
     found, lines = {}, text.splitlines()
     for at, line in enumerate(lines):
-        if match := re.match(r"( *)(?:cdef|cpdef|def) .*?(\w+)\(", line):
+        if match := re.match(r"( *)(?:cdef|cpdef|def) (?!class ).*?(\w+)\(", line):
             end = at + 1
             while end < len(lines) and (
                 not lines[end].strip() or len(lines[end]) - len(lines[end].lstrip()) > len(match[1])
@@ -157,6 +158,16 @@ def test_native_functions_are_short():
     }
     assert len(sizes) > 500
     assert {name: size for name, size in sizes.items() if size > 80} == {}
+
+
+def test_native_lines_have_at_most_120_columns():
+    long = {
+        f"{relative(path)}:{number}": len(line)
+        for path in EXT.rglob("*.p[yx][xd]")
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if len(line) > 120 and path.parent.name not in ("harmony", "tags")
+    }
+    assert long == {}
 
 
 def test_a_native_function_is_measured_whole():

@@ -128,7 +128,7 @@ def parser_of(case: str, stream: bytes | list[int], **options: Any) -> hs.Parser
     format = (TAGGED.get(case) or IDS[case])[0]
     vocab = None if isinstance(stream, bytes) else tokens(format).vocab
     tools = [] if case == "call-without-tools" else TOOLS
-    return hs.Parser(format, vocab, tools=tools, max_hold=HOLD, **options)
+    return hs.Parser(format, vocab, check_stops=False, tools=tools, max_hold=HOLD, **options)
 
 
 STREAMS = [

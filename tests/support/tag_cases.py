@@ -67,7 +67,7 @@ def read(
     for stream, vocab in streams:
         logs = []
         for pieces in pieces_of(stream):
-            parser = hs.Parser(format, vocab, tools=tools, **options)
+            parser = hs.Parser(format, vocab, check_stops=False, tools=tools, **options)
             logs.append((run(parser, pieces, finish), parser.deviations, parser.usage, parser.position))
             found.append(left(logs[0][0], parser))
         assert [log for log in logs if log != logs[0]] == []
@@ -87,7 +87,7 @@ def ids(format: str, *output: str | int, vocabulary: str = "added", **options: A
             stream += [piece] if isinstance(piece, int) else some.encode(piece.encode())
     logs = []
     for pieces in pieces_of(stream):
-        parser = hs.Parser(format, some.vocab, **options)
+        parser = hs.Parser(format, some.vocab, check_stops=False, **options)
         logs.append((run(parser, pieces), parser.deviations, parser.usage))
     assert [log for log in logs if log != logs[0]] == []
     return left(logs[0][0], parser)

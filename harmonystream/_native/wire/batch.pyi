@@ -47,6 +47,7 @@ class Batch:
         trim: Literal["seams", "none"] = "seams",
         empty_args: str = "{}",
         max_hold: SupportsIndex = 1048576,
+        check_stops: bool = True,
     ) -> Self: ...
     def open(
         self,

@@ -33,6 +33,11 @@ def test_tools_as_the_apis_have_them(tool):
     assert calls("f", [tool]) == calls("functions.f", [tool]) == [("f", "function")]
 
 
+def test_tools_may_be_models_of_pydantic():
+    """As the official clients and FastAPI's requests have them."""
+    assert calls("f", [ModelDump()]) == [("f", "function")]
+
+
 @pytest.mark.parametrize(
     ("recipient", "tools", "expected"),
     [
@@ -71,7 +76,8 @@ def test_many_tools_are_all_found():
     ("tools", "error", "match"),
     [
         ("f", TypeError, "list of names"),
-        ([ModelDump()], TypeError, r"not ModelDump: pass tool.model_dump\(\)"),
+        ([{}], ValueError, "this tool has neither a name nor a type: {}"),
+        ([{"function": {}}], ValueError, "this tool has neither a name nor a type"),
         (CHAT, TypeError, "list of names"),
         ([1], TypeError, "not int"),
         ([""], ValueError, "non-empty string"),

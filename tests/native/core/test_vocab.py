@@ -14,6 +14,7 @@ import tiktoken
 import tiktoken.load
 import tiktoken_ext.openai_public
 
+import harmonystream as hs
 from harmonystream import VocabError, vocab
 from harmonystream._native.core.vocab import Vocab
 
@@ -252,3 +253,70 @@ def test_a_vocabulary_is_never_empty():
         Vocab()
     with pytest.raises(VocabError, match="empty"):
         Vocab([], {})
+
+
+# --- what a format needs ---
+
+
+@pytest.mark.parametrize(
+    ("format", "control", "missing"),
+    [
+        ("harmony", {}, 8),
+        ("hermes", {}, ("<|im_end|>", "<|endoftext|>")),
+        ("hermes", {"<|im_end|>": 1}, ("<|endoftext|>",)),
+        ("hermes", {"<|im_end|>": 1, "<|endoftext|>": 2}, ()),
+        ("think", {}, ()),
+    ],
+)
+def test_what_a_vocabulary_lacks_for_a_format(format, control, missing):
+    found = Vocab([b"a"], control).missing(format)
+    assert (len(found) if isinstance(missing, int) else found) == missing
+
+
+def test_one_spelling_of_a_marker_is_enough():
+    """Kimi's section has two spellings, and its markers are control tokens."""
+    every = Vocab([b"a"], {}).missing("kimi_k2")
+    assert "<|tool_calls_section_begin|>" in every
+    other = Vocab([b"a"], {"<|tool_call_section_begin|>": 1}).missing("kimi_k2")
+    assert set(every) - set(other) == {"<|tool_calls_section_begin|>"}
+
+
+def test_an_ordinary_token_that_spells_a_marker_counts():
+    assert Vocab([b"<|im_end|>", b"<|endoftext|>"], {}).missing("hermes") == ()
+
+
+def test_a_vocabulary_without_the_stops_is_refused():
+    """With the wrong tokenizer, or without its special tokens, a decode loop would never end."""
+    vocab, whole = Vocab([b"a"], {}), Vocab([b"a"], {"<|endoftext|>": 1})
+    for refused in (hs.Parser, hs.Batch, lambda *given: hs.MessagesStream(given[0], id="m", model="m", vocab=given[1])):
+        with pytest.raises(
+            VocabError, match=r"has none of the tokens at which 'hermes' stops \(<\|im_end\|>, <\|endoftext"
+        ):
+            refused("hermes", vocab)
+    parser = hs.Parser("hermes", vocab, check_stops=False)
+    assert (parser.stop_ids, parser.fork().stop_ids) == ((), ())
+    assert hs.Parser.from_bytes(parser.to_bytes(), vocab).feed(0)[-1].text == "a"
+    assert hs.Batch("hermes", vocab, check_stops=False).open() == 0
+    assert hs.parse([0], "hermes", vocab=vocab).content == "a"
+    assert hs.label([0], "hermes", vocab=vocab) == bytes([hs.Region.CONTENT])
+    assert hs.Parser("hermes", whole).stop_ids == (1,)
+
+
+def test_a_stop_that_is_an_ordinary_token_stops():
+    assert hs.Parser("hermes", Vocab([b"a", b"<|im_end|>"], {})).stop_ids == (1,)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: hs.Parser("harmony", None, None), "Parser() takes at most 2 positional arguments"),
+        (lambda: hs.Parser(vocabulary=None), "Parser() got an unexpected keyword argument 'vocabulary'"),
+        (lambda: hs.Batch(slots=3), "Batch() got an unexpected keyword argument 'slots'"),
+        (lambda: Vocab(), "Vocab() "),
+    ],
+)
+def test_an_error_names_the_class_that_was_called(call, message):
+    with pytest.raises(TypeError) as raised:
+        call()
+    assert str(raised.value).startswith(message)
+    assert "__cinit__" not in str(raised.value)

@@ -1,4 +1,5 @@
-# Plain tokens: those whose text goes to the open sink as it is. What they are, and what taking one or many of them changes.
+# Plain tokens: those whose text goes to the open sink as it is. What they are, and what taking one or many of them
+# changes.
 
 from libc.stdint cimport uint32_t
 from libc.string cimport memcpy
@@ -14,7 +15,9 @@ cdef inline bint is_plain_token(const Stream* s, const Tables* t, uint32_t tid) 
 
 
 cdef inline void account_plain(Stream* s, const Tables* t, uint32_t tid, bint tagged) noexcept nogil:
-    """The stream has taken this plain token by the shortcut. tagged: it may be of a tag format; Harmony has no Tags to touch."""
+    """The stream has taken this plain token by the shortcut. tagged: it may be of a tag format; Harmony has no Tags to
+    touch.
+    """
     s.usage[s.region] += 1
     s.position += 1
     s.attributed = s.position

@@ -7,7 +7,8 @@ cdef extern from *:
     /* The value of an exact int, or -1 if it is negative or does not fit one digit: then the slow path decides. */
     static CYTHON_INLINE Py_ssize_t hs_small_int(PyObject *o) {
     #if PY_VERSION_HEX >= 0x030C0000
-        Py_ssize_t value = PyUnstable_Long_IsCompact((PyLongObject *)o) ? PyUnstable_Long_CompactValue((PyLongObject *)o) : -1;
+        PyLongObject *number = (PyLongObject *)o;
+        Py_ssize_t value = PyUnstable_Long_IsCompact(number) ? PyUnstable_Long_CompactValue(number) : -1;
         return value < 0 ? -1 : value;
     #else
         Py_ssize_t digits = Py_SIZE(o);
@@ -15,8 +16,9 @@ cdef extern from *:
     #endif
     }
 
-    /* (event,), stealing the event. If nobody holds the last tuple made here any more, it is used again, as zip() and enumerate() do:
-       that saves an allocation per token. Events and str cannot form a cycle, so the tuple's place in the collector does not matter. */
+    /* (event,), stealing the event. If nobody holds the last tuple made here any more, it is used again, as zip() and
+       enumerate() do: that saves an allocation per token. Events and str cannot form a cycle, so the tuple's place in
+       the collector does not matter. */
     static CYTHON_INLINE PyObject *hs_single(PyObject **last, PyObject *event) {
         PyObject *single = *last, *old;
     #ifndef Py_GIL_DISABLED

@@ -1,12 +1,13 @@
-# The incremental JSON scanner: is the value complete, and where did it end? Three small variables and a stage; it never looks back.
-# It follows strings and nesting only: a value may be balanced and still not be valid JSON.
+# The incremental JSON scanner: is the value complete, and where did it end? Three small variables and a stage; it never
+# looks back. It follows strings and nesting only: a value may be balanced and still not be valid JSON.
 
 from libc.stdint cimport uint8_t
 from harmonystream._native.core.chars cimport has_quote_or_backslash, is_json_space
 from harmonystream._native.core.types cimport Json
 
 cdef enum JsonStage:
-    J_NOTHING, J_SCALAR, J_OPEN, J_CLOSED        # before, inside a bare scalar, inside a string or container, after the value
+    # before, inside a bare scalar, inside a string or container, after the value
+    J_NOTHING, J_SCALAR, J_OPEN, J_CLOSED
 
 
 cdef inline void json_reset(Json* j) noexcept nogil:

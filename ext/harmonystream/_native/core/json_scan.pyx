@@ -3,6 +3,7 @@
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 cimport cython
 from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.naming cimport name_errors
 from harmonystream._native.core.json_scan cimport *
 from harmonystream._native.core.types cimport Json
 from harmonystream._native.core.utf8 cimport without_surrogates
@@ -63,3 +64,6 @@ cdef class JsonScanner:
 
     def __repr__(self):
         return f"JsonScanner(balanced={self.balanced}, complete={self.complete}, end={self.end}, depth={self.depth})"
+
+
+name_errors(JsonScanner)

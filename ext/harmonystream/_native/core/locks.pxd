@@ -1,4 +1,5 @@
-# Flags that one caller at a time may raise, single reads and writes that other threads see whole, and waiting for the GIL.
+# Flags that one caller at a time may raise, single reads and writes that other threads see whole, and waiting for the
+# GIL.
 
 from libc.stdint cimport uint32_t
 
@@ -38,8 +39,9 @@ cdef extern from *:
     const int FREE_THREADED "HS_FREE_THREADED"
 
 
-# Re-acquiring the GIL after a batch's step. Blocking on it costs several steps, and another batch holds it only briefly. So a thread
-# that finds it held by another batch spins first, for at most 1,000 pauses. This is an optimization: correctness does not depend on it.
+# Re-acquiring the GIL after a batch's step. Blocking on it costs several steps, and another batch holds it only
+# briefly. So a thread that finds it held by another batch spins first, for at most 1,000 pauses. This is an
+# optimization: correctness does not depend on it.
 cdef extern from *:
     """
     #ifdef Py_GIL_DISABLED

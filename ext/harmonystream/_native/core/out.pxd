@@ -1,4 +1,5 @@
-# From bytes to records: the UTF-8 carry, and the merging of text into one delta per run. Everything here is inline and nogil.
+# From bytes to records: the UTF-8 carry, and the merging of text into one delta per run. Everything here is inline and
+# nogil.
 
 from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free, malloc, realloc
@@ -92,7 +93,8 @@ cdef inline Record* delta_run(Stream* s, Out* o, int64_t start) noexcept nogil:
     return r
 
 
-cdef inline void hold_value(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, int64_t start, int64_t stop) noexcept nogil:
+cdef inline void hold_value(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, int64_t start,
+                            int64_t stop) noexcept nogil:
     """Text of a value whose JSON is yet to be written."""
     if o.held.value.n == 0:
         s.tags.value_at = start
@@ -101,7 +103,8 @@ cdef inline void hold_value(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, i
         o.no_memory = True
 
 
-cdef inline void put_text(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, int64_t start, int64_t stop) noexcept nogil:
+cdef inline void put_text(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, int64_t start,
+                          int64_t stop) noexcept nogil:
     """n bytes of valid UTF-8, from the tokens [start, stop), into the sink."""
     cdef Record* r
     if n == 0:
@@ -110,7 +113,8 @@ cdef inline void put_text(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, int
         hold_value(s, o, p, n, start, stop)
         return
     if o.labels != NULL:
-        if s.sink == R_ARGUMENTS:                                            # tag formats ask it where the arguments end
+        # tag formats ask it where the arguments end
+        if s.sink == R_ARGUMENTS:
             s.wrote = 1
             json_step(&s.json, p, n)
         return
@@ -165,7 +169,9 @@ cdef inline void flush_pending(Stream* s, Out* o) noexcept nogil:
 
 
 cdef inline void put_bytes(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, int64_t at, int step) noexcept nogil:
-    """Any bytes into the sink, decoded. Byte i comes from token at + i * step: step 0 for the bytes of one token, 1 in text mode."""
+    """Any bytes into the sink, decoded. Byte i comes from token at + i * step: step 0 for the bytes of one token, 1 in
+    text mode.
+    """
     cdef Py_ssize_t i = 0, run = 0, k
     cdef int need
     while i < n:

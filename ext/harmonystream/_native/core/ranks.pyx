@@ -22,7 +22,8 @@ cdef void make_sextets() noexcept:
 make_sextets()
 
 
-cdef Py_ssize_t parse_rank(const uint8_t* p, Py_ssize_t i, Py_ssize_t n, uint8_t* out, Py_ssize_t* size, int64_t* rank) noexcept nogil:
+cdef Py_ssize_t parse_rank(const uint8_t* p, Py_ssize_t i, Py_ssize_t n, uint8_t* out, Py_ssize_t* size,
+                           int64_t* rank) noexcept nogil:
     """One line `base64 rank`: the cursor after it, or -1. `size`: bytes decoded."""
     cdef uint32_t bits = 0
     cdef int have = 0
@@ -68,7 +69,8 @@ def load_ranks(bytes data not None, control, str name="", encoder=None):
     while i < n:
         i = parse_rank(p, i, n, vocab.text + at, &size, &rank)
         if i < 0 or rank <= last or rank >= vocab.n:
-            raise VocabError(f"this is not a tiktoken rank file: after rank {last}, expected a line `base64 rank` with a higher rank")
+            raise VocabError(f"this is not a tiktoken rank file: after rank {last}, expected a line `base64 rank` "
+                             f"with a higher rank")
         for tid in range(last + 1, rank):
             vocab.offset[tid] = <uint32_t>at
             vocab.flags[tid] = V_MISSING
@@ -77,7 +79,8 @@ def load_ranks(bytes data not None, control, str name="", encoder=None):
         last = rank
     for tid, key in by_id:
         if tid <= last:
-            raise VocabError(f"control token {key.decode()!r} has id {tid}, which is an ordinary token of the rank file")
+            raise VocabError(f"control token {key.decode()!r} has id {tid}, which is an ordinary token of the rank "
+                             f"file")
     for tid, key in by_id:
         for rank in range(last + 1, tid):
             vocab.offset[rank] = <uint32_t>at

@@ -1,4 +1,5 @@
-# Token ids from Python: one int, a sequence, or an integer buffer (array, numpy, torch), without a Python object per element for buffers.
+# Token ids from Python: one int, a sequence, or an integer buffer (array, numpy, torch), without a Python object per
+# element for buffers.
 
 import sys
 
@@ -15,7 +16,7 @@ DEBUG = bool(DEBUG_BUILD)
 
 cdef char NATIVE_ORDER = c"<" if sys.byteorder == "little" else c">"
 cdef int64_t MAX_ID = 0xFFFFFFFF
-WANTED = "feed() takes one token id, a sequence of ids, or a buffer of integers (array, numpy, torch)"
+WANTED = "token ids are one int, a sequence of ints, or a buffer of integers (array, numpy, torch)"
 
 
 cdef int ids_take(Ids* out, object given) except -1:
@@ -31,7 +32,7 @@ cdef int ids_take(Ids* out, object given) except -1:
         elif isinstance(given, (list, tuple)):
             take_sequence(out, given)
         elif isinstance(given, (str, bytes, bytearray)):
-            raise TypeError(f"{WANTED}, not {type(given).__name__}: text goes to feed_text()")
+            raise TypeError(f"{WANTED}, not {type(given).__name__}")
         elif PyObject_CheckBuffer(given):
             take_buffer(out, given)
         else:
@@ -82,7 +83,8 @@ cdef int take_sequence(Ids* out, object given) except -1:
     cdef uint32_t* ids
     cdef tuple items
     cdef list plain
-    if not FREE_THREADED and PyList_CheckExact(given):                       # exact ints run no code: the list cannot change under us
+    # exact ints run no code: the list cannot change under us
+    if not FREE_THREADED and PyList_CheckExact(given):
         plain = <list>given
         n = len(plain)
         ids = room(out, n)
@@ -134,7 +136,8 @@ cdef int take_buffer(Ids* out, object given) except -1:
         code = view.format[1]
     if code == 0 or strchr(b"hHiIlLqQ", code) == NULL or view.format[k + 1] != 0:
         form = "B" if view.format == NULL else (<bytes>view.format).decode()
-        raise TypeError(f"{WANTED}; this buffer holds {form!r}, not 2-, 4- or 8-byte integers in the machine's byte order")
+        raise TypeError(f"{WANTED}; this buffer holds {form!r}, not 2-, 4- or 8-byte integers in the machine's byte "
+                        f"order")
     for axis in range(view.ndim):
         if view.shape[axis] != 1:
             if long_axis >= 0:
@@ -142,7 +145,8 @@ cdef int take_buffer(Ids* out, object given) except -1:
                 raise ValueError(f"ids must be one stream's: a shape with one dimension longer than 1, not {shape}")
             long_axis = axis
             n = view.shape[axis]
-    stride = view.strides[long_axis] if long_axis >= 0 and view.strides != NULL else view.itemsize      # NULL: contiguous (ctypes)
+    # NULL: contiguous (ctypes)
+    stride = view.strides[long_axis] if long_axis >= 0 and view.strides != NULL else view.itemsize
     copy_items(out, <const char*>view.buf, n, stride, view.itemsize, strchr(b"hilq", code) != NULL)
     return 0
 
@@ -152,7 +156,8 @@ cdef int copy_items(Ids* out, const char* p, Py_ssize_t n, Py_ssize_t stride, Py
     cdef int64_t value = 0, bad = -1
     cdef int32_t signs = 0
     cdef uint32_t* ids
-    if size == 4 and stride == 4 and <size_t>p % 4 == 0:                     # int32 as it lies: only the sign must be checked
+    # int32 as it lies: only the sign must be checked
+    if size == 4 and stride == 4 and <size_t>p % 4 == 0:
         if signed:
             for i in range(n):
                 signs |= (<const int32_t*>p)[i]
@@ -184,7 +189,8 @@ cdef inline int64_t item_at(const char* p, Py_ssize_t size, bint signed) noexcep
     cdef int32_t medium = 0
     cdef int16_t small = 0
     if size == 8:
-        memcpy(&wide, p, 8)                                                  # a uint64 beyond int64 turns negative: refused as well
+        # a uint64 beyond int64 turns negative: refused as well
+        memcpy(&wide, p, 8)
         return wide
     if size == 4:
         memcpy(&medium, p, 4)

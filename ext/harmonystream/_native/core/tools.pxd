@@ -1,4 +1,5 @@
-# The request's tools: their names, and the types of their parameters, sorted so that the machines find them by their bytes.
+# The request's tools: their names, and the types of their parameters, sorted so that the machines find them by their
+# bytes.
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp

@@ -22,10 +22,13 @@ def tool_name(tool):
         inner = tool.get("function")
         name = inner.get("name") if isinstance(inner, Mapping) else tool.get("name")
         if name is None:
+            if not tool.get("type"):
+                raise ValueError(f"this tool has neither a name nor a type: {tool!r}; a tool is a name or a dict as "
+                                 f"the APIs have it")
             return None
     else:
-        hint = ": pass tool.model_dump()" if hasattr(tool, "model_dump") else ""
-        raise TypeError(f"a tool is a name or a dict as the APIs have it, not {type(tool).__name__}{hint}")
+        raise TypeError(f"a tool is a name, a dict as the APIs have it, or such a model of pydantic, not "
+                        f"{type(tool).__name__}")
     if not isinstance(name, str) or not name:
         raise ValueError(f"a tool's name must be a non-empty string, not {name!r}")
     return name
@@ -50,7 +53,7 @@ cdef class Tools:
             tools = schemas("chat")
         if isinstance(tools, (str, bytes, Mapping)):
             raise TypeError("tools is a list of names or tool dicts; to say that there are none, pass []")
-        tools = list(tools)
+        tools = [tool.model_dump() if callable(getattr(tool, "model_dump", None)) else tool for tool in tools]
         by_name = {}
         for tool in tools:
             name = tool_name(tool)
@@ -115,7 +118,8 @@ cdef class Tools:
     def types(self, str name not None, str parameter not None):
         """The types of a tool's parameter, or of one that it does not declare, one bit each; 0: anything, or unknown."""
         cdef bytes key = encoded(parameter)
-        return parameter_types(&self.table, self.index(name), <const uint8_t*>PyBytes_AS_STRING(key), PyBytes_GET_SIZE(key))
+        return parameter_types(&self.table, self.index(name), <const uint8_t*>PyBytes_AS_STRING(key),
+                               PyBytes_GET_SIZE(key))
 
 
 cdef uint32_t* integers(list values) except NULL:

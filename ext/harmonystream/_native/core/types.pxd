@@ -1,8 +1,8 @@
 # The vocabulary of the native core: every enum and struct that two modules share. Read this first.
 #
-# `Tables` (a vocabulary seen by a format) and `ToolTable` (the request's tools) are immutable and shared between threads.
-# `Stream` is all that one stream remembers: plain data, under 1 KiB, so that fork() is a memcpy.
-# `Out` is where one feed() writes its records and their text; it lives on the caller's stack.
+# `Tables` (a vocabulary seen by a format) and `ToolTable` (the request's tools) are immutable and shared between
+# threads. `Stream` is all that one stream remembers: plain data, under 1 KiB, so that fork() is a memcpy. `Out` is
+# where one feed() writes its records and their text; it lives on the caller's stack.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
@@ -20,7 +20,8 @@ cdef enum:                                       # Marker
     M_INERT, M_START, M_CHANNEL, M_CONSTRAIN, M_MESSAGE, M_END, M_CALL, M_RETURN, M_ENDOFTEXT
     N_MARKERS
 
-# One byte per vocabulary id. A control id is CONTROL | its marker (tag formats: 1, and the marker is looked up), and has no other flag.
+# One byte per vocabulary id. A control id is CONTROL | its marker (tag formats: 1, and the marker is looked up), and
+# has no other flag.
 cdef enum Class:
     MARKS = 1          # tag formats: holds a byte that begins a marker
     EDGE = 2           # begins or ends with a newline
@@ -36,14 +37,15 @@ cdef enum Channel:
     NO_CHANNEL, ANALYSIS, COMMENTARY, FINAL, OTHER_CHANNEL
 
 cdef enum RoleState:
-    ROLE_OPEN, ROLE_PRESET, ROLE_READ            # the header must name its author; it is the assistant's; the author has been read
+    # the header must name its author; it is the assistant's; the author has been read
+    ROLE_OPEN, ROLE_PRESET, ROLE_READ
     ROLE_IMPLIED                                 # as preset: text began the header, without <|start|>
 
 cdef enum CallKind:
     NOT_A_CALL, FUNCTION, BUILTIN, OTHER_CALL
 
-# What a record says. The three deltas have the numbers of their regions, and double as the sink of an open body; so `Columns.kind`
-# compares with the public IntEnum `Region`. The others come after all regions.
+# What a record says. The three deltas have the numbers of their regions, and double as the sink of an open body; so
+# `Columns.kind` compares with the public IntEnum `Region`. The others come after all regions.
 cdef enum RecordKind:
     R_NONE = 0
     R_REASONING = 2
@@ -129,7 +131,8 @@ cdef struct Literal:
     uint8_t role
     uint8_t typed                                # an end of a key: 0, TYPE_STRING, or TYPE_OBJECT for JSON
 
-cdef struct TagTable:                            # a Format, compiled (tags/tag_table.pyx). Sets of literals are 64-bit masks.
+# a Format, compiled (tags/tag_table.pyx). Sets of literals are 64-bit masks.
+cdef struct TagTable:
     uint64_t[256] first                          # literals that begin with this byte
     uint64_t[N_ROLES] roles
     uint64_t by_id                               # control markers: in id mode only their id is one
@@ -161,12 +164,14 @@ cdef struct ToolTable:
 cdef struct Json:                                # core/json_scan.pxd
     int64_t depth, count, end
     uint8_t in_string, escape, stage, broken
-    uint8_t scalar, matched                      # a bare scalar at top level: its first byte ('0' for numbers), and how far it is
+    # a bare scalar at top level: its first byte ('0' for numbers), and how far it is
+    uint8_t scalar, matched
 
 cdef struct ObjectScan:                          # tags/call_object.pxd: the members of a wrapped call
     int64_t depth
     uint8_t in_string, escape, expect            # at depth 1: what comes next
-    uint8_t key, key_n, named                    # which member it is; bytes of its key so far; they may still be these keys
+    # which member it is; bytes of its key so far; they may still be these keys
+    uint8_t key, key_n, named
 
 cdef struct Tags:                                # what the tag machine remembers
     int64_t newlines, newline_at, newline_stop   # the newline run that waits for what follows it
@@ -234,9 +239,11 @@ cdef struct Stream:
     uint8_t shortcut_look, shortcut_want         # it may if its class, as far as we look, is what we want
     uint8_t value_mode                           # not 0: text goes to Held.value
     uint8_t channel_code, kind
-    uint8_t role_state, marked, phase, extra     # header: RoleState; has a mark been seen; where segment 0 stands (harmony/headers.pyx)
+    # header: RoleState; has a mark been seen; where segment 0 stands (harmony/headers.pyx)
+    uint8_t role_state, marked, phase, extra
     uint8_t announce                             # the prompt opened a message that no event has told of
-    uint8_t terminated, incomplete               # last thing was a terminator (2: text after the end is noted); some call was cut
+    # last thing was a terminator (2: text after the end is noted); some call was cut
+    uint8_t terminated, incomplete
     uint8_t wrote                                # the open call has had a byte of arguments
     uint8_t text_mode                            # 0: nothing fed yet, 1: ids, TEXT_MODE
     uint8_t finished, strict, error, error_state
@@ -264,7 +271,8 @@ cdef struct Buffer:
     Py_ssize_t n, cap
 
 cdef struct Held:                                # the only memory of a stream that can grow, up to `cap` bytes each
-    Buffer input, marks                          # tag formats: input that is not yet decided, and a Mark for each byte (id mode)
+    # tag formats: input that is not yet decided, and a Mark for each byte (id mode)
+    Buffer input, marks
     Buffer value                                 # the value whose type is not yet known
     Py_ssize_t cap
 

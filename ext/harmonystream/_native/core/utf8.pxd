@@ -22,7 +22,9 @@ cdef inline int utf8_length(uint8_t lead) noexcept nogil:
 
 
 cdef inline bint utf8_continues(const uint8_t* head, int n, uint8_t c) noexcept nogil:
-    """May c follow the n bytes of an incomplete character? The second byte excludes overlong forms, surrogates and > U+10FFFF."""
+    """May c follow the n bytes of an incomplete character? The second byte excludes overlong forms, surrogates and >
+    U+10FFFF.
+    """
     cdef uint8_t lead = head[0]
     if n == 1:
         if lead == 0xE0:
@@ -37,7 +39,9 @@ cdef inline bint utf8_continues(const uint8_t* head, int n, uint8_t c) noexcept 
 
 
 cdef inline int utf8_subpart(const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    """Bytes of the character at p[0], or of its longest well-formed beginning, which U+FFFD replaces; at least 1. n > 0."""
+    """Bytes of the character at p[0], or of its longest well-formed beginning, which U+FFFD replaces; at least 1. n >
+    0.
+    """
     cdef int need = utf8_length(p[0]), k = 1
     while k < need and k < n and utf8_continues(p, k, p[k]):
         k += 1

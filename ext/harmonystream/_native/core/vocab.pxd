@@ -31,6 +31,7 @@ cdef class Vocab:
     cdef int allocate(self, Py_ssize_t n, Py_ssize_t bytes) except -1
     cdef int seal(self, object control) except -1
     cdef uint64_t hash_all(self) noexcept nogil
+    cdef bint spells(self, bytes text) noexcept
 
 
 cdef dict checked_controls(object control)

@@ -3,9 +3,10 @@
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 cimport cython
 from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.naming cimport name_errors
 from harmonystream._native.core.fnv cimport fnv_bytes, fnv_empty
 from harmonystream._native.core.utf8 cimport utf8_is_whole
 from harmonystream.errors import VocabError
@@ -20,7 +21,8 @@ cdef class Vocab:
     """Vocab(tokens, control, name="", encoder=None)
 --
 
-    A vocabulary: id -> bytes, and control ids by name. Immutable; share it between threads. Usually made by a loader in `vocab`.
+    A vocabulary: id -> bytes, and control ids by name. Immutable; share it between threads. Usually made by a loader in
+    `vocab`.
 
     tokens[i] is the bytes of id i, or None where there is no such id; control maps names to ids.
     encoder is what encode() asks, an Encoder of _encoders.py; loaders pass it.
@@ -43,7 +45,8 @@ cdef class Vocab:
         for i in range(len(items)):
             token = items[i]
             if token is not None and not isinstance(token, bytes):
-                raise TypeError(f"token {i} is {type(token).__name__}: a vocabulary maps ids to bytes (or None for a hole)")
+                raise TypeError(f"token {i} is {type(token).__name__}: a vocabulary maps ids to bytes (or None for a "
+                                f"hole)")
             size += 0 if token is None else PyBytes_GET_SIZE(token)
         size += sum(len(key.encode()) for key in controls)
         self.allocate(n, size)
@@ -83,7 +86,9 @@ cdef class Vocab:
         return 0
 
     cdef int seal(self, object control) except -1:
-        """Bytes and offsets are in place: set the flags, the names and the fingerprint. Nothing changes afterwards, so threads may share it."""
+        """Bytes and offsets are in place: set the flags, the names and the fingerprint. Nothing changes afterwards, so
+        threads may share it.
+        """
         cdef uint32_t i
         for i in range(self.n):
             if not self.flags[i] & V_MISSING and self.offset[i + 1] > self.offset[i]:
@@ -120,21 +125,48 @@ cdef class Vocab:
         """Is it a control id?"""
         return tid in self and bool(self.flags[<uint32_t>tid] & V_CONTROL)
 
+    cdef bint spells(self, bytes text) noexcept:
+        """Is this the text of an id?"""
+        cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(text)
+        cdef Py_ssize_t n = PyBytes_GET_SIZE(text)
+        cdef uint32_t i
+        for i in range(self.n):
+            if self.offset[i + 1] - self.offset[i] != n or self.flags[i] & V_MISSING:
+                continue
+            if memcmp(self.text + self.offset[i], p, n) == 0:
+                return True
+        return False
+
+    def missing(self, format, /):
+        """The markers of this format, a name or a row, that are no id here, as a tuple of spellings; () if nothing is
+        missing.
+
+        Looked for are the control tokens that Harmony needs, and in other formats the stops and, if its markers are
+        control tokens, these. Of a marker with several spellings, one is enough. Raises FormatError for an unknown
+        name.
+        """
+        from harmonystream.formats import control_markers
+        found = [spellings[0] for spellings in control_markers(format)
+                 if not any([name in self.by_name or self.spells(name.encode()) for name in spellings])]
+        return tuple(found)
+
     def encode(self, str text not None, *, control=False):
         """The ids of a text, as a list.
 
         By default the whole text is ordinary: a control token that is spelled in it never becomes a control id. With
         control=True each spelled control token becomes its id, as in a prompt that a template has rendered.
-        Raises VocabError if the vocabulary was loaded from something that cannot encode, and ImportError if the package that
-        encodes (tiktoken or tokenizers) is not installed.
+        Raises VocabError if the vocabulary was loaded from something that cannot encode, and ImportError if the package
+        that encodes (tiktoken or tokenizers) is not installed.
         """
         if self.encoder is None:
-            raise VocabError(f"{self!r} cannot encode text: load it with from_tiktoken() or from_tokenizers(), or pass encode= to from_bytes()")
+            raise VocabError(f"{self!r} cannot encode text: load it with from_tiktoken() or from_tokenizers(), "
+                             "or pass encode= to from_bytes()")
         return self.encoder.marked(text) if control else self.encoder.ordinary(text)
 
     @property
     def markers(self):
-        """What encode(control=True) takes for one token, with its id: control tokens, and added tokens such as <think>."""
+        """What encode(control=True) takes for one token, with its id: control tokens, and added tokens such as <think>.
+        """
         return dict(self.by_name) if self.encoder is None else dict(self.encoder.markers)
 
     @property
@@ -166,3 +198,6 @@ cdef dict checked_controls(object control):
         seen[tid] = key
         found[key] = tid
     return found
+
+
+name_errors(Vocab)

@@ -1,4 +1,5 @@
-# The Harmony machine: START, HEADER, BODY, DONE (docs/harmony.md, 2). It runs without the GIL and touches no Python object.
+# The Harmony machine: START, HEADER, BODY, DONE (docs/harmony.md, 2). It runs without the GIL and touches no Python
+# object.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memchr, memcmp, memcpy, memset
@@ -16,7 +17,7 @@ from harmonystream._native.harmony.token_regions cimport *
 DEBUG = bool(DEBUG_BUILD)
 
 
-# --- headers -----------------------------------------------------------------------------------------------------------------------
+# --- headers ----------------------------------------------------------------------------------------------------------
 
 cdef void put_leftover(Stream* s, const Context* c, int i) noexcept nogil:
     """Header bytes from i on are body text."""
@@ -115,7 +116,8 @@ cdef void header_marker(Stream* s, const Context* c, uint8_t m, int64_t at, int 
         if not s.error:
             check_alive(s, c, at)
     elif m == M_START:
-        if s.header_n or at > 0:                                             # a stored completion may begin with its <|start|>
+        # a stored completion may begin with its <|start|>
+        if s.header_n or at > 0:
             note(s, D_ABANDONED_HEADER if s.header_n else D_DOUBLED_START, s.header_at)
         if not s.error:
             if end_header(s, c, BY_START, at):
@@ -134,7 +136,7 @@ cdef void header_marker(Stream* s, const Context* c, uint8_t m, int64_t at, int 
                 enter_start(s)
 
 
-# --- the other states -------------------------------------------------------------------------------------------------------------
+# --- the other states -------------------------------------------------------------------------------------------------
 
 cdef void body_marker(Stream* s, const Context* c, uint8_t m, int64_t at, int width) noexcept nogil:
     flush_pending(s, c.out)
@@ -199,8 +201,12 @@ cdef void note_after_end(Stream* s, int64_t at) noexcept nogil:
         note(s, D_AFTER_END, at)
 
 
-cdef Py_ssize_t take_text(Stream* s, const Context* c, const uint8_t* p, Py_ssize_t n, bint valid, int64_t at) noexcept nogil:
-    """n bytes that are no marker; returns how many were taken: fewer if strict mode stopped. valid: they are whole characters."""
+cdef Py_ssize_t take_text(Stream* s, const Context* c, const uint8_t* p, Py_ssize_t n, bint valid,
+                          int64_t at) noexcept nogil:
+    """n bytes that are no marker; returns how many were taken: fewer if strict mode stopped.
+
+    valid: they are whole characters.
+    """
     cdef Py_ssize_t i = 0
     cdef int step = step_of(s)
     while i < n and not s.error:
@@ -231,7 +237,7 @@ cdef Py_ssize_t take_text(Stream* s, const Context* c, const uint8_t* p, Py_ssiz
     return i
 
 
-# --- id mode ----------------------------------------------------------------------------------------------------------------------
+# --- id mode ----------------------------------------------------------------------------------------------------------
 
 cdef inline Py_ssize_t label_run(Stream* s, const Context* c, const uint32_t* ids, Py_ssize_t n) noexcept nogil:
     """In a body only control ids matter to labels."""
@@ -289,7 +295,7 @@ cdef void harmony_ids(Stream* s, const Context* c, const uint32_t* ids, Py_ssize
         i += 1
 
 
-# --- text mode --------------------------------------------------------------------------------------------------------------------
+# --- text mode --------------------------------------------------------------------------------------------------------
 
 cdef int match_marker(const Tables* t, const uint8_t* p, Py_ssize_t n, uint8_t* found) noexcept nogil:
     """p[0] is `<`. 1: a whole marker; -1: all of p is the beginning of one; 0: text."""
@@ -372,7 +378,7 @@ cdef void harmony_text(Stream* s, const Context* c, const uint8_t* p, Py_ssize_t
         advance_text(s, c, p + run, n - run, valid)
 
 
-# --- ends -------------------------------------------------------------------------------------------------------------------------
+# --- ends -------------------------------------------------------------------------------------------------------------
 
 cdef void harmony_init(Stream* s, bint in_header) noexcept nogil:
     """A fresh stream (all zero): inside the assistant's header, or before any message."""

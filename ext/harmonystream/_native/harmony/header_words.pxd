@@ -48,7 +48,7 @@ cdef inline int skip_separators(const uint8_t* p, int i, int n) noexcept nogil:
 
 
 cdef inline Span next_word(const uint8_t* p, int* i, int n) noexcept nogil:
-    """The next word of this segment, and the cursor moved behind it. Empty at a mark or the end."""
+    """The next word of this segment, and the cursor moved past it. Empty at a mark or the end."""
     cdef Span w
     cdef int j = skip_separators(p, i[0], n)
     w.at = <uint16_t>j
@@ -70,7 +70,7 @@ cdef inline Span span(int at, int n) noexcept nogil:
     return w
 
 
-# --- what a word is ---------------------------------------------------------------------------------------------------------------
+# --- what a word is ---------------------------------------------------------------------------------------------------
 
 cdef inline bint span_is(const Stream* s, Span w, const char* literal) noexcept nogil:
     return w.n == strlen(literal) and memcmp(s.header + w.at, literal, w.n) == 0
@@ -103,7 +103,10 @@ cdef inline Span after_assistants(const Stream* s, Span w) noexcept nogil:
 
 
 cdef inline int repeats_assistant(const Stream* s, Span w, bint unfinished) noexcept nogil:
-    """How often the word says `assistant`; 0 if it is anything else. An unfinished word may end inside one (counts as one more)."""
+    """How often the word says `assistant`; 0 if it is anything else.
+
+    An unfinished word may end inside one (counts as one more).
+    """
     cdef Span rest = after_assistants(s, w)
     cdef int times = (w.n - rest.n) // 9
     if rest.n == 0:
@@ -179,7 +182,7 @@ cdef inline Span call_name(const Stream* s) noexcept nogil:
 
 
 cdef inline Span spaced_name(const Stream* s, const ToolTable* t, Span w, int n) noexcept nogil:
-    """Stretch the recipient over the longest declared name with spaces that stands here whole."""
+    """Stretch the recipient over the longest declared name with spaces that is here whole."""
     cdef Span name = without_functions(s, w), best = w, word
     cdef int k, i = w.at + w.n
     for k in range(t.max_spaces):

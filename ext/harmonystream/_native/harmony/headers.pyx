@@ -1,9 +1,10 @@
 # The grammar of a Harmony header (docs/harmony.md, 3 and 5).
 #
-# A header is collected as bytes, with one mark byte for each control id, and read as words. Three readers share the cursor below:
-#   header_alive    after each byte of segment 0: can this still be a header?
-#   header_resolve  at <|message|>: role, channel, recipient, content type
-#   header_split    when <|message|> never came: how much of it is header, and where does the body begin?
+# A header is collected as bytes, with one mark byte for each control id, and read as words. Three readers share the
+# cursor below:
+#   header_alive()    after each byte of segment 0: can this still be a header?
+#   header_resolve()  at <|message|>: role, channel, recipient, content type
+#   header_split()    when <|message|> never came: how much of it is header, and where does the body begin?
 
 from libc.string cimport memchr, memcmp
 from harmonystream._native.core.build cimport DEBUG_BUILD
@@ -17,10 +18,10 @@ cdef enum Phase:                       # of segment 0 while it is being written
     P_ROLE, P_AFTER_ROLE, P_AFTER_CHANNEL, P_RECIPIENT, P_AFTER_RECIPIENT
 
 
-# --- the parts --------------------------------------------------------------------------------------------------------------------
+# --- the parts --------------------------------------------------------------------------------------------------------
 
 cdef void take_channel(Stream* s, uint8_t code, Span w) noexcept nogil:
-    """The last recognised channel wins; an unknown one stands only while none is recognised."""
+    """The last recognised channel wins; an unknown one is kept only while none is recognised."""
     if code != NO_CHANNEL:
         s.channel_code = code
         s.channel = w
@@ -42,7 +43,7 @@ cdef void take_recipient(Stream* s, Span w) noexcept nogil:
 
 
 cdef int read_recipient(Stream* s, const ToolTable* t, Span w, int i, int n, Span* found) noexcept nogil:
-    """w begins with `to=`: its X, or the next word, or a declared name with spaces. Returns the cursor behind it."""
+    """w begins with `to=`: its X, or the next word, or a declared name with spaces. Returns the cursor after it."""
     cdef Span x = span(w.at + 3, w.n - 3)
     if x.n == 0:
         x = next_word(s.header, &i, n)
@@ -57,12 +58,13 @@ cdef int read_recipient(Stream* s, const ToolTable* t, Span w, int i, int n, Spa
 
 
 cdef void take_role(Stream* s, const ToolTable* t, Span w, int i, int n) noexcept nogil:
-    """The first word after <|start|>: an author, or whatever stands in its place. i, n: the rest of the segment."""
+    """The first word after <|start|>: an author, or whatever is in its place. i, n: the rest of the segment."""
     cdef Span next, rest
     cdef bint author
     if span_begins(s, w, b"assistant"):
         rest = after_assistants(s, w)
-        if exact_channel(s, rest):                                           # `assistantanalysis`: its <|channel|> is missing
+        # `assistantanalysis`: its <|channel|> is missing
+        if exact_channel(s, rest):
             note(s, D_UNMARKED_CHANNEL, s.header_at)
             take_channel(s, exact_channel(s, rest), rest)
         elif w.n > 9:
@@ -216,7 +218,7 @@ cdef bint constrained(const Stream* s) noexcept nogil:
     return i >= 0 and s.header[i] == MARK_CONSTRAIN
 
 
-# --- headers that never reach <|message|> -------------------------------------------------------------------------------------------
+# --- headers that never reach <|message|> -----------------------------------------------------------------------------
 
 cdef int last_segment(const Stream* s) noexcept nogil:
     """Index of the last mark, or 0."""
@@ -234,7 +236,7 @@ cdef bint leads_to(const Stream* s, Span w, int words_end, bint at_end) noexcept
 
 
 cdef int split_role(Stream* s, const ToolTable* t, int i, int n, int words_end, bint at_end) noexcept nogil:
-    """Segment 0 without <|message|>: role and lone channel. Returns the cursor behind what was read."""
+    """Segment 0 without <|message|>: role and lone channel. Returns the cursor after what was read."""
     cdef int j = i
     cdef Span w = next_word(s.header, &j, n), next
     cdef bint read = False
@@ -313,7 +315,7 @@ cdef int split_recipients(Stream* s, const ToolTable* t, int i, int n, int words
 
 
 cdef int split_bare_type(Stream* s, int i, int n) noexcept nogil:
-    """`json` or `code`, when the body plainly begins behind it."""
+    """`json` or `code`, when the body plainly begins after it."""
     cdef int j = i
     cdef Span w = next_word(s.header, &j, n)
     cdef Span run = letters_of(s, w)
@@ -342,7 +344,8 @@ cdef bint may_become_author(const Stream* s, const ToolTable* t, Span w) noexcep
 
 
 cdef bint may_become_part(const Stream* s, const ToolTable* t, Span w, uint8_t mark, bint first) noexcept nogil:
-    """Could the unfinished last word, at the end of the stream, have become a part of the header? first: of its segment."""
+    """Could the unfinished last word, at the end of the stream, have become a part of the header? first: of its
+    segment."""
     if span_opens(s, w, b"to=") or span_begins(s, w, b"to="):
         return True
     if mark == MARK_CONSTRAIN:
@@ -400,7 +403,7 @@ cdef int header_split(Stream* s, const ToolTable* t, bint whole, bint at_end) no
     return i
 
 
-# --- while segment 0 is being written -----------------------------------------------------------------------------------------------
+# --- while segment 0 is being written ---------------------------------------------------------------------------------
 
 cdef bint word_fits(const Stream* s, const ToolTable* t, Span w) noexcept nogil:
     """May segment 0 go on with a word that begins like this?"""

@@ -1,5 +1,5 @@
-# The states of the Harmony machine (docs/harmony.md, 2), and every transition between them: no other file assigns `state`. What a
-# transition says to the outside, that a message begins or is over, is written here too.
+# The states of the Harmony machine (docs/harmony.md, 2), and every transition between them: no other file assigns
+# `state`. What a transition says to the outside, that a message begins or is over, is written here too.
 
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
@@ -12,8 +12,9 @@ from harmonystream._native.harmony.token_regions cimport disown_header
 
 DEBUG = bool(DEBUG_BUILD)
 
-# Each row: the state before, the function that makes the transition, the state after, and when. The diagram in docs/harmony.md is
-# drawn from this table (docs/state_diagrams.py), and a test compares it with what the machine does.
+# Each row: the state before, the function that makes the transition, the state after, and when. The diagram in
+# docs/harmony.md is drawn from this table (docs/state_diagrams.py), and a test compares it with what the machine
+# does.
 TRANSITIONS = (
     ("START", "begin_header", "HEADER", "start or text"),
     ("START", "enter_done", "DONE", "endoftext"),
@@ -28,7 +29,7 @@ TRANSITIONS = (
 )
 
 
-# --- transitions ------------------------------------------------------------------------------------------------------------------
+# --- transitions ------------------------------------------------------------------------------------------------------
 
 cdef void begin_header(Stream* s, uint8_t role, int64_t at, int width) noexcept nogil:
     """width: what <|start|> takes; 0 if there is none."""
@@ -60,7 +61,10 @@ cdef void enter_done(Stream* s) noexcept nogil:
 
 
 cdef void end_stream(Stream* s) noexcept nogil:
-    """The stream is over, and its open message has been closed. Nothing terminated it, so `terminated` keeps its value."""
+    """The stream is over, and its open message has been closed.
+
+    Nothing terminated it, so `terminated` keeps its value.
+    """
     s.state = START
     s.region = IN_START
 
@@ -97,7 +101,7 @@ cdef void open_message(Stream* s, const Context* c, int64_t start, int64_t heade
     announce_message(s, c.out, start, stop)
 
 
-# --- what is written about a message ----------------------------------------------------------------------------------------------
+# --- what is written about a message ----------------------------------------------------------------------------------
 
 cdef void announce_message(Stream* s, Out* o, int64_t start, int64_t stop) noexcept nogil:
     """MessageStart and, for a call, ToolCallStart."""

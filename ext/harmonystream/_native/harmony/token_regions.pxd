@@ -1,6 +1,7 @@
-# Which token landed where: usage per region, labels, and the positions behind a header's bytes.
+# Which token landed where: usage per region, labels, and the positions of a header's bytes.
 #
-# Positions count tokens in id mode and bytes in text mode. `step_of` says which: byte i of a piece stands at `at + i * step`.
+# Positions count tokens in id mode and bytes in text mode. `step_of` says which: byte i of a piece is at `at + i *
+# step`.
 
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
@@ -25,7 +26,7 @@ cdef inline int mark_width(const Tables* t, uint8_t c) noexcept nogil:
 
 
 cdef inline int64_t header_position(const Stream* s, const Context* c, int end) noexcept nogil:
-    """Position of the token that holds header[end]; what the prompt brought stands at 0."""
+    """Position of the token that holds header[end]; bytes that came with the prompt are at 0."""
     cdef int64_t position = s.header_text_at - (0 if step_of(s) else 1)
     cdef int i
     if end < s.prompt_n:
@@ -39,7 +40,10 @@ cdef inline int64_t header_position(const Stream* s, const Context* c, int end) 
 
 
 cdef inline void relabel(Stream* s, const Context* c, int i) noexcept nogil:
-    """Header bytes from i on turned out to be a body: their tokens move to its region. The token being read moves itself."""
+    """Header bytes from i on turned out to be a body: their tokens move to its region.
+
+    The token being read moves itself.
+    """
     cdef int64_t at
     cdef bint begins
     s.token_region = s.region if s.token_region == IN_HEADER else s.token_region

@@ -1,7 +1,7 @@
 # What a stream says. Eight kinds of event, told apart by their type.
 #
-# The parser makes them with __new__ and sets the C fields; __init__ is for everyone else. The shared dunders are plain functions
-# over __match_args__, because cdef classes with a common base would lose the freelist.
+# The parser makes them with __new__ and sets the C fields; __init__ is for everyone else. The shared dunders are plain
+# functions over __match_args__, because cdef classes with a common base would lose the freelist.
 
 cimport cython
 from harmonystream._native.core.build cimport DEBUG_BUILD
@@ -34,11 +34,13 @@ cdef class MessageStart:
     """MessageStart(role, channel=None, recipient=None, content_type=None, start=0, stop=0)
 --
 
-    A message opens: its header is read. `channel`, `recipient` and `content_type` are None where the header has none."""
+    A message opens: its header is read. `channel`, `recipient` and `content_type` are None where the header has none.
+    """
 
     __match_args__ = ("role", "channel", "recipient", "content_type", "start", "stop")
 
-    def __init__(self, str role not None, str channel=None, str recipient=None, str content_type=None, int64_t start=0, int64_t stop=0):
+    def __init__(self, str role not None, str channel=None, str recipient=None, str content_type=None, int64_t start=0,
+                 int64_t stop=0):
         once(self.role is not None)
         self.role, self.channel, self.recipient, self.content_type = role, channel, recipient, content_type
         self.start, self.stop = start, stop
@@ -60,7 +62,8 @@ cdef class MessageEnd:
 
     __match_args__ = ("role", "channel", "recipient", "content_type", "start", "stop")
 
-    def __init__(self, str role not None, str channel=None, str recipient=None, str content_type=None, int64_t start=0, int64_t stop=0):
+    def __init__(self, str role not None, str channel=None, str recipient=None, str content_type=None, int64_t start=0,
+                 int64_t stop=0):
         once(self.role is not None)
         self.role, self.channel, self.recipient, self.content_type = role, channel, recipient, content_type
         self.start, self.stop = start, stop
@@ -124,7 +127,8 @@ cdef class ToolCallStart:
 
     __match_args__ = ("index", "name", "id", "kind", "start", "stop")
 
-    def __init__(self, int64_t index, str name not None, str id=None, str kind not None="function", int64_t start=0, int64_t stop=0):
+    def __init__(self, int64_t index, str name not None, str id=None, str kind not None="function", int64_t start=0,
+                 int64_t stop=0):
         once(self.name is not None)
         self.index, self.name, self.id, self.kind, self.start, self.stop = index, name, id, kind, start, stop
 
@@ -199,13 +203,14 @@ cdef class StreamEnd:
     def __reduce__(self): return type(self), fields(self)
 
 
-# --- attribute access ---------------------------------------------------------------------------------------------------------------
+# --- attribute access -------------------------------------------------------------------------------------------------
 
 cdef extern from *:
     """
     #include <structmember.h>
 
-    /* A delta's str fields as slots, as __slots__ makes them: the interpreter reads a slot by itself, but calls a getter.
+    /* A delta's str fields as slots, as __slots__ makes them: the interpreter reads a slot by itself, but calls a
+       getter.
        They are the first fields of the object; `end` is where the field behind them lies, and must agree. */
     static int hs_make_slots(PyObject *kind, PyMemberDef *slots, Py_ssize_t n, Py_ssize_t end) {
         PyTypeObject *type = (PyTypeObject *)kind;

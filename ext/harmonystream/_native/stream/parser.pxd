@@ -3,33 +3,17 @@
 cimport cython
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint32_t
-from harmonystream._native.stream.program cimport Program
-from harmonystream._native.stream.records cimport EventMaker
-from harmonystream._native.core.tools cimport Tools
+from harmonystream._native.stream.open_stream cimport OpenStream
+from harmonystream._native.core.token_ids cimport Ids
 from harmonystream._native.core.cpython cimport PyLong_CheckExact, small_int
 from harmonystream._native.core.locks cimport FREE_THREADED
 from harmonystream._native.core.bulk_tokens cimport is_plain_token
 from harmonystream._native.core.types cimport *
-from harmonystream._native.core.vocab cimport Vocab
 
 
 @cython.final
-@cython.no_gc
-cdef class Guard:
-    cdef bint stepping             # a step is running. Written and read with the GIL; a free-threaded Python locks each stream instead
-    cdef unsigned long owner       # the thread of that step
-
-
-@cython.final
-cdef class Parser(EventMaker):
-    cdef Stream s
-    cdef Held held                 # tag formats: input and values that are not yet decided
-    cdef char busy                 # a call is in progress: see claim()
-    cdef char slotted              # it is in a batch
-    cdef Guard guard               # with the GIL: that one's
+cdef class Parser(OpenStream):
     cdef PyObject* last            # the tuple of one event that feed() returned last: see single()
-    cdef Program program
-    cdef Tools tools
     cdef list strings              # the program's cache of id -> str
     cdef str trim
     cdef bytes origin              # the state to reset to; None: fresh, inside the assistant's header
@@ -50,17 +34,15 @@ cdef class Parser(EventMaker):
     cdef tuple single_delta(self, uint8_t kind, str text, int64_t start, int64_t stop)
     cdef str reason_of(self, str reason, bint stopped)
     cdef Context context(self, Out* out) noexcept
-    cdef int claim(self, uint8_t mode=*) except -1
-    cdef int check_open(self, uint8_t mode) except -1
-    cdef str open_part(self, int k)
-    cdef object failure(self, tuple events)
 
 
-cdef Vocab NO_VOCAB                # of a stream that is text
+cdef int take_ids(Ids* out, object given) except -1
 
 
 cdef inline Py_ssize_t plain_token(Parser parser, object ids) noexcept:
-    """The id, if this is one whose text goes to the open sink as it is: the shortcut of the decode loop. -1: anything else."""
+    """The id, if this is one whose text goes to the open sink as it is: the shortcut of the decode loop. -1: anything
+    else.
+    """
     cdef Py_ssize_t tid
     if FREE_THREADED or not parser.s.fast or parser.guard is not None or not PyLong_CheckExact(ids):
         return -1

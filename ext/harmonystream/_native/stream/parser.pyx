@@ -2,27 +2,30 @@
 #
 # Theory of operation
 #
-# A token id comes in. If it is plain text and nothing can be pending, feed() takes the shortcut: one cached str, one event.
-# Everything else goes to a machine, which steps a span of ids or bytes without touching Python. Harmony's (harmony/harmony.pyx): a control
-# id is a marker and changes the state (START, HEADER, BODY, DONE); any other id is bytes for the state's sink. Header bytes are
-# collected (at most 256) and read when the header ends (harmony/headers.pyx). That of all other formats (tags/driver.pyx) runs a row of data
-# (tags/tag_table.pyx): it reads bytes, each with a mark of the token that it begins, finds the row's markers in them, looks whether what
-# follows lets them count (tags/lookahead.pyx), and holds what it cannot decide yet. Either way, text passes the UTF-8 carry (core/out.pxd) and
-# becomes records {kind, start, stop, text}, one per run of the same kind; arguments also step the JSON scanner (core/json_scan.pxd). Back
-# here, under the GIL, collect() turns the records into events.
+# A token id comes in. If it is plain text and nothing can be pending, feed() takes the shortcut: one cached str, one
+# event. Everything else goes to a machine, which steps a span of ids or bytes without touching Python. Harmony's
+# (harmony/harmony.pyx): a control id is a marker and changes the state (START, HEADER, BODY, DONE); any other id is
+# bytes for the state's sink. Header bytes are collected (at most 256) and read when the header ends
+# (harmony/headers.pyx). That of all other formats (tags/driver.pyx) runs a row of data (tags/tag_table.pyx): it reads
+# bytes, each with a mark of the token that it begins, finds the row's markers in them, looks whether what follows lets
+# them count (tags/lookahead.pyx), and holds what it cannot decide yet. Either way, text passes the UTF-8 carry
+# (core/out.pxd) and becomes records {kind, start, stop, text}, one per run of the same kind; arguments also step the
+# JSON scanner (core/json_scan.pxd). Back here, under the GIL, collect() turns the records into events.
 #
-# All that a stream remembers between calls is the struct Stream (core/types.pxd), plain data, under 1 KiB, and in formats with tags what
-# is held (Held, at most max_hold bytes each). That is why fork() is a copy, to_bytes() is small, and no call looks at earlier output
-# again. Records and text live on the stack of the call, or, when there is much of it, on the heap until the call returns.
+# All that a stream remembers between calls is the struct Stream (core/types.pxd), plain data, under 1 KiB, and in
+# formats with tags what is held (Held, at most max_hold bytes each). That is why fork() is a copy, to_bytes() is small,
+# and no call looks at earlier output again. Records and text live on the stack of the call, or, when there is much of
+# it, on the heap until the call returns.
 #
-# Positions count generated tokens (bytes in text mode). Every token belongs to at most one event, in order, so the ranges of the
-# events of a stream never overlap, however the stream is cut.
+# Positions count generated tokens (bytes in text mode). Every token belongs to at most one event, in order, so the
+# ranges of the events of a stream never overlap, however the stream is cut.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memchr, memcpy, memset
 cimport cython
 from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.naming cimport name_errors
 from harmonystream._native.core.cpython cimport *
 from harmonystream._native.core.locks cimport FREE_THREADED, enter, leave
 from harmonystream._native.stream.events cimport *
@@ -32,7 +35,8 @@ from harmonystream._native.harmony.message_transitions cimport announce_message
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
 from harmonystream._native.core.json_scan cimport json_step
 from harmonystream._native.stream.machine cimport *
-from harmonystream._native.stream.program cimport compiled
+from harmonystream._native.stream.open_stream cimport NO_VOCAB, OpenStream
+from harmonystream._native.stream.program cimport Program, compiled
 from harmonystream._native.stream.prompt cimport begin_stream
 from harmonystream._native.tags.fast_token cimport QuickDelta, quick_token
 from harmonystream._native.core.out cimport out_free, out_init, out_record
@@ -42,12 +46,9 @@ from harmonystream._native.core.types cimport *
 from harmonystream._native.core.utf8 cimport decoded, without_surrogates
 from harmonystream._native.core.vocab cimport Vocab
 
-from harmonystream import deviations as known
-from harmonystream.deviations import Deviation
-from harmonystream.errors import ParseError
+from harmonystream.errors import VocabError
 from harmonystream.formats import HeaderFormat, format_of
 from harmonystream.reasons import normal
-from harmonystream.regions import Region, Usage
 
 DEBUG = bool(DEBUG_BUILD)
 STREAM_SIZE = sizeof(Stream)
@@ -55,40 +56,37 @@ STREAM_SIZE = sizeof(Stream)
 cdef enum:
     RELEASE_GIL_AT = 4096          # ids or bytes in one call: below, handing the GIL over costs more than the work
 
-cdef tuple STATES = ("START", "HEADER", "BODY", "DONE", "TEXT", "SECTION", "PAIRS", "VALUE", "RAW", "WRAPPED", "AFTER")
-cdef tuple REGIONS = tuple(Region)
 cdef frozenset NORMAL_STOPS = frozenset(("stop", "tool_calls", "function_call"))
 
 
 @cython.final
 @cython.no_gc
-cdef class Guard:
-    """What keeps others out of a batch's streams during a step. The batch has it, and so has each of its parsers, which may outlive it."""
-
-
-@cython.final
-@cython.no_gc
-cdef class Parser(EventMaker):
-    """Parser(format="harmony", vocab=None, *, tools=None, start="auto", prompt=None, strict=False, trim="seams", empty_args="{}", max_hold=1048576)
+cdef class Parser(OpenStream):
+    """Parser(format="harmony", vocab=None, *, tools=None, start="auto", prompt=None, strict=False, trim="seams",
+    empty_args="{}", max_hold=1048576, check_stops=True)
 --
 
     Reads one stream of generated tokens (or of text) and tells what they mean, as events. One thread at a time.
 
-    format: a name from `formats()`, or a `Format`. vocab: the model's `Vocab`; None: for Harmony the embedded o200k_harmony, for other
-    formats none, and then there is only feed_text().
-    tools: None, unknown; [], the request has none, so nothing is a call; else `Tools`, names, or tool dicts as the APIs have them.
-    start: where the prompt left off. "auto" and "content": nothing is open; "reasoning": inside reasoning; "answer": behind it, where think
-    tags are text; or the Harmony text that the prompt ends with ("": no message has begun).
+    format: a name from `formats()`, or a `Format`. vocab: the model's `Vocab`; None: for Harmony the embedded
+    o200k_harmony, for other formats none, and then there is only feed_text().
+    tools: None, unknown; [], the request has none, so nothing is a call; else `Tools`, names, or tool dicts as the APIs
+    have them.
+    start: where the prompt left off. "auto" and "content": nothing is open; "reasoning": inside reasoning; "answer":
+    behind it, where think tags are text; or the Harmony text that the prompt ends with ("": no message has begun).
     prompt: the prompt itself (ids or text), which then decides.
-    strict: raise ParseError at the first deviation, instead of repairing it. trim: "seams" drops the newlines that touch
-    a tag, "none" nothing; Harmony has no seams. max_hold: bytes of a value, or of a call before its name, that may wait for their end.
-    empty_args: the arguments of a complete call that has none; "" for none.
+    strict: raise ParseError at the first deviation, instead of repairing it. trim: "seams" drops the newlines that
+    touch a tag, "none" nothing; Harmony has no seams. max_hold: bytes of a value, or of a call before its name, that
+    may wait for their end.
+    empty_args: the arguments of a complete call that has none; "" for none. check_stops: refuse a vocabulary that has
+    none of the tokens at which the format stops; `vocab.missing(format)` says which these are.
 
     Raises FormatError, VocabError, TypeError or ValueError for options that cannot be used.
     """
 
-    def __cinit__(self, format="harmony", vocab=None, *, tools=None, start="auto", prompt=None, bint strict=False, str trim="seams",
-                  str empty_args not None="{}", Py_ssize_t max_hold=1 << 20):
+    def __cinit__(self, format="harmony", vocab=None, *, tools=None, start="auto", prompt=None, bint strict=False,
+                  str trim="seams",
+                  str empty_args not None="{}", Py_ssize_t max_hold=1 << 20, bint check_stops=True):
         if trim != "seams" and trim != "none":
             raise ValueError(f"trim is 'seams' or 'none', not {trim!r}")
         if len(empty_args) > 256:
@@ -101,6 +99,12 @@ cdef class Parser(EventMaker):
             raise TypeError(f"vocab is a Vocab, not {type(vocab).__name__}: "
                             "load one with harmonystream.vocab.from_tiktoken() or its siblings")
         self.program = compiled(format, vocab)
+        if check_stops and vocab is not NO_VOCAB and not self.program.stop_ids and self.program.format.stops:
+            raise VocabError(
+                f"{vocab!r} has none of the tokens at which {self.format!r} stops "
+                f"({', '.join(self.program.format.stops)}), so a decode loop would not end. "
+                "Was the tokenizer loaded with its special tokens, and is it the model's own? "
+                "To read with it all the same, pass check_stops=False")
         self.tools = tools_of(tools)
         self.strings = self.program.texts.plain
         self.empty_args = empty_args
@@ -138,9 +142,10 @@ cdef class Parser(EventMaker):
     def feed(self, ids, /):
         """The events of these token ids, as a tuple: one delta for each run of the same kind.
 
-        ids: one int, a list, tuple, range or other iterable of ints, or an integer buffer (array, numpy, torch) with one long dimension.
-        Raises TypeError or ValueError, before anything is read, for what is no id (0 to 2**32 - 1); ValueError after finish() or
-        feed_text(); in strict mode ParseError, which carries the events parsed before it. Unknown ids become U+FFFD.
+        ids: one int, a list, tuple, range or other iterable of ints, or an integer buffer (array, numpy, torch) with
+        one long dimension. Raises TypeError or ValueError, before anything is read, for what is no id (0 to 2**32 - 1);
+        ValueError after finish() or feed_text(); in strict mode ParseError, which carries the events parsed before it.
+        Unknown ids become U+FFFD.
         """
         cdef const Tables* t
         cdef Py_ssize_t tid = plain_token(self, ids)
@@ -167,7 +172,7 @@ cdef class Parser(EventMaker):
                     return events
             one = <uint32_t>tid
             return self.run_span(&one, 1)
-        ids_take(&ids, given)
+        take_ids(&ids, given)
         try:
             return self.run_span(ids.ids, ids.n)
         finally:
@@ -261,7 +266,8 @@ cdef class Parser(EventMaker):
             return False
         if row == NULL:
             return s.state == BODY and s.n_held == 0 and memchr(p, c'<', n) == NULL
-        return (s.state == TEXT and not (self.held.input.n or s.tags.newlines or s.tags.seam or s.tags.line_start) and row.only_first >= 0
+        return (s.state == TEXT and not (self.held.input.n or s.tags.newlines or s.tags.seam or s.tags.line_start)
+                and row.only_first >= 0
                 and p[0] != c'\n' and p[n - 1] != c'\n' and memchr(p, row.only_first, n) == NULL)
 
     cdef tuple whole_piece(self, str text):
@@ -292,14 +298,16 @@ cdef class Parser(EventMaker):
     def finish(self, reason=None):
         """The last events: what was held, the ends of what is open, and `StreamEnd`. A second call returns ().
 
-        reason: why the engine stopped, in its own word ("stop", "eos_token", "max_tokens", ...; harmonystream.reasons has them all), or
-        None if it does not say. Decides whether an open call is complete.
+        reason: why the engine stopped, in its own word ("stop", "eos_token", "max_tokens", ...; harmonystream.reasons
+        has them all), or None if it does not say. Decides whether an open call is complete.
         """
         cdef Out out
         return self.release(&out) if self.read_end(reason, &out) else ()
 
     cdef bint read_end(self, object reason, Out* out) except -1:
-        """Let the machine end the stream, into `out`. The parser is claimed until release() or done(). False: it had ended before, and is free."""
+        """Let the machine end the stream, into `out`. The parser is claimed until release() or done(). False: it had
+        ended before, and is free.
+        """
         cdef Context c
         cdef bint stopped
         reason = normal(reason)
@@ -343,8 +351,10 @@ cdef class Parser(EventMaker):
             leave(&self.busy)
 
     def fork(self):
-        """An independent copy of the stream as it stands, for speculative decoding, or n choices of one prompt. Copies what is held, too."""
-        cdef Parser twin = Parser.__new__(Parser, self.program, self.program.vocab, tools=self.tools)
+        """An independent copy of the stream as it stands, for speculative decoding, or n choices of one prompt. Copies
+        what is held, too.
+        """
+        cdef Parser twin = Parser.__new__(Parser, self.program, self.program.vocab, tools=self.tools, check_stops=False)
         self.claim()
         try:
             memcpy(&twin.s, &self.s, sizeof(Stream))
@@ -363,19 +373,25 @@ cdef class Parser(EventMaker):
     # --- state as bytes ---
 
     def to_bytes(self):
-        """The whole state, for from_bytes() in this process or another: small and versioned. Vocabulary and tools are not in it."""
+        """The whole state, for from_bytes() in this process or another: small and versioned. Vocabulary and tools are
+        not in it.
+        """
         self.claim()
         try:
-            return blob_pack(self.program.format.name, self.program.fingerprint, self.tools.fingerprint, self.trim == "none",
-                             self.held.cap, self.empty_args, self.origin, state_pack(&self.s, &self.held, self.program.tags != NULL))
+            return blob_pack(self.program.format.name, self.program.fingerprint, self.tools.fingerprint,
+                             self.trim == "none",
+                             self.held.cap, self.empty_args, self.origin, state_pack(&self.s, &self.held,
+                                                                                     self.program.tags != NULL))
         finally:
             leave(&self.busy)
 
     @staticmethod
     def from_bytes(data, vocab=None, *, format=None, tools=None):
-        """The parser that to_bytes() described, given the same vocabulary and tools; and format, if it was not a built-in one.
+        """The parser that to_bytes() described, given the same vocabulary and tools; and format, if it was not a built-
+        in one.
 
-        The blob is validated field by field: ValueError for one that is truncated, altered, of another version, vocabulary or tools.
+        The blob is validated field by field: ValueError for one that is truncated, altered, of another version,
+        vocabulary or tools.
         """
         cdef Parser p
         cdef Stream origin
@@ -383,9 +399,10 @@ cdef class Parser(EventMaker):
         if format is not None and format_of(format).name != blob.format:
             raise ValueError(f"this parser state has the format {blob.format!r}, not {format_of(format).name!r}")
         p = Parser.__new__(Parser, format or blob.format, vocab, tools=tools, trim="none" if blob.no_trim else "seams",
-                           empty_args=blob.empty_args, max_hold=blob.max_hold)
+                           empty_args=blob.empty_args, max_hold=blob.max_hold, check_stops=False)
         if p.program.fingerprint != blob.vocab:
-            raise ValueError(f"this parser state belongs to another vocabulary than {p.program.vocab!r}, or to another format of this name")
+            raise ValueError(f"this parser state belongs to another vocabulary than {p.program.vocab!r}, or to "
+                             f"another format of this name")
         if p.tools.fingerprint != blob.tools:
             raise ValueError("this parser state was made with other tools: pass the same tools= to from_bytes()")
         if blob.origin is not None:
@@ -403,94 +420,6 @@ cdef class Parser(EventMaker):
     def __reduce__(self):
         raise TypeError("a Parser is not pickled: use to_bytes() and Parser.from_bytes()")
 
-    # --- looking at the stream ---
-
-    @property
-    def region(self):
-        """Where the next token would land, as a `Region`. O(1), and reads nothing."""
-        return REGIONS[self.s.region]
-
-    @property
-    def position(self):
-        """Tokens fed so far (text mode: bytes; a possible beginning of a marker is not yet counted)."""
-        return self.s.position
-
-    @property
-    def calls(self):
-        """Tool calls begun so far."""
-        return self.s.calls + (self.s.kind != NOT_A_CALL)
-
-    @property
-    def usage(self):
-        """Tokens (text mode: bytes) per region so far, as `Usage`."""
-        return Usage(*[self.s.usage[k] for k in range(N_REGIONS)])
-
-    @property
-    def deviations(self):
-        """What was repaired, oldest first; the first 16."""
-        return tuple([Deviation(known.CODES[self.s.deviation[k]], self.s.deviation_at[k]) for k in range(min(<int>self.s.deviations, DEVIATION_CAP))])
-
-    @property
-    def deviation_count(self):
-        """How much was repaired in all."""
-        return self.s.deviations
-
-    @property
-    def role(self):
-        """The open message's author; None between messages."""
-        return self.open_part(0)
-
-    @property
-    def channel(self):
-        """The open message's channel; None without one, or between messages."""
-        return self.open_part(1)
-
-    @property
-    def recipient(self):
-        """The open message's recipient, as written."""
-        return self.open_part(2)
-
-    @property
-    def content_type(self):
-        """The open message's content type."""
-        return self.open_part(3)
-
-    @property
-    def format(self):
-        """The format's name."""
-        return self.program.format.name
-
-    @property
-    def vocab(self):
-        """The vocabulary."""
-        return self.program.vocab
-
-    @property
-    def strict(self):
-        """Does a deviation raise?"""
-        return bool(self.s.strict)
-
-    @property
-    def finished(self):
-        """Has finish() been called?"""
-        return bool(self.s.finished)
-
-    cdef str open_part(self, int k):
-        """A part of the open message's header. Without the GIL, another thread may be about to replace it."""
-        if not FREE_THREADED:
-            return (self.open_role, self.open_channel, self.open_recipient, self.open_content_type)[k]
-        self.claim()
-        try:
-            return (self.open_role, self.open_channel, self.open_recipient, self.open_content_type)[k]
-        finally:
-            leave(&self.busy)
-
-    @property
-    def stop_ids(self):
-        """The control ids at which the engine should stop generating, ascending."""
-        names = self.program.vocab.by_name
-        return tuple(sorted([names[marker] for marker in self.program.format.stops if marker in names]))
-
     def __repr__(self):
         return f"<Parser {self.format}: {self.region.name} at {self.s.position}>"
 
@@ -503,35 +432,9 @@ cdef class Parser(EventMaker):
         c.tools = &self.tools.table
         c.out = out
         out.held = &self.held
-        self.s.fast = 0                                                      # nobody may take the shortcut while the machine runs
+        # nobody may take the shortcut while the machine runs
+        self.s.fast = 0
         return c
-
-    cdef int claim(self, uint8_t mode=0) except -1:
-        """Enter a call; leave() ends it. With a mode (1: ids, 2: text), may this stream take more of that?"""
-        if (not FREE_THREADED and self.guard is not None and self.guard.stepping) or not enter(&self.busy):
-            raise RuntimeError("this parser is in use by another thread or its batch's step: give each stream its own, or fork() it")
-        if mode and (self.s.finished or self.s.error or self.s.text_mode != mode):
-            try:
-                self.check_open(mode)
-            except BaseException:
-                leave(&self.busy)
-                raise
-        return 0
-
-    cdef int check_open(self, uint8_t mode) except -1:
-        if self.s.finished:
-            raise ValueError("the stream is finished: call reset(), or make a new Parser")
-        if self.s.error:
-            raise self.failure(())
-        if mode == 1 and self.program.vocab is NO_VOCAB:
-            raise ValueError(f"this parser has no vocabulary: pass the model's, Parser({self.format!r}, vocab), or use feed_text()")
-        if self.s.text_mode and self.s.text_mode != mode:
-            raise ValueError("a stream is either ids or text: this one began with " + ("feed()" if mode == 2 else "feed_text()"))
-        return 0
-
-    cdef object failure(self, tuple events):
-        cdef Stream* s = &self.s
-        return ParseError(known.CODES[s.error], s.error_at, STATES[s.error_state], known.EXPECTED[known.CODES[s.error]], events)
 
     cdef tuple release(self, Out* out):
         """What the machine left in `out`, as events; then the parser is free."""
@@ -558,8 +461,14 @@ cdef class Parser(EventMaker):
         leave(&self.busy)
 
 
+cdef int take_ids(Ids* out, object given) except -1:
+    """For feed(), which has a twin for text."""
+    if isinstance(given, (str, bytes, bytearray)):
+        raise TypeError(f"feed() takes token ids, not {type(given).__name__}: text goes to feed_text()")
+    return ids_take(out, given)
+
+
 cdef Vocab DEFAULT_VOCAB = None
-NO_VOCAB = Vocab([b"?"], {}, "none")
 
 
 cdef Vocab default_vocab():
@@ -570,3 +479,6 @@ cdef Vocab default_vocab():
             return o200k_harmony()
         DEFAULT_VOCAB = o200k_harmony()
     return DEFAULT_VOCAB
+
+
+name_errors(Parser)

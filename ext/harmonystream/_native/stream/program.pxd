@@ -17,10 +17,12 @@ cdef class Program:
     cdef readonly object format
     cdef readonly Vocab vocab
     cdef uint64_t fingerprint      # of the vocabulary and the row
+    cdef readonly tuple stop_ids   # the control ids at which generation should stop, ascending
     cdef dict spellings            # keeps the marker texts alive
     cdef TokenTexts texts          # ids as str
 
     cdef int fill_headers(self) except -1
+    cdef set stops(self)
 
 
 cdef Program compiled(object format, Vocab vocab)

@@ -33,6 +33,7 @@ cdef class Program:
     def __cinit__(self, format, Vocab vocab not None):
         cdef Tables* t = &self.tables
         cdef bytes row_text
+        cdef const uint8_t* row
         self.format = format
         self.vocab = vocab
         if not isinstance(format.name, str) or not format.name.isascii() or not 0 < len(format.name) <= MAX_NAME:
@@ -49,11 +50,23 @@ cdef class Program:
             self.fingerprint = vocab.fingerprint
         else:
             row_text = repr(format).encode("utf-8", "replace")
-            self.fingerprint = <uint64_t>vocab.fingerprint ^ fnv_bytes(fnv_empty(), <const uint8_t*>PyBytes_AS_STRING(row_text), PyBytes_GET_SIZE(row_text))
+            row = <const uint8_t*>PyBytes_AS_STRING(row_text)
+            self.fingerprint = vocab.hashed ^ fnv_bytes(fnv_empty(), row, PyBytes_GET_SIZE(row_text))
             self.row = Row(format, vocab)
             self.row.resolve(vocab, self.classes, format)
             self.tags = &self.row.table
+        self.stop_ids = tuple(sorted(self.stops()))
         self.texts = TokenTexts.__new__(TokenTexts, vocab.n, self.tags != NULL and self.tags.has_pair)
+
+    cdef set stops(self):
+        """The ids of the format's stops: by name and, in a row, by their bytes."""
+        cdef int i
+        found = {self.vocab.by_name[marker] for marker in self.format.stops if marker in self.vocab.by_name}
+        if self.tags != NULL:
+            for i in range(self.tags.n_control):
+                if self.tags.literals[self.tags.control_literals[i]].role == STOP:
+                    found.add(self.tags.control_ids[i])
+        return found
 
     cdef int fill_headers(self) except -1:
         """The tables of Harmony."""
@@ -65,7 +78,8 @@ cdef class Program:
         if unknown:
             raise FormatError(f"format {format.name!r}: a header format has exactly the markers {sorted(MARKERS)}; "
                               f"differing: {sorted(unknown)}")
-        missing = [format.markers[role] for role in MARKERS if role in format.required and format.markers[role] not in vocab.by_name]
+        missing = [format.markers[role] for role in MARKERS if role in format.required
+                   and format.markers[role] not in vocab.by_name]
         if missing:
             raise VocabError(
                 f"{vocab!r} lacks control ids that the format {format.name!r} needs: {', '.join(missing)}. "
@@ -76,7 +90,8 @@ cdef class Program:
         for role, spelling in format.markers.items():
             data = spelling.encode()
             if not 3 <= len(data) <= HOLD_CAP or not data.startswith(b"<|"):
-                raise FormatError(f"format {format.name!r}: marker {spelling!r} must begin with '<|' and have 3 to {HOLD_CAP} bytes")
+                raise FormatError(f"format {format.name!r}: marker {spelling!r} must begin with '<|' and have 3 to "
+                                  f"{HOLD_CAP} bytes")
             self.spellings[role] = data
             t.spellings[<int>MARKERS[role]].text = <const uint8_t*>PyBytes_AS_STRING(data)
             t.spellings[<int>MARKERS[role]].n = len(data)
@@ -107,10 +122,12 @@ cdef Program compiled(object format, Vocab vocab):
     if isinstance(format, Program):
         return format
     row = format_of(format)
-    key = id(row)                                                            # the program keeps the row, and so its id, alive
+    # the program keeps the row, and so its id, alive
+    key = id(row)
     program = vocab.programs.get(key)
     if program is None:
-        if len(vocab.programs) >= MAX_PROGRAMS:                              # somebody makes a new Format for each request
+        # somebody makes a new Format for each request
+        if len(vocab.programs) >= MAX_PROGRAMS:
             vocab.programs.clear()
         program = vocab.programs.setdefault(key, Program(row, vocab))
     return program

@@ -1,6 +1,7 @@
 # Where a prompt leaves off: the state in which a stream begins.
 #
-# Only the end of the prompt matters, from its last start marker on. The machine reads it like output; its events are nobody's.
+# Only the end of the prompt matters, from its last start marker on. The machine reads it like output; its events are
+# nobody's.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t
@@ -19,7 +20,9 @@ DEBUG = bool(DEBUG_BUILD)
 
 
 cdef int begin_stream(Stream* s, Program program, Tools tools, bint trim, object start, object prompt) except -1:
-    """Bring a zeroed stream to where `start` or `prompt` (see Parser) leaves off, and count from there. 0: at the usual place."""
+    """Bring a zeroed stream to where `start` or `prompt` (see Parser) leaves off, and count from there. 0: at the usual
+    place.
+    """
     if prompt is not None and start != "auto":
         raise ValueError(f"pass prompt= or start={start!r}, not both: a prompt decides the start by itself")
     if program.tags != NULL:
@@ -27,13 +30,14 @@ cdef int begin_stream(Stream* s, Program program, Tools tools, bint trim, object
     return begin_messages(s, program, tools, start, prompt)
 
 
-# --- tag formats ------------------------------------------------------------------------------------------------------------------
+# --- tag formats ------------------------------------------------------------------------------------------------------
 
 cdef int begin_tags(Stream* s, Program program, bint trim, object start, object prompt) except -1:
     tags_init(s, trim)
     if prompt is None:
         if start not in ("auto", "content", "reasoning", "answer"):
-            raise ValueError(f"start is 'auto', 'content', 'reasoning' or 'answer' in the format {program.format.name!r}, not {start!r}")
+            raise ValueError(f"start is 'auto', 'content', 'reasoning' or 'answer' in the format "
+                             f"{program.format.name!r}, not {start!r}")
         if start == "auto" or start == "content":
             return 0
         tags_open(s, start == "reasoning", start == "answer", True)
@@ -94,7 +98,7 @@ cdef tuple last_thought(str text, object format):
     return opened, closed, rest
 
 
-# --- Harmony ----------------------------------------------------------------------------------------------------------------------
+# --- Harmony ----------------------------------------------------------------------------------------------------------
 
 cdef int begin_messages(Stream* s, Program program, Tools tools, object start, object prompt) except -1:
     cdef Out out
@@ -156,7 +160,8 @@ cdef void settle(Stream* s) noexcept:
     s.terminated = s.incomplete = s.wrote = s.text_mode = s.token_region = 0
     memset(s.token_starts, 0, sizeof(s.token_starts))
     if s.state == HEADER and s.role_state == ROLE_OPEN and s.header_n == 9 and memcmp(s.header, b"assistant", 9) == 0:
-        harmony_init(s, True)                                                # the usual end of a prompt: the role is settled
+        # the usual end of a prompt: the role is settled
+        harmony_init(s, True)
     s.prompt_n = s.header_n if s.state == HEADER else 0
     s.announce = s.state == BODY
 

@@ -5,7 +5,8 @@ from harmonystream._native.stream.events cimport MessageEnd, MessageStart
 
 
 cdef class EventMaker:             # what a stream must remember for its next events
-    cdef str open_role, open_channel, open_recipient, open_content_type      # of the open message; None between messages
+    # of the open message; None between messages
+    cdef str open_role, open_channel, open_recipient, open_content_type
     cdef str empty_args            # the arguments of a complete call that wrote none
     cdef str end_reason            # of the StreamEnd
 

@@ -52,7 +52,8 @@ cdef ToolCallEnd call_end(const Record* r, str empty_args):
     cdef ToolCallEnd event = ToolCallEnd.__new__(ToolCallEnd)
     event.index, event.complete, event.balanced = r.index, r.flags & 1, (r.flags >> 1) & 1
     event.made = True
-    if r.flags & 4:                                                          # it closed without a byte, and got empty_args
+    # it closed without a byte, and got empty_args
+    if r.flags & 4:
         event.balanced = is_balanced(empty_args)
     event.start, event.stop = r.start, r.stop
     return event
@@ -94,11 +95,14 @@ cdef class EventMaker:
         cdef str role = self.open_role, channel = self.open_channel
         cdef str recipient = self.open_recipient, content_type = self.open_content_type
         cdef tuple events = self.collect(out)
-        self.open_role, self.open_channel, self.open_recipient, self.open_content_type = role, channel, recipient, content_type
+        self.open_role, self.open_channel = role, channel
+        self.open_recipient, self.open_content_type = recipient, content_type
         return events
 
     cdef object event_of(self, const Out* out, Py_ssize_t i):
-        """The i-th record. A stream's records are read in order: the start of a message tells what its deltas and its end say."""
+        """The i-th record. A stream's records are read in order: the start of a message tells what its deltas and its
+        end say.
+        """
         cdef const Record* r = &out.records[i]
         if r.kind <= R_ARGUMENTS:
             return delta_event(r.kind, self.open_channel, r.index, decoded(out.text + r.at, r.n), r.start, r.stop)

@@ -1,5 +1,6 @@
-# A stream's state as bytes (Parser.to_bytes). A blob comes from outside: every field is checked against its range and against the
-# others as far as memory and the counts depend on them, and what follows from others (sink, region, the shortcut) is not stored.
+# A stream's state as bytes (Parser.to_bytes). A blob comes from outside: every field is checked against its range and
+# against the others as far as memory and the counts depend on them, and what follows from others (sink, region, the
+# shortcut) is not stored.
 
 import struct
 from typing import NamedTuple
@@ -25,9 +26,12 @@ cdef bytes state_pack(const Stream* s, const Held* held, bint tagged):
     fixed = _FIXED.pack(
         s.position, s.attributed, s.header_at, s.header_text_at, s.pending_at, s.pending_stop,
         s.usage[0], s.usage[1], s.usage[2], s.usage[3], s.usage[4], s.usage[5], s.usage[6],
-        s.json.depth, s.json.count, s.json.end, s.json.in_string, s.json.escape, s.json.stage, s.json.broken, s.json.scalar, s.json.matched,
-        s.role.at, s.role.n, s.channel.at, s.channel.n, s.recipient.at, s.recipient.n, s.content_type.at, s.content_type.n,
-        s.state, s.channel_code, s.kind, s.role_state, s.marked, s.phase, s.extra, s.announce, s.terminated, s.incomplete, s.wrote,
+        s.json.depth, s.json.count, s.json.end, s.json.in_string, s.json.escape, s.json.stage, s.json.broken,
+        s.json.scalar, s.json.matched,
+        s.role.at, s.role.n, s.channel.at, s.channel.n, s.recipient.at, s.recipient.n, s.content_type.at,
+        s.content_type.n,
+        s.state, s.channel_code, s.kind, s.role_state, s.marked, s.phase, s.extra, s.announce, s.terminated,
+        s.incomplete, s.wrote,
         s.text_mode, s.finished, s.strict, s.n_pending, s.n_held, s.error,
         s.deviations, s.calls)
     parts = [fixed, struct.pack("<3HqB", s.header_n, s.word_at, s.prompt_n, s.error_at, s.error_state)]
@@ -54,9 +58,11 @@ cdef int state_unpack(Stream* s, Held* held, Program program, const ToolTable* t
         refuse("it is truncated")
     (s.position, s.attributed, s.header_at, s.header_text_at, s.pending_at, s.pending_stop,
      s.usage[0], s.usage[1], s.usage[2], s.usage[3], s.usage[4], s.usage[5], s.usage[6],
-     s.json.depth, s.json.count, s.json.end, s.json.in_string, s.json.escape, s.json.stage, s.json.broken, s.json.scalar, s.json.matched,
+     s.json.depth, s.json.count, s.json.end, s.json.in_string, s.json.escape, s.json.stage, s.json.broken,
+     s.json.scalar, s.json.matched,
      s.role.at, s.role.n, s.channel.at, s.channel.n, s.recipient.at, s.recipient.n, s.content_type.at, s.content_type.n,
-     s.state, s.channel_code, s.kind, s.role_state, s.marked, s.phase, s.extra, s.announce, s.terminated, s.incomplete, s.wrote,
+     s.state, s.channel_code, s.kind, s.role_state, s.marked, s.phase, s.extra, s.announce, s.terminated,
+     s.incomplete, s.wrote,
      s.text_mode, s.finished, s.strict, s.n_pending, s.n_held, s.error,
      s.deviations, calls) = _FIXED.unpack_from(data)
     if calls > MOST or s.deviations > MOST:
@@ -117,13 +123,16 @@ cdef int check_numbers(const Stream* s, bint slack) except -1:
 
 
 cdef int check_flags(const Stream* s) except -1:
-    if s.json.in_string > 1 or s.json.escape > s.json.in_string or s.json.stage > 3 or s.json.broken > 1 or s.json.matched > 5:
+    if (s.json.in_string > 1 or s.json.escape > s.json.in_string or s.json.stage > 3 or s.json.broken > 1
+            or s.json.matched > 5):
         refuse("its JSON scanner is in no possible state")
-    if s.state >= N_STATES or s.channel_code > OTHER_CHANNEL or s.kind > OTHER_CALL or s.role_state > ROLE_IMPLIED or s.phase > 4 or s.text_mode > 2:
+    if (s.state >= N_STATES or s.channel_code > OTHER_CHANNEL or s.kind > OTHER_CALL
+            or s.role_state > ROLE_IMPLIED or s.phase > 4 or s.text_mode > 2):
         refuse("a field is out of range")
     if max(s.marked, s.announce, s.incomplete, s.wrote, s.finished, s.strict) > 1 or s.terminated > 2:
         refuse("a flag is neither 0 nor 1")
-    if s.error and (not s.strict or s.error > D_LAST_STRICT or s.error_state >= N_STATES or not 0 <= s.error_at < HIGHEST):
+    if (s.error and (not s.strict or s.error > D_LAST_STRICT or s.error_state >= N_STATES
+            or not 0 <= s.error_at < HIGHEST)):
         refuse("it has failed in a way that is not possible")
     return 0
 
@@ -181,7 +190,7 @@ cdef void restore_derived(Stream* s) noexcept:
     s.region = IN_START if s.state == START else IN_HEADER if s.state == HEADER else IN_DONE
 
 
-# --- the envelope: what the state belongs to ----------------------------------------------------------------------------------------
+# --- the envelope: what the state belongs to --------------------------------------------------------------------------
 
 _ENVELOPE = struct.Struct("<3sB16sQQBIHII")
 VERSION = 2
@@ -200,10 +209,12 @@ class Blob(NamedTuple):
     state: bytes
 
 
-cdef bytes blob_pack(str format, object vocab, object tools, bint no_trim, Py_ssize_t max_hold, str empty_args, bytes origin, bytes state):
+cdef bytes blob_pack(str format, object vocab, object tools, bint no_trim, Py_ssize_t max_hold, str empty_args,
+                     bytes origin, bytes state):
     args = empty_args.encode("utf-8", "surrogatepass")
     origin = origin or b""
-    head = _ENVELOPE.pack(b"HSP", VERSION, format.encode(), vocab, tools, no_trim, max_hold, len(args), len(origin), len(state))
+    head = _ENVELOPE.pack(b"HSP", VERSION, format.encode(), vocab, tools, no_trim, max_hold, len(args), len(origin),
+                          len(state))
     return b"".join((head, args, origin, state))
 
 

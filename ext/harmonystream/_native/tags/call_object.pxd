@@ -1,5 +1,6 @@
-# The members of a wrapped call: {"name": …, "arguments": …}. Follows one object byte by byte, in constant memory, and says where
-# its members' values begin and end. It tracks nesting and strings only, so it also gets through what is not quite JSON.
+# The members of a wrapped call: {"name": …, "arguments": …}. Follows one object byte by byte, in constant memory, and
+# says where its members' values begin and end. It tracks nesting and strings only, so it also gets through what is
+# not quite JSON.
 
 from libc.stdint cimport uint8_t
 from libc.string cimport memset

@@ -14,7 +14,7 @@ DEBUG = bool(DEBUG_BUILD)
 
 
 cdef Py_ssize_t name_in_id(const uint8_t* p, Py_ssize_t n, Py_ssize_t* size) noexcept nogil:
-    """Where the function's name stands in a call's id, and its length: without `functions.` before and `:3` behind."""
+    """Where the function's name begins in a call's id, and its length: without `functions.` and `:3` around it."""
     cdef Py_ssize_t at = 10 if n >= 10 and memcmp(p, b"functions.", 10) == 0 else 0, end = n
     while end > at and c'0' <= p[end - 1] <= c'9':
         end -= 1
@@ -108,7 +108,7 @@ cdef void note_header(Stream* s, const Context* c, const View* v, const CallHead
 
 
 cdef void begin_call(Stream* s, const Context* c, View* v, const CallHeader* h) noexcept nogil:
-    """The header h stands here."""
+    """The header h has been read: the call begins."""
     cdef Record* r = NULL
     cdef uint8_t[NAME_CAP + 16] decoded
     cdef const uint8_t* name = v.p + h.name_at
@@ -142,7 +142,7 @@ cdef void begin_call(Stream* s, const Context* c, View* v, const CallHeader* h) 
 
 
 cdef void consume_key_end(Stream* s, const Context* c, View* v, const CallHeader* h) noexcept nogil:
-    """Behind a key whose opener is missing: its end."""
+    """Takes the end of a key whose opener is missing."""
     cdef Py_ssize_t i = h.stop
     cdef int k = -1
     if match(v, c.row, i, v.n, c.row.roles[KEY_END], &k) == YES:

@@ -12,7 +12,8 @@ cdef void tags_finish(Stream* s, const Context* c, bint stopped, bint known) noe
 
 
 cdef inline void set_tags_fast(Stream* s, const Held* held) noexcept nogil:
-    """May a plain token take the shortcut, and what must its class be? Only where it can be nothing but text of the sink."""
+    """May a plain token take the shortcut, and what must its class be? Only where it can be nothing but text of the
+    sink."""
     cdef Tags* g = &s.tags
     s.fast = 0
     if s.text_mode != 1 or s.n_pending or s.announce or s.error or s.finished or held.input.n:

@@ -1,8 +1,8 @@
 # The tag machine: how input comes in, is decided, and ends. The states are in
 # tags/text.pyx, pairs.pyx, raw.pyx and wrapped.pyx. The machine runs without the GIL and touches no Python object.
 #
-# Input that cannot be anything but text of the open sink passes at once. Everything else is looked at where it stands; what cannot be
-# decided yet stays in Held.input, as bytes with a Mark each, and is looked at again when more has come.
+# Input that cannot be anything but text of the open sink passes at once. Everything else is looked at in place. What
+# cannot be decided yet stays in Held.input, as bytes with a Mark each, and is looked at again when more has come.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memmove, memset
@@ -33,7 +33,7 @@ cdef bint step_done(Stream* s, const Context* c, View* v) noexcept nogil:
     return True
 
 
-# --- input ------------------------------------------------------------------------------------------------------------------------
+# --- input ------------------------------------------------------------------------------------------------------------
 
 cdef void drain(Stream* s, const Context* c, View* v) noexcept nogil:
     """Take what can be decided out of the view."""
@@ -213,7 +213,7 @@ cdef void tags_text(Stream* s, const Context* c, const uint8_t* p, Py_ssize_t n)
             hold(s, c, p + v.i, NULL, n - v.i)
 
 
-# --- ends -------------------------------------------------------------------------------------------------------------------------
+# --- ends -------------------------------------------------------------------------------------------------------------
 
 cdef void tags_init(Stream* s, bint trim) noexcept nogil:
     """A fresh stream (all zero), in content."""

@@ -1,4 +1,5 @@
-# The second shortcut of the decode loop: one token of a tag format that holds newlines, quotes or structure, but no marker.
+# The second shortcut of the decode loop: one token of a tag format that holds newlines, quotes or structure, but no
+# marker.
 
 cimport cython
 from libc.stdint cimport int64_t, uint8_t

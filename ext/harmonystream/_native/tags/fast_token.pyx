@@ -1,6 +1,7 @@
-# Code and prose are full of tokens that end a line or quote something. They cannot take the first shortcut (core/bulk_tokens.pxd),
-# because something about them must be held, escaped or followed. No marker can begin in them, so one look is enough. What is done here is
-# exactly what the machine would do. A token that is not certain goes there.
+# Code and prose are full of tokens that end a line or quote something. They cannot take the first shortcut
+# (core/bulk_tokens.pxd), because something about them must be held, escaped or followed. No marker can begin in them,
+# so one look is enough. What is done here is exactly what the machine would do. A token that is not certain goes
+# there.
 
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy, memset
@@ -150,7 +151,7 @@ cdef str quick_value(Stream* s, Held* held, bint strip, TokenTexts texts, Py_ssi
 
 
 cdef str escaped_text(const uint8_t* p, Py_ssize_t n, bint continued):
-    """Text as it stands in a JSON string; continued: with a newline before it."""
+    """Text as a JSON string holds it. continued: with a newline before it."""
     cdef uint8_t[6 * MOST + 2] text
     memcpy(text, b"\\n", 2)
     return decoded(text, 2 + json_escape(p, n, text + 2)) if continued else decoded(text, json_escape(p, n, text))

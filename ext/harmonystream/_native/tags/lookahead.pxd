@@ -9,7 +9,7 @@ cdef struct CallHeader:
     Py_ssize_t stop                              # where it ends
     Py_ssize_t name_at, name_n
     Py_ssize_t key_at, key_n                     # its first key, whose opener is missing
-    int64_t object_name                          # wrapped: where the name stands in the input
+    int64_t object_name                          # wrapped: where the name's quote is in the input
     uint8_t body                                 # the state of its body: PAIRS, RAW or WRAPPED
     uint8_t empty                                # the name's end ends the call too
     uint8_t repeated, bare, in_section, array

@@ -106,7 +106,7 @@ cdef int backquotes(const View* v, Py_ssize_t i, Py_ssize_t n) noexcept nogil:
 
 
 cdef int look_function(const View* v, const Context* c, Py_ssize_t i, Py_ssize_t origin, CallHeader* h) noexcept nogil:
-    """Behind the word `function` and its separator: the name, if one stands here; otherwise the word is the name."""
+    """After the word `function` and its separator: the name, if there is one; otherwise the word is the name."""
     cdef CallHeader other
     cdef Py_ssize_t n = limit(v, origin), at = skip_ws(v, i, n), stop = 0
     cdef int k, verdict = match(v, c.row, at, n, c.row.header | c.row.roles[NAME_END], &k)
@@ -139,7 +139,7 @@ cdef int look_bare(const View* v, const Context* c, Py_ssize_t origin, bint at_l
 
 
 cdef int trim_key(const View* v, CallHeader* h, Py_ssize_t at, Py_ssize_t end, Py_ssize_t n) noexcept nogil:
-    """The key at `at`, behind a name of n bytes: without ws around it, and not without anything."""
+    """The key at `at`, after a name of n bytes: without ws around it, and not empty."""
     cdef Py_ssize_t i
     at = skip_ws(v, at, end)
     for i in range(at, end):
@@ -257,7 +257,10 @@ cdef uint8_t simple_escape(uint8_t c) noexcept nogil:
 
 
 cdef bint read_object_name(const View* v, int64_t at, uint8_t* name, int* size) noexcept nogil:
-    """The string whose quote stands at `at`, decoded and without ws around it, at most 256 bytes: False if it is no name. Its end is in the input."""
+    """The string whose quote is at `at`, decoded and without ws around it: a name of 1 to 256 bytes, or False.
+
+    The string's end is in the input.
+    """
     cdef Py_ssize_t i = <Py_ssize_t>at + 1
     cdef int n = 0, code, low
     while i < v.n and v.p[i] != c'"':                                        # a state from outside may lie about where it ends
@@ -367,7 +370,7 @@ cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, P
 # --- bodies -----------------------------------------------------------------------------------------------------------------------
 
 cdef int look_equals(const View* v, const TagTable* row, Py_ssize_t x, Py_ssize_t n, Key* key) noexcept nogil:
-    """Behind a key that has no end, is its value closed at x? Then the value begins behind the `=`."""
+    """A key that has no end: is its value closed at x? Then the value begins after the `=`."""
     cdef const uint8_t* found
     cdef int k = -1, verdict = NO if row.value_opener else match(v, row, x, n, row.roles[VALUE_CLOSE], &k)
     if verdict != YES:
@@ -384,7 +387,7 @@ cdef int look_equals(const View* v, const TagTable* row, Py_ssize_t x, Py_ssize_
 
 
 cdef int look_key(const View* v, const Context* c, const Stream* s, Py_ssize_t i, Py_ssize_t origin, Key* key) noexcept nogil:
-    """A key from i, behind its opener, and its end. A declared key may have bytes that no other has."""
+    """A key from i, after its opener, and its end. A declared key may have bytes that no other has."""
     cdef const TagTable* row = c.row
     cdef Py_ssize_t n = limit(v, origin), x = skip_ws(v, i, n), last
     cdef int k = -1, verdict
@@ -505,7 +508,7 @@ cdef bint may_be_next(const View* v, const Context* c, const Stream* s, const Ke
 
 cdef int look_value_end(const View* v, const Context* c, const Stream* s, Py_ssize_t i, bint at_line_start, Py_ssize_t origin, Py_ssize_t* stop,
                         int* hit) noexcept nogil:
-    """Does what stands at i end the value? YES: *hit (-1: a misspelt closer), and *stop behind it. MORE at the end: a partial one."""
+    """Does a marker at i end the value? YES: *hit (-1: a misspelt closer), and *stop after it. MORE at the end: half a marker."""
     cdef const TagTable* row = c.row
     cdef Py_ssize_t n = limit(v, origin)
     cdef Py_ssize_t x
@@ -547,7 +550,7 @@ cdef int look_value_end(const View* v, const Context* c, const Stream* s, Py_ssi
 
 
 cdef int look_raw_end(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, bint closed, int* hit) noexcept nogil:
-    """Does what stands at i end a raw body? closed: its JSON is over."""
+    """Does a marker at i end a raw body? closed: its JSON is over."""
     cdef Py_ssize_t n = limit(v, origin), stop
     cdef int k = -1, role, verdict = match(v, row, i, n, row.follow_call | row.roles[CALL_CLOSE], &k)
     if verdict != YES:

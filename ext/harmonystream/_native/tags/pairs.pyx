@@ -184,7 +184,7 @@ cdef void close_value(Stream* s, const Context* c, int64_t at) noexcept nogil:
 # --- VALUE ------------------------------------------------------------------------------------------------------------------------
 
 cdef bint step_value_opener(Stream* s, const Context* c, View* v) noexcept nogil:
-    """Behind a key's end: the value's opener, or what says that there is none, or no value."""
+    """After a key's end: the value's opener, or what says that there is none, or no value."""
     cdef const TagTable* row = c.row
     cdef int k = -1, role, verdict
     if is_json_space(v.p[v.i]):
@@ -263,7 +263,7 @@ cdef bint step_value(Stream* s, const Context* c, View* v) noexcept nogil:
 
 
 cdef void end_value(Stream* s, const Context* c, View* v, Py_ssize_t stop, int hit) noexcept nogil:
-    """What stands here ends the value. Its own closer is taken; what implies the end is left to PAIRS."""
+    """A marker here ends the value. Its own closer is consumed; a marker that implies the end is left to PAIRS."""
     cdef int64_t at = position_at(s, v, v.i)
     cdef int role = c.row.literals[hit].role if hit >= 0 else VALUE_CLOSE
     if role == STOP:                                                         # cut

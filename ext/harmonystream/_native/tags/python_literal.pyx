@@ -1,5 +1,6 @@
-# Reads a whole JSON value, or a whole Python literal, which it writes as JSON. Models that were trained on Python write
-# {'a': True, 'b': (1, None)} where JSON belongs. Nothing is evaluated: the reader keeps a stack of closers, and has no recursion.
+# Reads a whole JSON value, or a whole Python literal, which it writes as JSON. Models that were trained on Python
+# write {'a': True, 'b': (1, None)} where JSON belongs. Nothing is evaluated: the reader keeps a stack of closers, and
+# has no recursion.
 
 from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memcmp, strlen
@@ -49,7 +50,8 @@ cdef inline bint accept(Reader* r, const char* word) noexcept nogil:
 
 
 cdef int hex_at(Reader* r, int digits) noexcept nogil:
-    """So many hexadecimal digits as a number (up to 8: the highest fit no int, and no character); -1: they are not there."""
+    """So many hexadecimal digits as a number (up to 8: the highest fit no int, and no character); -1: they are not
+    there."""
     cdef uint32_t value = 0
     cdef int k, digit
     if r.n - r.i < digits:
@@ -96,7 +98,7 @@ cdef void put_character(Reader* r, uint32_t code) noexcept nogil:
 
 
 cdef int python_escape(Reader* r) noexcept nogil:
-    """The character that an escape stands for, its backslash read; -1: the literal is wrong; -2: none, a line goes on."""
+    """The character that an escape means, its backslash read. -1: the literal is invalid. -2: a line goes on."""
     cdef const char* names = b"\\'\"abfnrtv"
     cdef const char* values = b"\\'\"\a\b\f\n\r\t\v"
     cdef uint8_t c

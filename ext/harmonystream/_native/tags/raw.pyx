@@ -64,7 +64,10 @@ cdef bint step_raw_end(Stream* s, const Context* c, View* v, int k) noexcept nog
 
 
 cdef int look_raw_tail(const View* v, const TagTable* row, bint fenced, bint closed, Py_ssize_t* stop) noexcept nogil:
-    """ws, perhaps with the closing fence, at the end of a raw body? YES: the body's end stands at *stop. NO: text, as far as *stop."""
+    """ws, perhaps with the closing fence, at the end of a raw body? YES: the body ends at *stop.
+
+    NO: text up to *stop.
+    """
     cdef Py_ssize_t n = limit(v, v.i), x = skip_ws(v, v.i, n)
     cdef bint more = not capped(v, v.i)
     cdef int k = 0, verdict

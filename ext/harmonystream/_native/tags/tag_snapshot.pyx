@@ -1,5 +1,5 @@
-# The tag machine's memory as bytes, behind the rest of the state (stream/snapshot.pyx), and what a blob from outside must satisfy: whatever is an
-# index or a length is checked; what follows from the state is set anew.
+# The tag machine's memory as bytes, which follow the rest of the state (stream/snapshot.pyx), and what a blob from outside must
+# satisfy: every index and every length is checked. What follows from the state is set anew.
 
 import struct
 

@@ -137,7 +137,7 @@ cdef class Row:
         return 0
 
     cdef int check_clashes(self, object format) except -1:
-        """Two markers that can stand at the same place must differ before either ends."""
+        """Two markers that can occur at the same place must differ before either ends."""
         cdef TagTable* t = &self.table
         cdef int i, k
         for i in range(t.n):

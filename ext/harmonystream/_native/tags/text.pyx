@@ -106,7 +106,7 @@ cdef void put_plain(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcep
         take_newlines(s, c, v, to)
 
 
-cdef void behind_marker(Stream* s) noexcept nogil:
+cdef void after_marker(Stream* s) noexcept nogil:
     s.tags.newlines = 0
     s.tags.line_start = 1
     s.tags.seam = s.tags.trim
@@ -114,7 +114,7 @@ cdef void behind_marker(Stream* s) noexcept nogil:
 
 cdef void drop_marker(Stream* s, const Context* c, View* v, Py_ssize_t n) noexcept nogil:
     flush_pending(s, c.out)
-    behind_marker(s)
+    after_marker(s)
     consume(s, c, v, v.i + n, IN_HEADER)
 
 
@@ -134,7 +134,7 @@ cdef uint64_t live_in_text(const Stream* s, const Context* c) noexcept nogil:
 
 
 cdef inline Py_ssize_t next_marker(const View* v, const TagTable* row, uint64_t live) noexcept nogil:
-    """Where the first byte of a marker stands, or a control or inert id."""
+    """Where the first byte of a marker is, or a control or inert id."""
     cdef Py_ssize_t q = v.i
     cdef const void* found
     if row.only_first >= 0 and not v.special:
@@ -211,7 +211,7 @@ cdef void pass_drop(Stream* s, const Context* c, View* v, Py_ssize_t n) noexcept
 
 
 cdef bint step_text_marker(Stream* s, const Context* c, View* v, int k) noexcept nogil:
-    """The live marker k stands here. False: whether it counts is not known yet."""
+    """The live marker k is here. False: whether it counts is not known yet."""
     cdef Tags* g = &s.tags
     cdef int role = c.row.literals[k].role, verdict
     cdef Py_ssize_t n = c.row.literals[k].n
@@ -275,7 +275,7 @@ cdef int look_far_call(const View* v, const Context* c, Stream* s, Py_ssize_t i,
 
 
 cdef bint step_opener(Stream* s, const Context* c, View* v, Py_ssize_t n, Py_ssize_t at) noexcept nogil:
-    """An opener of n bytes stands at `at`, in text or, behind ws, in a section. False: whether it counts is not known yet."""
+    """An opener of n bytes is at `at`, in text or, after ws, in a section. False: whether it counts is not known yet."""
     cdef CallHeader h
     cdef Tags* g = &s.tags
     cdef bint at_line_start = g.line_start or g.newlines > 0
@@ -342,12 +342,12 @@ cdef void take_stop(Stream* s, const Context* c, View* v, Py_ssize_t n) noexcept
 
 
 cdef inline int64_t position_before(const Stream* s, const View* v) noexcept nogil:
-    """Behind the token of the byte that was consumed last."""
+    """The position after the token of the byte that was consumed last."""
     return s.position + (v.marks != NULL and v.i < v.n and not v.marks[v.i] & BEGINS_TOKEN)
 
 
 cdef bint step_section(Stream* s, const Context* c, View* v) noexcept nogil:
-    """Behind a call in a section: the next one, the section's end, or, after all, text."""
+    """After a call in a section: the next call, the section's end, or text after all."""
     cdef const TagTable* row = c.row
     cdef uint64_t expected = row.follow_call | row.roles[CALL_CLOSE]
     cdef Py_ssize_t n = limit(v, v.i), j = skip_ws(v, v.i, n), stop = 0

@@ -1,7 +1,7 @@
 # The input that is not yet consumed: which marker is at a place, and what it means to take bytes away.
 #
-# In id mode a byte's position is that of its token, and a token counts, for the region where its last byte lands, when that byte is
-# consumed. Tokens enter the view whole.
+# In id mode a byte's position is that of its token, and a token counts, for the region where its last byte lands,
+# when that byte is consumed. Tokens enter the view whole.
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp
@@ -12,7 +12,8 @@ from harmonystream._native.core.types cimport *
 cdef enum Verdict:
     NO, YES, MORE                                # MORE: not enough input to tell
     VOID                                         # a header that is markup, but no call
-    ALL_TEXT                                     # a long look that failed: what it has seen is text, and is not looked at again
+    # a long look that failed: what it has seen is text, and is not looked at again
+    ALL_TEXT
 
 cdef struct View:                                # the input that is not yet consumed
     const uint8_t* p
@@ -40,8 +41,9 @@ cdef inline Py_ssize_t limit(const View* v, Py_ssize_t origin) noexcept nogil:
     return origin + LOOK_CAP if capped(v, origin) else v.n
 
 
-cdef inline int match(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t n, uint64_t mask, int* hit) noexcept nogil:
-    """Which of the markers in `mask` stands at i? YES: *hit; MORE: the input up to n is the beginning of one (or empty)."""
+cdef inline int match(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t n, uint64_t mask,
+                      int* hit) noexcept nogil:
+    """Which of the markers in `mask` is at i? YES: *hit. MORE: the input up to n is the beginning of one (or empty)."""
     cdef uint64_t candidates
     cdef Py_ssize_t size
     cdef int k, verdict = NO
@@ -86,7 +88,7 @@ cdef extern from *:
     int lowest_bit "hs_lowest_bit"(uint64_t v) noexcept nogil
 
 
-# --- taking bytes out of the view -------------------------------------------------------------------------------------------------
+# --- taking bytes out of the view -------------------------------------------------------------------------------------
 
 cdef inline int64_t position_at(const Stream* s, const View* v, Py_ssize_t i) noexcept nogil:
     """Of the byte i, which is not consumed yet."""

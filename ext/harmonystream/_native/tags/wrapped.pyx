@@ -33,7 +33,7 @@ cdef void flush_surrogate(Stream* s, const Context* c) noexcept nogil:
 
 
 cdef void end_escape(Stream* s, const Context* c) noexcept nogil:
-    """s.tags.escape holds a whole escape, without its backslash; its last byte stands at s.position."""
+    """s.tags.escape holds a whole escape, without its backslash; its last byte is at s.position."""
     cdef Tags* g = &s.tags
     cdef int code = g.escape[0]
     if g.escape[0] == c'u':
@@ -162,7 +162,7 @@ cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int f
 
 
 cdef int look_string_end(const View* v, const TagTable* row, Py_ssize_t i) noexcept nogil:
-    """In a string, behind an outer closer: a stop, the end, or an opener and an object whose quotes are not escaped?"""
+    """In a string, after an outer closer: a stop, the end, or an opener and an object whose quotes are not escaped?"""
     cdef Py_ssize_t n = limit(v, i)
     cdef int k = -1, verdict
     i = skip_ws(v, i, n)
@@ -281,7 +281,7 @@ cdef bint step_special(Stream* s, const Context* c, View* v) noexcept nogil:
 # --- AFTER ------------------------------------------------------------------------------------------------------------------------
 
 cdef bint step_after(Stream* s, const Context* c, View* v) noexcept nogil:
-    """Behind a wrapped object: its closer, another object, or text."""
+    """After a wrapped object: its closer, another object, or text."""
     cdef const TagTable* row = c.row
     cdef Tags* g = &s.tags
     cdef CallHeader h

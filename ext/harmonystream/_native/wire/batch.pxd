@@ -3,7 +3,8 @@
 cimport cython
 from libc.stdint cimport uint8_t
 from harmonystream._native.core.token_ids cimport Ids
-from harmonystream._native.stream.parser cimport Guard, Parser
+from harmonystream._native.stream.open_stream cimport Guard
+from harmonystream._native.stream.parser cimport Parser
 from harmonystream._native.stream.program cimport Program
 from harmonystream._native.wire.sse cimport SseWriter
 from harmonystream._native.wire.batch_step cimport Step

@@ -1,5 +1,4 @@
-# Batch: one decode step of many streams in one call. The work is in wire/batch_step.pyx, without the GIL; here are the slots, and the objects that are
-# returned.
+# Batch: the slots, and the objects that a step returns. The step itself is in wire/batch_step.pyx, without the GIL.
 
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES, PyBUF_WRITABLE
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
@@ -10,9 +9,11 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc
 cimport cython
 from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.naming cimport name_errors
 from harmonystream._native.core.locks cimport FREE_THREADED, enter, gil_await, gil_left, gil_taken, leave
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
-from harmonystream._native.stream.parser cimport NO_VOCAB, Guard, Parser
+from harmonystream._native.stream.open_stream cimport NO_VOCAB, Guard
+from harmonystream._native.stream.parser cimport Parser
 from harmonystream._native.stream.program cimport Program
 from harmonystream._native.core.out cimport out_free, out_init
 from harmonystream._native.wire.sse cimport BYTES, SseWriter
@@ -26,7 +27,8 @@ DEBUG = bool(DEBUG_BUILD)
 
 cdef enum:
     MOST_SLOTS = 1 << 20
-    KEPT = 512                         # bytes of text, and a few records, that a slot may make before the step's memory is given back
+    # bytes of text, and a few records, that a slot may make before the step's memory is given back
+    KEPT = 512
     KEPT_RECORDS = 4
 
 
@@ -36,22 +38,26 @@ cdef extern from "Python.h":
 
 @cython.final
 cdef class Batch:
-    """Batch(format="harmony", vocab=None, capacity=1024, *, trim="seams", empty_args="{}", max_hold=1048576)
+    """Batch(format="harmony", vocab=None, capacity=1024, *, trim="seams", empty_args="{}", max_hold=1048576,
+    check_stops=True)
 --
 
-    Up to `capacity` streams of one format and vocabulary, fed together: one call per decode step, in which the GIL is released once.
+    Up to `capacity` streams of one format and vocabulary, fed together: one call per decode step, in which the GIL is
+    released once.
 
     All arguments but capacity are Parser's. A batch is lenient: one stream's error must not stop the others.
     One thread at a time; several batches are independent. A slot costs what a Parser does, and 184 bytes.
     Raises ValueError for a capacity that is not from 1 to 2**20, and what Parser() raises.
     """
 
-    def __cinit__(self, format="harmony", vocab=None, Py_ssize_t capacity=1024, *, str trim="seams", str empty_args not None="{}",
-                  Py_ssize_t max_hold=1 << 20):
+    def __cinit__(self, format="harmony", vocab=None, Py_ssize_t capacity=1024, *, str trim="seams",
+                  str empty_args not None="{}",
+                  Py_ssize_t max_hold=1 << 20, bint check_stops=True):
         cdef Parser first
         if not 0 < capacity <= MOST_SLOTS:
             raise ValueError(f"capacity is a number of slots from 1 to {MOST_SLOTS:,}, not {capacity}")
-        first = Parser.__new__(Parser, format, vocab, trim=trim, empty_args=empty_args, max_hold=max_hold)
+        first = Parser.__new__(Parser, format, vocab, trim=trim, empty_args=empty_args, max_hold=max_hold,
+                               check_stops=check_stops)
         self.program = first.program
         self.trim, self.empty_args, self.max_hold = trim, empty_args, max_hold
         self.capacity_ = capacity
@@ -79,18 +85,20 @@ cdef class Batch:
         free(self.step.tasks)
         free(self.step.slots)
 
-    # --- slots ---
-
     def open(self, *, tools=None, start="auto", prompt=None):
-        """A slot for a new stream, whose options are Parser's. Raises RuntimeError if all slots are taken, and what Parser() raises."""
-        return self.place(Parser.__new__(Parser, self.program, self.program.vocab, tools=tools, start=start, prompt=prompt, trim=self.trim,
-                                         empty_args=self.empty_args, max_hold=self.max_hold), None)
+        """A slot for a new stream, whose options are Parser's. Raises RuntimeError if all slots are taken, and what
+        Parser() raises.
+        """
+        return self.place(Parser.__new__(Parser, self.program, self.program.vocab, tools=tools, start=start,
+                                         prompt=prompt, trim=self.trim,
+                                         empty_args=self.empty_args, max_hold=self.max_hold, check_stops=False), None)
 
     def add(self, stream, /):
-        """A slot for an emitter (ChatStream, ...), or for a parser, as fork() makes one. It must have this batch's format and vocabulary.
+        """A slot for an emitter (ChatStream, ...), or for a parser, as fork() makes one. It must have this batch's
+        format and vocabulary.
 
-        Raises TypeError or ValueError for any other, for one that has a slot already, and for a ChatStream whose chunks have token ids;
-        RuntimeError if all slots are taken.
+        Raises TypeError or ValueError for any other, for one that has a slot already, and for a ChatStream whose chunks
+        have token ids; RuntimeError if all slots are taken.
         """
         cdef Parser parser
         emitter = stream if isinstance(stream, SseWriter) else None
@@ -100,14 +108,16 @@ cdef class Batch:
         if emitter is not None and (<SseWriter>emitter).watched:
             raise ValueError("this emitter's chunks have token ids or logprobs: feed() it by itself")
         if not equal_programs(parser.program, self.program):
-            raise ValueError(f"this stream is {parser.format!r} on {parser.vocab!r}; the batch is {self.format!r} on {self.vocab!r}")
+            raise ValueError(f"this stream is {parser.format!r} on {parser.vocab!r}; the batch is {self.format!r} on "
+                             f"{self.vocab!r}")
         if parser.s.strict:
             raise ValueError("a batch is lenient: one stream's error must not stop the others")
         return self.place(parser, emitter)
 
     cdef int claim(self) except -1:
         if not enter(&self.busy):
-            raise RuntimeError("this batch is in use, by another thread or an emitter that it has called: give each thread its own")
+            raise RuntimeError("this batch is in use, by another thread or an emitter that it has called: give each "
+                               "thread its own")
         return 0
 
     cdef object place(self, Parser parser, SseWriter emitter):
@@ -140,7 +150,9 @@ cdef class Batch:
         return stream
 
     def close(self, Py_ssize_t slot, /):
-        """Free the slot, which the next open() takes. What was in it, a parser or an emitter, is returned. Raises ValueError if it is not open."""
+        """Free the slot, which the next open() takes. What was in it, a parser or an emitter, is returned. Raises
+        ValueError if it is not open.
+        """
         self.claim()
         try:
             self.at(slot)
@@ -149,7 +161,8 @@ cdef class Batch:
             leave(&self.busy)
 
     def finish(self, Py_ssize_t slot, reason=None, usage=None):
-        """The last events of a stream as a tuple, or an emitter's last frames as bytes; then the slot is free. It stays open if this raises.
+        """The last events of a stream as a tuple, or an emitter's last frames as bytes; then the slot is free. It stays
+        open if this raises.
 
         reason, usage: see Parser.finish() and the emitter's; a parser takes no usage.
         """
@@ -164,19 +177,19 @@ cdef class Batch:
         finally:
             leave(&self.busy)
 
-    # --- a step ---
-
     def feed(self, slots, ids, offsets=None):
-        """One step: `ids[i]` goes to `slots[i]`. What comes of it, as Columns; for all else, ask the parsers, `batch[slot]`.
+        """One step: `ids[i]` goes to `slots[i]`. What comes of it, as Columns; for all else, ask the parsers,
+        `batch[slot]`.
 
-        slots, ids: what Parser.feed() takes, of equal length; with offsets, `ids[offsets[i]:offsets[i + 1]]` goes to `slots[i]`.
-        Raises TypeError, ValueError or RuntimeError, before anything is read, for what is no open slot, a slot given twice or with an
-        emitter, no id, not of one length, or a stream that takes no ids or is in use.
+        slots, ids: what Parser.feed() takes, of equal length; with offsets, `ids[offsets[i]:offsets[i + 1]]` goes to
+        `slots[i]`. Raises TypeError, ValueError or RuntimeError, before anything is read, for what is no open slot, a
+        slot given twice or with an emitter, no id, not of one length, or a stream that takes no ids or is in use.
         """
         return self.run(slots, ids, offsets, False)
 
     def feed_sse(self, slots, ids, offsets=None):
-        """One step of slots that have emitters: the frames of each, as Frames, a sequence of bytes. Otherwise as feed().
+        """One step of slots that have emitters: the frames of each, as Frames, a sequence of bytes. Otherwise as
+        feed().
 
         Raises EmitterError if emitters raise; it has the frames of all others.
         """
@@ -260,7 +273,8 @@ cdef class Batch:
         if step.fault == OFFSETS_DESCEND:
             raise ValueError(f"offsets[{i + 1}] is {step.stop}, less than offsets[{i}], {step.begin}: offsets ascend")
         if step.fault == OFFSETS_END:
-            raise ValueError(f"the last offset is {step.stop}, and there are {step.n_ids} ids: offsets end at the number of ids"
+            raise ValueError(f"the last offset is {step.stop}, and there are {step.n_ids} ids: offsets end at the "
+                             f"number of ids"
                              if i == n else f"offsets[{i + 1}] is {step.stop}: there are {step.n_ids} ids")
         if step.fault == NOT_OPEN:
             raise ValueError(f"slot {number} is not open")
@@ -282,11 +296,10 @@ cdef class Batch:
 
     cdef void shrink(self) noexcept:
         """One step of long pieces must not keep its memory for ever."""
-        if self.out.cap_text > KEPT * self.capacity_ + INLINE_TEXT or self.out.cap_records > KEPT_RECORDS * self.capacity_ + INLINE_RECORDS:
+        if (self.out.cap_text > KEPT * self.capacity_ + INLINE_TEXT
+                or self.out.cap_records > KEPT_RECORDS * self.capacity_ + INLINE_RECORDS):
             out_free(self.out)
             out_init(self.out)
-
-    # --- what comes of it ---
 
     cdef object columns(self):
         cdef Block block = Block.__new__(Block)
@@ -339,7 +352,8 @@ cdef class Batch:
                 continue
             frame = b""
             try:
-                frame = (<SseWriter>self.emitters[task.number]).records(self.out, self.step.tasks[i - 1].end if i else 0, task.end)
+                frame = (<SseWriter>self.emitters[task.number]).records(self.out, self.step.tasks[i - 1].end if i
+                                                                        else 0, task.end)
             except MemoryError:
                 raise
             except Exception as error:
@@ -349,10 +363,10 @@ cdef class Batch:
             task.size = PyBytes_GET_SIZE(frame)
         return 0
 
-    # --- looking at it ---
-
     def __getitem__(self, Py_ssize_t slot):
-        """The slot's parser. Raises ValueError if it is not open; on a free-threaded Python RuntimeError while a step runs."""
+        """The slot's parser. Raises ValueError if it is not open; on a free-threaded Python RuntimeError while a step
+        runs.
+        """
         if not FREE_THREADED:
             return self.at(slot)
         self.claim()                                                         # another thread may be about to close it
@@ -437,9 +451,11 @@ cdef class Block:
 @cython.final
 @cython.no_gc
 cdef class Frames(Block):
-    """What `Batch.feed_sse` returns: a sequence with the frames of each slot, in the order of the call, as bytes; b"" if there are none.
+    """What `Batch.feed_sse` returns: a sequence with the frames of each slot, in the order of the call, as bytes; b""
+    if there are none.
 
-    They stand in one block, and each becomes an object when it is asked for: `block[offset[i]:offset[i + 1]]` is the i-th without a copy.
+    They stand in one block, and each becomes an object when it is asked for: `block[offset[i]:offset[i + 1]]` is the
+    i-th without a copy.
     """
 
     def __len__(self):
@@ -454,7 +470,9 @@ cdef class Frames(Block):
     def __eq__(self, other):
         """Are they the same bytes for each slot? With other Frames, or a list or tuple of bytes."""
         if isinstance(other, Frames):
-            return memoryview(self) == memoryview(other) if self.p != NULL and (<Frames>other).p != NULL else len(self) == len(other)
+            if self.p != NULL and (<Frames>other).p != NULL:
+                return memoryview(self) == memoryview(other)
+            return len(self) == len(other)
         if not isinstance(other, (list, tuple)):
             return NotImplemented
         return len(other) == self.n and all([self.at(k) == other[k] for k in range(self.n)])
@@ -479,7 +497,8 @@ cdef class Frames(Block):
 
     @property
     def offset(self):
-        """Where each slot's frames begin in the block, and at last its size: int64, len() + 1 of them, as a memoryview."""
+        """Where each slot's frames begin in the block, and at last its size: int64, len() + 1 of them, as a memoryview.
+        """
         return memoryview(self)[:(self.n + 1) * sizeof(int64_t)].cast("q")
 
     def __repr__(self):
@@ -487,7 +506,9 @@ cdef class Frames(Block):
 
 
 cdef void unslotted(Slot* slot) noexcept:
-    """It is free. Its parser is not a list's: the collector empties lists of what is garbage, and this must be done all the same."""
+    """It is free. Its parser is not a list's: the collector empties lists of what is garbage, and this must be done all
+    the same.
+    """
     cdef Parser parser
     if slot.s != NULL:
         parser = <Parser>slot.parser
@@ -509,3 +530,6 @@ cdef int numbers_take(Ids* out, object given, str name) except -1:
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{name}, which are taken as ids are: {error}") from None
+
+
+name_errors(Batch)

@@ -16,7 +16,8 @@ cdef struct Slot:                  # where an open slot's parser keeps its thing
     bint taken                     # by the step that runs
     bint no_empty                  # its calls without arguments have no "{}"
 
-cdef struct Task:                  # one slot's part of a step: private, for the caller's buffers may change while the GIL is released
+# one slot's part of a step: private, for the caller's buffers may change while the GIL is released
+cdef struct Task:
     Slot* slot
     const uint32_t* ids
     Py_ssize_t n
@@ -32,7 +33,8 @@ cdef enum:
     LONG_WAY = -1                  # these records need Python
 
 cdef enum Fault:
-    NO_FAULT, OFFSETS_BEGIN, OFFSETS_DESCEND, OFFSETS_END, NOT_OPEN, TWICE, NO_EMITTER, HAS_EMITTER, WRONG_STAGE, EMITTER_IN_USE, PARSER_IN_USE, TAKES_NO_IDS
+    NO_FAULT, OFFSETS_BEGIN, OFFSETS_DESCEND, OFFSETS_END, NOT_OPEN, TWICE, NO_EMITTER, HAS_EMITTER
+    WRONG_STAGE, EMITTER_IN_USE, PARSER_IN_USE, TAKES_NO_IDS
 
 cdef struct Step:
     Slot* slots
@@ -50,7 +52,8 @@ cdef struct Step:
     Py_ssize_t size                # of all frames, or of all columns and the text
     uint8_t* block                 # what the step returns, until an object has it; NULL: there is no memory, or not yet
 
-cdef bint step_plan(Step* step, const uint32_t* slots, Py_ssize_t n, const uint32_t* offsets, Py_ssize_t n_ids, const uint32_t* ids) noexcept nogil
+cdef bint step_plan(Step* step, const uint32_t* slots, Py_ssize_t n, const uint32_t* offsets, Py_ssize_t n_ids,
+                    const uint32_t* ids) noexcept nogil
 cdef void step_run(Step* step, Context* c) noexcept nogil
 cdef void step_over(Step* step) noexcept nogil
 cdef void step_lost(Step* step) noexcept nogil

@@ -1,8 +1,10 @@
-# One decode step of many streams. It is planned whole before anything is read, so that it is done whole or not at all. Then the machines
-# of all slots run in one loop, and write their records one behind the other into one Out. All of that, and the filling of columns and
-# frames, is plain C: the GIL is needed for nothing but the objects that are returned.
+# One decode step of many streams. It is planned whole before anything is read, so that it is done whole or not at all.
+# Then the machines of all slots run in one loop, and write their records one behind the other into one Out. All of
+# that, and the filling of columns and frames, is plain C: the GIL is needed for nothing but the objects that are
+# returned.
 #
-# Nobody else touches the streams meanwhile: with the GIL, because of the batch's guard, which is up; without, because each is locked here.
+# Nobody else touches the streams meanwhile: with the GIL, because of the batch's guard, which is up; without, because
+# each is locked here.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport malloc
@@ -39,8 +41,11 @@ cdef enum:
 
 # --- plan ---
 
-cdef bint step_plan(Step* step, const uint32_t* slots, Py_ssize_t n, const uint32_t* offsets, Py_ssize_t n_ids, const uint32_t* ids) noexcept nogil:
-    """The tasks of a step, all of which may be done; or False: the one behind the last has a fault. offsets NULL: one id each."""
+cdef bint step_plan(Step* step, const uint32_t* slots, Py_ssize_t n, const uint32_t* offsets, Py_ssize_t n_ids,
+                    const uint32_t* ids) noexcept nogil:
+    """The tasks of a step, all of which may be done; or False: the one behind the last has a fault. offsets NULL: one
+    id each.
+    """
     cdef Task* task
     cdef int64_t begin = 0, stop = 0
     cdef Py_ssize_t i
@@ -301,7 +306,9 @@ cdef inline const Record* only_delta(const Task* task, Py_ssize_t begin, const O
 
 
 cdef bint step_frames(Step* step, Out* out) noexcept nogil:
-    """The frames one behind the other, behind their offsets. Or False, and nothing has changed: some need Python, as marked."""
+    """The frames one behind the other, behind their offsets. Or False, and nothing has changed: some need Python, as
+    marked.
+    """
     cdef Task* task
     cdef Py_ssize_t i, begin = 0
     cdef bint ready = True
@@ -344,7 +351,8 @@ cdef bint escape(Step* step, Out* out) noexcept nogil:
                     return False
                 task.frame = task.slot.writer.frames[r.kind]
                 task.kept = kept
-                task.size = fill_with(&task.filling, task.frame, kept.p + before, kept.n - before, task.slot.writer.number)
+                task.size = fill_with(&task.filling, task.frame, kept.p + before, kept.n - before,
+                                      task.slot.writer.number)
         begin = task.end
         step.size += task.size
     return True

@@ -53,7 +53,8 @@ cdef inline int number_text(int64_t number, uint8_t* to) noexcept nogil:
     return at + n
 
 
-cdef inline Py_ssize_t fill_with(Filling* filling, const Pieces* frame, const uint8_t* text, Py_ssize_t n, int64_t number) noexcept nogil:
+cdef inline Py_ssize_t fill_with(Filling* filling, const Pieces* frame, const uint8_t* text, Py_ssize_t n,
+                                 int64_t number) noexcept nogil:
     """The size of the frame with this in its holes."""
     filling.text = text
     filling.n = n

@@ -4,6 +4,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 cimport cython
 from libc.stdlib cimport free, malloc
 from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.naming cimport name_errors
 
 DEBUG = bool(DEBUG_BUILD)
 
@@ -47,3 +48,6 @@ cdef class Frame:
 
     def __repr__(self):
         return f"Frame({self.parts!r}, {self.holes.decode()!r})"
+
+
+name_errors(Frame)

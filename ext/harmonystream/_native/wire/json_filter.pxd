@@ -14,7 +14,8 @@ cdef class Arguments:
     cdef bytes text_opening         # what stands before the text of arguments that begin as no object
     cdef Buffer sent                # all that may be sent
     cdef Buffer raw                 # the text as it was written, until everything goes into a string
-    cdef Buffer held                # stands between what was sent and what is read; behind it the scalar or escape that is being read
+    # stands between what was sent and what is read; behind it the scalar or escape that is being read
+    cdef Buffer held
     cdef Py_ssize_t scalar_n        # its bytes
     cdef int number                 # how far a number has got
     cdef const char* word           # the literal that is being read

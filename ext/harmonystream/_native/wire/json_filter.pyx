@@ -1,5 +1,5 @@
-# JSON that is checked as it is sent: what a strict reader would not take is held back until it is whole, or carried as a string.
-# Functions that return bint say False when there is no memory, and nothing else.
+# JSON that is checked as it is sent: what a strict reader would not take is held back until it is whole, or carried as
+# a string. Functions that return bint say False when there is no memory, and nothing else.
 
 import json
 
@@ -7,6 +7,7 @@ cimport cython
 from libc.string cimport memcpy, strlen
 from harmonystream._native.core.buffer cimport buffer_free, buffer_put
 from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.naming cimport name_errors
 from harmonystream._native.core.chars cimport are_literal, hex_digit, is_json_space, is_literal
 from harmonystream._native.core.json_number cimport N_START, number_ends, number_next
 from harmonystream._native.core.json_text cimport put_escaped
@@ -37,13 +38,14 @@ cdef class Arguments:
 
     Makes one JSON object of a call's text, piece by piece.
 
-    feed() and end() return what may be sent. After every piece, all that was sent is a beginning of an object that strict readers accept,
-    jiter among them; of a complete call, it is an object. A text that is an object passes byte for byte, without the whitespace before it.
-    Any other text is kept whole, as a string: under `text_key` if it does not begin with "{", else under "INVALID_JSON", behind what
-    was sent of it. Control characters in strings are escaped.
+    feed() and end() return what may be sent. After every piece, all that was sent is a beginning of an object that
+    strict readers accept, jiter among them; of a complete call, it is an object. A text that is an object passes byte
+    for byte, without the whitespace before it.
+    Any other text is kept whole, as a string: under `text_key` if it does not begin with "{", else under
+    "INVALID_JSON", behind what was sent of it. Control characters in strings are escaped.
 
-    Held back, so that nothing has to be taken back: a comma until something follows it, a number, literal or escape until it ends,
-    the last brace until the end.
+    Held back, so that nothing has to be taken back: a comma until something follows it, a number, literal or escape
+    until it ends, the last brace until the end.
     """
 
     def __cinit__(self, str text_key not None=TEXT_KEY):
@@ -66,7 +68,8 @@ cdef class Arguments:
         """The rest. The JSON of a call that was cut stays open; strings that were made here do not."""
         cdef Py_ssize_t before = self.sent.n
         cdef bint done = True
-        if (self.step == A_NUMBER and number_ends(self.number)) or (self.step == A_WORD and self.scalar_n == <Py_ssize_t>strlen(self.word)):
+        if (self.step == A_NUMBER and number_ends(self.number)) or (self.step == A_WORD
+                                                                    and self.scalar_n == <Py_ssize_t>strlen(self.word)):
             done = self.release()
             self.step = A_AFTER
         if done and self.step != A_TEXT and self.depth > 0 and complete:
@@ -294,3 +297,6 @@ cdef class Arguments:
         self.in_key = in_key
         self.step = A_STRING
         return self.release() and self.put(c'"')
+
+
+name_errors(Arguments)

@@ -1,5 +1,6 @@
-# From records to the bytes of server-sent events. A frame is prepared once, with holes for the text of a delta and for a running number.
-# To fill it takes a few copies. An event without a frame goes to a method in Python: there are few such events in a stream.
+# From records to the bytes of server-sent events. A frame is prepared once, with holes for the text of a delta and for
+# a running number. To fill it takes a few copies. An event without a frame goes to a method in Python: there are few
+# such events in a stream.
 
 import json
 
@@ -11,12 +12,14 @@ from harmonystream._native.wire.json_filter cimport Arguments
 from harmonystream._native.core.buffer cimport buffer_free, buffer_put, buffer_room
 from harmonystream._native.core.bulk_tokens cimport account_plain
 from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.naming cimport name_errors
 from harmonystream._native.core.cpython cimport PyUnicode_AsUTF8AndSize
 from harmonystream._native.core.locks cimport FREE_THREADED, enter, leave, put_int
 from harmonystream._native.wire.frame cimport Filling, Frame, Pieces, fill, fill_with
 from harmonystream._native.core.out cimport out_init, out_record
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
-from harmonystream._native.stream.parser cimport Guard, Parser, plain_token
+from harmonystream._native.stream.open_stream cimport Guard
+from harmonystream._native.stream.parser cimport Parser, plain_token, take_ids
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.json_text cimport put_escaped
 from harmonystream._native.core.utf8 cimport without_surrogates
@@ -40,14 +43,17 @@ cdef class SseWriter:
     """SseWriter(parser, ...)
 --
 
-    The base of all emitters: feeds a parser, and writes its deltas into frames. A subclass has two methods. _on_event(event) gets every
-    event that is no delta, and deltas that have no frame: it returns the bytes to send, or, for a delta, the Frame that this delta and
-    those after it go into. _feed_with(ids, logprobs) returns the bytes for all that is fed with logprobs, or while `_watched` is set.
+    The base of all emitters: feeds a parser, and writes its deltas into frames. A subclass has two methods.
+    _on_event(event) gets every
+    event that is no delta, and deltas that have no frame: it returns the bytes to send, or, for a delta, the Frame that
+    this delta and those after it go into. _feed_with(ids, logprobs) returns the bytes for all that is fed with
+    logprobs, or while `_watched` is set.
 
-    `_number` is the next frame's. The text of deltas is kept until _take(). While `_arguments_through` is set, argument deltas pass
-    that filter, which keeps their text.
+    `_number` is the next frame's. The text of deltas is kept until _take(). While `_arguments_through` is set, argument
+    deltas pass that filter, which keeps their text.
 
-    feed(), feed_text(), start, finish and error refuse, with RuntimeError, a second thread and what they have called themselves.
+    feed(), feed_text(), start, finish and error refuse, with RuntimeError, a second thread and what they have called
+    themselves.
 
     parser: one that has read nothing; or a format's name or row, with `vocab` and `tools` for its parser.
     """
@@ -85,7 +91,8 @@ cdef class SseWriter:
         if not FREE_THREADED and logprobs is None and not self.watched and self.w.stage == BYTES:
             tid = plain_token(self.parser, ids)                              # none if it is in a batch
             if tid >= 0 and self.w.frames[self.parser.s.fast] != NULL:
-                made = self.feed_plain(tid)                                  # calls nothing in Python, so there is nobody to keep out
+                # calls nothing in Python, so there is nobody to keep out
+                made = self.feed_plain(tid)
                 if made is not None:
                     return made
         self.claim_alone()
@@ -101,7 +108,7 @@ cdef class SseWriter:
         """The frames that these token ids make, as feed() makes them of what is not watched."""
         cdef Ids span
         cdef Out out
-        ids_take(&span, ids)
+        take_ids(&span, ids)
         try:
             self.parser.read_ids(span.ids, span.n, &out)
         finally:
@@ -188,7 +195,9 @@ cdef class SseWriter:
         return self.w.stage == ENDED
 
     cdef int claim(self) except -1:
-        """For what a callback may call while its verb is inside: refuses another thread's, and a batch's step in another thread."""
+        """For what a callback may call while its verb is inside: refuses another thread's, and a batch's step in
+        another thread.
+        """
         cdef Guard guard
         if not FREE_THREADED:
             guard = self.parser.guard
@@ -207,7 +216,8 @@ cdef class SseWriter:
         self.claim()
         if self.w.depth > 1 or (not FREE_THREADED and guard is not None and guard.stepping):
             self.leave()
-            raise RuntimeError("this stream is in use: another thread is inside, or a callback has called its own stream")
+            raise RuntimeError("this stream is in use: another thread is inside, or a callback has called its own "
+                               "stream")
         return 0
 
     cdef void leave(self) noexcept:
@@ -223,7 +233,8 @@ cdef class SseWriter:
 
     cdef int check_fresh(self) except -1:
         if self.parser.s.position or self.parser.s.finished:
-            raise ValueError(f"this parser has read up to {self.parser.s.position}: what it said is lost to an emitter; give it a fresh one")
+            raise ValueError(f"this parser has read up to {self.parser.s.position}: what it said is lost to an "
+                             f"emitter; give it a fresh one")
         return 0
 
     def _keep(self, str kind not None, str text not None):
@@ -308,7 +319,9 @@ cdef class SseWriter:
     # --- filling ---
 
     cdef bytes one_frame(self, uint8_t kind, const uint8_t* text, Py_ssize_t n, bint unescaped):
-        """Valid UTF-8 in its frame, without a detour. unescaped: nothing in it is escaped in JSON, as the vocabulary knows."""
+        """Valid UTF-8 in its frame, without a detour. unescaped: nothing in it is escaped in JSON, as the vocabulary
+        knows.
+        """
         cdef const Pieces* frame = self.w.frames[kind]
         cdef Buffer* kept = &self.w.kept[kind]
         cdef Py_ssize_t begin = kept.n
@@ -368,7 +381,9 @@ cdef class SseWriter:
             leave(&parser.busy)
 
     cdef bytes frames_of(self, Out* out):
-        """The frames of what the parser has just read. It stays claimed meanwhile: nobody may change the stream between two records."""
+        """The frames of what the parser has just read. It stays claimed meanwhile: nobody may change the stream between
+        two records.
+        """
         cdef Parser parser = self.parser
         cdef tuple events
         try:
@@ -376,7 +391,8 @@ cdef class SseWriter:
             if not parser.s.error:
                 return self.records(out, 0, out.n_records)
             events = parser.preview(out)
-            self.pending = self.records(out, 0, out.n_records)               # what came before the error is kept for error()
+            # what came before the error is kept for error()
+            self.pending = self.records(out, 0, out.n_records)
             self.w.stage = BROKEN
             raise parser.failure(events)
         finally:
@@ -398,8 +414,10 @@ cdef class SseWriter:
                 self.put_record(out, i - 1)
         except BaseException:
             self.w.stage = BROKEN
-            self.pending = PyBytes_FromStringAndSize(<const char*>self.out.p, self.out.n)    # the frames before are kept for error()
-            while i < end:                                                   # the parser must know which message is open
+            # the frames before are kept for error()
+            self.pending = PyBytes_FromStringAndSize(<const char*>self.out.p, self.out.n)
+            # the parser must know which message is open
+            while i < end:
                 self.parser.event_of(out, i)
                 i += 1
             raise
@@ -480,3 +498,6 @@ cdef str sendable(str text):
 
 
 cdef dict KINDS = {"reasoning": R_REASONING, "content": R_CONTENT, "arguments": R_ARGUMENTS}
+
+
+name_errors(SseWriter)

@@ -1,0 +1,153 @@
+# One stream: who may use it, and what can be asked of it without reading on.
+
+cimport cython
+from libc.stdint cimport uint8_t
+from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.locks cimport FREE_THREADED, enter, leave
+from harmonystream._native.core.types cimport *
+from harmonystream._native.core.vocab cimport Vocab
+
+from harmonystream import deviations as known
+from harmonystream.deviations import Deviation
+from harmonystream.errors import ParseError
+from harmonystream.regions import Region, Usage
+
+DEBUG = bool(DEBUG_BUILD)
+
+cdef tuple STATES = ("START", "HEADER", "BODY", "DONE", "TEXT", "SECTION", "PAIRS", "VALUE", "RAW", "WRAPPED", "AFTER")
+cdef tuple REGIONS = tuple(Region)
+NO_VOCAB = Vocab([b"?"], {}, "none")
+
+
+@cython.final
+@cython.no_gc
+cdef class Guard:
+    """What keeps others out of a batch's streams during a step. The batch has it, and so has each of its parsers, which
+    may outlive it.
+    """
+
+
+@cython.no_gc
+cdef class OpenStream(EventMaker):
+    """The state of one stream, and its lock. Parser adds the verbs."""
+
+    # --- who may use it ---
+
+    cdef int claim(self, uint8_t mode=0) except -1:
+        """Enter a call; leave() ends it. With a mode (1: ids, 2: text), may this stream take more of that?"""
+        if (not FREE_THREADED and self.guard is not None and self.guard.stepping) or not enter(&self.busy):
+            raise RuntimeError("this parser is in use by another thread or its batch's step: give each stream its "
+                               "own, or fork() it")
+        if mode and (self.s.finished or self.s.error or self.s.text_mode != mode):
+            try:
+                self.check_open(mode)
+            except BaseException:
+                leave(&self.busy)
+                raise
+        return 0
+
+    cdef int check_open(self, uint8_t mode) except -1:
+        if self.s.finished:
+            raise ValueError("the stream is finished: call reset(), or make a new Parser")
+        if self.s.error:
+            raise self.failure(())
+        if mode == 1 and self.program.vocab is NO_VOCAB:
+            raise ValueError(f"this parser has no vocabulary: pass the model's, Parser({self.format!r}, vocab), or "
+                             f"use feed_text()")
+        if self.s.text_mode and self.s.text_mode != mode:
+            raise ValueError("a stream is either ids or text: this one began with " + ("feed()" if mode == 2
+                                                                                       else "feed_text()"))
+        return 0
+
+    cdef object failure(self, tuple events):
+        cdef Stream* s = &self.s
+        return ParseError(known.CODES[s.error], s.error_at, STATES[s.error_state],
+                          known.EXPECTED[known.CODES[s.error]], events)
+
+    # --- looking at the stream ---
+
+    @property
+    def region(self):
+        """Where the next token would land, as a `Region`. O(1), and reads nothing."""
+        return REGIONS[self.s.region]
+
+    @property
+    def position(self):
+        """Tokens fed so far (text mode: bytes; a possible beginning of a marker is not yet counted)."""
+        return self.s.position
+
+    @property
+    def calls(self):
+        """Tool calls begun so far."""
+        return self.s.calls + (self.s.kind != NOT_A_CALL)
+
+    @property
+    def usage(self):
+        """Tokens (text mode: bytes) per region so far, as `Usage`."""
+        return Usage(*[self.s.usage[k] for k in range(N_REGIONS)])
+
+    @property
+    def deviations(self):
+        """What was repaired, oldest first; the first 16."""
+        cdef int kept = min(<int>self.s.deviations, DEVIATION_CAP)
+        return tuple([Deviation(known.CODES[self.s.deviation[k]], self.s.deviation_at[k]) for k in range(kept)])
+
+    @property
+    def deviation_count(self):
+        """How much was repaired in all."""
+        return self.s.deviations
+
+    @property
+    def role(self):
+        """The open message's author; None between messages."""
+        return self.open_part(0)
+
+    @property
+    def channel(self):
+        """The open message's channel; None without one, or between messages."""
+        return self.open_part(1)
+
+    @property
+    def recipient(self):
+        """The open message's recipient, as written."""
+        return self.open_part(2)
+
+    @property
+    def content_type(self):
+        """The open message's content type."""
+        return self.open_part(3)
+
+    @property
+    def format(self):
+        """The format's name."""
+        return self.program.format.name
+
+    @property
+    def vocab(self):
+        """The vocabulary."""
+        return self.program.vocab
+
+    @property
+    def strict(self):
+        """Does a deviation raise?"""
+        return bool(self.s.strict)
+
+    @property
+    def finished(self):
+        """Has finish() been called?"""
+        return bool(self.s.finished)
+
+    cdef str open_part(self, int k):
+        """A part of the open message's header. Without the GIL, another thread may be about to replace it."""
+        if not FREE_THREADED:
+            return (self.open_role, self.open_channel, self.open_recipient, self.open_content_type)[k]
+        self.claim()
+        try:
+            return (self.open_role, self.open_channel, self.open_recipient, self.open_content_type)[k]
+        finally:
+            leave(&self.busy)
+
+    @property
+    def stop_ids(self):
+        """The control ids at which the engine should stop generating, ascending."""
+        return self.program.stop_ids
