@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from string import ascii_letters
 
 from reference import REGIONS, EventTuple, Item
 from reference_tags_bodies import NORMAL_STOPS
+from reference_tags_fences import Fences
 from reference_tags_header import Fails, Header, HeaderReader
 from reference_tags_pairs import Pairs
-from reference_tags_text import CALL, INERT, NEAR, PAIR, SECTION, WS, Marker, More, Text
+from reference_tags_text import CALL, INERT, NEAR, PAIR, SECTION, Marker, More, Text
 
 from harmonystream.formats import Format
 
@@ -34,7 +34,7 @@ class TagResult:
     usage: dict[str, int]
 
 
-class Machine(Pairs):
+class Machine(Fences, Pairs):
     """Section 3, and what comes after a call (5)."""
 
     def __init__(self, text: Text, tools: Sequence[str] | None, start: str, trim: str, **options: object):
@@ -45,8 +45,6 @@ class Machine(Pairs):
         self.marked = 0 if start in ("reasoning", "answer") else -1  # the place directly behind the last marker
         self.mentions = 0
         self.think_mentions = 0
-        self.fence = self.ticks = 0  # backquotes that opened the fence, and those just before
-        self.code = ""  # what the fence holds: nothing ("info" in its first line, "blank" after it), "code", "example"
         self.pending = (-1, -1)  # newlines before a dropped marker wait for what follows: where they end, and it
         self.over = False
 
@@ -99,30 +97,9 @@ class Machine(Pairs):
             self.log.put(self.region, [i])
         return i + 1
 
-    # -- Markdown's fences --------------------------------------------------------------------------------------------
-
     def spelling(self, i: int) -> str:
         """The first byte of what stands at `i`."""
         return INERT if self.text.s[i] == INERT else self.text.spelled(i)[0]
-
-    def follow(self, char: str) -> None:
-        if char == "`":
-            self.ticks = min(self.ticks + 1, 255)
-            return
-        self.end_backquotes(char)
-        if self.code == "info" and char == "\n":
-            self.code = "blank"
-        elif self.code == "blank" and char not in WS:
-            self.code = "code"
-
-    def end_backquotes(self, follower: str) -> None:
-        """A letter after them is the name of a language: a fence begins, though another is open."""
-        if self.ticks >= 3 and self.ticks >= self.fence:
-            opens = not self.fence or follower in ascii_letters
-            self.fence, self.code = (self.ticks, "info") if opens else (0, "")
-        elif self.ticks >= 3 and self.code == "blank":
-            self.code = "info"
-        self.ticks = 0
 
     # -- markers ------------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from harmonystream._native.core.types cimport *
 from harmonystream._native.core.utf8 cimport utf8_encode
 from harmonystream._native.tags.call_object cimport *
 from harmonystream._native.tags.lookahead cimport *
+from harmonystream._native.tags.quotation cimport unless_quoted
 from harmonystream._native.tags.view cimport *
 
 DEBUG = bool(DEBUG_BUILD)
@@ -378,8 +379,8 @@ cdef int look_equals(const View* v, const TagTable* row, Py_ssize_t x, Py_ssize_
     found = <const uint8_t*>memchr(v.p + key.at, c'=', x - key.at)
     if found == NULL or found == v.p + key.at:
         return NO
-    key.stop = found - v.p + 1
-    key.n = key.stop - 1 - key.at
+    key.n = found - v.p - key.at
+    key.stop = key.at + key.n + 1
     while is_json_space(v.p[key.at + key.n - 1]):
         key.n -= 1
     key.missing = 1
@@ -405,11 +406,9 @@ cdef int look_key(const View* v, const Context* c, const Stream* s, Py_ssize_t i
             return NO
         if v.p[x] == c'<' or v.p[x] == c'>' or (v.p[x] == c'"' and row.first[c'"'] & row.roles[KEY_END]):
             verdict = NO if odd else look_equals(v, row, x, n, key)
-            if verdict != NO:
-                return undecided(v, origin) if verdict == MORE else YES
-            odd = True
-            if not has_parameters(c.tools, s.tags.tool):
-                return NO
+            odd = has_parameters(c.tools, s.tags.tool)
+            if verdict != NO or not odd:
+                return undecided(v, origin) if verdict == MORE else verdict
         if not is_json_space(v.p[x]):
             last = x + 1
             if newline or last - key.at > NAME_CAP:
@@ -460,43 +459,13 @@ cdef int look_value_follow(const View* v, const TagTable* row, Py_ssize_t i, Py_
     """After a value's closer and, unless the value quotes pairs, more of these: what may follow a value?"""
     cdef Py_ssize_t n = limit(v, origin)
     cdef uint64_t mask = row.follow_value if quotes else row.follow_value | row.roles[VALUE_CLOSE]
-    cdef int k = -1, verdict = YES
+    cdef int k = -1, verdict
     while True:
         i = skip_ws(v, i, n)
         verdict = match(v, row, i, n, mask, &k)
         if verdict != YES or row.literals[k].role != VALUE_CLOSE:
             return at_the_end(v, origin) if verdict == MORE else verdict
         i += row.literals[k].n
-
-
-cdef int look_quoted(const View* v, const TagTable* row, Py_ssize_t i) noexcept nogil:
-    """Does the value go on over what stands at i, because a closer of its own comes? YES: NO is it, as in a quotation of a call."""
-    cdef Py_ssize_t x = i, n = limit(v, i)
-    cdef uint64_t mask = row.roles[KEY_OPEN] | row.roles[VALUE_CLOSE] | row.roles[STOP]
-    cdef int k = -1, depth = 0, verdict = MORE
-    while x < n:
-        if not row.first[v.p[x]] & mask:
-            x += 1
-            continue
-        verdict = match(v, row, x, n, mask, &k)
-        if verdict == MORE:
-            break
-        if verdict == NO:
-            x += 1
-            continue
-        if row.literals[k].role == STOP:
-            return NO
-        if row.literals[k].role == VALUE_CLOSE and depth == 0:
-            return YES
-        depth += 1 if row.literals[k].role == KEY_OPEN else -1
-        x += row.literals[k].n
-    return NO if v.end or capped(v, i) else MORE
-
-
-cdef inline int unless_quoted(const View* v, const TagTable* row, Py_ssize_t i, int verdict) noexcept nogil:
-    """The verdict of what would end a value at i whose own closer is missing, if it is missing."""
-    cdef int quoted = look_quoted(v, row, i) if verdict == YES else NO
-    return MORE if quoted == MORE else NO if quoted == YES else verdict
 
 
 cdef bint may_be_next(const View* v, const Context* c, const Stream* s, const Key* key) noexcept nogil:
