@@ -116,7 +116,7 @@ cdef class Tools:
         return tool_index(&self.table, <const uint8_t*>PyBytes_AS_STRING(key), PyBytes_GET_SIZE(key))
 
     def types(self, str name not None, str parameter not None):
-        """The types of a tool's parameter, or of one that it does not declare, one bit each; 0: anything, or unknown."""
+        """The types of a tool's parameter, declared or not, one bit each; 0: anything, or unknown."""
         cdef bytes key = encoded(parameter)
         return parameter_types(&self.table, self.index(name), <const uint8_t*>PyBytes_AS_STRING(key),
                                PyBytes_GET_SIZE(key))

@@ -66,10 +66,11 @@ cdef enum:                                       # Deviation: the codes of devia
     D_TEXT_BETWEEN_MESSAGES, D_STRAY_TERMINATOR, D_MISSING_START, D_MISSING_END
     D_ABANDONED_HEADER, D_MISSING_MESSAGE, D_HEADER_TOO_LONG, D_NO_MARKUP
     D_TEXT_TO_ASSISTANT, D_STRAY_CONTROL, D_END_OF_TEXT, D_UNKNOWN_ID
-    D_STRAY_CLOSER, D_REPEATED_OPENER, D_MISSING_OPENER, D_MISSING_CLOSER, D_MISSPELT_CLOSER, D_OTHER_BODY, D_IGNORED_TEXT
-    D_MISSING_VALUE, D_WRAPPED_ARGUMENTS, D_MISSPELT_ID
+    D_STRAY_CLOSER, D_REPEATED_OPENER, D_MISSING_OPENER, D_MISSING_CLOSER, D_MISSPELT_CLOSER, D_OTHER_BODY
+    D_IGNORED_TEXT, D_MISSING_VALUE, D_WRAPPED_ARGUMENTS, D_MISSPELT_ID
     D_LAST_STRICT = D_MISSPELT_ID                # strict mode raises up to here
-    D_REPEATED_RECIPIENT, D_BARE_RECIPIENT, D_FOREIGN_ROLE, D_CALL_WITHOUT_TOOLS, D_INVALID_UTF8, D_UNFINISHED_HEADER, D_AFTER_END
+    D_REPEATED_RECIPIENT, D_BARE_RECIPIENT, D_FOREIGN_ROLE, D_CALL_WITHOUT_TOOLS, D_INVALID_UTF8
+    D_UNFINISHED_HEADER, D_AFTER_END
     D_CALL_IN_REASONING, D_HELD_TOO_LONG, D_VALUE_TYPE, D_IGNORED_MEMBER, D_FENCED_CALL
     N_DEVIATIONS
 
@@ -184,11 +185,11 @@ cdef struct Tags:                                # what the tag machine remember
     uint8_t reasoning, answer, seam, in_section
     uint8_t trim, special                        # newlines at seams are dropped; the hold has control or inert ids
     uint8_t mentions, think_mentions             # openers that were text: their closers will be
-    uint8_t fence, ticks, code                   # backquotes that opened the fence in the text, those just before, and Code
+    uint8_t fence, ticks, code                   # backquotes that opened the fence, those just before, and Code
     uint8_t fresh                                # the value has not had a byte: a newline would be layout
     uint8_t layout                               # it began with such a newline: one at its end is layout, too
     uint8_t quotes                               # an opener of a key is part of it
-    uint8_t wraps                                # it may be all the arguments in an object: the ValueMode that it has otherwise
+    uint8_t wraps                                # it may be all the arguments in an object; if not, its ValueMode
     uint8_t opening                              # its opener may still come
     uint8_t line_start, begun                    # the last byte was a newline; the value or body has a byte
     uint8_t types, untyped_json                  # of the open value; its mode is Stream.value_mode
@@ -196,7 +197,7 @@ cdef struct Tags:                                # what the tag machine remember
     uint8_t fenced                               # Fence
     uint8_t array, passing                       # wrapped: inside an array; Passing
     uint8_t escape_n
-    uint8_t escape[8]                            # an unfinished escape of that string
+    uint8_t escape[6]                            # an unfinished escape of that string
 
 cdef enum ValueMode:
     NO_VALUE, STREAMED, LITERAL, HELD            # HELD: its type is known at its end

@@ -11,7 +11,7 @@ from harmonystream._native.core.types cimport *
 
 DEBUG = bool(DEBUG_BUILD)
 
-_FIXED = struct.Struct("<7q q6B q6B 2i 26B 8s 3I")
+_FIXED = struct.Struct("<7q q6B q6B 2i 26B 6s 3I")
 
 
 cdef bytes tags_pack(const Stream* s, const Held* held):
@@ -25,7 +25,7 @@ cdef bytes tags_pack(const Stream* s, const Held* held):
         g.tool, g.surrogate,
         g.reasoning, g.answer, g.seam, g.in_section, g.trim, has_special(&held.marks), g.mentions, g.think_mentions, g.fence, g.ticks,
         g.code, g.fresh, g.layout, g.quotes, g.wraps, g.opening, g.line_start, g.begun, g.types, g.untyped_json, g.pairs, g.fenced, g.array, g.passing, g.escape_n, s.value_mode,
-        (<const char*>g.escape)[:8], held.input.n, held.marks.n, held.value.n)
+        (<const char*>g.escape)[:6], held.input.n, held.marks.n, held.value.n)
     return b"".join((fixed, piece(&held.input), piece(&held.marks), piece(&held.value)))
 
 
@@ -68,7 +68,7 @@ cdef int tags_unpack(Stream* s, Held* held, const TagTable* row, const ToolTable
      g.reasoning, g.answer, g.seam, g.in_section, g.trim, g.special, g.mentions, g.think_mentions, g.fence, g.ticks,
      g.code, g.fresh, g.layout, g.quotes, g.wraps, g.opening, g.line_start, g.begun, g.types, g.untyped_json, g.pairs, g.fenced, g.array, g.passing, g.escape_n, s.value_mode,
      escape, n_input, n_marks, n_value) = _FIXED.unpack_from(data)
-    for i in range(8):
+    for i in range(6):
         g.escape[i] = escape[i]
     if len(data) != at + n_input + n_marks + n_value:
         refuse("its length does not fit its content")
