@@ -8,8 +8,8 @@ from typing import Any
 
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # it would look for prices on the network
 
-import litellm  # noqa: E402
-from report import QUESTION, URL, get_forecast, report  # noqa: E402
+import litellm
+from report import QUESTION, URL, get_forecast, report
 
 TOOL = {
     "type": "function",
