@@ -26,7 +26,7 @@ def compiled_docstring(holder: object, name: str) -> str | None:
     inherited = getattr(getattr(object, name, None), "__doc__", None)
     if not isinstance(text, str) or text == inherited or (name.startswith("__") and name.endswith("__")):
         return None
-    return inspect.cleandoc(text) or None
+    return inspect.cleandoc(text).strip() or None
 
 
 def definitions(stub: Path) -> Iterator[tuple[Definition, object]]:
