@@ -57,7 +57,7 @@ cdef inline bint is_parameter(const ToolTable* t, int tool, const uint8_t* p, Py
 
 
 cdef inline int parameter_types(const ToolTable* t, int tool, const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    """The mask of the tool's parameter with this name, or of one that it does not declare; 0: untyped (tool may be -1)."""
+    """The mask of the tool's parameter with this name, declared or not; 0: untyped (tool may be -1)."""
     cdef Py_ssize_t i
     if tool < 0:
         return 0
