@@ -1,8 +1,8 @@
 """The bounds of a template: its time, and the size of each value, checked before the value is made.
 
 A template reaches the methods of strings by attributes, filters by name, and operators by the sandbox. Each of the
-three goes through this module. It bounds each value and not their sum: a server that takes templates from strangers should
-limit its process's memory too.
+three goes through this module. It bounds each value and not their sum, so a server that takes templates from strangers
+should limit its process's memory too.
 """
 
 from __future__ import annotations
