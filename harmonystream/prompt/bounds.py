@@ -24,6 +24,8 @@ NUMBER = 400
 """The most characters that a float has when it is formatted without a width."""
 MAX_SLOW = 100_000
 """The characters that a filter which searches or wraps its text in Python may be given."""
+MAX_DEPTH = 500
+"""How deep lists and dicts may be inside each other."""
 MAX_FORMAT = 1000
 """The characters of a format of `strftime_now`."""
 
@@ -76,8 +78,11 @@ def measure(value: Any, node: int = 4, level: int = 0) -> int:
             if isinstance(item, str):
                 size += len(item)
             elif isinstance(item, _CONTAINERS):
-                size += len(item) * (node + level * len(open_)) + node
+                parts = 2 * len(item) if isinstance(item, Mapping) else len(item)
+                size += parts * (node + level * len(open_)) + node + level * len(open_)
                 open_.append(_inside(item))
+                if len(open_) > MAX_DEPTH:
+                    raise Bound(f"it has values inside each other, more than {MAX_DEPTH} deep")
                 break
         else:
             open_.pop()
