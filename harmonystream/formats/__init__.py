@@ -39,7 +39,7 @@ def control_markers(format: str | Format | HeaderFormat) -> list[tuple[str, ...]
     row = format_of(format)
     if isinstance(row, HeaderFormat):
         return [(spelling,) for role, spelling in row.markers.items() if role in row.required]
-    wanted = [(stop,) for stop in row.stops]
+    wanted: list[tuple[str, ...]] = [(stop,) for stop in row.stops]
     if row.control:
         markers = [marker for field in (row.think, row.section, row.call, row.pair) for marker in field or () if marker]
         wanted += [marker if isinstance(marker, tuple) else (marker,) for marker in markers]

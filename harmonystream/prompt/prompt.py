@@ -29,7 +29,7 @@ class Prompt:
     stop_ids: tuple[int, ...] = ()
     stops: tuple[str, ...] = ()
     vocab: Vocab | None = field(default=None, repr=False)
-    tools: Any = field(default=None, repr=False)
+    tools: list[dict[str, Any]] | None = field(default=None, repr=False)
 
     def parser(self, **options: Any) -> Parser:
         """A parser for what the model generates after this prompt. `options` are those of `Parser`.

@@ -85,8 +85,8 @@ def _written(
         return _with_template(request, template, row, vocab)
     if isinstance(row, HeaderFormat):
         return _harmony(request, row, _vocab(vocab) or _default_vocab())
-    if row is not None and row.encoding:
-        return _dsml(request, row, _vocab(vocab), model)
+    if row is not None and row.encoding in _ENCODINGS:
+        return _ENCODINGS[row.encoding](request, row, _vocab(vocab), model)
     if row is None:
         raise PromptError("nothing says which prompt to write: pass model=, format= or template=")
     raise PromptError(
@@ -148,8 +148,9 @@ def _prompt(
 ) -> Prompt:
     stop_ids = Parser(row, vocab).stop_ids if row is not None and vocab is not None else ()
     stops = () if row is None else tuple(sorted(row.stops))
-    # Names and schemas type what the parser reads; a request without tools has none to call.
-    return Prompt(text, ids, row, stop_ids, stops, vocab, request.tools)
+    # The parser types arguments by the schemas; without a list it takes any name, with an empty one none.
+    tools = None if request.tools is None else request.definitions
+    return Prompt(text, ids, row, stop_ids, stops, vocab, tools)
 
 
 # --- the three ways -----------------------------------------------------------------------------------------------
@@ -200,6 +201,9 @@ def _dsml(request: _Request, row: Format, vocab: Vocab | None, model: str | None
     )
     writer.flush()
     return _prompt(request, "".join(writer.parts), None if vocab is None else writer.ids, row, vocab)
+
+
+_ENCODINGS = {"dsml": _dsml}
 
 
 def _version(model: str | None) -> str:

@@ -24,6 +24,7 @@ ErrorKind: TypeAlias = Literal[
     "failed",
     "invalid_result",
     "unavailable",
+    "cancelled",
 ]
 
 MAX_ERROR = 2000

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
+
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # it would look for prices on the network
 
 import litellm
 from report import QUESTION, URL, get_forecast, report

@@ -76,6 +76,15 @@ def test_a_gap_is_filled_with_the_bytes_of_the_text():
     assert ids == [12194, *(BYTES[byte] for byte in "\U0001fad6".encode())]
 
 
+@pytest.mark.parametrize("shown", ["", "<|end|>"])
+def test_a_control_token_after_a_gap_is_one_id(shown):
+    """Some servers send a control token's text, some do not."""
+    (*items, _), _ = run([chunk("Hi", [12194], 1), chunk("\ufffd" + shown, [200007], 3), last(3)])
+    ids = list(chain(*items))
+    assert ids[-1] == 200007
+    assert text_of(ids) == "Hi\ufffd<|end|>".encode()
+
+
 @given(st.text(min_size=1, max_size=12))
 def test_whatever_is_left_out_the_text_is_whole(text):
     """Tokens of one byte each: the server leaves out all but the last of each character."""

@@ -201,6 +201,10 @@ def test_tools_of_every_api_are_declared_alike():
     texts = {hs.render("Hi", model="gpt-oss", tools=[form]).text for form in (*forms,)}
     assert len(texts) == 1
     assert hs.render("Hi", model="gpt-oss", tools=hs.Tools(*forms[:1])).text in texts
+    prompt = hs.render("Hi", model="gpt-oss", tools=hs.Tools(WEATHER))
+    (start, *_) = prompt.parser().feed_text("<|channel|>commentary to=functions.get_weather<|message|>{}")[1:]
+    assert (start.name, start.kind) == ("get_weather", "function")
+    assert prompt.parser().feed_text("<|channel|>commentary to=poem<|message|>{}")[1].kind == "other"
     with pytest.raises(hs.PromptError, match="dialect= is for prompts without a template"):
         hs.render("Hi", template=TEMPLATE["hermes"], dialect="openai")
 

@@ -1,0 +1,130 @@
+"""One generation: from the engine's items to the parser's events."""
+
+from __future__ import annotations
+
+import asyncio
+from asyncio import current_task
+from collections.abc import AsyncIterator, Callable
+from types import TracebackType
+from typing import Any
+
+from .._native.stream.parser import Parser
+from ..completion import Collector, ToolCall
+from ..engines import EngineError, Finished, Output
+from ..engines.base import chat_usage
+from ..events import Event
+from ..reasons import normal
+from .deadline import Deadline, is_cancelled
+
+__all__ = ["Generation"]
+
+_END = Finished()
+_FAILURES = ("abort", "error")  # what a reason means where a generation has broken
+
+
+class Generation:
+    """Reads an engine to its end, and keeps what the model has said.
+
+    failure: what the engine raised, or what it sent that the parser refuses. timed_out: the deadline has passed.
+    ended: there are no more events. calls: all calls that have ended so far.
+    """
+
+    def __init__(
+        self, begin: Callable[[], AsyncIterator[Output]], parser: Parser, prompt_tokens: int, deadline: Deadline
+    ) -> None:
+        """begin: starts the engine."""
+        self._begin = begin
+        self._deadline = deadline
+        self._items: AsyncIterator[Output] | None = None
+        self._parser = parser
+        self._prompt_tokens = prompt_tokens
+        self._collector = Collector()
+        self._texts = 0  # items that were text
+        self._end = _END
+        self.ended = False
+        self.failure: Exception | None = None
+        self.timed_out = False
+        self.calls: list[ToolCall] = self._collector.calls
+
+    def items(self) -> AsyncIterator[Output]:
+        """Starts the engine. The items are to be read within `with` this generation, and between `Deadline.enter` and
+        `Deadline.leave`."""
+        self._deadline.enter()
+        self._items = self._begin()
+        return self._items
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        """Keeps what the engine has raised as its failure. What the consumer raises at a `yield` goes on."""
+        deadline = self._deadline
+        waited = deadline.task is not None
+        error = deadline.error_of(error)
+        self.timed_out = deadline.expired and isinstance(error, TimeoutError)
+        if error is None or self.timed_out:
+            return True
+        if isinstance(error, asyncio.CancelledError) and waited and not is_cancelled(current_task()):
+            error = EngineError("the engine was cancelled, and not by its consumer")
+        if not waited or not isinstance(error, Exception):
+            return False
+        self.failure = error
+        return True
+
+    def take(self, item: Output) -> tuple[Event, ...]:
+        """The events that an item makes; of a `Finished`, and after a failure, the last ones."""
+        try:
+            if isinstance(item, str):
+                self._texts += 1
+                events = self._parser.feed_text(item)
+            elif isinstance(item, Finished):
+                return self.finish(item)
+            else:
+                events = self._parser.feed(item)
+        except Exception as error:  # an engine that yields neither ids nor text, or both
+            self.failure = error
+            return self.finish()
+        self._collector.add(events)
+        return events
+
+    def finish(self, end: Finished = _END) -> tuple[Event, ...]:
+        """The last events."""
+        self.ended = True
+        self._end = end
+        if normal(end.reason) in _FAILURES and self.failure is None:
+            self.failure = EngineError(f"the engine ended the generation with {end.reason!r}")
+        reason = "error" if self.failure is not None else "timeout" if self.timed_out else end.reason
+        events = self._parser.finish(reason)
+        self._collector.add(events)
+        return events
+
+    async def close(self) -> None:
+        """Stops the engine. Closing one that has ended does nothing."""
+        close: Any = getattr(self._items, "aclose", None)
+        if close is not None:
+            try:
+                await close()
+            except Exception as error:
+                self.failure = self.failure or error
+
+    @property
+    def reason(self) -> str | None:
+        """As in `StreamEnd`."""
+        return self._collector.finish_reason
+
+    @property
+    def content(self) -> str:
+        return "".join(self._collector.content)
+
+    @property
+    def reasoning(self) -> str:
+        return "".join(self._collector.reasoning)
+
+    @property
+    def usage(self) -> dict[str, Any]:
+        """The engine's usage object. If it gave none, ids are counted; of text, the items, which are a lower bound."""
+        if self._end.usage:
+            return dict(self._end.usage)
+        return chat_usage(self._prompt_tokens, self._texts or self._parser.usage.total)

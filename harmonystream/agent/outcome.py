@@ -1,0 +1,86 @@
+"""What the agent loop yields beside the parser's events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from ..completion import ToolCall
+from ..events import Event
+from ..tools import ToolResult
+
+__all__ = ["LoopEnd", "LoopEvent", "LoopReason", "RoundEnd", "ToolRunEnd", "ToolRunStart"]
+
+LoopReason: TypeAlias = Literal[
+    "answer", "calls", "stealth", "rounds", "repeated", "tokens", "length", "timeout", "error"
+]
+"""Why a loop ended.
+
+answer: the model answered and called nothing. calls: it called tools that have no function here; `LoopEnd.calls` has
+these calls. stealth: it called a stealth tool. rounds: it still called tools when the rounds were used up, and then
+answered without tools. repeated: so did it when a round had nothing but repeated calls. tokens, timeout: the loop's
+limit. length: the generation was cut at its own limit. error: the engine failed; `LoopEnd.error` says how.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRunStart:
+    """A tool begins to run. early: the model is still writing. message: what a user may read meanwhile, or None."""
+
+    round: int
+    call: ToolCall
+    early: bool = False
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRunEnd:
+    """A tool has run, or was not run after all; each `ToolRunStart` has one. `result` is what the model will read."""
+
+    round: int
+    call: ToolCall
+    result: ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class RoundEnd:
+    """A generation and its tools are through.
+
+    round: counted from 1. reason: why the generation ended, as in `StreamEnd`. messages: what the round adds to the
+    conversation, in Chat Completions' form. usage: of this generation.
+    """
+
+    round: int
+    reason: str | None
+    messages: tuple[dict[str, Any], ...]
+    usage: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class LoopEnd:
+    """The last event of a loop.
+
+    text: the content of the last generation. calls: the calls that nobody has answered, because their tools have no
+    function here. called: the names of all tools that were called, in order. messages: all that the loop adds to the
+    conversation. usage: summed over all rounds. error: what the engine raised.
+    """
+
+    reason: LoopReason
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    called: tuple[str, ...] = ()
+    messages: tuple[dict[str, Any], ...] = ()
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    rounds: int = 0
+    error: Exception | None = None
+
+    @property
+    def outcome(self) -> Literal["text", "calls", "neither"]:
+        """What the loop gave: text to show, calls to answer, or neither, which needs a plan of your own."""
+        if self.calls:
+            return "calls"
+        return "text" if self.text.strip() else "neither"
+
+
+LoopEvent: TypeAlias = Event | ToolRunStart | ToolRunEnd | RoundEnd | LoopEnd

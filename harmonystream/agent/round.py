@@ -1,0 +1,98 @@
+"""One round: a generation, and the tools that it calls."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from ..completion import ToolCall
+from ..engines import Output
+from ..events import Event, ToolCallEnd
+from ..prompt import tool_results
+from .deadline import Deadline
+from .generation import Generation
+from .history import assistant_message
+from .outcome import LoopEvent, ToolRunEnd, ToolRunStart
+from .runs import ToolRuns
+
+__all__ = ["Round"]
+
+
+class Round:
+    """Brings a generation's events and its tools together.
+
+    number: counted from 1. first_call: the number that the round's first call has in the conversation; a call gets an
+    id made of its number if the model wrote none. calls: all complete calls, in order.
+    """
+
+    def __init__(self, number: int, generation: Generation, runs: ToolRuns, first_call: int) -> None:
+        self.number = number
+        self.generation = generation
+        self.runs = runs
+        self.calls: list[ToolCall] = []
+        self._first_call = first_call
+        self._ended_calls, self._news = generation.calls, runs.news
+        self._known = 0  # calls of the generation, cut ones included, that `take` has seen
+
+    @property
+    def broken(self) -> bool:
+        """Did the generation fail, or the time end before it did?"""
+        return self.generation.failure is not None or self.generation.timed_out
+
+    def take(self, item: Output) -> Sequence[LoopEvent]:
+        """The events of an item, the start of each early run after the end of its call, and the runs that ended."""
+        events = self.generation.take(item)
+        if len(self._ended_calls) == self._known and not self._news:  # as for nearly every token
+            return events
+        return self._with_runs(events)
+
+    def finish(self) -> Sequence[LoopEvent]:
+        """The last events, of a generation that ended without saying so."""
+        return () if self.generation.ended else self._with_runs(self.generation.finish())
+
+    def _with_runs(self, events: Sequence[Event]) -> Sequence[LoopEvent]:
+        made: list[LoopEvent] = []
+        for event in events:
+            made.append(event)
+            if isinstance(event, ToolCallEnd):
+                call = self.generation.calls[self._known]
+                if event.complete:
+                    made += self.runs.take(self._identified(call))
+                self._known += 1
+        return [*made, *self.runs.ended()]
+
+    def _identified(self, call: ToolCall) -> ToolCall:
+        if call.id is None:
+            call = call._replace(id=f"call_{self._first_call + self._known}")
+        self.calls.append(call)
+        return call
+
+    async def run_tools(self, deadline: Deadline) -> AsyncIterator[ToolRunStart | ToolRunEnd]:
+        """What is left to do after the generation: the tools that have waited. A broken generation starts none."""
+        await self.generation.close()
+        if self.broken:
+            await self.runs.cancel()
+        else:
+            for start in self.runs.start_rest():
+                yield start
+        while (end := await self.runs.next_ended(deadline)) is not None:
+            yield end
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """What the assistant said, and the results in the order of the calls. Stealth calls leave no trace.
+
+        A call that was not answered, because it was cut or the generation broke, is left out: a conversation may not
+        have a call without its result. Those that are handed back are there, because the caller will answer them.
+        """
+        runs, generation = self.runs, self.generation
+        answered = [call for call in runs.calls if call.index in runs.results and call.index not in runs.stealth]
+        calls = sorted([*answered, *runs.handed_back], key=lambda call: call.index)
+        said = assistant_message(generation.content, generation.reasoning, calls)
+        results = [runs.results[call.index] for call in answered]
+        return [*([said] if said else ()), *tool_results(answered, results)]
+
+    async def close(self) -> None:
+        """Stops what goes on: the tools and the engine."""
+        await self.runs.cancel()
+        await self.generation.close()

@@ -1,0 +1,125 @@
+"""The tools of one round: when each starts, and which calls are not run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter, deque
+from collections.abc import Iterator
+
+from ..call_arguments import read_arguments
+from ..completion import ToolCall
+from ..tools import ToolResult, Tools
+from ..tools.results import error_text
+from .deadline import Deadline
+from .outcome import ToolRunEnd, ToolRunStart
+
+__all__ = ["Repeats", "ToolRuns"]
+
+_CANCELLED = "the run was stopped before the tool had answered"
+
+
+class Repeats:
+    """Counts identical calls over the rounds of a loop: same name, and same arguments as JSON values."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._counts: Counter[tuple[str, str]] = Counter()
+
+    def add(self, call: ToolCall) -> bool:
+        """Count a call; has it come more often than the limit allows?"""
+        try:
+            arguments = json.dumps(json.loads(call.arguments), sort_keys=True)
+        except (ValueError, RecursionError):
+            arguments = call.arguments
+        self._counts[call.name, arguments] += 1
+        return self._counts[call.name, arguments] > 1 + self._limit
+
+
+class ToolRuns:
+    """Runs the calls of one round. All runs go on at the same time, as far as the `Tools` let them."""
+
+    def __init__(self, tools: Tools, repeats: Repeats, round: int) -> None:
+        self._tools = tools
+        self._repeats = repeats
+        self._round = round
+        self._tasks: dict[asyncio.Task[ToolResult], ToolCall] = {}  # that run
+        self.news: deque[ToolRunEnd] = deque()  # of runs that have ended since `ended` was last asked
+        self.results: dict[int, ToolResult] = {}  # by the call's index
+        self.calls: list[ToolCall] = []  # in order; without cut ones and those of tools without a function
+        self.handed_back: list[ToolCall] = []  # whose tools have no function here
+        self.refused = 0  # calls that were repeated too often
+        self.stealth: set[int] = set()  # the indices of calls whose tools are stealth
+        self.timed_out = False
+
+    def take(self, call: ToolCall) -> Iterator[ToolRunStart]:
+        """A call that is complete, while the model still writes. It starts if its tool is an early one."""
+        tool = self._tools.get(call.name)
+        if tool is not None and tool.function is None:
+            self.handed_back.append(call)
+            return
+        self.calls.append(call)
+        if tool is not None and tool.stealth:
+            self.stealth.add(call.index)
+        if self._repeats.add(call):
+            self.refused += 1
+            said = "this call has been made with the same arguments before: use its result, or answer"
+            self._end(call, ToolResult(call.id, call.name, error_text("refused", said), "refused"))
+        elif tool is not None and tool.early:
+            yield self._start(call, early=True)
+
+    def start_rest(self) -> Iterator[ToolRunStart]:
+        """The generation is over: the other calls start."""
+        begun = {call.index for call in self._tasks.values()} | self.results.keys()
+        for call in self.calls:
+            if call.index not in begun:
+                yield self._start(call, early=False)
+
+    def ended(self) -> Iterator[ToolRunEnd]:
+        """What has ended since the last time that somebody asked."""
+        while self.news:
+            yield self.news.popleft()
+
+    async def next_ended(self, deadline: Deadline) -> ToolRunEnd | None:
+        """The next run that ends; None when all have."""
+        while not self.news and self._tasks:
+            try:
+                with deadline:
+                    await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+            except TimeoutError:
+                self.timed_out = True
+                await self.cancel()
+        return self.news.popleft() if self.news else None
+
+    async def cancel(self) -> None:
+        """Cancels what runs, and waits until it has ended. These calls get results, too."""
+        running = list(self._tasks)
+        for task in running:
+            task.cancel()
+        if running:
+            await asyncio.wait(running)
+
+    def _start(self, call: ToolCall, *, early: bool) -> ToolRunStart:
+        task = asyncio.create_task(self._tools.run(call), name=f"harmonystream tool {call.name}")
+        self._tasks[task] = call
+        task.add_done_callback(self._done)
+        return ToolRunStart(self._round, call, early, self._message(call))
+
+    def _message(self, call: ToolCall) -> str | None:
+        tool = self._tools.get(call.name)
+        try:
+            return None if tool is None else tool.message_for(read_arguments(call.arguments))
+        except Exception:  # the application's function, or arguments that it cannot have foreseen
+            return None
+
+    def _done(self, task: asyncio.Task[ToolResult]) -> None:
+        call = self._tasks.pop(task)
+        if task.cancelled():
+            result = ToolResult(call.id, call.name, error_text("cancelled", _CANCELLED), "cancelled")
+        else:
+            result = task.result()
+        self._end(call, result)
+
+    def _end(self, call: ToolCall, result: ToolResult) -> None:
+        self.results[call.index] = result
+        self.news.append(ToolRunEnd(self._round, call, result))

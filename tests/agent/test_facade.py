@@ -1,0 +1,96 @@
+"""The loop without async."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+import time
+from typing import Any
+
+import pytest
+from loops import TEXT, USER, end_of
+from scripted import STOP, Scripted, call
+
+import harmonystream as hs
+from harmonystream.agent import agent_loop_sync
+from harmonystream.tools import Tool, Tools
+
+
+def tools(**options: Any) -> Tools:
+    async def look(**given: Any) -> str:
+        await asyncio.sleep(0)
+        return "seen"
+
+    return Tools(Tool("look", "", {"type": "object"}, look, **options))
+
+
+def test_the_events_are_those_of_the_loop():
+    events = list(agent_loop_sync(Scripted([call("look")], ["Done."]), USER, tools=tools(), **TEXT))
+    end = end_of(events)
+    assert (end.reason, end.text, end.messages[1]["content"]) == ("answer", "Done.", "seen")
+
+
+def test_an_event_comes_before_the_engine_goes_on():
+    steps = []
+
+    class Engine:
+        async def generate(self, prompt: Any, sampling: Any) -> Any:
+            for step in "abc":
+                steps.append(step)
+                yield step
+
+    for event in agent_loop_sync(Engine(), USER, **TEXT):
+        if isinstance(event, hs.ContentDelta):
+            assert len(steps) <= "abc".index(event.text) + 2
+
+
+def test_leaving_it_stops_the_engine_and_cancels_the_tools():
+    cancelled = []
+
+    async def hang(**given: Any) -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.append(1)
+            raise
+
+    engine = Scripted(["Hi ", call("hang"), 0.01, "more", 60.0])
+    hanging = Tools(Tool("hang", "", {"type": "object"}, hang, early=True))
+    events = agent_loop_sync(engine, USER, tools=hanging, **TEXT)
+    before = threading.active_count()
+    while "more" not in getattr(next(events), "text", ""):
+        pass
+    events.close()
+    assert (engine.closed, cancelled, threading.active_count()) == (1, [1], before)
+
+
+def test_what_the_loop_raises_is_raised():
+    with pytest.raises(ValueError, match="or more"):
+        list(agent_loop_sync(Scripted(["x"]), USER, max_rounds=-1, **TEXT))
+
+
+def test_inside_an_event_loop_it_says_what_to_do():
+    async def main() -> None:
+        agent_loop_sync(Scripted(["x"]), USER, **TEXT)
+
+    with pytest.raises(RuntimeError, match="async for event in agent_loop"):
+        asyncio.run(main())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends itself a signal")
+def test_an_interrupt_stops_the_generation_and_can_be_caught():
+    engine = Scripted(["Hi", 60.0, STOP])
+    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    got = []
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        for event in agent_loop_sync(engine, USER, **TEXT):
+            got.append(event)
+    timer.join()
+    assert engine.closed == 1
+    assert any(isinstance(event, hs.ContentDelta) for event in got)
+    assert time.monotonic() - began < 50
+    assert list(agent_loop_sync(Scripted(["again"]), USER, **TEXT))  # and another one runs

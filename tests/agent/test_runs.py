@@ -1,0 +1,56 @@
+"""When tools start, and which calls are not run."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from harmonystream import ToolCall
+from harmonystream.agent.deadline import Deadline
+from harmonystream.agent.runs import Repeats, ToolRuns
+from harmonystream.tools import Tool, Tools
+
+
+def called(index: int, name: str = "f", arguments: str = "{}") -> ToolCall:
+    return ToolCall(index, name, arguments, f"call_{index}", "function", True, True)
+
+
+@pytest.mark.parametrize(("limit", "refused"), [(0, [False, True, True]), (1, [False, False, True])])
+def test_repeats_are_counted_by_name_and_values(limit, refused):
+    repeats = Repeats(limit)
+    texts = ['{"a": 1, "b": [2]}', '{"b":[2],"a":1}', '{ "a": 1, "b": [2] }']
+    assert [repeats.add(called(0, "f", text)) for text in texts] == refused
+    assert not repeats.add(called(0, "g", texts[0]))
+    assert not repeats.add(called(0, "f", '{"a": 2, "b": [2]}'))
+
+
+def test_arguments_that_are_no_json_are_compared_as_text():
+    repeats = Repeats(0)
+    assert [repeats.add(called(0, "f", text)) for text in ("{oops", "{oops", "{ oops", "[" * 10**5)] == [
+        False,
+        True,
+        False,
+        False,
+    ]
+
+
+def test_cancelling_gives_every_run_an_end():
+    async def main() -> list[Any]:
+        async def hang() -> None:
+            await asyncio.Event().wait()
+
+        runs = ToolRuns(Tools(Tool("f", "", {"type": "object"}, hang)), Repeats(9), 1)
+        assert list(runs.take(called(0))) == []
+        assert list(runs.take(called(1))) == []
+        starts = list(runs.start_rest())
+        assert list(runs.start_rest()) == []
+        await asyncio.sleep(0)
+        await runs.cancel()
+        assert runs.news
+        ends = list(runs.ended())
+        assert await runs.next_ended(Deadline(None)) is None
+        return [len(starts), *(one.result.error for one in ends)]
+
+    assert asyncio.run(main()) == [2, "cancelled", "cancelled"]

@@ -1,0 +1,20 @@
+"""Row 2.1: can this model call tools at all?"""
+
+from __future__ import annotations
+
+import pytest
+
+import harmonystream as hs
+from harmonystream.agent import supports_tools
+
+
+@pytest.mark.parametrize("name", hs.formats())
+def test_2_1_every_format_with_calls_says_so(name):
+    assert supports_tools(name) == (name != "think")
+
+
+def test_2_1_a_model_s_name_will_do_and_an_unknown_one_is_refused():
+    assert supports_tools("Qwen/Qwen3-8B")
+    assert not supports_tools(hs.Format("mine", think=("<t>", "</t>")))
+    with pytest.raises(hs.FormatError):
+        supports_tools("nobody/nothing")
