@@ -38,6 +38,7 @@ from harmonystream._native.stream.machine cimport *
 from harmonystream._native.stream.open_stream cimport NO_VOCAB, OpenStream
 from harmonystream._native.stream.program cimport Program, compiled
 from harmonystream._native.stream.prompt cimport begin_stream
+from harmonystream._native.stream.records cimport delta_event
 from harmonystream._native.tags.fast_token cimport QuickDelta, quick_token
 from harmonystream._native.core.out cimport out_free, out_init, out_record
 from harmonystream._native.stream.snapshot cimport blob_pack, blob_unpack, state_pack, state_unpack
@@ -303,7 +304,7 @@ cdef class Parser(OpenStream):
             json_step(&s.json, piece.p, piece.n)
 
     cdef object delta(self, uint8_t kind, str text, int64_t start, int64_t stop):
-        return delta_event(kind, self.open_channel, self.s.calls, text, start, stop)
+        return delta_event(self, kind, self.s.calls, text, start, stop)
 
     def finish(self, reason=None):
         """The last events: what was held, the ends of what is open, and `StreamEnd`. A second call returns ().
