@@ -1,12 +1,12 @@
-import sys
-from collections.abc import Iterable, Iterator
-from typing import Any, ClassVar, Literal, SupportsIndex, TypeAlias, final, overload
+from collections.abc import Iterable
+from typing import Any, Literal, SupportsIndex, TypeAlias, final
 
-from typing_extensions import Buffer, Self, disjoint_base
+from typing_extensions import Buffer, Self
 
 from harmonystream._native.core.tools import _Tools
 from harmonystream._native.core.vocab import Vocab
 from harmonystream._native.stream.parser import Parser
+from harmonystream._native.wire.frames import Frames
 from harmonystream.emit.columns import Columns
 from harmonystream.emit.stream import EventStream
 from harmonystream.formats.spec import Format, HeaderFormat
@@ -14,27 +14,6 @@ from harmonystream.formats.spec import Format, HeaderFormat
 DEBUG: bool
 
 _Ids: TypeAlias = SupportsIndex | Iterable[SupportsIndex] | Buffer
-
-@disjoint_base
-class Block:
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
-    if sys.version_info >= (3, 12):
-        def __buffer__(self, flags: int, /) -> memoryview: ...
-
-@final
-class Frames(Block):
-    @property
-    def block(self) -> memoryview: ...
-    @property
-    def offset(self) -> memoryview: ...
-    def __len__(self) -> int: ...
-    @overload
-    def __getitem__(self, i: SupportsIndex, /) -> bytes: ...
-    @overload
-    def __getitem__(self, i: slice, /) -> list[bytes]: ...
-    def __iter__(self) -> Iterator[bytes]: ...
-    def __eq__(self, other: object, /) -> bool: ...
-    __hash__: ClassVar[None]  # type: ignore[assignment]
 
 @final
 class Batch:
