@@ -41,7 +41,8 @@ class TransformersEngine:
         ids = self._ids_of(prompt)
         options = _options(prompt, sampling)
         stream = _Streamer(asyncio.get_running_loop())
-        threading.Thread(target=self._run, args=(ids, options, stream), name="harmonystream-generate").start()
+        thread = threading.Thread(target=self._run, args=(ids, options, stream), name="harmonystream-generate")
+        thread.start()
         count, last, running = 0, None, True
         try:
             while (token := await stream.items.get()) is not None:
@@ -52,6 +53,7 @@ class TransformersEngine:
             stream.stopped.set()
             while running:
                 running = await stream.items.get() is not None
+            thread.join()  # it has said its last word, and ends at once
         if stream.error is not None:
             raise EngineError(f"generate() has raised {stream.error!r}") from stream.error
         cut = count >= sampling.max_tokens and last not in prompt.stop_ids

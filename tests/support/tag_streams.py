@@ -202,6 +202,7 @@ class Options:
         return hs.Parser(
             self.format,
             vocab,
+            check_stops=False,
             tools=self.declared,
             start=self.start,
             trim=self.trim,  # type: ignore[arg-type]

@@ -15,8 +15,12 @@ _Tools: TypeAlias = Iterable[str | Mapping[str, Any]] | _HasSchemas
 
 @final
 class Tools:
+    """Declared tools, and the types of their parameters. Immutable. Of two tools with one name, the later counts."""
     def __new__(cls, tools: _Tools | None = None) -> Self: ...
-    def index(self, name: str) -> int: ...
-    def types(self, name: str, parameter: str) -> int: ...
+    def index(self, name: str) -> int:
+        """The tool's number among the sorted names; -1: it is not declared."""
+    def types(self, name: str, parameter: str) -> int:
+        """The types of a tool's parameter, one bit each; 0: anything, or unknown."""
 
-def tool_name(tool: str | Mapping[str, Any]) -> str | None: ...
+def tool_name(tool: str | Mapping[str, Any]) -> str | None:
+    """The name in a tool's description; None for a tool without one (a server-side tool such as web search)."""

@@ -4,6 +4,8 @@ DEBUG: bool
 
 @final
 class MessageStart:
+    """A message opens: its header is read. `channel`, `recipient` and `content_type` are None where the header has none."""
+
     __match_args__: ClassVar[
         tuple[
             Literal["role"],
@@ -38,6 +40,8 @@ class MessageStart:
 
 @final
 class MessageEnd:
+    """The message that opened last is over."""
+
     __match_args__: ClassVar[
         tuple[
             Literal["role"],
@@ -72,6 +76,8 @@ class MessageEnd:
 
 @final
 class ReasoningDelta:
+    """More of the model's reasoning."""
+
     __match_args__: ClassVar[tuple[Literal["text"], Literal["start"], Literal["stop"]]] = ("text", "start", "stop")
     def __init__(self, text: str, start: int = 0, stop: int = 0) -> None: ...
     @property
@@ -83,6 +89,8 @@ class ReasoningDelta:
 
 @final
 class ContentDelta:
+    """More text for the user. `channel` tells a preamble (commentary) from the answer (final)."""
+
     __match_args__: ClassVar[tuple[Literal["text"], Literal["channel"], Literal["start"], Literal["stop"]]] = (
         "text",
         "channel",
@@ -101,6 +109,8 @@ class ContentDelta:
 
 @final
 class ToolCallStart:
+    """A tool call opens. `index` counts from 0 in the stream; `id` is the model's own, None where the format has none."""
+
     __match_args__: ClassVar[
         tuple[Literal["index"], Literal["name"], Literal["id"], Literal["kind"], Literal["start"], Literal["stop"]]
     ] = ("index", "name", "id", "kind", "start", "stop")
@@ -128,6 +138,8 @@ class ToolCallStart:
 
 @final
 class ToolCallDelta:
+    """More of a call's arguments, byte for byte as the model wrote them."""
+
     __match_args__: ClassVar[tuple[Literal["index"], Literal["arguments"], Literal["start"], Literal["stop"]]] = (
         "index",
         "arguments",
@@ -146,6 +158,8 @@ class ToolCallDelta:
 
 @final
 class ToolCallEnd:
+    """A call is over. `complete`: it was not cut; `balanced`: its arguments are one balanced JSON value."""
+
     __match_args__: ClassVar[
         tuple[Literal["index"], Literal["complete"], Literal["balanced"], Literal["start"], Literal["stop"]]
     ] = ("index", "complete", "balanced", "start", "stop")
@@ -163,6 +177,8 @@ class ToolCallEnd:
 
 @final
 class StreamEnd:
+    """The stream is over. `reason`: tool_calls, stop, length, whatever the engine said, or None without evidence."""
+
     __match_args__: ClassVar[tuple[Literal["reason"], Literal["start"], Literal["stop"]]] = ("reason", "start", "stop")
     def __init__(self, reason: str | None = None, start: int = 0, stop: int = 0) -> None: ...
     @property

@@ -24,7 +24,21 @@ def label(
     conversation: bool = False,
     offsets: Iterable[SupportsIndex] | Buffer | None = None,
     out: None = None,
-) -> bytes: ...
+) -> bytes:
+    """One byte per token, its `Region`, for loss masks and counts. Releases the GIL. Header text that turns out to be a
+    body counts as it.
+
+    format, vocab, tools, start, prompt: as Parser has them. conversation: the ids are a whole rendered conversation;
+    what is not the assistant's is SUPPRESSED, and so, in formats with tags, is the marker of its turn, which the
+    template writes.
+    offsets: the ids are many rows, `ids[offsets[i]:offsets[i + 1]]`, each a stream of its own. out: a writable buffer
+    of len(ids) bytes that gets the labels, and is returned; None: new bytes.
+
+    Raises what Parser() and feed() raise, never ParseError; ValueError for offsets that do not cover the ids, for an
+    `out` of another size, and for a conversation in a format without turns; VocabError if the vocabulary has none of
+    them.
+    """
+
 @overload
 def label(
     ids: _Ids,

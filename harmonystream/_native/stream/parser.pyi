@@ -19,6 +19,23 @@ _Ids: TypeAlias = SupportsIndex | Iterable[SupportsIndex] | Buffer
 
 @final
 class Parser:
+    """Reads one stream of generated tokens (or of text) and tells what they mean, as events. One thread at a time.
+
+    format: a name from `formats()`, or a `Format`. vocab: the model's `Vocab`; None: for Harmony the embedded
+    o200k_harmony, for other formats none, and then there is only feed_text().
+    tools: None, unknown; [], the request has none, so nothing is a call; else `Tools`, names, or tool dicts as the APIs
+    have them.
+    start: where the prompt left off. "auto" and "content": nothing is open; "reasoning": inside reasoning; "answer":
+    behind it, where think tags are text; or the Harmony text that the prompt ends with ("": no message has begun).
+    prompt: the prompt itself (ids or text), which then decides.
+    strict: raise ParseError at the first deviation, instead of repairing it. trim: "seams" drops the newlines that
+    touch a tag, "none" nothing; Harmony has no seams. max_hold: bytes of a value, or of a call before its name, that
+    may wait for their end.
+    empty_args: the arguments of a complete call that has none; "" for none. check_stops: refuse a vocabulary that has
+    none of the tokens at which the format stops; `vocab.missing(format)` says which these are.
+
+    Raises FormatError, VocabError, TypeError or ValueError for options that cannot be used.
+    """
     def __new__(
         cls,
         format: str | Format | HeaderFormat = "harmony",
@@ -33,12 +50,35 @@ class Parser:
         max_hold: SupportsIndex = 1048576,
         check_stops: bool = True,
     ) -> Self: ...
-    def feed(self, ids: _Ids, /) -> tuple[Event, ...]: ...
-    def feed_text(self, text: str | bytes, /) -> tuple[Event, ...]: ...
-    def finish(self, reason: str | Mapping[str, Any] | Enum | None = None) -> tuple[Event, ...]: ...
-    def reset(self) -> None: ...
-    def fork(self) -> Parser: ...
-    def to_bytes(self) -> bytes: ...
+    def feed(self, ids: _Ids, /) -> tuple[Event, ...]:
+        """The events of these token ids, as a tuple: one delta for each run of the same kind.
+
+        ids: one int, a list, tuple, range or other iterable of ints, or an integer buffer (array, numpy, torch) with
+        one long dimension. Raises TypeError or ValueError, before anything is read, for what is no id (0 to 2**32 - 1);
+        ValueError after finish() or feed_text(); in strict mode ParseError, which carries the events parsed before it.
+        Unknown ids become U+FFFD.
+        """
+    def feed_text(self, text: str | bytes, /) -> tuple[Event, ...]:
+        """The events of this piece of text: str or bytes, cut anywhere. For servers that have no ids.
+
+        Raises TypeError for anything else, ValueError after finish() or feed(), ParseError in strict mode.
+        """
+    def finish(self, reason: str | Mapping[str, Any] | Enum | None = None) -> tuple[Event, ...]:
+        """The last events: what was held, the ends of what is open, and `StreamEnd`. A second call returns ().
+
+        reason: why the engine stopped, in its own word ("stop", "eos_token", "max_tokens", ...; harmonystream.reasons
+        has them all), or None if it does not say. Decides whether an open call is complete.
+        """
+    def reset(self) -> None:
+        """Back to the beginning, with the same options; ready for another stream."""
+    def fork(self) -> Parser:
+        """An independent copy of the stream as it stands, for speculative decoding, or n choices of one prompt. Copies
+        what is held, too.
+        """
+    def to_bytes(self) -> bytes:
+        """The whole state, for from_bytes() in this process or another: small and versioned. Vocabulary and tools are
+        not in it.
+        """
     @staticmethod
     def from_bytes(
         data: bytes | bytearray | memoryview,
@@ -46,7 +86,13 @@ class Parser:
         *,
         format: str | Format | HeaderFormat | None = None,
         tools: _Tools | None = None,
-    ) -> Parser: ...
+    ) -> Parser:
+        """The parser that to_bytes() described, given the same vocabulary and tools; and format, if it was not a built-
+        in one.
+
+        The blob is validated field by field: ValueError for one that is truncated, altered, of another version,
+        vocabulary or tools.
+        """
     @property
     def region(self) -> Region: ...
     @property

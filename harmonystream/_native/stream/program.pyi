@@ -10,6 +10,7 @@ __pyx_capi__: dict[str, object]
 
 @final
 class Program:
+    """What each id does, in flat tables. Immutable; shared by all parsers of one format and vocabulary."""
     def __new__(cls, format: Format | HeaderFormat, vocab: Vocab) -> Self: ...
     @property
     def format(self) -> Format | HeaderFormat: ...

@@ -5,6 +5,8 @@ VERSION: int
 __pyx_capi__: dict[str, object]
 
 class Blob(NamedTuple):
+    """What to_bytes() wrote: the state, and the options and fingerprints that it belongs to."""
+
     format: str
     vocab: int
     tools: int

@@ -9,4 +9,5 @@ DEBUG: bool
 
 @final
 class Row:
+    """A tag format's tables. Immutable once its Program is made."""
     def __new__(cls, format: Format, vocab: Vocab) -> Self: ...

@@ -17,6 +17,13 @@ _Ids: TypeAlias = SupportsIndex | Iterable[SupportsIndex] | Buffer
 
 @final
 class Batch:
+    """Up to `capacity` streams of one format and vocabulary, fed together: one call per decode step, in which the GIL is
+    released once.
+
+    All arguments but capacity are Parser's. A batch is lenient: one stream's error must not stop the others.
+    One thread at a time; several batches are independent. A slot costs what a Parser does, and 184 bytes.
+    Raises ValueError for a capacity that is not from 1 to 2**20, and what Parser() raises.
+    """
     def __new__(
         cls,
         format: str | Format | HeaderFormat = "harmony",
@@ -34,18 +41,50 @@ class Batch:
         tools: _Tools | None = None,
         start: str = "auto",
         prompt: str | bytes | _Ids | None = None,
-    ) -> int: ...
-    def add(self, stream: Parser | EventStream, /) -> int: ...
-    def close(self, slot: SupportsIndex, /) -> Any: ...
-    def finish(self, slot: SupportsIndex, reason: str | None = None, usage: dict[str, Any] | None = None) -> Any: ...
-    def feed(self, slots: _Ids, ids: _Ids, offsets: _Ids | None = None) -> Columns: ...
-    def feed_sse(self, slots: _Ids, ids: _Ids, offsets: _Ids | None = None) -> Frames: ...
+    ) -> int:
+        """A slot for a new stream, whose options are Parser's. Raises RuntimeError if all slots are taken, and what
+        Parser() raises.
+        """
+    def add(self, stream: Parser | EventStream, /) -> int:
+        """A slot for an emitter (ChatStream, ...), or for a parser, as fork() makes one. It must have this batch's
+        format and vocabulary.
+
+        Raises TypeError or ValueError for any other, for one that has a slot already, and for a ChatStream whose chunks
+        have token ids; RuntimeError if all slots are taken.
+        """
+    def close(self, slot: SupportsIndex, /) -> Any:
+        """Free the slot, which the next open() takes. What was in it, a parser or an emitter, is returned. Raises
+        ValueError if it is not open.
+        """
+    def finish(self, slot: SupportsIndex, reason: str | None = None, usage: dict[str, Any] | None = None) -> Any:
+        """The last events of a stream as a tuple, or an emitter's last frames as bytes; then the slot is free. It stays
+        open if this raises.
+
+        reason, usage: see Parser.finish() and the emitter's; a parser takes no usage.
+        """
+    def feed(self, slots: _Ids, ids: _Ids, offsets: _Ids | None = None) -> Columns:
+        """One step: `ids[i]` goes to `slots[i]`. What comes of it, as Columns; for all else, ask the parsers,
+        `batch[slot]`.
+
+        slots, ids: what Parser.feed() takes, of equal length; with offsets, `ids[offsets[i]:offsets[i + 1]]` goes to
+        `slots[i]`. Raises TypeError, ValueError or RuntimeError, before anything is read, for what is no open slot, a
+        slot given twice or with an emitter, no id, not of one length, or a stream that takes no ids or is in use.
+        """
+    def feed_sse(self, slots: _Ids, ids: _Ids, offsets: _Ids | None = None) -> Frames:
+        """One step of slots that have emitters: the frames of each, as Frames, a sequence of bytes. Otherwise as
+        feed().
+
+        Raises EmitterError if emitters raise; it has the frames of all others.
+        """
     def __getitem__(self, slot: SupportsIndex, /) -> Parser: ...
     def __len__(self) -> int: ...
     def __sizeof__(self) -> int: ...
     @property
-    def capacity(self) -> int: ...
+    def capacity(self) -> int:
+        """Slots, open and free."""
     @property
-    def format(self) -> str: ...
+    def format(self) -> str:
+        """The format's name."""
     @property
-    def vocab(self) -> Vocab: ...
+    def vocab(self) -> Vocab:
+        """The vocabulary."""

@@ -107,7 +107,8 @@ def look(city: str) -> str:
 def test_a_class_or_a_function_is_told_of_tools(tool, listed):
     with pytest.raises(TypeError, match=rf"a parser does not read: pass tools=hs\.Tools\({tool.__name__}\)"):
         hs.Parser(tools=[tool] if listed else tool)
-    assert hs.Parser(tools=hs.Tools(tool)).pack()
+    assert tool_name(hs.Tools(tool).schemas("chat")[0]) == tool.__name__
+    hs.Parser(tools=hs.Tools(tool))
 
 
 # --- parameters ---------------------------------------------------------------------------------------------------
