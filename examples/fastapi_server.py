@@ -17,10 +17,10 @@ from harmonystream.integrations.starlette import EventStreamResponse, stopping, 
 app = FastAPI()
 LINES = (files(hs) / "data" / "demo.jsonl").read_text("utf-8").splitlines()
 TURNS = [turn["ids"] for turn in map(json.loads, LINES) if "ids" in turn]  # it calls a tool, then it answers
-TOOLS, SECONDS_PER_TOKEN = ["get_forecast"], 0.02  # a real server: body.get("tools") or [], where none are none
+TOOLS, SECONDS_PER_TOKEN = ["get_forecast"], 0.02  # a real server: body.get("tools") or [], so that [] means no tools
 
 
-async def model(messages, choices):  # a real one would read them, and be told to stop when this is closed
+async def model(messages, choices):  # a real one would read them, and stop when this is closed
     answers = any(kind in json.dumps(messages) for kind in ('"tool"', '"function_call_output"', '"tool_result"'))
     for token in TURNS[answers]:
         for choice in range(choices):

@@ -13,9 +13,9 @@ import harmonystream as hs
 
 BUDGET = 6
 
-# What an engine would generate: <|channel|>analysis<|message|>Let me think of a tea, or coffee, …
+# The ids that an engine would generate: <|channel|>analysis<|message|>Let me think of a tea, or coffee, …
 THOUGHTS = [200005, 35644, 200008, 12845, 668, 2411, 328, 261, 17966, 11, 503, 12525, 11]
-# What it is made to say when the budget is spent: <|end|><|start|>assistant<|channel|>final<|message|>
+# The ids that we force when the budget is spent: <|end|><|start|>assistant<|channel|>final<|message|>
 CLOSE = [200007, 200006, 173781, 200005, 17196, 200008]
 # … and how it goes on from there: Tea, then.<|return|>
 ANSWER = [127695, 11, 1815, 13, 200002]

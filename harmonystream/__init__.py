@@ -114,7 +114,7 @@ _ROOMS = ("agent", "engines")
 
 
 def __getattr__(name: str) -> Any:
-    """What not everybody needs, loaded when it is first asked for."""
+    """Loads rarely used names on first access."""
     if name in _ROOMS:
         return import_module(f".{name}", __name__)
     if name not in _LATER:

@@ -1,4 +1,4 @@
-"""Text to ids: what `Vocab.encode` asks. The packages that do the work are imported at the first call."""
+"""The encoders that `Vocab.encode` uses. The packages that do the work are imported at the first call."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ O200K_PATTERN = "|".join(
 
 
 class Encoder(Protocol):
-    """What turns a text into ids."""
+    """Turns a text into ids."""
 
     @property
     def markers(self) -> Mapping[str, int]:
-        """What `marked` makes one id of: control tokens, and tokens that somebody added to the model's own."""
+        """The texts that `marked` turns into one id: control tokens, and tokens added to the model's own."""
 
     def ordinary(self, text: str) -> list[int]:
         """The ids of a text in which nothing is a marker."""

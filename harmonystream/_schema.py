@@ -16,7 +16,7 @@ MAX_POINTER = 1024
 
 
 _OTHER = frozenset({"enum", "const", "nullable"})
-"""What may add types to the one that `type` names."""
+"""The keywords that may add types to the one that `type` names."""
 
 
 class _TooMuchError(Exception):
@@ -24,10 +24,10 @@ class _TooMuchError(Exception):
 
 
 def parameter_types(tool: object) -> dict[str, int]:
-    """A mask of TYPES for each parameter that a tool declares; 0: it may be anything, or nobody can tell.
+    """A mask of TYPES for each parameter that a tool declares; 0: it may be anything, or the schema does not say.
 
     `tool` is a dict as the Chat Completions, Responses and Messages APIs have it; anything else declares no parameters.
-    Never raises: what is not a schema is untyped.
+    Never raises; an invalid schema is untyped.
     """
     if not isinstance(tool, Mapping):
         return {}
@@ -105,7 +105,7 @@ class _Reader:
         return mask and mask | nullable
 
     def _own(self, node: Mapping[Any, Any]) -> int | None:
-        """What `type`, `enum` and `const` say, and unions beside them can only narrow; None without any of them."""
+        """The types by `type`, `enum` and `const`, which unions beside them can only narrow; None without them."""
         names: list[object] = []
         if "type" in node:
             stated = node["type"]
@@ -122,7 +122,7 @@ class _Reader:
         return sum(set(masks)) if all(masks) else 0
 
     def _parts(self, node: Mapping[Any, Any], silent: bool = False) -> list[tuple[object, bool]]:
-        """What `$ref` and the unions bring in; with each part, whether it may be silent about types.
+        """The schemas in `$ref` and the unions; with each, whether it may leave out types.
 
         In an `allOf` such a part only narrows the others; in an `anyOf` it allows everything.
         """
@@ -135,7 +135,7 @@ class _Reader:
         return parts
 
     def _target(self, pointer: object) -> object:
-        """What a JSON pointer within the schema points to; None if there is nothing."""
+        """The target of a JSON pointer within the schema; None if there is none."""
         if not isinstance(pointer, str) or len(pointer) > MAX_POINTER or pointer[:2] not in ("#", "#/"):
             return None
         if pointer not in self.targets:

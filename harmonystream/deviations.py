@@ -1,4 +1,4 @@
-"""What a model wrote against the format, by code: what we found and what would have been well formed."""
+"""Deviations from a format, by code: what was found, and what would have been well formed."""
 
 from __future__ import annotations
 

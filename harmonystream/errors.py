@@ -1,4 +1,4 @@
-"""What the package raises on purpose. Anything else that escapes is a bug."""
+"""The exceptions that the package raises on purpose. Any other is a bug."""
 
 from __future__ import annotations
 

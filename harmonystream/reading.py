@@ -85,7 +85,7 @@ def _called(reason: Any | Callable[[], Any]) -> Any:
 def asdict(event: Event) -> dict[str, Any]:
     """An event as a dict of its `type` and its fields, which is JSON: `json.dumps(event, default=asdict)` works, too.
 
-    Raises TypeError for what is not an event, as JSON encoders expect of their `default`.
+    Raises TypeError for anything but an event, as JSON encoders expect of their `default`.
     """
     if not isinstance(event, _EVENTS):
         raise TypeError(f"asdict() takes an event, not {type(event).__name__}")

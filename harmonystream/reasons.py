@@ -38,7 +38,7 @@ _MEANINGS = {word: meaning for words in ENGINES.values() for word, meaning in wo
 
 
 def normal(reason: Any) -> str | None:
-    """What a reason means. It is a str in any case, an Enum, SGLang's dict, or None. Raises TypeError for others."""
+    """The normal form of a reason: a str in any case, an Enum, SGLang's dict, or None. TypeError for others."""
     if isinstance(reason, Mapping):
         reason = reason.get("type")
     if isinstance(reason, Enum):

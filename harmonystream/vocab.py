@@ -201,7 +201,7 @@ class _Sentencepiece:
 
 
 def _piece_reader(spec: Mapping[str, Any]) -> _ByteLevel | _Sentencepiece:
-    """What the tokenizer's decoder does to one piece."""
+    """A function that does to one piece what the tokenizer's decoder does."""
     steps = list(_decoder_steps(spec.get("decoder")))
     kinds = {step["type"] for step in steps}
     if "ByteLevel" in kinds and kinds <= {"ByteLevel", "Fuse"}:

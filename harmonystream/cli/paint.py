@@ -1,4 +1,4 @@
-"""What the commands that show a stream share: the option --color, and the events of one stream on standard output."""
+"""Shared by the commands that show a stream: the option --color, and the events of one stream on standard output."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def paint(show: Show, parser: Parser, events: Iterable[Event], unit: str) -> Non
 
 
 def make_show(choice: str) -> Show:
-    """What shows events on standard output, in colour if `choice` (auto, always, never) says so."""
+    """The Show that prints events on standard output, in colour if `choice` (auto, always, never) says so."""
     terminal = sys.stdout.isatty()
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     colour = choice == "always" or (choice == "auto" and terminal and not plain)

@@ -2,7 +2,7 @@
 
 Ids may be written in any of these ways, mixed: numbers between whitespace or commas, JSON lists, one list of any size,
 and objects with `ids` or `token_ids`, whose other fields are ignored. All are read piece by piece: what has arrived is
-handed on, and nothing is kept but an unfinished number or object.
+passed on, and nothing is kept but an unfinished number or object.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class InputError(ValueError):
 
 
 def pieces(fd: int) -> Iterator[bytes]:
-    """What arrives at a file descriptor, as soon as it does. Raises `InputError` if it cannot be read."""
+    """The bytes of a file descriptor, as soon as they arrive. Raises `InputError` if it cannot be read."""
     try:
         while piece := os.read(fd, _PIECE):
             yield piece
@@ -39,7 +39,7 @@ def pieces(fd: int) -> Iterator[bytes]:
 
 
 def is_ids(start: bytes) -> bool | None:
-    """Does an input that begins like this hold ids? None while it cannot be told.
+    """Does an input that begins like this hold ids? None while this is unknown.
 
     A digit, `[` or `{` as the first character after whitespace means ids; Harmony text begins with none of them.
     """
@@ -96,7 +96,7 @@ class IdReader:
         return ids
 
     def _take_part(self, data: bytes, at: int, ids: list[int]) -> int:
-        """One number, bracket or gap. Returns the index behind it."""
+        """One number, bracket or gap. Returns the index after it."""
         part = _PART.match(data, at)
         kind = part.lastgroup if part else None
         if part is None:
@@ -120,7 +120,7 @@ class IdReader:
         return part.end()
 
     def _take_object(self, data: bytes, at: int, ids: list[int]) -> int:
-        """More of an object, up to the brace that may end it. Returns the index behind it."""
+        """More of an object, up to the brace that may end it. Returns the index after it."""
         scanner = self._object
         assert scanner is not None
         end = data.find(b"}", at) + 1

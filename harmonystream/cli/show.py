@@ -130,7 +130,7 @@ class Show:
         self._column = 0
         self._fresh = True  # at the beginning of a line
         self._message: MessageStart | None = None
-        self._heading: str | None = None  # what stands above the lines that are being written
+        self._heading: str | None = None  # the heading above the lines that are being written
         self._reason: str | None = None
 
     def add(self, event: Event) -> None:
@@ -225,7 +225,7 @@ class Show:
 
 
 def repairs(parser: Parser) -> Iterator[str]:
-    """What was repaired, a line for each deviation that the parser has kept."""
+    """The repairs, a line for each deviation that the parser has kept."""
     for code, position in parser.deviations:
         yield f"{code} at {position}" + (f": expected {EXPECTED[code]}" if code in EXPECTED else "")
     if parser.deviation_count > len(parser.deviations):

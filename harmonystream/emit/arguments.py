@@ -1,4 +1,4 @@
-"""What a client makes of arguments that come in pieces."""
+"""The value that a client assembles from arguments that come in pieces."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:"]|[^\s{}\[\],:"]+', re.
 
 
 def assembled(text: str) -> Any:
-    """The value of a beginning of JSON: what is complete, and the beginnings of objects and arrays."""
+    """The value of the beginning of a JSON text: complete values, and objects and arrays as far as they go."""
     stack: list[str] = []
     end, last = 0, ""
     for token in _TOKEN.finditer(text):

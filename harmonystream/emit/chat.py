@@ -46,7 +46,7 @@ class ChatStream(EventStream):
     parallel_tool_calls: False shows only the first call. call_id: index -> the id of a call to which the model gave
     none, or one that it had given before; by default it is derived from the response's id. taken: the ids of calls in
     the request's messages (`call_ids_of`), which no call of this response gets again.
-    include_usage: a last chunk with the usage. token_ids: chunks say which tokens they stand for.
+    include_usage: a last chunk with the usage. token_ids: each chunk has the ids of its tokens.
     parser: one that has read nothing yet; or a format, with `vocab` and `tools` for its parser.
     """
 
@@ -293,7 +293,7 @@ class ChatStream(EventStream):
         return payloads
 
     def error(self, message: str, *, type: str | None = None, code: str | None = None) -> bytes:
-        """What ends a stream that cannot go on: clients raise it as an APIError. Nothing if it has ended."""
+        """The frames that end a stream that cannot go on; clients raise an APIError. Empty if it has ended."""
         frames = self._last_bytes(_failure(message, type, code))
         self._end_all()
         return frames + _DONE if frames else b""

@@ -1,4 +1,4 @@
-"""What one step of a `Batch` makes: a table with a row for each event."""
+"""The result of one step of a `Batch`: a table with a row for each event."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ class Message(Text):
 
 
 class Call(Item):
-    progress: ClassVar[tuple[str, ...]] = ()  # the type's own events, behind "in_progress", of a complete call
+    progress: ClassVar[tuple[str, ...]] = ()  # the type's own events of a complete call, after "in_progress"
 
     def added(self) -> list[Payload]:
         return [*super().added(), *([self._event(f"{self.type}.in_progress")] if self.progress else ())]
@@ -176,7 +176,7 @@ class Code(Function):
 
 
 class Search(Call):
-    """A use of the browser: what a function has as arguments, it has as an action, which comes with the item only."""
+    """A use of the browser. It has an action instead of arguments, which comes only with the finished item."""
 
     type, progress = "web_search_call", ("searching", "completed")
 
@@ -188,7 +188,7 @@ class Search(Call):
 
 
 def _action(name: str, arguments: str) -> Payload:
-    """What the arguments say, as the API's action: verbatim, if they do not say it as they should."""
+    """The arguments as the API's action; verbatim if they are malformed."""
     type = _ACTIONS.get(name, "search")
     try:
         given = json.loads(arguments)
@@ -232,7 +232,7 @@ def declared(tools: object) -> frozenset[tuple[str, str]] | None:
 
 
 def item_type(call: ToolCallStart, tools: frozenset[tuple[str, str]] | None = None) -> str:
-    """The type of a call's item. tools: what declared() found; if the request says, others' calls are functions'."""
+    """The type of a call's item. tools: declared()'s result; unless None, other tools' calls are functions'."""
     server, _, name = call.name.partition(".")
     if tools is not None and ("custom", call.name) in tools:
         return "custom_tool_call"

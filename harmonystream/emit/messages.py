@@ -39,7 +39,7 @@ _STOP_REASONS: dict[str | None, str] = {
     **{one: one for one in ("pause_turn", "refusal", "model_context_window_exceeded")},
     "stop sequence": "stop_sequence",
 }
-_AT_STOP_SEQUENCE = "stop sequence"  # the word of no engine: to the parser it is no normal end, so an open call is cut
+_AT_STOP_SEQUENCE = "stop sequence"  # no engine's word; not a normal stop for the parser, so an open call is cut
 _FIELDS = {"reasoning": "thinking", "content": "text"}  # a kind of delta: its block's type, and the field of the text
 _DELTAS = {
     "reasoning": ("thinking_delta", "thinking"),
@@ -73,7 +73,7 @@ class MessagesStream(EventStream):
     tool_choice: the request's; "none" hides calls, its `disable_parallel_tool_use` all but the first.
     call_id: index -> a call's id, for formats whose calls have none; by default it is derived from the message's id.
     taken: the ids of calls in the request's messages (`call_ids_of`), which no call of this message gets again.
-    text_key: where arguments stand that are no object, see `Arguments`. extra: more fields of the message.
+    text_key: the key for arguments that are not an object, see `Arguments`. extra: more fields of the message.
     parser: one that has read nothing yet; or a format, with `vocab` and `tools` for its parser.
     """
 
@@ -249,7 +249,7 @@ class MessagesStream(EventStream):
         return reason if stop_sequence is None else _AT_STOP_SEQUENCE
 
     def error(self, message: str, *, type: str | None = None, code: str | None = None) -> bytes:
-        """What ends a stream that cannot go on: clients raise it. Nothing if it has ended."""
+        """The frame that ends a stream that cannot go on; clients raise it. Empty if it has ended."""
         return self._last_bytes([_failure(message, type, code)])
 
     def error_events(self, message: str, *, type: str | None = None, code: str | None = None) -> list[Payload]:

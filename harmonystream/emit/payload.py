@@ -34,6 +34,6 @@ def checked(name: str, value: Any) -> str:
 
 
 def sendable(fields: Mapping[str, Any]) -> Payload:
-    """A copy that is JSON as it will be sent. Raises TypeError or ValueError for what is none."""
+    """A copy that is JSON as it will be sent. Raises TypeError or ValueError if it cannot be JSON."""
     made: Payload = json.loads(to_json(dict(fields)))
     return made

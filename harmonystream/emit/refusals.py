@@ -1,4 +1,4 @@
-"""What a server answers to a request that it does not take."""
+"""The answer of a server that refuses a request."""
 
 from __future__ import annotations
 

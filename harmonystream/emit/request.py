@@ -1,4 +1,4 @@
-"""What a request says of its response, checked before it is believed."""
+"""The parts of a request that shape its response, validated."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_DEPTH = 16  # of a message's parts: APIs nest four deep
 def shown_calls(tool_choice: Any, parallel: bool | None) -> int | None:
     """How many calls a request wants to see, None: all. tool_choice: "none", or an object of this type, hides them.
 
-    Raises TypeError or ValueError for what is not a tool choice of any API.
+    Raises TypeError or ValueError if it is not a tool choice of any API.
     """
     kind = tool_choice
     if isinstance(tool_choice, Mapping):
@@ -31,14 +31,14 @@ def shown_calls(tool_choice: Any, parallel: bool | None) -> int | None:
 
 
 def called(name: str, callback: Any) -> Any:
-    """A callback, or None. Raises TypeError at once for what cannot be called, not in the midst of a stream."""
+    """A callback, or None. Raises TypeError at once if it is not callable, instead of during a stream."""
     if callback is not None and not callable(callback):
         raise TypeError(f"{name} is a function, not {type(callback).__name__}")
     return callback
 
 
 class CallIds:
-    """The ids of a response's calls, each given once: clients tell calls, and the results of tools, by them.
+    """The ids of a response's calls. Each is given once, because clients match calls and results by id.
 
     taken: ids that the conversation has already.
     """

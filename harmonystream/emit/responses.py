@@ -249,9 +249,9 @@ class ResponsesStream(EventStream):
         return _owned(super().events(tokens, finish=finish, reason=reason, usage=usage))
 
     def error(self, message: str, *, type: str | None = None, code: str | None = None) -> bytes:
-        """What ends a stream that cannot go on, instead of finish(): the open item as it is, `error`, response.failed.
+        """The frames that end a stream that cannot go on: the open item as it is, `error`, response.failed.
 
-        Nothing if it has ended. The API has no type of errors: it is told where clients look for it, beside the code.
+        Empty if it has ended. The API has no field for an error's type, so it is sent beside the code.
         """
         return self._last_bytes(self._failing(message, type, code))
 

@@ -1,4 +1,4 @@
-"""What the emitters share: a parser on one side, one description of each payload, and bytes or dicts on the other."""
+"""The common part of the emitters: reads a parser's events, and gives each payload as bytes or as a dict."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .usage import counted
 
 __all__ = ["EventStream"]
 
-# They stand for the holes of a frame while it is made. Nobody can have them in an id or a name.
+# Placeholders for the holes of a frame while it is made. They are random, so no id or name contains them.
 _TEXT, _NUMBER = os.urandom(16).hex(), os.urandom(16).hex()
 _HOLES = re.compile(f'({_TEXT})|"{_NUMBER}"')
 _SILENCE = Frame([b""], "")
@@ -55,7 +55,7 @@ class EventStream(SseWriter):
         return ()
 
     def closing(self, usage: Payload | None) -> Iterable[Payload]:
-        """The payloads behind the last event."""
+        """The payloads after the last event."""
         return ()
 
     def framed(self, payload: Payload) -> str:
@@ -76,7 +76,7 @@ class EventStream(SseWriter):
     def finish(self, reason: Any = None, usage: Payload | None = None) -> bytes:
         """The last frames, the terminal ones included. reason: the engine's word; usage: any API's object.
 
-        None in the usage counts as not said. Raises TypeError or ValueError, and ends nothing, for what is no usage.
+        None in the usage counts as missing. An invalid usage raises TypeError or ValueError, and the stream stays open.
         """
         usage, reason = self.checked_usage(usage), normal(reason)
         frames = self._end(reason) + self._bytes(self.closing(usage))
@@ -113,7 +113,7 @@ class EventStream(SseWriter):
         return made
 
     def _payloads(self, read: Callable[[Any], Iterable[Event]], tokens: Any) -> list[Payload]:
-        """What the parser's events say; if something raises, error_events() has what came before."""
+        """The payloads of the parser's events; if something raises, error_events() has the payloads before it."""
         self._enter()
         try:
             return self._told(read(tokens))
@@ -170,7 +170,7 @@ class EventStream(SseWriter):
         return "".join(map(self.framed, self._numbered(payloads))).encode()
 
     def _on_event(self, event: Event) -> bytes | Frame:
-        """What the writer has no frame for: a first delta, which gets one, or what may open or close something."""
+        """An event without a frame in the writer: a first delta, which gets one, or the opening or end of an item."""
         kind = _DELTAS.get(type(event))
         frame = None if kind is None else self._frame_of(kind)
         if kind is None or frame is None:
@@ -195,7 +195,7 @@ def _text_of(delta: Event) -> str:
 
 
 def frame_of(text: str) -> Frame:
-    """A frame with its holes where the stand-ins are."""
+    """A frame with its holes where the placeholders are."""
     parts, holes, begin = [], "", 0
     for found in _HOLES.finditer(text):
         parts.append(text[begin : found.start()].encode())

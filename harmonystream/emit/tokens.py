@@ -20,13 +20,13 @@ class Tokens:
     """Keeps what was fed until an event's range covers it.
 
     A chunk's logprobs are those of its event's tokens. Its token ids are those, and all before them that no
-    chunk has said yet: joined, they are what was fed, but for hidden text. A hidden call's header is no such text.
+    chunk has sent yet, so joined they are what was fed, without hidden text. A hidden call's header is not hidden text.
     """
 
     def __init__(self, *, show_ids: bool) -> None:
         self._show_ids = show_ids
         self._logprobs: deque[tuple[int, Payload]] = deque()  # by position
-        self._waiting: list[int] = []  # ids that the next chunk will say
+        self._waiting: list[int] = []  # ids that the next chunk will send
         self._ids: deque[tuple[int, int]] = deque()  # those that no event has covered yet, by position
         self._all_logprobs: list[Payload] = []
         self._all_ids: list[int] = []

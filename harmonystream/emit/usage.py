@@ -12,7 +12,7 @@ __all__ = ["CHAT", "MESSAGES", "RESPONSES", "Names", "counted", "translated"]
 
 
 class Names(NamedTuple):
-    """What an API calls the counts."""
+    """An API's names of the counts."""
 
     read: str
     written: str
@@ -37,7 +37,7 @@ _CACHE = {"cached_tokens": "cache_read_input_tokens", "cache_write_tokens": "cac
 def counted(usage: Any, names: Names | None = None) -> Payload | None:
     """A usage without what is None, its counts as plain ints, in the words of an API if `names` are given.
 
-    Raises TypeError for what is not a usage, ValueError for what is not JSON.
+    Raises TypeError if it is not a usage, ValueError if it is not JSON.
     """
     if usage is None:
         return None
@@ -61,7 +61,7 @@ def _count(name: str, value: Any) -> int:
 
 
 def translated(usage: Payload, to: Names) -> Payload:
-    """The usage in the words of an API, where it has another's: its own win. What no API knows is kept as it is."""
+    """A usage in an API's words, translated from another's; the API's own words win. Unknown fields are kept."""
     made = dict(usage)
     anthropic = to is MESSAGES if RESPONSES.read_details not in made else False
     anthropic = anthropic or any(beside in made for beside in _CACHE.values())
@@ -76,7 +76,7 @@ def translated(usage: Payload, to: Names) -> Payload:
 
 
 def _taken(usage: Payload, names: Names) -> Payload:
-    """What these words say, taken out of the usage: as Chat's counts, those of details by their own names."""
+    """The counts by these names, taken out of the usage: by Chat's names, those of details by their own."""
     counts: Payload = {**(usage.pop(names.read_details, None) or {}), **(usage.pop(names.written_details, None) or {})}
     if names.reasoning in counts:
         counts["reasoning_tokens"] = counts.pop(names.reasoning)

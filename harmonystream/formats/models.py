@@ -10,11 +10,11 @@ from ..errors import FormatError
 
 __all__ = ["format_for", "models_of"]
 
-# (The beginning of a name, its format, what people call it.) A specific family stands before a general one, and takes
+# (The beginning of a name, its format, what people call it.) A specific family comes before a general one, and takes
 # the words that it names with it. Names are lower case here, with "-" for every separator but "." between digits.
 _FAMILIES = (
     (r"gpt-?oss(-safeguard)?", "harmony", "gpt-oss"),
-    # R1 taught other models to reason and not to call tools; Ollama calls these R1 too, and tells them by their size.
+    # R1 taught other models to reason and not to call tools. Ollama calls these R1 too, and only the size differs.
     (r"deepseek-r1-distill(-qwen|-llama)?", "think", "DeepSeek-R1-Distill"),
     (r"deepseek-r1-(1\.5|7|8|14|32|70)b", "think", ""),
     (r"deepseek-r1-0528-qwen3", "deepseek", ""),
@@ -44,7 +44,7 @@ _FAMILIES = (
     (r"phi-?4(-mini)?(-flash)?-reasoning", "think", "Phi-4-reasoning"),
 )
 
-# Families that no built-in format reads: beside one of the others, nobody can tell which of the two a copy writes.
+# Families that no built-in format reads. A name with one of these and another family does not show its format.
 _OTHERS = (
     r"apertus|aya|cohere|command-[ar]|devstral|ernie|exaone|falcon|gemma|hunyuan|intern(lm|vl)|jamba|lfm|llama|longcat|magistral"
     r"|minicpm|ministral|mistral|mixtral|olmo|phi|smollm|xlam|yi"
@@ -99,7 +99,7 @@ def format_for(model_name: str) -> str:
 
 
 def models_of(format_name: str) -> str:
-    """Who writes this format, for people: "Qwen3, Qwen2.5, QwQ". Empty for a format that is not built in."""
+    """The models that write this format, for people: "Qwen3, Qwen2.5, QwQ". Empty for a format that is not built in."""
     if format_name == "deepseek_search":
         return "the search agent of DeepSeek-V3.1"
     return ", ".join(label for _, name, label in _FAMILIES if name == format_name and label)

@@ -32,15 +32,15 @@ class Format(NamedTuple):
     name: str
     """As passed to `Parser`: 1 to 16 ASCII characters."""
     think: tuple[Marker, Marker] | None = None
-    """What opens and closes reasoning; None: the model has none."""
+    """The opener and the closer of reasoning; None: the model has none."""
     section: tuple[Marker, Marker] | None = None
-    """What stands around all calls of one go; None: nothing does."""
+    """The opener and the closer around all calls of one go; None: there are none."""
     call: tuple[Marker, Marker, Marker] | None = None
     """Opener, end of the name ("": the name ends before the next marker), closer; None: calls are wrapped JSON only."""
     pair: tuple[Marker, Marker, Marker, Marker] | None = None
     """Key opener, end of the key, value opener ("": the end of the key is it), value closer; None: the body is JSON."""
     wrapped: bool = False
-    """Inside the outer opener {"name": ..., "arguments": ...} may stand, or an array of those."""
+    """{"name": ..., "arguments": ...}, or an array of those, may follow the outer opener."""
     bare: str = "any"
     """Calls outside a section: "any", "no", or "declared" (only what cannot be prose)."""
     name_as: str = "plain"
@@ -50,7 +50,7 @@ class Format(NamedTuple):
     newlines: str = "keep"
     """"strip": one newline at either end of a value is layout; "keep": it belongs to the value."""
     untyped: str = "string"
-    """What a value is that no schema types: "string", or "json" if it is valid JSON."""
+    """The type of a value without a schema: "string", or "json" if it is valid JSON."""
     typed: Mapping[str, str] = {}
     """Ends of a key that say the value's type, "string" or "json"."""
     control: bool = False
@@ -58,10 +58,10 @@ class Format(NamedTuple):
     stops: tuple[str, ...] = ()
     """Where generation should stop; never shown."""
     turns: tuple[str, ...] = ()
-    """What begins another turn of the conversation."""
+    """The markers that begin another turn of the conversation."""
     drop: tuple[str, ...] = ()
     """Markers that mean nothing and are never shown."""
     keep: tuple[str, ...] = ()
-    """Control tokens whose text is text."""
+    """Control tokens whose text is shown as text."""
     encoding: str = ""
     """How prompts are written where models come without a chat template: "dsml"; "": by the model's template."""

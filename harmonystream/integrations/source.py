@@ -1,4 +1,4 @@
-"""What a source of tokens yields, and the frames that a response's streams make of it. Nothing here knows a server."""
+"""The items of a source of tokens, and the frames that streams make of them. Independent of any server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Said: TypeAlias = "str | Mapping[str, str | None]"
 
 
 class Stream(Protocol):
-    """What all emitters have: ChatStream, ResponsesStream, MessagesStream."""
+    """The common interface of ChatStream, ResponsesStream and MessagesStream."""
 
     @property
     def is_new(self) -> bool: ...

@@ -165,7 +165,7 @@ class EventStreamResponse(Response):
         await self._tell(error)
 
     async def _tell(self, error: BaseException) -> None:
-        """An error that nobody else is told."""
+        """Passes an error to on_error, or logs it."""
         try:
             if self._on_error is not None:
                 await _call(self._on_error, error)

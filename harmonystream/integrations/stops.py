@@ -26,7 +26,7 @@ def stopping(
     *,
     regions: Collection[Region] = (Region.CONTENT,),
 ) -> AsyncIterator[Any]:
-    """What `source` yields, up to the first of the stop strings, and then a Finished that names it.
+    """The items of `source` up to the first of the stop strings, and then a Finished that names it.
 
     stops: the request's; None or none of them: all of the source. streams: those of the response, as
     EventStreamResponse takes them; with a list, the source yields (choice, item). regions: where stop strings count;
@@ -34,7 +34,7 @@ def stopping(
     stop string. A token that says something before it is spelled with tokens of one byte. Of text, stop strings are
     found anywhere, also in markers. The usage has all ids that were read, those of the stop string included.
 
-    Raises TypeError or ValueError for stop strings that are none, and TypeError for what a source may not yield here.
+    Raises TypeError or ValueError for invalid stop strings, and TypeError for an item that a source may not yield.
     """
     given = [stops] if isinstance(stops, str) else list(stops or ())
     if not all(isinstance(stop, str) for stop in given):
@@ -85,7 +85,7 @@ def _usage(watches: list[_Watch]) -> dict[str, int] | None:
 
 
 class _Watch:
-    """One choice: what is held back of it, and how much of each stop string that is."""
+    """One choice: its items that are held back, and how much of each stop string they match."""
 
     def __init__(self, parser: Parser, stops: list[bytes], regions: Collection[Region]) -> None:
         self.parser, self.regions = parser, regions
@@ -99,7 +99,7 @@ class _Watch:
         self.ended = False
 
     def take(self, item: Any) -> Iterator[Any]:
-        """What may go on, now that this has come."""
+        """The items that can be passed on after this one."""
         if isinstance(item, Finished):
             self.ended = True
             yield from self.rest()
@@ -113,7 +113,7 @@ class _Watch:
             yield from self._ids(item)
 
     def rest(self) -> Iterator[Any]:
-        """What is still held back, which is no stop string."""
+        """The items still held back, which are not part of a stop string."""
         held, self.held, self.size = self.held, deque(), 0
         for match in self.matches:
             match.length = 0

@@ -135,6 +135,29 @@ def test_every_row_of_a_table_has_as_many_cells_as_its_head(page):
         assert [cells for cells in lines if len(cells) != len(head)] == []
 
 
+WIDTH = 120
+# Lines that are as long as they need to be: rows of tables, quotes, comments, images and the targets of links.
+NOT_PROSE = re.compile(r"\s*(?:\||>|<|!\[|\[!\[|\[[^\]]+\]: )")
+
+
+def long_lines_of_prose(text: str) -> list[int]:
+    """The numbers of the lines outside of code blocks that are prose and longer than WIDTH."""
+    without_code = re.sub(r"^```.*?^```$", lambda block: "\n" * block[0].count("\n"), text, flags=re.M | re.S)
+    lines = enumerate(without_code.splitlines(), 1)
+    return [at for at, line in lines if len(line) > WIDTH and not NOT_PROSE.match(line)]
+
+
+def test_a_long_line_is_found_in_prose_alone():
+    long = "word " * 30
+    text = f"{long}\n\n```text\n{long}\n```\n| {long} |\n> {long}\n- {long}\n[name]: https://example.org/{'x' * 120}\n"
+    assert long_lines_of_prose(text) == [1, 8]
+
+
+@pytest.mark.parametrize("page", [*NAMES, "CONTRIBUTING.md", "SECURITY.md"])
+def test_lines_of_prose_fit_the_width(page):
+    assert long_lines_of_prose(text_of(page)) == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_sources_and_functions_that_a_page_names_exist(page):
     sources = {f"{path.parent.name}/{path.name}": path.read_text(encoding="utf-8") for path in NATIVE.rglob("*.p*")}
