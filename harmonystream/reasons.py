@@ -34,7 +34,7 @@ ENGINES: dict[str, dict[str, str]] = {
 "": it says nothing. A word that is not here keeps its own name. Calls make no reason: the parser sees them.
 """
 
-_MEANINGS = {word: meaning for words in ENGINES.values() for word, meaning in words.items()}
+MEANINGS: dict[str, str] = {word: meaning for words in ENGINES.values() for word, meaning in words.items()}
 
 
 def normal(reason: Any) -> str | None:
@@ -47,7 +47,7 @@ def normal(reason: Any) -> str | None:
         return None
     if not isinstance(reason, str):
         raise TypeError(f"finish() takes the engine's reason as a str, or None; not {type(reason).__name__}")
-    return _MEANINGS.get(reason.lower(), reason) or None
+    return MEANINGS.get(reason.lower(), reason) or None
 
 
 def matched(reason: Any) -> str | None:

@@ -6,10 +6,9 @@ from typing_extensions import Buffer, Self
 
 from harmonystream._native.core.tools import _Tools
 from harmonystream._native.core.vocab import Vocab
-from harmonystream.deviations import Deviation
+from harmonystream._native.stream.open_stream import OpenStream
 from harmonystream.events import Event
 from harmonystream.formats.spec import Format, HeaderFormat
-from harmonystream.regions import Region, Usage
 
 DEBUG: bool
 __pyx_capi__: dict[str, object]
@@ -18,7 +17,7 @@ STREAM_SIZE: int
 _Ids: TypeAlias = SupportsIndex | Iterable[SupportsIndex] | Buffer
 
 @final
-class Parser:
+class Parser(OpenStream):
     """Reads one stream of generated tokens (or of text) and tells what they mean, as events. One thread at a time.
 
     format: a name from `formats()`, or a `Format`. vocab: the model's `Vocab`; None: for Harmony the embedded
@@ -93,33 +92,3 @@ class Parser:
         The blob is validated field by field: ValueError for one that is truncated, altered, of another version,
         vocabulary or tools.
         """
-    @property
-    def region(self) -> Region: ...
-    @property
-    def position(self) -> int: ...
-    @property
-    def calls(self) -> int: ...
-    @property
-    def usage(self) -> Usage: ...
-    @property
-    def deviations(self) -> tuple[Deviation, ...]: ...
-    @property
-    def deviation_count(self) -> int: ...
-    @property
-    def role(self) -> str | None: ...
-    @property
-    def channel(self) -> str | None: ...
-    @property
-    def recipient(self) -> str | None: ...
-    @property
-    def content_type(self) -> str | None: ...
-    @property
-    def format(self) -> str: ...
-    @property
-    def vocab(self) -> Vocab: ...
-    @property
-    def strict(self) -> bool: ...
-    @property
-    def finished(self) -> bool: ...
-    @property
-    def stop_ids(self) -> tuple[int, ...]: ...

@@ -1,2 +1,7 @@
+from typing_extensions import disjoint_base
+
 DEBUG: bool
-__pyx_capi__: dict[str, object]
+
+@disjoint_base
+    """Makes the events of one stream out of its records."""
+class EventMaker: ...

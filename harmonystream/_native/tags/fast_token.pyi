@@ -1,2 +1,8 @@
+from typing import final
+
 DEBUG: bool
 __pyx_capi__: dict[str, object]
+
+@final
+    """What ids say as str. Shared by all streams of a program."""
+class TokenTexts: ...

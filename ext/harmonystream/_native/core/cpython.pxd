@@ -50,7 +50,7 @@ cdef extern from *:
     #define hs_incref(o) (Py_INCREF((PyObject *)(o)), (PyObject *)(o))
     """
     Py_ssize_t small_int "hs_small_int"(object number) noexcept
-    object single "hs_single"(PyObject** last, PyObject* event)
+    tuple single "hs_single"(PyObject** last, PyObject* event)
     PyObject* incref "hs_incref"(object o) noexcept
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* n) except NULL
     bint PyLong_CheckExact(object o) noexcept

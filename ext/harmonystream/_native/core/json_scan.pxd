@@ -51,8 +51,8 @@ cdef inline void scalar_step(Json* j, uint8_t c) noexcept nogil:
             j.broken = 1
 
 
-cdef inline Py_ssize_t json_run(Json* j, const uint8_t* p, Py_ssize_t n, bint only_open) noexcept nogil:
-    """Reads on; returns how many bytes it read. only_open: not beyond the end of the value."""
+cdef inline void json_step(Json* j, const uint8_t* p, Py_ssize_t n) noexcept nogil:
+    """Reads these bytes."""
     cdef Py_ssize_t i = 0
     cdef uint8_t c
     while i < n:
@@ -93,17 +93,11 @@ cdef inline Py_ssize_t json_run(Json* j, const uint8_t* p, Py_ssize_t n, bint on
                 j.depth += 1
         elif j.stage != J_OPEN:
             scalar_step(j, c)
-        if only_open and j.stage == J_CLOSED:
-            break
-    j.count += i
-    return i
-
-
-cdef inline void json_step(Json* j, const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    json_run(j, p, n, False)
+    j.count += n
 
 
 cdef inline Py_ssize_t open_run(const Json* j, const uint8_t* p, Py_ssize_t n) noexcept nogil:
     """How many of these bytes belong to the string or container that is open. Changes nothing."""
     cdef Json copy = j[0]
-    return json_run(&copy, p, n, True)
+    json_step(&copy, p, n)
+    return copy.end - j.count if copy.stage == J_CLOSED else n

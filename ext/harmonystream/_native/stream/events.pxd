@@ -1,8 +1,7 @@
 # The events: final, immutable, and made without __init__ by the parser.
 
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t
 cimport cython
-from harmonystream._native.core.types cimport R_CONTENT, R_REASONING
 
 
 @cython.final
@@ -73,12 +72,3 @@ cdef inline ToolCallDelta call_delta(int64_t index, str arguments, int64_t start
     cdef ToolCallDelta event = ToolCallDelta.__new__(ToolCallDelta)
     event.index, event.arguments, event.start, event.stop = index, arguments, start, stop
     return event
-
-
-cdef inline object delta_event(uint8_t kind, str channel, int64_t index, str text, int64_t start, int64_t stop):
-    """A delta of this kind. channel: the open message's, for content; index: the open call's, for arguments."""
-    if kind == R_CONTENT:
-        return content_delta(text, channel, start, stop)
-    if kind == R_REASONING:
-        return reasoning_delta(text, start, stop)
-    return call_delta(index, text, start, stop)

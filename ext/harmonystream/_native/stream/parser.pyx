@@ -38,6 +38,7 @@ from harmonystream._native.stream.machine cimport *
 from harmonystream._native.stream.open_stream cimport NO_VOCAB, OpenStream
 from harmonystream._native.stream.program cimport Program, compiled
 from harmonystream._native.stream.prompt cimport begin_stream
+from harmonystream._native.stream.records cimport delta_event
 from harmonystream._native.tags.fast_token cimport QuickDelta, quick_token
 from harmonystream._native.core.out cimport out_free, out_init, out_record
 from harmonystream._native.stream.snapshot cimport blob_pack, blob_unpack, state_pack, state_unpack
@@ -48,7 +49,7 @@ from harmonystream._native.core.vocab cimport Vocab
 
 from harmonystream.errors import VocabError
 from harmonystream.formats import HeaderFormat, format_of
-from harmonystream.reasons import normal
+from harmonystream.reasons import MEANINGS, normal
 
 DEBUG = bool(DEBUG_BUILD)
 STREAM_SIZE = sizeof(Stream)
@@ -57,6 +58,16 @@ cdef enum:
     RELEASE_GIL_AT = 4096          # ids or bytes in one call: below, handing the GIL over costs more than the work
 
 cdef frozenset NORMAL_STOPS = frozenset(("stop", "tool_calls", "function_call"))
+cdef dict KNOWN_REASONS = {**MEANINGS, **{reason: reason for reason in NORMAL_STOPS}}
+
+
+cdef str normal_reason(object reason):
+    """What normal() says, without the call where a reason is written as the table has it."""
+    cdef str meaning
+    if reason is None:
+        return None
+    meaning = <str>KNOWN_REASONS.get(reason) if type(reason) is str else None
+    return normal(reason) if meaning is None else meaning or None
 
 
 @cython.final
@@ -94,7 +105,8 @@ cdef class Parser(OpenStream):
         if not 1024 <= max_hold <= 1 << 30:
             raise ValueError(f"max_hold is a number of bytes from 1,024 to 2**30, not {max_hold}")
         if vocab is None:
-            vocab = default_vocab() if isinstance(format_of(format), HeaderFormat) else NO_VOCAB
+            format = format_of(format)
+            vocab = default_vocab() if isinstance(format, HeaderFormat) else NO_VOCAB
         elif not isinstance(vocab, Vocab):
             raise TypeError(f"vocab is a Vocab, not {type(vocab).__name__}: "
                             "load one with harmonystream.vocab.from_tiktoken() or its siblings")
@@ -157,7 +169,7 @@ cdef class Parser(OpenStream):
             t = &self.program.tables
             text = self.strings[tid] = decoded(t.text + t.offset[tid], t.offset[tid + 1] - t.offset[tid])
         account_plain(&self.s, &self.program.tables, <uint32_t>tid, True)
-        return self.single_delta(self.s.fast, text, self.s.position - 1, self.s.position)
+        return single(&self.last, incref(self.delta(self.s.fast, text, self.s.position - 1, self.s.position)))
 
     cdef tuple run_ids(self, object given):
         cdef Ids ids
@@ -182,13 +194,14 @@ cdef class Parser(OpenStream):
         """The second shortcut (tags/fast_token.pyx). None: the machine must see the token."""
         cdef Program program = self.program
         cdef QuickDelta delta
-        cdef str text = quick_token(&self.s, &self.held, &program.tables, program.tags, program.texts, tid, &delta)
-        if text is None:
-            return None
-        if delta.kind == R_NONE:
-            return ()
+        cdef str text
         try:
-            return self.single_delta(delta.kind, text, delta.start, delta.stop)
+            text = quick_token(&self.s, &self.held, &program.tables, program.tags, program.texts, tid, &delta)
+            if text is None:
+                return None
+            if delta.kind == R_NONE:
+                return ()
+            return single(&self.last, incref(self.delta(delta.kind, text, delta.start, delta.stop)))
         except BaseException:                                                # no memory: text is missing
             self.s.finished = 1
             self.s.fast = 0
@@ -220,14 +233,14 @@ cdef class Parser(OpenStream):
         Raises TypeError for anything else, ValueError after finish() or feed(), ParseError in strict mode.
         """
         cdef Out out
-        cdef str whole
-        whole = self.read_text(text, &out)
-        return self.release(&out) if whole is None else self.whole_piece(whole)
+        cdef Piece piece
+        cdef str whole = self.read_text(text, &out, &piece)
+        return self.release(&out) if whole is None else self.whole_piece(whole, &piece)
 
-    cdef str read_text(self, object text, Out* out):
+    cdef str read_text(self, object text, Out* out, Piece* piece):
         """Let the machine read this text into `out`. The parser is claimed until release() or done().
 
-        Or this is a piece that is one delta as it is: it is returned, and whole_piece() takes it.
+        Or this is a piece that is one delta as it is: it is returned, `piece` is its UTF-8, and whole_piece() takes it.
         """
         cdef Context c
         cdef const uint8_t* p
@@ -245,11 +258,12 @@ cdef class Parser(OpenStream):
         else:
             raise TypeError(f"feed_text() takes str or bytes, not {type(text).__name__}: ids go to feed()")
         self.claim(TEXT_MODE)
-        out_init(out)
         if n:
             self.s.text_mode = TEXT_MODE
         if type(text) is str and self.is_plain(p, n):
+            piece.p, piece.n = p, n
             return text
+        out_init(out)
         c = self.context(out)
         if n < RELEASE_GIL_AT:
             machine_text(&self.s, &c, p, n, valid)
@@ -270,30 +284,27 @@ cdef class Parser(OpenStream):
                 and row.only_first >= 0
                 and p[0] != c'\n' and p[n - 1] != c'\n' and memchr(p, row.only_first, n) == NULL)
 
-    cdef tuple whole_piece(self, str text):
+    cdef tuple whole_piece(self, str text, const Piece* piece):
         """The event of a piece that read_text() returned; then the parser is free."""
         cdef int64_t start = self.s.position
         try:
-            self.take_piece(text)
-            return self.single_delta(self.s.sink, text, start, self.s.position)
+            self.take_piece(piece)
+            return single(&self.last, incref(self.delta(self.s.sink, text, start, self.s.position)))
         finally:
             leave(&self.busy)
 
-    cdef Py_ssize_t take_piece(self, str text) except -1:
-        """Account for a piece that is one delta; how many bytes it has."""
+    cdef void take_piece(self, const Piece* piece) noexcept:
+        """Account for a piece that is one delta."""
         cdef Stream* s = &self.s
-        cdef Py_ssize_t n
-        cdef const uint8_t* p = <const uint8_t*>PyUnicode_AsUTF8AndSize(text, &n)
-        s.position += n
+        s.position += piece.n
         s.attributed = s.position
-        s.usage[s.region] += n
+        s.usage[s.region] += piece.n
         if s.sink == R_ARGUMENTS:
             s.wrote = 1
-            json_step(&s.json, p, n)
-        return n
+            json_step(&s.json, piece.p, piece.n)
 
-    cdef inline tuple single_delta(self, uint8_t kind, str text, int64_t start, int64_t stop):
-        return single(&self.last, incref(delta_event(kind, self.open_channel, self.s.calls, text, start, stop)))
+    cdef object delta(self, uint8_t kind, str text, int64_t start, int64_t stop):
+        return delta_event(self, kind, self.s.calls, text, start, stop)
 
     def finish(self, reason=None):
         """The last events: what was held, the ends of what is open, and `StreamEnd`. A second call returns ().
@@ -310,7 +321,7 @@ cdef class Parser(OpenStream):
         """
         cdef Context c
         cdef bint stopped
-        reason = normal(reason)
+        reason = normal_reason(reason)
         stopped = reason in NORMAL_STOPS
         self.claim()
         if self.s.finished or self.s.error:

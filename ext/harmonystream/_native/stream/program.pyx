@@ -12,13 +12,15 @@ from harmonystream._native.core.types cimport *
 from harmonystream._native.core.vocab cimport V_CONTROL, V_MISSING, V_VALID, Vocab, text_class
 
 from harmonystream.errors import FormatError, VocabError
-from harmonystream.formats import HeaderFormat, format_of
+from harmonystream.formats import Format, HeaderFormat, format_of
 
 DEBUG = bool(DEBUG_BUILD)
 
 cdef enum:
     MAX_PROGRAMS = 16
     MAX_NAME = 16                      # bytes of a format's name: its room in a state blob
+
+cdef tuple ROWS = (Format, HeaderFormat)
 
 cdef dict MARKERS = {
     "start": M_START, "channel": M_CHANNEL, "constrain": M_CONSTRAIN, "message": M_MESSAGE,
@@ -121,7 +123,7 @@ cdef Program compiled(object format, Vocab vocab):
     """The vocabulary's program for this format, made once. Two threads may both make it: all get the first."""
     if isinstance(format, Program):
         return format
-    row = format_of(format)
+    row = format if isinstance(format, ROWS) else format_of(format)
     # the program keeps the row, and so its id, alive
     key = id(row)
     program = vocab.programs.get(key)

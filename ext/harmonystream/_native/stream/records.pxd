@@ -1,7 +1,8 @@
 # Records as events: what a machine wrote without Python, and what Python sees of it.
 
-from harmonystream._native.core.types cimport Out, Record
-from harmonystream._native.stream.events cimport MessageEnd, MessageStart
+from libc.stdint cimport int64_t, uint8_t
+from harmonystream._native.core.types cimport Out, R_CONTENT, R_REASONING, Record
+from harmonystream._native.stream.events cimport MessageEnd, MessageStart, call_delta, content_delta, reasoning_delta
 
 
 cdef class EventMaker:             # what a stream must remember for its next events
@@ -15,3 +16,12 @@ cdef class EventMaker:             # what a stream must remember for its next ev
     cdef object event_of(self, const Out* out, Py_ssize_t i)
     cdef MessageStart message_start(self, const Out* out, const Record* r)
     cdef MessageEnd message_end(self, const Record* r)
+
+
+cdef inline object delta_event(EventMaker maker, uint8_t kind, int64_t index, str text, int64_t start, int64_t stop):
+    """A delta of this kind. index: the open call's, for arguments."""
+    if kind == R_CONTENT:
+        return content_delta(text, maker.open_channel, start, stop)
+    if kind == R_REASONING:
+        return reasoning_delta(text, start, stop)
+    return call_delta(index, text, start, stop)

@@ -105,7 +105,7 @@ cdef class EventMaker:
         """
         cdef const Record* r = &out.records[i]
         if r.kind <= R_ARGUMENTS:
-            return delta_event(r.kind, self.open_channel, r.index, decoded(out.text + r.at, r.n), r.start, r.stop)
+            return delta_event(self, r.kind, r.index, decoded(out.text + r.at, r.n), r.start, r.stop)
         if r.kind == R_EMPTY_ARGUMENTS:
             return call_delta(r.index, self.empty_args, r.start, r.stop)
         if r.kind == R_MESSAGE_START:

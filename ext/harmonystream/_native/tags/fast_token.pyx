@@ -32,7 +32,10 @@ cdef class TokenTexts:
 
 
 cdef str quick_token(Stream* s, Held* held, const Tables* t, const TagTable* row, TokenTexts texts, Py_ssize_t tid, QuickDelta* delta):
-    """The text that this token adds, and its delta; or None: the machine must see it, and nothing has changed."""
+    """The text that this token adds, and its delta; or None: the machine must see it, and nothing has changed.
+
+    Raises MemoryError: then text is missing, and the stream is over.
+    """
     cdef const uint8_t* p = t.text + t.offset[tid]
     cdef Py_ssize_t n = t.offset[tid + 1] - t.offset[tid]
     cdef str text = None
@@ -41,16 +44,12 @@ cdef str quick_token(Stream* s, Held* held, const Tables* t, const TagTable* row
         return None
     if s.text_mode != 1 or s.n_pending or s.announce or s.error or s.finished:
         return None
-    try:
-        if s.state == TEXT:
-            text = quick_text(s, held, p, n, delta)
-        elif s.state == VALUE:
-            text = quick_value(s, held, row.strip, texts, tid, p, n, delta)
-        elif s.state == WRAPPED or s.state == RAW:
-            text = quick_body(s, held, texts, tid, p, n, delta)
-    except BaseException:                                                    # no memory: text is missing
-        s.finished = 1
-        raise
+    if s.state == TEXT:
+        text = quick_text(s, held, p, n, delta)
+    elif s.state == VALUE:
+        text = quick_value(s, held, row.strip, texts, tid, p, n, delta)
+    elif s.state == WRAPPED or s.state == RAW:
+        text = quick_body(s, held, texts, tid, p, n, delta)
     if text is not None:
         set_tags_fast(s, held)
     return text

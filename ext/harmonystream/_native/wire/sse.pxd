@@ -4,7 +4,7 @@ cimport cython
 from libc.stdint cimport int64_t, uint8_t
 from harmonystream._native.wire.json_filter cimport Arguments
 from harmonystream._native.wire.frame cimport Frame, Pieces
-from harmonystream._native.stream.parser cimport Parser
+from harmonystream._native.stream.parser cimport Parser, Piece
 from harmonystream._native.core.types cimport *
 
 
@@ -44,7 +44,7 @@ cdef class SseWriter:
     @cython.final
     cdef int check_fresh(self) except -1
     @cython.final
-    cdef bytes piece(self, str text)
+    cdef bytes piece(self, const Piece* piece)
     @cython.final
     cdef bytes frames_of(self, Out* out)
     @cython.final

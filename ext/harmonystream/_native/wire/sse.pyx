@@ -19,7 +19,7 @@ from harmonystream._native.wire.frame cimport Filling, Frame, Pieces, fill, fill
 from harmonystream._native.core.out cimport out_init, out_record
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
 from harmonystream._native.stream.open_stream cimport Guard
-from harmonystream._native.stream.parser cimport Parser, plain_token, take_ids
+from harmonystream._native.stream.parser cimport Parser, Piece, plain_token, take_ids
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.json_text cimport put_escaped
 from harmonystream._native.core.utf8 cimport without_surrogates
@@ -118,12 +118,13 @@ cdef class SseWriter:
     def feed_text(self, text, /):
         """The frames that this text makes. Raises what Parser.feed_text() raises."""
         cdef Out out
+        cdef Piece piece
         cdef str whole
         self.claim_alone()
         try:
             self.check(BYTES)
-            whole = self.parser.read_text(text, &out)
-            return self.frames_of(&out) if whole is None else self.piece(whole)
+            whole = self.parser.read_text(text, &out, &piece)
+            return self.frames_of(&out) if whole is None else self.piece(&piece)
         finally:
             self.leave()
 
@@ -363,18 +364,17 @@ cdef class SseWriter:
         account_plain(&parser.s, t, <uint32_t>tid, True)
         return whole
 
-    cdef bytes piece(self, str text):
+    cdef bytes piece(self, const Piece* piece):
         """The frame of a piece of text that is one delta."""
         cdef Parser parser = self.parser
         cdef Out out
         cdef Record* r
-        cdef Py_ssize_t n
         cdef int64_t start = parser.s.position
         out_init(&out)
-        n = parser.take_piece(text)
+        parser.take_piece(piece)
         r = out_record(&out, parser.s.sink, start, parser.s.position)
-        r.channel, r.index, r.n = parser.s.channel_code, parser.s.calls, n
-        out.text = <uint8_t*>PyUnicode_AsUTF8AndSize(text, NULL)
+        r.channel, r.index, r.n = parser.s.channel_code, parser.s.calls, piece.n
+        out.text = <uint8_t*>piece.p
         try:
             return self.records(&out, 0, 1)
         finally:
