@@ -7,57 +7,29 @@ import re
 import time
 from contextvars import ContextVar
 from datetime import date, datetime
-from functools import cache
+from functools import cache, wraps
+from types import BuiltinMethodType, MethodType
 from typing import Any, NamedTuple
 
 from .._encoders import required
 from ..errors import PromptError
+from . import bounds
 
 __all__ = ["compiled", "parsed", "run"]
 
-MAX_SECONDS = 10.0
-MAX_CHARACTERS = 64_000_000
 MAX_SOURCE = 2_000_000
-MAX_NUMBER = 1_000_000
-"""What an operator or a method of a template may be given as a number: it makes no text of a gigabyte."""
+MAX_INDENT = 32
+"""Of `tojson`, in spaces; a separator may be as long."""
 
 
 class _Run(NamedTuple):
-    """One rendering: when it must be over, what day it is, and the mark that its strings may have."""
+    """One rendering: what day it is, and the mark that its strings may have."""
 
-    deadline: float
     today: date | None
     mark: str
 
 
 _RUN: ContextVar[_Run] = ContextVar("harmonystream_template_run")
-
-
-class _Bound(Exception):  # noqa: N818  # it never leaves this package
-    """A template takes too long, or makes too much."""
-
-
-def tick() -> None:
-    """Called in each round of a loop and each call of a macro."""
-    if time.monotonic() > _RUN.get().deadline:
-        raise _Bound(f"it takes longer than {MAX_SECONDS:g} s")
-
-
-def concat(*parts: Any) -> str:
-    texts = [str(part) for part in parts]
-    _check_size(sum(map(len, texts)))
-    return "".join(texts)
-
-
-def _check_size(size: int) -> None:
-    if size > MAX_CHARACTERS:
-        raise _Bound(f"it makes a text of more than {MAX_CHARACTERS} characters")
-
-
-def _check_numbers(values: Any) -> None:
-    for value in values:
-        if isinstance(value, (int, float)) and abs(value) > MAX_NUMBER:
-            raise _Bound(f"it computes with a number above {MAX_NUMBER}")
 
 
 # --- what templates may use ---------------------------------------------------------------------------------------
@@ -71,6 +43,11 @@ def _to_json(
     sort_keys: bool = False,
 ) -> str:
     """JSON without HTML's escapes, which Jinja's own filter would add."""
+    if indent is not None and not (isinstance(indent, int) and 0 <= indent <= MAX_INDENT):
+        raise bounds.Bound(f"tojson's indent must be a whole number from 0 to {MAX_INDENT}")
+    if separators is not None and any(len(separator) > MAX_INDENT for separator in separators):
+        raise bounds.Bound(f"tojson's separators must have at most {MAX_INDENT} characters")
+    bounds.measure(value, node=4 + sum(map(len, separators or ())), level=indent or 0)
     text = json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
     mark = _RUN.get().mark
     return text.replace(f"\\u{ord(mark):04x}", mark) if ensure_ascii and mark else text
@@ -81,6 +58,8 @@ def _from_json(text: str) -> Any:
 
 
 def _strftime_now(format: str) -> str:
+    if len(format) > bounds.MAX_FORMAT:
+        raise bounds.Bound(f"strftime_now's format must have at most {bounds.MAX_FORMAT} characters")
     return (_RUN.get().today or datetime.now()).strftime(format)
 
 
@@ -102,13 +81,17 @@ def _environment() -> Any:
             f"jinja2 {jinja2.__version__} has known ways out of its sandbox: pip install 'harmonystream[prompt]'"
         )
     made = _environment_class()(
-        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols", _generation_class()]
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=["jinja2.ext.loopcontrols", _generation_class()],
+        finalize=bounds.weigh,
     )
-    made.tick, made.concat_checked = tick, concat
+    made.tick, made.concat_checked, made.concat = bounds.tick, bounds.concat, bounds.join_checked
     made.filters["tojson"] = _to_json
     made.filters["from_json"] = _from_json
-    for name in ("center", "indent", "wordwrap", "format", "truncate"):
-        made.filters[name] = _with_small_numbers(made.filters[name])
+    made.filters["sum"] = _sum()
+    made.filters.update({name: bounds.bounded_filter(name, filter_) for name, filter_ in made.filters.items()})
+    made.tests.update({name: _ticking(test) for name, test in made.tests.items()})
     made.globals["raise_exception"] = _raise
     made.globals["strftime_now"] = _strftime_now
     made.globals["dict"] = _Dict()
@@ -124,7 +107,7 @@ def _namespace_class() -> type:
         if name.startswith("_"):
             raise sandbox.SecurityError(f"a template may not store {name!r}")
         if isinstance(value, str):
-            _check_size(len(value))
+            bounds.check_size(len(value))
 
     class Namespace(runtime.Namespace):  # type: ignore[misc, name-defined]
         """`namespace()`, whose fields may not begin with an underscore, nor hold more than a prompt may."""
@@ -140,33 +123,38 @@ def _namespace_class() -> type:
             check(name, value)
             runtime.Namespace.__setitem__(self, name, value)
 
+        def __repr__(self) -> str:
+            return "<Namespace>"  # Jinja's has the fields' texts, which nothing bounds
+
     return Namespace
 
 
 def _environment_class() -> type:
     sandbox = required("jinja2.sandbox", "prompt")
+    formatting = _formatting(sandbox)
 
     class Environment(sandbox.ImmutableSandboxedEnvironment):  # type: ignore[misc, name-defined]
         intercepted_binops = frozenset({"+", "*", "**", "%"})
 
         def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-            if operator == "+":
-                if isinstance(left, str) and isinstance(right, str):
-                    _check_size(len(left) + len(right))
-            elif operator == "%" and isinstance(left, str):
-                _check_numbers(map(int, re.findall(r"\d+", left)))
-            elif operator == "**" or not (isinstance(left, (int, float)) and isinstance(right, (int, float))):
-                _check_numbers((left, right))
-                if operator == "*" and isinstance(left, (str, list)):
-                    _check_size(len(left) * right)
+            bounds.check_operator(operator, left, right)
             return super().call_binop(context, operator, left, right)
 
         def call(self, context: Any, obj: Any, *args: Any, **kwargs: Any) -> Any:
-            _check_numbers((*args, *kwargs.values()))
-            return super().call(context, obj, *args, **kwargs)
+            bounds.tick()
+            bounds.check_numbers((*args, *kwargs.values()))
+            return bounds.check_made(super().call(context, obj, *args, **kwargs))
+
+        def wrap_str_format(self, value: Any) -> Any:
+            """Called with each attribute that a template reads: here methods of strings get their bounds."""
+            if not isinstance(value, (MethodType, BuiltinMethodType)) or not isinstance(value.__self__, str):
+                return None
+            return formatting(self, value) or bounds.bounded_method(value)
 
         def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
             """Lists may grow: what a template gets is rebuilt for each prompt, so nobody else's list does."""
+            if isinstance(obj, bytes):
+                return attr in ("decode", "hex")
             return (type(obj) is list and attr == "append") or bool(super().is_safe_attribute(obj, attr, value))
 
         def _parse(self, source: str, name: str | None, filename: str | None) -> Any:
@@ -183,17 +171,44 @@ def _raise(message: str) -> None:
     raise required("jinja2", "prompt").TemplateError(message)
 
 
-def _with_small_numbers(filter_: Any) -> Any:
-    from functools import wraps
+def _formatting(sandbox: Any) -> Any:
+    """What makes `str.format` and `format_map` of a string their bounded forms; None for its other methods."""
 
-    @wraps(filter_)  # keeps the marks by which Jinja knows what to pass
-    def checked(*args: Any, **kwargs: Any) -> Any:
-        _check_numbers((*args, *kwargs.values()))
-        if filter_.__name__ == "do_format":
-            _check_numbers(map(int, re.findall(r"\d+", str(args[0]))))
-        return filter_(*args, **kwargs)
+    class Plain(bounds.BoundedFields, sandbox.SandboxedFormatter):  # type: ignore[misc]
+        pass
 
-    return checked
+    class Escaping(bounds.BoundedFields, sandbox.SandboxedEscapeFormatter):  # type: ignore[misc]
+        pass
+
+    def formatting(environment: Any, method: Any) -> Any:
+        if method.__name__ not in ("format", "format_map"):
+            return None
+        text = method.__self__
+
+        @wraps(method)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            if method.__name__ == "format_map":
+                (kwargs,), args = args, ()
+            made = Escaping(environment, escape=text.escape) if hasattr(text, "escape") else Plain(environment)
+            return type(text)(made.vformat(text, args, kwargs))
+
+        return checked
+
+    return formatting
+
+
+def _sum() -> Any:
+    filters = required("jinja2.filters", "prompt")
+    return required("jinja2", "prompt").pass_environment(bounds.bounded_sum(filters.make_attrgetter))
+
+
+def _ticking(test: Any) -> Any:
+    @wraps(test)
+    def ticking(*args: Any, **kwargs: Any) -> Any:
+        bounds.tick()
+        return test(*args, **kwargs)
+
+    return ticking
 
 
 def _generation_class() -> type:
@@ -257,18 +272,20 @@ def parsed(source: str) -> Any:
 
 def run(template: Any, name: str, variables: dict[str, Any], *, today: date | None, mark: str) -> str:
     """What a compiled template makes of variables. Raises `PromptError` with the line, whatever goes wrong in it."""
-    token = _RUN.set(_Run(time.monotonic() + MAX_SECONDS, today, mark))
+    token = _RUN.set(_Run(today, mark))
+    deadline = bounds.DEADLINE.set(time.monotonic() + bounds.MAX_SECONDS)
     parts: list[str] = []
     size = 0
     try:
         for part in template.generate(**variables):
             size += len(part)
-            _check_size(size)
-            tick()
+            bounds.check_size(size)
+            bounds.tick()
             parts.append(part)
     except Exception as error:  # a template is somebody's code: it may raise anything
         raise PromptError(f"the template {name} fails{_line_of(error)}: {_said(error)}") from error
     finally:
+        bounds.DEADLINE.reset(deadline)
         _RUN.reset(token)
     return "".join(parts)
 

@@ -12,7 +12,7 @@ import pytest
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 import harmonystream as hs
-from harmonystream.prompt import jinja
+from harmonystream.prompt import bounds, jinja
 from harmonystream.prompt.template import Template
 
 TEMPLATES = sorted((Path(__file__).parents[1] / "templates_chat").glob("*.jinja"))
@@ -68,6 +68,10 @@ def test_a_template_gives_what_jinja_gives(path, tools, size):
     )
 
 
+TOO_LONG = "more than 64000000 characters"
+DOUBLED = "{% set a = 'x' * 1000000 %}" + "{% set a %}{{ a }}{{ a }}{% endset %}" * 40
+
+
 def run(source: str, **variables: Any) -> str:
     return jinja.run(jinja.compiled(source, "t"), "t", variables, today=datetime.date(2026, 11, 22), mark="")
 
@@ -80,6 +84,36 @@ def test_what_chat_templates_add_to_jinja():
     assert run("{{ ('{\"a\": 1}' | from_json).a }}{{ dict(a=1) }}") == "1{'a': 1}"
     assert run("{% set found = [] %}{{ found.append(1) or found }}{{ 'a' ~ 1 ~ none }}") == "[1]a1None"
     assert run("{% set n = namespace(a=1) %}{% set n.a = 2 %}{{ n.a }}") == "2"
+
+
+@pytest.mark.parametrize(
+    ("source", "want"),
+    [
+        ("{{ 'a-b'.replace('-', '+') }}{{ 'aa' | replace('a', 'b', 1) }}{{ 'aa'.replace('a', 'b', 1) }}", "a+bbaba"),
+        ("{{ ', '.join(['a', 'b']) }}{{ [1, 'x'] | join('|') }}{{ [{'a': 1}] | join(attribute='a') }}", "a, b1|x1"),
+        (
+            "{{ 'a b  c'.split() }}{{ 'a,b'.split(',', 1)[1] }}{{ 'a,b,c'.rsplit(',', 1) }}",
+            "['a', 'b', 'c']b['a,b', 'c']",
+        ),
+        ("{{ 'a\\nb\\n'.splitlines(True) | length }}{{ 'a\\tb'.expandtabs(2) }}", "2a b"),
+        ("{{ '{} {a:>3} {b[0]!r}'.format(1, a='x', b=[2]) }}{{ '{a}'.format_map({'a': 1}) }}", "1   x 21"),
+        ("{{ '%s %03d' % ('a', 7) }}{{ '%s-%s' | format(1, 2) }}{{ '%(a)s' % {'a': 1} }}", "a 0071-21"),
+        ("{{ 'a\\nb' | indent(2) }}{{ 'a\\nb' | indent('> ', true) }}", "a\n  b> a\n> b"),
+        ("{{ [1, 2] | sum }}{{ [{'n': 1.5}, {'n': 2}] | sum(attribute='n', start=1) }}", "34.5"),
+        (
+            "{{ {'a': [1, {'b': None}]} | tojson(indent=1, separators=(',', ':')) }}",
+            '{\n "a":[\n  1,\n  {\n   "b":null\n  }\n ]\n}',
+        ),
+        ("{{ 3 * 'ab' }}{{ [1] * 2 + [3] }}{{ 2 ** 10 }}{{ 'ab' * -1 }}{{ 2 ** -1 }}", "ababab[1, 1, 3]10240.5"),
+        ("{{ [1, 2, 3] | select('odd') | map('string') | list }}{{ 'é'.encode().decode() }}", "['1', '3']é"),
+        (
+            "{{ 'a b' | wordwrap(1) }}{{ 'x' | center(3) }}{{ '<b>x</b>' | striptags }}{{ 'a'.translate({97: 'c'}) }}",
+            "a\nb x xc",
+        ),
+    ],
+)
+def test_bounds_change_nothing_that_is_small(source, want):
+    assert run(source) == want == by_hand(source)
 
 
 @pytest.mark.parametrize(
@@ -102,6 +136,51 @@ def test_what_chat_templates_add_to_jinja():
         ("{% set a = 'x' * 1000000 %}" + "{% set a = a + a %}" * 40, "more than 64000000 characters"),
         ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "fails at line 1"),
         ("{{ range(999999999) | list }}", "a number above"),
+        ("{{ messages | tojson(indent=100000000) }}", "indent must be a whole number from 0 to 32"),
+        ("{{ messages | tojson(indent='  ') }}", "indent must be a whole number from 0 to 32"),
+        ("{{ messages | tojson(separators=(',' * 1000, ':')) }}", "separators must have at most 32 characters"),
+        ("{% set a = ['x' * 1000000] * 1000 %}{{ a | tojson }}", TOO_LONG),
+        ("{% set a = ['x' * 1000000] * 1000 %}{{ a }}", TOO_LONG),
+        ("{% set a = ['x' * 1000000] * 1000 %}{{ a | string | length }}", TOO_LONG),
+        ("{% set a = ['x' * 1000000] * 1000 %}{{ 'y' ~ a }}", TOO_LONG),
+        ("{% set a = ['x' * 1000000] * 1000 %}{{ a | join }}", TOO_LONG),
+        ("{% set a = ['x' * 1000000] * 1000 %}{{ ''.join(a) }}", TOO_LONG),
+        ("{{ ('x' * 10000).join('y' * 10000) }}", TOO_LONG),
+        ("{{ ('y' * 10000) | join('x' * 10000) }}", TOO_LONG),
+        ("{{ ('a' * 300).replace('a', 'b' * 1000000) | length }}", TOO_LONG),
+        ("{{ ('a' * 300)['replace']('a', 'b' * 1000000) | length }}", TOO_LONG),
+        ("{{ (('a' * 300) | attr('replace'))('a', 'b' * 1000000) | length }}", TOO_LONG),
+        ("{{ ('a' * 1000000).replace('', 'b' * 1000000) }}", TOO_LONG),
+        ("{{ ('a' * 300) | replace('a', 'b' * 1000000) | length }}", TOO_LONG),
+        ("{{ ('a' * 300) | replace(new='b' * 1000000, old='a') | length }}", TOO_LONG),
+        ("{{ ('a' * 300).translate({97: 'b' * 1000000}) | length }}", TOO_LONG),
+        ("{{ ('\\t' * 300).expandtabs(1000000) | length }}", TOO_LONG),
+        ("{{ 'x'.rjust(9999999) ~ 'x'.center(9999999) }}", "a number above"),
+        ("{{ '1'.zfill(9999999) }}", "a number above"),
+        ("{{ '{:>999999999}'.format(1) }}", "a number above"),
+        ("{{ '{:>{w}}'.format(1, w='999999999') }}", "a number above"),
+        ("{{ ('{0:999999}' * 300).format(1) | length }}", TOO_LONG),
+        ("{{ ('{a}' * 300).format_map({'a': 'x' * 1000000}) | length }}", TOO_LONG),
+        ("{{ ('%999999d' * 300) % ((1,) * 300) }}", TOO_LONG),
+        ("{{ ('%(a)s' * 300) % {'a': 'x' * 1000000} }}", TOO_LONG),
+        ("{{ ('%(a)s' * 300) | format(a='x' * 1000000) }}", TOO_LONG),
+        ("{{ ('x\\n' * 100000) | indent(100000) }}", TOO_LONG),
+        ("{{ ('x\\n' * 100000) | indent('y' * 100000) }}", TOO_LONG),
+        ("{{ ('x ' * 10000) | wordwrap(1, wrapstring='y' * 10000) }}", TOO_LONG),
+        ("{{ ('x ' * 100000) | wordwrap(1) }}", "it gives wordwrap more than 100000 characters"),
+        ("{{ ('<!--' * 100000) | striptags }}", "it gives striptags more than 100000 characters"),
+        ("{{ 1000000 * ('x' * 1000) }}", TOO_LONG),
+        ("{{ ([1] * 1000000) * 2 }}", "a list of more than 1000000 items"),
+        ("{{ ([1] * 1000000) + [1] }}", "a list of more than 1000000 items"),
+        ("{{ ([[1] * 1000000] * 2) | sum(start=[]) }}", "a list of more than 1000000 items"),
+        ("{{ ('x ' * 1000000 ~ 'x x').split() | length }}", "a list of more than 1000000 items"),
+        ("{{ ('x\\n' * 1000000 ~ '\\n').splitlines() | length }}", "a list of more than 1000000 items"),
+        ("{{ ('x' * 1000000 ~ 'x') | list | length }}", "a list of more than 1000000 items"),
+        ("{% set a = 99999 %}" + "{% set a = a * a %}" * 40, "a number of more than 4096 bits"),
+        ("{{ 999999 ** 999999 }}", "a number of more than 4096 bits"),
+        (DOUBLED, TOO_LONG),
+        ("{{ strftime_now('%c' * 1000) }}", "format must have at most 1000 characters"),
+        ("{{ 'x'.encode().ljust(10) }}", "access to attribute 'ljust' of 'bytes'"),
     ],
 )
 def test_a_template_cannot_do_what_it_likes(source, error):
@@ -110,7 +189,7 @@ def test_a_template_cannot_do_what_it_likes(source, error):
 
 
 def test_a_template_has_so_long(monkeypatch):
-    monkeypatch.setattr(jinja, "MAX_SECONDS", 0.05)
+    monkeypatch.setattr(bounds, "MAX_SECONDS", 0.05)
     with pytest.raises(hs.PromptError, match="it takes longer than"):
         run("{% for a in range(100000) %}{% for b in range(100000) %}{% endfor %}{% endfor %}")
 

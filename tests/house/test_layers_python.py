@@ -1,0 +1,108 @@
+"""The order of the Python layers, read from every import: formats <- core <- emit; prompt, tools, engines <- agent."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[2] / "harmonystream"
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+CORE = {"core", "formats"}
+MAY_USE = {
+    "formats": {"formats"},
+    "core": CORE,
+    "emit": CORE | {"emit"},
+    "prompt": CORE | {"prompt"},
+    "tools": CORE | {"tools"},
+    "engines": CORE | {"engines"},
+    "agent": CORE | {"prompt", "tools", "engines", "agent"},
+    "integrations": CORE | {"emit", "engines", "integrations"},
+    "cli": CORE | {"prompt", "tools", "engines", "agent", "cli"},
+}
+"""A layer -> the layers that its modules may import. The core is `_native` and the modules beside it."""
+EXCEPTIONS = {
+    ("formats", "errors"),  # an unknown format raises FormatError, which errors.py keeps with the other errors
+}
+"""(layer, module) that the table does not allow."""
+TOOLS_NOUN = {"tools.Tool", "tools.Tools"}
+"""What `prompt` and `engines` may know of `tools`."""
+DOORS = {"__init__.py", "__main__.py"}
+"""Modules of the package itself that give its names to users, or run it: they may import every layer."""
+
+
+def imports(tree: ast.AST, package: tuple[str, ...]) -> set[str]:
+    """What a module imports from harmonystream, in full and without that name; also inside functions."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            names = [(*base, *(node.module or "").split("."), alias.name) for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [tuple(alias.name.split(".")) for alias in node.names]
+        else:
+            continue
+        found |= {".".join(filter(None, name[1:])) for name in names if name[0] == "harmonystream"}
+    return found
+
+
+def layer(module: str) -> str:
+    room = module.partition(".")[0]
+    return room if (PACKAGE / room).is_dir() and room != "_native" else "core"
+
+
+def of_file(path: Path) -> set[str]:
+    package = ("harmonystream", *path.parent.relative_to(PACKAGE).parts)
+    return imports(ast.parse(path.read_text(encoding="utf-8")), package)
+
+
+def forbidden(where: str, used: set[str]) -> set[str]:
+    """The imports of a module of a layer that are against the order."""
+    allowed = MAY_USE[where]
+    return {
+        name
+        for name in used
+        if layer(name) not in allowed
+        and (where, name.partition(".")[0]) not in EXCEPTIONS
+        and not (where in ("prompt", "engines") and name in TOOLS_NOUN)
+    }
+
+
+def test_every_subpackage_is_a_layer():
+    rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")} - {"_native"}
+    assert rooms == set(MAY_USE) - {"core"}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_a_module_imports_only_the_layers_below(path):
+    relative = path.relative_to(PACKAGE)
+    if relative.as_posix() not in DOORS:
+        assert forbidden(layer(relative.with_suffix("").as_posix().replace("/", ".")), of_file(path)) == set()
+
+
+def test_nobody_imports_a_leaf():
+    leaves = {"integrations", "cli"}
+    for path in SOURCES:
+        own = path.relative_to(PACKAGE).parts[0]
+        used = {layer(name) for name in of_file(path)} & leaves - {own}
+        assert used == ({"cli"} if own == "__main__.py" else set()), path
+
+
+def test_importing_the_package_imports_the_core_alone():
+    """The other layers are loaded when one of their names is first asked for."""
+    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    later = [node for node in tree.body if isinstance(node, ast.If)]  # `if TYPE_CHECKING:`
+    assert [ast.unparse(node.test) for node in later] == ["TYPE_CHECKING"]
+    now = ast.Module([node for node in tree.body if node not in later], [])
+    assert {layer(name) for name in imports(now, ("harmonystream",))} <= CORE
+
+
+def test_the_reader_of_imports_reads_them_all():
+    source = (
+        "import harmonystream.cli.chat\ndef f():\n    from ..emit import chat\n    from . import own\n    import json"
+    )
+    assert imports(ast.parse(source), ("harmonystream", "tools")) == {"cli.chat", "emit.chat", "tools.own"}
+    assert forbidden("tools", {"cli.chat", "emit.chat", "tools.own", "events.Event"}) == {"cli.chat", "emit.chat"}
+    assert forbidden("prompt", {"tools.Tools", "tools.running"}) == {"tools.running"}
+    assert sum(len(of_file(path)) for path in SOURCES) > 2 * len(SOURCES)
