@@ -32,7 +32,8 @@ from .regions import Region, Usage
 
 if TYPE_CHECKING:
     from . import agent, engines
-    from ._native.wire.batch import Batch, Frames
+    from ._native.wire.batch import Batch
+    from ._native.wire.frames import Frames
     from .agent import LoopEnd, RoundEnd, ToolRunEnd, ToolRunStart, agent_loop, agent_loop_sync
     from .emit import ChatStream, MessagesStream, ResponsesStream, new_id
     from .emit.columns import Columns
@@ -100,7 +101,8 @@ __all__ = [
 
 
 _LATER = {
-    **dict.fromkeys(("Batch", "Frames"), "._native.wire.batch"),
+    "Batch": "._native.wire.batch",
+    "Frames": "._native.wire.frames",
     "Columns": ".emit.columns",
     **dict.fromkeys(("ChatStream", "MessagesStream", "ResponsesStream", "new_id"), ".emit"),
     **dict.fromkeys(("LoopEnd", "RoundEnd", "ToolRunEnd", "ToolRunStart", "agent_loop", "agent_loop_sync"), ".agent"),

@@ -13,7 +13,7 @@ import pytest
 
 import harmonystream as hs
 from harmonystream import emit
-from harmonystream._native.wire import batch
+from harmonystream._native.wire import batch, frames
 from harmonystream.emit import columns
 from harmonystream.emit.stream import EventStream
 
@@ -201,7 +201,7 @@ def test_emitters_are_loaded_when_they_are_asked_for():
 def test_the_names_of_the_package():
     for name in ("ChatStream", "MessagesStream", "ResponsesStream", "new_id"):
         assert getattr(hs, name) is getattr(emit, name)
-    assert (hs.Batch, hs.Frames, hs.Columns) == (batch.Batch, batch.Frames, columns.Columns)
+    assert (hs.Batch, hs.Frames, hs.Columns) == (batch.Batch, frames.Frames, columns.Columns)
     assert set(hs.__all__) <= set(dir(hs))
     with pytest.raises(AttributeError, match="has no attribute 'NoStream'"):
         _ = hs.NoStream

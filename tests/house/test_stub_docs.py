@@ -6,6 +6,7 @@ import ast
 import inspect
 
 import pytest
+import stub_docs
 from stub_docs import PACKAGE, STUBS, definitions, differences
 
 import harmonystream as hs
@@ -31,3 +32,14 @@ def test_every_public_native_name_is_documented_with_its_members():
             if public and not attribute and ast.get_docstring(node) is None:
                 undocumented.append(f"{owner}.{node.name}")
     assert undocumented == []
+
+
+def test_a_class_without_members_gets_its_docstring(tmp_path, monkeypatch):
+    whole = PACKAGE / "_native" / "stream" / "records.pyi"
+    bare = tmp_path / "_native" / "stream" / "records.pyi"
+    bare.parent.mkdir(parents=True)
+    bare.write_text("class EventMaker: ...\n", encoding="utf-8")
+    monkeypatch.setattr(stub_docs, "PACKAGE", tmp_path)
+    stub_docs.write(bare)
+    assert bare.read_text(encoding="utf-8") in whole.read_text(encoding="utf-8")
+    assert ast.get_docstring(ast.parse(bare.read_text(encoding="utf-8")).body[0])

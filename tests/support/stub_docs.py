@@ -93,7 +93,7 @@ def write(stub: Path) -> None:
         if wanted is None:
             continue
         at = first.lineno - 1
-        if not documented and isinstance(node, ast.FunctionDef):  # the body is `...`, at the end of its line
+        if not documented and isinstance(first, ast.Expr):  # the body is `...`, at the end of its line
             line, _, comment = lines[first.end_lineno - 1].partition("  #")
             assert line.endswith("..."), f"{stub}:{first.lineno}"
             line = line.removesuffix("...").rstrip()

@@ -11,10 +11,10 @@ DEBUG: bool
 __pyx_capi__: dict[str, object]
 
 @final
+class Guard:
     """What keeps others out of a batch's streams during a step. The batch has it, and so has each of its parsers, which
     may outlive it.
     """
-class Guard: ...
 
 @disjoint_base
 class OpenStream(EventMaker):

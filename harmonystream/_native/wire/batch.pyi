@@ -1,12 +1,12 @@
-import sys
-from collections.abc import Iterable, Iterator
-from typing import Any, ClassVar, Literal, SupportsIndex, TypeAlias, final, overload
+from collections.abc import Iterable
+from typing import Any, Literal, SupportsIndex, TypeAlias, final
 
-from typing_extensions import Buffer, Self, disjoint_base
+from typing_extensions import Buffer, Self
 
 from harmonystream._native.core.tools import _Tools
 from harmonystream._native.core.vocab import Vocab
 from harmonystream._native.stream.parser import Parser
+from harmonystream._native.wire.frames import Frames
 from harmonystream.emit.columns import Columns
 from harmonystream.emit.stream import EventStream
 from harmonystream.formats.spec import Format, HeaderFormat
@@ -14,36 +14,6 @@ from harmonystream.formats.spec import Format, HeaderFormat
 DEBUG: bool
 
 _Ids: TypeAlias = SupportsIndex | Iterable[SupportsIndex] | Buffer
-
-@disjoint_base
-class Block:
-    """Bytes that a step has made, for a memoryview."""
-    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
-    if sys.version_info >= (3, 12):
-        def __buffer__(self, flags: int, /) -> memoryview: ...
-
-@final
-class Frames(Block):
-    """What `Batch.feed_sse` returns: a sequence with the frames of each slot, in the order of the call, as bytes; b""
-    if there are none.
-
-    They stand in one block, and each becomes an object when it is asked for: `block[offset[i]:offset[i + 1]]` is the
-    i-th without a copy.
-    """
-    @property
-    def block(self) -> memoryview:
-        """All frames, one slot's behind another's, as a memoryview."""
-    @property
-    def offset(self) -> memoryview:
-        """Where each slot's frames begin in the block, and at last its size: int64, len() + 1 of them, as a memoryview."""
-    def __len__(self) -> int: ...
-    @overload
-    def __getitem__(self, i: SupportsIndex, /) -> bytes: ...
-    @overload
-    def __getitem__(self, i: slice, /) -> list[bytes]: ...
-    def __iter__(self) -> Iterator[bytes]: ...
-    def __eq__(self, other: object, /) -> bool: ...
-    __hash__: ClassVar[None]  # type: ignore[assignment]
 
 @final
 class Batch:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+import pydantic
 import pytest
 
 import harmonystream as hs
@@ -88,6 +89,26 @@ def test_many_tools_are_all_found():
 def test_wrong_tools(tools, error, match):
     with pytest.raises(error, match=match):
         Tools(tools)
+
+
+class Weather(pydantic.BaseModel):
+    """The weather of a city."""
+
+    city: str
+
+
+def look(city: str) -> str:
+    """The weather of a city."""
+    return city
+
+
+@pytest.mark.parametrize("tool", [Weather, look])
+@pytest.mark.parametrize("listed", [True, False])
+def test_a_class_or_a_function_is_told_of_tools(tool, listed):
+    with pytest.raises(TypeError, match=rf"a parser does not read: pass tools=hs\.Tools\({tool.__name__}\)"):
+        hs.Parser(tools=[tool] if listed else tool)
+    assert tool_name(hs.Tools(tool).schemas("chat")[0]) == tool.__name__
+    hs.Parser(tools=hs.Tools(tool))
 
 
 # --- parameters ---------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import gc
 import re
 import struct
@@ -242,37 +241,6 @@ def test_what_slots_and_ids_may_be(kind):
     batch.feed(slots, INSIDE * 3, [0, 4, 8, 12])
     assert [event.text for _, event in batch.feed(slots, made([11, 12, 13]))] == [",", "-", "."]
     assert [event.text for _, event in batch.feed(slots, made([11, 12, 13]), made([0, 1, 2, 3]))] == [",", "-", "."]
-
-
-def test_frames_are_a_sequence_and_a_block():
-    batch, twin = Batch(capacity=3), chat(hs.Parser())
-    slots = [batch.add(started(chat(hs.Parser()))) for _ in range(3)]
-    twin.start()
-    one, two = twin.feed(INSIDE), twin.feed(11)
-    frames = batch.feed_sse(slots, [*INSIDE, *INSIDE, 11], [0, 4, 4, 9])
-    assert (one, two) != (b"", b"")
-    assert (len(frames), frames[0], frames[1], frames[-1]) == (3, one, b"", frames[2])
-    assert frames[2].startswith(one[:40])
-    assert [*frames] == [frames[0], b"", frames[2]]
-    assert (frames.block, frames.offset.tolist()) == (b"".join(frames), [0, len(one), len(one), len(frames.block)])
-    assert [(view.format, view.readonly) for view in (frames.block, frames.offset)] == [("B", True), ("q", True)]
-    block, whole = frames.block, b"".join(frames)
-    assert repr(frames) == f"<Frames: 3 slots, {len(frames.block)} bytes>"
-    for index in (3, -4):
-        with pytest.raises(IndexError, match="fewer slots"):
-            frames[index]
-    assert [*batch.feed_sse([], [])] == []
-    del frames
-    assert block == whole
-    empty = batch.feed_sse([], [])
-    assert ([*empty], empty.offset.tolist(), len(empty.block)) == ([], [0], 0)
-    nothing = type(empty).__new__(type(empty))
-    assert (len(nothing), [*nothing], repr(nothing)) == (0, [], "<Frames: 0 slots, 0 bytes>")
-    with pytest.raises(BufferError, match="empty"):
-        memoryview(nothing)
-    for call in (type(empty), lambda: copy.copy(empty)):
-        with pytest.raises(TypeError, match=r"makes them|not pickled"):
-            call()
 
 
 def test_pieces_of_no_length():

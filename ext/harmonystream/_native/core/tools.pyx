@@ -26,6 +26,10 @@ def tool_name(tool):
                 raise ValueError(f"this tool has neither a name nor a type: {tool!r}; a tool is a name or a dict as "
                                  f"the APIs have it")
             return None
+    elif callable(tool):
+        own = getattr(tool, "__name__", type(tool).__name__)
+        kind = "class" if isinstance(tool, type) else "function"
+        raise TypeError(f"{own} is a {kind}, which a parser does not read: pass tools=hs.Tools({own})")
     else:
         raise TypeError(f"a tool is a name, a dict as the APIs have it, or such a model of pydantic, not "
                         f"{type(tool).__name__}")
@@ -49,11 +53,14 @@ cdef class Tools:
         self.fingerprint = self.hashed()
         if tools is None:
             return
-        if callable(schemas := getattr(tools, "schemas", None)):  # harmonystream.Tools
+        if not isinstance(tools, type) and callable(schemas := getattr(tools, "schemas", None)):  # harmonystream.Tools
             tools = schemas("chat")
+        if callable(tools):
+            tool_name(tools)  # raises TypeError, because no function or class is a list of tools
         if isinstance(tools, (str, bytes, Mapping)):
             raise TypeError("tools is a list of names or tool dicts; to say that there are none, pass []")
-        tools = [tool.model_dump() if callable(getattr(tool, "model_dump", None)) else tool for tool in tools]
+        tools = [tool.model_dump() if not callable(tool) and callable(getattr(tool, "model_dump", None)) else tool
+                 for tool in tools]
         by_name = {}
         for tool in tools:
             name = tool_name(tool)

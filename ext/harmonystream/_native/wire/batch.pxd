@@ -1,30 +1,14 @@
 # Many streams per decode step.
 
 cimport cython
-from libc.stdint cimport uint8_t
 from harmonystream._native.core.token_ids cimport Ids
 from harmonystream._native.stream.open_stream cimport Guard
 from harmonystream._native.stream.parser cimport Parser
 from harmonystream._native.stream.program cimport Program
 from harmonystream._native.wire.sse cimport SseWriter
 from harmonystream._native.wire.batch_step cimport Step
+from harmonystream._native.wire.frames cimport Frames
 from harmonystream._native.core.types cimport Out
-
-
-@cython.no_gc
-cdef class Block:
-    cdef uint8_t* p
-    cdef Py_ssize_t size
-
-    cdef void take(self, Step* step, Py_ssize_t size) noexcept
-
-
-@cython.final
-@cython.no_gc
-cdef class Frames(Block):          # n + 1 offsets, and behind them the frames
-    cdef Py_ssize_t n
-
-    cdef bytes at(self, Py_ssize_t i)
 
 
 @cython.final

@@ -1,0 +1,21 @@
+# The objects that a step of a batch returns.
+
+cimport cython
+from libc.stdint cimport uint8_t
+from harmonystream._native.wire.batch_step cimport Step
+
+
+@cython.no_gc
+cdef class Block:
+    cdef uint8_t* p
+    cdef Py_ssize_t size
+
+    cdef void take(self, Step* step, Py_ssize_t size) noexcept
+
+
+@cython.final
+@cython.no_gc
+cdef class Frames(Block):          # n + 1 offsets, and after them the frames
+    cdef Py_ssize_t n
+
+    cdef bytes at(self, Py_ssize_t i)
