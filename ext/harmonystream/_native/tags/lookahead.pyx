@@ -516,21 +516,3 @@ cdef int look_value_end(const View* v, const Context* c, const Stream* s, Py_ssi
             else:
                 verdict = look_follow(v, row, x, origin, row.follow_section)
     return unless_quoted(v, row, i, verdict)
-
-
-cdef int look_raw_end(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, bint closed, int* hit) noexcept nogil:
-    """Does a marker at i end a raw body? closed: its JSON is over."""
-    cdef Py_ssize_t n = limit(v, origin), stop
-    cdef int k = -1, role, verdict = match(v, row, i, n, row.follow_call | row.roles[CALL_CLOSE], &k)
-    if verdict != YES:
-        return undecided(v, origin) if verdict == MORE else NO
-    hit[0] = k
-    role = row.literals[k].role
-    if closed or is_special(v, i):
-        return YES
-    stop = i + row.literals[k].n
-    if role == CALL_CLOSE:
-        return look_follow(v, row, stop, origin, row.follow_call)
-    if role == SECTION_CLOSE:
-        return look_follow(v, row, stop, origin, row.follow_section)
-    return look_follow(v, row, stop, origin, row.follow_stop) if role == STOP else NO
