@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from itertools import takewhile
+from typing import Any, NamedTuple
 
 # The bits of the native core: TYPE_STRING and so on in ext/harmonystream/_native/core/types.pxd.
 TYPES = {"string": 1, "integer": 2, "number": 4, "boolean": 8, "null": 16, "object": 32, "array": 64}
+
+# What people write in a schema who think of Python, SQL or Gemini's API, by its first word and in any case; "int32",
+# "list[str]" and "dict<string, int>" are read as well. None of these words is JSON Schema's.
+_SPOKEN = {
+    **dict.fromkeys(("str", "text", "char", "varchar"), "string"),
+    **dict.fromkeys(("int", "uint", "long", "short", "bigint", "smallint"), "integer"),
+    **dict.fromkeys(("num", "float", "double", "decimal", "real"), "number"),
+    "bool": "boolean",
+    **dict.fromkeys(("none", "nonetype", "nil"), "null"),
+    **dict.fromkeys(("dict", "map", "mapping", "struct"), "object"),
+    **dict.fromkeys(("list", "arr", "tuple", "set", "sequence"), "array"),
+}
+_LONGEST_WORD = 16
 
 MAX_STEPS = 20_000
 """Subschemas and enum members that are looked at for one tool; the parameters after that are untyped."""
@@ -23,20 +37,29 @@ class _TooMuchError(Exception):
     """The schema would take too long."""
 
 
-def parameter_types(tool: object) -> dict[str, int]:
-    """A mask of TYPES for each parameter that a tool declares; 0: it may be anything, or the schema does not say.
+class Declared(NamedTuple):
+    """What a tool's schema says of types: masks of TYPES, 0 for anything, or where nobody can tell."""
+
+    parameters: dict[str, int]
+    """By name."""
+    others: int = 0
+    """Of a key that is not declared: what `additionalProperties` allows."""
+
+
+def declared_types(tool: object) -> Declared:
+    """The types of a tool's parameters.
 
     `tool` is a dict as the Chat Completions, Responses and Messages APIs have it; anything else declares no parameters.
     Never raises; an invalid schema is untyped.
     """
     if not isinstance(tool, Mapping):
-        return {}
+        return Declared({})
     inner = tool.get("function")
     described = inner if isinstance(inner, Mapping) else tool
     schema = described.get("parameters")
     if schema is None:
         schema = described.get("input_schema")
-    return _Reader(schema).parameters() if isinstance(schema, Mapping) else {}
+    return _Reader(schema).declared() if isinstance(schema, Mapping) else Declared({})
 
 
 class _Reader:
@@ -46,28 +69,30 @@ class _Reader:
         self.root = root
         self.steps = 0
         self.targets: dict[str, object] = {}
+        self.anchors: dict[str, object] | None = None  # by name, once a $ref asks for one
 
-    def parameters(self) -> dict[str, int]:
+    def declared(self) -> Declared:
         found: dict[str, list[object]] = {}
         types: dict[str, int] = {}
+        others: list[object] = []
         try:
-            for name, schema in self._properties():
+            for name, schema in self._properties(others):
                 found.setdefault(name, []).append(schema)
             types = dict.fromkeys(found, 0)
             for name, schemas in found.items():
                 mask = _simple(schemas[0]) if len(schemas) == 1 else None
                 types[name] = self._types(schemas) if mask is None else mask
+            return Declared(types, self._types(others))
         except _TooMuchError:
-            pass
-        return types
+            return Declared(types)
 
     def _step(self, n: int = 1) -> None:
         self.steps += n
         if self.steps > MAX_STEPS:
             raise _TooMuchError
 
-    def _properties(self) -> Iterator[tuple[str, object]]:
-        """The properties of the root and of what it is made of."""
+    def _properties(self, others: list[object]) -> Iterator[tuple[str, object]]:
+        """The properties of the root and of what it is made of. Schemas of undeclared ones are added to `others`."""
         seen = set()
         todo: list[object] = [self.root]
         while todo:
@@ -80,6 +105,8 @@ class _Reader:
                 self._step()
                 if isinstance(name, str):
                     yield name, schema
+            if isinstance(more := node.get("additionalProperties"), Mapping):
+                others.append(more)
             todo += [part for part, _ in self._parts(node)]
 
     def _types(self, schemas: list[object]) -> int:
@@ -116,7 +143,7 @@ class _Reader:
             values.append(node["const"])
         self._step(len(names) + len(values))
         names += map(_type_of, values)
-        masks = [TYPES.get(name, 0) if isinstance(name, str) else 0 for name in names]
+        masks = [_mask(name) if isinstance(name, str) else 0 for name in names]
         if not masks:
             return None
         return sum(set(masks)) if all(masks) else 0
@@ -135,12 +162,32 @@ class _Reader:
         return parts
 
     def _target(self, pointer: object) -> object:
-        """The target of a JSON pointer within the schema; None if there is none."""
-        if not isinstance(pointer, str) or len(pointer) > MAX_POINTER or pointer[:2] not in ("#", "#/"):
+        """What a JSON pointer within the schema, or the name of an anchor, points to; None if there is nothing."""
+        if not isinstance(pointer, str) or len(pointer) > MAX_POINTER or pointer[:1] != "#":
             return None
         if pointer not in self.targets:
-            self.targets[pointer] = self._resolved(pointer)
+            decoded = _percent_decoded(pointer) if "%" in pointer else pointer
+            is_path = decoded[:2] in ("#", "#/")
+            self.targets[pointer] = self._resolved(decoded) if is_path else self._anchored().get(decoded[1:])
         return self.targets[pointer]
+
+    def _anchored(self) -> dict[str, object]:
+        """Every `$anchor` of the schema; of two with one name the first."""
+        if self.anchors is None:
+            self.anchors = {}
+            seen = set()
+            todo: list[object] = [self.root]
+            while todo:
+                node = todo.pop()
+                if id(node) in seen or not isinstance(node, (Mapping, list, tuple)):
+                    continue
+                seen.add(id(node))
+                inner = list(node.values()) if isinstance(node, Mapping) else list(node)
+                self._step(1 + len(inner))
+                if isinstance(node, Mapping) and isinstance(name := node.get("$anchor"), str):
+                    self.anchors.setdefault(name, node)
+                todo += reversed(inner)
+        return self.anchors
 
     def _resolved(self, pointer: str) -> object:
         node: object = self.root
@@ -159,8 +206,28 @@ class _Reader:
 def _simple(schema: object) -> int | None:
     """The mask of a schema that says no more than one type, as most do; None for others."""
     if type(schema) is dict and type(stated := schema.get("type")) is str and schema.keys().isdisjoint(_OTHER):
-        return TYPES.get(stated)
+        return _mask(stated) or None
     return None
+
+
+def _mask(name: str) -> int:
+    """The bit of a type, as JSON Schema or somebody else calls it; 0: nobody knows it."""
+    if known := TYPES.get(name):
+        return known
+    word = "".join(takewhile(str.isalpha, name[:_LONGEST_WORD])).lower()
+    kind = _SPOKEN.get(word, word)
+    rest = name[len(word) :]
+    if rest.startswith(("[", "<")):  # list[str], dict<string, int>, string[]
+        kind = "array" if rest == "[]" else kind if kind in ("array", "object") else ""
+    elif rest and rest[0] not in "0123456789(":  # int32, varchar(20)
+        kind = ""
+    return TYPES.get(kind, 0)
+
+
+def _percent_decoded(pointer: str) -> str:
+    from urllib.parse import unquote  # few schemas need it
+
+    return unquote(pointer)
 
 
 def _type_of(value: object) -> str | None:

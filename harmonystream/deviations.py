@@ -51,6 +51,9 @@ _STRICT = {
     "misspelt-closer": "the value's closer as it is spelled",
     "other-body": "arguments as the format writes them",
     "ignored-text": "a key, or the call's closer",
+    "missing-value": "a value after the key",
+    "wrapped-arguments": "the tool's parameters as keys",
+    "misspelt-id": "functions.NAME:N",
 }
 _LENIENT = (
     "repeated-recipient",
@@ -63,6 +66,8 @@ _LENIENT = (
     "call-in-reasoning",
     "held-too-long",
     "value-type",
+    "ignored-member",
+    "fenced-call",
 )
 
 CODES = ("", *_STRICT, *_LENIENT)

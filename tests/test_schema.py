@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harmonystream._schema import MAX_STEPS, TYPES, parameter_types
+import harmonystream as hs
+from harmonystream._schema import MAX_STEPS, TYPES, declared_types
 
 
 def read(schema):
     """The parameters' types by name, as the Messages API describes a tool; None: untyped."""
-    found = parameter_types({"name": "f", "input_schema": schema})
+    found = declared_types({"name": "f", "input_schema": schema}).parameters
     return {name: [kind for kind in TYPES if mask & TYPES[kind]] or None for name, mask in found.items()}
 
 
@@ -49,7 +50,7 @@ def types_of(schema, **more):
         ({"anyOf": [{"type": "string"}, {}]}, None),
         ({"anyOf": [{"type": "string"}, True]}, None),
         ({"anyOf": [{"type": "string"}, {"$ref": "#/nowhere"}]}, None),
-        ({"anyOf": [{"type": "string"}, {"type": "text"}]}, None),
+        ({"anyOf": [{"type": "string"}, {"type": "anything"}]}, None),
         ({"anyOf": [{"type": "string"}, {"allOf": [{"required": []}]}]}, ["string"]),
         ({"allOf": [{"required": []}]}, None),
         ({"type": ["string", "any"]}, None),
@@ -127,6 +128,95 @@ def test_references(pointer, types):
     assert read(schema) == {"p": types, "q": ["boolean"]}
 
 
+@pytest.mark.parametrize(
+    ("spoken", "kind"),
+    [
+        *((word, "string") for word in ("str", "text", "STRING", "varchar(20)", "char")),
+        *((word, "integer") for word in ("int", "INTEGER", "int32", "uint8", "long", "bigint")),
+        *((word, "number") for word in ("float", "float64", "double", "num", "NUMBER", "decimal(10, 2)")),
+        *((word, "boolean") for word in ("bool", "Bool", "BOOLEAN")),
+        *((word, "null") for word in ("none", "None", "NoneType", "NULL")),
+        *((word, "object") for word in ("dict", "dict[str, int]", "map<string, int>", "OBJECT")),
+        *((word, "array") for word in ("list", "list[int]", "List<string>", "string[]", "tuple", "ARRAY")),
+    ],
+)
+def test_words_of_other_languages(spoken, kind):
+    assert types_of({"type": spoken}) == types_of({"anyOf": [{"type": [spoken]}]}) == [kind]
+    assert hs.parse(
+        "<tool_call>f<arg_key>p</arg_key><arg_value>3.14</arg_value></tool_call>",
+        "glm",
+        tools=[{"name": "f", "parameters": {"properties": {"p": {"type": spoken}}}}],
+    ).tool_calls[0].arguments == ('{"p": 3.14}' if kind == "number" else '{"p": "3.14"}')
+
+
+@pytest.mark.parametrize(
+    "unknown", ["any", "", "stringy", "int_", "string[int]", "[]", "number<", "list!", "x" * 10_000]
+)
+def test_words_of_no_language(unknown):
+    assert types_of({"type": unknown}) == (["array"] if unknown == "[]" else None)
+
+
+@pytest.mark.parametrize(
+    ("pointer", "types"),
+    [
+        ("#name", ["string"]),
+        ("#deep", ["integer"]),
+        ("#twice", ["boolean"]),
+        ("#nowhere", None),
+        ("#/$defs/a%20b", ["null"]),
+        ("#/$defs/100%25", ["array"]),
+        ("#/%24defs/Name", ["string"]),
+        ("#/$defs/m%7E0n", ["object"]),
+        ("#n%61me", ["string"]),
+        ("#/$defs/%", None),
+        ("#%ff", None),
+    ],
+)
+def test_anchors_and_percent_encoded_references(pointer, types):
+    defs = {
+        "Name": {"type": "string", "$anchor": "name"},
+        "List": {"items": [{"$anchor": "deep", "type": "integer"}]},
+        "a b": {"type": "null"},
+        "100%": {"type": "array"},
+        "m~n": {"type": "object"},
+        "first": {"$anchor": "twice", "type": "boolean"},
+        "second": {"$anchor": "twice", "type": "number"},
+    }
+    assert types_of({"$ref": pointer}, **{"$defs": defs}) == types
+
+
+def test_the_search_for_an_anchor_is_bounded():
+    far = {"a": [{} for _ in range(MAX_STEPS)], "z": {"$anchor": "far", "type": "string"}}
+    assert read({"properties": {"p": {"$ref": "#far"}}, "$defs": far}) == {"p": None}
+    level = {"type": "string", "$anchor": "deep"}
+    for _ in range(1000):
+        level = {"anyOf": [level, level]}
+    assert types_of({"$ref": "#deep"}, **{"$defs": {"level": level}}) == ["string"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "types"),
+    [
+        ({"additionalProperties": {"type": "integer"}}, ["integer"]),
+        ({"additionalProperties": {"$ref": "#/$defs/n"}, "$defs": {"n": {"type": "number"}}}, ["number"]),
+        ({"allOf": [{"additionalProperties": {"type": "object"}}]}, ["object"]),
+        ({"additionalProperties": True}, None),
+        ({"additionalProperties": False}, None),
+        ({"additionalProperties": {}}, None),
+        ({}, None),
+    ],
+)
+def test_types_of_undeclared_keys(schema, types):
+    schema = {"properties": {"p": {"type": "string"}}, **schema}
+    mask = declared_types({"name": "f", "parameters": schema}).others
+    assert mask == sum(TYPES[name] for name in types or ())
+    value = {None: '"7"', "object": '"7"'}.get(types and types[0], "7")
+    pairs = "".join(f"<parameter={key}>\n7\n</parameter>" for key in ("p", "other"))
+    output = f"<tool_call><function=f>{pairs}</function></tool_call>"
+    call = hs.parse(output, "qwen3_coder", tools=[{"name": "f", "parameters": schema}]).tool_calls[0]
+    assert call.arguments == f'{{"p": "7", "other": {value}}}'
+
+
 def test_properties_may_come_by_reference():
     schema = {
         "$ref": "#/$defs/Arguments",
@@ -158,7 +248,7 @@ STRING = {"type": "object", "properties": {"p": {"type": "string"}}}
     ],
 )
 def test_where_the_schema_is(tool, types):
-    assert parameter_types(tool) == types
+    assert declared_types(tool) == (types, 0)
 
 
 # --- sizes --------------------------------------------------------------------------------------------------------
@@ -207,7 +297,10 @@ def test_more_properties_than_anyone_has_are_untyped():
 
 
 KEYS = ["type", "enum", "const", "nullable", "anyOf", "oneOf", "allOf", "$ref", "properties", "$defs", "p"]
-WORDS = st.sampled_from([*TYPES, "#", "#/properties/p", "#/$defs/p", "#/anyOf/0", "f"])
+KEYS += ["additionalProperties", "$anchor"]
+WORDS = st.sampled_from(
+    [*TYPES, "#", "#/properties/p", "#/$defs/p", "#/anyOf/0", "f", "#f", "#/%70roperties/p", "int32"]
+)
 ODD = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | WORDS | st.binary(max_size=2),
     lambda inner: (
@@ -220,5 +313,6 @@ ODD = st.recursive(
 @given(ODD)
 def test_odd_schemas_never_raise(schema):
     for tool in (schema, {"function": schema}, {"parameters": schema}, {"input_schema": {"properties": {"p": schema}}}):
-        types = parameter_types(tool)
+        types, others = declared_types(tool)
         assert all(type(name) is str and 0 <= mask < 128 for name, mask in types.items())
+        assert 0 <= others < 128

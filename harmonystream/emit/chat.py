@@ -35,6 +35,7 @@ ReasoningField = Literal["reasoning", "reasoning_content", "both"]
 _DELTAS = (ReasoningDelta, ContentDelta, ToolCallDelta)
 _TAKEN = {"", "role", "tool_calls", "function_call", "refusal"}  # fields of a delta that are no text of a preamble
 _DONE = b"data: [DONE]\n\n"
+_BLANK_LINE = "\n\n"  # between the texts of two messages in one field: the reader sees a preamble, then an answer
 
 
 class ChatStream(EventStream):
@@ -86,6 +87,7 @@ class ChatStream(EventStream):
         self._taken = frozenset(taken) if not isinstance(taken, str) else taken
         self._call_ids = CallIds(called("call_id", call_id) or (lambda index: f"call_{stem}_{index}"), self._taken)
         self._channel: str | None = None  # of the open message
+        self._has_text = False  # has it?
         self._open: int | None = None  # the call whose arguments are shown
         self._finish_reason: str | None = None
         self._stopped: Payload = {}  # at what, if the engine says
@@ -149,7 +151,7 @@ class ChatStream(EventStream):
     def describe(self, event: Event) -> Iterable[Payload]:
         match event:
             case MessageStart(channel=channel):
-                self._channel = channel
+                self._channel, self._has_text = channel, False
             case MessageEnd():
                 self._keep_texts()
             case ToolCallStart():
@@ -283,14 +285,27 @@ class ChatStream(EventStream):
         return taken
 
     def _on_event(self, event: Event) -> bytes | Frame:
-        return self._bytes(self._described(event)) if self._watched else super()._on_event(event)
+        if self._watched or self._parting_fields(event):
+            return self._bytes(self._described(event))
+        self._has_text |= isinstance(event, (ReasoningDelta, ContentDelta))
+        return super()._on_event(event)
 
     def _described(self, event: Event) -> Iterable[Payload]:
-        if not self._watched:
-            return super()._described(event)
+        fields = self._parting_fields(event)
+        self._has_text |= isinstance(event, (ReasoningDelta, ContentDelta))
         payloads = list(super()._described(event))
-        self._tokens.attach(payloads, event, hides=isinstance(event, _DELTAS))
-        return payloads
+        if self._watched:
+            self._tokens.attach(payloads, event, hides=isinstance(event, _DELTAS))
+        for field in fields:
+            self._texts[field].append(_BLANK_LINE)
+        return [self._chunk(dict.fromkeys(fields, _BLANK_LINE)), *payloads] if fields else payloads
+
+    def _parting_fields(self, event: Event) -> list[str]:
+        """Of the first text of a message: its fields that have an earlier message's text."""
+        if self._has_text or not isinstance(event, (ReasoningDelta, ContentDelta)):
+            return []
+        kind = "reasoning" if isinstance(event, ReasoningDelta) else "content"
+        return [field for field in self._fields_of(kind) if self._texts.get(field)]
 
     def error(self, message: str, *, type: str | None = None, code: str | None = None) -> bytes:
         """The frames that end a stream that cannot go on; clients raise an APIError. Empty if it has ended."""

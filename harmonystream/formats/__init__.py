@@ -9,11 +9,11 @@ from .json_calls import HERMES
 from .kimi import KIMI_K2
 from .spec import Format, HeaderFormat
 from .think import THINK
-from .xml_calls import GLM, QWEN3_CODER, SEED_OSS
+from .xml_calls import GLM, MIMO, QWEN3_CODER, SEED_OSS
 
 __all__ = ["Format", "HeaderFormat", "control_markers", "format_of", "formats"]
 
-_ROWS = (HARMONY, HERMES, QWEN3_CODER, DEEPSEEK, DEEPSEEK_SEARCH, DSML, KIMI_K2, GLM, SEED_OSS, THINK)
+_ROWS = (HARMONY, HERMES, QWEN3_CODER, MIMO, DEEPSEEK, DEEPSEEK_SEARCH, DSML, KIMI_K2, GLM, SEED_OSS, THINK)
 _BY_NAME: dict[str, Format | HeaderFormat] = {row.name: row for row in _ROWS}
 
 

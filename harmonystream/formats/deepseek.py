@@ -2,23 +2,29 @@
 
 from .spec import Format
 
+
+def _bars(marker: str) -> tuple[str, str]:
+    """As the tokenizer has it, and with ASCII bars, as pages print it."""
+    return marker, marker.replace("｜", "|")
+
+
 DEEPSEEK = Format(
     name="deepseek",
     think=("<think>", "</think>"),
     section=(
         (
-            "<｜tool▁calls▁begin｜>",
+            *_bars("<｜tool▁calls▁begin｜>"),
             "<｜tool_calls_begin｜>",
             "<｜tool calls begin｜>",
             "<｜tool\\_calls\\_begin｜>",
             "<｜tool▁calls｜>",
         ),
-        "<｜tool▁calls▁end｜>",
+        _bars("<｜tool▁calls▁end｜>"),
     ),
-    call=("<｜tool▁call▁begin｜>", "<｜tool▁sep｜>", "<｜tool▁call▁end｜>"),
+    call=(_bars("<｜tool▁call▁begin｜>"), _bars("<｜tool▁sep｜>"), _bars("<｜tool▁call▁end｜>")),
     name_as="function",
     control=True,
-    stops=("<｜end▁of▁sentence｜>", "<|EOT|>"),
+    stops=(*_bars("<｜end▁of▁sentence｜>"), "<|EOT|>"),
     turns=("<｜User｜>", "<｜Assistant｜>"),
     drop=("<｜tool▁outputs▁begin｜>", "<｜tool▁outputs▁end｜>", "<｜tool▁output▁begin｜>", "<｜tool▁output▁end｜>"),
 )
@@ -30,17 +36,32 @@ DEEPSEEK_SEARCH = DEEPSEEK._replace(
 )
 
 
-def _dsml(*forms: str) -> tuple[str, ...]:
-    """Each form as V3.2 writes it, as V4.1 does, and with ASCII bars as in re-hosted models."""
-    return tuple(form.replace("D", mark) for form in forms for mark in ("｜DSML｜", "｜DSML｜ ", "|DSML|"))
+# The mark as V3.2 and V4 write it and as V4.1 does, with ASCII bars as in re-hosted models, garbled, and as a server
+# leaves it that strips special tokens.
+_MARKS = ("｜DSML｜", "｜DSML｜ ", "|DSML|", "｜｜DSML｜｜", "｜｜DSML｜｜ ", "‖DSML‖", "||DSML||", "")
+_BLOCKS = (
+    *("｜DSML｜function_calls", "｜DSML｜tool_calls", "｜DSML｜ calls", "|DSML|function_calls", "|DSML|tool_calls"),
+    *("｜｜DSML｜｜ calls", "‖DSML‖tool_calls", "||DSML||tool_calls", "tool_calls"),
+)
+
+
+def _marked(form: str) -> tuple[str, ...]:
+    return tuple(form.replace("D", mark, 1) for mark in _MARKS)
 
 
 DSML = Format(
     name="dsml",
     think=("<think>", "</think>"),
-    section=(_dsml("<Dfunction_calls>", "<Dtool_calls>"), _dsml("</Dfunction_calls>", "</Dtool_calls>")),
-    call=(_dsml('<Dinvoke name="'), '">', _dsml("</Dinvoke>")),
-    pair=(_dsml('<Dparameter name="'), '">', "", _dsml("</Dparameter>")),
+    section=(
+        (
+            *(f"<{block}>" for block in _BLOCKS),
+            "<｜DSML｜toolcalls>",
+            "<｜DSML｜tool>",
+        ),  # these two are closed properly
+        tuple(f"</{block}>" for block in _BLOCKS),
+    ),
+    call=(_marked('<Dinvoke name="'), '">', _marked("</Dinvoke>")),
+    pair=(_marked('<Dparameter name="'), '">', "", _marked("</Dparameter>")),
     empty_call='"/>',
     untyped="json",
     typed={

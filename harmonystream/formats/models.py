@@ -21,7 +21,7 @@ _FAMILIES = (
     (r"deepseek-r1(?![.\d])(-zero|-0528)?", "deepseek", "DeepSeek-R1"),
     (r"deepseek-(chat-)?v3(\.1)?(-0324|-terminus|-base)?(?![.\d])", "deepseek", "V3, V3.1"),
     (r"deepseek-(chat-)?v3\.2-exp", "deepseek", "V3.2-Exp"),  # DSML came with V3.2 itself
-    (r"deepseek-(chat-)?v(3\.2|4(\.1)?)(-speciale)?(?![.\d])", "dsml", "DeepSeek-V3.2, V4"),
+    (r"deepseek-(chat-)?v(3\.2|4(\.1)?)(-speciale)?(?![.\d])", "dsml", "DeepSeek-V3.2, V4, V4.1"),
     (r"qwen-?3-?coder", "qwen3_coder", "Qwen3-Coder"),
     (r"qwen-?3\.[5-9]", "qwen3_coder", "Qwen3.5 and later"),
     (r"qwen-?3(-?(next|omni|vl))?(?![.\d])", "hermes", "Qwen3"),
@@ -35,7 +35,7 @@ _FAMILIES = (
     (r"granite-?4", "hermes", "Granite 4"),
     (r"nemotron-?3-(nano|super|ultra)", "qwen3_coder", "Nemotron 3"),
     (r"step-?3\.[57]", "qwen3_coder", "Step-3.5"),
-    (r"mimo", "qwen3_coder", "MiMo"),
+    (r"mimo", "mimo", "MiMo"),
     (r"kimi-?k2", "kimi_k2", "Kimi-K2, K2.5"),
     (r"glm-?(4\.[5-9]|5(?!\d))v?", "glm", "GLM-4.5 to 5"),
     (r"ling-?3", "glm", "Ling-3"),

@@ -62,6 +62,8 @@ class Format(NamedTuple):
     drop: tuple[str, ...] = ()
     """Markers that mean nothing and are never shown."""
     keep: tuple[str, ...] = ()
-    """Control tokens whose text is shown as text."""
+    """Control tokens whose text is text."""
+    fenced: str = "text"
+    """A call that is the first thing in a Markdown fence: "text", for the model shows it, or "call"."""
     encoding: str = ""
     """How prompts are written where models come without a chat template: "dsml"; "": by the model's template."""

@@ -1,4 +1,4 @@
-"""Calls whose arguments are pairs of tags: Qwen3-Coder, Seed-OSS, GLM."""
+"""Calls whose arguments are pairs of tags: Qwen3-Coder, MiMo, Seed-OSS, GLM."""
 
 from .spec import Format
 
@@ -15,7 +15,10 @@ QWEN3_CODER = Format(
     turns=("<|im_start|>",),
 )
 
-SEED_OSS = QWEN3_CODER._replace(
+# The same tags, but the template writes a value as it is: a newline at its end is the file's last.
+MIMO = QWEN3_CODER._replace(name="mimo", newlines="keep")
+
+SEED_OSS = MIMO._replace(
     name="seed_oss",
     think=("<seed:think>", "</seed:think>"),
     section=("<seed:tool_call>", "</seed:tool_call>"),
@@ -31,6 +34,6 @@ GLM = Format(
     pair=("<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>"),
     wrapped=True,
     untyped="json",
-    stops=("<|observation|>", "<|user|>", "<|endoftext|>"),
-    turns=("<|assistant|>", "<|system|>"),
+    stops=("<|observation|>", "<|user|>", "<|endoftext|>", "<|role_end|>"),
+    turns=("<|assistant|>", "<|system|>", "<role>"),
 )

@@ -151,7 +151,7 @@ def test_a_stop_that_json_has_not_is_refused():
 def test_reasoning_and_preamble_go_where_they_should():
     text = REASON + PREAMBLE + FINAL
     messages = [response_of(text, **options)["message"] for options in OPTIONS[:5]]
-    shown = {"role": "assistant", "content": "One moment." + ANSWER, "reasoning": "Hm, 雨.", "refusal": None}
+    shown = {"role": "assistant", "content": "One moment.\n\n" + ANSWER, "reasoning": "Hm, 雨.", "refusal": None}
     apart = {"role": "assistant", "content": ANSWER, "refusal": None}
     assert messages == [
         shown,
@@ -160,6 +160,23 @@ def test_reasoning_and_preamble_go_where_they_should():
         {**apart, "reasoning": "Hm, 雨.", "reasoning_content": "Hm, 雨."},
         {**apart, "reasoning": "One moment."},
     ]
+
+
+@pytest.mark.parametrize("watched", [False, True])
+def test_a_blank_line_parts_a_preamble_from_the_answer(watched):
+    text = PREAMBLE + "<|start|>assistant<|channel|>final<|message|><|end|>" + FINAL
+    stream = stream_of(hs.Parser(), token_ids=watched)
+    chunks = [*stream.events(), *stream.events(text), *stream.events(finish=True, reason="stop")]
+    pieces = [chunk["choices"][0]["delta"].get("content") for chunk in chunks]
+    assert [piece for piece in pieces if piece] == ["One moment.", "\n\n", ANSWER]
+    assert stream.response()["choices"][0]["message"]["content"] == f"One moment.\n\n{ANSWER}"
+
+
+def test_bytes_have_the_blank_line_too():
+    stream = stream_of(hs.Parser())
+    frames = stream.start() + stream.feed_text(PREAMBLE + FINAL) + stream.finish("stop")
+    assert frames.count(b'{"content":"\\n\\n"}') == 1
+    assert frames.index(b"One moment.") < frames.index(b'"\\n\\n"') < frames.index("It’s".encode())
 
 
 def test_a_reasoning_field_that_there_is_not():

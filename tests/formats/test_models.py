@@ -28,7 +28,10 @@ KNOWN = {
         Qwen/Qwen3-Coder-30B-A3B-Instruct  Qwen3-Coder-30B-A3B-Instruct  qwen3-coder:30b  qwen/qwen3-coder:free
         qwen-3-coder-480b  Qwen/Qwen3-Coder-Next  accounts/fireworks/models/qwen3-coder-480b-a35b-instruct
         Qwen/Qwen3.5-27B  qwen3.6:35b  nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16  nemotron-3-super
-        XiaomiMiMo/MiMo-V2-Flash  stepfun-ai/Step-3.5-Flash
+        stepfun-ai/Step-3.5-Flash
+    """,
+    "mimo": """
+        XiaomiMiMo/MiMo-V2-Flash  XiaomiMiMo/MiMo-7B-RL
     """,
     "deepseek": """
         deepseek-ai/DeepSeek-V3  deepseek-ai/DeepSeek-V3-0324  deepseek-ai/DeepSeek-V3.1

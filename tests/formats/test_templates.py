@@ -92,8 +92,6 @@ def as_written(family: Family, value: Any, key: str) -> Any:
     """What a value is once its template has written it: some lose what they cannot express."""
     if family.python and key == "su" and value is None:
         return "None"  # as the text None is written
-    if family.template == "seed_oss" and isinstance(value, str):
-        return value.removeprefix("\n").removesuffix("\n")  # layout, wherever there is some
     return value
 
 

@@ -258,4 +258,4 @@ def decode_row(data: bytes) -> Fields:
     if data[15] & 3 == 3:
         names = list(fields)
         fields[names[(data[15] >> 2) % len(names)]] = ODD[data[0] % len(ODD)]
-    return fields
+    return fields | {"fenced": ("text", "call")[data[4] >> 2 & 1]}

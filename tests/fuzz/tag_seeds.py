@@ -48,6 +48,8 @@ def texts(row: hs.Format) -> Iterator[str]:
     for call in found:
         yield f"{opener}\nwhy\n{closer}\n\nLet me look.\n{call}{stop}"
     yield f"{opener}why{''.join(found[:1])}{closer} text {''.join(found)}\n\nmore{stop}"
+    yield f"like this:\n```xml\n{''.join(found[:1])}\n```\n{''.join(found[1:2])}{stop}"
+    yield f"- {opener} begins, {closer} ends\n```\n{opener}x{closer}\n```\n{opener}why{closer}{stop}"
     for name in ("pair", "call", "section"):
         for marker in map(first, getattr(row, name) or ()):
             for call in found[:2]:

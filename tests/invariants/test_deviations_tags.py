@@ -37,7 +37,7 @@ TAGGED = {
         ("", "", ['{"s": "x"}']),
     ),
     "missing-opener value": (
-        *("glm", "<tool_call>f", "<arg_key>s</arg_key>x</arg_value></tool_call>"),
+        *("glm", "<tool_call>f<arg_key>s</arg_key>", "x</arg_value></tool_call>"),
         ("", "", ['{"s": "x"}']),
     ),
     "stray-closer value": ("glm", "<tool_call>f", "</arg_value></tool_call>", ("", "", ["{}"])),
@@ -47,7 +47,7 @@ TAGGED = {
     "missing-closer noise": ("qwen3_coder", FUNCTION, "Hi", ("", "Hi", ["{}"])),
     "missing-closer key": (
         *("seed_oss", f"{SEED}<parameter=s>x\n", "<parameter=i>1</parameter></function></seed:tool_call>"),
-        ("", "", ['{"s": "x", "i": 1}']),
+        ("", "", ['{"s": "x\\n", "i": 1}']),
     ),
     "missing-closer raw": ("deepseek", f"{BEGIN}f<｜tool▁sep｜>{{}}", LAST, ("", "", ["{}"])),
     "missing-closer object": (
@@ -62,6 +62,25 @@ TAGGED = {
     "misspelt-closer": ("qwen3_coder", f"{FUNCTION}<parameter=s>x", f"</parameter1>{END}", ("", "", ['{"s": "x"}'])),
     "other-body": ("qwen3_coder", FUNCTION, '{"s":"x"}' + END, ("", "", ['{"s":"x"}'])),
     "ignored-text": ("qwen3_coder", FUNCTION, f"so <parameter=s>x</parameter>{END}", ("", "", ['{"s": "x"}'])),
+    "missing-value": ("glm", "<tool_call>f<arg_key>s</arg_key>", "</tool_call>", ("", "", ["{}"])),
+    "wrapped-arguments": (
+        *("glm", "<tool_call>f<arg_key>input</arg_key><arg_value>", '{"s": "x"}</arg_value></tool_call>'),
+        ("", "", ['{"s": "x"}']),
+    ),
+    "misspelt-id": (
+        *("kimi_k2", "Hi", "<|tool_call_begin|>functions_f_2<|tool_call_argument_begin|>{}<|tool_call_end|>"),
+        ("", "Hi", ["{}"]),
+    ),
+    "misspelt-closer call": ("qwen3_coder", f"{FUNCTION}</function>", "</function1></tool_call>", ("", "", ["{}"])),
+    "stray-closer key": (
+        *("glm", "<tool_call>f<arg_key>s</arg_key>", "</arg_key><arg_value>x</arg_value></tool_call>"),
+        ("", "", ['{"s": "x"}']),
+    ),
+    "ignored-member": ("hermes", '<tool_call>{"name": "f", "id": ', '"x"}</tool_call>', ("", "", ["{}"])),
+    "fenced-call": (
+        *("hermes", "```\n", '<tool_call>{"name": "f"}</tool_call>\n```'),
+        ("", '```\n<tool_call>{"name": "f"}</tool_call>\n```', []),
+    ),
     "abandoned-header": ("deepseek", "Hi", BEGIN + CALL, ("", "Hi", ["{}"])),
     "unfinished-header": ("hermes", "Hi", '<tool_call>{"na', ("", "Hi", [])),
     "after-end": ("hermes", "Hi<|im_end|>", "<|im_end|>", ("", "Hi", [])),

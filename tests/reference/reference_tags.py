@@ -15,9 +15,10 @@ from dataclasses import dataclass
 
 from reference import REGIONS, EventTuple, Item
 from reference_tags_bodies import NORMAL_STOPS
+from reference_tags_fences import Fences
 from reference_tags_header import Fails, Header, HeaderReader
 from reference_tags_pairs import Pairs
-from reference_tags_text import CALL, NEAR, PAIR, SECTION, Marker, More, Text
+from reference_tags_text import CALL, INERT, NEAR, PAIR, SECTION, Marker, More, Text
 
 from harmonystream.formats import Format
 
@@ -33,7 +34,7 @@ class TagResult:
     usage: dict[str, int]
 
 
-class Machine(Pairs):
+class Machine(Fences, Pairs):
     """Section 3, and what comes after a call (5)."""
 
     def __init__(self, text: Text, tools: Sequence[str] | None, start: str, trim: str, **options: object):
@@ -43,6 +44,8 @@ class Machine(Pairs):
         self.thinks = start != "answer"
         self.marked = 0 if start in ("reasoning", "answer") else -1  # the place directly behind the last marker
         self.mentions = 0
+        self.think_mentions = 0
+        self.pending = (-1, -1)  # newlines before a dropped marker wait for what follows: where they end, and it
         self.over = False
 
     def run(self) -> None:
@@ -72,10 +75,14 @@ class Machine(Pairs):
     def place(self, i: int) -> int:
         """Reads what stands at one place of CONTENT or REASONING."""
         kinds = ["think_open", "think_close", "drop", "stop", "turn", "name_end", "empty_call", *SECTION, *CALL, *PAIR]
+        if self.spelling(i) != "`":
+            self.end_backquotes(self.spelling(i))
         try:
             mark = self.text.at(i, self.size, *kinds)
         except More:
             mark = None
+        if mark and self.code == "example" and mark.kind in (*SECTION, *CALL) and self.text.is_byte(i):
+            return self.byte(i)
         if mark:
             return self.marker(mark)
         return self.byte(i) if self.text.is_byte(i) else self.drop_here(i, i + 1)
@@ -83,10 +90,18 @@ class Machine(Pairs):
     def byte(self, i: int) -> int:
         self.log.lands(i, i + 1, self.region)
         if self.trim and self.text.s[i] == "\n" and i == self.marked:
-            self.marked = i + 1  # the whole run goes
+            self.move(i + 1)  # the whole run goes
         else:
+            for char in self.text.spelled(i):
+                self.follow(char)
             self.log.put(self.region, [i])
         return i + 1
+
+    def spelling(self, i: int) -> str:
+        """The first byte of what stands at `i`."""
+        return INERT if self.text.s[i] == INERT else self.text.spelled(i)[0]
+
+    # -- markers ------------------------------------------------------------------------------------------------------
 
     def spell(self, mark: Marker) -> int:
         """Text, control marker or not."""
@@ -96,22 +111,41 @@ class Machine(Pairs):
     def act(self, start: int, stop: int) -> int:
         """A marker that was acted on takes the newlines with it that it touches."""
         if self.trim:
-            self.log.trim(self.region, start)
+            self.log.trim(self.region, self.pending[0] if start == self.marked == self.pending[1] else start)
         self.marked = stop
         return stop
+
+    def move(self, stop: int) -> None:
+        """What stands before `stop` goes, and the marker before it is the last still."""
+        if self.pending[1] == self.marked:
+            self.pending = (self.pending[0], stop)
+        self.marked = stop
+
+    def drop(self, mark: Marker) -> int:
+        """It takes the newlines after it with it, if there is a newline, or a marker, before it."""
+        if self.marked == mark.start:
+            self.move(mark.stop)
+        elif self.at_line_start(mark.start):
+            self.pending = (mark.start, mark.stop)
+            self.marked = mark.stop
+        return mark.stop
 
     def plain(self, start: int, stop: int) -> int:
         """At least one byte of text."""
         i = self.byte(start)
         while i < stop:
-            i = self.byte(i) if self.text.is_byte(i) else self.drop_here(i, i + 1)
+            if self.text.is_byte(i):
+                i = self.byte(i)
+            else:
+                self.end_backquotes(INERT)
+                i = self.drop_here(i, i + 1)
         return i
 
     def drop_here(self, start: int, stop: int, code: str = "stray-control") -> int:
         """Newlines touch over it."""
         self.log.note(code, start)
         if self.marked == start:
-            self.marked = stop
+            self.move(stop)
         return stop
 
     def ignore(self, mark: Marker, code: str = "stray-control") -> int:
@@ -123,14 +157,28 @@ class Machine(Pairs):
         if kind in ("think_open", "think_close"):
             return self.think(mark) if self.thinks else self.spell(mark)
         if kind == "drop":
-            return self.act(mark.start, mark.stop)
+            return self.drop(mark)
         if kind == "stop":
             return self.stop(mark) if self.text.stop_counts(mark) else self.ignore(mark)
         if kind not in (*SECTION, *CALL) or self.tools == []:
             return self.ignore(mark, "call-without-tools" if self.tools == [] and kind != "turn" else "stray-control")
         return self.closer(mark) if kind.endswith("close") else self.opener(mark)
 
+    def at_line_start(self, i: int) -> bool:
+        before = self.text.before(i)
+        return i == self.marked or before < 0 or self.text.s[before] == "\n"
+
     def think(self, mark: Marker) -> int:
+        is_apart = self.at_line_start(mark.start) and not self.fence
+        if self.region == "content" and self.text.is_byte(mark.start):
+            if mark.kind == "think_open" and not is_apart:
+                self.think_mentions = min(self.think_mentions + 1, 255)
+                return self.byte(mark.start)
+            if mark.kind == "think_close" and self.think_mentions:
+                self.think_mentions -= 1
+                return self.byte(mark.start)
+        self.think_mentions = self.fence = self.ticks = 0
+        self.code = ""
         self.act(mark.start, mark.stop)
         after = "reasoning" if mark.kind == "think_open" else "content"
         if after == self.region:
@@ -155,14 +203,37 @@ class Machine(Pairs):
 
     def opener(self, mark: Marker) -> int:
         header = self.header(mark.start, in_section=False)
+        if (
+            self.row.fenced == "text"
+            and header.verdict in ("stands", "void")
+            and self.code in ("info", "blank")
+            and self.text.is_byte(mark.start)
+        ):
+            self.code = "example"
+            self.log.note("fenced-call", mark.start)
+            return self.byte(mark.start)
         if header.verdict == "fails":
-            if self.text.is_control(mark):
+            if self.text.is_control(mark) or self.far_call(mark):
                 self.log.note("stray-control", mark.start)
                 return self.act(mark.start, mark.stop)
             is_bare = mark.kind == "call_open" and self.row.bare == "no" and self.row.section
             self.mentions += not is_bare
             return self.plain(mark.start, header.stop)
         return self.take(mark.start, header)
+
+    def far_call(self, mark: Marker) -> bool:
+        """Does a call come after some words, where the section's opener should be a control token?"""
+        if not self.row.control or self.row.wrapped or mark.kind != "section_open":
+            return False
+        limit = self.text.limit(mark.start)
+        try:
+            for i in range(mark.stop, limit):
+                found = self.text.at(i, limit, *SECTION, *CALL, "stop")
+                if found:
+                    return found.kind == "call_open" and self.header(i, in_section=False).verdict == "stands"
+        except More:
+            pass
+        return False
 
     # -- calls --------------------------------------------------------------------------------------------------------
 
@@ -191,6 +262,7 @@ class Machine(Pairs):
 
     def begin(self, i: int, header: Header) -> None:
         self.mentions = 0
+        self.code = self.code and "code"
         self.written = ""
         for code in [*header.notes, *["call-in-reasoning"] * (self.region == "reasoning")]:
             self.log.note(code, i)
@@ -206,11 +278,15 @@ class Machine(Pairs):
             if q - i > NEAR:
                 return i
             try:
-                mark = text.at(q, self.size, *SECTION, *CALL, "stop")
+                mark = text.at(q, self.size, *SECTION, *CALL, "stop") or self.misspelt_call_close(q)
             except More:
                 return self.size
             if mark is None:
                 return i
+            if mark.misspelt:
+                self.log.note("misspelt-closer", q)
+                i = mark.stop
+                continue
             if mark.kind == "stop":
                 return q if text.stop_counts(mark) else i
             if mark.kind == "section_close":
@@ -227,6 +303,19 @@ class Machine(Pairs):
                 return self.take(q, header)
             self.log.note("abandoned-header", q)
             i = header.stop
+
+    def misspelt_call_close(self, q: int) -> Marker | None:
+        """The call's closer once more, with something before its `>`."""
+        if not self.text.kinds.get("call_close"):
+            return None
+        limit = self.text.limit(q)
+        try:
+            mark = self.text.closer_at(q, limit, "call_close")
+        except More:
+            if limit == self.size:
+                raise
+            return None
+        return mark if mark and self.text.counts(mark, *SECTION, *CALL, "stop") else None
 
     def wrapped(self, q: int) -> int:
         """Wrapped JSON from its `{` or `[`, and what comes after an object."""

@@ -156,11 +156,14 @@ class Bodies:
         return ("section_open", "section_close") if self.row.section else ("call_open", "call_close")
 
     def json(self, q: int) -> int:
-        scan = ObjectScan(self.text, q, self.size, self.outer)
+        scan = ObjectScan(self.text, q, self.size, self.outer, closer=self.outer[1])
         for i in scan.dropped:
             self.drop_control(i)
         self.log.lands(q, scan.stop, "arguments")
         member = next((one for one in scan.members if one.key in ("arguments", "parameters")), None)
+        for other in scan.members:
+            if other is not member and other.key != "name" and not other.misplaced:
+                self.log.note("ignored-member", other.start)
         if member and member.indices:
             if member.kind == "string":
                 chars = decode_string(self.text, member.indices, member.closed)
@@ -176,6 +179,6 @@ class Bodies:
         complete = True
         if scan.ended == "marker":
             self.log.note("missing-closer", scan.stop)
-            complete = not scan.is_control_stop(scan.stop) or json_state(self.written) in WHOLE
+            complete = not scan.is_stop(scan.stop) or json_state(self.written) in WHOLE
         self.end_call(scan.stop - (scan.ended == "object"), complete)
         return scan.stop

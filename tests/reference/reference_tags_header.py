@@ -203,11 +203,23 @@ class HeaderReader:
     def resolve_id(self, header: Header) -> None:
         header.id = header.name
         header.name = re.sub(r":[0-9]+\Z", "", header.name.removeprefix("functions."))
+        if repaired := self.misspelt_id(header):
+            header.name = repaired
+            header.notes.append("misspelt-id")
         if re.fullmatch(r"(call_)?[0-9]+|", header.name):
             if self.tools and len(set(self.tools)) == 1:
                 header.name = self.tools[0].encode("latin-1").decode()
             else:
                 header.name, header.kind = header.id, "other"
+
+    def misspelt_id(self, header: Header) -> str:
+        """The declared name in an id such as `functions_f_2` or `f2`; empty: there is none, or the id needs none."""
+        if latin(header.name) in (self.tools or ()):
+            return ""
+        stem = re.sub(r"\Afunctions[._:-]?", "", header.id or "")
+        without = re.sub(r"[0-9]+\Z", "", stem)
+        found = [stem, without, re.sub(r"[._:-]\Z", "", without)]
+        return next((name for name in found if latin(name) in (self.tools or ())), "")
 
     def may_stand(self, header: Header, name: str) -> None:
         """Where prose might say the same: a declared name, or, if none is, the start of a line or behind a marker."""

@@ -45,17 +45,19 @@ class Member:
     closed: bool = False
     start: int = 0
     stop: int = 0  # where it was closed
+    misplaced: bool = False  # a container where no value belongs
 
 
 class ObjectScan:
     """Reads an object from its `{` at `start`, as far as the limit.
 
     `ended`: "object" (`stop` is behind its end), "marker" (one of `markers` outside strings, or a control stop) or
-    "limit".
+    "limit". `closer`: of the markers, the one that ends the body of a call, also in a string that is not closed, as a
+    stop in the text does.
     """
 
-    def __init__(self, text: Text, start: int, limit: int, markers: Sequence[str]):
-        self.text, self.limit, self.markers = text, limit, markers
+    def __init__(self, text: Text, start: int, limit: int, markers: Sequence[str], closer: str = ""):
+        self.text, self.limit, self.markers, self.closer = text, limit, markers, closer
         self.members: list[Member] = []
         self.dropped: list[int] = []
         self.depth = 1
@@ -75,12 +77,41 @@ class ObjectScan:
     def is_control_stop(self, i: int) -> bool:
         return not self.text.is_byte(i) and self.text.s[i] in self.text.kinds.get("stop", ())
 
+    def is_stop(self, i: int) -> bool:
+        """A control stop, or, in a body, one in the text that counts."""
+        if self.is_control_stop(i) or not self.closer:
+            return self.is_control_stop(i)
+        mark = self.text.at(i, self.limit, "stop")
+        return mark is not None and self.text.stop_counts(mark)
+
+    def ends_string(self, i: int) -> bool:
+        """Does what stands in a string say that its quote is missing?"""
+        if self.is_stop(i) or not self.closer or not self.text.is_byte(i):
+            return self.is_stop(i)
+        mark = self.text.at(i, self.limit, self.closer)
+        if mark is None:
+            return False
+        return self.text.s[i - 1] == "\n" or self.closes(mark.stop)
+
+    def closes(self, i: int) -> bool:
+        """Does a stop, the end, or an opener and an object whose quotes are not escaped follow?"""
+        text, limit = self.text, self.text.limit(i)
+        try:
+            after = text.follows(i, limit, "section_open", "call_open", "stop")
+            if after is None or after.kind == "stop":
+                return after is not None and text.stop_counts(after)
+            form = r"[ \t\n\r]*(\[?[ \t\n\r]*(\{[ \t\n\r]*(\"|\Z)|\Z)|\Z)"
+            found = re.compile(form).match(text.s[after.stop : limit])
+            return found is not None and (found[0].endswith('"') or limit == len(text))
+        except More:
+            return limit == len(text)
+
     def run(self) -> str:
         text, s = self.text, self.text.s
         while self.stop < self.limit:
             i = self.stop
             try:
-                if self.is_control_stop(i) or text.at(i, self.limit, *self.markers):
+                if text.at(i, self.limit, *self.markers) or self.is_stop(i):
                     return "marker"
             except More:
                 return "limit"
@@ -107,7 +138,15 @@ class ObjectScan:
         if self.depth == 1 and self.expects == "value":
             new = Member(self.key, "string", indices, start=first)
             self.members.append(new)
-        while i < self.limit and not self.is_control_stop(i):
+        ended = ""
+        while i < self.limit:
+            try:
+                ended = "marker" if not escaped and self.ends_string(i) else ""
+            except More:
+                ended = "limit"
+            if ended or self.is_control_stop(i):
+                ended = ended or "marker"
+                break
             if not text.is_byte(i):
                 self.dropped.append(i)
             elif s[i] == '"' and not escaped:
@@ -116,12 +155,12 @@ class ObjectScan:
                 escaped = s[i] == "\\" and not escaped
                 indices.append(i)
             i += 1
-        over = i < self.limit and s[i] == '"'
+        over = i < self.limit and not ended
         self.stop = i + over
         if self.depth > 1 and self.member and self.member is not new:
             self.member.indices += [first, *indices] + [i] * over
         if not over:
-            return "marker" if i < self.limit else "limit"
+            return ended or "limit"
         if new:
             new.closed, new.stop = True, i
         if self.depth == 1:
@@ -154,12 +193,14 @@ class ObjectScan:
 
     def value(self, i: int, c: str) -> None:
         """A value begins, or a container where none belongs."""
-        if self.expects != "value":
+        misplaced = self.expects != "value"
+        if misplaced:
             self.key = ""
         if c in OPENERS:
             self.depth += 1
             self.expects = ":"
-        self.members.append(Member(self.key, "container" if c in OPENERS else "scalar", [i], start=i))
+        kind = "container" if c in OPENERS else "scalar"
+        self.members.append(Member(self.key, kind, [i], start=i, misplaced=misplaced))
 
 
 def decode_string(text: Text, indices: Sequence[int], closed: bool) -> list[tuple[str, int]]:

@@ -7,9 +7,11 @@ from collections.abc import Callable, Sequence
 from reference_tags_bodies import NORMAL_STOPS, OPENERS, Bodies
 from reference_tags_header import LONGEST, Header
 from reference_tags_text import WS, Marker, More, latin
+from reference_tags_values import WS as SPACE
 from reference_tags_values import fits, may_be_literal, quote, transcode
 
 MAYBE = 64  # bytes of a string that may be something else
+WRAPPERS = ("arguments", "parameters", "input")
 
 
 class Pairs(Bodies):
@@ -22,7 +24,7 @@ class Pairs(Bodies):
         self.pairs_so_far = 0
         over = False
         if header.key:
-            i, over = self.value(i, header.value, header, header.key, "")
+            i, over = self.value(header.value, header, header.key, "")
         while not over:
             i, over = self.pair(self.text.skip(i, self.size), header)
         return i
@@ -32,13 +34,13 @@ class Pairs(Bodies):
         text, live = self.text, ("key_open", "value_close", "call_close", "section_close", *OPENERS, "stop")
         try:
             mark = text.at(i, self.size, *live)
-            key = self.key(mark, self.size) if mark and mark.kind == "key_open" else None
+            key = self.key(mark, self.size, header) if mark and mark.kind == "key_open" else None
         except More:
             return self.cut_pairs(), True
         if key:
             if key[3]:
                 self.log.note("missing-opener", i)
-            return self.value(i, key[2], header, *key[:2], key[3])
+            return self.value(key[2], header, *key[:2], key[3])
         if mark and mark.kind == "value_close":
             self.log.note("stray-closer", i)
             return mark.stop, False
@@ -74,16 +76,23 @@ class Pairs(Bodies):
             self.end_call(self.size, False)
         return self.size
 
-    def key(self, opener: Marker, limit: int) -> tuple[str, str, int, bool] | None:
-        """The key, the type that its end says, where its value begins, and whether the value's opener was seen."""
-        text = self.text
+    def key(self, opener: Marker, limit: int, header: Header) -> tuple[str, str, int, bool] | None:
+        """The key, the type that its end says, what stands after that, and whether the value begins there."""
+        text, declared = self.text, self.declared(header)
         limit = min(limit, text.limit(opener.start))
         first = last = j = text.skip(opener.stop, limit)
-        quoted = '<>"' if any(form[0] == '"' for form in text.kinds["key_end"]) else "<>"
+        barred = '<>"' if any(form[0] == '"' for form in text.kinds["key_end"]) else "<>"
+        odd = False
         try:
             while not (mark := text.at(j, limit, "key_end", "value_open")):
-                if text.s[j] in quoted or not text.is_byte(j):
+                if not text.is_byte(j):
                     return None
+                if text.s[j] in barred:
+                    if not odd and (equals := self.equals(first, j, limit)):
+                        return text.s[first:equals].rstrip(WS), "", equals + 1, True
+                    odd = True
+                    if not declared:
+                        return None
                 j += 1
                 if text.s[j - 1] not in WS:
                     if ("\n" in text.s[last : j - 1] and first < last) or j - first > LONGEST:
@@ -93,7 +102,20 @@ class Pairs(Bodies):
             if limit == self.size:
                 raise
             return None
-        return (text.s[first:last], mark.says, mark.stop, mark.kind == "value_open") if first < last else None
+        if first == last or (odd and text.s[first:last] not in declared):
+            return None
+        return text.s[first:last], mark.says, mark.stop, mark.kind == "value_open"
+
+    def equals(self, first: int, j: int, limit: int) -> int:
+        """Where `=` stands between a key and its value, which is closed at `j`; 0: nowhere."""
+        if "value_open" in self.text.kinds or not self.text.at(j, limit, "value_close"):
+            return 0
+        at = self.text.s.find("=", first, j)
+        return at if at > first else 0
+
+    def declared(self, header: Header) -> set[str]:
+        """The names of the tool's parameters."""
+        return {latin(name) for name in self.types.get(header.name, ())}
 
     def noise(self, i: int) -> int | None:
         """Where the noise ends that begins at `i`; None: the call is over."""
@@ -109,29 +131,46 @@ class Pairs(Bodies):
 
     # -- values -------------------------------------------------------------------------------------------------------
 
-    def value(self, at: int, p: int, header: Header, key: str, says: str, opened: bool = False) -> tuple[int, bool]:
-        """Reads the value behind the end of a key whose opener stands at `at`. Is the call over with it?"""
+    def value_opener(self, p: int) -> tuple[int, bool]:
+        """Past the value's opener, from the key's end. Is there a value? Raises `More` where the stream ends before."""
+        text = self.text
+        while True:
+            v = text.skip(p, self.size)
+            others = ("key_open", "call_close", "section_close", *OPENERS, "stop")
+            mark = text.at(v, self.size, "value_open", "key_end", *others)
+            if mark and mark.kind == "key_end":
+                self.log.note("stray-closer", v)
+                p = mark.stop
+            elif mark and mark.kind == "value_open":
+                return mark.stop, True
+            else:
+                empty = mark is not None and (mark.kind != "stop" or text.stop_counts(mark))
+                self.log.note("missing-value" if empty else "missing-opener", v)
+                return v, not empty
+
+    def value(self, p: int, header: Header, key: str, says: str, opened: bool = False) -> tuple[int, bool]:
+        """Reads the value behind the end of a key. Is the call over with it?"""
         text, v = self.text, p
         if text.kinds.get("value_open") and not opened:
-            v = text.skip(p, self.size)
             try:
-                mark = text.at(v, self.size, "value_open")
+                v, there = self.value_opener(p)
             except More:
-                return self.cut_value(self.size, "", [], "held")
-            if mark:
-                v = mark.stop
-            else:
-                self.log.note("missing-opener", v if header.value == p else at)
-        body = v + (self.row.newlines == "strip" and text.s.startswith("\n", v))
+                return self.cut_pairs(), True
+            if not there:
+                return v, False
+        layout = self.row.newlines == "strip" and text.s.startswith("\n", v)
+        body = v + layout
         types, untyped = self.typed(header, key, says)
         self.names = self.may_follow(header, key)
-        j, mark = self.value_end(body)
+        j, mark = self.value_end(body, header)
         cut = mark is None or mark.kind == "stop"
-        stop = j - (self.row.newlines == "strip" and j > body and text.s[j - 1] == "\n")
+        own = mark is not None and mark.kind == "value_close" and not layout  # the newline before it is the value's
+        stop = j - (self.row.newlines == "strip" and not own and j > body and text.s[j - 1] == "\n")
         over = j if mark else self.size
         indices = [k for k in self.kept(body, over) if k < stop]
         self.log.lands(v, j if mark else stop, "arguments")
-        how = self.how(types, untyped, indices)
+        wraps = self.may_wrap(header, key, indices, cut)
+        how = self.how(frozenset(["object"]) if wraps else types, untyped, indices)
         if cut or not mark:
             return self.cut_value(over, key, indices, self.how_cut(how, types, indices))
         if mark.misspelt:
@@ -139,6 +178,9 @@ class Pairs(Bodies):
         if mark.kind != "value_close":
             self.log.note("missing-closer", j)
         first = indices[0] if indices else j
+        if wraps and how == "held" and self.unwrap(indices):
+            return mark.stop if mark.kind == "value_close" else j, False
+        how = self.how(types, untyped, indices) if wraps and how == "held" else how
         self.begin_value(key, first)
         if how == "string":
             self.write('"', first)
@@ -159,36 +201,71 @@ class Pairs(Bodies):
             return frozenset(["string"]), "string"
         return types, "json" if says == "json" else self.row.untyped
 
-    def value_end(self, body: int) -> tuple[int, Marker | None]:
+    def may_wrap(self, header: Header, key: str, indices: Sequence[int], cut: bool) -> bool:
+        """May this be an object that holds all the arguments? Of one that is cut, its first byte must not say no."""
+        declared = self.declared(header)
+        if self.pairs_so_far or key not in WRAPPERS or not declared or key in declared:
+            return False
+        plain = self.log.decode(indices).lstrip(SPACE)
+        return plain.startswith("{") or (cut and not plain)
+
+    def unwrap(self, indices: Sequence[int]) -> bool:
+        """Write the members of the object as the call's arguments, if it is one."""
+        found = transcode(self.log.decode(indices), frozenset(["object"]), "string")
+        if not found.startswith("{"):
+            return False
+        self.log.note("wrapped-arguments", indices[0])
+        members = found.strip(SPACE)[:-1]
+        if members[1:].strip(SPACE):
+            self.write(members, indices[0], indices[-1])
+            self.pairs_so_far += 1
+        return True
+
+    def value_end(self, body: int, header: Header) -> tuple[int, Marker | None]:
         """Where the value ends, and the marker that ends it; None: the stream does."""
+        quotes = False  # a key's opener is part of the value
         for j in range(body, self.size):
             try:
-                mark = self.value_end_at(j)
+                mark = self.value_end_at(j, header, quotes)
+                if mark:
+                    return j, mark
+                quotes |= self.text.is_byte(j) and self.text.at(j, self.size, "key_open") is not None
             except More:
                 return j, None  # a marker begins there
-            if mark:
-                return j, mark
         return self.size, None
 
-    def value_end_at(self, j: int) -> Marker | None:
+    def value_end_at(self, j: int, header: Header, quotes: bool) -> Marker | None:
         text, rest = self.text, (*OPENERS, "stop")
         if mark := text.closer_at(j, self.size):
-            return mark if text.counts(mark, "key_open", "call_close", "section_close", *rest) else None
+            return mark if text.is_control(mark) or self.closes(mark, quotes or mark.misspelt) else None
         mark = text.at(j, self.size, "call_close", "section_close", "stop")
         if mark and mark.kind == "stop":
             return mark if text.stop_counts(mark) else None
         if mark:
-            if mark.kind == "call_close" and self.before_section_close(mark):
-                return mark
-            return mark if text.counts(mark, *rest) else None
-        if j and text.s[j - 1] == "\n" and (mark := text.at(j, self.size, "key_open")):
-            key = self.key(mark, self.size)
-            return mark if key and self.names(key[0]) else None
+            counts = text.counts(mark, *rest) or (mark.kind == "call_close" and self.before_section_close(mark))
+            return mark if counts and (text.is_control(mark) or not text.is_quoted(j)) else None
+        at_line_start = j > 0 and text.s[j - 1] == "\n"
+        if (at_line_start or self.row.newlines == "keep") and (mark := text.at(j, self.size, "key_open")):
+            key = self.key(mark, self.size, header)
+            return mark if key and self.names(key[0]) and not text.is_quoted(j) else None
         return None
 
+    def closes(self, mark: Marker, quotes: bool) -> bool:
+        """Does what may follow a value come after its closer, or after more of these?"""
+        followers = ("key_open", "call_close", "section_close", *OPENERS, "stop", *["value_close"] * (not quotes))
+        limit, stop = self.text.limit(mark.start), mark.stop
+        try:
+            while stop <= limit and (after := self.text.follows(stop, limit, *followers)):
+                if after.kind != "value_close":
+                    return True
+                stop = after.stop
+        except More:
+            return limit == self.size
+        return False
+
     def may_follow(self, header: Header, key: str) -> Callable[[str], bool]:
-        """Which keys, just after a newline, end a value whose closer is missing: another of the tool's own."""
-        declared = {latin(name) for name in self.types.get(header.name, ())}
+        """Which keys end a value whose closer is missing: another of the tool's own."""
+        declared = self.declared(header)
         return lambda name: name != key and (not declared or name in declared)
 
     def before_section_close(self, mark: Marker) -> bool:

@@ -150,19 +150,19 @@ class Text:
             raise More(limit, i)
         return best
 
-    def closer_at(self, i: int, limit: int) -> Marker | None:
-        """A value's closer, perhaps misspelt (section 6)."""
+    def closer_at(self, i: int, limit: int, kind: str = "value_close") -> Marker | None:
+        """A closer, perhaps misspelt (sections 5 and 6)."""
         partial = False
         try:
-            if found := self.at(i, limit, "value_close"):
+            if found := self.at(i, limit, kind):
                 return found
         except More:
             partial = True
-        for form in self.kinds["value_close"]:
+        for form in self.kinds[kind]:
             if form.endswith(">"):
                 shape = re.escape(form[:-1]) + r"[^<>\n\u0100-\uffff]{1,16}"
                 if match := re.compile(shape + ">").match(self.s, i, limit):
-                    return Marker("value_close", i, match.end(), misspelt=True)
+                    return Marker(kind, i, match.end(), misspelt=True)
                 partial |= re.compile(shape).fullmatch(self.s, i, limit) is not None
         if partial:
             raise More(limit)
@@ -191,6 +191,20 @@ class Text:
             return marker.stop <= limit and self.follows(marker.stop, limit, *followers) is not None
         except More:
             return limit == len(self)
+
+    def is_quoted(self, i: int) -> bool:
+        """Does the value go on, because a closer of its own comes (section 6)? `i`: what would end it otherwise."""
+        limit, depth = self.limit(i), 0
+        try:
+            while i < limit:
+                mark = self.at(i, limit, "key_open", "value_close", "stop")
+                if mark and (mark.kind == "stop" or (mark.kind == "value_close" and not depth)):
+                    return mark.kind == "value_close"
+                depth += 0 if not mark else 1 if mark.kind == "key_open" else -1
+                i = mark.stop if mark else i + 1
+        except More:
+            pass
+        return False
 
     def stop_counts(self, marker: Marker) -> bool:
         return self.counts(marker, "stop", "turn")

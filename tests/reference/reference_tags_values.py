@@ -64,7 +64,17 @@ def container(text: str, types: frozenset[str]) -> str | None:
         kind = "object" if isinstance(tree, ast.Dict) else "array" if isinstance(tree, (ast.List, ast.Tuple)) else ""
         return convert(tree, text) if kind in types else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return unescaped(text, types)
+
+
+def unescaped(text: str, types: frozenset[str]) -> str | None:
+    """JSON that was escaped once more, as for a string."""
+    if text[:1] not in ("{", "[") or "\\" not in text:
         return None
+    escapes = {'"': '"', "\\": "\\", "/": "/", "n": "\n", "r": "\r", "t": "\t"}
+    inner = re.sub(r"\\(.)", lambda found: escapes.get(found[1], found[0]), text, flags=re.S).strip(WS)
+    kind = "object" if text[0] == "{" else "array"
+    return inner if kind in types and is_json(inner) else None
 
 
 def convert(node: ast.expr, source: str) -> str:

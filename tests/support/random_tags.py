@@ -17,6 +17,7 @@ FINISHES = (None, None, None, "stop", "length", "tool_calls", "abort")
 STARTS = ("auto", "auto", "content", "reasoning", "answer")
 NAMES = (
     *("f", "f", "g", "unknown", "get weather", "functions.f:0", "functions.g:12", "call_7", "3", "function", "f2"),
+    *("functions_f_2", "functionsg5"),
     " f ",
 )
 WORDS = (
@@ -24,7 +25,7 @@ WORDS = (
     *("Hello", "x", " the end.", "日本", "é", "😀"),
     *("<", ">", "</", "/>", "<|", "｜", "[", "]", "{", "}", ",", ":", '"', "\\", "'"),
     *("null", "True", "false", "5", "-1.50", "1e3", "[1, 2]", '{"a": 1}', "{'a': True}", '"q"'),
-    *("```", "```json\n", "\\n"),
+    *("```", "```json\n", "\n```xml\n", "````", "`", "\\n"),
     *('{"name": "f", "arguments": {"i": 1}}', '{"name": "g"}', '"name": ', '"arguments": ', "[{", "}]", "}}"),
     *("f", "g", "function", "functions.f:0", "get weather", "use f here", "k=v"),
 )
@@ -34,13 +35,17 @@ VALUES = {
     "n": ("1.50", "1e3", "x", "-0"),
     "b": ("true", "True", "FALSE", "1", "0", "yes"),
     "o": ('{"a": 1}', "{'a': True, 'b': (1, None)}", "{}", "x", "[1]", '{"a": [1, {"b": "}"}]}'),
-    "l": ("[1,2]", "['a']", "(1, 2)", "[", "[]"),
+    "l": ("[1,2]", "['a']", "(1, 2)", "[", "[]", '[{\\"a\\": 1}]', "[\\n1]"),
     "u": ("null", "None", "3", "x"),
     "su": ("null", "NULL", "nul", "nullx", "None", "text", " " * 70, " null "),
     "sn": ("1.5", "1.5.", "tru", "true", "1e", "x" * 70, "-"),
     "so": ('{"a": 1}', "x", "{"),
     "any": ("5", "x", "null", "[1]", '"q"', "True"),
     "zzz": ("5", "x", "{}"),
+    "arguments": ('{"i": 1}', " {'s': 'x'}\n", "{}", "{ }", "x", "{no", ' "x"'),
+    "input": ('{"s": "a"}', "", "x"),
+    "a<b>": ("x",),
+    "s=create</parameter>": ("x",),
     " s ": ("k",),
     "k" * 256: ("long",),
     "k" * 257: ("too long",),
@@ -85,6 +90,9 @@ def objects(draw: st.DrawFn) -> str:
             [
                 '{"i": 1}',
                 '{"s": "</tool_call>"}',
+                '{"s": "x}',
+                '{"s": "</tool_call><tool_call>{',
+                '{"s": "a\n</tool_call>',
                 "null",
                 '"{\\"i\\": 1}"',
                 '"\\ud83d\\ude00\\x\\u12"',

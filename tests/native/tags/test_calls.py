@@ -56,7 +56,7 @@ def test_the_word_function_before_a_name(body, name, arguments):
         ("17", "17", "other"),
         ("functions.5:0", "functions.5:0", "other"),
         ("call_x", "call_x", "function"),
-        ("f0", "f0", "function"),
+        ("h0", "h0", "function"),
     ],
 )
 def test_ids_that_have_names_in_them(id, name, kind):
@@ -67,3 +67,19 @@ def test_ids_that_have_names_in_them(id, name, kind):
     assert (call.id, call.name, call.kind) == (id, "only" if kind == "other" else name, "function")
     (call,) = hs.parse(text, "kimi_k2", tools=["f", "g"]).tool_calls
     assert (call.id, call.name, call.kind) == (id, name, kind)
+
+
+@pytest.mark.parametrize(
+    "id", ["f0", "f_0", "functions_f_2", "functionsf5", "functions-f-5", "functions:f", "functions.f_2", "f:"]
+)
+def test_declared_names_in_ids_that_are_misspelt(id):
+    text = f"<|tool_call_begin|>{id}<|tool_call_argument_begin|>{{}}<|tool_call_end|>"
+    done = hs.parse(text, "kimi_k2", tools=["f", "g", "f_3"])
+    assert [(call.id, call.name) for call in done.tool_calls] == [(id, "f")]
+    assert [code for code, _ in done.deviations] == ["misspelt-id"]
+    assert hs.parse(text, "kimi_k2", tools=["h", "g"]).tool_calls[0].name != "f"
+
+
+def test_the_longest_name_in_an_id_counts():
+    text = "<|tool_call_begin|>functions_f_3<|tool_call_argument_begin|>{}<|tool_call_end|>"
+    assert hs.parse(text, "kimi_k2", tools=["f", "f_3"]).tool_calls[0].name == "f_3"

@@ -125,7 +125,12 @@ def test_characters_split_over_tokens_in_a_value():
 
 def test_a_token_may_end_one_thing_and_begin_another():
     vocab = hs.vocab.from_bytes(
-        [b"a<th", b"ink>b</think>c\n", b"\n<tool_call>f<arg_key>s</", b"arg_key><arg_value>x</arg_value></tool_call>d"],
+        [
+            b"a\n<th",
+            b"ink>b</think>c\n",
+            b"\n<tool_call>f<arg_key>s</",
+            b"arg_key><arg_value>x</arg_value></tool_call>d",
+        ],
         {},
     )
     done = hs.parse([0, 1, 2, 3], "glm", vocab=vocab)
@@ -140,7 +145,7 @@ def test_a_token_may_end_one_thing_and_begin_another():
 def test_long_tokens():
     """Longer than what a look sees."""
     long = b"x" * 5_000
-    vocab = hs.vocab.from_bytes([long + b"<think>" + long, b"</think>" + long], {})
+    vocab = hs.vocab.from_bytes([long + b"\n<think>" + long, b"</think>" + long], {})
     done = hs.parse([0, 1, 1], "think", vocab=vocab)
     assert (done.reasoning.encode(), done.content.encode()) == (long, long * 3)
     assert [code for code, _ in done.deviations] == ["stray-closer"]

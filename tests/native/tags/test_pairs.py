@@ -49,7 +49,9 @@ def test_keys_and_strings_are_escaped():
         ("", "", ""),
         (" a ", " a ", " a "),
         ("a\nb", "a\\nb", "a\\nb"),
-        ("\r\na\r\n", "\\r\\na\\r", "\\r\\na\\r\\n"),
+        ("a\n", "a\\n", "a\\n"),
+        ("\na", "a", "\\na"),
+        ("\r\na\r\n", "\\r\\na\\r\\n", "\\r\\na\\r\\n"),
     ],
 )
 def test_newlines_around_a_value(value, layout, kept):

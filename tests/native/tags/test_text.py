@@ -20,7 +20,19 @@ def test_reasoning_and_content():
     assert read("think", "<think>Hm</think>Hi") == ("Hm", "Hi", [], [])
     assert read("think", "Hm</think>Hi", start="reasoning") == ("Hm", "Hi", [], [])
     assert read("think", "<think>Hm") == ("Hm", "", [], [])
-    assert read("think", "a<think>b</think>c<think>d</think>e") == ("bd", "ace", [], [])
+    assert read("think", "a\n<think>b</think>c\n\n<think>d</think>e") == ("bd", "ace", [], [])
+
+
+@pytest.mark.parametrize(
+    "text", ["a<think>b</think>c", "- <think> begins, </think> ends", "```\n<think>\nx\n</think>\n```", "<b><think>"]
+)
+def test_mentions_of_thoughts(text):
+    assert read("think", text) == ("", text, [], [])
+    assert read("think", f"{text}\n<think>Hm</think>Hi") == ("Hm", f"{text}Hi", [], [])
+
+
+def test_a_control_token_is_no_mention():
+    assert ids("deepseek", "Hi ", "<think>", "Hm", "</think>", "you") == ("Hm", "Hi you", [], [])
 
 
 def test_in_an_answer_think_tags_are_text():
@@ -31,13 +43,13 @@ def test_in_an_answer_think_tags_are_text():
 
 def test_partial_tags_are_text():
     assert read("think", "<think>a</thin") == ("a</thin", "", [], [])
-    assert read("think", "a<b <th <<think>c") == ("c", "a<b <th <", [], [])
+    assert read("think", "a<b <th <\n<think>c") == ("c", "a<b <th <", [], [])
     assert read("think", "<") == ("", "<", [], [])
 
 
 def test_what_a_row_drops():
     dropped = "<｜tool▁output▁begin｜>"
-    assert read("deepseek", f"a{dropped}b<think>c{dropped}d") == ("cd", "ab", [], [])
+    assert read("deepseek", f"a{dropped}b\n<think>c{dropped}d") == ("cd", "ab", [], [])
 
 
 # --- seams --------------------------------------------------------------------------------------------------------
@@ -156,12 +168,12 @@ def test_text_behind_a_section_that_was_not_closed():
 
 
 def test_where_each_byte_lands():
-    text = "a<think>b</think>\nc<tool_call>f<arg_key>s</arg_key><arg_value>x</arg_value></tool_call>d<|user|>"
+    text = "a\n<think>b</think>\nc<tool_call>f<arg_key>s</arg_key><arg_value>x</arg_value></tool_call>d<|user|>"
     parser = hs.Parser("glm", tools=TOOLS)
     parser.feed_text(text)
     parser.finish()
-    markup = len(text) - len("abcxd") - len("\n")
-    assert parser.usage == hs.Usage(0, markup, 1, len("ac\nd"), 1, 0, 0)
+    markup = len(text) - len("abcxd") - len("\n\n")
+    assert parser.usage == hs.Usage(0, markup, 1, len("a\nc\nd"), 1, 0, 0)
 
 
 def test_every_format_says_what_no_markup_is():

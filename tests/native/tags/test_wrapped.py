@@ -84,12 +84,15 @@ def test_words_that_begin_like_null():
 
 def test_members_in_any_order():
     assert calls('{"arguments": {"a": 1}, "name": "f"}') == [("f", '{"a": 1}')]
-    assert calls('{"id": {"name": "no"}, "name": "f", "type": ["x"], "arguments": [1]}') == [("f", "[1]")]
+    assert calls('{"id": {"name": "no"}, "name": "f", "type": ["x"], "arguments": [1]}', ["ignored-member"] * 2) == [
+        ("f", "[1]")
+    ]
     assert calls('{"parameters": {"a": 1}, "name": "f"}') == [("f", '{"a": 1}')]
 
 
 def test_the_first_name_and_the_first_arguments_count():
-    assert calls('{"name": "f", "name": "g", "arguments": 1, "arguments": 2, "parameters": 3}') == [("f", "1")]
+    twice = '{"name": "f", "name": "g", "arguments": 1, "arguments": 2, "parameters": 3}'
+    assert calls(twice, ["ignored-member"] * 2) == [("f", "1")]
     assert calls('{"name": 5, "name": "", "name": " f ", "arguments": 1}') == [("f", "1")]
 
 
@@ -162,7 +165,36 @@ def test_other_text_behind_it(text):
 def test_markers_in_strings_are_text():
     said = "</tool_call> <tool_call> <think> <|im_end|>"
     assert arguments(f'{{"a": "{said}"}}') == f'{{"a": "{said}"}}'
-    assert calls(f'{{"a": "{said}", "name": "f"}}') == [("f", "{}")]
+    assert calls(f'{{"a": "{said}", "name": "f"}}', ["ignored-member"]) == [("f", "{}")]
+    assert (
+        arguments('{"a": "</tool_call> <tool_call>{\\"name\\": 1}"}')
+        == '{"a": "</tool_call> <tool_call>{\\"name\\": 1}"}'
+    )
+
+
+@pytest.mark.parametrize(
+    "behind", ["", " <|im_end|>", "\n<tool_call>", "<tool_call> {", '<tool_call>[{"name": "g"}]</tool_call>']
+)
+def test_a_closer_in_a_string_that_is_not_closed(behind):
+    _, content, found, codes = read(
+        "hermes", f'<tool_call>{{"name": "f", "arguments": {{"a": "b}}}}</tool_call>{behind}'
+    )
+    assert found[0] == ("f", '{"a": "b}}') and codes[0] == "missing-closer"
+    assert content.strip() == "" and len(found) == 1 + ("g" in behind)
+
+
+def test_a_closer_at_the_start_of_a_line_ends_a_string():
+    begun = '<tool_call>{"name": "f", "arguments": {"a": "b}}\n'
+    assert read("hermes", f"{begun}</tool_call> Hi") == ("", " Hi", [("f", '{"a": "b}}\n')], ["missing-closer"])
+    some = ids("hermes", begun, "</tool_call> Hi", vocabulary="plain")
+    assert some == ("", " Hi", [("f", '{"a": "b}}\n')], ["missing-closer"])
+    assert read("hermes", f'{begun}x</tool_call>"}}}}</tool_call>')[2] == [("f", '{"a": "b}}\nx</tool_call>"}')]
+
+
+@pytest.mark.parametrize("rest", ["", "<|endoftext|>", "<|im_start|>"])
+def test_a_stop_in_the_text_ends_the_call(rest):
+    found = read("hermes", f'<tool_call>{{"name": "f", "arguments": {{"a": "b<|im_end|>{rest}')
+    assert found[2] == [("f", '{"a": "b', "cut")] and found[3][0] == "missing-closer"
 
 
 @pytest.mark.parametrize("value", ['{"a": [1', "[", "5", "nul", "null", "{", '{"a": "b"'])
@@ -205,8 +237,8 @@ def test_arguments_stream_once_the_name_is_known():
     assert heard('<tool_call>{"name": "f') == []
     assert heard('"') == [hs.ToolCallStart(0, "f", None, "function", 0, 11)]
     assert heard(', "arguments": {"a') == [hs.ToolCallDelta(0, '{"a', 38, 41)]
-    assert heard('": "<') == [hs.ToolCallDelta(0, '": "<', 41, 46)]
-    assert heard('"}') == [hs.ToolCallDelta(0, '"}', 46, 48)]
+    assert heard('": "<') == [hs.ToolCallDelta(0, '": "', 41, 45)]  # a closer may begin there
+    assert heard('"}') == [hs.ToolCallDelta(0, '<"}', 45, 48)]
     assert heard("}") == [hs.ToolCallEnd(0, True, True, 48, 48)]
     assert heard("</tool_call>") == []
 

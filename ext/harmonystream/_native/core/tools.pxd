@@ -11,7 +11,7 @@ from harmonystream._native.core.types cimport ToolTable
 cdef class Tools:
     cdef ToolTable table
     cdef bytes names, parameter_names    # keep what the table points to alive
-    cdef bytes parameter_types
+    cdef bytes parameter_types, other_types
     cdef uint64_t fingerprint
 
     cdef int fill(self, dict tools) except -1
@@ -57,9 +57,9 @@ cdef inline bint is_parameter(const ToolTable* t, int tool, const uint8_t* p, Py
 
 
 cdef inline int parameter_types(const ToolTable* t, int tool, const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    """The mask of the tool's parameter with this name; 0: untyped, or not in its schema (tool may be -1)."""
+    """The mask of the tool's parameter with this name, declared or not; 0: untyped (tool may be -1)."""
     cdef Py_ssize_t i
     if tool < 0:
         return 0
     i = sorted_index(t.parameter_names, t.parameter_offset, t.parameters[tool], t.parameters[tool + 1], p, n)
-    return t.parameter_types[i] if i >= 0 else 0
+    return t.parameter_types[i] if i >= 0 else t.other_types[tool]

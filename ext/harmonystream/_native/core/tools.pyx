@@ -9,7 +9,7 @@ from harmonystream._native.core.fnv cimport fnv_bytes, fnv_empty, fnv_number
 from harmonystream._native.core.types cimport ToolTable
 from collections.abc import Mapping
 
-from harmonystream._schema import parameter_types as declared_types
+from harmonystream._schema import declared_types
 
 DEBUG = bool(DEBUG_BUILD)
 
@@ -49,7 +49,7 @@ cdef class Tools:
     def __cinit__(self, tools=None):
         cdef dict by_name
         self.table.n = -1
-        self.names = self.parameter_names = self.parameter_types = b""
+        self.names = self.parameter_names = self.parameter_types = self.other_types = b""
         self.fingerprint = self.hashed()
         if tools is None:
             return
@@ -77,19 +77,22 @@ cdef class Tools:
 
     cdef int fill(self, dict tools) except -1:
         cdef ToolTable* t = &self.table
-        cdef list names = sorted(tools), parameters = [], first = [0]
+        cdef list names = sorted(tools), parameters = [], first = [0], others = []
         for name in names:
-            types = declared_types(tools[name])
-            parameters += sorted({encoded(key): mask for key, mask in types.items()}.items())
+            declared = declared_types(tools[name])
+            parameters += sorted({encoded(key): mask for key, mask in declared.parameters.items()}.items())
             first.append(len(parameters))
+            others.append(declared.others)
         self.names = b"".join(names)
         self.parameter_names = b"".join([key for key, _ in parameters])
         self.parameter_types = bytes([mask for _, mask in parameters])
+        self.other_types = bytes(others)
         t.n = len(names)
         t.max_spaces = max([len(name.split()) - 1 for name in names if name.strip() == name], default=0)
         t.names = <const uint8_t*>PyBytes_AS_STRING(self.names)
         t.parameter_names = <const uint8_t*>PyBytes_AS_STRING(self.parameter_names)
         t.parameter_types = <const uint8_t*>PyBytes_AS_STRING(self.parameter_types)
+        t.other_types = <const uint8_t*>PyBytes_AS_STRING(self.other_types)
         t.offset = offsets_of(names)
         t.parameters = integers(first)
         t.parameter_offset = offsets_of([key for key, _ in parameters])
@@ -110,6 +113,8 @@ cdef class Tools:
                 h = fnv_number(h, t.parameter_offset[i])
             for i in range(t.n):
                 h = fnv_number(h, t.parameters[i])
+        if self.other_types.strip(b"\0"):
+            h = fnv_bytes(h, t.other_types, t.n)
         return h ^ t.forbidden
 
     def index(self, str name not None):
@@ -118,7 +123,7 @@ cdef class Tools:
         return tool_index(&self.table, <const uint8_t*>PyBytes_AS_STRING(key), PyBytes_GET_SIZE(key))
 
     def types(self, str name not None, str parameter not None):
-        """The types of a tool's parameter, one bit each; 0: anything, or unknown."""
+        """The types of a tool's parameter, declared or not, one bit each; 0: anything, or unknown."""
         cdef bytes key = encoded(parameter)
         return parameter_types(&self.table, self.index(name), <const uint8_t*>PyBytes_AS_STRING(key),
                                PyBytes_GET_SIZE(key))

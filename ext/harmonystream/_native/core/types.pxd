@@ -26,6 +26,7 @@ cdef enum Class:
     MARKS = 1          # tag formats: holds a byte that begins a marker
     EDGE = 2           # begins or ends with a newline
     ESCAPES = 4        # holds something that JSON strings escape
+    TICKS = 8          # tag formats: holds a backquote
     MARKER_BITS = 15   # of a control id
     MISSING = 16       # a hole in the vocabulary
     QUIET = 32         # holds nothing that a JSON scanner must look at inside a string
@@ -66,11 +67,11 @@ cdef enum:                                       # Deviation: the codes of devia
     D_ABANDONED_HEADER, D_MISSING_MESSAGE, D_HEADER_TOO_LONG, D_NO_MARKUP
     D_TEXT_TO_ASSISTANT, D_STRAY_CONTROL, D_END_OF_TEXT, D_UNKNOWN_ID
     D_STRAY_CLOSER, D_REPEATED_OPENER, D_MISSING_OPENER, D_MISSING_CLOSER, D_MISSPELT_CLOSER, D_OTHER_BODY
-    D_IGNORED_TEXT
-    D_LAST_STRICT = D_IGNORED_TEXT               # strict mode raises up to here
+    D_IGNORED_TEXT, D_MISSING_VALUE, D_WRAPPED_ARGUMENTS, D_MISSPELT_ID
+    D_LAST_STRICT = D_MISSPELT_ID                # strict mode raises up to here
     D_REPEATED_RECIPIENT, D_BARE_RECIPIENT, D_FOREIGN_ROLE, D_CALL_WITHOUT_TOOLS, D_INVALID_UTF8
     D_UNFINISHED_HEADER, D_AFTER_END
-    D_CALL_IN_REASONING, D_HELD_TOO_LONG, D_VALUE_TYPE
+    D_CALL_IN_REASONING, D_HELD_TOO_LONG, D_VALUE_TYPE, D_IGNORED_MEMBER, D_FENCED_CALL
     N_DEVIATIONS
 
 cdef enum:
@@ -137,6 +138,7 @@ cdef struct TagTable:
     uint64_t[N_ROLES] roles
     uint64_t by_id                               # control markers: in id mode only their id is one
     uint64_t value_any                           # what may end a value
+    uint64_t calls                               # openers and closers of sections and calls
     uint64_t follow_value, follow_call, follow_section, follow_stop
     uint64_t header                              # what ends a name beside its own end
     Literal[MAX_LITERALS] literals
@@ -144,6 +146,7 @@ cdef struct TagTable:
     uint8_t[MAX_LITERALS] control_literals
     int n, n_control
     bint has_section, has_call, has_pair, wrapped, open_name, value_opener, strip, untyped_json, control
+    bint examples                                # a call that begins a fence is text
     uint8_t bare, name_as
     int only_first                               # all markers begin with this byte; -1: they do not
 
@@ -157,6 +160,7 @@ cdef struct ToolTable:
     const uint8_t* parameter_names
     const uint32_t* parameter_offset
     const uint8_t* parameter_types               # a mask for each
+    const uint8_t* other_types                   # by tool: the mask of a key that it does not declare
 
 cdef struct Json:                                # core/json_scan.pxd
     int64_t depth, count, end
@@ -180,8 +184,12 @@ cdef struct Tags:                                # what the tag machine remember
     int32_t surrogate                            # of a decoded string: a high one that waits for its other half
     uint8_t reasoning, answer, seam, in_section
     uint8_t trim, special                        # newlines at seams are dropped; the hold has control or inert ids
-    uint8_t mentions                             # openers that were text: their closers will be
+    uint8_t mentions, think_mentions             # openers that were text: their closers will be
+    uint8_t fence, ticks, code                   # backquotes that opened the fence, those just before, and Code
     uint8_t fresh                                # the value has not had a byte: a newline would be layout
+    uint8_t layout                               # it began with such a newline: one at its end is layout, too
+    uint8_t quotes                               # an opener of a key is part of it
+    uint8_t wraps                                # it may be all the arguments in an object; if not, its ValueMode
     uint8_t opening                              # its opener may still come
     uint8_t line_start, begun                    # the last byte was a newline; the value or body has a byte
     uint8_t types, untyped_json                  # of the open value; its mode is Stream.value_mode
@@ -189,10 +197,14 @@ cdef struct Tags:                                # what the tag machine remember
     uint8_t fenced                               # Fence
     uint8_t array, passing                       # wrapped: inside an array; Passing
     uint8_t escape_n
-    uint8_t escape[8]                            # an unfinished escape of that string
+    uint8_t escape[6]                            # an unfinished escape of that string
 
 cdef enum ValueMode:
     NO_VALUE, STREAMED, LITERAL, HELD            # HELD: its type is known at its end
+
+cdef enum Code:                                  # in TEXT: what a fence holds
+    NO_CODE, FENCE_INFO, FENCE_BLANK             # nothing yet: in its first line, and after it
+    CODE, EXAMPLE                                # something; a call, which is text
 
 cdef enum Fence:
     NO_FENCE, FENCE_NAME, FENCED                 # in the letters behind it; behind them

@@ -24,6 +24,35 @@ cdef Py_ssize_t name_in_id(const uint8_t* p, Py_ssize_t n, Py_ssize_t* size) noe
     return at
 
 
+cdef inline bint is_digit(uint8_t c) noexcept nogil:
+    return c'0' <= c <= c'9'
+
+
+cdef inline bint is_joint(uint8_t c) noexcept nogil:
+    return c == c'.' or c == c'_' or c == c':' or c == c'-'
+
+
+cdef bint misspelt_id(const ToolTable* tools, const uint8_t* p, Py_ssize_t n, Py_ssize_t* at, Py_ssize_t* size) noexcept nogil:
+    """The name of a declared tool in an id such as functions_f_2 or f2, whose usual parts name none."""
+    cdef Py_ssize_t i = 0, end = n
+    if tool_index(tools, p + at[0], size[0]) >= 0:
+        return False
+    if n >= 9 and memcmp(p, b"functions", 9) == 0:
+        i = 9 + (n > 9 and is_joint(p[9]))
+    while True:
+        if end > i and tool_index(tools, p + i, end - i) >= 0:
+            at[0] = i
+            size[0] = end - i
+            return True
+        if end == n and end > i and is_digit(p[end - 1]):
+            while end > i and is_digit(p[end - 1]):
+                end -= 1
+        elif end > i and is_joint(p[end - 1]) and (end == n or is_digit(p[end])):
+            end -= 1
+        else:
+            return False
+
+
 cdef bint is_number(const uint8_t* p, Py_ssize_t n) noexcept nogil:
     """Nothing, digits, or `call_` and digits: an id that has no name in it."""
     cdef Py_ssize_t i
@@ -40,6 +69,7 @@ cdef void name_call(Stream* s, const Context* c, Record* r, const uint8_t* p, Py
     s.kind = FUNCTION
     if c.row.name_as == ID_NAME:
         at = name_in_id(p, n, &size)
+        misspelt_id(c.tools, p, n, &at, &size)
         name = p + at
         if is_number(name, size):
             if c.tools.n == 1:
@@ -63,11 +93,16 @@ cdef void name_call(Stream* s, const Context* c, Record* r, const uint8_t* p, Py
     r.flags = s.kind
 
 
-cdef void note_header(Stream* s, const CallHeader* h) noexcept nogil:
+cdef void note_header(Stream* s, const Context* c, const View* v, const CallHeader* h) noexcept nogil:
+    cdef Py_ssize_t at, size = 0
     if h.repeated:
         note(s, D_REPEATED_OPENER, s.position)
     if h.bare or h.key_n:
         note(s, D_MISSING_OPENER, s.position)
+    if c.row.name_as == ID_NAME and h.body != WRAPPED:
+        at = name_in_id(v.p + h.name_at, h.name_n, &size)
+        if misspelt_id(c.tools, v.p + h.name_at, h.name_n, &at, &size):
+            note(s, D_MISSPELT_ID, s.position)
     if s.tags.reasoning:
         note(s, D_CALL_IN_REASONING, s.position)
 
@@ -80,7 +115,7 @@ cdef void begin_call(Stream* s, const Context* c, View* v, const CallHeader* h) 
     cdef int n = <int>h.name_n
     cdef int64_t start, stop
     flush_pending(s, c.out)
-    note_header(s, h)
+    note_header(s, c, v, h)
     if s.error:
         return
     if h.body == WRAPPED:
@@ -107,11 +142,10 @@ cdef void begin_call(Stream* s, const Context* c, View* v, const CallHeader* h) 
 
 
 cdef void consume_key_end(Stream* s, const Context* c, View* v, const CallHeader* h) noexcept nogil:
-    """After a key whose opener is missing, takes the key's end and the value's opener."""
+    """Takes the end of a key whose opener is missing."""
     cdef Py_ssize_t i = h.stop
     cdef int k = -1
     if match(v, c.row, i, v.n, c.row.roles[KEY_END], &k) == YES:
         i += c.row.literals[k].n
     consume(s, c, v, i, IN_HEADER)
-    s.tags.fresh = c.row.strip
     s.tags.opening = c.row.value_opener

@@ -19,9 +19,9 @@ cdef inline void set_tags_fast(Stream* s, const Held* held) noexcept nogil:
     if s.text_mode != 1 or s.n_pending or s.announce or s.error or s.finished or held.input.n:
         return
     if s.state == TEXT:
-        if g.newlines == 0 and not g.seam:
+        if g.newlines == 0 and not g.seam and g.ticks == 0 and g.code != FENCE_INFO and g.code != FENCE_BLANK:
             s.fast = s.sink
-            s.shortcut_look = PLAIN | MARKS | EDGE
+            s.shortcut_look = PLAIN | MARKS | EDGE | TICKS
             s.shortcut_want = PLAIN
     elif s.state == VALUE:
         if s.value_mode == STREAMED and g.begun and not g.line_start and held.value.n == 0:
@@ -35,7 +35,7 @@ cdef inline void set_tags_fast(Stream* s, const Held* held) noexcept nogil:
             s.shortcut_want = PLAIN | QUIET
     elif s.state == WRAPPED:
         if g.object.in_string and not g.object.escape and g.object.expect != X_IN_KEY and (
-                g.passing == PASS_RAW or (g.passing == PASS_STRING and g.escape_n == 0 and g.surrogate == 0)):
+                g.passing == PASS_RAW or (g.passing == PASS_STRING and g.escape_n == 0 and g.surrogate == 0)) and not g.line_start:
             s.fast = R_ARGUMENTS
-            s.shortcut_look = PLAIN | QUIET
+            s.shortcut_look = PLAIN | MARKS | EDGE | QUIET
             s.shortcut_want = PLAIN | QUIET

@@ -243,7 +243,7 @@ cdef void tags_finish(Stream* s, const Context* c, bint stopped, bint known) noe
     if s.state == VALUE:
         flush_value(s, c)
     if s.kind != NOT_A_CALL:
-        if s.state == PAIRS:
+        if s.state == PAIRS or (s.state == VALUE and s.tags.opening):
             end_call(s, c, s.position, stopped, True)
         elif s.state == VALUE:
             end_call(s, c, s.position, False, True)

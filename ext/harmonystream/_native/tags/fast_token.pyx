@@ -11,6 +11,7 @@ from harmonystream._native.core.cpython cimport PyUnicode_AsUTF8AndSize
 from harmonystream._native.core.json_scan cimport J_OPEN, json_step
 from harmonystream._native.tags.call_object cimport F_NOTHING, object_step
 from harmonystream._native.tags.driver cimport set_tags_fast
+from harmonystream._native.tags.text cimport follow_backquotes
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.json_text cimport json_escape
 from harmonystream._native.core.utf8 cimport decoded
@@ -80,6 +81,7 @@ cdef str quick_text(Stream* s, const Held* held, const uint8_t* p, Py_ssize_t n,
         if i == n:
             token_over(s)
             return ""
+    follow_backquotes(g, p + i, n - i)
     if g.trim:
         while e > i and p[e - 1] == c'\n':
             e -= 1
@@ -180,6 +182,7 @@ cdef str quick_body(Stream* s, const Held* held, TokenTexts texts, Py_ssize_t ti
             return None
     s.json = json
     s.wrote = 1
+    g.line_start = p[n - 1] == c'\n'
     text = <str>texts.plain[tid]
     if text is None:
         text = texts.plain[tid] = decoded(p, n)

@@ -16,8 +16,9 @@ cdef struct CallHeader:
 
 
 cdef struct Key:                                 # of a value
-    Py_ssize_t at, n, stop                       # stop: where the value begins; 0: the key's end is not there
-    uint8_t typed, missing                       # what its end says of the type; an opener is missing
+    Py_ssize_t at, n, stop                       # stop: behind its end
+    uint8_t typed, missing                       # what its end says of the type; the end, or the key's opener, is missing
+    uint8_t opening                              # the value's opener belongs there
 
 
 cdef int look_follow(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, uint64_t mask) noexcept nogil
@@ -25,7 +26,8 @@ cdef int look_stop(const View* v, const TagTable* row, Py_ssize_t i, int k) noex
 cdef int look_header(const View* v, const Context* c, Stream* s, Py_ssize_t i, bint at_line_start, CallHeader* h) noexcept nogil
 cdef int look_value_end(const View* v, const Context* c, const Stream* s, Py_ssize_t i, bint at_line_start, Py_ssize_t origin, Py_ssize_t* stop, int* hit) noexcept nogil
 cdef int look_raw_end(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, bint closed, int* hit) noexcept nogil
-cdef int look_key(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, Key* key) noexcept nogil
+cdef int look_key(const View* v, const Context* c, const Stream* s, Py_ssize_t i, Py_ssize_t origin, Key* key) noexcept nogil
+cdef int look_misspelt(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, int role, Py_ssize_t* stop) noexcept nogil
 cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, Py_ssize_t origin, CallHeader* h) noexcept nogil
 cdef bint read_object_name(const View* v, int64_t at, uint8_t* name, int* size) noexcept nogil
 cdef int unicode_escape(const uint8_t* p) noexcept nogil

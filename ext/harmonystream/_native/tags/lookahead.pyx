@@ -2,7 +2,7 @@
 # depend on how they were cut: MORE asks for more of them, and a look that would need more than it may see is a NO.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memset
+from libc.string cimport memchr, memcmp, memset
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.chars cimport hex_digit, is_json_space
 from harmonystream._native.core.tools cimport has_parameters, is_parameter, tool_index
@@ -10,6 +10,7 @@ from harmonystream._native.core.types cimport *
 from harmonystream._native.core.utf8 cimport utf8_encode
 from harmonystream._native.tags.call_object cimport *
 from harmonystream._native.tags.lookahead cimport *
+from harmonystream._native.tags.quotation cimport unless_quoted
 from harmonystream._native.tags.view cimport *
 
 DEBUG = bool(DEBUG_BUILD)
@@ -369,13 +370,31 @@ cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, P
 
 # --- bodies -----------------------------------------------------------------------------------------------------------------------
 
-cdef int look_key(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, Key* key) noexcept nogil:
-    """A key from i, after its opener, and its end; in rows that have one, the value's opener too."""
+cdef int look_equals(const View* v, const TagTable* row, Py_ssize_t x, Py_ssize_t n, Key* key) noexcept nogil:
+    """A key that has no end: is its value closed at x? Then the value begins after the `=`."""
+    cdef const uint8_t* found
+    cdef int k = -1, verdict = NO if row.value_opener else match(v, row, x, n, row.roles[VALUE_CLOSE], &k)
+    if verdict != YES:
+        return verdict
+    found = <const uint8_t*>memchr(v.p + key.at, c'=', x - key.at)
+    if found == NULL or found == v.p + key.at:
+        return NO
+    key.n = found - v.p - key.at
+    key.stop = key.at + key.n + 1
+    while is_json_space(v.p[key.at + key.n - 1]):
+        key.n -= 1
+    key.missing = 1
+    return YES
+
+
+cdef int look_key(const View* v, const Context* c, const Stream* s, Py_ssize_t i, Py_ssize_t origin, Key* key) noexcept nogil:
+    """A key from i, after its opener, and its end. A declared key may have bytes that no other has."""
+    cdef const TagTable* row = c.row
     cdef Py_ssize_t n = limit(v, origin), x = skip_ws(v, i, n), last
     cdef int k = -1, verdict
-    cdef bint newline = False
+    cdef bint newline = False, odd = False
     key.at = last = x
-    key.typed = key.missing = 0
+    key.typed = key.missing = key.opening = 0
     key.stop = 0
     while True:
         verdict = match(v, row, x, n, row.roles[KEY_END] | row.roles[VALUE_OPEN], &k)
@@ -383,8 +402,13 @@ cdef int look_key(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t o
             return undecided(v, origin)
         if verdict == YES:
             break
-        if is_special(v, x) or v.p[x] == c'<' or v.p[x] == c'>' or (v.p[x] == c'"' and row.first[c'"'] & row.roles[KEY_END]):
+        if is_special(v, x):
             return NO
+        if v.p[x] == c'<' or v.p[x] == c'>' or (v.p[x] == c'"' and row.first[c'"'] & row.roles[KEY_END]):
+            verdict = NO if odd else look_equals(v, row, x, n, key)
+            odd = has_parameters(c.tools, s.tags.tool)
+            if verdict != NO or not odd:
+                return undecided(v, origin) if verdict == MORE else verdict
         if not is_json_space(v.p[x]):
             last = x + 1
             if newline or last - key.at > NAME_CAP:
@@ -392,31 +416,22 @@ cdef int look_key(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t o
         newline |= v.p[x] == c'\n' and last > key.at
         x += 1
     key.n = last - key.at
-    if key.n == 0:
+    if key.n == 0 or (odd and not is_parameter(c.tools, s.tags.tool, v.p + key.at, key.n)):
         return NO
     x = last
     while match(v, row, x, n, <uint64_t>1 << k, &verdict) != YES:
         x += 1
     key.typed = row.literals[k].typed
     key.stop = x + row.literals[k].n
-    if row.literals[k].role == VALUE_OPEN:
-        key.missing = 1
-    elif row.value_opener:
-        key.stop = skip_ws(v, key.stop, n)
-        verdict = match(v, row, key.stop, n, row.roles[VALUE_OPEN], &k)
-        if verdict == MORE and undecided(v, origin) == MORE:
-            return MORE
-        if verdict == YES:
-            key.stop += row.literals[k].n
-        else:
-            key.missing = 1
+    key.missing = row.literals[k].role == VALUE_OPEN
+    key.opening = row.value_opener and not key.missing
     return YES
 
 
-cdef int look_misspelt(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, Py_ssize_t* stop) noexcept nogil:
-    """The value's closer with something before its `>`, as in </parameter1>."""
+cdef int look_misspelt(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, int role, Py_ssize_t* stop) noexcept nogil:
+    """A closer with something before its `>`, as in </parameter1>."""
     cdef Py_ssize_t n = limit(v, origin), size, x
-    cdef uint64_t closers = row.first[v.p[i]] & row.roles[VALUE_CLOSE]
+    cdef uint64_t closers = row.first[v.p[i]] & row.roles[role]
     cdef int k
     while closers:
         k = lowest_bit(closers)
@@ -436,8 +451,21 @@ cdef int look_misspelt(const View* v, const TagTable* row, Py_ssize_t i, Py_ssiz
         if x > i + size + 16:
             return NO
         stop[0] = x + 1
-        return look_follow(v, row, x + 1, origin, row.follow_value)
+        return YES
     return NO
+
+
+cdef int look_value_follow(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, bint quotes) noexcept nogil:
+    """After a value's closer and, unless the value quotes pairs, more of these: what may follow a value?"""
+    cdef Py_ssize_t n = limit(v, origin)
+    cdef uint64_t mask = row.follow_value if quotes else row.follow_value | row.roles[VALUE_CLOSE]
+    cdef int k = -1, verdict
+    while True:
+        i = skip_ws(v, i, n)
+        verdict = match(v, row, i, n, mask, &k)
+        if verdict != YES or row.literals[k].role != VALUE_CLOSE:
+            return at_the_end(v, origin) if verdict == MORE else verdict
+        i += row.literals[k].n
 
 
 cdef bint may_be_next(const View* v, const Context* c, const Stream* s, const Key* key) noexcept nogil:
@@ -452,38 +480,42 @@ cdef int look_value_end(const View* v, const Context* c, const Stream* s, Py_ssi
     """Does a marker at i end the value? YES: *hit (-1: a misspelt closer), and *stop after it. MORE at the end: half a marker."""
     cdef const TagTable* row = c.row
     cdef Py_ssize_t n = limit(v, origin)
-    cdef uint64_t mask = row.value_any if at_line_start else row.value_any & ~row.roles[KEY_OPEN]
-    cdef int k = -1, role, verdict = match(v, row, i, n, mask, &k)
+    cdef Py_ssize_t x
+    cdef int k = -1, role, verdict = match(v, row, i, n, row.value_any, &k)
     cdef Key key
     if verdict == MORE:
         return undecided(v, origin)
     if verdict == NO:
         hit[0] = -1
-        return NO if is_special(v, i) else look_misspelt(v, row, i, origin, stop)
+        verdict = NO if is_special(v, i) else look_misspelt(v, row, i, origin, VALUE_CLOSE, stop)
+        return look_value_follow(v, row, stop[0], origin, True) if verdict == YES else verdict
     hit[0] = k
     stop[0] = i + row.literals[k].n
     role = row.literals[k].role
     if is_special(v, i) and role != KEY_OPEN:
         return YES
     if role == VALUE_CLOSE:
-        return look_follow(v, row, stop[0], origin, row.follow_value)
-    if role == SECTION_CLOSE:
-        return look_follow(v, row, stop[0], origin, row.follow_section)
+        return look_value_follow(v, row, stop[0], origin, s.tags.quotes)
     if role == STOP:
         return look_follow(v, row, stop[0], origin, row.follow_stop)
+    if role == SECTION_CLOSE:
+        return unless_quoted(v, row, i, look_follow(v, row, stop[0], origin, row.follow_section))
     if role == KEY_OPEN:
-        verdict = look_key(v, row, stop[0], origin, &key)
-        return NO if verdict == YES and not may_be_next(v, c, s, &key) else verdict
+        if not at_line_start and row.strip:
+            return NO
+        verdict = look_key(v, c, s, stop[0], origin, &key)
+        return NO if verdict == YES and not may_be_next(v, c, s, &key) else unless_quoted(v, row, i, verdict)
     verdict = look_follow(v, row, stop[0], origin, row.follow_call)
     if verdict == YES:
-        i = skip_ws(v, stop[0], n)
-        if match(v, row, i, n, row.roles[SECTION_CLOSE], &k) == YES:
-            i += row.literals[k].n
-            if not at_line_start:
-                return look_follow(v, row, i, origin, row.follow_section)
-            verdict = match(v, row, skip_ws(v, i, n), n, row.roles[VALUE_CLOSE] | row.roles[CALL_CLOSE] | row.roles[SECTION_CLOSE], &k)
-            return NO if verdict == YES else YES if verdict == NO else at_the_end(v, origin)
-    return verdict
+        x = skip_ws(v, stop[0], n)
+        if match(v, row, x, n, row.roles[SECTION_CLOSE], &k) == YES:
+            x += row.literals[k].n
+            if at_line_start:
+                verdict = match(v, row, skip_ws(v, x, n), n, row.roles[VALUE_CLOSE] | row.roles[CALL_CLOSE] | row.roles[SECTION_CLOSE], &k)
+                verdict = NO if verdict == YES else YES if verdict == NO else at_the_end(v, origin)
+            else:
+                verdict = look_follow(v, row, x, origin, row.follow_section)
+    return unless_quoted(v, row, i, verdict)
 
 
 cdef int look_raw_end(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, bint closed, int* hit) noexcept nogil:

@@ -2,12 +2,12 @@
 # that it needs more (False).
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 from harmonystream._native.core.buffer cimport buffer_free
 from harmonystream._native.core.build cimport DEBUG_BUILD
-from harmonystream._native.core.chars cimport is_json_space
+from harmonystream._native.core.chars cimport is_json_space, is_space
 from harmonystream._native.core.json_text cimport json_escape
-from harmonystream._native.core.tools cimport parameter_types
+from harmonystream._native.core.tools cimport has_parameters, is_parameter, parameter_types
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.utf8 cimport utf8_repair
 from harmonystream._native.tags.lookahead cimport *
@@ -45,6 +45,14 @@ cdef void write_key(Stream* s, Out* o, int64_t at) noexcept nogil:
     s.tags.pairs = 1
 
 
+cdef bint may_wrap(const Stream* s, const Context* c, const uint8_t* key, Py_ssize_t n) noexcept nogil:
+    """Is this the first key, and one of those under which models put all the arguments in an object, though it is not declared?"""
+    if s.tags.pairs or not has_parameters(c.tools, s.tags.tool) or is_parameter(c.tools, s.tags.tool, key, n):
+        return False
+    return ((n == 9 and memcmp(key, b"arguments", 9) == 0) or (n == 10 and memcmp(key, b"parameters", 10) == 0)
+            or (n == 5 and memcmp(key, b"input", 5) == 0))
+
+
 cdef void open_key(Stream* s, const Context* c, View* v, const uint8_t* key, Py_ssize_t n, uint8_t typed) noexcept nogil:
     """A value begins: how is its JSON written? typed: what the end of the key says, TYPE_STRING, TYPE_OBJECT (JSON) or 0."""
     cdef Tags* g = &s.tags
@@ -59,8 +67,48 @@ cdef void open_key(Stream* s, const Context* c, View* v, const uint8_t* key, Py_
         s.value_mode = STREAMED
     else:
         s.value_mode = LITERAL if types & TYPE_STRING and not types & (TYPE_OBJECT | TYPE_ARRAY) else HELD
+    g.wraps = 0
+    if may_wrap(s, c, key, n):
+        g.wraps = s.value_mode
+        s.value_mode = HELD
     g.fresh = c.row.strip
     open_value(s)
+
+
+cdef void judge_wrapper(Stream* s, const Buffer* value) noexcept nogil:
+    """The first byte of what may be all the arguments says whether it is an object."""
+    cdef Py_ssize_t i = 0
+    while i < value.n and is_space(value.p[i]):
+        i += 1
+    if i < value.n and value.p[i] != c'{':
+        s.value_mode = s.tags.wraps
+        s.tags.wraps = 0
+
+
+cdef bint unwrap(Stream* s, const Context* c) noexcept nogil:
+    """Write the object that has all the arguments in it, without its last brace, if the value is one."""
+    cdef Tags* g = &s.tags
+    cdef Out* o = c.out
+    cdef Buffer json
+    cdef Py_ssize_t i = 1
+    cdef int fitted
+    json.p = NULL
+    json.n = json.cap = 0
+    fitted = value_json(o.held.value.p, o.held.value.n, TYPE_OBJECT, False, &json)
+    o.no_memory |= fitted < 0
+    if fitted > 0 and json.n > 0 and json.p[0] == c'{':
+        note(s, D_WRAPPED_ARGUMENTS, g.value_at)
+        while i < json.n and is_space(json.p[i]):
+            i += 1
+        if i < json.n - 1 and not s.error:
+            write(s, o, json.p, json.n - 1, g.value_at, g.value_stop)
+            g.pairs = 1
+    else:
+        fitted = 0
+        s.value_mode = g.wraps
+    g.wraps = 0
+    buffer_free(&json)
+    return fitted != 0
 
 
 cdef void flush_value(Stream* s, const Context* c) noexcept nogil:
@@ -73,11 +121,14 @@ cdef void flush_value(Stream* s, const Context* c) noexcept nogil:
     if value.n == 0 or o.labels != NULL:
         value.n = 0 if o.labels != NULL else value.n
         return
+    if g.wraps:
+        judge_wrapper(s, value)
     if s.value_mode == LITERAL and not literal_prefix(value.p, value.n, g.types):
         s.value_mode = STREAMED
     if s.value_mode == HELD and value.n > o.held.cap:
         note(s, D_HELD_TOO_LONG, g.value_at)
         s.value_mode = STREAMED
+        g.wraps = 0
     if s.value_mode != STREAMED:
         return
     if not g.begun:
@@ -97,6 +148,14 @@ cdef void close_value(Stream* s, const Context* c, int64_t at) noexcept nogil:
     cdef Buffer json
     cdef int fitted
     flush_pending(s, o)
+    flush_value(s, c)
+    if g.wraps and o.labels == NULL and o.held.value.n and unwrap(s, c):
+        o.held.value.n = 0
+        leave_value(s)
+        return
+    if g.wraps:
+        s.value_mode = g.wraps
+        g.wraps = 0
     flush_value(s, c)
     at = after(s, at)
     if s.value_mode == STREAMED:
@@ -125,21 +184,34 @@ cdef void close_value(Stream* s, const Context* c, int64_t at) noexcept nogil:
 # --- VALUE ------------------------------------------------------------------------------------------------------------------------
 
 cdef bint step_value_opener(Stream* s, const Context* c, View* v) noexcept nogil:
-    """After a key that had no opener, the value's opener may follow."""
-    cdef int k = -1, verdict
+    """After a key's end: the value's opener, or what says that there is none, or no value."""
+    cdef const TagTable* row = c.row
+    cdef int k = -1, role, verdict
     if is_json_space(v.p[v.i]):
         consume(s, c, v, skip_ws(v, v.i, v.n), IN_HEADER)
         s.tags.line_start = v.p[v.i - 1] == c'\n'
         return True
-    verdict = match(v, c.row, v.i, v.n, c.row.roles[VALUE_OPEN], &k)
-    if verdict == MORE and not v.end:
-        return False
-    s.tags.opening = 0
-    if verdict == YES:
-        s.tags.line_start = 0
-        consume(s, c, v, v.i + c.row.literals[k].n, IN_HEADER)
-    elif verdict == NO:
+    verdict = match(v, row, v.i, v.n, row.roles[VALUE_OPEN] | row.roles[KEY_END] | row.follow_value, &k)
+    role = row.literals[k].role if verdict == YES else KEY_OPEN
+    if role == STOP:
+        verdict = look_stop(v, row, v.i, k)
+    if verdict == MORE:
+        if v.end:
+            consume(s, c, v, v.n, IN_HEADER)
+        return v.end
+    if verdict == NO:
         note(s, D_MISSING_OPENER, s.position)
+        s.tags.opening = 0
+    elif role == VALUE_OPEN:
+        consume(s, c, v, v.i + row.literals[k].n, IN_HEADER)
+        s.tags.opening = s.tags.line_start = 0
+    elif role == KEY_END:
+        note(s, D_STRAY_CLOSER, s.position)
+        if not s.error:
+            consume(s, c, v, v.i + row.literals[k].n, IN_HEADER)
+    else:
+        note(s, D_MISSING_VALUE, s.position)
+        leave_value(s)
     return True
 
 
@@ -154,7 +226,7 @@ cdef bint step_value(Stream* s, const Context* c, View* v) noexcept nogil:
     if g.fresh:
         g.fresh = 0
         if v.p[q] == c'\n':
-            g.line_start = 1
+            g.line_start = g.layout = 1
             consume(s, c, v, q + 1, IN_ARGUMENTS)
             return True
     while q < v.n and not (row.first[v.p[q]] & row.value_any or (row.strip and v.p[q] == c'\n') or is_special(v, q)):
@@ -174,13 +246,17 @@ cdef bint step_value(Stream* s, const Context* c, View* v) noexcept nogil:
         if is_special(v, q):
             drop_special(s, c, v)
         else:
+            g.quotes |= not newline and match(v, row, q, v.n, row.roles[KEY_OPEN], &hit) == YES
             put_run(s, c, v, q + 1)
         if s.error:
             return True
         flush_value(s, c)
         g.line_start = v.p[v.i - 1] == c'\n'
         return True
-    if newline:
+    if newline and not g.layout and (hit < 0 or row.literals[hit].role == VALUE_CLOSE):
+        put_run(s, c, v, q + 1)                                              # the value's own: none came at its beginning
+        flush_value(s, c)
+    elif newline:
         consume(s, c, v, q + 1, IN_ARGUMENTS)
     end_value(s, c, v, stop, hit)
     return True
@@ -244,7 +320,6 @@ cdef bint step_pairs(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef const TagTable* row = c.row
     cdef Key key
     cdef int k = -1, role, verdict
-    key.stop = 0
     if is_json_space(v.p[v.i]):
         consume(s, c, v, skip_ws(v, v.i, v.n), IN_HEADER)
         return True
@@ -252,7 +327,7 @@ cdef bint step_pairs(Stream* s, const Context* c, View* v) noexcept nogil:
     if verdict == YES:
         role = row.literals[k].role
         if role == KEY_OPEN:
-            verdict = look_key(v, row, v.i + row.literals[k].n, v.i, &key)
+            verdict = look_key(v, c, s, v.i + row.literals[k].n, v.i, &key)
             if verdict == YES:
                 if key.missing:
                     note(s, D_MISSING_OPENER, s.position)
@@ -260,7 +335,7 @@ cdef bint step_pairs(Stream* s, const Context* c, View* v) noexcept nogil:
                         return True
                 open_key(s, c, v, v.p + key.at, key.n, key.typed)
                 consume(s, c, v, key.stop, IN_HEADER)
-                s.tags.line_start = v.p[v.i - 1] == c'\n'
+                s.tags.opening = key.opening
                 return True
         elif role == STOP:
             verdict = look_stop(v, row, v.i, k)
@@ -269,8 +344,6 @@ cdef bint step_pairs(Stream* s, const Context* c, View* v) noexcept nogil:
     if verdict == MORE:
         if v.end:
             consume(s, c, v, v.n, IN_HEADER)
-            if key.stop:                                                     # a key without its value: the call is cut
-                end_call(s, c, s.position, False, True)
         return v.end
     if verdict == NO:
         if is_special(v, v.i):

@@ -11,7 +11,7 @@ from harmonystream._native.core.types cimport *
 
 DEBUG = bool(DEBUG_BUILD)
 
-_FIXED = struct.Struct("<7q q6B q6B 2i 19B 8s 3I")
+_FIXED = struct.Struct("<7q q6B q6B 2i 26B 6s 3I")
 
 
 cdef bytes tags_pack(const Stream* s, const Held* held):
@@ -23,9 +23,9 @@ cdef bytes tags_pack(const Stream* s, const Held* held):
         a.depth, a.in_string, a.escape, a.expect, a.key, a.key_n, a.named,
         b.depth, b.in_string, b.escape, b.expect, b.key, b.key_n, b.named,
         g.tool, g.surrogate,
-        g.reasoning, g.answer, g.seam, g.in_section, g.trim, has_special(&held.marks), g.mentions, g.fresh, g.opening, g.line_start, g.begun,
-        g.types, g.untyped_json, g.pairs, g.fenced, g.array, g.passing, g.escape_n, s.value_mode,
-        (<const char*>g.escape)[:8], held.input.n, held.marks.n, held.value.n)
+        g.reasoning, g.answer, g.seam, g.in_section, g.trim, has_special(&held.marks), g.mentions, g.think_mentions, g.fence, g.ticks,
+        g.code, g.fresh, g.layout, g.quotes, g.wraps, g.opening, g.line_start, g.begun, g.types, g.untyped_json, g.pairs, g.fenced, g.array, g.passing, g.escape_n, s.value_mode,
+        (<const char*>g.escape)[:6], held.input.n, held.marks.n, held.value.n)
     return b"".join((fixed, piece(&held.input), piece(&held.marks), piece(&held.value)))
 
 
@@ -65,10 +65,10 @@ cdef int tags_unpack(Stream* s, Held* held, const TagTable* row, const ToolTable
      a.depth, a.in_string, a.escape, a.expect, a.key, a.key_n, a.named,
      b.depth, b.in_string, b.escape, b.expect, b.key, b.key_n, b.named,
      g.tool, g.surrogate,
-     g.reasoning, g.answer, g.seam, g.in_section, g.trim, g.special, g.mentions, g.fresh, g.opening, g.line_start, g.begun,
-     g.types, g.untyped_json, g.pairs, g.fenced, g.array, g.passing, g.escape_n, s.value_mode,
+     g.reasoning, g.answer, g.seam, g.in_section, g.trim, g.special, g.mentions, g.think_mentions, g.fence, g.ticks,
+     g.code, g.fresh, g.layout, g.quotes, g.wraps, g.opening, g.line_start, g.begun, g.types, g.untyped_json, g.pairs, g.fenced, g.array, g.passing, g.escape_n, s.value_mode,
      escape, n_input, n_marks, n_value) = _FIXED.unpack_from(data)
-    for i in range(8):
+    for i in range(6):
         g.escape[i] = escape[i]
     if len(data) != at + n_input + n_marks + n_value:
         refuse("its length does not fit its content")
@@ -97,12 +97,12 @@ cdef int check_numbers(const Stream* s, const Held* held, const ToolTable* tools
     for scan in (g.probe, g.object):
         if scan["depth"] < 0 or scan["depth"] > s.position + held.input.n + (1 << 20) or scan["expect"] > X_OVER or scan["in_string"] > 1:
             refuse("its JSON scanner is in no possible state")
-    if not -1 <= g.tool < max(0, tools.n) or g.escape_n > (4 if g.passing == PASS_SCALAR else 5) or s.value_mode > HELD or g.passing > PASS_SCALAR or g.fenced > FENCED or g.types > 127:
+    if not -1 <= g.tool < max(0, tools.n) or g.escape_n > (4 if g.passing == PASS_SCALAR else 5) or s.value_mode > HELD or g.passing > PASS_SCALAR or g.fenced > FENCED or g.types > 127 or g.wraps > HELD or g.code > EXAMPLE or (g.code != NO_CODE) != (g.fence > 2):
         refuse("a field is out of range")
     if g.surrogate and not 0xD800 <= g.surrogate < 0xDC00:
         refuse("a field is out of range")
-    if max(g.reasoning, g.answer, g.seam, g.in_section, g.trim, g.special, g.fresh, g.opening, g.line_start, g.begun, g.untyped_json,
-           g.pairs, g.array) > 1:
+    if max(g.reasoning, g.answer, g.seam, g.in_section, g.trim, g.special, g.fresh, g.layout, g.quotes, g.opening, g.line_start, g.begun,
+           g.untyped_json, g.pairs, g.array) > 1:
         refuse("a flag is neither 0 nor 1")
     if in_call != (s.kind != NOT_A_CALL) or (s.value_mode != NO_VALUE) != (s.state == VALUE) and not s.error and not s.finished:
         refuse("it has an open call and none")

@@ -21,6 +21,7 @@ cdef enum:
 cdef dict BARE = {"any": BARE_ANY, "no": BARE_NO, "declared": BARE_DECLARED}
 cdef dict NAMES = {"plain": PLAIN_NAME, "function": FUNCTION_NAME, "id": ID_NAME}
 cdef dict NEWLINES = {"keep": False, "strip": True}
+cdef dict FENCED_CALLS = {"text": True, "call": False}
 cdef dict UNTYPED = {"string": False, "json": True}
 cdef dict TYPED = {"string": <int>TYPE_STRING, "json": <int>TYPE_OBJECT}
 cdef tuple ROLE_NAMES = ("think opener", "think closer", "drop", "stop", "turn", "section opener", "section closer", "call opener",
@@ -80,7 +81,7 @@ cdef class Row:
                 raise FormatError(f"format {format.name!r}: {switch} is True or False, not {getattr(format, switch)!r}")
         t.bare, t.name_as = choice(format, "bare", BARE), choice(format, "name_as", NAMES)
         t.strip, t.untyped_json = choice(format, "newlines", NEWLINES), choice(format, "untyped", UNTYPED)
-        t.control = bool(format.control)
+        t.control, t.examples = bool(format.control), choice(format, "fenced", FENCED_CALLS)
         roles = []
         if think:
             roles += [(think[0], THINK_OPEN), (think[1], THINK_CLOSE)]
@@ -159,6 +160,7 @@ cdef class Row:
             t.roles[t.literals[i].role] |= bit(i)
             t.first[t.literals[i].text[0]] |= bit(i)
         calls = t.roles[SECTION_OPEN] | t.roles[CALL_OPEN]
+        t.calls = calls | t.roles[SECTION_CLOSE] | t.roles[CALL_CLOSE]
         t.follow_stop = t.roles[STOP] | t.roles[TURN]
         t.follow_section = calls | t.roles[STOP]
         t.follow_call = t.follow_section | t.roles[SECTION_CLOSE]
@@ -167,7 +169,7 @@ cdef class Row:
         t.header = t.follow_value | t.roles[VALUE_OPEN] | t.roles[VALUE_CLOSE] | t.roles[KEY_END]
         if not (t.control or t.open_name):
             t.header = 0
-        live = ~(t.roles[NAME_END] | t.roles[EMPTY_CALL] | t.roles[KEY_END] | t.roles[VALUE_OPEN] | t.roles[TURN])
+        live = live_somewhere(t)
         t.only_first = -1
         for i in range(256):
             if t.first[i] & live:
@@ -202,7 +204,7 @@ cdef class Row:
         cdef bint[256] begins
         text = [data.decode() for data in self.spellings] + list(format.keep)
         spelled = {vocab.by_name[name] for name in vocab.by_name if name and any(name in literal for literal in text)}
-        live = ~(t.roles[NAME_END] | t.roles[EMPTY_CALL] | t.roles[KEY_END] | t.roles[VALUE_OPEN] | t.roles[TURN])
+        live = live_somewhere(t)
         for i in range(t.n):
             name = self.spellings[i].decode()
             if eligible & bit(i) and name in vocab.by_name:
@@ -229,10 +231,17 @@ cdef class Row:
         return 0
 
 
+cdef uint64_t live_somewhere(const TagTable* t) noexcept nogil:
+    """The markers that may mean something where no header, key or value is open."""
+    return ~(t.roles[NAME_END] | t.roles[EMPTY_CALL] | t.roles[KEY_END] | t.roles[VALUE_OPEN] | t.roles[TURN])
+
+
 cdef uint8_t class_of_text(const uint8_t* p, Py_ssize_t n, bint valid, const bint* begins) noexcept nogil:
     cdef uint8_t cls = text_class(p, n, valid)
     cdef Py_ssize_t i
     for i in range(n):
         if begins[p[i]]:
             cls |= MARKS
+        if p[i] == c'`':
+            cls |= TICKS
     return cls | EDGE if p[0] == c'\n' or p[n - 1] == c'\n' else cls

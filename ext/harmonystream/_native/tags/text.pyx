@@ -4,6 +4,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memchr, memset
 from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.chars cimport is_json_space
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.calls cimport begin_call
 from harmonystream._native.tags.lookahead cimport *
@@ -46,6 +47,43 @@ cdef void take_newlines(Stream* s, const Context* c, View* v, Py_ssize_t to) noe
         consume(s, c, v, v.i + some, s.region)
 
 
+cdef void end_backquotes(Tags* g, uint8_t follower) noexcept nogil:
+    """A run of backquotes is over. A letter after it is the name of a language, so that it opens a fence, though another is open."""
+    if g.ticks >= 3 and g.ticks >= g.fence:
+        if g.fence and not c'a' <= (follower | 0x20) <= c'z':
+            g.fence = 0
+            g.code = NO_CODE
+        else:
+            g.fence = g.ticks
+            g.code = FENCE_INFO
+    elif g.ticks >= 3 and g.code == FENCE_BLANK:                             # a shorter fence in a longer one
+        g.code = FENCE_INFO
+    g.ticks = 0
+
+
+cdef void follow_backquotes(Tags* g, const uint8_t* p, Py_ssize_t n) noexcept nogil:
+    """Where these bytes of text leave the fences that Markdown has."""
+    cdef Py_ssize_t i = 0
+    cdef const void* found
+    while i < n:
+        if g.ticks == 0 and g.code != FENCE_INFO and g.code != FENCE_BLANK:
+            found = memchr(p + i, c'`', n - i)
+            if found == NULL:
+                return
+            i = <const uint8_t*>found - p
+        if p[i] == c'`':
+            g.ticks += g.ticks < 255
+            i += 1
+            continue
+        if g.ticks:
+            end_backquotes(g, p[i])
+        if g.code == FENCE_INFO and p[i] == c'\n':
+            g.code = FENCE_BLANK
+        elif g.code == FENCE_BLANK and not is_json_space(p[i]):
+            g.code = CODE
+        i += 1
+
+
 cdef void put_plain(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcept nogil:
     """Text up to `to`, of which a newline run at the end waits."""
     cdef Py_ssize_t e = to
@@ -54,6 +92,7 @@ cdef void put_plain(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcep
             consume(s, c, v, v.i + 1, s.region)
         if v.i == to:
             return
+    follow_backquotes(&s.tags, v.p + v.i, to - v.i)
     if s.tags.trim:
         while e > v.i and v.p[e - 1] == c'\n':
             e -= 1
@@ -114,6 +153,10 @@ cdef bint step_text(Stream* s, const Context* c, View* v) noexcept nogil:
     if q > v.i:
         put_plain(s, c, v, q)
         return True
+    if s.tags.ticks and v.p[q] != c'`':
+        end_backquotes(&s.tags, v.p[q])
+    if s.tags.code == EXAMPLE:
+        live &= ~row.calls | (row.by_id if v.marks != NULL else 0)
     verdict = match(v, row, q, v.n, live, &k)
     if verdict == YES:
         return step_text_marker(s, c, v, k)
@@ -143,6 +186,30 @@ cdef void step_text_special(Stream* s, const Context* c, View* v) noexcept nogil
     drop_special(s, c, v)
 
 
+cdef bint is_mention(Stream* s, const View* v, int role) noexcept nogil:
+    """Is a marker in the text one that the text speaks of? An opener of thoughts stands at the start of a line, and in no fence."""
+    cdef Tags* g = &s.tags
+    if is_special(v, v.i):
+        return False
+    if role == THINK_OPEN and not g.reasoning and (g.fence or not (g.line_start or g.newlines)):
+        g.think_mentions += g.think_mentions < 255
+        return True
+    if role == THINK_CLOSE and not g.reasoning and g.think_mentions:
+        g.think_mentions -= 1
+        return True
+    if (role == SECTION_CLOSE or role == CALL_CLOSE) and g.mentions:
+        g.mentions -= 1
+        return True
+    return False
+
+
+cdef void pass_drop(Stream* s, const Context* c, View* v, Py_ssize_t n) noexcept nogil:
+    """A marker that means nothing: of the newlines on its two sides, those before it stay."""
+    s.tags.seam = s.tags.trim and (s.tags.line_start or s.tags.newlines > 0)
+    flush_pending(s, c.out)
+    consume(s, c, v, v.i + n, IN_HEADER)
+
+
 cdef bint step_text_marker(Stream* s, const Context* c, View* v, int k) noexcept nogil:
     """The live marker k is here. False: whether it counts is not known yet."""
     cdef Tags* g = &s.tags
@@ -157,11 +224,13 @@ cdef bint step_text_marker(Stream* s, const Context* c, View* v, int k) noexcept
         elif verdict == NO:
             put_plain(s, c, v, v.i + 1)
         return verdict != MORE
+    if is_mention(s, v, role):
+        put_plain(s, c, v, v.i + 1)
+        return True
+    if role == DROP:
+        pass_drop(s, c, v, n)
+        return True
     if role == SECTION_CLOSE or role == CALL_CLOSE:
-        if g.mentions and not is_special(v, v.i):
-            g.mentions -= 1
-            put_plain(s, c, v, v.i + n)
-            return True
         note(s, D_STRAY_CLOSER, s.position)
     elif role == THINK_OPEN and g.reasoning:
         note(s, D_REPEATED_OPENER, s.position)
@@ -172,8 +241,37 @@ cdef bint step_text_marker(Stream* s, const Context* c, View* v, int k) noexcept
     drop_marker(s, c, v, n)
     if role == THINK_OPEN or role == THINK_CLOSE:
         g.reasoning = role == THINK_OPEN
+        g.think_mentions = g.fence = g.ticks = g.code = 0
         enter_text(s)
     return True
+
+
+cdef inline bint is_example(const Stream* s, const Context* c, const View* v, int verdict) noexcept nogil:
+    """Is the call here the first thing in a fence? Then the model shows it."""
+    return (c.row.examples and (verdict == YES or verdict == VOID) and not is_special(v, v.i)
+            and (s.tags.code == FENCE_INFO or s.tags.code == FENCE_BLANK))
+
+
+cdef int look_far_call(const View* v, const Context* c, Stream* s, Py_ssize_t i, Py_ssize_t size) noexcept nogil:
+    """A section's opener that should be a control token stands in the text at i, and no call after it: does one come after some words?"""
+    cdef const TagTable* row = c.row
+    cdef CallHeader h
+    cdef Py_ssize_t x = i + size, n = limit(v, i)
+    cdef uint64_t mask = row.follow_call | row.roles[CALL_CLOSE]
+    cdef int k = -1, verdict = MORE
+    if not row.control or row.wrapped or match(v, row, i, n, row.roles[SECTION_OPEN], &k) != YES:
+        return NO
+    while x < n:
+        verdict = match(v, row, x, n, mask, &k) if row.first[v.p[x]] & mask else NO
+        if verdict != NO:
+            break
+        x += 1
+    if x < n and verdict == YES:
+        if row.literals[k].role != CALL_OPEN:
+            return NO
+        verdict = look_header(v, c, s, x, v.p[x - 1] == c'\n', &h)
+        return NO if verdict == MORE and v.end else verdict if verdict == MORE or verdict == YES else NO
+    return NO if v.end or capped(v, i) else MORE
 
 
 cdef bint step_opener(Stream* s, const Context* c, View* v, Py_ssize_t n, Py_ssize_t at) noexcept nogil:
@@ -189,7 +287,11 @@ cdef bint step_opener(Stream* s, const Context* c, View* v, Py_ssize_t n, Py_ssi
         drop_marker(s, c, v, v.n - v.i)
         return True
     g.probed = g.name_at = 0
-    if (verdict == NO or verdict == ALL_TEXT) and s.state == SECTION:
+    if s.state == TEXT and is_example(s, c, v, verdict):
+        g.code = EXAMPLE
+        note(s, D_FENCED_CALL, s.position)
+        put_plain(s, c, v, v.i + 1)
+    elif (verdict == NO or verdict == ALL_TEXT) and s.state == SECTION:
         enter_text(s)
     elif verdict == ALL_TEXT and not is_special(v, at):
         if g.mentions < 255:
@@ -201,6 +303,14 @@ cdef bint step_opener(Stream* s, const Context* c, View* v, Py_ssize_t n, Py_ssi
             if not s.error:
                 drop_marker(s, c, v, n)
         else:
+            verdict = look_far_call(v, c, s, at, n)
+            if verdict == MORE:
+                return False
+            if verdict == YES:
+                note(s, D_STRAY_CONTROL, s.position)
+                if not s.error:
+                    drop_marker(s, c, v, n)
+                return True
             if g.mentions < 255:
                 g.mentions += 1
             put_plain(s, c, v, v.i + 1)
@@ -240,8 +350,17 @@ cdef bint step_section(Stream* s, const Context* c, View* v) noexcept nogil:
     """After a call in a section: the next call, the section's end, or text after all."""
     cdef const TagTable* row = c.row
     cdef uint64_t expected = row.follow_call | row.roles[CALL_CLOSE]
-    cdef Py_ssize_t n = limit(v, v.i), j = skip_ws(v, v.i, n)
+    cdef Py_ssize_t n = limit(v, v.i), j = skip_ws(v, v.i, n), stop = 0
     cdef int k = -1, role, verdict = match(v, row, j, n, expected, &k)
+    if verdict == NO and not is_special(v, j):
+        verdict = look_misspelt(v, row, j, j, CALL_CLOSE, &stop)
+        if verdict == YES:
+            verdict = look_follow(v, row, stop, j, expected)
+        if verdict == YES:
+            note(s, D_MISSPELT_CLOSER, position_at(s, v, j))
+            if not s.error:
+                consume(s, c, v, stop, IN_HEADER)
+            return True
     if verdict == MORE:
         if capped(v, v.i):
             enter_text(s)

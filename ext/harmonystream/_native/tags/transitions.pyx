@@ -24,7 +24,7 @@ TRANSITIONS = (
     ("PAIRS", "turn_raw", "RAW", "a brace before any key"),
     ("PAIRS", "end_call", "TEXT", "the call ends"),
     ("PAIRS", "end_call", "SECTION", "the call ends in a section"),
-    ("VALUE", "leave_value", "PAIRS", "the value ends"),
+    ("VALUE", "leave_value", "PAIRS", "the value ends, or the key has none"),
     ("VALUE", "end_call", "TEXT", "a stop, or the end of the stream, cuts the call"),
     ("VALUE", "end_call", "SECTION", "the call is cut in a section"),
     ("RAW", "end_call", "TEXT", "the call ends"),
@@ -66,6 +66,8 @@ cdef void open_call(Stream* s, const CallHeader* h) noexcept nogil:
     cdef Tags* g = &s.tags
     g.seam = g.mentions = g.pairs = g.fenced = g.begun = g.passing = g.escape_n = 0
     g.newlines = g.surrogate = 0
+    if g.code != NO_CODE:                                                    # the fence, if one is open, holds something now
+        g.code = CODE
     g.line_start = 1
     g.in_section = h.in_section
     if s.state != AFTER:                                                     # there the array of the first object is still open
@@ -81,13 +83,13 @@ cdef void open_call(Stream* s, const CallHeader* h) noexcept nogil:
 
 cdef void open_value(Stream* s) noexcept nogil:
     """A key has been read; its value begins. The caller has set `value_mode`."""
-    s.tags.line_start = s.tags.begun = s.tags.opening = 0
+    s.tags.line_start = s.tags.begun = s.tags.opening = s.tags.quotes = s.tags.layout = 0
     s.state = VALUE
     s.region = IN_ARGUMENTS
 
 
 cdef void leave_value(Stream* s) noexcept nogil:
-    """The value's JSON has been written."""
+    """The value's JSON has been written, or there is none."""
     s.value_mode = NO_VALUE
     s.state = PAIRS
     s.region = IN_HEADER

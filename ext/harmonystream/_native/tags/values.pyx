@@ -4,8 +4,8 @@
 # passed through byte for byte: 1.50 stays 1.50.
 
 from libc.stdint cimport uint8_t
-from libc.string cimport memcmp, strlen
-from harmonystream._native.core.buffer cimport buffer_put
+from libc.string cimport memchr, memcmp, strchr, strlen
+from harmonystream._native.core.buffer cimport buffer_free, buffer_put, buffer_room
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.chars cimport is_space
 from harmonystream._native.core.json_number cimport N_START, is_integral, number_ends, scan_number
@@ -75,6 +75,43 @@ cdef bint literal_prefix(const uint8_t* p, Py_ssize_t n, int types) noexcept nog
 
 # --- values -----------------------------------------------------------------------------------------------------------------------
 
+cdef int put_unescaped(const uint8_t* s, Py_ssize_t n, Buffer* out) noexcept nogil:
+    """JSON that was escaped once more, as for a string: without that level of backslashes. 1: written; 0: it is none; -1: no memory."""
+    cdef const char* letters = b'"\\/nrt'
+    cdef const char* meant = b'"\\/\n\r\t'
+    cdef Buffer inner
+    cdef Py_ssize_t i = 0
+    cdef const void* found = memchr(s, c'\\', n)
+    cdef const char* letter
+    cdef int done
+    if s[0] == c'(' or found == NULL:
+        return 0
+    inner.p = NULL
+    inner.n = inner.cap = 0
+    if not buffer_room(&inner, n):
+        return -1
+    while i < n:
+        letter = strchr(letters, s[i + 1]) if s[i] == c'\\' and i + 1 < n and s[i + 1] != 0 else NULL
+        if letter != NULL:
+            inner.p[inner.n] = <uint8_t>meant[letter - letters]
+            i += 2
+        else:
+            if s[i] == c'\\' and i + 1 < n:                                  # another escape: it stays as it is
+                inner.p[inner.n] = s[i]
+                inner.n += 1
+                i += 1
+            inner.p[inner.n] = s[i]
+            i += 1
+        inner.n += 1
+    while inner.n > 0 and is_space(inner.p[inner.n - 1]):
+        inner.n -= 1
+    done = read_literal(inner.p, inner.n, NULL)
+    if done > 0:
+        done = 1 if buffer_put(out, inner.p, inner.n) else -1
+    buffer_free(&inner)
+    return done
+
+
 cdef int put_container(const uint8_t* s, Py_ssize_t n, int types, Buffer* out) noexcept nogil:
     """An object or array of these types, in JSON or as a Python literal. 1: written; 0: it is none; -1: no memory."""
     cdef Py_ssize_t before = out.n
@@ -88,7 +125,7 @@ cdef int put_container(const uint8_t* s, Py_ssize_t n, int types, Buffer* out) n
         done = read_literal(s, n, out)
     if done <= 0:
         out.n = before
-    return done
+    return put_unescaped(s, n, out) if done == 0 else done
 
 
 cdef const char* word_json(const uint8_t* s, Py_ssize_t n, int types) noexcept nogil:

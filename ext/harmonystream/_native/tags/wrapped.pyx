@@ -2,7 +2,7 @@
 # `arguments` passes, everything else is dropped.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memset
+from libc.string cimport memchr, memset
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.chars cimport has_quote_or_backslash, hex_digit, is_json_space
 from harmonystream._native.core.json_scan cimport json_balanced
@@ -134,7 +134,9 @@ cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int f
     cdef int64_t at
     if found == F_BEGINS:
         pass_to(s, c, v, x)
-        if g.object.key == ARGUMENTS_MEMBER and not g.begun:
+        if g.object.key != NAME_MEMBER and (g.object.key != ARGUMENTS_MEMBER or g.begun):
+            note(s, D_IGNORED_MEMBER, position_at(s, v, x))
+        elif g.object.key == ARGUMENTS_MEMBER:
             g.begun = 1
             if v.p[x] == c'"':
                 consume(s, c, v, x + 1, IN_ARGUMENTS)
@@ -159,20 +161,61 @@ cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int f
             consume(s, c, v, x + 1, IN_ARGUMENTS)
 
 
+cdef int look_string_end(const View* v, const TagTable* row, Py_ssize_t i) noexcept nogil:
+    """In a string, after an outer closer: a stop, the end, or an opener and an object whose quotes are not escaped?"""
+    cdef Py_ssize_t n = limit(v, i)
+    cdef int k = -1, verdict
+    i = skip_ws(v, i, n)
+    verdict = match(v, row, i, n, row.follow_section, &k)
+    if verdict == YES and row.literals[k].role == STOP:
+        return look_stop(v, row, i, k)
+    if verdict == YES:
+        i = skip_ws(v, i + row.literals[k].n, n)
+        if i < n and v.p[i] == c'[':
+            i = skip_ws(v, i + 1, n)
+        if i < n and v.p[i] != c'{':
+            return NO
+        i = skip_ws(v, i + (i < n), n)
+        verdict = MORE if i >= n else YES if v.p[i] == c'"' else NO
+    return verdict if verdict != MORE else NO if n < v.n else YES if v.end else MORE
+
+
+cdef int look_object_end(const View* v, const Stream* s, const TagTable* row, Py_ssize_t x, bint at_line_start, int* hit) noexcept nogil:
+    """Does the marker at x end the object, though its brace has not come? In a string it is data, unless what stands around it says
+    otherwise: JSON has no line ends in strings."""
+    cdef uint64_t outer = row.roles[SECTION_CLOSE] if row.has_section else row.roles[CALL_CLOSE]
+    cdef uint64_t markers = outer | row.roles[STOP]
+    cdef int verdict
+    if not s.tags.object.in_string:
+        markers |= row.roles[SECTION_OPEN] | (0 if row.has_section else row.roles[CALL_OPEN])
+    if not row.first[v.p[x]] & markers or (s.tags.object.in_string and s.tags.object.escape):
+        return NO
+    verdict = match(v, row, x, v.n, markers, hit)
+    if verdict != YES:
+        return verdict
+    if row.literals[hit[0]].role == STOP:
+        return look_stop(v, row, x, hit[0])
+    if not s.tags.object.in_string or at_line_start:
+        return YES
+    return look_string_end(v, row, x + row.literals[hit[0]].n)
+
+
 cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
     """As far as the object goes, or to the end of the view."""
     cdef const TagTable* row = c.row
     cdef Tags* g = &s.tags
-    cdef uint64_t markers = row.roles[SECTION_OPEN] | (row.roles[SECTION_CLOSE] if row.has_section else row.roles[CALL_CLOSE] | row.roles[CALL_OPEN])
-    cdef Py_ssize_t x = v.i
+    cdef uint64_t markers = row.calls | row.roles[STOP]
+    cdef Py_ssize_t x = v.i, begin = v.i, mark = v.i - 1                     # mark: where the next marker may begin
     cdef int k = -1, found, verdict
     while x < v.n:
         if is_special(v, x):
             pass_to(s, c, v, x)
             return step_special(s, c, v)
-        if not g.object.in_string and row.first[v.p[x]] & markers:
-            verdict = match(v, row, x, v.n, markers, &k)
+        if row.first[v.p[x]] & markers:
+            verdict = look_object_end(v, s, row, x, v.p[x - 1] == c'\n' if x > begin else g.line_start, &k)
             if verdict != NO:
+                if x > begin:
+                    g.line_start = v.p[x - 1] == c'\n'
                 pass_to(s, c, v, x)
                 if verdict == MORE and not v.end:
                     return False
@@ -182,13 +225,17 @@ cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
                 note(s, D_MISSING_CLOSER, s.position)
                 if not s.error:
                     value_over(s, c)
-                    end_wrapped(s, c, s.position, True)
+                    end_wrapped(s, c, s.position, row.literals[k].role != STOP or json_balanced(&s.json))
                 return True
-        if g.object.in_string and not g.object.escape and g.object.expect != X_IN_KEY:
-            while x + 8 <= v.n and not v.special and not has_quote_or_backslash(v.p + x):
+        elif g.object.in_string and not g.object.escape and g.object.expect != X_IN_KEY:
+            if mark < x:
+                mark = next_first(v, row, x, markers)
+            while x + 8 <= mark and not v.special and not has_quote_or_backslash(v.p + x):
                 x += 8
             if x == v.n:
                 break
+            if x == mark:
+                continue
         found = object_step(&g.object, v.p[x])
         if found != F_NOTHING:
             object_found(s, c, v, x, found)
@@ -198,14 +245,27 @@ cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
                 x = v.i
                 continue
         x += 1
+    g.line_start = v.p[v.n - 1] == c'\n'
     pass_to(s, c, v, v.n)
     return True
+
+
+cdef Py_ssize_t next_first(const View* v, const TagTable* row, Py_ssize_t x, uint64_t markers) noexcept nogil:
+    """Where, from x on, the first byte of a marker stands."""
+    cdef const void* found
+    if row.only_first >= 0:
+        found = memchr(v.p + x, row.only_first, v.n - x)
+        return v.n if found == NULL else <const uint8_t*>found - v.p
+    while x < v.n and not row.first[v.p[x]] & markers:
+        x += 1
+    return x
 
 
 cdef bint step_special(Stream* s, const Context* c, View* v) noexcept nogil:
     """A control or inert id inside the object."""
     cdef uint64_t ends = c.row.follow_call | c.row.roles[CALL_CLOSE]
     cdef int k = -1
+    s.tags.line_start = 0
     if match(v, c.row, v.i, v.n, ends, &k) == YES:
         note(s, D_MISSING_CLOSER, s.position)
         if not s.error:
