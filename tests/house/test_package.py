@@ -86,6 +86,15 @@ def test_the_wheel_has_modules_stubs_and_data_and_no_more(wheel, sources):
     assert set(zipfile.ZipFile(wheel).namelist()) == expected
 
 
+def test_the_wheel_is_small_and_has_no_debug_sections(wheel):
+    """More than half of the file is the embedded vocabulary, which hardly compresses; the limit is 3 MiB in all."""
+    assert wheel.stat().st_size <= 3 << 20
+    archive = zipfile.ZipFile(wheel)
+    native = [name for name in archive.namelist() if name.endswith((".so", ".pyd"))]
+    assert native
+    assert [name for name in native if b".debug_info" in archive.read(name)] == []
+
+
 def test_the_metadata(wheel):
     archive = zipfile.ZipFile(wheel)
     metadata = email.message_from_bytes(archive.read(f"{NAME}.dist-info/METADATA"))
