@@ -256,7 +256,7 @@ def test_tools_that_are_none(tmp_path):
     file.write_text("[7]")
     assert run("parse", "--tools", str(file))[::2] == (
         2,
-        "harmonystream: a tool is a name or a dict as the APIs have it, not int\n",
+        "harmonystream: a tool is a name, a dict as the APIs have it, or such a model of pydantic, not int\n",
     )
 
 

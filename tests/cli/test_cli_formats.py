@@ -79,7 +79,7 @@ def test_what_a_person_sees():
 
 def test_content_has_its_heading_again_after_thoughts_and_calls():
     call = '<tool_call>{"name": "f", "arguments": {}}</tool_call>'
-    text = f"<think>a</think>b<think>c</think>d{call}e{call}"
+    text = f"<think>a</think>b\n<think>c</think>d{call}e{call}"
     shown = run("parse", "--format", "hermes", stdin=text)[1].split("\n\n")[0]
     calls = [f"call {i}: f\n  {{}}\ncall {i} is complete" for i in range(2)]
     assert shown == "\n".join(

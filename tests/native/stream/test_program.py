@@ -31,7 +31,7 @@ def test_a_small_vocabulary_is_enough():
 
 def test_formats_are_data():
     assert hs.formats() == (
-        *("harmony", "hermes", "qwen3_coder", "deepseek", "deepseek_search", "dsml"),
+        *("harmony", "hermes", "qwen3_coder", "mimo", "deepseek", "deepseek_search", "dsml"),
         *("kimi_k2", "glm", "seed_oss", "think"),
     )
     assert hs.parse("Hi", HARMONY) == hs.parse("Hi", "harmony")
