@@ -20,7 +20,7 @@ class Tools:
     def index(self, name: str) -> int:
         """The tool's number among the sorted names; -1: it is not declared."""
     def types(self, name: str, parameter: str) -> int:
-        """The types of a tool's parameter, one bit each; 0: anything, or unknown."""
+        """The types of a tool's parameter, declared or not, one bit each; 0: anything, or unknown."""
 
 def tool_name(tool: str | Mapping[str, Any]) -> str | None:
     """The name in a tool's description; None for a tool without one (a server-side tool such as web search)."""
