@@ -13,6 +13,7 @@ from harmonystream.formats.spec import Format, HeaderFormat
 DEBUG: bool
 __pyx_capi__: dict[str, object]
 STREAM_SIZE: int
+MEANINGS: dict[str, str]
 
 _Ids: TypeAlias = SupportsIndex | Iterable[SupportsIndex] | Buffer
 
