@@ -134,6 +134,13 @@ SPELLINGS = {
             "<tool_call>\n<function=f>\n<parameter=i>\n1\n</parameter>\n<parameter=s>\nhalf",
         ),
     ),
+    "mimo": Spelling(
+        *(think, function("", SEED), ("", ""), "\n"),
+        (
+            *("<tool_call>\n<func", "<tool_call>\n<function=get_we"),
+            "<tool_call>\n<function=f>\n<parameter=i>1</parameter>\n<parameter=s>half",
+        ),
+    ),
     "deepseek": deepseek(think),
     "deepseek_search": deepseek(lambda text: f"<｜search▁begin｜>{text}<｜search▁end｜>\n\n"),
     "dsml": Spelling(
