@@ -123,7 +123,9 @@ def expected(format: str, said: list[Item], reason: str | None) -> Payload:
     whole = True
     for item in said:
         if isinstance(item, Text):
-            texts["reasoning" if item.kind == "reasoning" else "content"] += item.text
+            field = "reasoning" if item.kind == "reasoning" else "content"
+            # In Harmony each text is a message of its own. A blank line parts two of them in one field.
+            texts[field] += ("\n\n" if format == "harmony" and texts[field] else "") + item.text
             continue
         id = f"functions.{item.name}:{len(calls)}" if format == "kimi_k2" else f"call_1_{len(calls)}"
         calls.append({"id": id, "type": "function", "function": {"name": item.name, "arguments": item.arguments}})
