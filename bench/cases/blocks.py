@@ -16,7 +16,15 @@ NAMES = tuple(name for name in hs.formats() if name != "harmony")
 USUAL = 1024  # tokens in a block
 CHUNK, LITTLE = 64, 4  # ids in a call of `feed`, characters in one of `feed_text`
 TOOL = tool(content={"type": "string"}, o={"type": "object"}, n={"type": ["null", "string"]})
-FAMILIES = {**OF_FORMAT, "deepseek_search": OF_FORMAT["deepseek"]._replace(format="deepseek_search")}
+FAMILIES = {
+    **OF_FORMAT,
+    "deepseek_search": OF_FORMAT["deepseek"]._replace(format="deepseek_search"),
+    "mimo": OF_FORMAT["qwen3_coder"]._replace(
+        format="mimo",
+        before="<tool_call><function=write_file><parameter=content>",
+        after="</parameter></function></tool_call>",
+    ),
+}
 
 
 def pieces_of(text: str) -> list[str]:

@@ -213,7 +213,7 @@ def test_memory_is_measured_in_new_processes():
     assert [row.cells[2] for row in rows] == ["at most 1024"] * (len(rows) - 5) + ["at most 0"] * 3 + [
         *("at most 60", "at most 30")
     ]
-    assert rows[0].cells[1] == f"{sys.getsizeof(hs.Parser())} B"
+    assert rows[0].cells[1] == f"{sys.getsizeof(hs.Parser()):,} B"
     assert all(row.floors[row.cells[0]] for row in rows if row.cells[0].startswith("growth"))
 
 

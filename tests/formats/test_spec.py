@@ -39,7 +39,25 @@ def test_the_row_of_harmony():
 
 def test_what_a_row_says_if_it_says_nothing():
     row = hs.Format("mine", think=("<a>", "</a>"))
-    assert row[2:] == (None, None, None, False, "any", "plain", "", "keep", "string", {}, False, (), (), (), (), "")
+    assert row[2:] == (
+        None,
+        None,
+        None,
+        False,
+        "any",
+        "plain",
+        "",
+        "keep",
+        "string",
+        {},
+        False,
+        (),
+        (),
+        (),
+        (),
+        "text",
+        "",
+    )
     assert hs.parse("<a>Hm</a>Hi<call>", row)[1:4] == ("Hm", "Hi<call>", ())
 
 

@@ -56,6 +56,11 @@ VALUES = {
 ARGUMENTS = st.fixed_dictionaries({}, optional=VALUES)
 
 
+def is_no_fence(text: str) -> bool:
+    """A call after the first line of a fence would be an example."""
+    return "```" not in text.rstrip().rpartition("\n")[2]
+
+
 @st.composite
 def conversations(draw: Any, family: Family) -> tuple[list[dict[str, Any]], str, str]:
     """Messages of which the last is the model's, the `thinking` of the template, and where the stream starts."""
@@ -69,7 +74,8 @@ def conversations(draw: Any, family: Family) -> tuple[list[dict[str, Any]], str,
         for name in draw(st.lists(st.sampled_from(NAMES), max_size=most)):
             made.append({"id": f"functions.{name}:{calls}", "name": name, "arguments": draw(ARGUMENTS)})
             calls += 1
-        return {"role": "assistant", "reasoning": draw(TEXTS), "content": draw(TEXTS), "calls": made}
+        content = draw(TEXTS.filter(is_no_fence) if made else TEXTS)
+        return {"role": "assistant", "reasoning": draw(TEXTS), "content": content, "calls": made}
 
     most = 0 if family.row == "think" else 3
     messages: list[dict[str, Any]] = [{"role": "user", "content": draw(TEXTS)}]

@@ -71,10 +71,11 @@ def test_text_at_every_chunking():
 def test_ids_at_every_chunking(special, plain):
     words, known = tokenizer(special, plain), vocab(special, plain)
     prompt, ids = encode(words, PROMPT), encode(words, OUTPUT)
-    whole = run(hs.Parser(MINIMAX_M2, known, tools=TOOLS, prompt=prompt), [ids])
+    options = {"tools": TOOLS, "prompt": prompt, "check_stops": False}
+    whole = run(hs.Parser(MINIMAX_M2, known, **options), [ids])
     assert without_ranges(whole) == EXPECTED
     for pieces in chunkings(ids):
-        assert run(hs.Parser(MINIMAX_M2, known, tools=TOOLS, prompt=prompt), pieces) == whole
+        assert run(hs.Parser(MINIMAX_M2, known, **options), pieces) == whole
 
 
 def test_a_stream_moves_and_forks_at_every_position():

@@ -55,7 +55,7 @@ def check_ids(ids: list[int], ops: list[Op], **case: Any) -> None:
 
 def check_tags(row: str, how: str, stream: Any, ops: list[Op], tools: str, **case: Any) -> None:
     alphabet = rows.alphabet_of(row)
-    made = {"format": row, "vocab": alphabet.vocab(how)}
+    made = {"format": row, "vocab": alphabet.vocab(how), "check_stops": False}
     Run(made, rows.units(alphabet, how, stream), tools=rows.TOOLS[tools], **case).run(ops)
 
 

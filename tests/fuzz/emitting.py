@@ -95,7 +95,8 @@ def check_tags(row: str, how: str, stream: Sequence[Any], tools: str, **case: An
     alphabet = rows.alphabet_of(row)
     units = rows.units(alphabet, how, stream)
     units = units.decode("utf-8", "surrogateescape") if how == "str" else units
-    check({"format": row, "vocab": alphabet.vocab(how), "tools": rows.TOOLS[tools]}, units, **case)
+    made = {"format": row, "vocab": alphabet.vocab(how), "tools": rows.TOOLS[tools], "check_stops": False}
+    check(made, units, **case)
 
 
 # -- the check ---------------------------------------------------------------------------------------------------------

@@ -105,7 +105,7 @@ class Stream:
         self.as_str = how == "str"
 
     def parser(self, **other: Any) -> hs.Parser:
-        return hs.Parser(**self.made | other)
+        return hs.Parser(**{"check_stops": False, **self.made, **other})
 
     def replay(self, parser: hs.Parser, pieces: Any) -> tuple[list[EventTuple], hs.ParseError | None]:
         return oracles.replay(parser, pieces, self.reason, self.text_mode)

@@ -87,7 +87,7 @@ def test_stop_strings_count_where_they_should():
 
 def test_a_marker_is_no_part_of_a_stop_string():
     items = [*FINAL, *ids_of("a\n"), 200007, 200006, 173781, *FINAL, *ids_of("\nb"), 200002]
-    assert content(items, "\n\n") == ("a\n\nb", None)
+    assert content(items, "\n\n") == ("a\n\n\n\nb", None)  # the two in the middle part the messages
 
 
 def test_text_ends_there_too():

@@ -182,3 +182,13 @@ def test_every_format_says_what_no_markup_is():
         if isinstance(row, hs.Format):
             said = 'Plain text, with < and > and {"name": "f"}, [1] and\n\nnewlines.\n'
             assert read(name, said, vocabularies=("plain", "added")) == ("", said, [], [])
+
+
+def test_a_fence_is_followed_in_pieces_of_one_character():
+    text = "a\n```\n<think>x</think>\n```\nb"
+    for row in ("deepseek", "hermes"):
+        for pieces in ([text], list(text), ["a\n``", "`", text[5:]]):
+            parser = hs.Parser(row, start="content")
+            events = [event for piece in pieces for event in parser.feed_text(piece)]
+            events += parser.finish()
+            assert "".join(event.text for event in events if isinstance(event, hs.ContentDelta)) == text

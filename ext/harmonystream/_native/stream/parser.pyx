@@ -40,6 +40,7 @@ from harmonystream._native.stream.program cimport Program, compiled
 from harmonystream._native.stream.prompt cimport begin_stream
 from harmonystream._native.stream.records cimport delta_event
 from harmonystream._native.tags.fast_token cimport QuickDelta, quick_token
+from harmonystream._native.tags.text cimport follow_backquotes
 from harmonystream._native.core.out cimport out_free, out_init, out_record
 from harmonystream._native.stream.snapshot cimport blob_pack, blob_unpack, state_pack, state_unpack
 from harmonystream._native.core.tools cimport tools_of
@@ -302,6 +303,8 @@ cdef class Parser(OpenStream):
         if s.sink == R_ARGUMENTS:
             s.wrote = 1
             json_step(&s.json, piece.p, piece.n)
+        elif self.program.tags != NULL:
+            follow_backquotes(&s.tags, piece.p, piece.n)
 
     cdef object delta(self, uint8_t kind, str text, int64_t start, int64_t stop):
         return delta_event(self, kind, self.s.calls, text, start, stop)
