@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache, partial
 from operator import index
 from typing import Any, Literal
 
 from .._native.core.vocab import Vocab
 from .._native.stream.parser import Parser
 from .._native.wire.frame import Frame
+from .._native.wire.script import Script
 from ..events import (
     ContentDelta,
     Event,
@@ -23,7 +26,8 @@ from ..events import (
 from ..formats import Format
 from ..reasons import matched
 from .payload import Payload, checked, sendable, to_json
-from .request import CallIds, called, shown_calls
+from .request import CallIds, called, shown_calls, taken_ids
+from .script import CHANNELS, HOLE, Parts, cut, idle
 from .stream import EventStream
 from .tokens import Tokens
 from .usage import CHAT, counted
@@ -35,6 +39,7 @@ ReasoningField = Literal["reasoning", "reasoning_content", "both"]
 _DELTAS = (ReasoningDelta, ContentDelta, ToolCallDelta)
 _TAKEN = {"", "role", "tool_calls", "function_call", "refusal"}  # fields of a delta that are no text of a preamble
 _DONE = b"data: [DONE]\n\n"
+_ALONE = ("reasoning",)
 _BLANK_LINE = "\n\n"  # between the texts of two messages in one field: the reader sees a preamble, then an answer
 
 
@@ -50,6 +55,22 @@ class ChatStream(EventStream):
     include_usage: a last chunk with the usage. token_ids: each chunk has the ids of its tokens.
     parser: one that has read nothing yet; or a format, with `vocab` and `tools` for its parser.
     """
+
+    choice = 0
+    """Its index."""
+    _calls_shown: int | None = None
+    _named = False  # does tool_choice name a tool?
+    _call_id: Callable[[int], str] | None = None
+    _taken: frozenset[str] = frozenset()
+    _show_ids = False
+    _hooked = False  # has an application a part in what is said?
+    _channel: str | None = None  # of the open message
+    _has_text = False  # has it?
+    _open: int | None = None  # the call whose arguments are shown
+    _finish_reason: str | None = None
+    _stopped: Payload = {}  # at what, if the engine says
+    _usage: Payload | None = None
+    _all: list[ChatStream] | None = None  # the request's, in order, if there are several
 
     def __init__(
         self,
@@ -71,31 +92,47 @@ class ChatStream(EventStream):
         tools: object = None,
     ) -> None:
         self.id, self.model, self.created = checked("id", id), checked("model", model), _seconds(created)
-        self.choice = 0
-        """Its index."""
-        self._fields = _reasoning_fields(reasoning_field)
-        if preamble_field is not None and (preamble_field in _TAKEN or not checked("preamble_field", preamble_field)):
-            raise ValueError(f"preamble_field is the name of a field for text, or None, not {preamble_field!r}")
+        self._fields = _ALONE if reasoning_field == "reasoning" else _reasoning_fields(reasoning_field)
+        if preamble_field != "content":
+            _check_preamble(preamble_field)
         self._preamble_field, self._include_usage = preamble_field, include_usage
-        self._calls_shown = shown_calls(tool_choice, parallel_tool_calls)
-        kind = tool_choice.get("type") if isinstance(tool_choice, Mapping) else getattr(tool_choice, "type", None)
-        self._named = kind in ("function", "custom")
+        if tool_choice != "auto" or parallel_tool_calls is not True:
+            self._calls_shown = shown_calls(tool_choice, parallel_tool_calls)
+            self._named = _names_a_tool(tool_choice)
+        self._extra = sendable(extra) if extra else {}
+        if call_id is not None or taken != () or token_ids:
+            self._call_id = called("call_id", call_id)
+            self._taken = taken_ids(taken)
+            self._show_ids = self._watched = token_ids
+            self._hooked = True
+
+    # --- what is made when it is needed: most responses need it at their end, or never ---
+
+    @cached_property
+    def _head(self) -> Payload:
         head = {"id": self.id, "object": "chat.completion.chunk", "created": self.created, "model": self.model}
-        self._head = head | sendable(extra or {}) | head  # these first, and as they are
-        self._calls: list[Payload] = []
+        return head | self._extra | head  # these first, and as they are
+
+    @cached_property
+    def _calls(self) -> list[Payload]:
+        return []
+
+    @cached_property
+    def _texts(self) -> dict[str, list[str]]:
+        return {"content": []}
+
+    @cached_property
+    def _tokens(self) -> Tokens:
+        return Tokens(show_ids=self._show_ids)
+
+    @property
+    def _stem(self) -> str:
         stem = self.id.removeprefix("chatcmpl-")
-        self._taken = frozenset(taken) if not isinstance(taken, str) else taken
-        self._call_ids = CallIds(called("call_id", call_id) or (lambda index: f"call_{stem}_{index}"), self._taken)
-        self._channel: str | None = None  # of the open message
-        self._has_text = False  # has it?
-        self._open: int | None = None  # the call whose arguments are shown
-        self._finish_reason: str | None = None
-        self._stopped: Payload = {}  # at what, if the engine says
-        self._texts: dict[str, list[str]] = {"content": []}
-        self._usage: Payload | None = None
-        self._all: list[ChatStream] | None = None  # the request's, in order, if there are several
-        self._tokens = Tokens(show_ids=token_ids)
-        self._watched = token_ids
+        return f"{stem}_{self.choice}" if self.choice else stem
+
+    @cached_property
+    def _call_ids(self) -> CallIds:
+        return CallIds(self._call_id or partial(_call_id, self._stem), self._taken)
 
     @classmethod
     def several(cls, parsers: Iterable[Parser], **options: Any) -> list[ChatStream]:
@@ -107,19 +144,37 @@ class ChatStream(EventStream):
         if len({id(stream.parser) for stream in streams}) < len(streams):
             raise ValueError("each choice needs a parser of its own")
         for choice, stream in enumerate(streams):
-            stream._be_choice(choice, streams, options.get("call_id"))
+            stream.choice, stream._all = choice, streams
         return list(streams)
 
-    def _be_choice(self, choice: int, streams: list[ChatStream], call_id: Callable[[int], str] | None) -> None:
-        self.choice, self._all = choice, streams
-        if choice and call_id is None:
-            stem = self.id.removeprefix("chatcmpl-")
-            self._call_ids = CallIds(lambda index: f"call_{stem}_{choice}_{index}", self._taken)
-
     def _start(self, dicts: bool, /) -> None:
+        self._check_turn()
+        super()._start(dicts)
+
+    def _check_turn(self) -> None:
         if self.choice and self._streams[0].is_new:
             raise ValueError("clients need choice 0 first: start its stream before the others")
-        super()._start(dicts)
+
+    # --- the script ---
+
+    def start(self) -> bytes:
+        """The frames before the first token."""
+        script = self._script()
+        if script is None:
+            return super().start()
+        self._check_turn()
+        return self._begin_script(script, self.id, str(self.created), self._stem, "", None)
+
+    def _script(self) -> Script | None:
+        if type(self) is not ChatStream or self._hooked or self.parser.strict or self._preamble_field in self._fields:
+            return None
+        head = to_json({**self._head, "id": "", "created": 0}) if self._extra else ""
+        shape = (self._fields, self._preamble_field, self._include_usage, self._calls_shown, self.choice)
+        return _script(self.model, head, *shape)
+
+    def _end_told(self, reason: str | None) -> str:
+        self._finish_reason = self._reason(reason)
+        return self._finish_reason
 
     # --- payloads ---
 
@@ -168,10 +223,12 @@ class ChatStream(EventStream):
         index = len(self._calls)
         if self._calls_shown is not None and index >= self._calls_shown:
             return ()
-        own = self._call_ids.take(call.id, index)
-        self._calls.append({"id": own, "type": "function", "function": {"name": call.name, "arguments": ""}})
+        self._calls.append(_call(self._call_ids.take(call.id, index), call.name))
         self._open = index
-        return (self._chunk({"tool_calls": [{"index": index, **_copy(self._calls[-1])}]}),)
+        return (self._call_chunk(index, self._calls[-1]),)
+
+    def _call_chunk(self, index: int | str, call: Payload) -> Payload:
+        return self._chunk({"tool_calls": [{"index": index, **_copy(call)}]})
 
     def _keep_arguments(self) -> None:
         if self._open is not None:
@@ -185,9 +242,16 @@ class ChatStream(EventStream):
                 self._texts.setdefault(field, []).append(text)
 
     def _reason(self, reason: str | None) -> str:
-        if reason == "tool_calls" and (not self._calls or self._named):
+        calls = self._calls_told if self._scripted else len(self._calls)
+        if reason == "tool_calls" and (not calls or self._named):
             return "stop"
         return reason or "stop"
+
+    def _closing_bytes(self, usage: Payload | None) -> bytes:
+        if not self._scripted or self._include_usage or self._all is not None:
+            return super()._closing_bytes(usage)
+        self._usage = usage
+        return b""
 
     def closing(self, usage: Payload | None) -> Iterable[Payload]:
         if usage is not None:
@@ -204,6 +268,8 @@ class ChatStream(EventStream):
     @property
     def _ends(self) -> bool:
         """Have all choices?"""
+        if self._all is None:
+            return self._finish_reason is not None
         return all(stream._finish_reason is not None for stream in self._streams)
 
     def _whole_usage(self) -> Payload | None:
@@ -272,6 +338,8 @@ class ChatStream(EventStream):
         self._check(dicts)
         stop_reason = matched(reason) if stop_reason is None else stop_reason
         self._stopped = {} if stop_reason is None else sendable({"stop_reason": stop_reason})
+        if self._stopped:
+            self._leave_script()
 
     def _feed_with(self, ids: Any, logprobs: Sequence[Payload] | None) -> bytes:
         return b"".join(map(self._read, self._taken_in(ids, logprobs)))
@@ -279,6 +347,7 @@ class ChatStream(EventStream):
     def _taken_in(self, ids: Any, logprobs: Sequence[Payload] | None) -> list[int]:
         """One by one, so that which chunk a token belongs to does not depend on how many come at once."""
         taken = self._listed(ids)
+        self._leave_script()
         self._tokens.take_in(self.parser.position, taken, logprobs)
         self._watched = True
         self._no_frames()
@@ -298,7 +367,10 @@ class ChatStream(EventStream):
             self._tokens.attach(payloads, event, hides=isinstance(event, _DELTAS))
         for field in fields:
             self._texts[field].append(_BLANK_LINE)
-        return [self._chunk(dict.fromkeys(fields, _BLANK_LINE)), *payloads] if fields else payloads
+        return [self._parting(fields), *payloads] if fields else payloads
+
+    def _parting(self, fields: Iterable[str]) -> Payload:
+        return self._chunk(dict.fromkeys(fields, _BLANK_LINE))
 
     def _parting_fields(self, event: Event) -> list[str]:
         """Of the first text of a message: its fields that have an earlier message's text."""
@@ -327,6 +399,8 @@ class ChatStream(EventStream):
 
     def response(self) -> Payload:
         """The response as it would be without streaming, with all choices; at any time."""
+        for stream in self._streams:
+            stream._catch_up()
         choices = [stream._whole_choice() for stream in self._streams]
         whole = {**self._head, "object": "chat.completion", "choices": choices}
         usage = self._whole_usage()
@@ -349,7 +423,19 @@ def _reasoning_fields(field: str | None) -> tuple[str, ...]:
     return () if field is None else ("reasoning", "reasoning_content") if field == "both" else (field,)
 
 
+def _check_preamble(field: str | None) -> None:
+    if field is not None and (field in _TAKEN or not checked("preamble_field", field)):
+        raise ValueError(f"preamble_field is the name of a field for text, or None, not {field!r}")
+
+
+def _names_a_tool(tool_choice: Any) -> bool:
+    kind = tool_choice.get("type") if isinstance(tool_choice, Mapping) else getattr(tool_choice, "type", None)
+    return kind in ("function", "custom")
+
+
 def _seconds(created: Any) -> int:
+    if type(created) is int:
+        return created
     try:
         return index(created)
     except TypeError:
@@ -359,6 +445,44 @@ def _seconds(created: Any) -> int:
 
 def _failure(message: str, type: str | None, code: str | None) -> list[Payload]:
     return [{"error": {"message": message, "type": type or "server_error", "param": None, "code": code}}]
+
+
+def _call_id(stem: str, index: int | str) -> str:
+    return f"call_{stem}_{index}"
+
+
+def _call(id: str, name: str) -> Payload:
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": ""}}
+
+
+@lru_cache(maxsize=256)
+def _script(
+    model: str,
+    head: str,
+    fields: tuple[str, ...],
+    preamble_field: str | None,
+    include_usage: bool,
+    shown: int | None,
+    choice: int,
+) -> Script:
+    """What ChatStream says, made once for all streams of a shape. head: the JSON of one with more fields than usual."""
+    told = ChatStream(idle(), id=HOLE["a"], model=model, created=0, preamble_field=preamble_field, include_usage=include_usage)
+    told._head = {**(json.loads(head) if head else told._head), "id": HOLE["a"], "created": HOLE["c"]}
+    told._fields, told.choice, told._open = fields, choice, HOLE["k"]  # type: ignore[assignment]
+    frames: dict[tuple[str, str, int], Parts] = {}
+    bits: dict[tuple[str, int], int] = {}
+    for number, channel in enumerate(CHANNELS):
+        told._channel = channel
+        for kind in ("reasoning", "content"):
+            frames["delta", kind, number] = told._parts_of(kind) or cut("")
+            if texts := told._fields_of(kind):
+                frames["part", kind, number] = told._parts(told._parting(texts))
+                bits[kind, number] = 1 << ("reasoning" not in kind) << (texts != ("content",) and kind == "content")
+    frames["delta", "arguments", 0] = told._parts_of("arguments") or cut("")
+    call = _call(_call_id(HOLE["s"], HOLE["k"]), HOLE["m"])
+    frames["begin", "arguments", 0] = told._parts(told._call_chunk(HOLE["k"], call))
+    finish = told._parts(told._chunk({}, HOLE["r"]))
+    return Script(frames, told._parts(*told.opening()), cut(""), finish, fields=bits, shown=shown)
 
 
 def _copy(call: Payload) -> Payload:

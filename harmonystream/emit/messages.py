@@ -6,11 +6,13 @@ import copy
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property, lru_cache, partial
 from hashlib import sha256
 from typing import Any, Literal
 
 from .._native.core.vocab import Vocab
 from .._native.stream.parser import Parser
+from .._native.wire.script import Script
 from ..events import (
     ContentDelta,
     Event,
@@ -24,7 +26,8 @@ from ..formats import Format
 from ..reasons import matched
 from .arguments import TEXT_KEY, Arguments, assembled
 from .payload import Payload, checked, sendable
-from .request import CallIds, called, shown_calls
+from .request import CallIds, called, shown_calls, taken_ids
+from .script import CHANNELS, HOLE, Parts, cut, idle
 from .stream import EventStream
 from .usage import MESSAGES, counted
 
@@ -77,6 +80,22 @@ class MessagesStream(EventStream):
     parser: one that has read nothing yet; or a format, with `vocab` and `tools` for its parser.
     """
 
+    _calls_shown: int | None = None
+    _signs = True  # have its blocks of thinking a signature?
+    _signature: Callable[[str], str] | None = None  # None: a hash
+    _given: tuple[Payload, Payload] = ({}, {})  # more fields, and what of the usage is known at the beginning
+    _call_id: Callable[[int], str] | None = None
+    _taken: frozenset[str] = frozenset()
+    _hooked = False  # has an application a part in what is said?
+    _calls = 0
+    _block: Payload | None = None  # the one that is open
+    _kind = ""  # of the deltas that it takes
+    _arguments: Arguments | None = None
+    _blank: tuple[str, ...] = ()  # whitespace that may begin a text block
+    _stop_reason: str | None = None
+    _stop_sequence: str | None = None
+    _ended_plainly = False  # was closing() not asked, but known beforehand?
+
     def __init__(
         self,
         parser: Parser | Format | str = "harmony",
@@ -94,24 +113,78 @@ class MessagesStream(EventStream):
         vocab: Vocab | None = None,
         tools: object = None,
     ) -> None:
-        one = isinstance(tool_choice, Mapping) and tool_choice.get("disable_parallel_tool_use")
-        self._calls_shown = shown_calls(tool_choice, parallel=not one)
-        more = sendable(extra or {})
+        if tool_choice is not None:
+            one = isinstance(tool_choice, Mapping) and tool_choice.get("disable_parallel_tool_use")
+            self._calls_shown = shown_calls(tool_choice, parallel=not one)
         self.id, self.model = checked("id", id), checked("model", model)
         self._thinking, self._text_key = thinking, text_key
-        self._signature = None if signature == "" else called("signature", signature) or _hashing(self.id)
+        if signature is not None:
+            self._signs = signature != ""
+            self._signature = called("signature", signature or None)
+        if usage is not None or extra:
+            self._given = sendable(extra or {}), counted(usage, MESSAGES) or {}
+        if call_id is not None or taken != () or self._signature is not None:
+            self._call_id, self._taken = called("call_id", call_id), taken_ids(taken)
+            self._hooked = True
+
+    # --- what is made when it is needed: most messages need it at their end, or never ---
+
+    @cached_property
+    def _message(self) -> Payload:
+        more, usage = self._given
         message: Payload = {"id": self.id, "type": "message", "role": "assistant", "model": self.model, "content": []}
         message |= {"stop_reason": None, "stop_sequence": None, **_MESSAGE_NULLS}
         message |= {name: more[name] for name in _MESSAGE_NULLS if name in more}
-        message["usage"] = {"input_tokens": 0, "output_tokens": 0, **_USAGE_NULLS, **(counted(usage, MESSAGES) or {})}
-        self._message = message | more | message  # these first, and as they are
-        stem = re.sub("[^a-zA-Z0-9_-]", "_", id.removeprefix("msg_"))
-        self._call_ids = CallIds(called("call_id", call_id) or (lambda index: f"toolu_{stem}_{index}"), taken)
-        self._calls = 0
-        self._block: Payload | None = None  # the one that is open
-        self._kind = ""  # of the deltas that it takes
-        self._arguments: Arguments | None = None
-        self._blank: list[str] = []  # whitespace that may begin a text block
+        message["usage"] = {"input_tokens": 0, "output_tokens": 0, **_USAGE_NULLS, **usage}
+        return message | more | message  # these first, and as they are
+
+    @property
+    def _stem(self) -> str:
+        stem = self.id.removeprefix("msg_")
+        return stem if stem.isascii() and stem.isalnum() else re.sub("[^a-zA-Z0-9_-]", "_", stem)
+
+    @cached_property
+    def _call_ids(self) -> CallIds:
+        return CallIds(self._call_id or partial(_call_id, self._stem), self._taken)
+
+    # --- the script ---
+
+    def start(self) -> bytes:
+        """The frames before the first token."""
+        script = self._script()
+        if script is None:
+            return super().start()
+        opening = None
+        if self._given != ({}, {}):
+            opening = "".join(map(self.framed, self.opening())).encode()
+        return self._begin_script(script, self.id, "", self._stem, "", opening)
+
+    def _script(self) -> Script | None:
+        if type(self) is not MessagesStream or self._hooked or self.parser.strict:
+            return None
+        return _script(self.model, self._thinking, self._signs, self._calls_shown)
+
+    def _catch_up(self) -> None:
+        # the script's filter goes on; another one is told here what the first has let through
+        events, filter = self._journal()
+        self._arguments_through = self._arguments
+        self._tell(events)
+        self._caught_up(filter)
+
+    def _leave_script(self) -> None:
+        super()._leave_script()
+        if self._arguments is not None:
+            self._arguments = self._arguments_through
+
+    def _end_told(self, reason: str | None) -> str:
+        self._stop(reason, self._calls_told)
+        return ""
+
+    def _signed(self, text: str) -> str:
+        return _hashed(self.id, text) if self._signature is None else checked("a signature", self._signature(text))
+
+    def _new_filter(self) -> Arguments:
+        return Arguments(self._text_key)
 
     # --- payloads ---
 
@@ -137,18 +210,31 @@ class MessagesStream(EventStream):
             case MessageEnd():
                 return self._close()
             case StreamEnd(reason=reason):
-                reason = "stop" if reason == "tool_calls" and not self._calls else reason
-                self._message["stop_reason"] = _STOP_REASONS.get(reason)
+                self._stop(reason, self._calls)
                 return self._close()
         return ()
 
+    def _closing_bytes(self, usage: Payload | None) -> bytes:
+        known = usage is None and self._given == ({}, {}) and self._stop_sequence is None
+        if not (known and self._scripted and self._stop_reason) or self.in_text:
+            return super()._closing_bytes(usage)
+        self._ended_plainly = True
+        counts, parts = self.parser.usage, _closing()
+        values = self._stop_reason.encode(), b"%d" % counts.total, b"%d" % counts.reasoning
+        return b"".join([part for pair in zip(parts, (*values, b"")) for part in pair])
+
     def closing(self, usage: Payload | None) -> Iterable[Payload]:
+        self._message["stop_reason"], self._message["stop_sequence"] = self._stop_reason, self._stop_sequence
         counts = self._counted(usage or {})
         self._message["usage"] |= {key: counts[key] for key in _CUMULATIVE if key in counts}
         usage = {key: self._message["usage"][key] for key in _CUMULATIVE}
         delta = {key: self._message[key] for key in ("stop_reason", "stop_sequence", "stop_details", "container")}
         yield {"type": "message_delta", "delta": delta, "usage": usage}
         yield {"type": "message_stop"}
+
+    def _stop(self, reason: str | None, calls: int) -> None:
+        reason = "stop" if reason == "tool_calls" and not calls else reason
+        self._stop_reason = _STOP_REASONS.get(reason)
 
     def _delta(self, type: str, field: str, text: str) -> Payload:
         return {"type": "content_block_delta", "index": self._index, "delta": {"type": type, field: text}}
@@ -163,7 +249,14 @@ class MessagesStream(EventStream):
         closed = self._close()
         self._kind, self._block = kind, block
         self._message["content"].append(block)
-        return [*closed, {"type": "content_block_start", "index": self._index, "content_block": dict(block)}]
+        return [*closed, self._started(block)]
+
+    def _started(self, block: Payload) -> Payload:
+        return {"type": "content_block_start", "index": self._index, "content_block": dict(block)}
+
+    def _closed(self, signature: str) -> list[Payload]:
+        signed = [self._delta("signature_delta", "signature", signature)] if signature else []
+        return [*signed, {"type": "content_block_stop", "index": self._index}]
 
     def _begin_text(self, kind: str, text: str) -> list[Payload]:
         started = self._begin(kind, dict(_BLOCKS[_FIELDS[kind]]))
@@ -174,29 +267,26 @@ class MessagesStream(EventStream):
         """Text blocks of whitespace alone, which clients send back, are refused there: one waits for something else."""
         if text.isspace():
             closed = self._close() if self._block else []
-            self._blank.append(text)
+            self._blank = (*self._blank, text)
             return closed
         return self._begin_text("content", "".join([*self._blank, text]))
 
     def _begin_call(self, call: ToolCallStart) -> list[Payload]:
         id = self._call_ids.take(call.id, self._calls)
         self._calls += 1
-        block = {"type": "tool_use", "id": id, "name": call.name, "input": {}, "caller": {"type": "direct"}}
-        started = self._begin("arguments", block)
+        started = self._begin("arguments", _call(id, call.name))
         self._arguments = self._arguments_through = Arguments(self._text_key)
         return started
 
     def _close(self) -> list[Payload]:
-        self._blank = []
+        self._blank = ()
         if self._block is None:
             return []
         self._settle()
-        closed = [{"type": "content_block_stop", "index": self._index}]
-        if self._kind == "reasoning" and self._signature is not None:
-            signature = checked("a signature", self._signature(self._block["thinking"]))
-            self._block["signature"] = signature
-            if signature:
-                closed.insert(0, self._delta("signature_delta", "signature", signature))
+        signature = ""
+        if self._kind == "reasoning" and self._signs:
+            signature = self._block["signature"] = self._signed(self._block["thinking"])
+        closed = self._closed(signature)
         self._kind, self._block = "", None
         self._arguments = self._arguments_through = None
         return closed
@@ -205,8 +295,8 @@ class MessagesStream(EventStream):
         """Bring the open block up to date."""
         if self._block is not None and self._kind in _FIELDS:
             self._block[_FIELDS[self._kind]] += self._take(self._kind)
-        elif self._block is not None and self._arguments is not None:
-            self._block["input"] = assembled(self._arguments.sent)
+        elif self._block is not None and self._arguments_through is not None:
+            self._block["input"] = assembled(self._arguments_through.sent)
 
     def _counted(self, usage: Payload) -> Payload:
         """The usage with the tokens that the parser has counted, unless it has them already."""
@@ -245,7 +335,7 @@ class MessagesStream(EventStream):
     def _stopped(self, reason: Any, stop_sequence: str | None, *, dicts: bool) -> Any:
         self._check(dicts)
         stop_sequence = matched(reason) if stop_sequence is None else stop_sequence
-        self._message["stop_sequence"] = stop_sequence
+        self._stop_sequence = stop_sequence
         return reason if stop_sequence is None else _AT_STOP_SEQUENCE
 
     def error(self, message: str, *, type: str | None = None, code: str | None = None) -> bytes:
@@ -260,8 +350,54 @@ class MessagesStream(EventStream):
 
     def response(self) -> Payload:
         """The message as it would be without streaming."""
+        self._catch_up()
         self._settle()
+        if self._ended_plainly:
+            self._ended_plainly = not list(self.closing(None))
         return copy.deepcopy(self._message)
+
+
+def _call_id(stem: str, index: int | str) -> str:
+    return f"toolu_{stem}_{index}"
+
+
+def _call(id: str, name: str) -> Payload:
+    return {"type": "tool_use", "id": id, "name": name, "input": {}, "caller": {"type": "direct"}}
+
+
+class _Told(MessagesStream):
+    """One that says what is in every script."""
+
+    _index = HOLE["i"]  # type: ignore[assignment]
+
+
+@lru_cache(maxsize=256)
+def _script(model: str, thinking: bool, signed: bool, shown: int | None) -> Script:
+    """What MessagesStream says, made once for all streams of a shape."""
+    told = _Told(idle(), id=HOLE["a"], model=model, thinking=thinking)
+    blocks = {kind: _BLOCKS[field] for kind, field in _FIELDS.items()}
+    blocks["arguments"] = _call(_call_id(HOLE["s"], HOLE["k"]), HOLE["m"])
+    frames: dict[tuple[str, str, int], Parts] = {}
+    for kind, block in blocks.items():
+        told._kind = kind
+        for channel in range(len(CHANNELS)):
+            hidden = kind == "reasoning" and not thinking
+            frames["delta", kind, channel] = cut("") if hidden else told._parts(told._delta(*_DELTAS[kind], HOLE["t"]))
+            frames["begin", kind, channel] = told._parts(told._started(block))
+            ends = told._closed(HOLE["g"] if signed and kind == "reasoning" else "")
+            frames["end", kind, channel] = frames["cut", kind, channel] = told._parts(*ends)
+    opening, nothing = told._parts(*told.opening()), cut("")
+    marks = {"filtered": True, "signed": signed, "no_blank": True}
+    return Script(frames, opening, nothing, nothing, shown=shown, **marks)
+
+
+@lru_cache(maxsize=1)
+def _closing() -> tuple[bytes, ...]:
+    """What MessagesStream says last, cut at the reason, the tokens written and those of thinking."""
+    told = _Told(idle(), id="", model="")
+    told._stop_reason = HOLE["r"]
+    usage = {"output_tokens": HOLE["i"], "output_tokens_details": {"thinking_tokens": HOLE["k"]}}
+    return tuple(told._parts(*told.closing(usage))[0])
 
 
 def _failure(message: str, type: str | None, code: str | None) -> Payload:
@@ -269,6 +405,6 @@ def _failure(message: str, type: str | None, code: str | None) -> Payload:
     return {"type": "error", "error": error if code is None else {**error, "details": {"error_code": code}}}
 
 
-def _hashing(id: str) -> Callable[[str], str]:
-    """Signatures that say nothing: without one, clients drop a block or send it back as the user's text."""
-    return lambda text: b64encode(sha256(f"{id}\0{text}".encode()).digest()).decode()
+def _hashed(id: str, text: str) -> str:
+    """A signature that says nothing: without one, clients drop a block or send it back as the user's text."""
+    return b64encode(sha256(f"{id}\0{text}".encode()).digest()).decode()

@@ -15,7 +15,9 @@ from harmonystream._native.stream.open_stream cimport NO_VOCAB, Guard
 from harmonystream._native.stream.parser cimport Parser
 from harmonystream._native.stream.program cimport Program
 from harmonystream._native.core.out cimport out_free, out_init
-from harmonystream._native.wire.sse cimport BYTES, SseWriter
+from harmonystream._native.wire.sse cimport SseWriter
+from harmonystream._native.wire.tell cimport BYTES
+from harmonystream._native.core.buffer cimport buffer_free
 from harmonystream._native.wire.frames cimport Block, Frames
 from harmonystream._native.wire.batch_step cimport *
 from harmonystream._native.core.types cimport *
@@ -78,6 +80,7 @@ cdef class Batch:
         if self.step.slots != NULL:
             for i in range(self.capacity_):
                 unslotted(&self.step.slots[i])
+        buffer_free(&self.step.told)
         free(self.step.tasks)
         free(self.step.slots)
 
@@ -296,6 +299,8 @@ cdef class Batch:
                 or self.out.cap_records > KEPT_RECORDS * self.capacity_ + INLINE_RECORDS):
             out_free(self.out)
             out_init(self.out)
+        if self.step.told.cap > KEPT * self.capacity_ + INLINE_TEXT:
+            buffer_free(&self.step.told)
 
     cdef object columns(self):
         cdef Block block = Block.__new__(Block)
@@ -348,12 +353,13 @@ cdef class Batch:
                 continue
             frame = b""
             try:
-                frame = (<SseWriter>self.emitters[task.number]).records(self.out, self.step.tasks[i - 1].end if i
-                                                                        else 0, task.end)
+                frame = (<SseWriter>self.emitters[task.number]).records(self.out, task.first, task.end)
             except MemoryError:
                 raise
             except Exception as error:
                 errors[task.number] = error
+            if task.told:                                                    # by its script, before these
+                frame = (<const char*>self.step.told.p + task.told_at)[:task.told] + frame
             made.append(frame)
             task.made = <const uint8_t*>PyBytes_AS_STRING(frame)
             task.size = PyBytes_GET_SIZE(frame)

@@ -3,7 +3,7 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from harmonystream._native.wire.frame cimport Filling, Pieces
-from harmonystream._native.wire.sse cimport Writer
+from harmonystream._native.wire.tell cimport Writer
 from harmonystream._native.core.types cimport *
 
 cdef struct Slot:                  # where an open slot's parser keeps its things; s is NULL if the slot is free
@@ -22,8 +22,10 @@ cdef struct Task:
     const uint32_t* ids
     Py_ssize_t n
     Py_ssize_t end                 # records, when its part is done
+    Py_ssize_t first               # the first of them that no script has told
     Py_ssize_t size                # of its frame, or LONG_WAY
     const uint8_t* made            # the frame, if Python has made it
+    Py_ssize_t told, told_at       # bytes that its script has said, and where they stand in Step.told
     const Pieces* frame            # or what is to be filled; NULL: nothing is
     Filling filling                # with what
     Buffer* kept                   # where its text stands, at the end
@@ -50,6 +52,7 @@ cdef struct Step:
     Py_ssize_t rows                # records, but for those that are to be silent
     bint others                    # some row is no delta
     Py_ssize_t size                # of all frames, or of all columns and the text
+    Buffer told                    # what scripts have said
     uint8_t* block                 # what the step returns, until an object has it; NULL: there is no memory, or not yet
 
 cdef bint step_plan(Step* step, const uint32_t* slots, Py_ssize_t n, const uint32_t* offsets, Py_ssize_t n_ids,
