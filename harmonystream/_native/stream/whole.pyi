@@ -1,9 +1,13 @@
-from typing import Any
+from typing import Any, final
 
 from harmonystream._native.stream.parser import Parser
 from harmonystream.completion import Completion
 
 DEBUG: bool
+
+@final
+class Gathered:
+    """What the records of one output say so far."""
 
 def whole(parser: Parser, output: Any, finish_reason: Any = None) -> Completion:
     """Let a fresh parser read all of `output` (ids, or text as str or bytes) and end it; returns the `Completion`.

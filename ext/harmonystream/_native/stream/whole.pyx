@@ -30,7 +30,7 @@ cdef extern from *:
 
 @cython.final
 cdef class Gathered:
-    """What the records of one output say so far. Lists are made when their first item comes."""
+    """What the records of one output say so far."""
     cdef list messages, reasoning, content, calls, arguments
     cdef Py_ssize_t reasoning_from, content_from, calls_from   # where the open message's begin
     cdef int64_t start                                         # of the open message
