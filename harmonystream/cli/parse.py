@@ -46,8 +46,8 @@ input:
 
 formats:
   --format takes a name that `harmonystream formats` lists, or a model's name
-  (Qwen/Qwen3-8B, deepseek-v3.1:671b, a path), or a file that describes a format
-  (.json or .toml, docs/formats.md). Ids of other models than gpt-oss
+  (Qwen/Qwen3-8B, deepseek-v3.1:671b, a path), or a .json or .toml file that
+  describes a format (docs/formats.md). Ids of other models than gpt-oss
   need --tokenizer: the model's tokenizer.json, or the directory that has it.
 
 examples:
