@@ -17,7 +17,10 @@ LETTERS = [bytes([byte]) for byte in range(256)]
 
 REFUSED = {
     "nothing": ({}, "has no markers"),
-    "pairs without calls": ({"think": THINK, "pair": PAIR}, "pair needs call, because pairs are the arguments of a call"),
+    "pairs without calls": (
+        {"think": THINK, "pair": PAIR},
+        "pair needs call, because pairs are the arguments of a call",
+    ),
     "an empty section": (
         {"section": ("<s>", "</s>")},
         "section needs call, or wrapped=True, because a section contains nothing but calls",
