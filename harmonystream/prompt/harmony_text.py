@@ -122,7 +122,10 @@ def render_messages(
             ending = "return"
         _write_header(message, writer, row)
         for content in message.contents:
-            writer.text(_content_text(content, message.role, row, calls_functions))
+            if isinstance(content, str):
+                writer.text(content)
+            else:
+                writer.constant(_content_text(content, message.role, row, calls_functions))
         if not (open_last and i == last):
             writer.marker(_M[ending])
     if next_role is not None:
@@ -174,9 +177,7 @@ def _write_type(content_type: str, writer: Writer, rule: str, call: bool) -> Non
         writer.word(" " + bare)
 
 
-def _content_text(content: Content, role: str, dialect: Dialect, calls_functions: bool) -> str:
-    if isinstance(content, str):
-        return content
+def _content_text(content: System | Developer, role: str, dialect: Dialect, calls_functions: bool) -> str:
     if isinstance(content, System):
         if role != "system":
             raise PromptError(f"the content of a system message is in a message of the role {role!r}")
