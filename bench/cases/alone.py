@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 import tempfile
@@ -142,7 +143,9 @@ def times(n: int, rounds: int, names: str = "") -> dict[str, float]:
         found = Path(directory, "found.json")
         command = [sys.executable, "-m", "pytest", "bench/test_cases.py::test_alone", "-q", "-p", "no:cacheprovider"]
         command += [f"--tokens={n}", f"--rounds={rounds}", f"--benchmark-timer={TIMER}", f"--benchmark-json={found}"]
-        done = subprocess.run([*command, "-k", names], cwd=ROOT, capture_output=True, text=True)
+        # In a worker of pytest-xdist the plugin would measure nothing.
+        alone = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+        done = subprocess.run([*command, "-k", names], cwd=ROOT, env=alone, capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"pytest failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
         measured = json.loads(found.read_text(encoding="utf-8"))["benchmarks"]
