@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from .._native.core.plain import Misfit, plain_copy
+from .._native.core.plain import MisfitError, plain_copy
 from ..errors import PromptError
 
 __all__ = ["MEDIA", "arguments_object", "arguments_text", "content_of", "plain", "text_of_parts"]
@@ -30,7 +30,7 @@ def plain(value: Any, where: str) -> Any:
     """
     try:
         return plain_copy(value, _converted)
-    except Misfit as misfit:
+    except MisfitError as misfit:
         raise PromptError(f"{where}{misfit}") from None
 
 
@@ -48,10 +48,10 @@ def _converted(value: Any) -> Any:
         if isinstance(value, number):
             return number(value)  # an enum of numbers, a number of numpy
     if isinstance(value, type):
-        raise Misfit(f"is the class {value.__name__}; expected text, a number, a list or a mapping")
+        raise MisfitError(f"is the class {value.__name__}; expected text, a number, a list or a mapping")
     if callable(dump := getattr(value, "model_dump", None)):
         return dump(exclude_none=True)
-    raise Misfit(f"is {type(value).__name__}; expected text, a number, a list or a mapping")
+    raise MisfitError(f"is {type(value).__name__}; expected text, a number, a list or a mapping")
 
 
 def content_of(value: Any, where: str, joint: str) -> str | list[dict[str, Any]]:

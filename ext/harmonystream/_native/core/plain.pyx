@@ -8,7 +8,7 @@ cdef enum:
     MAX_DEPTH = 100
 
 
-class Misfit(Exception):
+class MisfitError(Exception):
     """What is wrong with a value. `path` says where in it, the innermost key first: it is collected on the way out."""
 
     def __init__(self, problem):
@@ -33,14 +33,14 @@ cdef object copied(object value, int room, object convert):
     if is_scalar(value):
         return value
     if room == 0:
-        raise Misfit(f"nests more than {MAX_DEPTH} deep")
+        raise MisfitError(f"nests more than {MAX_DEPTH} deep")
     if type(value) is dict:
         made = {}
         for key, item in (<dict>value).items():
             if not is_scalar(item):
                 try:
                     item = copied(item, room - 1, convert)
-                except Misfit as misfit:
+                except MisfitError as misfit:
                     misfit.path.append(f".{key}")
                     raise
             made[key if type(key) is str else str(key)] = item
@@ -51,7 +51,7 @@ cdef object copied(object value, int room, object convert):
             if not is_scalar(items[i]):
                 try:
                     items[i] = copied(items[i], room - 1, convert)
-                except Misfit as misfit:
+                except MisfitError as misfit:
                     misfit.path.append(f"[{i}]")
                     raise
         return items
@@ -62,6 +62,6 @@ def plain_copy(value, convert, /):
     """A copy made of dicts with text keys, lists, text, numbers, booleans and None alone, at most 100 levels deep.
 
     convert(item) turns an item of any other type into one of these, or into something nearer to them.
-    Raises Misfit for what nests deeper, and passes on what convert raises.
+    Raises MisfitError for what nests deeper, and passes on what convert raises.
     """
     return copied(value, MAX_DEPTH, convert)
