@@ -11,6 +11,8 @@ from ..errors import PromptError
 
 __all__ = ["MEDIA", "arguments_object", "arguments_text", "content_of", "plain", "text_of_parts"]
 
+_JSON = json.JSONEncoder(ensure_ascii=False)
+
 TEXT = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 """Parts that are text, and the field that has it."""
 
@@ -101,7 +103,7 @@ def arguments_text(value: Any, where: str) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, dict):
-        return json.dumps(value, ensure_ascii=False)
+        return _JSON.encode(value)
     raise PromptError(f"{where} is {type(value).__name__}; expected a JSON object, as text or as a mapping")
 
 

@@ -11,9 +11,9 @@ from .._native.core.vocab import Vocab
 
 __all__ = ["JoiningWriter", "Writer"]
 
-MAX_WORD = 64
+MAX_HEADER = 512
 MAX_CONSTANT = 100_000
-"""Characters of a header's part, and of a declaration, whose ids are remembered."""
+"""Characters of a header, and of a declaration, whose ids are remembered."""
 
 
 class Writer:
@@ -32,13 +32,14 @@ class Writer:
         if self._encode is not None:
             self.ids.append(self._known.markers[name])
 
-    def word(self, text: str) -> None:
-        """A part of a header. Few of them differ, so the ids of short ones are remembered."""
-        if self._encode is None or len(text) > MAX_WORD:
-            self.text(text)
+    def header(self, write: Callable[..., None], *fields: str | None) -> None:
+        """What `write(writer, *fields)` writes. Few headers differ, so the last 1024 are remembered by their fields."""
+        if self._encode is None or sum(map(len, filter(None, fields))) > MAX_HEADER:
+            write(self, *fields)
         else:
-            self.parts.append(text)
-            self.ids += self._known.word(text)
+            parts, ids = self._known.header(write, *fields)
+            self.parts += parts
+            self.ids += ids
 
     def constant(self, text: str) -> None:
         """What request after request says, such as the declarations of tools. The ids of the last 64 are remembered."""
@@ -56,24 +57,26 @@ class Writer:
 
 
 class _Known(NamedTuple):
-    """What all prompts of one vocabulary share: the ids of texts that were met before, and of markers."""
+    """What all prompts of one vocabulary share: the ids of what was met before, and of markers."""
 
-    word: Callable[[str], Sequence[int]]
+    header: Callable[..., tuple[list[str], list[int]]]
     constant: Callable[[str], Sequence[int]]
     markers: dict[str, int]
 
 
 @lru_cache(maxsize=8)
 def _known(vocab: Vocab) -> _Known:
-    @lru_cache(maxsize=4096)
-    def word(text: str) -> tuple[int, ...]:
-        return tuple(vocab.encode(text))
+    @lru_cache(maxsize=1024)
+    def header(write: Callable[..., None], *fields: str | None) -> tuple[list[str], list[int]]:
+        writer = Writer(vocab)
+        write(writer, *fields)
+        return writer.parts, writer.ids
 
     @lru_cache(maxsize=64)
     def constant(text: str) -> array[int]:
         return array("I", vocab.encode(text))
 
-    return _Known(word, constant, vocab.markers)
+    return _Known(header, constant, vocab.markers)
 
 
 class JoiningWriter(Writer):
@@ -93,7 +96,7 @@ class JoiningWriter(Writer):
         self.parts.append(text)
         self._pending.append(text)
 
-    word = constant = text
+    constant = text
 
     def flush(self) -> None:
         """Encode what is pending; call it at the end."""
