@@ -17,6 +17,7 @@ from typing import NamedTuple
 import harmonystream as hs
 from bench import streams
 from bench.cases import batch, blocks, emitters
+from bench.cases import rows as whole_rows
 from bench.clock import TIMER, Case, Feed
 from bench.report import Row, figure, shown
 from bench.worker import ROOT
@@ -127,6 +128,7 @@ def groups(n: int) -> dict[str, list[Alone]]:
         "emitters": [Alone(case) for case in emitters.cases(n)],
         "text": list(texts(n)),
         "parser": [new_parser()],
+        "rows": [Alone(case, "µs", floor) for case, floor in whole_rows.cases()],
         "batch": [
             Alone(columns, floor=20, note=note),
             Alone(block, floor=100, note=f"{note}; in one block"),
