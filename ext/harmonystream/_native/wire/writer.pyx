@@ -431,7 +431,7 @@ cdef class OpenWriter:
     @property
     def in_text(self):
         """Is it fed text? Then the parser counts bytes, not tokens."""
-        return self.parser.s.text_mode == TEXT_MODE
+        return self.parser.s.input_mode == TEXT_MODE
 
     @property
     def _arguments_through(self):
