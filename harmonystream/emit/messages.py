@@ -183,6 +183,11 @@ class MessagesStream(EventStream):
     def _signed(self, text: str) -> str:
         return _hashed(self.id, text) if self._signature is None else checked("a signature", self._signature(text))
 
+    def _sign_told(self, text: str) -> str:
+        """text: what was told since somebody asked for the response, and at most the whole block's."""
+        told = self._block is not None and self._index == self._items_told - 1
+        return self._signed(self._block["thinking"] + text if told and self._block else text)
+
     def _new_filter(self) -> Arguments:
         return Arguments(self._text_key)
 

@@ -424,10 +424,9 @@ def _completed() -> tuple[str, ...]:
     """The last event, cut at the head, the items, the counts of tokens (written, in all, of reasoning), the number."""
     told = ResponsesStream(idle(), id="", model="", created_at=0)
     told._head_json, told._ending = HOLE["h"], _COMPLETED
-    count = {"output_tokens": HOLE["i"], "total_tokens": HOLE["i"]}
-    usage = {"input_tokens": 0, "output_tokens": 0, **count, "output_tokens_details": {"reasoning_tokens": HOLE["k"]}}
-    told._usage = told._whole_usage({**usage, "output_tokens": 0})
-    told._usage = {**(told._usage or {}), **count}
+    counts = {"output_tokens": HOLE["i"], "total_tokens": HOLE["i"]}
+    details: Payload = {"output_tokens_details": {"reasoning_tokens": HOLE["k"]}}
+    told._usage = {**(told._whole_usage({}) or {}), **counts, **details}
     parts, _ = told._parts(told._ended([HOLE["c"]]))
     return tuple(part.decode() for part in parts)
 

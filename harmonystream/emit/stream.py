@@ -87,7 +87,7 @@ class EventStream(SseWriter):
         """The script has told all but the end: what its last frame says as the reason."""
         raise NotImplementedError
 
-    def _signed(self, text: str) -> str:
+    def _sign_told(self, text: str) -> str:
         """The signature of this reasoning, for a script whose items of reasoning have one."""
         raise NotImplementedError
 

@@ -32,6 +32,7 @@ cdef enum:
     # bytes of text, and a few records, that a slot may make before the step's memory is given back
     KEPT = 512
     KEPT_RECORDS = 4
+    KEPT_TOLD = 64                 # bytes that scripts have said
 
 
 @cython.final
@@ -44,7 +45,7 @@ cdef class Batch:
     released once.
 
     All arguments but capacity are Parser's. A batch is lenient: one stream's error must not stop the others.
-    One thread at a time; several batches are independent. A slot costs what a Parser does, and 184 bytes.
+    One thread at a time; several batches are independent. A slot costs what a Parser does, and 208 bytes.
     Raises ValueError for a capacity that is not from 1 to 2**20, and what Parser() raises.
     """
 
@@ -299,7 +300,7 @@ cdef class Batch:
                 or self.out.cap_records > KEPT_RECORDS * self.capacity_ + INLINE_RECORDS):
             out_free(self.out)
             out_init(self.out)
-        if self.step.told.cap > KEPT * self.capacity_ + INLINE_TEXT:
+        if self.step.told.cap > KEPT_TOLD * self.capacity_ + INLINE_TEXT:
             buffer_free(&self.step.told)
 
     cdef object columns(self):

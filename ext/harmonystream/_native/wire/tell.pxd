@@ -59,4 +59,5 @@ cdef Answer tell(Writer* w, const Record* r, const uint8_t* text, Buffer* to) no
 cdef bint say(Writer* w, const Pieces* frame, Buffer* to) noexcept nogil
 cdef bint end_item(Writer* w, bint complete, Buffer* to) noexcept nogil
 cdef bint note_run(Writer* w, uint8_t kind, Py_ssize_t at, bint goes_on) noexcept nogil
+cdef void forget_text(Told* t, uint8_t kind) noexcept nogil
 cdef void told_free(Told* t) noexcept nogil

@@ -293,6 +293,20 @@ cdef bint note_run(Writer* w, uint8_t kind, Py_ssize_t at, bint goes_on) noexcep
     return buffer_put(&w.told.journal, <const uint8_t*>&entry, sizeof(Entry))
 
 
+cdef void forget_text(Told* t, uint8_t kind) noexcept nogil:
+    """What was kept of this kind has been taken out: what is told from here on begins at 0."""
+    cdef Entry entry
+    cdef Py_ssize_t at = 0
+    if t.open == kind:
+        t.item_at = 0
+    while at < t.journal.n:
+        memcpy(&entry, t.journal.p + at, sizeof(Entry))
+        if entry.kind == kind:
+            entry.at = 0
+            memcpy(t.journal.p + at, &entry, sizeof(Entry))
+        at += sizeof(Entry) + entry.n
+
+
 cdef void told_free(Told* t) noexcept nogil:
     buffer_free(&t.constants)
     buffer_free(&t.name)

@@ -117,6 +117,11 @@ cdef class OpenWriter:
         return self.w.told.calls
 
     @property
+    def _items_told(self):
+        """The items that the script has shown."""
+        return self.w.told.items
+
+    @property
     def _output_told(self):
         """The items that are done, as the script says them, each after a comma."""
         return (<const char*>self.w.told.output.p)[:self.w.told.output.n].decode() if self.w.told.output.n else ""
@@ -245,7 +250,7 @@ cdef class OpenWriter:
         """What tell() asks of Python before it tells this record."""
         cdef Told* t = &self.w.told
         if t.open == R_REASONING and t.script.signed:
-            self.put_hook(self._signed(self.text_of(R_REASONING, t.item_at, self.w.kept[<int>R_REASONING].n)))
+            self.put_hook(self._sign_told(self.text_of(R_REASONING, t.item_at, self.w.kept[<int>R_REASONING].n)))
         if t.open == R_ARGUMENTS and t.script.filtered:
             self.put_rest(self.arguments_through.end(r.kind != R_CALL_END or r.flags & 1))
             self.keep_sent()
@@ -414,6 +419,7 @@ cdef class OpenWriter:
         try:
             text = json.loads(b'"' + (<const char*>kept.p)[:kept.n] + b'"') if kept.n else ""
             kept.n = 0
+            forget_text(&self.w.told, KINDS[kind])
             return text
         finally:
             self.leave()
