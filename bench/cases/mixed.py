@@ -1,4 +1,4 @@
-"""A decode step of a busy server: 1,024 streams at random places of their answers, of which some end and begin in it."""
+"""A busy server: 1,024 streams at random places of their answers, of which some end and begin in each decode step."""
 
 from __future__ import annotations
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
-from operator import index
 from typing import Any, Literal
 
 from .._native.core.vocab import Vocab
@@ -25,9 +24,11 @@ from ..events import (
 )
 from ..formats import Format
 from ..reasons import matched
+from . import chat_options as options
 from .payload import Payload, checked, sendable, to_json
 from .request import CallIds, called, shown_calls, taken_ids
-from .script import CHANNELS, HOLE, Parts, cut, idle
+from .script import HOLE, idle
+from .scripts import chat_script
 from .stream import EventStream
 from .tokens import Tokens
 from .usage import CHAT, counted
@@ -37,9 +38,8 @@ __all__ = ["ChatStream"]
 ReasoningField = Literal["reasoning", "reasoning_content", "both"]
 
 _DELTAS = (ReasoningDelta, ContentDelta, ToolCallDelta)
-_TAKEN = {"", "role", "tool_calls", "function_call", "refusal"}  # fields of a delta that are no text of a preamble
 _DONE = b"data: [DONE]\n\n"
-_ALONE = ("reasoning",)
+_NOTHING: Payload = {}
 _BLANK_LINE = "\n\n"  # between the texts of two messages in one field: the reader sees a preamble, then an answer
 
 
@@ -68,7 +68,7 @@ class ChatStream(EventStream):
     _has_text = False  # has it?
     _open: int | None = None  # the call whose arguments are shown
     _finish_reason: str | None = None
-    _stopped: Payload = {}  # at what, if the engine says
+    _stopped: Payload = _NOTHING  # at what, if the engine says
     _usage: Payload | None = None
     _all: list[ChatStream] | None = None  # the request's, in order, if there are several
 
@@ -91,14 +91,14 @@ class ChatStream(EventStream):
         vocab: Vocab | None = None,
         tools: object = None,
     ) -> None:
-        self.id, self.model, self.created = checked("id", id), checked("model", model), _seconds(created)
-        self._fields = _ALONE if reasoning_field == "reasoning" else _reasoning_fields(reasoning_field)
+        self.id, self.model, self.created = checked("id", id), checked("model", model), options.seconds(created)
+        self._fields = options.reasoning_fields(reasoning_field)
         if preamble_field != "content":
-            _check_preamble(preamble_field)
+            options.check_preamble(preamble_field)
         self._preamble_field, self._include_usage = preamble_field, include_usage
         if tool_choice != "auto" or parallel_tool_calls is not True:
             self._calls_shown = shown_calls(tool_choice, parallel_tool_calls)
-            self._named = _names_a_tool(tool_choice)
+            self._named = options.names_a_tool(tool_choice)
         self._extra = sendable(extra) if extra else {}
         if call_id is not None or taken != () or token_ids:
             self._call_id = called("call_id", call_id)
@@ -132,7 +132,7 @@ class ChatStream(EventStream):
 
     @cached_property
     def _call_ids(self) -> CallIds:
-        return CallIds(self._call_id or partial(_call_id, self._stem), self._taken)
+        return CallIds(self._call_id or partial(options.call_id, self._stem), self._taken)
 
     @classmethod
     def several(cls, parsers: Iterable[Parser], **options: Any) -> list[ChatStream]:
@@ -173,7 +173,7 @@ class ChatStream(EventStream):
         return _script(self.model, head, *shape)
 
     def _end_told(self, reason: str | None) -> str:
-        self._finish_reason = self._reason(reason)
+        self._finish_reason = options.finish_reason(reason, self._calls_told, self._named)
         return self._finish_reason
 
     # --- payloads ---
@@ -200,8 +200,7 @@ class ChatStream(EventStream):
             if self._open is None:
                 return {}
             return self._chunk({"tool_calls": [{"index": self._open, "function": {"arguments": text}}]})
-        fields = self._fields_of(kind)
-        return self._chunk(dict.fromkeys(fields, text)) if fields else {}
+        return self._chunk(dict.fromkeys(fields, text)) if (fields := self._fields_of(kind)) else {}
 
     def describe(self, event: Event) -> Iterable[Payload]:
         match event:
@@ -215,20 +214,20 @@ class ChatStream(EventStream):
                 self._keep_arguments()
                 self._open = None
             case StreamEnd(reason=reason):
-                self._finish_reason = self._reason(reason)
+                self._finish_reason = options.finish_reason(reason, len(self._calls), self._named)
                 return (self._chunk({}, self._finish_reason),)
         return ()  # what is hidden, and what the API has no word for
 
-    def _open_call(self, call: ToolCallStart) -> Iterable[Payload]:
+    def _open_call(self, event: ToolCallStart) -> Iterable[Payload]:
         index = len(self._calls)
         if self._calls_shown is not None and index >= self._calls_shown:
             return ()
-        self._calls.append(_call(self._call_ids.take(call.id, index), call.name))
+        self._calls.append(options.call(self._call_ids.take(event.id, index), event.name))
         self._open = index
         return (self._call_chunk(index, self._calls[-1]),)
 
     def _call_chunk(self, index: int | str, call: Payload) -> Payload:
-        return self._chunk({"tool_calls": [{"index": index, **_copy(call)}]})
+        return self._chunk({"tool_calls": [{"index": index, **options.copied(call)}]})
 
     def _keep_arguments(self) -> None:
         if self._open is not None:
@@ -241,12 +240,6 @@ class ChatStream(EventStream):
             for field in self._fields_of(kind) if text else ():
                 self._texts.setdefault(field, []).append(text)
 
-    def _reason(self, reason: str | None) -> str:
-        calls = self._calls_told if self._scripted else len(self._calls)
-        if reason == "tool_calls" and (not calls or self._named):
-            return "stop"
-        return reason or "stop"
-
     def _closing_bytes(self, usage: Payload | None) -> bytes:
         if not self._scripted or self._include_usage or self._all is not None:
             return super()._closing_bytes(usage)
@@ -257,7 +250,7 @@ class ChatStream(EventStream):
         if usage is not None:
             for stream in self._streams:
                 stream._usage = usage
-        whole = self._whole_usage()
+        whole = options.whole_usage(self._usage, self._streams)
         if self._ends and self._include_usage and whole is not None:
             yield {**self._head, "choices": [], "usage": whole}
 
@@ -268,27 +261,7 @@ class ChatStream(EventStream):
     @property
     def _ends(self) -> bool:
         """Have all choices?"""
-        if self._all is None:
-            return self._finish_reason is not None
         return all(stream._finish_reason is not None for stream in self._streams)
-
-    def _whole_usage(self) -> Payload | None:
-        """The usage, and what the parsers have counted where it does not say; None where nobody has counted the tokens.
-
-        Of text, a parser counts bytes.
-        """
-        usage = self._usage
-        streams = [stream for stream in self._streams if not stream.in_text]
-        if usage is None or ("completion_tokens" not in usage and len(streams) < len(self._streams)):
-            return None
-        whole = dict(usage)
-        whole.setdefault("prompt_tokens", 0)
-        whole.setdefault("completion_tokens", sum(stream.parser.usage.total for stream in streams))
-        whole.setdefault("total_tokens", whole["prompt_tokens"] + whole["completion_tokens"])
-        if streams:
-            reasoning = {"reasoning_tokens": sum(stream.parser.usage.reasoning for stream in streams)}
-            whole["completion_tokens_details"] = {**reasoning, **(usage.get("completion_tokens_details") or {})}
-        return whole
 
     # --- bytes and dicts ---
 
@@ -381,13 +354,13 @@ class ChatStream(EventStream):
 
     def error(self, message: str, *, type: str | None = None, code: str | None = None) -> bytes:
         """The frames that end a stream that cannot go on; clients raise an APIError. Empty if it has ended."""
-        frames = self._last_bytes(_failure(message, type, code))
+        frames = self._last_bytes(options.failure(message, type, code))
         self._end_all()
         return frames + _DONE if frames else b""
 
     def error_events(self, message: str, *, type: str | None = None, code: str | None = None) -> list[Payload]:
         """The same as a dict."""
-        made = self._last_payloads(_failure(message, type, code))
+        made = self._last_payloads(options.failure(message, type, code))
         self._end_all()
         return made
 
@@ -401,10 +374,9 @@ class ChatStream(EventStream):
         """The response as it would be without streaming, with all choices; at any time."""
         for stream in self._streams:
             stream._catch_up()
-        choices = [stream._whole_choice() for stream in self._streams]
-        whole = {**self._head, "object": "chat.completion", "choices": choices}
-        usage = self._whole_usage()
-        return whole if usage is None else {**whole, "usage": usage}
+        whole = {**self._head, "object": "chat.completion", "choices": [one._whole_choice() for one in self._streams]}
+        usage = options.whole_usage(self._usage, self._streams)
+        return whole | ({} if usage is None else {"usage": usage})
 
     def _whole_choice(self) -> Payload:
         self._keep_texts()
@@ -412,78 +384,17 @@ class ChatStream(EventStream):
         texts = {field: "".join(texts) for field, texts in self._texts.items()}
         message: Payload = {"role": "assistant", **texts, "refusal": None}
         if self._calls:
-            message["tool_calls"] = [_copy(call) for call in self._calls]
+            message["tool_calls"] = [options.copied(call) for call in self._calls]
         choice = {"index": self.choice, "message": message, "logprobs": None, "finish_reason": self._finish_reason}
         return {**choice, **self._stopped, **self._tokens.joined()}
 
 
-def _reasoning_fields(field: str | None) -> tuple[str, ...]:
-    if field not in ("reasoning", "reasoning_content", "both", None):
-        raise ValueError(f"reasoning_field is 'reasoning', 'reasoning_content', 'both' or None, not {field!r}")
-    return () if field is None else ("reasoning", "reasoning_content") if field == "both" else (field,)
-
-
-def _check_preamble(field: str | None) -> None:
-    if field is not None and (field in _TAKEN or not checked("preamble_field", field)):
-        raise ValueError(f"preamble_field is the name of a field for text, or None, not {field!r}")
-
-
-def _names_a_tool(tool_choice: Any) -> bool:
-    kind = tool_choice.get("type") if isinstance(tool_choice, Mapping) else getattr(tool_choice, "type", None)
-    return kind in ("function", "custom")
-
-
-def _seconds(created: Any) -> int:
-    if type(created) is int:
-        return created
-    try:
-        return index(created)
-    except TypeError:
-        kind = created.__class__.__name__
-        raise TypeError(f"created is whole seconds since 1970, an int such as int(time.time()), not a {kind}") from None
-
-
-def _failure(message: str, type: str | None, code: str | None) -> list[Payload]:
-    return [{"error": {"message": message, "type": type or "server_error", "param": None, "code": code}}]
-
-
-def _call_id(stem: str, index: int | str) -> str:
-    return f"call_{stem}_{index}"
-
-
-def _call(id: str, name: str) -> Payload:
-    return {"id": id, "type": "function", "function": {"name": name, "arguments": ""}}
-
-
 @lru_cache(maxsize=256)
 def _script(
-    model: str,
-    head: str,
-    fields: tuple[str, ...],
-    preamble_field: str | None,
-    include_usage: bool,
-    shown: int | None,
-    choice: int,
+    model: str, head: str, fields: tuple[str, ...], preamble: str | None, usage: bool, shown: int | None, choice: int
 ) -> Script:
-    """What ChatStream says, made once for all streams of a shape. head: the JSON of one with more fields than usual."""
-    told = ChatStream(idle(), id=HOLE["a"], model=model, created=0, preamble_field=preamble_field, include_usage=include_usage)
+    """Made once for all streams of a shape. head: the JSON of one with more fields than usual."""
+    told = ChatStream(idle(), id=HOLE["a"], model=model, created=0, preamble_field=preamble, include_usage=usage)
     told._head = {**(json.loads(head) if head else told._head), "id": HOLE["a"], "created": HOLE["c"]}
-    told._fields, told.choice, told._open = fields, choice, HOLE["k"]  # type: ignore[assignment]
-    frames: dict[tuple[str, str, int], Parts] = {}
-    bits: dict[tuple[str, int], int] = {}
-    for number, channel in enumerate(CHANNELS):
-        told._channel = channel
-        for kind in ("reasoning", "content"):
-            frames["delta", kind, number] = told._parts_of(kind) or cut("")
-            if texts := told._fields_of(kind):
-                frames["part", kind, number] = told._parts(told._parting(texts))
-                bits[kind, number] = 1 << ("reasoning" not in kind) << (texts != ("content",) and kind == "content")
-    frames["delta", "arguments", 0] = told._parts_of("arguments") or cut("")
-    call = _call(_call_id(HOLE["s"], HOLE["k"]), HOLE["m"])
-    frames["begin", "arguments", 0] = told._parts(told._call_chunk(HOLE["k"], call))
-    finish = told._parts(told._chunk({}, HOLE["r"]))
-    return Script(frames, told._parts(*told.opening()), cut(""), finish, fields=bits, shown=shown)
-
-
-def _copy(call: Payload) -> Payload:
-    return {**call, "function": dict(call["function"])}
+    told._fields, told.choice, told._calls_shown = fields, choice, shown
+    return chat_script(told, options.call(options.call_id(HOLE["s"], HOLE["k"]), HOLE["m"]))

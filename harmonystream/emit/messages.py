@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import copy
 import re
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, lru_cache, partial
-from hashlib import sha256
 from typing import Any, Literal
 
 from .._native.core.vocab import Vocab
@@ -25,14 +23,17 @@ from ..events import (
 from ..formats import Format
 from ..reasons import matched
 from .arguments import TEXT_KEY, Arguments, assembled
+from .messages_options import call, call_id, failure, hashed
 from .payload import Payload, checked, sendable
 from .request import CallIds, called, shown_calls, taken_ids
-from .script import CHANNELS, HOLE, Parts, cut, idle
+from .script import HOLE, idle
+from .scripts import messages_script
 from .stream import EventStream
 from .usage import MESSAGES, counted
 
 __all__ = ["MessagesStream"]
 
+_UNSAID: tuple[Payload, Payload] = ({}, {})
 _STOP_REASONS: dict[str | None, str] = {
     None: "end_turn",
     "stop": "end_turn",
@@ -83,7 +84,7 @@ class MessagesStream(EventStream):
     _calls_shown: int | None = None
     _signs = True  # have its blocks of thinking a signature?
     _signature: Callable[[str], str] | None = None  # None: a hash
-    _given: tuple[Payload, Payload] = ({}, {})  # more fields, and what of the usage is known at the beginning
+    _given: tuple[Payload, Payload] = _UNSAID  # more fields, and what of the usage is known at the beginning
     _call_id: Callable[[int], str] | None = None
     _taken: frozenset[str] = frozenset()
     _hooked = False  # has an application a part in what is said?
@@ -145,7 +146,7 @@ class MessagesStream(EventStream):
 
     @cached_property
     def _call_ids(self) -> CallIds:
-        return CallIds(self._call_id or partial(_call_id, self._stem), self._taken)
+        return CallIds(self._call_id or partial(call_id, self._stem), self._taken)
 
     # --- the script ---
 
@@ -155,7 +156,7 @@ class MessagesStream(EventStream):
         if script is None:
             return super().start()
         opening = None
-        if self._given != ({}, {}):
+        if self._given != _UNSAID:
             opening = "".join(map(self.framed, self.opening())).encode()
         return self._begin_script(script, self.id, "", self._stem, "", opening)
 
@@ -181,7 +182,7 @@ class MessagesStream(EventStream):
         return ""
 
     def _signed(self, text: str) -> str:
-        return _hashed(self.id, text) if self._signature is None else checked("a signature", self._signature(text))
+        return hashed(self.id, text) if self._signature is None else checked("a signature", self._signature(text))
 
     def _sign_told(self, text: str) -> str:
         """text: what was told since somebody asked for the response, and at most the whole block's."""
@@ -220,7 +221,7 @@ class MessagesStream(EventStream):
         return ()
 
     def _closing_bytes(self, usage: Payload | None) -> bytes:
-        known = usage is None and self._given == ({}, {}) and self._stop_sequence is None
+        known = usage is None and self._given == _UNSAID and self._stop_sequence is None
         if not (known and self._scripted and self._stop_reason) or self.in_text:
             return super()._closing_bytes(usage)
         self._ended_plainly = True
@@ -276,10 +277,10 @@ class MessagesStream(EventStream):
             return closed
         return self._begin_text("content", "".join([*self._blank, text]))
 
-    def _begin_call(self, call: ToolCallStart) -> list[Payload]:
-        id = self._call_ids.take(call.id, self._calls)
+    def _begin_call(self, event: ToolCallStart) -> list[Payload]:
+        id = self._call_ids.take(event.id, self._calls)
         self._calls += 1
-        started = self._begin("arguments", _call(id, call.name))
+        started = self._begin("arguments", call(id, event.name))
         self._arguments = self._arguments_through = Arguments(self._text_key)
         return started
 
@@ -345,11 +346,11 @@ class MessagesStream(EventStream):
 
     def error(self, message: str, *, type: str | None = None, code: str | None = None) -> bytes:
         """The frame that ends a stream that cannot go on; clients raise it. Empty if it has ended."""
-        return self._last_bytes([_failure(message, type, code)])
+        return self._last_bytes([failure(message, type, code)])
 
     def error_events(self, message: str, *, type: str | None = None, code: str | None = None) -> list[Payload]:
         """The payloads of error()."""
-        return self._last_payloads([_failure(message, type, code)])
+        return self._last_payloads([failure(message, type, code)])
 
     # --- the whole ---
 
@@ -362,14 +363,6 @@ class MessagesStream(EventStream):
         return copy.deepcopy(self._message)
 
 
-def _call_id(stem: str, index: int | str) -> str:
-    return f"toolu_{stem}_{index}"
-
-
-def _call(id: str, name: str) -> Payload:
-    return {"type": "tool_use", "id": id, "name": name, "input": {}, "caller": {"type": "direct"}}
-
-
 class _Told(MessagesStream):
     """One that says what is in every script."""
 
@@ -378,22 +371,12 @@ class _Told(MessagesStream):
 
 @lru_cache(maxsize=256)
 def _script(model: str, thinking: bool, signed: bool, shown: int | None) -> Script:
-    """What MessagesStream says, made once for all streams of a shape."""
+    """Made once for all streams of a shape."""
     told = _Told(idle(), id=HOLE["a"], model=model, thinking=thinking)
+    told._signs, told._calls_shown = signed, shown
     blocks = {kind: _BLOCKS[field] for kind, field in _FIELDS.items()}
-    blocks["arguments"] = _call(_call_id(HOLE["s"], HOLE["k"]), HOLE["m"])
-    frames: dict[tuple[str, str, int], Parts] = {}
-    for kind, block in blocks.items():
-        told._kind = kind
-        for channel in range(len(CHANNELS)):
-            hidden = kind == "reasoning" and not thinking
-            frames["delta", kind, channel] = cut("") if hidden else told._parts(told._delta(*_DELTAS[kind], HOLE["t"]))
-            frames["begin", kind, channel] = told._parts(told._started(block))
-            ends = told._closed(HOLE["g"] if signed and kind == "reasoning" else "")
-            frames["end", kind, channel] = frames["cut", kind, channel] = told._parts(*ends)
-    opening, nothing = told._parts(*told.opening()), cut("")
-    marks = {"filtered": True, "signed": signed, "no_blank": True}
-    return Script(frames, opening, nothing, nothing, shown=shown, **marks)
+    blocks["arguments"] = call(call_id(HOLE["s"], HOLE["k"]), HOLE["m"])
+    return messages_script(told, blocks)
 
 
 @lru_cache(maxsize=1)
@@ -403,13 +386,3 @@ def _closing() -> tuple[bytes, ...]:
     told._stop_reason = HOLE["r"]
     usage = {"output_tokens": HOLE["i"], "output_tokens_details": {"thinking_tokens": HOLE["k"]}}
     return tuple(told._parts(*told.closing(usage))[0])
-
-
-def _failure(message: str, type: str | None, code: str | None) -> Payload:
-    error: Payload = {"type": type or "api_error", "message": message}
-    return {"type": "error", "error": error if code is None else {**error, "details": {"error_code": code}}}
-
-
-def _hashed(id: str, text: str) -> str:
-    """A signature that says nothing: without one, clients drop a block or send it back as the user's text."""
-    return b64encode(sha256(f"{id}\0{text}".encode()).digest()).decode()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, lru_cache, partial
-from math import isfinite
 from typing import Any, ClassVar, Literal
 
 from .._native.core.vocab import Vocab
@@ -23,33 +22,22 @@ from ..events import (
 )
 from ..formats import Format
 from ..reasons import normal
-from .items import CALLS, Item, Message, Reasoning, Summary, Text, declared, item_type
+from . import responses_options as options
+from .items import CALLS, Item, Message, Reasoning, Text, declared, item_type
 from .payload import Payload, checked, sendable, to_json
 from .request import CallIds, called, shown_calls, taken_ids
-from .script import CHANNELS, HOLE, Parts, cut, idle
+from .script import CHANNELS, HOLE, idle
+from .scripts import responses_script
 from .stream import EventStream
 from .usage import RESPONSES, counted
 
 __all__ = ["ResponsesStream"]
 
-_PREFIXES = {
-    "reasoning": "rs",
-    "message": "msg",
-    "function_call": "fc",
-    "custom_tool_call": "ctc",
-    "mcp_call": "mcp",
-    "code_interpreter_call": "ci",
-    "web_search_call": "ws",
-}
-_PHASES = {"final": "final_answer", "commentary": "commentary"}
-_ECHOED = (
-    *("background", "conversation", "instructions", "max_output_tokens", "max_tool_calls", "metadata"),
-    *("parallel_tool_calls", "previous_response_id", "prompt", "prompt_cache_key", "prompt_cache_options"),
-    *("prompt_cache_retention", "reasoning", "safety_identifier", "service_tier", "temperature", "text"),
-    *("tool_choice", "tools", "top_logprobs", "top_p", "truncation", "user"),
-)
 _ENCRYPTED = "reasoning.encrypted_content"  # what a request's `include` calls it
 _STATE = ("status", "error", "incomplete_details", "output", "usage")  # of a response: what is not its head
+_NOTHING: Payload = {}
+_UNSAID = (_NOTHING, _NOTHING)
+_OPEN: Payload = {"status": "in_progress"}
 _COMPLETED: Payload = {"status": "completed"}
 _WHOLE = (None, "stop", "tool_calls", "function_call")  # an engine's reasons that cut nothing
 _WHY = {"length": "max_output_tokens", "content_filter": "content_filter"}
@@ -72,8 +60,8 @@ class ResponsesStream(EventStream):
     numbered: ClassVar[str | None] = "sequence_number"
 
     _reasoning: type[Reasoning] | None = Reasoning
-    _reasoning_fields: Payload = {}
-    _said: tuple[Payload, Payload] = ({}, {})  # what is repeated of the request, and more fields
+    _reasoning_fields: Payload = _NOTHING
+    _said: tuple[Payload, Payload] = _UNSAID  # what is repeated of the request, and more fields
     _tools: frozenset[tuple[str, str]] | None = None
     _own_item_id: Callable[[str, int], str] | None = None
     _own_call_id: Callable[[int], str] | None = None
@@ -85,7 +73,7 @@ class ResponsesStream(EventStream):
     _calls = 0
     _open: Item | None = None
     _cut = False  # at the end: does a message that no token ends lack some of its text?
-    _ending: Payload = {"status": "in_progress"}
+    _ending: Payload = _OPEN
     _usage: Payload | None = None
     _ended_plainly = False  # was closing() not asked, but known beforehand?
 
@@ -108,7 +96,7 @@ class ResponsesStream(EventStream):
         vocab: Vocab | None = None,
         tools: object = None,
     ) -> None:
-        self.id, self.model, self.created_at = checked("id", id), checked("model", model), _seconds(created_at)
+        self.id, self.model, self.created_at = checked("id", id), checked("model", model), options.seconds(created_at)
         self._container_id = container_id
         if reasoning is not True or request is not None or extra:
             self._ask(request, reasoning, encrypt, sendable(extra or {}))
@@ -123,11 +111,11 @@ class ResponsesStream(EventStream):
         if not isinstance(request or {}, Mapping):
             raise TypeError(f"request is a mapping, not {request.__class__.__name__}: of a model, model_dump()")
         asked = request or {}
-        self._reasoning = _reasoning_item(reasoning, asked)
+        self._reasoning = options.reasoning_item(reasoning, asked)
         wanted = asked.get("include") or ()
         if called("encrypt", encrypt) and isinstance(wanted, (list, tuple)) and _ENCRYPTED in wanted:
             self._reasoning_fields = {"encrypt": encrypt}
-        echoed = sendable({name: asked[name] for name in _ECHOED if asked.get(name) is not None})
+        echoed = sendable({name: asked[name] for name in options.ECHOED if asked.get(name) is not None})
         self._said = echoed, {name: value for name, value in more.items() if name not in _STATE}
         self._tools = declared(echoed.get("tools"))
         self._calls_shown = shown_calls(echoed.get("tool_choice"), echoed.get("parallel_tool_calls", True))
@@ -137,7 +125,7 @@ class ResponsesStream(EventStream):
     @cached_property
     def _head(self) -> Payload:
         head = {"id": self.id, "object": "response", "created_at": self.created_at, "model": self.model}
-        own: Payload = {**head, **_defaults(), **self._said[0]}
+        own: Payload = {**head, **options.defaults(), **self._said[0]}
         return own | self._said[1] | own  # these first, and as they are
 
     @property
@@ -146,11 +134,11 @@ class ResponsesStream(EventStream):
 
     @cached_property
     def _item_id(self) -> Callable[[str, int], str]:
-        return self._own_item_id or partial(_made_id, self._stem)
+        return self._own_item_id or partial(options.made_id, self._stem)
 
     @cached_property
     def _call_ids(self) -> CallIds:
-        return CallIds(self._own_call_id or partial(_call_id, self._stem), self._taken)
+        return CallIds(self._own_call_id or partial(options.call_id, self._stem), self._taken)
 
     @cached_property
     def _output(self) -> list[Payload]:
@@ -163,15 +151,16 @@ class ResponsesStream(EventStream):
         script = self._script()
         if script is None:
             return super().start()
-        if self._said != ({}, {}):
+        if self._said != _UNSAID:
             self._head_json = to_json(self._head)[1:-1]
         return self._begin_script(script, self.id, to_json(self.created_at), self._stem, self._head_json or None, None)
 
     def _script(self) -> Script | None:
         if type(self) is not ResponsesStream or self._hooked or self.parser.strict:
             return None
+        reasoning: Any = self._reasoning  # the class, of which the type checker does not know that it is hashable
         custom = any(type == "custom" for type, _ in self._tools or ())
-        return _script(self.model, self._reasoning, custom, self._calls_shown)
+        return _script(self.model, reasoning, custom, self._calls_shown)
 
     def _tell(self, events: Iterable[Event | None]) -> None:
         for event in events:
@@ -200,7 +189,7 @@ class ResponsesStream(EventStream):
             case ReasoningDelta(text=text) if self._reasoning is not None:
                 return self._open_text(self._reasoning, dict(self._reasoning_fields), text)
             case ContentDelta(text=text, channel=channel):
-                return self._open_text(Message, _phase(channel), text)
+                return self._open_text(Message, options.phase(channel), text)
             case ToolCallStart() if self._calls_shown is None or self._calls < self._calls_shown:
                 opened = self._call_of(event)  # first, since callbacks may raise
                 self._calls += 1
@@ -217,7 +206,7 @@ class ResponsesStream(EventStream):
 
     def _stop(self, reason: str | None) -> None:
         if reason == "error":
-            self._ending = _failed("The model stopped with an error.", "server_error")
+            self._ending = options.failed("The model stopped with an error.", "server_error")
         elif reason in _WHOLE:
             self._ending = _COMPLETED
         else:
@@ -291,7 +280,7 @@ class ResponsesStream(EventStream):
         self._catch_up()
         self._usage = self._whole_usage(usage or {})
         if self._ending["status"] == "failed":
-            yield _error(**self._ending["error"])
+            yield options.error(**self._ending["error"])
         yield self._ended(self._output)
 
     def _ended(self, output: Any) -> Payload:
@@ -345,7 +334,7 @@ class ResponsesStream(EventStream):
         self, tokens: Any = None, /, *, finish: bool = False, reason: Any = None, usage: Payload | None = None
     ) -> list[Payload]:
         self._cut = finish and normal(reason) not in _WHOLE
-        return _owned(super().events(tokens, finish=finish, reason=reason, usage=usage))
+        return options.owned(super().events(tokens, finish=finish, reason=reason, usage=usage))
 
     def error(self, message: str, *, type: str | None = None, code: str | None = None) -> bytes:
         """The frames that end a stream that cannot go on: the open item as it is, `error`, response.failed.
@@ -356,14 +345,14 @@ class ResponsesStream(EventStream):
 
     def error_events(self, message: str, *, type: str | None = None, code: str | None = None) -> list[Payload]:
         """The payloads of error()."""
-        return _owned(self._last_payloads(self._failing(message, type, code)))
+        return options.owned(self._last_payloads(self._failing(message, type, code)))
 
     def _failing(self, message: str, type: str | None, code: str | None) -> Iterable[Payload]:
         if self._number == 0:
             yield from self.opening()  # clients want to know first what failed
         yield from self._close(complete=False)
-        self._ending = _failed(message, code or "server_error")
-        yield _error(message, code or "server_error", type)
+        self._ending = options.failed(message, code or "server_error")
+        yield options.error(message, code or "server_error", type)
         yield {"type": "response.failed", "response": self._whole()}
 
     # --- the whole ---
@@ -380,43 +369,20 @@ class ResponsesStream(EventStream):
         return {**self._head, **ending, "output": self._output, "usage": self._usage}
 
 
-def _made_id(stem: str, type: str, index: int | str) -> str:
-    return f"{_PREFIXES[type]}_{stem}_{index}"
-
-
-def _call_id(stem: str, index: int | str) -> str:
-    return f"call_{stem}_{index}"
-
-
-def _phase(channel: str | None) -> Payload:
-    return {"phase": _PHASES[channel]} if channel in _PHASES else {}
-
-
 @lru_cache(maxsize=256)
-def _script(model: str, reasoning: type[Reasoning] | None, custom: bool, shown: int | None) -> Script:
-    """What ResponsesStream says, made once for all streams of a shape. custom: Python must look at each call's name."""
+def _script(model: str, reasoning: Any, custom: bool, shown: int | None) -> Script:
+    """Made once for all streams of a shape. custom: Python must look at each call's name."""
     told = ResponsesStream(idle(), id=HOLE["a"], model=model, created_at=0)
+    told._reasoning, told._calls_shown = reasoning, shown
     told._head["created_at"], told._head_json = HOLE["c"], HOLE["h"]
-    frames: dict[tuple[str, str, int], Parts] = {}
-
-    def tell(item: type[Item], fields: Payload, channel: int) -> None:
-        one = item(_made_id(HOLE["s"], item.type, HOLE["i"]), HOLE["i"], fields)  # type: ignore[arg-type]
-        frames["begin", one.kind, channel] = told._parts(*one.added())
-        frames["delta", one.kind, channel] = told._parts(one.delta(HOLE["t"]) or {})
-        for end, kept, complete in (("end", "item", True), ("cut", "cut item", False)):
-            ends = one.done(HOLE["w"], complete)
-            frames[kept, one.kind, channel] = cut("," + to_json(ends[-1]["item"]))
-            frames[end, one.kind, channel] = told._parts(*ends)
-
+    items: list[tuple[type[Item], int, Payload]] = []
     for number, channel in enumerate(CHANNELS):
-        tell(Message, _phase(channel), number)
-        frames["delta", "reasoning", number] = cut("")
-        if reasoning is not None:
-            tell(reasoning, {}, number)
+        items += [(Message, number, options.phase(channel)), *([(reasoning, number, {})] if reasoning else ())]
     if not custom:
-        tell(CALLS["function_call"], {"call_id": _call_id(HOLE["s"], HOLE["k"]), "name": HOLE["m"]}, 0)
-    head, nothing = cut(to_json(told._head)[1:-1]), cut("")
-    return Script(frames, told._parts(*told.opening()), head, nothing, shown=shown, functions=True)
+        items.append((CALLS["function_call"], 0, {"call_id": options.call_id(HOLE["s"], HOLE["k"]), "name": HOLE["m"]}))
+    return responses_script(
+        told, [(item(options.made_id(HOLE["s"], item.type, HOLE["i"]), 0, given), at) for item, at, given in items]
+    )
 
 
 @lru_cache(maxsize=1)
@@ -429,45 +395,3 @@ def _completed() -> tuple[str, ...]:
     told._usage = {**(told._whole_usage({}) or {}), **counts, **details}
     parts, _ = told._parts(told._ended([HOLE["c"]]))
     return tuple(part.decode() for part in parts)
-
-
-def _owned(payloads: list[Payload]) -> list[Payload]:
-    """As the caller may change them."""
-    return [copy.deepcopy(payload) if "response" in payload else payload for payload in payloads]
-
-
-def _failed(message: str, code: str) -> Payload:
-    return {"status": "failed", "error": {"code": code, "message": message}}
-
-
-def _error(message: str, code: str, type: str | None = None) -> Payload:
-    """Some clients take a response that failed for a short one, unless this comes first. OpenAI's in Python raises what
-    the object `error` says, others what is beside it.
-    """
-    error = {"type": type or code, "code": code, "message": message, "param": None}
-    return {**error, "type": "error", "error": error}
-
-
-def _reasoning_item(said: Any, request: Mapping[str, Any]) -> type[Reasoning] | None:
-    """The items of reasoning, None: it is hidden."""
-    kinds: dict[Any, type[Reasoning] | None] = {False: None, "text": Reasoning, "summary": Summary}
-    if said is True:
-        asked = request.get("reasoning")
-        wanted = asked.get("summary") or asked.get("generate_summary") if isinstance(asked, Mapping) else None
-        return Summary if wanted else Reasoning
-    if said not in list(kinds):
-        raise ValueError(f"reasoning is True, False, 'text' or 'summary', not {said!r}")
-    return kinds[said]
-
-
-def _seconds(created_at: Any) -> Any:
-    if type(created_at) is int:
-        return created_at
-    if not isinstance(created_at, (int, float)) or not isfinite(created_at):
-        raise TypeError(f"created_at is seconds since 1970, a number such as time.time(), not {created_at!r}")
-    return created_at
-
-
-def _defaults() -> Payload:
-    none = dict.fromkeys(("instructions", "temperature", "top_p"))
-    return {**none, "metadata": {}, "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}

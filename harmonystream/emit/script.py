@@ -19,9 +19,7 @@ HOLE = {letter: os.urandom(16).hex() for letter in "acghikmnrstw"}
 """By the hole's letter: what a payload has in its place. They are random, so no id or name contains them."""
 _LETTER = {placeholder: letter for letter, placeholder in HOLE.items()}
 _FOUND = re.compile(
-    "|".join(
-        [*(f'"({HOLE[letter]})"' for letter in _NUMBERS), *(f"({placeholder})" for placeholder in HOLE.values())]
-    )
+    "|".join([*(f'"({HOLE[letter]})"' for letter in _NUMBERS), *(f"({placeholder})" for placeholder in HOLE.values())])
 )
 
 

@@ -18,8 +18,8 @@ HEADER = "<|start|>assistant"
 TEXT = (
     "<|channel|>analysis<|message|>Let me “think”.\n<|end|>"
     f"{HEADER}<|channel|>commentary<|message|>I look.<|end|>"
-    f'{HEADER}<|channel|>commentary to=functions.get_forecast <|constrain|>json<|message|>{{"city": "Z\\u00fcrich", "n": '
-    '[1, 2.5e3]}<|call|>'
+    f"{HEADER}<|channel|>commentary to=functions.get_forecast <|constrain|>json<|message|>"
+    '{"city": "Z\\u00fcrich", "n": [1, 2.5e3]}<|call|>'
     f"{HEADER}<|channel|>commentary to=functions.get_forecast <|constrain|>json<|message|><|call|>"
     f"{HEADER}<|channel|>analysis<|message|>So.<|end|>"
     f"{HEADER}<|channel|>final<|message|>It is 21 °C.<|return|>"
