@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from typing import Any
 
 import pytest
@@ -88,30 +87,3 @@ def test_an_end_anywhere(api: str, reason: str | None) -> None:
         for stream in (stream_of(api), told_by_python(stream_of(api))):
             made.append([*as_bytes(stream, [IDS[:at]], reason), stream.response()])
         assert made[0] == made[1]
-
-
-@pytest.mark.parametrize("api", APIS)
-def test_a_batch_tells_by_scripts(api: str) -> None:
-    """Streams at different places, two tokens each, some of which Python tells."""
-    batch = hs.Batch(capacity=8)
-    streams = [stream_of(api) for _ in range(8)]
-    alone = [told_by_python(stream_of(api)) for _ in range(8)]
-    told_by_python(streams[3])
-    for stream in (*streams, *alone):
-        stream.start()
-    slots = [batch.add(stream) for stream in streams]
-    for step in range(0, len(IDS) + 16, 2):
-        pieces = [IDS[max(0, step - 2 * slot) : max(0, step - 2 * slot + 2)] for slot in slots]
-        offsets = [sum(map(len, pieces[:slot])) for slot in range(9)]
-        frames = batch.feed_sse(slots, array("i", [tid for piece in pieces for tid in piece]), offsets)
-        assert list(frames) == [stream.feed(piece) for stream, piece in zip(alone, pieces)]
-    for slot, stream, other in zip(slots, streams, alone):
-        assert batch.finish(slot, "stop") == other.finish("stop")
-        assert stream.response() == other.response()
-
-
-def test_a_forked_parser_knows_the_open_message() -> None:
-    stream = stream_of("chat")
-    stream.start()
-    stream.feed(hs.vocab.o200k_harmony().encode("<|channel|>final<|message|>Hi", control=True))
-    assert stream.parser.fork().channel == "final"

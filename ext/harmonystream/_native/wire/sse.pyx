@@ -25,6 +25,7 @@ cdef enum:
     LONG = 4096                        # bytes of a token that is rare enough to go the long way
 
 
+@cython.auto_pickle(False)
 cdef class SseWriter(OpenWriter):
     """SseWriter(parser, ...)
 --
