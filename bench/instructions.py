@@ -7,6 +7,7 @@ run reads, so that neither Python's start nor the vocabulary counts. The argumen
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import subprocess
@@ -23,7 +24,7 @@ CALL = '<tool_call>{"name": "get_weather", "arguments": {"city": "' + PROSE + '"
 PIECE = re.compile(r"<[^>]*>| ?\w+|.", re.DOTALL)
 NAMES = ["<|return|>", "<|call|>", "<|constrain|>", "<|end|>", "<|start|>", "<|channel|>", "<|message|>"]
 NAMES += ["<|endoftext|>", "<|im_end|>"]
-ONCE = 40  # repetitions of the first run; the second has twice as many
+ONCE = 200  # repetitions of the first run; the second has twice as many
 
 
 def pieces(text: str) -> list[str]:
@@ -81,6 +82,7 @@ def main() -> None:
 if __name__ == "__main__":
     if len(sys.argv) == 3 and sys.argv[2].isdigit():
         again, _ = cases()[sys.argv[1]]
+        gc.disable()  # when it runs depends on what was allocated before
         for _ in range(int(sys.argv[2])):
             again()
     else:
