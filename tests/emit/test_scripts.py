@@ -79,7 +79,7 @@ def test_an_error_anywhere(api: str) -> None:
         assert made[0] == made[1]
 
 
-@pytest.mark.parametrize("reason", ["stop", "length", "abort", None])
+@pytest.mark.parametrize("reason", ["stop", "length", "abort", 'odd "\ud800', None])
 @pytest.mark.parametrize("api", APIS)
 def test_an_end_anywhere(api: str, reason: str | None) -> None:
     for at in range(0, len(IDS), 2):

@@ -263,7 +263,8 @@ cdef class OpenWriter:
 
     cdef int put_hook(self, str text) except -1:
         cdef Py_ssize_t n
-        cdef const uint8_t* p = <const uint8_t*>PyUnicode_AsUTF8AndSize(text, &n)
+        cdef str clean = sendable(text)                                      # a reason is the engine's word
+        cdef const uint8_t* p = <const uint8_t*>PyUnicode_AsUTF8AndSize(clean, &n)
         self.w.told.hook.n = 0
         if not put_escaped(&self.w.told.hook, p, n):
             raise MemoryError()
