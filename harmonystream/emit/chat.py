@@ -105,13 +105,10 @@ class ChatStream(EventStream):
             self._named = options.names_a_tool(tool_choice)
         self._extra = sendable(extra) if extra else {}
         if call_id is not None or taken != () or token_ids:
-            self._call_id = called("call_id", call_id)
-            self._taken = taken_ids(taken)
-            self._show_ids = self._watched = token_ids
-            self._hooked = True
+            self._call_id, self._taken = called("call_id", call_id), taken_ids(taken)
+            self._show_ids, self._watched, self._hooked = token_ids, token_ids, True
 
-    # --- what is made when it is needed: most responses need it at their end, or never ---
-
+    # what is made when it is needed: most responses need it at their end, or never
     @cached_property
     def _head(self) -> Payload:
         head = {"id": self.id, "object": "chat.completion.chunk", "created": self.created, "model": self.model}
@@ -379,8 +376,7 @@ class ChatStream(EventStream):
         for stream in self._streams:
             stream._catch_up()
         whole = {**self._head, "object": "chat.completion", "choices": [one._whole_choice() for one in self._streams]}
-        usage = options.whole_usage(self._usage, self._streams)
-        return whole | ({} if usage is None else {"usage": usage})
+        return whole | ({} if (usage := options.whole_usage(self._usage, self._streams)) is None else {"usage": usage})
 
     def _whole_choice(self) -> Payload:
         self._keep_texts()

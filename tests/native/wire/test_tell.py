@@ -72,3 +72,17 @@ def test_hidden_calls_and_reasoning(api: str) -> None:
     for stream in (stream_of(api, **hidden), told_by_python(stream_of(api, **hidden))):
         made.append([*as_bytes(stream, IDS, "stop"), stream.response()])
     assert made[0] == made[1]
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_a_name_that_is_no_text(api: str) -> None:
+    """A part of a character in a header: the name is repaired, as in events."""
+    o200k = hs.vocab.o200k_harmony()
+    half = next(tid for tid in range(256) if o200k.token_bytes(tid) == b"\xe2")
+    ids = [*o200k.encode("<|channel|>commentary to=functions.f", control=True), half]
+    ids += o200k.encode("<|message|>{}<|call|>", control=True)
+    made = []
+    for stream in (stream_of(api), told_by_python(stream_of(api))):
+        made.append([*as_bytes(stream, ids, "stop"), stream.response()])
+    assert made[0] == made[1]
+    assert "f\ufffd".encode() in b"".join(made[0][:-1])

@@ -304,8 +304,8 @@ cdef inline const Record* only_delta(const Task* task, Py_ssize_t begin, const O
 
 
 cdef bint step_frames(Step* step, Out* out) noexcept nogil:
-    """Writes the offsets, and after them all frames. False: nothing was written there, because the frames of tasks whose
-    size is LONG_WAY need Python first."""
+    """Writes the offsets, and after them all frames. False: nothing was written there, because the frames of tasks
+    whose size is LONG_WAY need Python first."""
     cdef Task* task
     cdef Py_ssize_t i, begin = 0
     cdef bint ready = True

@@ -154,7 +154,8 @@ cdef Answer tell_call(Writer* w, const Record* r, const uint8_t* text, Buffer* t
     if t.script.shown >= 0 and t.calls >= t.script.shown:
         return TOLD
     if (r.n_id or t.script.said[DELTA][<int>R_ARGUMENTS][0].items == NULL
-            or (t.script.functions and r.flags != FUNCTION)):
+            or (t.script.functions and r.flags != FUNCTION)
+            or not are_ascii_bytes(text + r.at, r.n)):                       # a name may be no UTF-8
         return NEEDS_PYTHON
     if not t.hooked and (t.script.filtered or asks_hook(t)):
         return NEEDS_HOOK
@@ -167,6 +168,14 @@ cdef Answer tell_call(Writer* w, const Record* r, const uint8_t* text, Buffer* t
     t.calls += 1
     w.filtered = t.script.filtered
     return TOLD if open_item(w, R_ARGUMENTS, 0, to) else NO_MEMORY
+
+
+cdef inline bint are_ascii_bytes(const uint8_t* p, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        if p[i] >= 0x80:
+            return False
+    return True
 
 
 cdef bint is_blank(const uint8_t* p, Py_ssize_t n) noexcept nogil:
