@@ -1,5 +1,5 @@
-# Rows of ids or of text in somebody else's Arrow array. What its buffers say is checked before it is used, as far as the
-# C data interface can be checked: it gives the length of an array, and not the size of its buffers.
+# Rows of ids or of text in somebody else's Arrow array. What its buffers say is checked before it is used, as far as
+# the C data interface can be checked: it gives the length of an array, and not the size of its buffers.
 
 cimport cython
 from cpython.pycapsule cimport PyCapsule_GetPointer
@@ -14,8 +14,8 @@ DEBUG = bool(DEBUG_BUILD)
 cdef dict LISTS = {"+l": False, "+L": True}
 cdef dict STRINGS = {"u": False, "U": True, "z": False, "Z": True}
 cdef dict IDS = {"i": INT32, "I": UINT32, "l": INT64}
-WANTED = ("a column is an Arrow array of lists (or large lists) of int32, uint32 or int64, an array of strings or binary, "
-          "or a pair (values, offsets)")
+WANTED = ("a column is an Arrow array of lists (or large lists) of int32, uint32 or int64, an array of strings or "
+          "binary, or a pair (values, offsets)")
 
 
 @cython.final
