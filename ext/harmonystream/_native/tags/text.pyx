@@ -4,7 +4,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memchr, memset
 from harmonystream._native.core.build cimport DEBUG_BUILD
-from harmonystream._native.core.chars cimport is_json_space
+from harmonystream._native.core.chars cimport is_json_space, may_lead
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.calls cimport begin_call
 from harmonystream._native.tags.lookahead cimport *
@@ -48,32 +48,44 @@ cdef void take_newlines(Stream* s, const Context* c, View* v, Py_ssize_t to) noe
 
 
 cdef void end_backquotes(Tags* g, uint8_t follower) noexcept nogil:
-    """A run of backquotes is over. A letter after it is the name of a language, so that it opens a fence, though another is open."""
+    """A run of backquotes is over. Only one that begins its line opens a fence, though another may be open if a letter
+    follows: the name of a language."""
     if g.ticks >= 3 and g.ticks >= g.fence:
-        if g.fence and not c'a' <= (follower | 0x20) <= c'z':
-            g.fence = 0
-            g.code = NO_CODE
-        else:
+        if g.lead and (not g.fence or c'a' <= (follower | 0x20) <= c'z'):
             g.fence = g.ticks
             g.code = FENCE_INFO
+        else:
+            g.fence = 0
+            g.code = NO_CODE
     elif g.ticks >= 3 and g.code == FENCE_BLANK:                             # a shorter fence in a longer one
         g.code = FENCE_INFO
-    g.ticks = 0
+    g.ticks = g.lead = 0
+
+
+cdef inline void follow_line(Tags* g, const uint8_t* p, Py_ssize_t i, Py_ssize_t n) noexcept nogil:
+    """Has the line after the bytes i to n only what may come before a fence?"""
+    while n > i and may_lead(p[n - 1]):
+        n -= 1
+    if n > i:
+        g.lead = p[n - 1] == c'\n'
 
 
 cdef void follow_backquotes(Tags* g, const uint8_t* p, Py_ssize_t n) noexcept nogil:
     """Where these bytes of text leave the fences that Markdown has."""
-    cdef Py_ssize_t i = 0
+    cdef Py_ssize_t i = 0, line = 0                                          # line: up to there g.lead is known
     cdef const void* found
     while i < n:
         if g.ticks == 0 and g.code != FENCE_INFO and g.code != FENCE_BLANK:
             found = memchr(p + i, c'`', n - i)
             if found == NULL:
-                return
+                break
             i = <const uint8_t*>found - p
         if p[i] == c'`':
+            if g.ticks == 0:
+                follow_line(g, p, line, i)
             g.ticks += g.ticks < 255
             i += 1
+            line = i
             continue
         if g.ticks:
             end_backquotes(g, p[i])
@@ -82,6 +94,7 @@ cdef void follow_backquotes(Tags* g, const uint8_t* p, Py_ssize_t n) noexcept no
         elif g.code == FENCE_BLANK and not is_json_space(p[i]):
             g.code = CODE
         i += 1
+    follow_line(g, p, line, n)
 
 
 cdef void put_plain(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcept nogil:
@@ -108,7 +121,7 @@ cdef void put_plain(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcep
 
 cdef void after_marker(Stream* s) noexcept nogil:
     s.tags.newlines = 0
-    s.tags.line_start = 1
+    s.tags.line_start = s.tags.lead = 1
     s.tags.seam = s.tags.trim
 
 
@@ -186,12 +199,12 @@ cdef void step_text_special(Stream* s, const Context* c, View* v) noexcept nogil
     drop_special(s, c, v)
 
 
-cdef bint is_mention(Stream* s, const View* v, int role) noexcept nogil:
+cdef bint is_mention(Stream* s, const View* v, const TagTable* row, int role) noexcept nogil:
     """Is a marker in the text one that the text speaks of? An opener of thoughts stands at the start of a line, and in no fence."""
     cdef Tags* g = &s.tags
     if is_special(v, v.i):
         return False
-    if role == THINK_OPEN and not g.reasoning and (g.fence or not (g.line_start or g.newlines)):
+    if role == THINK_OPEN and not g.reasoning and row.mentions and (g.fence or not (g.line_start or g.newlines)):
         g.think_mentions += g.think_mentions < 255
         return True
     if role == THINK_CLOSE and not g.reasoning and g.think_mentions:
@@ -224,7 +237,7 @@ cdef bint step_text_marker(Stream* s, const Context* c, View* v, int k) noexcept
         elif verdict == NO:
             put_plain(s, c, v, v.i + 1)
         return verdict != MORE
-    if is_mention(s, v, role):
+    if is_mention(s, v, c.row, role):
         put_plain(s, c, v, v.i + 1)
         return True
     if role == DROP:
@@ -322,6 +335,8 @@ cdef bint step_opener(Stream* s, const Context* c, View* v, Py_ssize_t n, Py_ssi
             if not s.error:
                 drop_marker(s, c, v, h.stop - v.i)
         else:
+            if s.state == TEXT and (g.code == FENCE_INFO or g.code == FENCE_BLANK):
+                flush_newlines(s, c)                                         # the line of the fence ends with them
             begin_call(s, c, v, &h)
     return True
 
@@ -353,13 +368,20 @@ cdef bint step_section(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef Py_ssize_t n = limit(v, v.i), j = skip_ws(v, v.i, n), stop = 0
     cdef int k = -1, role, verdict = match(v, row, j, n, expected, &k)
     if verdict == NO and not is_special(v, j):
+        role = CALL_CLOSE
         verdict = look_misspelt(v, row, j, j, CALL_CLOSE, &stop)
         if verdict == YES:
             verdict = look_follow(v, row, stop, j, expected)
+        elif verdict == NO:
+            role = SECTION_CLOSE
+            verdict = look_misspelt(v, row, j, j, SECTION_CLOSE, &stop)
         if verdict == YES:
             note(s, D_MISSPELT_CLOSER, position_at(s, v, j))
-            if not s.error:
-                consume(s, c, v, stop, IN_HEADER)
+            if s.error:
+                return True
+            consume(s, c, v, stop, IN_HEADER)
+            if role == SECTION_CLOSE:
+                enter_text(s)
             return True
     if verdict == MORE:
         if capped(v, v.i):
