@@ -11,7 +11,7 @@ from ._native.core.vocab import Vocab
 from ._native.stream.label import label
 from ._native.stream.parser import Parser
 from ._version import __version__
-from .completion import Completion, Message, ToolCall, parse
+from .completion import Completion, Message, ToolCall
 from .deviations import Deviation
 from .errors import EmitterError, EngineError, FormatError, HarmonyStreamError, ParseError, PromptError, VocabError
 from .events import (
@@ -27,6 +27,7 @@ from .events import (
 )
 from .formats import Format, formats
 from .formats.models import format_for
+from .parsing import parse
 from .reading import asdict, events
 from .regions import Region, Usage
 

@@ -108,8 +108,21 @@ class Tokenizers:
 
     @cached_property
     def _bare(self) -> Any:
-        added = [entry for entry in self._spec.get("added_tokens") or () if entry["content"] not in self.markers]
-        return _tokenizer({**self._spec, "added_tokens": added})
+        return _tokenizer({**self._spec, "added_tokens": self._unmarked})
+
+    @cached_property
+    def _unmarked(self) -> list[Mapping[str, Any]]:
+        return [entry for entry in self._spec.get("added_tokens") or () if entry["content"] not in self.markers]
+
+    @cached_property
+    def _given(self) -> dict[int, int]:
+        """The ids of added tokens by those that the copy gives them: without the markers it may number them anew."""
+        ids = ((self._bare.token_to_id(entry["content"]), entry["id"]) for entry in self._unmarked)
+        return {bare: given for bare, given in ids if bare != given}
+
+    def _encoded(self, text: str) -> list[int]:
+        ids: list[int] = self._bare.encode(text, add_special_tokens=False).ids
+        return [self._given.get(tid, tid) for tid in ids] if self._given else ids
 
     @cached_property
     def _ids(self) -> frozenset[int]:
@@ -117,14 +130,14 @@ class Tokenizers:
 
     def ordinary(self, text: str) -> list[int]:
         text = without_surrogates(text)
-        ids: list[int] = self._bare.encode(text, add_special_tokens=False).ids
+        ids = self._encoded(text)
         if self._ids.isdisjoint(ids):
             return ids
         # The model itself knows a marker's spelling (unigram models may): cut within each, so that it cannot be met.
         first = {name[0] for name in self.markers if name}
         ids = []
         for piece in re.split(f"(?<=[{re.escape(''.join(sorted(first)))}])", text):
-            ids += self._bare.encode(piece, add_special_tokens=False).ids
+            ids += self._encoded(piece)
         if not self._ids.isdisjoint(ids):
             raise VocabError("this tokenizer makes a marker of a single character: its text cannot be encoded safely")
         return ids

@@ -1,12 +1,10 @@
-"""Whole outputs: parse() and the completion it returns."""
+"""What a whole output holds: a completion, with its messages and calls."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-from ._native.core.vocab import Vocab
-from ._native.stream.parser import Parser
 from .deviations import Deviation
 from .events import (
     ContentDelta,
@@ -19,10 +17,9 @@ from .events import (
     ToolCallEnd,
     ToolCallStart,
 )
-from .formats import Format, HeaderFormat
 from .regions import Usage
 
-__all__ = ["Completion", "Message", "ToolCall", "parse"]
+__all__ = ["Completion", "Message", "ToolCall"]
 
 
 class ToolCall(NamedTuple):
@@ -126,48 +123,3 @@ class Collector:
         header = (end.role, end.channel, end.recipient, end.content_type)
         texts = ("".join(self.reasoning[reasoning:]), "".join(self.content[content:]))
         self.messages.append(Message(*header, *texts, tuple(self.calls[calls:]), start, end.stop))
-
-
-def parse(
-    output: Any,
-    format: str | Format | HeaderFormat = "harmony",
-    *,
-    vocab: Vocab | None = None,
-    tools: Iterable[Any] | None = None,
-    start: str = "auto",
-    prompt: Any = None,
-    strict: bool = False,
-    trim: Literal["seams", "none"] = "seams",
-    empty_args: str = "{}",
-    max_hold: int = 1 << 20,
-    finish_reason: str | None = None,
-) -> Completion:
-    """Parse a whole output at once: token ids (anything that `Parser.feed` takes), or text as str or bytes.
-
-    The options are those of `Parser`; `finish_reason` is the engine's. Equal to streaming it in any pieces.
-    Raises `ParseError` in strict mode only.
-    """
-    parser = Parser(
-        format,
-        vocab,
-        tools=tools,
-        start=start,
-        prompt=prompt,
-        strict=strict,
-        trim=trim,
-        empty_args=empty_args,
-        max_hold=max_hold,
-        check_stops=False,  # the output is there: no loop waits for its end
-    )
-    collector = Collector()
-    collector.add(parser.feed_text(output) if isinstance(output, (str, bytes)) else parser.feed(output))
-    collector.add(parser.finish(finish_reason))
-    return Completion(
-        messages=tuple(collector.messages),
-        reasoning="".join(collector.reasoning),
-        content="".join(collector.content),
-        tool_calls=tuple(collector.calls),
-        finish_reason=collector.finish_reason,
-        usage=parser.usage,
-        deviations=parser.deviations,
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from typing import NamedTuple
 import harmonystream as hs
 from bench import streams
 from bench.cases import batch, blocks, emitters
+from bench.cases import rows as whole_rows
 from bench.clock import TIMER, Case, Feed
 from bench.report import Row, figure, shown
 from bench.worker import ROOT
@@ -126,6 +128,7 @@ def groups(n: int) -> dict[str, list[Alone]]:
         "emitters": [Alone(case) for case in emitters.cases(n)],
         "text": list(texts(n)),
         "parser": [new_parser()],
+        "rows": [Alone(case, "µs", floor) for case, floor in whole_rows.cases()],
         "batch": [
             Alone(columns, floor=20, note=note),
             Alone(block, floor=100, note=f"{note}; in one block"),
@@ -142,7 +145,9 @@ def times(n: int, rounds: int, names: str = "") -> dict[str, float]:
         found = Path(directory, "found.json")
         command = [sys.executable, "-m", "pytest", "bench/test_cases.py::test_alone", "-q", "-p", "no:cacheprovider"]
         command += [f"--tokens={n}", f"--rounds={rounds}", f"--benchmark-timer={TIMER}", f"--benchmark-json={found}"]
-        done = subprocess.run([*command, "-k", names], cwd=ROOT, capture_output=True, text=True)
+        # In a worker of pytest-xdist the plugin would measure nothing.
+        alone = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+        done = subprocess.run([*command, "-k", names], cwd=ROOT, env=alone, capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"pytest failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
         measured = json.loads(found.read_text(encoding="utf-8"))["benchmarks"]

@@ -17,7 +17,8 @@ from .. import vocab
 from .._native.stream.parser import Parser
 from ..errors import ParseError
 from ..events import Event
-from ..formats import formats
+from ..formats import Format, formats
+from ..formats.files import read_format
 from ..formats.models import format_for
 from .each import parse_each
 from .paint import add_colour, make_show, paint
@@ -45,7 +46,8 @@ input:
 
 formats:
   --format takes a name that `harmonystream formats` lists, or a model's name
-  (Qwen/Qwen3-8B, deepseek-v3.1:671b, a path). Ids of other models than gpt-oss
+  (Qwen/Qwen3-8B, deepseek-v3.1:671b, a path), or a .json or .toml file that
+  describes a format (docs/formats.md). Ids of other models than gpt-oss
   need --tokenizer: the model's tokenizer.json, or the directory that has it.
 
 examples:
@@ -108,7 +110,8 @@ def _add_options(parse: argparse.ArgumentParser) -> None:
     parse.add_argument(
         "--format",
         default="harmony",
-        help="what the model writes: harmony (the default), another of `harmonystream formats`, or a model's name",
+        help="what the model writes: harmony (the default), another of `harmonystream formats`, a model's "
+        "name, or a file with a row (.json, .toml)",
     )
     parse.add_argument(
         "--tokenizer", metavar="FILE", help="the model's tokenizer.json, or its directory; default: that of gpt-oss"
@@ -140,10 +143,17 @@ def _add_options(parse: argparse.ArgumentParser) -> None:
     )
 
 
+def _format(name: str) -> str | Format:
+    """The format of that name, of that file, or of that model."""
+    if name in formats():
+        return name
+    return read_format(Path(name)) if name.endswith((".json", ".toml")) else format_for(name)
+
+
 def run(args: argparse.Namespace) -> None:
     """Reads the input to its end and shows it."""
     try:
-        format = args.format if args.format in formats() else format_for(args.format)
+        format = _format(args.format)
         known = None if args.tokenizer is None else vocab.from_tokenizers(Path(args.tokenizer))
         tools = [] if args.no_tools else _tools(args.tools)
         fresh = partial(Parser, format, known, tools=tools, start=args.start, strict=args.strict)
@@ -161,7 +171,7 @@ def run(args: argparse.Namespace) -> None:
     with _opened(args.file) as fd:
         as_ids, arriving = _decided(kind, pieces(fd))
         if as_ids and known is None and format != "harmony":
-            raise InputError(f"ids of the format {format!r} need --tokenizer: the model's tokenizer.json")
+            raise InputError(f"ids of the format {parser.format!r} need --tokenizer: the model's tokenizer.json")
         events = _events(parser, as_ids, arriving, args.finish)
         if args.json:
             _write_json(parser, events)

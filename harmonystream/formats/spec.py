@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 Marker: TypeAlias = str | tuple[str, ...]
 
@@ -71,3 +71,20 @@ class Format(NamedTuple):
     """What follows a call in open reasoning: the "same", reasoning, or "content"."""
     encoding: str = ""
     """How prompts are written where models come without a chat template: "dsml"; "": by the model's template."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields that differ from their defaults, ready for JSON or TOML: tuples are lists."""
+        from .files import fields_of
+
+        return fields_of(self)
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Format:
+        """The row with these fields, as `to_dict` gives them or as a file has them: lists are tuples.
+
+        Raises `FormatError` for a field that is unknown, missing or of the wrong type. Whether the markers can be
+        told apart is known when a `Parser` compiles the row, which also raises `FormatError`.
+        """
+        from .files import row_of_fields
+
+        return row_of_fields(fields)

@@ -188,3 +188,15 @@ def test_the_format_of_a_model():
     status, out, err = run("formats", "gpt-5")
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert err.startswith("harmonystream: no format is known for the model 'gpt-5'. Pass the format yourself: one of ")
+
+
+def test_a_format_from_a_file(tmp_path):
+    row = tmp_path / "row.json"
+    row.write_text(json.dumps({"name": "mine", "think": ["<a>", "</a>"], "stops": ["<end>"]}))
+    status, out, err = run("parse", "--json", "--format", str(row), stdin="<a>Hm</a>Hi<end>")
+    assert [event["text"] for event in map(json.loads, out.splitlines()) if "text" in event] == ["Hm", "Hi"]
+    assert (status, err) == (0, "")
+    row.write_text(json.dumps({"name": "mine", "thinks": ["<a>", "</a>"]}))
+    status, out, err = run("parse", "--format", str(row), stdin="")
+    assert (status, out) == (2, "")
+    assert "row.json: unknown field 'thinks' of a format; known: name, think, " in err

@@ -193,7 +193,7 @@ def test_usage():
         ("harmony", message("<|channel|>commentary", "\n") + call("functions.f", "{}"), [None]),
         ("harmony", message("<|channel|>final", "\u3000") + message("<|channel|>final", "x"), ["x"]),
         ("hermes", ' \n<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>\n Hi.', [None, "\n Hi."]),
-        ("think", "<think>Hm</think>  a  <think>b</think> ", ["Hm", "  a  ", "b"]),
+        ("think", "<think>Hm</think>  a  \n<think>b</think> ", ["Hm", "  a  \n", "b"]),
     ],
 )
 def test_a_block_of_text_has_more_than_whitespace(format, text, blocks):

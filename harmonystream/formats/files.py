@@ -1,0 +1,100 @@
+"""Rows as JSON or TOML: what `Format.to_dict`, `Format.from_dict` and `--format FILE` read and write."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ..errors import FormatError
+from .spec import Format
+
+LARGEST = 64 * 1024  # bytes of a file
+_PARTS = {"think": 2, "section": 2, "call": 3, "pair": 4}  # fields of several markers, and how many
+_LISTS = ("stops", "turns", "drop", "keep")
+_SWITCHES = ("wrapped", "control")
+
+
+def fields_of(row: Format) -> dict[str, Any]:
+    """The fields that differ from their defaults, as JSON and TOML have them: tuples are lists."""
+    defaults = Format._field_defaults
+    given = row._asdict().items()
+    return {name: _as_lists(value) for name, value in given if name == "name" or value != defaults[name]}
+
+
+def row_of_fields(fields: Mapping[str, Any]) -> Format:
+    """The row with these fields; `Format.from_dict` says what is refused."""
+    if not isinstance(fields, Mapping):
+        raise FormatError(f"a format is an object with fields, not {type(fields).__name__}")
+    if unknown := sorted(set(map(str, fields)) - set(Format._fields)):
+        raise FormatError(f"unknown field {unknown[0]!r} of a format; known: {', '.join(Format._fields)}")
+    if "name" not in fields:
+        raise FormatError("a format needs the field 'name'")
+    return Format(**{name: _field(name, value) for name, value in fields.items()})
+
+
+def read_format(path: Path) -> Format:
+    """The row in a file: TOML if its name ends in `.toml`, else JSON. Raises `FormatError` that names the file."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
+    except OSError as error:
+        raise FormatError(f"{path}: {error.strerror or error}") from None
+    if len(data) > LARGEST:
+        raise FormatError(f"{path}: larger than a format can be ({LARGEST:,} bytes)")
+    try:
+        return row_of_fields(_parsed(data, path.suffix == ".toml"))
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{path}: {error}") from None
+
+
+def _parsed(data: bytes, toml: bool) -> Any:
+    if not toml:
+        return json.loads(data)
+    try:
+        toml_reader = import_module("tomllib")
+    except ImportError:
+        raise FormatError("a format in TOML needs Python 3.11 or newer; write it as JSON") from None
+    return toml_reader.loads(data.decode())
+
+
+def _field(name: str, value: Any) -> Any:
+    if name in _PARTS:
+        if value is None:
+            return None
+        if not isinstance(value, (list, tuple)) or len(value) != _PARTS[name]:
+            raise FormatError(f"{name} is a list of {_PARTS[name]} markers, not {value!r:.80}")
+        return tuple(_marker(name, part) for part in value)
+    if name in _LISTS:
+        if not isinstance(value, (list, tuple)):
+            raise FormatError(f"{name} is a list of strings, not {value!r:.80}")
+        return tuple(_string(name, part) for part in value)
+    if name in _SWITCHES:
+        if not isinstance(value, bool):
+            raise FormatError(f"{name} is true or false, not {value!r:.80}")
+        return value
+    if name == "typed":
+        if not isinstance(value, Mapping):
+            raise FormatError(f"typed is an object, not {value!r:.80}")
+        return {_string(name, key): _string(name, kind) for key, kind in value.items()}
+    return _string(name, value)
+
+
+def _marker(name: str, value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return tuple(_string(name, spelling) for spelling in value)
+    return _string(name, value)
+
+
+def _string(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise FormatError(f"{name} holds strings, not {value!r:.80}")
+    return value
+
+
+def _as_lists(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_as_lists(part) for part in value]
+    return dict(value) if isinstance(value, Mapping) else value

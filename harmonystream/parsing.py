@@ -1,0 +1,48 @@
+"""parse(): a whole output at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from ._native.core.vocab import Vocab
+from ._native.stream.parser import Parser
+from ._native.stream.whole import whole
+from .completion import Completion
+from .formats import Format, HeaderFormat
+
+__all__ = ["parse"]
+
+
+def parse(
+    output: Any,
+    format: str | Format | HeaderFormat = "harmony",
+    *,
+    vocab: Vocab | None = None,
+    tools: Iterable[Any] | None = None,
+    start: str = "auto",
+    prompt: Any = None,
+    strict: bool = False,
+    trim: Literal["seams", "none"] = "seams",
+    empty_args: str = "{}",
+    max_hold: int = 1 << 20,
+    finish_reason: str | None = None,
+) -> Completion:
+    """Parse a whole output at once: token ids (anything that `Parser.feed` takes), or text as str or bytes.
+
+    The options are those of `Parser`; `finish_reason` is the engine's. Equal to streaming it in any pieces.
+    Raises `ParseError` in strict mode only.
+    """
+    parser = Parser(
+        format,
+        vocab,
+        tools=tools,
+        start=start,
+        prompt=prompt,
+        strict=strict,
+        trim=trim,
+        empty_args=empty_args,
+        max_hold=max_hold,
+        check_stops=False,  # the output is there: no loop waits for its end
+    )
+    return whole(parser, output, finish_reason)
