@@ -216,7 +216,7 @@ def test_good_keys(key):
     )
 
 
-@pytest.mark.parametrize("key", ["", " ", "a\nb", "a</arg_value>", "a<tool_call>b", "k" * 257])
+@pytest.mark.parametrize("key", ["", " ", "a\nb", "a</arg_value>", "k" * 257])
 def test_bad_keys_are_noise(key):
     calls, codes = read("glm", GLM.replace("<arg_key>s", f"<arg_key>{key}").format("x"))[2:]
     assert (calls, codes) == ([("f", "{}")], ["ignored-text"])
