@@ -165,7 +165,7 @@ def test_native_lines_have_at_most_120_columns():
         f"{relative(path)}:{number}": len(line)
         for path in EXT.rglob("*.p[yx][xd]")
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
-        if len(line) > 120 and path.parent.name not in ("harmony", "tags")
+        if len(line) > 120
     }
     assert long == {}
 

@@ -17,14 +17,17 @@ LETTERS = [bytes([byte]) for byte in range(256)]
 
 REFUSED = {
     "nothing": ({}, "has no markers"),
-    "pairs without calls": ({"think": THINK, "pair": PAIR}, "pair needs call: pairs stand inside a call"),
+    "pairs without calls": (
+        {"think": THINK, "pair": PAIR},
+        "pair needs call, because pairs are the arguments of a call",
+    ),
     "an empty section": (
         {"section": ("<s>", "</s>")},
-        "section needs call, or wrapped=True: nothing else can stand inside",
+        "section needs call, or wrapped=True, because a section contains nothing but calls",
     ),
     "JSON in nothing": (
         {"think": THINK, "wrapped": True},
-        "wrapped needs section or call: JSON must stand inside something",
+        "wrapped needs section or call, because their markers enclose the JSON",
     ),
     "one marker": ({"think": ("<think>",)}, "think is None or a tuple of 2 markers, not ('<think>',)"),
     "no tuple": ({"think": "<think>"}, "think is None or a tuple of 2 markers, not '<think>'"),

@@ -228,7 +228,9 @@ cdef struct Span:
 
 cdef enum:
     NO_WORD = 0xFFFF
-    TEXT_MODE = 2
+
+cdef enum InputMode:                             # what the stream is fed
+    NO_INPUT, ID_MODE, TEXT_MODE                 # nothing yet; token ids; text
 
 cdef struct Stream:
     int64_t position                             # tokens taken; in text mode bytes
@@ -257,7 +259,7 @@ cdef struct Stream:
     # last thing was a terminator (2: text after the end is noted); some call was cut
     uint8_t terminated, incomplete
     uint8_t wrote                                # the open call has had a byte of arguments
-    uint8_t text_mode                            # 0: nothing fed yet, 1: ids, TEXT_MODE
+    uint8_t input_mode                           # InputMode
     uint8_t finished, strict, error, error_state
     uint8_t token_region                         # where the token being read has landed so far
     uint8_t n_pending, n_held

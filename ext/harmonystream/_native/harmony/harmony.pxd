@@ -12,5 +12,6 @@ cdef void harmony_finish(Stream* s, const Context* c, bint stopped, bint known) 
 
 cdef inline void set_fast(Stream* s) noexcept nogil:
     """May a plain token take the shortcut? Only inside a body, in id mode, with nothing pending or to be announced."""
-    s.fast = s.sink if s.state == BODY and s.text_mode == 1 and not (s.n_pending or s.announce or s.error or s.finished) else 0
+    cdef bint busy = s.n_pending or s.announce or s.error or s.finished
+    s.fast = s.sink if s.state == BODY and s.input_mode == ID_MODE and not busy else 0
     s.shortcut_look = s.shortcut_want = PLAIN

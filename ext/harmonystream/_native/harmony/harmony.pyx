@@ -33,7 +33,8 @@ cdef void put_leftover(Stream* s, const Context* c, int i) noexcept nogil:
             continue
         at = header_position(s, c, i)
         j = i + 1
-        while j < s.header_n and s.header[j] != MARK_INERT and (step_of(s) or not (s.token_starts[j >> 3] >> (j & 7)) & 1):
+        while j < s.header_n and s.header[j] != MARK_INERT and (
+                step_of(s) or not (s.token_starts[j >> 3] >> (j & 7)) & 1):
             j += 1
         put_bytes(s, c.out, s.header + i, j - i, at, step_of(s))
         i = j

@@ -22,7 +22,8 @@ cdef inline int separator_at(const uint8_t* p, int i, int n) noexcept nogil:
         return 0
     if i + 1 == n:
         return -1
-    if (c == 0xE1 and p[i + 1] != 0x9A) or (c == 0xE3 and p[i + 1] != 0x80) or (c == 0xE2 and p[i + 1] != 0x80 and p[i + 1] != 0x81):
+    if ((c == 0xE1 and p[i + 1] != 0x9A) or (c == 0xE3 and p[i + 1] != 0x80)
+            or (c == 0xE2 and p[i + 1] != 0x80 and p[i + 1] != 0x81)):
         return 0
     if i + 2 == n:
         return -1

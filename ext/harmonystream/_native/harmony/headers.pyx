@@ -246,15 +246,16 @@ cdef int split_role(Stream* s, const ToolTable* t, int i, int n, int words_end, 
     if s.role_state:
         read = repeats_assistant(s, w, False) > 0
     elif not span_begins(s, w, b"to="):
-        read = (repeats_assistant(s, w, False) > 0 or has_role(s, w) or span_begins(s, w, b"functions.") or is_builtin(s, w)
-                or is_tool(s, t, w) or leads_to(s, next, words_end, at_end))
+        read = (repeats_assistant(s, w, False) > 0 or has_role(s, w) or span_begins(s, w, b"functions.")
+                or is_builtin(s, w) or is_tool(s, t, w) or leads_to(s, next, words_end, at_end))
         if read:
             take_role(s, t, w, j, n)
     if read:
         i = j
         w = next_word(s.header, &j, n)
         next = peek_word(s.header, j, n)
-    if w.n and j <= words_end and exact_channel(s, w) and ((next.n == 0 and words_end == n) or leads_to(s, next, words_end, at_end)):
+    if w.n and j <= words_end and exact_channel(s, w) and (
+            (next.n == 0 and words_end == n) or leads_to(s, next, words_end, at_end)):
         take_channel(s, exact_channel(s, w), w)
         i = j
     return i
@@ -332,9 +333,9 @@ cdef int split_bare_type(Stream* s, int i, int n) noexcept nogil:
 
 cdef bint may_become_author(const Stream* s, const ToolTable* t, Span w) noexcept nogil:
     cdef int k, size
-    if (span_opens(s, w, b"user") or span_opens(s, w, b"system") or span_opens(s, w, b"developer") or span_opens(s, w, b"tool")
-            or span_opens(s, w, b"functions.") or span_opens(s, w, b"python") or span_opens(s, w, b"browser")
-            or span_opens(s, w, b"container")):
+    if (span_opens(s, w, b"user") or span_opens(s, w, b"system") or span_opens(s, w, b"developer")
+            or span_opens(s, w, b"tool") or span_opens(s, w, b"functions.") or span_opens(s, w, b"python")
+            or span_opens(s, w, b"browser") or span_opens(s, w, b"container")):
         return True
     for k in range(t.n):
         size = t.offset[k + 1] - t.offset[k]
@@ -350,7 +351,8 @@ cdef bint may_become_part(const Stream* s, const ToolTable* t, Span w, uint8_t m
         return True
     if mark == MARK_CONSTRAIN:
         return first and (span_opens(s, w, b"json") or span_opens(s, w, b"code") or span_opens(s, w, b"text")
-                          or span_opens(s, w, b"python") or span_opens(s, w, b"markdown") or span_opens(s, w, b"response"))
+                          or span_opens(s, w, b"python") or span_opens(s, w, b"markdown")
+                          or span_opens(s, w, b"response"))
     if span_opens(s, w, b"json") or span_opens(s, w, b"code"):
         return True
     if first or (mark == 0 and s.channel_code == NO_CHANNEL and s.recipient.n == 0):
@@ -362,7 +364,9 @@ cdef bint may_become_part(const Stream* s, const ToolTable* t, Span w, uint8_t m
 
 
 cdef int header_split(Stream* s, const ToolTable* t, bint whole, bint at_end) noexcept nogil:
-    """Read the recognisable parts of a header that has no <|message|>; returns where its body begins (header_n: no body).
+    """Read the recognisable parts of a header that has no <|message|>.
+
+    Returns where its body begins; header_n if it has no body.
 
     whole: a marker or the end of the stream finished the last word; at_end: it was the end of the stream.
     """

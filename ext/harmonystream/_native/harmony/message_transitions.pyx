@@ -84,7 +84,7 @@ cdef uint8_t kind_of_call(Stream* s, const ToolTable* t) noexcept nogil:
 
 
 cdef void open_message(Stream* s, const Context* c, int64_t start, int64_t header_stop, int64_t stop) noexcept nogil:
-    """The header [start, header_stop) is resolved: what is this message, and where does its body, from `stop` on, go?"""
+    """Opens the message whose header, [start, header_stop), has been read. Its body begins at `stop`."""
     s.kind = kind_of_call(s, c.tools)
     route(s)
     if s.role.n:

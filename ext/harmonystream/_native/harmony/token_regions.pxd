@@ -9,7 +9,7 @@ from harmonystream._native.core.types cimport *
 
 
 cdef inline int step_of(const Stream* s) noexcept nogil:
-    return s.text_mode == 2
+    return s.input_mode == TEXT_MODE
 
 
 cdef inline void landed(Stream* s, uint8_t region, Py_ssize_t n) noexcept nogil:

@@ -133,7 +133,7 @@ cdef int label_rows(Parser p, const Turns* turns, const Ids* span, const Ids* cu
     cdef Py_ssize_t i, begin, stop
     out_init(&out)
     c = p.context(&out)
-    p.s.text_mode = 1
+    p.s.input_mode = ID_MODE
     fresh = p.s
     with nogil:
         for i in range(cuts.n - 1):

@@ -33,12 +33,12 @@ cdef class OpenStream(EventMaker):
 
     # --- who may use it ---
 
-    cdef int claim(self, uint8_t mode=0) except -1:
-        """Enter a call; leave() ends it. With a mode (1: ids, 2: text), may this stream take more of that?"""
+    cdef int claim(self, uint8_t mode=NO_INPUT) except -1:
+        """Enter a call; leave() ends it. Unless the mode is NO_INPUT, check that the stream can take more of it."""
         if (not FREE_THREADED and self.guard is not None and self.guard.stepping) or not enter(&self.busy):
             raise RuntimeError("this parser is in use by another thread or its batch's step: give each stream its "
                                "own, or fork() it")
-        if mode and (self.s.finished or self.s.error or self.s.text_mode != mode):
+        if mode and (self.s.finished or self.s.error or self.s.input_mode != mode):
             try:
                 self.check_open(mode)
             except BaseException:
@@ -51,11 +51,11 @@ cdef class OpenStream(EventMaker):
             raise ValueError("the stream is finished: call reset(), or make a new Parser")
         if self.s.error:
             raise self.failure(())
-        if mode == 1 and self.program.vocab is NO_VOCAB:
+        if mode == ID_MODE and self.program.vocab is NO_VOCAB:
             raise ValueError(f"this parser has no vocabulary: pass the model's, Parser({self.format!r}, vocab), or "
                              f"use feed_text()")
-        if self.s.text_mode and self.s.text_mode != mode:
-            raise ValueError("a stream is either ids or text: this one began with " + ("feed()" if mode == 2
+        if self.s.input_mode and self.s.input_mode != mode:
+            raise ValueError("a stream is either ids or text: this one began with " + ("feed()" if mode == TEXT_MODE
                                                                                        else "feed_text()"))
         return 0
 

@@ -216,11 +216,11 @@ cdef class Parser(OpenStream):
     cdef int read_ids(self, const uint32_t* ids, Py_ssize_t n, Out* out) except -1:
         """Let the machine read these ids into `out`. The parser is claimed until release() or done()."""
         cdef Context c
-        self.claim(1)
+        self.claim(ID_MODE)
         out_init(out)
         c = self.context(out)
         if n:
-            self.s.text_mode = 1
+            self.s.input_mode = ID_MODE
         if n < RELEASE_GIL_AT:
             machine_ids(&self.s, &c, ids, n)
         else:
@@ -260,7 +260,7 @@ cdef class Parser(OpenStream):
             raise TypeError(f"feed_text() takes str or bytes, not {type(text).__name__}: ids go to feed()")
         self.claim(TEXT_MODE)
         if n:
-            self.s.text_mode = TEXT_MODE
+            self.s.input_mode = TEXT_MODE
         if type(text) is str and self.is_plain(p, n):
             piece.p, piece.n = p, n
             return text

@@ -140,12 +140,12 @@ cdef int read_prefix(Stream* s, const Context* c, object prefix) except -1:
     cdef bytes data
     if isinstance(prefix, tuple):
         ids_take(&ids, prefix)
-        s.text_mode = 1
+        s.input_mode = ID_MODE
         harmony_ids(s, c, ids.ids, ids.n)
         ids_free(&ids)
         return 0
     data = without_surrogates(prefix).encode()
-    s.text_mode = 2
+    s.input_mode = TEXT_MODE
     harmony_text(s, c, <const uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data), True)
     if s.n_held:
         raise ValueError(f"the start ends inside a marker: {prefix[-s.n_held:]!r}")
@@ -157,7 +157,8 @@ cdef void settle(Stream* s) noexcept:
     s.position = s.attributed = s.header_at = s.header_text_at = s.pending_at = s.pending_stop = 0
     memset(s.usage, 0, sizeof(s.usage))
     s.deviations = s.calls = 0
-    s.terminated = s.incomplete = s.wrote = s.text_mode = s.token_region = 0
+    s.terminated = s.incomplete = s.wrote = s.token_region = 0
+    s.input_mode = NO_INPUT
     memset(s.token_starts, 0, sizeof(s.token_starts))
     if s.state == HEADER and s.role_state == ROLE_OPEN and s.header_n == 9 and memcmp(s.header, b"assistant", 9) == 0:
         # the usual end of a prompt: the role is settled

@@ -32,7 +32,7 @@ cdef bytes state_pack(const Stream* s, const Held* held, bint tagged):
         s.content_type.n,
         s.state, s.channel_code, s.kind, s.role_state, s.marked, s.phase, s.extra, s.announce, s.terminated,
         s.incomplete, s.wrote,
-        s.text_mode, s.finished, s.strict, s.n_pending, s.n_held, s.error,
+        s.input_mode, s.finished, s.strict, s.n_pending, s.n_held, s.error,
         s.deviations, s.calls)
     parts = [fixed, struct.pack("<3HqB", s.header_n, s.word_at, s.prompt_n, s.error_at, s.error_state)]
     for i in range(kept):
@@ -63,7 +63,7 @@ cdef int state_unpack(Stream* s, Held* held, Program program, const ToolTable* t
      s.role.at, s.role.n, s.channel.at, s.channel.n, s.recipient.at, s.recipient.n, s.content_type.at, s.content_type.n,
      s.state, s.channel_code, s.kind, s.role_state, s.marked, s.phase, s.extra, s.announce, s.terminated,
      s.incomplete, s.wrote,
-     s.text_mode, s.finished, s.strict, s.n_pending, s.n_held, s.error,
+     s.input_mode, s.finished, s.strict, s.n_pending, s.n_held, s.error,
      s.deviations, calls) = _FIXED.unpack_from(data)
     if calls > MOST or s.deviations > MOST:
         refuse("a count is out of range")
@@ -127,7 +127,7 @@ cdef int check_flags(const Stream* s) except -1:
             or s.json.matched > 5):
         refuse("its JSON scanner is in no possible state")
     if (s.state >= N_STATES or s.channel_code > OTHER_CHANNEL or s.kind > OTHER_CALL
-            or s.role_state > ROLE_IMPLIED or s.phase > 4 or s.text_mode > 2):
+            or s.role_state > ROLE_IMPLIED or s.phase > 4 or s.input_mode > TEXT_MODE):
         refuse("a field is out of range")
     if max(s.marked, s.announce, s.incomplete, s.wrote, s.finished, s.strict) > 1 or s.terminated > 2:
         refuse("a flag is neither 0 nor 1")
@@ -152,7 +152,7 @@ cdef int tokens_in_header(const Stream* s) noexcept:
     """Positions that the header takes at least."""
     cdef int i, n = 0
     for i in range(s.prompt_n, s.header_n):
-        n += s.text_mode == 2 or (s.token_starts[i >> 3] >> (i & 7)) & 1
+        n += s.input_mode == TEXT_MODE or (s.token_starts[i >> 3] >> (i & 7)) & 1
     return n
 
 
@@ -175,7 +175,8 @@ cdef int check_buffers(const Stream* s, const Tables* t) except -1:
         refuse("its incomplete character is none")
     found = s.n_held == 0
     for k in range(1, N_MARKERS):
-        if s.text_mode == 2 and s.n_held < t.spellings[k].n and memcmp(s.held, t.spellings[k].text, s.n_held) == 0:
+        if (s.input_mode == TEXT_MODE and s.n_held < t.spellings[k].n
+                and memcmp(s.held, t.spellings[k].text, s.n_held) == 0):
             found = True
     if not found:
         refuse("it holds text that begins no marker")

@@ -93,7 +93,7 @@ def whole(Parser parser not None, output, finish_reason=None):
     """
     cdef Out out
     cdef Gathered got = Gathered.__new__(Gathered)
-    if parser.s.text_mode or parser.s.finished:
+    if parser.s.input_mode != NO_INPUT or parser.s.finished:
         raise ValueError("a whole output needs a fresh parser: call reset(), or make a new one")
     read_all(parser, output, got, &out)
     if parser.read_end(finish_reason, &out):

@@ -6,6 +6,7 @@ from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.tools cimport tool_index
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.lookahead cimport *
+from harmonystream._native.tags.object_name cimport read_object_name
 from harmonystream._native.tags.pairs cimport open_key
 from harmonystream._native.tags.transitions cimport end_call, open_call
 from harmonystream._native.tags.view cimport *
@@ -32,7 +33,8 @@ cdef inline bint is_joint(uint8_t c) noexcept nogil:
     return c == c'.' or c == c'_' or c == c':' or c == c'-'
 
 
-cdef bint misspelt_id(const ToolTable* tools, const uint8_t* p, Py_ssize_t n, Py_ssize_t* at, Py_ssize_t* size) noexcept nogil:
+cdef bint misspelt_id(const ToolTable* tools, const uint8_t* p, Py_ssize_t n,
+                      Py_ssize_t* at, Py_ssize_t* size) noexcept nogil:
     """The name of a declared tool in an id such as functions_f_2 or f2, whose usual parts name none."""
     cdef Py_ssize_t i = 0, end = n
     if tool_index(tools, p + at[0], size[0]) >= 0:

@@ -16,7 +16,7 @@ cdef inline void set_tags_fast(Stream* s, const Held* held) noexcept nogil:
     sink."""
     cdef Tags* g = &s.tags
     s.fast = 0
-    if s.text_mode != 1 or s.n_pending or s.announce or s.error or s.finished or held.input.n:
+    if s.input_mode != ID_MODE or s.n_pending or s.announce or s.error or s.finished or held.input.n:
         return
     if s.state == TEXT:
         if g.newlines == 0 and not g.seam and g.ticks == 0 and not g.lead and g.code != FENCE_INFO and (
@@ -35,8 +35,8 @@ cdef inline void set_tags_fast(Stream* s, const Held* held) noexcept nogil:
             s.shortcut_look = PLAIN | MARKS | QUIET
             s.shortcut_want = PLAIN | QUIET
     elif s.state == WRAPPED:
-        if g.object.in_string and not g.object.escape and g.object.expect != X_IN_KEY and (
-                g.passing == PASS_RAW or (g.passing == PASS_STRING and g.escape_n == 0 and g.surrogate == 0)) and not g.line_start:
+        if g.object.in_string and not g.object.escape and g.object.expect != X_IN_KEY and not g.line_start and (
+                g.passing == PASS_RAW or (g.passing == PASS_STRING and g.escape_n == 0 and g.surrogate == 0)):
             s.fast = R_ARGUMENTS
             s.shortcut_look = PLAIN | MARKS | EDGE | QUIET
             s.shortcut_want = PLAIN | QUIET

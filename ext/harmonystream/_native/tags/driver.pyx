@@ -65,7 +65,7 @@ cdef void hold(Stream* s, const Context* c, const uint8_t* p, const uint8_t* mar
         c.out.no_memory = True
         return
     buffer_put(&held.input, p, n)
-    if s.text_mode == 2:
+    if s.input_mode == TEXT_MODE:
         return
     buffer_put(&held.marks, p if marks == NULL else marks, n)
     if marks == NULL:
@@ -77,7 +77,7 @@ cdef void drain_held(Stream* s, const Context* c, bint end) noexcept nogil:
     cdef Held* held = c.out.held
     cdef View v
     v.p = held.input.p
-    v.marks = held.marks.p if s.text_mode == 1 else NULL
+    v.marks = held.marks.p if s.input_mode == ID_MODE else NULL
     v.i = 0
     v.n = held.input.n
     v.end = end

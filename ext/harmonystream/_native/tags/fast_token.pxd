@@ -11,11 +11,12 @@ cdef struct QuickDelta:
 
 
 @cython.final
-cdef class TokenTexts:             # by id, the token's text as a str; None where nobody has needed it yet. Only plain tokens have one
+cdef class TokenTexts:             # texts of plain tokens by id, as str; None until a caller needs it
     cdef list plain                # as it is
     cdef list escaped              # as it stands in a JSON string
     cdef list trimmed              # that, without the newline at its end
     cdef list continued            # that, after a newline that was held
 
 
-cdef str quick_token(Stream* s, Held* held, const Tables* t, const TagTable* row, TokenTexts texts, Py_ssize_t tid, QuickDelta* delta)
+cdef str quick_token(Stream* s, Held* held, const Tables* t, const TagTable* row, TokenTexts texts, Py_ssize_t tid,
+                     QuickDelta* delta)

@@ -32,7 +32,8 @@ cdef class TokenTexts:
             self.escaped, self.trimmed, self.continued = [None] * n, [None] * n, [None] * n
 
 
-cdef str quick_token(Stream* s, Held* held, const Tables* t, const TagTable* row, TokenTexts texts, Py_ssize_t tid, QuickDelta* delta):
+cdef str quick_token(Stream* s, Held* held, const Tables* t, const TagTable* row, TokenTexts texts, Py_ssize_t tid,
+                     QuickDelta* delta):
     """The text that this token adds, and its delta; or None: the machine must see it, and nothing has changed.
 
     Raises MemoryError: then text is missing, and the stream is over.
@@ -43,7 +44,7 @@ cdef str quick_token(Stream* s, Held* held, const Tables* t, const TagTable* row
     delta.kind = R_NONE
     if t.classes[tid] & (PLAIN | CONTROL | MARKS) != PLAIN or n > MOST:
         return None
-    if s.text_mode != 1 or s.n_pending or s.announce or s.error or s.finished:
+    if s.input_mode != ID_MODE or s.n_pending or s.announce or s.error or s.finished:
         return None
     if s.state == TEXT:
         text = quick_text(s, held, p, n, delta)
@@ -107,15 +108,17 @@ cdef str quick_text(Stream* s, const Held* held, const uint8_t* p, Py_ssize_t n,
     return decoded(text, k + e - i)
 
 
-cdef str quick_value(Stream* s, Held* held, bint strip, TokenTexts texts, Py_ssize_t tid, const uint8_t* p, Py_ssize_t n,
-                     QuickDelta* delta):
+cdef str quick_value(Stream* s, Held* held, bint strip, TokenTexts texts, Py_ssize_t tid,
+                     const uint8_t* p, Py_ssize_t n, QuickDelta* delta):
     """A string that is being written: escaped. A newline at the end of a token may be the value's last, and is held."""
     cdef Tags* g = &s.tags
     cdef list known
     cdef str text
     cdef Py_ssize_t e = n, size
     cdef int64_t start = s.position
-    if s.value_mode != STREAMED or not g.begun or held.value.n or held.input.n > 1 or (held.input.n and held.input.p[0] != c'\n'):
+    if s.value_mode != STREAMED or not g.begun or held.value.n:
+        return None
+    if held.input.n > 1 or (held.input.n and held.input.p[0] != c'\n'):
         return None
     if strip and p[n - 1] == c'\n':
         e = n - 1
@@ -156,7 +159,8 @@ cdef str escaped_text(const uint8_t* p, Py_ssize_t n, bint continued):
     return decoded(text, 2 + json_escape(p, n, text + 2)) if continued else decoded(text, json_escape(p, n, text))
 
 
-cdef str quick_body(Stream* s, const Held* held, TokenTexts texts, Py_ssize_t tid, const uint8_t* p, Py_ssize_t n, QuickDelta* delta):
+cdef str quick_body(Stream* s, const Held* held, TokenTexts texts, Py_ssize_t tid, const uint8_t* p, Py_ssize_t n,
+                    QuickDelta* delta):
     """JSON that is passed on and does not end here."""
     cdef Tags* g = &s.tags
     cdef ObjectScan object

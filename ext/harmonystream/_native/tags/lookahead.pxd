@@ -1,5 +1,5 @@
-# Looking ahead (docs/tags.md, 2): does what must follow a marker follow it? These functions read the view. They change nothing but the
-# memory of how far a wrapped call has been looked through.
+# Looking ahead (docs/tags.md, 2): does what must follow a marker follow it? These functions read the view. They change
+# only the memory of how far a wrapped call has been searched.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from harmonystream._native.core.types cimport *
@@ -16,19 +16,22 @@ cdef struct CallHeader:
 
 
 cdef struct Key:                                 # of a value
-    Py_ssize_t at, n, stop                       # stop: behind its end
-    uint8_t typed, missing                       # what its end says of the type; the end, or the key's opener, is missing
-    uint8_t opening                              # the value's opener belongs there
+    Py_ssize_t at, n, stop                       # stop: after the key's end marker
+    uint8_t typed                                # the type that the end marker gives, or 0
+    uint8_t missing                              # the key's end marker, or its opener, is missing
+    uint8_t opening                              # the value's opener must follow
 
 
 cdef int look_follow(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, uint64_t mask) noexcept nogil
 cdef int look_stop(const View* v, const TagTable* row, Py_ssize_t i, int k) noexcept nogil
-cdef int look_header(const View* v, const Context* c, Stream* s, Py_ssize_t i, bint at_line_start, CallHeader* h) noexcept nogil
-cdef int look_value_end(const View* v, const Context* c, const Stream* s, Py_ssize_t i, bint at_line_start, Py_ssize_t origin, Py_ssize_t* stop, int* hit) noexcept nogil
-cdef int look_key(const View* v, const Context* c, const Stream* s, Py_ssize_t i, Py_ssize_t origin, Key* key) noexcept nogil
-cdef int look_misspelt(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, int role, Py_ssize_t* stop) noexcept nogil
-cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, Py_ssize_t origin, CallHeader* h) noexcept nogil
-cdef bint read_object_name(const View* v, int64_t at, uint8_t* name, int* size) noexcept nogil
-cdef int unicode_escape(const uint8_t* p) noexcept nogil
-cdef uint8_t simple_escape(uint8_t c) noexcept nogil
+cdef int look_header(const View* v, const Context* c, Stream* s, Py_ssize_t i, bint at_line_start,
+                     CallHeader* h) noexcept nogil
+cdef int look_value_end(const View* v, const Context* c, const Stream* s, Py_ssize_t i, bint at_line_start,
+                        Py_ssize_t origin, Py_ssize_t* stop, int* hit) noexcept nogil
+cdef int look_key(const View* v, const Context* c, const Stream* s, Py_ssize_t i, Py_ssize_t origin,
+                  Key* key) noexcept nogil
+cdef int look_misspelt(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, int role,
+                       Py_ssize_t* stop) noexcept nogil
+cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, Py_ssize_t origin,
+                     CallHeader* h) noexcept nogil
 cdef int backquotes(const View* v, Py_ssize_t i, Py_ssize_t n) noexcept nogil

@@ -1,15 +1,15 @@
-# Looking ahead: does a marker count (docs/tags.md, 2 to 6)? Each question is answered from the bytes at hand alone, so the answer does not
-# depend on how they were cut: MORE asks for more of them, and a look that would need more than it may see is a NO.
+# Looking ahead: does a marker count (docs/tags.md, 2 to 6)? The answer depends on the bytes alone, not on how they were
+# cut: MORE asks for more of them, and a look that would need more bytes than its limit is a NO.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcmp, memset
 from harmonystream._native.core.build cimport DEBUG_BUILD
-from harmonystream._native.core.chars cimport hex_digit, is_json_space
+from harmonystream._native.core.chars cimport is_json_space
 from harmonystream._native.core.tools cimport has_parameters, is_parameter, tool_index
 from harmonystream._native.core.types cimport *
-from harmonystream._native.core.utf8 cimport utf8_encode
 from harmonystream._native.tags.call_object cimport *
 from harmonystream._native.tags.lookahead cimport *
+from harmonystream._native.tags.object_name cimport read_object_name
 from harmonystream._native.tags.quotation cimport unless_quoted
 from harmonystream._native.tags.view cimport *
 
@@ -40,12 +40,12 @@ cdef int look_stop(const View* v, const TagTable* row, Py_ssize_t i, int k) noex
     return YES if is_special(v, i) else look_follow(v, row, i + row.literals[k].n, i, row.follow_stop)
 
 
-# --- names ------------------------------------------------------------------------------------------------------------------------
+# --- names ------------------------------------------------------------------------------------------------------------
 
 cdef inline bint is_bad(uint8_t c) noexcept nogil:
     """Bytes that no name has: control characters, quotes, brackets and what separates."""
-    return (c < 32 or c == 127 or c == c'<' or c == c'>' or c == c'{' or c == c'}' or c == c'[' or c == c']' or c == c'(' or c == c')'
-            or c == c'"' or c == c"'" or c == c'`' or c == c'=' or c == c',' or c == c';')
+    return (c < 32 or c == 127 or c == c'<' or c == c'>' or c == c'{' or c == c'}' or c == c'[' or c == c']'
+            or c == c'(' or c == c')' or c == c'"' or c == c"'" or c == c'`' or c == c'=' or c == c',' or c == c';')
 
 
 cdef bint is_good(const View* v, const ToolTable* tools, Py_ssize_t at, Py_ssize_t n) noexcept nogil:
@@ -58,9 +58,13 @@ cdef bint is_good(const View* v, const ToolTable* tools, Py_ssize_t at, Py_ssize
     return True
 
 
-cdef int read_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t origin, bint second, CallHeader* h, Py_ssize_t* stop, int* hit) noexcept nogil:
-    """A name from `at` up to what ends it: YES, the name in h, `stop` there, and `hit` the marker (-1: `{`, a newline or a fence). second: the
-    one after `function`, which a newline or a fence ends."""
+cdef int read_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t origin, bint second, CallHeader* h,
+                   Py_ssize_t* stop, int* hit) noexcept nogil:
+    """Reads a name from `at` up to what ends it. YES: h has the name, `stop` is its end, and `hit` the marker there
+    (-1: `{`, a newline or a fence).
+
+    second: the name after the word `function`, which a newline or a fence ends too.
+    """
     cdef const TagTable* row = c.row
     cdef Py_ssize_t n = limit(v, origin), x = at, last = at
     cdef uint64_t ends = row.header | row.roles[NAME_END] | (0 if second else row.roles[EMPTY_CALL])
@@ -126,7 +130,8 @@ cdef int look_function(const View* v, const Context* c, Py_ssize_t i, Py_ssize_t
     return YES
 
 
-cdef int look_bare(const View* v, const Context* c, Py_ssize_t origin, bint at_line_start, const CallHeader* h) noexcept nogil:
+cdef int look_bare(const View* v, const Context* c, Py_ssize_t origin, bint at_line_start,
+                   const CallHeader* h) noexcept nogil:
     """A call outside of a section that could be prose (Qwen3-Coder leaves the section's opener out)."""
     cdef const TagTable* row = c.row
     if c.tools.n >= 0:
@@ -162,15 +167,17 @@ cdef int split_key(const View* v, const ToolTable* tools, CallHeader* h) noexcep
 
 
 cdef bint is_half(const View* v, const Context* c, Py_ssize_t stop, const CallHeader* h) noexcept nogil:
-    """Half a header, which the marker at `stop` breaks off: markup, and no call? In the text it may be a mention, and the words after it."""
+    """The marker at `stop` breaks a header off. Is the half header markup? Otherwise it is text that mentions one."""
     cdef const uint8_t* name = v.p + h.name_at
     cdef Py_ssize_t n = h.name_n
     if n == 0 or (is_special(v, stop) and is_good(v, c.tools, h.name_at, n)) or tool_index(c.tools, name, n) >= 0:
         return True
-    return c.row.name_as == ID_NAME and n > 10 and memcmp(name, b"functions.", 10) == 0 and is_good(v, c.tools, h.name_at, n)
+    return (c.row.name_as == ID_NAME and n > 10 and memcmp(name, b"functions.", 10) == 0
+            and is_good(v, c.tools, h.name_at, n))
 
 
-cdef int look_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t origin, bint at_line_start, CallHeader* h) noexcept nogil:
+cdef int look_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t origin, bint at_line_start,
+                   CallHeader* h) noexcept nogil:
     """The name of a call and what ends it."""
     cdef const TagTable* row = c.row
     cdef Py_ssize_t stop = 0
@@ -187,7 +194,7 @@ cdef int look_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t or
     if not is_good(v, c.tools, h.name_at, h.name_n):
         return NO
     if row.open_name and role == CALL_CLOSE and c.tools.n >= 0 and tool_index(c.tools, v.p + h.name_at, h.name_n) < 0:
-        return NO                                                            # a tag around a word, in a sentence about tags
+        return NO                                          # a tag around a word, in a sentence about tags
     h.body = PAIRS if row.has_pair else RAW
     if role == NAME_END or role == EMPTY_CALL:
         h.stop += row.literals[k].n
@@ -203,8 +210,10 @@ cdef int look_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t or
     return YES
 
 
-cdef int look_header(const View* v, const Context* c, Stream* s, Py_ssize_t i, bint at_line_start, CallHeader* h) noexcept nogil:
-    """Does the opener at i open a call? YES: h says which; VOID: h.stop says how much is dropped. MORE at the end: an unfinished one."""
+cdef int look_header(const View* v, const Context* c, Stream* s, Py_ssize_t i, bint at_line_start,
+                     CallHeader* h) noexcept nogil:
+    """Does the opener at i open a call? YES: h describes it. VOID: everything before h.stop is dropped. MORE at the
+    end of the stream: the header is unfinished."""
     cdef const TagTable* row = c.row
     cdef uint64_t openers = row.roles[SECTION_OPEN] | row.roles[CALL_OPEN]
     cdef Py_ssize_t n = limit(v, i), j = i
@@ -240,69 +249,11 @@ cdef int look_header(const View* v, const Context* c, Stream* s, Py_ssize_t i, b
     return NO
 
 
-# --- wrapped calls ----------------------------------------------------------------------------------------------------------------
-
-cdef int unicode_escape(const uint8_t* p) noexcept nogil:
-    """Four hexadecimal digits; -1: they are not."""
-    cdef int i, digit, code = 0
-    for i in range(4):
-        digit = hex_digit(p[i])
-        if digit < 0:
-            return -1
-        code = code << 4 | digit
-    return code
-
-
-cdef uint8_t simple_escape(uint8_t c) noexcept nogil:
-    return c'\n' if c == c'n' else c'\t' if c == c't' else c'\r' if c == c'r' else 8 if c == c'b' else 12 if c == c'f' else c
-
-
-cdef bint read_object_name(const View* v, int64_t at, uint8_t* name, int* size) noexcept nogil:
-    """The string whose quote is at `at`, decoded and without ws around it: a name of 1 to 256 bytes, or False.
-
-    The string's end is in the input.
-    """
-    cdef Py_ssize_t i = <Py_ssize_t>at + 1
-    cdef int n = 0, code, low
-    while i < v.n and v.p[i] != c'"':                                        # a state from outside may lie about where it ends
-        if n > NAME_CAP + 4 or v.p[i] < 32:
-            return False
-        if v.p[i] != c'\\':
-            name[n] = v.p[i]
-            n += 1
-            i += 1
-            continue
-        i += 2
-        if i >= v.n:
-            return False
-        if v.p[i - 1] != c'u':
-            name[n] = simple_escape(v.p[i - 1])
-            n += 1
-            continue
-        code = unicode_escape(v.p + i) if i + 4 < v.n else -1
-        if code < 0:
-            return False
-        i += 4
-        if 0xD800 <= code < 0xDC00 and i + 6 < v.n and v.p[i] == c'\\' and v.p[i + 1] == c'u':
-            low = unicode_escape(v.p + i + 2)
-            if 0xDC00 <= low < 0xE000:
-                code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
-                i += 6
-        n += utf8_encode(<uint32_t>code, name + n)
-    while n > 0 and is_json_space(name[n - 1]):
-        n -= 1
-    i = 0
-    while i < n and is_json_space(name[i]):
-        i += 1
-    n -= <int>i
-    for code in range(n):
-        name[code] = name[i + code]
-    size[0] = n
-    return 0 < n <= NAME_CAP
-
+# --- wrapped calls ----------------------------------------------------------------------------------------------------
 
 cdef int failed(CallHeader* h, Py_ssize_t origin, Py_ssize_t x) noexcept nogil:
-    """No call, as the byte at x has shown. Openers inside a long look would each be looked at as far again: so they are text."""
+    """The byte at x shows that this is no call. After a long look every opener before x is text, because looking ahead
+    from each of them would read the same bytes again."""
     if x - origin <= LOOK_CAP:
         return NO
     h.stop = x
@@ -320,11 +271,14 @@ cdef bint is_name(const ToolTable* tools, const uint8_t* name, int n) noexcept n
     return True
 
 
-cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, Py_ssize_t origin, CallHeader* h) noexcept nogil:
-    """Has the object, or array of objects, at i a name? Goes on where the last look stopped: this input may be long."""
+cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, Py_ssize_t origin,
+                     CallHeader* h) noexcept nogil:
+    """Has the object, or array of objects, at i a name? Continues where the last look stopped, because the input may be
+    long."""
     cdef const TagTable* row = c.row
     cdef Tags* g = &s.tags
-    cdef uint64_t markers = row.roles[SECTION_OPEN] | row.roles[SECTION_CLOSE] | row.roles[CALL_OPEN] | row.roles[CALL_CLOSE]
+    cdef uint64_t markers = (row.roles[SECTION_OPEN] | row.roles[SECTION_CLOSE]
+                             | row.roles[CALL_OPEN] | row.roles[CALL_CLOSE])
     cdef Py_ssize_t x = i, most = v.n if v.n - origin < c.out.held.cap else origin + c.out.held.cap
     cdef uint8_t[NAME_CAP + 16] name
     cdef int k, verdict
@@ -360,7 +314,8 @@ cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, P
         if g.probe.key == NAME_MEMBER:
             if verdict == F_BEGINS:
                 g.name_at = x - origin if v.p[x] == c'"' else 0
-            elif verdict == F_ENDS and g.name_at and read_object_name(v, origin + g.name_at, name, &k) and is_name(c.tools, name, k):
+            elif (verdict == F_ENDS and g.name_at and read_object_name(v, origin + g.name_at, name, &k)
+                  and is_name(c.tools, name, k)):
                 h.object_name = origin + g.name_at
                 return YES
         x += 1
@@ -368,7 +323,7 @@ cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, P
     return MORE if v.n - origin < c.out.held.cap else failed(h, origin, most)
 
 
-# --- bodies -----------------------------------------------------------------------------------------------------------------------
+# --- bodies -----------------------------------------------------------------------------------------------------------
 
 cdef int look_equals(const View* v, const TagTable* row, Py_ssize_t x, Py_ssize_t n, Key* key) noexcept nogil:
     """A key that has no end: is its value closed at x? Then the value begins after the `=`."""
@@ -387,7 +342,8 @@ cdef int look_equals(const View* v, const TagTable* row, Py_ssize_t x, Py_ssize_
     return YES
 
 
-cdef int look_key(const View* v, const Context* c, const Stream* s, Py_ssize_t i, Py_ssize_t origin, Key* key) noexcept nogil:
+cdef int look_key(const View* v, const Context* c, const Stream* s, Py_ssize_t i, Py_ssize_t origin,
+                  Key* key) noexcept nogil:
     """A key from i, after its opener, and its end. A declared key may have bytes that no other has."""
     cdef const TagTable* row = c.row
     cdef Py_ssize_t n = limit(v, origin), x = skip_ws(v, i, n), last
@@ -448,7 +404,8 @@ cdef int look_tail(const View* v, const Literal* closer, Py_ssize_t i, Py_ssize_
     return MORE if x >= n else YES
 
 
-cdef int look_misspelt(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, int role, Py_ssize_t* stop) noexcept nogil:
+cdef int look_misspelt(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, int role,
+                       Py_ssize_t* stop) noexcept nogil:
     """A closer with something before its `>`, as in </parameter1>."""
     cdef uint64_t closers = row.first[v.p[i]] & row.roles[role]
     cdef int k, one, verdict = NO
@@ -465,7 +422,8 @@ cdef int look_misspelt(const View* v, const TagTable* row, Py_ssize_t i, Py_ssiz
     return verdict
 
 
-cdef int look_value_follow(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, bint quotes) noexcept nogil:
+cdef int look_value_follow(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin,
+                           bint quotes) noexcept nogil:
     """After a value's closer and, unless the value quotes pairs, more of these: what may follow a value?"""
     cdef Py_ssize_t n = limit(v, origin)
     cdef uint64_t mask = row.follow_value if quotes else row.follow_value | row.roles[VALUE_CLOSE]
@@ -479,18 +437,19 @@ cdef int look_value_follow(const View* v, const TagTable* row, Py_ssize_t i, Py_
 
 
 cdef bint may_be_next(const View* v, const Context* c, const Stream* s, const Key* key) noexcept nogil:
-    """Could this key follow the one that is open? A tag at the start of a line of a value that is code or a call itself could not."""
+    """Could this key follow the open one? The tag could also be part of a value that is code, or itself a call."""
     if key.n == s.header_n and memcmp(v.p + key.at, s.header, key.n) == 0:
         return False
     return not has_parameters(c.tools, s.tags.tool) or is_parameter(c.tools, s.tags.tool, v.p + key.at, key.n)
 
 
-cdef int look_value_end(const View* v, const Context* c, const Stream* s, Py_ssize_t i, bint at_line_start, Py_ssize_t origin, Py_ssize_t* stop,
-                        int* hit) noexcept nogil:
-    """Does a marker at i end the value? YES: *hit (-1: a misspelt closer), and *stop after it. MORE at the end: half a marker."""
+cdef int look_value_end(const View* v, const Context* c, const Stream* s, Py_ssize_t i, bint at_line_start,
+                        Py_ssize_t origin, Py_ssize_t* stop, int* hit) noexcept nogil:
+    """Does a marker at i end the value? YES: *hit is the marker (-1: a misspelt closer), and *stop is after it. MORE at
+    the end of the stream: half a marker."""
     cdef const TagTable* row = c.row
-    cdef Py_ssize_t n = limit(v, origin)
-    cdef Py_ssize_t x
+    cdef uint64_t closers = row.roles[VALUE_CLOSE] | row.roles[CALL_CLOSE] | row.roles[SECTION_CLOSE]
+    cdef Py_ssize_t x, n = limit(v, origin)
     cdef int k = -1, role, verdict = match(v, row, i, n, row.value_any, &k)
     cdef Key key
     if verdict == MORE:
@@ -521,7 +480,7 @@ cdef int look_value_end(const View* v, const Context* c, const Stream* s, Py_ssi
         if match(v, row, x, n, row.roles[SECTION_CLOSE], &k) == YES:
             x += row.literals[k].n
             if at_line_start:
-                verdict = match(v, row, skip_ws(v, x, n), n, row.roles[VALUE_CLOSE] | row.roles[CALL_CLOSE] | row.roles[SECTION_CLOSE], &k)
+                verdict = match(v, row, skip_ws(v, x, n), n, closers, &k)
                 verdict = NO if verdict == YES else YES if verdict == NO else at_the_end(v, origin)
             else:
                 verdict = look_follow(v, row, x, origin, row.follow_section)

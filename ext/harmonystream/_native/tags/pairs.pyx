@@ -1,5 +1,5 @@
-# The states PAIRS and VALUE: keys and values, of which the machine writes the JSON. Each step takes something from the view, or says
-# that it needs more (False).
+# The states PAIRS and VALUE: keys and values, from which the machine writes JSON. Each step takes something from the
+# view, or returns False if it needs more input.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
@@ -21,7 +21,7 @@ cdef enum:
     ESCAPED_AT_ONCE = 1024             # bytes of a string that are escaped in one go
 
 
-# --- writing JSON -----------------------------------------------------------------------------------------------------------------
+# --- writing JSON -----------------------------------------------------------------------------------------------------
 
 cdef void write(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, int64_t start, int64_t stop) noexcept nogil:
     """JSON that is ready."""
@@ -46,15 +46,19 @@ cdef void write_key(Stream* s, Out* o, int64_t at) noexcept nogil:
 
 
 cdef bint may_wrap(const Stream* s, const Context* c, const uint8_t* key, Py_ssize_t n) noexcept nogil:
-    """Is this the first key, and one of those under which models put all the arguments in an object, though it is not declared?"""
+    """Does this key, though not declared, hold all the arguments as one object? Models write such a key first."""
     if s.tags.pairs or not has_parameters(c.tools, s.tags.tool) or is_parameter(c.tools, s.tags.tool, key, n):
         return False
     return ((n == 9 and memcmp(key, b"arguments", 9) == 0) or (n == 10 and memcmp(key, b"parameters", 10) == 0)
             or (n == 5 and memcmp(key, b"input", 5) == 0))
 
 
-cdef void open_key(Stream* s, const Context* c, View* v, const uint8_t* key, Py_ssize_t n, uint8_t typed) noexcept nogil:
-    """A value begins: how is its JSON written? typed: what the end of the key says, TYPE_STRING, TYPE_OBJECT (JSON) or 0."""
+cdef void open_key(Stream* s, const Context* c, View* v, const uint8_t* key, Py_ssize_t n,
+                   uint8_t typed) noexcept nogil:
+    """A value begins. Decides how its JSON is written.
+
+    typed: the type that the end of the key gives, TYPE_STRING, TYPE_OBJECT (any JSON) or 0 (none).
+    """
     cdef Tags* g = &s.tags
     cdef int types = parameter_types(c.tools, g.tool, key, n)
     memcpy(s.header, key, n)
@@ -181,7 +185,7 @@ cdef void close_value(Stream* s, const Context* c, int64_t at) noexcept nogil:
     leave_value(s)
 
 
-# --- VALUE ------------------------------------------------------------------------------------------------------------------------
+# --- VALUE ------------------------------------------------------------------------------------------------------------
 
 cdef bint step_value_opener(Stream* s, const Context* c, View* v) noexcept nogil:
     """After a key's end: the value's opener, or what says that there is none, or no value."""
@@ -237,7 +241,9 @@ cdef bint step_value(Stream* s, const Context* c, View* v) noexcept nogil:
         flush_value(s, c)
         return True
     newline = row.strip and v.p[q] == c'\n'
-    verdict = MORE if newline and q + 1 == v.n else look_value_end(v, c, s, q + newline, newline or g.line_start, q, &stop, &hit)
+    verdict = MORE
+    if not newline or q + 1 != v.n:
+        verdict = look_value_end(v, c, s, q + newline, newline or g.line_start, q, &stop, &hit)
     if verdict == MORE:
         if v.end:
             consume(s, c, v, v.n, IN_HEADER)                                 # a partial closer
@@ -254,7 +260,7 @@ cdef bint step_value(Stream* s, const Context* c, View* v) noexcept nogil:
         g.line_start = v.p[v.i - 1] == c'\n'
         return True
     if newline and not g.layout and (hit < 0 or row.literals[hit].role == VALUE_CLOSE):
-        put_run(s, c, v, q + 1)                                              # the value's own: none came at its beginning
+        put_run(s, c, v, q + 1)                            # part of the value, which did not begin with a newline
         flush_value(s, c)
     elif newline:
         consume(s, c, v, q + 1, IN_ARGUMENTS)
@@ -280,10 +286,13 @@ cdef void end_value(Stream* s, const Context* c, View* v, Py_ssize_t stop, int h
         consume(s, c, v, stop, IN_HEADER)
 
 
-# --- PAIRS ------------------------------------------------------------------------------------------------------------------------
+# --- PAIRS ------------------------------------------------------------------------------------------------------------
 
 cdef int look_noise(Stream* s, const View* v, const TagTable* row, Py_ssize_t* stop) noexcept nogil:
-    """Text between pairs: YES: the call goes on, or is closed, at *stop; NO: the call is over. Goes on where the last look stopped."""
+    """There is text between pairs. YES: the call goes on, or is closed, at *stop. NO: the call is over.
+
+    Continues where the last look stopped.
+    """
     cdef Py_ssize_t i = v.i + (1 if s.tags.probed == 0 else s.tags.probed), n = limit(v, v.i)
     cdef uint64_t mask = row.follow_value
     cdef int k = -1, verdict

@@ -86,7 +86,8 @@ cdef bint json_string(Reader* r) noexcept nogil:
             if c == c'u':
                 if hex_at(r, 4) < 0:
                     return False
-            elif not (c == c'"' or c == c'\\' or c == c'/' or c == c'b' or c == c'f' or c == c'n' or c == c'r' or c == c't'):
+            elif not (c == c'"' or c == c'\\' or c == c'/'
+                      or c == c'b' or c == c'f' or c == c'n' or c == c'r' or c == c't'):
                 return False
     return False
 

@@ -1,4 +1,4 @@
-# Does a value quote a call (docs/tags.md, 6)? What would end it then, for want of its own closer, is part of it.
+# Does a value quote a call (docs/tags.md, 6)? The markers of a quoted call are part of the value and do not end it.
 
 from libc.stdint cimport uint64_t
 from harmonystream._native.core.types cimport *
@@ -6,7 +6,8 @@ from harmonystream._native.tags.view cimport *
 
 
 cdef inline int look_quoted(const View* v, const TagTable* row, Py_ssize_t i) noexcept nogil:
-    """Does the value go on over what stands at i, because a closer of its own comes? YES: NO is it, as in a quotation of a call."""
+    """Does the value go on after the marker at i? It does if the value's own closer follows: then the value quotes a
+    call, and the marker is part of the quotation."""
     cdef Py_ssize_t x = i, n = limit(v, i)
     cdef uint64_t mask = row.roles[KEY_OPEN] | row.roles[VALUE_CLOSE] | row.roles[STOP]
     cdef int k = -1, depth = 0, verdict = MORE
@@ -30,6 +31,7 @@ cdef inline int look_quoted(const View* v, const TagTable* row, Py_ssize_t i) no
 
 
 cdef inline int unless_quoted(const View* v, const TagTable* row, Py_ssize_t i, int verdict) noexcept nogil:
-    """The verdict of what would end a value at i whose own closer is missing, if it is missing."""
+    """The verdict of a marker at i that would end a value without the value's own closer. It becomes NO if that closer
+    follows, so that the marker is quoted."""
     cdef int quoted = look_quoted(v, row, i) if verdict == YES else NO
     return MORE if quoted == MORE else NO if quoted == YES else verdict

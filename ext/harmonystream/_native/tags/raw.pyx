@@ -16,7 +16,8 @@ cdef inline bint is_closed(const Stream* s) noexcept nogil:
     return s.json.stage == J_CLOSED and not s.json.broken
 
 
-cdef int look_raw_end(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, bint closed, int* hit) noexcept nogil:
+cdef int look_raw_end(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, bint closed,
+                      int* hit) noexcept nogil:
     """Does a marker at i end a raw body? closed: its JSON is over."""
     cdef Py_ssize_t n = limit(v, origin), stop
     cdef int k = -1, role, verdict = match(v, row, i, n, row.follow_call | row.roles[CALL_CLOSE], &k)
@@ -124,7 +125,8 @@ cdef bint step_raw(Stream* s, const Context* c, View* v) noexcept nogil:
             put_run(s, c, v, v.i + open_run(&s.json, v.p + v.i, q - v.i))
             return True
     elif is_json_space(v.p[q]) or (v.p[q] == c'`' and s.tags.fenced):
-        verdict = look_raw_tail(v, row, s.tags.fenced, closed or (is_json_space(v.p[q]) and json_balanced(&s.json)), &stop)
+        closed = closed or (is_json_space(v.p[q]) and json_balanced(&s.json))
+        verdict = look_raw_tail(v, row, s.tags.fenced, closed, &stop)
         if verdict == MORE:
             return False
         if verdict == YES:
@@ -147,8 +149,9 @@ cdef bint step_raw(Stream* s, const Context* c, View* v) noexcept nogil:
         drop_special(s, c, v)
         return True
     q += 1
-    while q < v.n and not opened and not (row.first[v.p[q]] & marks or is_special(v, q) or is_json_space(v.p[q]) or v.p[q] == c'`'
-                                          or v.p[q - 1] == c'{' or v.p[q - 1] == c'[' or v.p[q - 1] == c'"'):
+    while q < v.n and not opened and not (
+            row.first[v.p[q]] & marks or is_special(v, q) or is_json_space(v.p[q]) or v.p[q] == c'`'
+            or v.p[q - 1] == c'{' or v.p[q - 1] == c'[' or v.p[q - 1] == c'"'):
         q += 1
     put_run(s, c, v, q)
     return True

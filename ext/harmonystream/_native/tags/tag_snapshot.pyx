@@ -1,5 +1,5 @@
-# The tag machine's memory as bytes, which follow the rest of the state (stream/snapshot.pyx), and what a blob from outside must
-# satisfy: every index and every length is checked. What follows from the state is set anew.
+# The tag machine's memory as bytes. They follow the rest of the state (stream/snapshot.pyx). In a blob from outside,
+# every index and every length is checked. Fields that follow from the state are not in the blob, but derived from it.
 
 import struct
 
@@ -23,8 +23,10 @@ cdef bytes tags_pack(const Stream* s, const Held* held):
         a.depth, a.in_string, a.escape, a.expect, a.key, a.key_n, a.named,
         b.depth, b.in_string, b.escape, b.expect, b.key, b.key_n, b.named,
         g.tool, g.surrogate,
-        g.reasoning, g.answer, g.seam, g.in_section, g.trim, has_special(&held.marks), g.mentions, g.think_mentions, g.fence, g.ticks, g.lead,
-        g.code, g.fresh, g.layout, g.quotes, g.wraps, g.opening, g.line_start, g.begun, g.types, g.untyped_json, g.pairs, g.fenced, g.array, g.passing, g.escape_n, s.value_mode,
+        g.reasoning, g.answer, g.seam, g.in_section, g.trim, has_special(&held.marks),
+        g.mentions, g.think_mentions, g.fence, g.ticks, g.lead,
+        g.code, g.fresh, g.layout, g.quotes, g.wraps, g.opening, g.line_start, g.begun,
+        g.types, g.untyped_json, g.pairs, g.fenced, g.array, g.passing, g.escape_n, s.value_mode,
         (<const char*>g.escape)[:6], held.input.n, held.marks.n, held.value.n)
     return b"".join((fixed, piece(&held.input), piece(&held.marks), piece(&held.value)))
 
@@ -65,8 +67,10 @@ cdef int tags_unpack(Stream* s, Held* held, const TagTable* row, const ToolTable
      a.depth, a.in_string, a.escape, a.expect, a.key, a.key_n, a.named,
      b.depth, b.in_string, b.escape, b.expect, b.key, b.key_n, b.named,
      g.tool, g.surrogate,
-     g.reasoning, g.answer, g.seam, g.in_section, g.trim, g.special, g.mentions, g.think_mentions, g.fence, g.ticks, g.lead,
-     g.code, g.fresh, g.layout, g.quotes, g.wraps, g.opening, g.line_start, g.begun, g.types, g.untyped_json, g.pairs, g.fenced, g.array, g.passing, g.escape_n, s.value_mode,
+     g.reasoning, g.answer, g.seam, g.in_section, g.trim, g.special,
+     g.mentions, g.think_mentions, g.fence, g.ticks, g.lead,
+     g.code, g.fresh, g.layout, g.quotes, g.wraps, g.opening, g.line_start, g.begun,
+     g.types, g.untyped_json, g.pairs, g.fenced, g.array, g.passing, g.escape_n, s.value_mode,
      escape, n_input, n_marks, n_value) = _FIXED.unpack_from(data)
     for i in range(6):
         g.escape[i] = escape[i]
@@ -95,16 +99,24 @@ cdef int check_numbers(const Stream* s, const Held* held, const ToolTable* tools
     if not 0 <= g.name_at <= g.probed <= held.input.n or (g.name_at and g.name_at == g.probed):
         refuse("it has looked further than it has read")
     for scan in (g.probe, g.object):
-        if scan["depth"] < 0 or scan["depth"] > s.position + held.input.n + (1 << 20) or scan["expect"] > X_OVER or scan["in_string"] > 1:
+        if (scan["depth"] < 0 or scan["depth"] > s.position + held.input.n + (1 << 20)
+                or scan["expect"] > X_OVER or scan["in_string"] > 1):
             refuse("its JSON scanner is in no possible state")
-    if not -1 <= g.tool < max(0, tools.n) or g.escape_n > (4 if g.passing == PASS_SCALAR else 5) or s.value_mode > HELD or g.passing > PASS_SCALAR or g.fenced > FENCED or g.types > 127 or g.wraps > HELD or g.code > EXAMPLE or (g.code != NO_CODE) != (g.fence > 2):
+    if (s.value_mode > HELD or g.passing > PASS_SCALAR or g.fenced > FENCED or g.types > 127 or g.wraps > HELD
+            or g.code > EXAMPLE):
+        refuse("a field is out of range")
+    if not -1 <= g.tool < max(0, tools.n) or g.escape_n > (4 if g.passing == PASS_SCALAR else 5):
+        refuse("a field is out of range")
+    if (g.code != NO_CODE) != (g.fence > 2):
         refuse("a field is out of range")
     if g.surrogate and not 0xD800 <= g.surrogate < 0xDC00:
         refuse("a field is out of range")
-    if max(g.reasoning, g.answer, g.seam, g.in_section, g.trim, g.special, g.fresh, g.layout, g.quotes, g.opening, g.line_start, g.lead, g.begun,
-           g.untyped_json, g.pairs, g.array) > 1:
+    if max(g.reasoning, g.answer, g.seam, g.in_section, g.trim, g.special, g.fresh, g.layout, g.quotes, g.opening,
+           g.line_start, g.lead, g.begun, g.untyped_json, g.pairs, g.array) > 1:
         refuse("a flag is neither 0 nor 1")
-    if in_call != (s.kind != NOT_A_CALL) or (s.value_mode != NO_VALUE) != (s.state == VALUE) and not s.error and not s.finished:
+    if in_call != (s.kind != NOT_A_CALL):
+        refuse("it has an open call and none")
+    if (s.value_mode != NO_VALUE) != (s.state == VALUE) and not s.error and not s.finished:
         refuse("it has an open call and none")
     for part in (s.role, s.channel, s.recipient, s.content_type):
         if part["at"] or part["n"]:
@@ -117,7 +129,7 @@ cdef int check_numbers(const Stream* s, const Held* held, const ToolTable* tools
 cdef int check_held(Stream* s, const Held* held) except -1:
     """Marks are as many as bytes, and say only what a mark can."""
     cdef Py_ssize_t i
-    if held.marks.n != (held.input.n if s.text_mode == 1 else 0) or (held.input.n and not s.text_mode):
+    if held.marks.n != (held.input.n if s.input_mode == ID_MODE else 0) or (held.input.n and not s.input_mode):
         refuse("its held input is in no possible state")
     for i in range(held.marks.n):
         if held.marks.p[i] > 15 or (held.marks.p[i] & BEGINS_CONTROL and held.marks.p[i] & (INSIDE_CONTROL | INERT_ID)):

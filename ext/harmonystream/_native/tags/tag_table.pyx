@@ -1,5 +1,5 @@
-# A row of docs/formats.md -> flat tables for the tag machine. What is live in which state, and what may follow what, is derived
-# here from the markers' roles; a row that cannot work is refused with the reason.
+# Makes the flat tables of the tag machine from a row of docs/formats.md. The roles of the markers decide which markers
+# are live in which state, and what may follow each of them. A row that cannot work is refused, with the reason.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -27,8 +27,9 @@ cdef dict MENTIONS = {"text": True, "think": False}
 cdef dict AFTER_CALL = {"same": False, "content": True}
 cdef dict UNTYPED = {"string": False, "json": True}
 cdef dict TYPED = {"string": <int>TYPE_STRING, "json": <int>TYPE_OBJECT}
-cdef tuple ROLE_NAMES = ("think opener", "think closer", "drop", "stop", "turn", "section opener", "section closer", "call opener",
-                         "end of a name", "empty call", "call closer", "key opener", "end of a key", "value opener", "value closer")
+cdef tuple ROLE_NAMES = ("think opener", "think closer", "drop", "stop", "turn", "section opener", "section closer",
+                         "call opener", "end of a name", "empty call", "call closer",
+                         "key opener", "end of a key", "value opener", "value closer")
 
 
 cdef object choice(object format, str field, dict choices):
@@ -71,14 +72,18 @@ cdef class Row:
 
     cdef int fill(self, object format) except -1:
         cdef TagTable* t = &self.table
-        think, section, call, pair = parts(format, "think", 2), parts(format, "section", 2), parts(format, "call", 3), parts(format, "pair", 4)
-        t.has_section, t.has_call, t.has_pair, t.wrapped = section is not None, call is not None, pair is not None, bool(format.wrapped)
+        think, section = parts(format, "think", 2), parts(format, "section", 2)
+        call, pair = parts(format, "call", 3), parts(format, "pair", 4)
+        t.has_section, t.has_call, t.has_pair = section is not None, call is not None, pair is not None
+        t.wrapped = bool(format.wrapped)
         if pair is not None and call is None:
-            raise FormatError(f"format {format.name!r}: pair needs call: pairs stand inside a call")
+            raise FormatError(f"format {format.name!r}: pair needs call, because pairs are the arguments of a call")
         if section is not None and call is None and not format.wrapped:
-            raise FormatError(f"format {format.name!r}: section needs call, or wrapped=True: nothing else can stand inside")
+            raise FormatError(f"format {format.name!r}: section needs call, or wrapped=True, because a section "
+                              "contains nothing but calls")
         if format.wrapped and section is None and call is None:
-            raise FormatError(f"format {format.name!r}: wrapped needs section or call: JSON must stand inside something")
+            raise FormatError(f"format {format.name!r}: wrapped needs section or call, because their markers enclose "
+                              "the JSON")
         for switch in ("wrapped", "control"):
             if not isinstance(getattr(format, switch), bool):
                 raise FormatError(f"format {format.name!r}: {switch} is True or False, not {getattr(format, switch)!r}")
@@ -96,10 +101,12 @@ cdef class Row:
             roles += [(call[0], CALL_OPEN), (call[2], CALL_CLOSE)] + ([] if t.open_name else [(call[1], NAME_END)])
         if pair:
             t.value_opener = pair[2] != ""
-            roles += [(pair[0], KEY_OPEN), (pair[1], KEY_END), (pair[3], VALUE_CLOSE)] + ([(pair[2], VALUE_OPEN)] if t.value_opener else [])
+            roles += [(pair[0], KEY_OPEN), (pair[1], KEY_END), (pair[3], VALUE_CLOSE)]
+            roles += [(pair[2], VALUE_OPEN)] if t.value_opener else []
         if format.empty_call:
             if call is None or t.open_name:
-                raise FormatError(f"format {format.name!r}: empty_call needs a call with an end of the name, beside which it stands")
+                raise FormatError(f"format {format.name!r}: empty_call needs a call with an end of the name, "
+                                  "which it replaces")
             roles.append((format.empty_call, EMPTY_CALL))
         roles += [(several(format, "stops"), STOP), (several(format, "turns"), TURN), (several(format, "drop"), DROP)]
         several(format, "keep")
@@ -107,10 +114,12 @@ cdef class Row:
             for spelling in (marker if isinstance(marker, tuple) else (marker,)):
                 self.add(format, spelling, role)
         if not isinstance(format.typed, Mapping):
-            raise FormatError(f"format {format.name!r}: typed maps ends of keys to 'string' or 'json', and is no {type(format.typed).__name__}")
+            raise FormatError(f"format {format.name!r}: typed maps ends of keys to 'string' or 'json', "
+                              f"and cannot be a {type(format.typed).__name__}")
         for spelling, kind in format.typed.items():
             if kind not in ("string", "json") or not pair:
-                raise FormatError(f"format {format.name!r}: typed maps ends of keys to 'string' or 'json', in a row with pair")
+                raise FormatError(f"format {format.name!r}: typed maps ends of keys to 'string' or 'json', "
+                                  "in a row with pair")
             self.add(format, spelling, KEY_END, TYPED[kind])
         if t.n == 0:
             raise FormatError(f"format {format.name!r} has no markers")
@@ -150,9 +159,11 @@ cdef class Row:
                     continue
                 names = {t.literals[i].role, t.literals[k].role}
                 if KEY_END in names and (NAME_END in names or EMPTY_CALL in names):
-                    continue                                                 # a name and a key never end at the same place
-                raise FormatError(f"format {format.name!r}: the {ROLE_NAMES[t.literals[i].role]} {self.spellings[i].decode()!r} is the beginning of "
-                                  f"the {ROLE_NAMES[t.literals[k].role]} {self.spellings[k].decode()!r}, or the same: they cannot be told apart")
+                    continue                               # a name and a key never end at the same place
+                first = f"{ROLE_NAMES[t.literals[i].role]} {self.spellings[i].decode()!r}"
+                second = f"{ROLE_NAMES[t.literals[k].role]} {self.spellings[k].decode()!r}"
+                raise FormatError(f"format {format.name!r}: the {first} is the beginning of the {second}, or the same, "
+                                  "so the parser could not distinguish them")
         return 0
 
     cdef void group(self) noexcept:
@@ -182,7 +193,8 @@ cdef class Row:
         t.follow_section = calls | t.roles[STOP]
         t.follow_call = t.follow_section | t.roles[SECTION_CLOSE]
         t.follow_value = t.follow_call | t.roles[KEY_OPEN] | t.roles[CALL_CLOSE]
-        t.value_any = t.roles[VALUE_CLOSE] | t.roles[CALL_CLOSE] | t.roles[SECTION_CLOSE] | t.roles[KEY_OPEN] | t.roles[STOP]
+        t.value_any = (t.roles[VALUE_CLOSE] | t.roles[CALL_CLOSE] | t.roles[SECTION_CLOSE]
+                       | t.roles[KEY_OPEN] | t.roles[STOP])
         t.header = 0
         if t.control or t.open_name:
             t.header = t.follow_value | t.roles[VALUE_OPEN] | t.roles[VALUE_CLOSE] | t.roles[KEY_END]

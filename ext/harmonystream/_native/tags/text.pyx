@@ -1,5 +1,5 @@
-# The states TEXT (content and reasoning) and SECTION (between the calls of a section), where openers of calls may stand. Each step takes
-# something from the view, or says that it needs more (False).
+# The states TEXT (content and reasoning) and SECTION (between the calls of a section), in which calls may begin. Each
+# step takes something from the view, or returns False if it needs more input.
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memchr, memset
@@ -20,7 +20,7 @@ cdef uint8_t[NEWLINES_AT_ONCE] NEWLINES
 memset(NEWLINES, c'\n', NEWLINES_AT_ONCE)
 
 
-# --- text and newlines ------------------------------------------------------------------------------------------------------------
+# --- text and newlines ------------------------------------------------------------------------------------------------
 
 cdef void flush_newlines(Stream* s, const Context* c) noexcept nogil:
     """The newline run is followed by text: it is text."""
@@ -48,8 +48,8 @@ cdef void take_newlines(Stream* s, const Context* c, View* v, Py_ssize_t to) noe
 
 
 cdef void end_backquotes(Tags* g, uint8_t follower) noexcept nogil:
-    """A run of backquotes is over. Only one that begins its line opens a fence, though another may be open if a letter
-    follows: the name of a language."""
+    """A run of backquotes is over. Only one that begins its line opens a fence. Otherwise, or if a fence is open and no
+    letter follows, with which the name of a language would begin, the run closes the fence."""
     if g.ticks >= 3 and g.ticks >= g.fence:
         if g.lead and (not g.fence or c'a' <= (follower | 0x20) <= c'z'):
             g.fence = g.ticks
@@ -131,7 +131,7 @@ cdef void drop_marker(Stream* s, const Context* c, View* v, Py_ssize_t n) noexce
     consume(s, c, v, v.i + n, IN_HEADER)
 
 
-# --- TEXT -------------------------------------------------------------------------------------------------------------------------
+# --- TEXT -------------------------------------------------------------------------------------------------------------
 
 cdef uint64_t live_in_text(const Stream* s, const Context* c) noexcept nogil:
     """The markers that mean something where text is."""
@@ -200,7 +200,7 @@ cdef void step_text_special(Stream* s, const Context* c, View* v) noexcept nogil
 
 
 cdef bint is_mention(Stream* s, const View* v, const TagTable* row, int role) noexcept nogil:
-    """Is a marker in the text one that the text speaks of? An opener of thoughts stands at the start of a line, and in no fence."""
+    """Does the text only mention the marker? A real opener of thoughts is at the start of a line and in no fence."""
     cdef Tags* g = &s.tags
     if is_special(v, v.i):
         return False
@@ -266,7 +266,8 @@ cdef inline bint is_example(const Stream* s, const Context* c, const View* v, in
 
 
 cdef int look_far_call(const View* v, const Context* c, Stream* s, Py_ssize_t i, Py_ssize_t size) noexcept nogil:
-    """A section's opener that should be a control token stands in the text at i, and no call after it: does one come after some words?"""
+    """A section's opener that should be a control token is plain text at i, and no call follows it directly. Does a
+    call follow after some words?"""
     cdef const TagTable* row = c.row
     cdef CallHeader h
     cdef Py_ssize_t x = i + size, n = limit(v, i)
@@ -288,7 +289,8 @@ cdef int look_far_call(const View* v, const Context* c, Stream* s, Py_ssize_t i,
 
 
 cdef bint step_opener(Stream* s, const Context* c, View* v, Py_ssize_t n, Py_ssize_t at) noexcept nogil:
-    """An opener of n bytes is at `at`, in text or, after ws, in a section. False: whether it counts is not known yet."""
+    """An opener of n bytes is at `at`, in text or, after whitespace, in a section. False: it is not known yet whether
+    the opener counts."""
     cdef CallHeader h
     cdef Tags* g = &s.tags
     cdef bint at_line_start = g.line_start or g.newlines > 0
@@ -341,7 +343,7 @@ cdef bint step_opener(Stream* s, const Context* c, View* v, Py_ssize_t n, Py_ssi
     return True
 
 
-# --- stops, and SECTION -----------------------------------------------------------------------------------------------------------
+# --- stops, and SECTION -----------------------------------------------------------------------------------------------
 
 cdef void take_stop(Stream* s, const Context* c, View* v, Py_ssize_t n) noexcept nogil:
     """The model's turn is over."""

@@ -1,5 +1,5 @@
-# The states of the tag machine, and every transition between them: no other file assigns `state`. A transition also sets what
-# follows from the new state (`sink`, `region`) and clears the memory that the old state has used.
+# The states of the tag machine, and every transition between them: no other file assigns `state`. A transition also
+# sets what follows from the new state (`sink`, `region`) and clears the memory that the old state has used.
 
 from libc.stdint cimport int64_t, uint8_t
 from harmonystream._native.core.build cimport DEBUG_BUILD
@@ -11,8 +11,9 @@ from harmonystream._native.tags.view cimport *
 
 DEBUG = bool(DEBUG_BUILD)
 
-# Each row: the state before, the function that makes the transition, the state after, and when. The diagram in docs/tags.md is drawn
-# from this table (docs/state_diagrams.py), and a test compares it with what the machine does. START is a stream that has not begun.
+# Each row: the state before, the function that makes the transition, the state after, and when. docs/state_diagrams.py
+# draws the diagram in docs/tags.md from this table, and a test compares the table with what the machine does. START is
+# a stream that has not begun.
 TRANSITIONS = (
     ("START", "enter_text", "TEXT", "the stream begins"),
     ("TEXT", "enter_text", "TEXT", "a think marker"),
@@ -66,13 +67,13 @@ cdef void open_call(Stream* s, const CallHeader* h, bint ends_reasoning) noexcep
     cdef Tags* g = &s.tags
     g.seam = g.mentions = g.pairs = g.fenced = g.begun = g.passing = g.escape_n = 0
     g.newlines = g.surrogate = 0
-    if g.code != NO_CODE:                                                    # the fence, if one is open, holds something now
+    if g.code != NO_CODE:                                  # the open fence is not empty any more
         g.code = CODE
     g.line_start = 1
     g.in_section = h.in_section
     if ends_reasoning:
         g.reasoning = 0
-    if s.state != AFTER:                                                     # there the array of the first object is still open
+    if s.state != AFTER:                                   # in AFTER the array of the first object is still open
         g.array = h.array
     s.wrote = 0
     json_reset(&s.json)

@@ -1,7 +1,8 @@
-# The text of a value -> JSON. Key/value markup has no types of its own: whether `5` is a number or a string, the tool's schema says.
+# Writes the text of a value as JSON. Key/value markup has no types: the tool's schema decides whether `5` is a number
+# or a string.
 #
-# The schema's word is final, the result is always valid JSON, and what fits no type stays whole, as a string. Valid spellings are
-# passed through byte for byte: 1.50 stays 1.50.
+# The result is always valid JSON. A value that fits none of the schema's types stays whole, as a string. Valid numbers
+# are passed on byte for byte: 1.50 stays 1.50.
 
 from libc.stdint cimport uint8_t
 from libc.string cimport memchr, memcmp, strchr, strlen
@@ -18,13 +19,13 @@ from harmonystream._native.tags.python_literal cimport read_literal
 DEBUG = bool(DEBUG_BUILD)
 
 
-# --- strings ----------------------------------------------------------------------------------------------------------------------
+# --- strings ----------------------------------------------------------------------------------------------------------
 
 cdef bint put_string(Buffer* out, const uint8_t* p, Py_ssize_t n) noexcept nogil:
     return buffer_put(out, b'"', 1) and put_escaped(out, p, n) and buffer_put(out, b'"', 1)
 
 
-# --- numbers and words ------------------------------------------------------------------------------------------------------------
+# --- numbers and words ------------------------------------------------------------------------------------------------
 
 cdef bint fits_number(const uint8_t* p, Py_ssize_t n, int types, bint unfinished) noexcept nogil:
     """A JSON number that these types allow, or, if unfinished, the beginning of one."""
@@ -55,9 +56,10 @@ cdef inline bint streams_as_string(int types) noexcept nogil:
 
 
 cdef bint literal_prefix(const uint8_t* p, Py_ssize_t n, int types) noexcept nogil:
-    """Could this, or a longer text that begins with it, be a null, number or boolean of types that allow strings too?"""
+    """Could this, or a longer text that begins so, be a null, number or boolean, where `types` allows strings too?"""
     cdef bint unfinished = True
-    if n > LITERAL_CAP or not streams_as_string(types) or types & (TYPE_NULL | TYPE_INTEGER | TYPE_NUMBER | TYPE_BOOLEAN) == 0:
+    cdef int literals = TYPE_NULL | TYPE_INTEGER | TYPE_NUMBER | TYPE_BOOLEAN
+    if n > LITERAL_CAP or not streams_as_string(types) or types & literals == 0:
         return False
     while n > 0 and is_space(p[0]):
         p += 1
@@ -73,10 +75,13 @@ cdef bint literal_prefix(const uint8_t* p, Py_ssize_t n, int types) noexcept nog
                                      or (begins_word(p, n, b"false") and (unfinished or n == 5)))
 
 
-# --- values -----------------------------------------------------------------------------------------------------------------------
+# --- values -----------------------------------------------------------------------------------------------------------
 
 cdef int put_unescaped(const uint8_t* s, Py_ssize_t n, Buffer* out) noexcept nogil:
-    """JSON that was escaped once more, as for a string: without that level of backslashes. 1: written; 0: it is none; -1: no memory."""
+    """Writes JSON that was escaped once more, as for a string, without that level of backslashes.
+
+    1: written; 0: the text is no such JSON; -1: no memory.
+    """
     cdef const char* letters = b'"\\/nrt'
     cdef const char* meant = b'"\\/\n\r\t'
     cdef Buffer inner
@@ -116,7 +121,8 @@ cdef int put_container(const uint8_t* s, Py_ssize_t n, int types, Buffer* out) n
     """An object or array of these types, in JSON or as a Python literal. 1: written; 0: it is none; -1: no memory."""
     cdef Py_ssize_t before = out.n
     cdef int done
-    if n == 0 or not ((s[0] == c'{' and types & TYPE_OBJECT) or ((s[0] == c'[' or s[0] == c'(') and types & TYPE_ARRAY)):
+    if n == 0 or not ((s[0] == c'{' and types & TYPE_OBJECT)
+                      or ((s[0] == c'[' or s[0] == c'(') and types & TYPE_ARRAY)):
         return 0
     done = read_literal(s, n, NULL)
     if done > 0:

@@ -84,7 +84,11 @@ cdef extern from *:
     """
     #if defined(_MSC_VER)
       #include <intrin.h>
-      static __forceinline int hs_lowest_bit(unsigned long long v) { unsigned long i; _BitScanForward64(&i, v); return (int)i; }
+      static __forceinline int hs_lowest_bit(unsigned long long v) {
+          unsigned long i;
+          _BitScanForward64(&i, v);
+          return (int)i;
+      }
     #else
       #define hs_lowest_bit(v) __builtin_ctzll(v)
     #endif

@@ -1,5 +1,5 @@
-# The states WRAPPED and AFTER: the call is one object, {"name": …, "arguments": …}. Its header has found the name already. The value of
-# `arguments` passes, everything else is dropped.
+# The states WRAPPED and AFTER: the call is one object, {"name": …, "arguments": …}. Its header has found the name
+# already. The value of `arguments` is passed on, everything else is dropped.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr, memset
@@ -11,6 +11,7 @@ from harmonystream._native.core.utf8 cimport utf8_encode
 from harmonystream._native.tags.call_object cimport *
 from harmonystream._native.tags.calls cimport begin_call
 from harmonystream._native.tags.lookahead cimport *
+from harmonystream._native.tags.object_name cimport simple_escape, unicode_escape
 from harmonystream._native.tags.transitions cimport end_wrapped, enter_text
 from harmonystream._native.tags.view cimport *
 
@@ -57,10 +58,10 @@ cdef void pass_string(Stream* s, const Context* c, View* v, Py_ssize_t to) noexc
     cdef Tags* g = &s.tags
     cdef Py_ssize_t k
     while v.i < to:
-        if g.escape_n == 1 and v.p[v.i] >= 0x80:                             # no escape; a backslash before any character is dropped
+        if g.escape_n == 1 and v.p[v.i] >= 0x80:           # no escape; a backslash before any character is dropped
             g.escape_n = 0
         if g.escape_n:
-            if g.escape_n > 1 and hex_digit(v.p[v.i]) < 0:                           # \u without its four digits: as much of it as there is
+            if g.escape_n > 1 and hex_digit(v.p[v.i]) < 0: # \u with fewer than four digits ends here
                 g.escape_n = 0
                 flush_surrogate(s, c)
                 put_decoded(s, c, 0xFFFD, s.position)
@@ -146,7 +147,7 @@ cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int f
     elif found == F_ENDS:
         if g.passing == PASS_STRING:
             pass_to(s, c, v, x)
-            if s.tags.escape_n:                                              # \u without its digits, and the string is over
+            if s.tags.escape_n:                            # \u without its digits, and the string is over
                 put_decoded(s, c, 0xFFFD, s.position)
             value_over(s, c)
         else:
@@ -180,9 +181,13 @@ cdef int look_string_end(const View* v, const TagTable* row, Py_ssize_t i) noexc
     return verdict if verdict != MORE else NO if n < v.n else YES if v.end else MORE
 
 
-cdef int look_object_end(const View* v, const Stream* s, const TagTable* row, Py_ssize_t x, bint at_line_start, int* hit) noexcept nogil:
-    """Does the marker at x end the object, though its brace has not come? In a string it is data, unless what stands around it says
-    otherwise: JSON has no line ends in strings."""
+cdef int look_object_end(const View* v, const Stream* s, const TagTable* row, Py_ssize_t x, bint at_line_start,
+                         int* hit) noexcept nogil:
+    """Does the marker at x end the object, though its closing brace is missing?
+
+    A marker in a string is data, unless it is at the start of a line, because JSON's strings have no line ends, or
+    unless look_string_end() finds that the string ended there.
+    """
     cdef uint64_t outer = row.roles[SECTION_CLOSE] if row.has_section else row.roles[CALL_CLOSE]
     cdef uint64_t markers = outer | row.roles[STOP]
     cdef int verdict
@@ -278,7 +283,7 @@ cdef bint step_special(Stream* s, const Context* c, View* v) noexcept nogil:
     return True
 
 
-# --- AFTER ------------------------------------------------------------------------------------------------------------------------
+# --- AFTER ------------------------------------------------------------------------------------------------------------
 
 cdef bint step_after(Stream* s, const Context* c, View* v) noexcept nogil:
     """After a wrapped object: its closer, another object, or text."""

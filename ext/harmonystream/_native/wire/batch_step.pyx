@@ -118,7 +118,7 @@ cdef inline Fault take(Step* step, Task* task) noexcept nogil:
         return PARSER_IN_USE
     if step.framed and slot.writer.stage != BYTES:
         fault = WRONG_STAGE
-    elif slot.s.finished or slot.s.error or slot.s.text_mode == TEXT_MODE or step.textual:
+    elif slot.s.finished or slot.s.error or slot.s.input_mode == TEXT_MODE or step.textual:
         fault = TAKES_NO_IDS
     if fault != NO_FAULT:
         leave_slot(step, slot)
@@ -189,7 +189,7 @@ cdef void step_run(Step* step, Context* c) noexcept nogil:
             task.end = out.n_records
             continue
         if task.n:
-            s.text_mode = 1
+            s.input_mode = ID_MODE
             out.held = task.slot.held
             c.tools = task.slot.tools
             machine_ids(s, c, task.ids, task.n)

@@ -280,7 +280,7 @@ cdef class SseWriter:
     @property
     def in_text(self):
         """Is it fed text? Then the parser counts bytes, not tokens."""
-        return self.parser.s.text_mode == TEXT_MODE
+        return self.parser.s.input_mode == TEXT_MODE
 
     @property
     def _watched(self):

@@ -1,0 +1,71 @@
+# The name of a wrapped call: the decoded value of the member "name" (docs/tags.md, 5).
+
+from libc.stdint cimport int64_t, uint8_t, uint32_t
+from harmonystream._native.core.chars cimport hex_digit, is_json_space
+from harmonystream._native.core.types cimport NAME_CAP
+from harmonystream._native.core.utf8 cimport utf8_encode
+from harmonystream._native.tags.view cimport View
+
+
+cdef inline int unicode_escape(const uint8_t* p) noexcept nogil:
+    """Four hexadecimal digits; -1: the bytes are something else."""
+    cdef int i, digit, code = 0
+    for i in range(4):
+        digit = hex_digit(p[i])
+        if digit < 0:
+            return -1
+        code = code << 4 | digit
+    return code
+
+
+cdef inline uint8_t simple_escape(uint8_t c) noexcept nogil:
+    """The character that a backslash and c spell; c itself if it is no letter of JSON's escapes."""
+    if c == c'b':
+        return 8
+    if c == c'f':
+        return 12
+    return c'\n' if c == c'n' else c'\t' if c == c't' else c'\r' if c == c'r' else c
+
+
+cdef inline bint read_object_name(const View* v, int64_t at, uint8_t* name, int* size) noexcept nogil:
+    """The string whose quote is at `at`, decoded and without ws around it: a name of 1 to 256 bytes, or False.
+
+    The string's end is in the input.
+    """
+    cdef Py_ssize_t i = <Py_ssize_t>at + 1
+    cdef int n = 0, code, low
+    while i < v.n and v.p[i] != c'"':                      # a restored state may be wrong about where the string ends
+        if n > NAME_CAP + 4 or v.p[i] < 32:
+            return False
+        if v.p[i] != c'\\':
+            name[n] = v.p[i]
+            n += 1
+            i += 1
+            continue
+        i += 2
+        if i >= v.n:
+            return False
+        if v.p[i - 1] != c'u':
+            name[n] = simple_escape(v.p[i - 1])
+            n += 1
+            continue
+        code = unicode_escape(v.p + i) if i + 4 < v.n else -1
+        if code < 0:
+            return False
+        i += 4
+        if 0xD800 <= code < 0xDC00 and i + 6 < v.n and v.p[i] == c'\\' and v.p[i + 1] == c'u':
+            low = unicode_escape(v.p + i + 2)
+            if 0xDC00 <= low < 0xE000:
+                code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
+                i += 6
+        n += utf8_encode(<uint32_t>code, name + n)
+    while n > 0 and is_json_space(name[n - 1]):
+        n -= 1
+    i = 0
+    while i < n and is_json_space(name[i]):
+        i += 1
+    n -= <int>i
+    for code in range(n):
+        name[code] = name[i + code]
+    size[0] = n
+    return 0 < n <= NAME_CAP
