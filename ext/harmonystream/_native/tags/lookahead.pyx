@@ -348,7 +348,7 @@ cdef int look_key(const View* v, const Context* c, const Stream* s, Py_ssize_t i
     cdef const TagTable* row = c.row
     cdef Py_ssize_t n = limit(v, origin), x = skip_ws(v, i, n), last
     cdef int k = -1, verdict, around
-    cdef bint newline = False, odd = False, broken = False                   # broken: only a declared key has such bytes
+    cdef bint newline = False, odd = False, broken = False # broken: only a declared key has such bytes
     key.at = last = x
     key.typed = key.missing = key.opening = 0
     key.stop = 0
@@ -363,7 +363,7 @@ cdef int look_key(const View* v, const Context* c, const Stream* s, Py_ssize_t i
         if v.p[x] == c'<' or v.p[x] == c'>' or (v.p[x] == c'"' and row.first[c'"'] & row.roles[KEY_END]):
             verdict = NO if odd else look_equals(v, row, x, n, key)
             if verdict == NO and not broken:
-                around = match(v, row, x, n, row.calls | row.roles[KEY_OPEN] | row.roles[VALUE_CLOSE] | row.roles[STOP], &k)
+                around = match(v, row, x, n, row.follow_value | row.roles[VALUE_CLOSE], &k)
                 if around == MORE and row.value_opener:
                     return undecided(v, origin)
                 broken = around == YES or not row.value_opener

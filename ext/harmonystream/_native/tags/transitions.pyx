@@ -63,7 +63,8 @@ cdef inline void enter_between_calls(Stream* s, uint8_t state) noexcept nogil:
 
 
 cdef void open_call(Stream* s, const CallHeader* h, bint ends_reasoning) noexcept nogil:
-    """The header h has been read: its call is open. ToolCallStart has been written. ends_reasoning: content follows the call."""
+    """The header h has been read: its call is open. ToolCallStart has been written. ends_reasoning: content follows
+    the call."""
     cdef Tags* g = &s.tags
     g.seam = g.mentions = g.pairs = g.fenced = g.begun = g.passing = g.escape_n = 0
     g.newlines = g.surrogate = 0
