@@ -11,6 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -55,17 +56,19 @@ def chat(turns: int) -> list[dict[str, Any]]:
     return [*found, {"role": "user", "content": QUESTION}]
 
 
-def best(work: Callable[[], Any], least: float = 0.5) -> float:
-    """Seconds of one call: the best of many, for at least half a second."""
-    work()
-    found, end = float("inf"), time.perf_counter() + least
+def bests(*works: Callable[[], Any], least: float = 1.0) -> list[float]:
+    """Seconds of one call of each: the best of many. They take turns: a busy machine slows all of them alike."""
+    found = [float("inf")] * len(works)
+    end = time.perf_counter() + least * len(works)
+    for work in works:
+        work()
     while time.perf_counter() < end:
-        begin = time.process_time()
-        rounds = 0
-        while (spent := time.process_time() - begin) < 0.02:
-            work()
-            rounds += 1
-        found = min(found, spent / rounds)
+        for i, work in enumerate(works):
+            begin, rounds = time.process_time(), 0
+            while (spent := time.process_time() - begin) < 0.003:
+                work()
+                rounds += 1
+            found[i] = min(found[i], spent / rounds)
     return found
 
 
@@ -107,21 +110,27 @@ def official(messages: list[dict[str, Any]]) -> tuple[Callable[[], Any], Callabl
 
 
 def harmony_rows() -> None:
-    print("µs a token. `render` reads Chat messages and tools; the others are given Harmony's own messages.")
-    print(
-        "| Harmony prompt | tokens | render | its encoding alone | openai-harmony, objects | from JSON | times faster |"
-    )
-    print("|---|--:|--:|--:|--:|--:|--:|")
-    for turns in (1, 20):
-        messages = chat(turns)
+    print("µs a token. `render` reads Chat messages and tools; openai-harmony is given its own messages. What declares")
+    print("tools is remembered from one request to the next; `new tools` declares others each time.")
+    print("| Harmony prompt | tokens | render | new tools | its encoding alone | openai-harmony | from JSON | faster |")
+    print("|---|--:|--:|--:|--:|--:|--:|--:|")
+    for turns in (0, 1, 5, 20):
+        messages, counter = chat(turns), count()
         objects, with_json = official(messages)
         encoding = alone(messages)
-        ids = hs.render(messages, model="gpt-oss", tools=TOOLS, date="2026-11-22").ids
+
+        def render(tools: Any = TOOLS, messages: Any = messages) -> list[int]:
+            return hs.render(messages, model="gpt-oss", tools=tools, date="2026-11-22").ids or []
+
+        def render_new(messages: Any = messages, counter: Any = counter) -> list[int]:
+            first = {**TOOLS[0]["function"], "description": f"The weather. {next(counter):08}"}
+            return render([{"type": "function", "function": first}, *TOOLS[1:]], messages)
+
+        ids = render()
         assert ids == encoding() == list(objects()) == list(with_json())
-        whole = best(lambda messages=messages: hs.render(messages, model="gpt-oss", tools=TOOLS, date="2026-11-22"))
-        seconds = [whole, best(encoding), best(objects), best(with_json)]
+        seconds = bests(render, render_new, encoding, objects, with_json)
         costs = [f"{value / len(ids) * 1e6:.2f}" for value in seconds]
-        print(f"| turns: {turns} | {len(ids)} | {' | '.join(costs)} | {seconds[2] / seconds[1]:.1f} |")
+        print(f"| turns: {turns} | {len(ids)} | {' | '.join(costs)} | {seconds[3] / seconds[0]:.1f} |")
 
 
 def template_rows() -> None:
@@ -136,7 +145,9 @@ def template_rows() -> None:
         source = path.read_text("utf-8")
         tools = TOOLS if "tools" in source else None
         text = template.render(messages, tools=tools)
-        mine = best(lambda template=template, tools=tools, messages=messages: template.render(messages, tools=tools))
+        (mine,) = bests(
+            lambda template=template, tools=tools, messages=messages: template.render(messages, tools=tools)
+        )
         other = "not measured"
         if render_jinja_template is not None and "arguments +" not in source:
 
@@ -145,7 +156,7 @@ def template_rows() -> None:
                     [messages], tools, None, source, add_generation_prompt=True, bos_token="<s>"
                 )
 
-            other = f"{best(render) * 1e6:.0f}"
+            other = f"{bests(render)[0] * 1e6:.0f}"
         print(f"| {path.stem} | {len(text)} | {mine * 1e6:.0f} | {other} |")
 
 

@@ -27,7 +27,33 @@ def each(name: str, work: Callable[[Any], Any], given: Any) -> Case:
     return Case(name, lambda: work, [given] * TIMES, TIMES, 1)
 
 
-def cases() -> Iterator[tuple[Case, float]]:
+def definitions() -> list[dict[str, Any]]:
+    """20 tools of four parameters each, new at each call, as a request brings them."""
+    kinds = {"path": "string", "content": "string", "mode": "integer", "options": "object"}
+    schema = {"type": "object", "properties": {name: {"type": kind} for name, kind in kinds.items()}}
+    return [{"type": "function", "function": {"name": f"tool_{i}", "parameters": schema}} for i in range(20)]
+
+
+def with_tools() -> Iterator[tuple[Case, float | None]]:
+    tools = hs.Tools(*definitions())
+    blob = hs.Parser(tools=tools).to_bytes()
+    yield each("Parser(tools=Tools) with 20 tools", lambda given: hs.Parser(tools=given), tools), 0.4
+    yield (
+        each(
+            "Parser(tools=[...]), a list of 20 that has been seen", lambda given: hs.Parser(tools=given), definitions()
+        ),
+        None,
+    )
+    yield (
+        each(
+            "Parser.from_bytes(tools=Tools) with 20 tools", lambda given: hs.Parser.from_bytes(blob, tools=given), tools
+        ),
+        3,
+    )
+
+
+def cases() -> Iterator[tuple[Case, float | None]]:
     """Each case with its floor, in microseconds."""
     ids = row()
+    yield from with_tools()
     yield each(f"parse(int32 buffer): {len(ids)} tokens, a call", hs.parse, ids), 4

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from ..errors import FormatError
@@ -87,6 +87,14 @@ def format_for(model_name: str) -> str:
     """
     if not isinstance(model_name, str):
         raise TypeError(f"model_name is a str such as 'Qwen/Qwen3-8B', not {type(model_name).__name__}")
+    return _known_format(model_name) if len(model_name) <= _MAX_KNOWN else _format_of_name(model_name)
+
+
+_MAX_KNOWN = 256
+"""Characters of a name whose format is remembered: every request of a server names its model."""
+
+
+def _format_of_name(model_name: str) -> str:
     rest = _spelt_alike(_last_part(model_name))
     found: list[str] = []
     for pattern, name in _patterns().families:
@@ -96,6 +104,9 @@ def format_for(model_name: str) -> str:
     if len(kinds) == 1 and not _patterns().foreign.search(rest):
         return found[0]
     raise FormatError(_refusal(model_name, sorted(kinds)))
+
+
+_known_format = lru_cache(maxsize=64)(_format_of_name)
 
 
 def models_of(format_name: str) -> str:

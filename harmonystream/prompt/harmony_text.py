@@ -120,14 +120,18 @@ def render_messages(
         ending = "call" if message.role == "assistant" and message.recipient is not None else "end"
         if training and i == last and message.role == "assistant" and message.channel == "final":
             ending = "return"
-        _write_header(message, writer, row)
+        role, _, name, channel, recipient, content_type = message
+        writer.header(_write_header, dialect, role, name, channel, recipient, content_type)
         for content in message.contents:
-            writer.text(_content_text(content, message.role, row, calls_functions))
+            if isinstance(content, str):
+                writer.text(content)
+            else:
+                writer.constant(_content_text(content, message.role, row, calls_functions))
         if not (open_last and i == last):
             writer.marker(_M[ending])
     if next_role is not None:
         writer.marker(_M["start"])
-        writer.word(next_role)
+        writer.constant(next_role)
 
 
 def _without_analysis(messages: Sequence[HarmonyMessage]) -> Iterable[HarmonyMessage]:
@@ -138,45 +142,52 @@ def _without_analysis(messages: Sequence[HarmonyMessage]) -> Iterable[HarmonyMes
     return (message for i, message in enumerate(messages) if i >= first_final or message.channel != "analysis")
 
 
-def _write_header(message: HarmonyMessage, writer: Writer, dialect: Dialect) -> None:
+def _write_header(
+    writer: Writer,
+    dialect: str,
+    role: str,
+    name: str | None,
+    channel: str | None,
+    recipient: str | None,
+    content_type: str | None,
+) -> None:
+    row = DIALECTS[dialect]
     writer.marker(_M["start"])
-    if message.role != "tool":
-        writer.word(message.role)
-        if message.name is not None:
-            writer.word(":" + message.name)
-    elif message.name is None:
+    if role != "tool":
+        writer.text(role)
+        if name is not None:
+            writer.text(":" + name)
+    elif name is None:
         raise PromptError("a message of the role tool has no name: Harmony writes the tool's name as its author")
     else:
-        writer.word(message.name)
-    call = message.role == "assistant" and message.recipient is not None
-    late = message.channel == "commentary" and (dialect.late == "all" or (dialect.late == "results" and not call))
-    recipient = "" if message.recipient in (None, "all") else f" to={message.recipient}"
-    if recipient and not late:
-        writer.word(recipient)
-    if message.channel is not None:
+        writer.text(name)
+    call = role == "assistant" and recipient is not None
+    late = channel == "commentary" and (row.late == "all" or (row.late == "results" and not call))
+    address = "" if recipient in (None, "all") else f" to={recipient}"
+    if address and not late:
+        writer.text(address)
+    if channel is not None:
         writer.marker(_M["channel"])
-        writer.word(message.channel)
-    if recipient and late:
-        writer.word(recipient)
-    if message.content_type is not None:
-        _write_type(message.content_type, writer, dialect.constrain, call)
+        writer.text(channel)
+    if address and late:
+        writer.text(address)
+    if content_type is not None:
+        _write_type(content_type, writer, row.constrain, call)
     writer.marker(_M["message"])
 
 
 def _write_type(content_type: str, writer: Writer, rule: str, call: bool) -> None:
     bare = content_type.removeprefix(_CONSTRAIN)
     if rule == "all" or (rule == "results" and not call) or (rule == "given" and bare != content_type):
-        writer.word(" ")
+        writer.text(" ")
         writer.marker(_CONSTRAIN)
         if bare:
-            writer.word(bare)
+            writer.text(bare)
     else:
-        writer.word(" " + bare)
+        writer.text(" " + bare)
 
 
-def _content_text(content: Content, role: str, dialect: Dialect, calls_functions: bool) -> str:
-    if isinstance(content, str):
-        return content
+def _content_text(content: System | Developer, role: str, dialect: Dialect, calls_functions: bool) -> str:
     if isinstance(content, System):
         if role != "system":
             raise PromptError(f"the content of a system message is in a message of the role {role!r}")

@@ -6,13 +6,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from .._native.core.plain import MisfitError, plain_copy
 from ..errors import PromptError
 
 __all__ = ["MEDIA", "arguments_object", "arguments_text", "content_of", "plain", "text_of_parts"]
 
-MAX_DEPTH = 100
-
-_SCALARS = frozenset((str, int, float, bool, type(None)))
+_JSON = json.JSONEncoder(ensure_ascii=False)
 
 TEXT = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 """Parts that are text, and the field that has it."""
@@ -26,30 +25,35 @@ MEDIA = frozenset(
 """Parts that only a template may know what to do with."""
 
 
-def plain(value: Any, where: str, depth: int = 0) -> Any:
+def plain(value: Any, where: str) -> Any:
     """The value out of dicts, lists, text, numbers, booleans and None alone; objects with `model_dump()` are dumped.
 
     Raises `PromptError` for anything else, and for what nests more than 100 deep.
     """
-    if type(value) in _SCALARS:
-        return value
-    if depth >= MAX_DEPTH:
-        raise PromptError(f"{where} nests more than {MAX_DEPTH} deep")
+    try:
+        return plain_copy(value, _converted)
+    except MisfitError as misfit:
+        raise PromptError(f"{where}{misfit}") from None
+
+
+def _converted(value: Any) -> Any:
+    """A value of a type that JSON has not, as one that is nearer to it."""
+    if isinstance(value, str):
+        return str.__str__(value)  # an enum of text
     if isinstance(value, Mapping):
-        return {
-            str(key): item if type(item) in _SCALARS else plain(item, f"{where}.{key}", depth + 1)
-            for key, item in value.items()
-        }
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return plain(value._asdict(), where, depth + 1)
-    if isinstance(value, (list, tuple)):
-        return [plain(item, f"{where}[{i}]", depth + 1) for i, item in enumerate(value)]
-    for kind in (str, bool, int, float):
-        if isinstance(value, kind):
-            return kind(value)  # an enum of text, a number of numpy
-    if callable(dump := getattr(value, "model_dump", None)) and not isinstance(value, type):
-        return plain(dump(exclude_none=True), where, depth + 1)
-    raise PromptError(f"{where} is {type(value).__name__}; expected text, a number, a list or a mapping")
+        return dict(value.items())
+    if isinstance(value, tuple):
+        return value._asdict() if hasattr(value, "_asdict") else list(value)
+    if isinstance(value, list):
+        return list(value)
+    for number in (int, float):
+        if isinstance(value, number):
+            return number(value)  # an enum of numbers, a number of numpy
+    if isinstance(value, type):
+        raise MisfitError(f"is the class {value.__name__}; expected text, a number, a list or a mapping")
+    if callable(dump := getattr(value, "model_dump", None)):
+        return dump(exclude_none=True)
+    raise MisfitError(f"is {type(value).__name__}; expected text, a number, a list or a mapping")
 
 
 def content_of(value: Any, where: str, joint: str) -> str | list[dict[str, Any]]:
@@ -99,7 +103,7 @@ def arguments_text(value: Any, where: str) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, dict):
-        return json.dumps(value, ensure_ascii=False)
+        return _JSON.encode(value)
     raise PromptError(f"{where} is {type(value).__name__}; expected a JSON object, as text or as a mapping")
 
 

@@ -208,6 +208,8 @@ def _answered(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _ordered(calls: list[dict[str, Any]], results: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """A result belongs to the call of its id. Without an id it belongs to the first call, of its name, without one."""
+    if not results:
+        return results
     places = {call["id"]: i for i, call in reversed(list(enumerate(calls)))}
     taken: dict[int, dict[str, Any]] = {}
     strays = []

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from .._native.core.vocab import Vocab
 
 __all__ = ["JoiningWriter", "Writer"]
+
+MAX_HEADER = 512
+MAX_CONSTANT = 100_000
+"""Characters of a header, and of a declaration, whose ids are remembered."""
 
 
 class Writer:
@@ -17,23 +23,31 @@ class Writer:
         self.parts: list[str] = []
         self.ids: list[int] = []
         self._encode: Callable[[str], Sequence[int]] | None = None
-        self._short: Callable[[str], Sequence[int]] | None = None
         if vocab is not None:
             self._encode = vocab.encode
-            self._short, self._markers = _known(vocab)
+            self._known = _known(vocab)
 
     def marker(self, name: str) -> None:
         self.parts.append(name)
         if self._encode is not None:
-            self.ids.append(self._markers[name])
+            self.ids.append(self._known.markers[name])
 
-    def word(self, text: str) -> None:
-        """A part of a header. Few of them differ, so the ids of short ones are remembered."""
-        if self._short is None or len(text) > 64:
+    def header(self, write: Callable[..., None], *fields: str | None) -> None:
+        """What `write(writer, *fields)` writes. Few headers differ, so the last 1024 are remembered by their fields."""
+        if self._encode is None or sum(map(len, filter(None, fields))) > MAX_HEADER:
+            write(self, *fields)
+        else:
+            parts, ids = self._known.header(write, *fields)
+            self.parts += parts
+            self.ids += ids
+
+    def constant(self, text: str) -> None:
+        """What request after request says, such as the declarations of tools. The ids of the last 64 are remembered."""
+        if self._encode is None or len(text) > MAX_CONSTANT:
             self.text(text)
         else:
             self.parts.append(text)
-            self.ids += self._short(text)
+            self.ids += self._known.constant(text)
 
     def text(self, text: str) -> None:
         """Ordinary text: a marker that is spelled in it stays text."""
@@ -42,15 +56,27 @@ class Writer:
             self.ids += self._encode(text)
 
 
+class _Known(NamedTuple):
+    """What all prompts of one vocabulary share: the ids of what was met before, and of markers."""
+
+    header: Callable[..., tuple[list[str], list[int]]]
+    constant: Callable[[str], Sequence[int]]
+    markers: dict[str, int]
+
+
 @lru_cache(maxsize=8)
-def _known(vocab: Vocab) -> tuple[Callable[[str], tuple[int, ...]], dict[str, int]]:
-    """What all prompts of one vocabulary share: the ids of short texts that were met before, and of markers."""
+def _known(vocab: Vocab) -> _Known:
+    @lru_cache(maxsize=1024)
+    def header(write: Callable[..., None], *fields: str | None) -> tuple[list[str], list[int]]:
+        writer = Writer(vocab)
+        write(writer, *fields)
+        return writer.parts, writer.ids
 
-    @lru_cache(maxsize=4096)
-    def ids(text: str) -> tuple[int, ...]:
-        return tuple(vocab.encode(text))
+    @lru_cache(maxsize=64)
+    def constant(text: str) -> array[int]:
+        return array("I", vocab.encode(text))
 
-    return ids, vocab.markers
+    return _Known(header, constant, vocab.markers)
 
 
 class JoiningWriter(Writer):
@@ -61,7 +87,7 @@ class JoiningWriter(Writer):
         self._pending: list[str] = []
 
     def marker(self, name: str) -> None:
-        if self._encode is not None and name not in self._markers:
+        if self._encode is not None and name not in self._known.markers:
             return self.text(name)  # a vocabulary without it spells it
         self.flush()
         return super().marker(name)
@@ -70,7 +96,7 @@ class JoiningWriter(Writer):
         self.parts.append(text)
         self._pending.append(text)
 
-    word = text
+    constant = text
 
     def flush(self) -> None:
         """Encode what is pending; call it at the end."""

@@ -7,7 +7,7 @@ import pty
 import subprocess
 
 import pytest
-from command import COMMAND, ENV, arrives
+from command import COMMAND, ENV, arrives, heed_interrupts
 
 CONTROL_C, CONTROL_D = b"\x03", b"\x04"
 
@@ -15,12 +15,11 @@ CONTROL_C, CONTROL_D = b"\x03", b"\x04"
 def _own_terminal() -> None:
     """In the child: a session of its own, whose terminal is standard input, as a shell would have it."""
     import fcntl
-    import signal
     import termios
 
     os.setsid()
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    heed_interrupts()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a terminal of POSIX")
