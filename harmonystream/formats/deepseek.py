@@ -38,7 +38,17 @@ DEEPSEEK_SEARCH = DEEPSEEK._replace(
 
 # The mark as V3.2 and V4 write it, as V4.1 does, with ASCII bars as in re-hosted models, and garbled. A server that
 # strips special tokens leaves none.
-_MARKS = ("｜DSML｜", "｜DSML｜ ", "｜｜DSML｜｜", "｜｜DSML｜｜ ", "‖DSML‖", "‖DSML‖ ", "|DSML|", "|DSML| ", "||DSML||")
+_MARKS = (
+    "｜DSML｜",
+    "｜DSML｜ ",
+    "｜｜DSML｜｜",
+    "｜｜DSML｜｜ ",
+    "‖DSML‖",
+    "‖DSML‖ ",
+    "|DSML|",
+    "|DSML| ",
+    "||DSML||",
+)
 _BLOCKS = ("tool_calls", "function_calls", "calls", "toolcalls", "tool")
 
 

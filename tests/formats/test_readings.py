@@ -43,7 +43,9 @@ def test_a_row_says_which_reading(changes, text, expected):
             (hs.Parser(row, tools=["f"]), "feed_text", text),
             (hs.Parser(row, vocab, tools=["f"]), "feed", list(text.encode())),
         ):
-            events = [event for i in range(0, len(stream), step) for event in getattr(parser, feed)(stream[i : i + step])]
+            events = [
+                event for i in range(0, len(stream), step) for event in getattr(parser, feed)(stream[i : i + step])
+            ]
             events += parser.finish()
             reasoning = "".join(event.text for event in events if isinstance(event, hs.ReasoningDelta))
             content = "".join(event.text for event in events if isinstance(event, hs.ContentDelta))
