@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
 from array import array
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import harmonystream as hs
@@ -22,9 +26,9 @@ def row() -> array[int]:
     return array("i", ids)
 
 
-def each(name: str, work: Callable[[Any], Any], given: Any) -> Case:
-    """One call, TIMES times."""
-    return Case(name, lambda: work, [given] * TIMES, TIMES, 1)
+def each(name: str, work: Callable[[Any], Any], given: Any, times: int = TIMES) -> Case:
+    """One call, so many times."""
+    return Case(name, lambda: work, [given] * times, times, 1)
 
 
 def definitions() -> list[dict[str, Any]]:
@@ -56,4 +60,8 @@ def cases() -> Iterator[tuple[Case, float | None]]:
     """Each case with its floor, in microseconds."""
     ids = row()
     yield from with_tools()
+    path = Path(tempfile.mkdtemp(), "o200k_harmony")
+    atexit.register(shutil.rmtree, path.parent)
+    hs.vocab.o200k_harmony().save(path)
+    yield each("Vocab.load: 201,089 ids, mapped", hs.Vocab.load, path, 5), 5000
     yield each(f"parse(int32 buffer): {len(ids)} tokens, a call", hs.parse, ids), 4
