@@ -349,6 +349,7 @@ cdef int look_key(const View* v, const Context* c, const Stream* s, Py_ssize_t i
     cdef Py_ssize_t n = limit(v, origin), x = skip_ws(v, i, n), last
     cdef int k = -1, verdict, around
     cdef bint newline = False, odd = False, broken = False # broken: only a declared key has such bytes
+    cdef bint declares = has_parameters(c.tools, s.tags.tool)
     key.at = last = x
     key.typed = key.missing = key.opening = 0
     key.stop = 0
@@ -368,7 +369,7 @@ cdef int look_key(const View* v, const Context* c, const Stream* s, Py_ssize_t i
                     return undecided(v, origin)
                 broken = around == YES or not row.value_opener
             odd = True
-            if verdict != NO or (broken and not has_parameters(c.tools, s.tags.tool)):
+            if verdict != NO or (broken and not declares):
                 return undecided(v, origin) if verdict == MORE else verdict
         if not is_json_space(v.p[x]):
             last = x + 1
@@ -378,7 +379,9 @@ cdef int look_key(const View* v, const Context* c, const Stream* s, Py_ssize_t i
         x += 1
     key.n = last - key.at
     broken |= row.literals[k].role == VALUE_OPEN
-    if key.n == 0 or (odd and broken and not is_parameter(c.tools, s.tags.tool, v.p + key.at, key.n)):
+    if key.n == 0:
+        return NO
+    if odd and broken and not (declares and is_parameter(c.tools, s.tags.tool, v.p + key.at, key.n)):
         return NO
     key.typed = row.literals[k].typed
     key.stop = x + row.literals[k].n
