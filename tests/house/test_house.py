@@ -23,7 +23,6 @@ UNTESTED = {  # modules without a test file of their own, and what tests them
     "_version": "tests/house/test_house.py",
     "__main__": "tests/cli/test_cli.py",
     "deviations": "tests/invariants/test_deviations.py",
-    "_native/stream/open_stream": "tests/native/stream/test_parser.py",
     "events": "tests/native/stream/test_events.py",
     "emit/arguments": "tests/emit/test_messages.py",
     "cli/paint": "tests/cli/test_show.py",
@@ -175,6 +174,22 @@ def test_a_native_function_is_measured_whole():
     assert native_functions(text) == {"one": 4, "two": 2}
 
 
+def test_the_readme_of_the_native_sources_names_every_file_and_only_functions_that_exist():
+    text = (ROOT / "ext" / "README.md").read_text(encoding="utf-8")
+    sources = {
+        path.relative_to(EXT / "_native").as_posix(): path.read_text("utf-8") for path in EXT.rglob("*.p[yx][xd]")
+    }
+    named = set(re.findall(r"`(\w+/\w+\.p(?:yx|xd))`", text))
+    assert len(sources) > 60
+    assert named - sources.keys() == set()
+    assert {name[:-4] for name in sources} - {name[:-4] for name in named} == set()
+    for row in (line for line in text.splitlines() if line.startswith("| ") and "`, `" in line):
+        files = re.findall(r"`(\w+/\w+)\.p(?:yx|xd)`", row)
+        code = "".join(sources.get(name + end, "") for name in files for end in (".pyx", ".pxd"))
+        for function in re.findall(r"`(\w+)\(\)`", row) if files else ():
+            assert re.search(rf"\bc?p?def\b.*\b{function}\(", code), f"{function}() is in none of {files}"
+
+
 def test_no_file_names_a_machine_path():
     machine_path = re.compile(r"(?<![\w.~/])/(?:root|home|Users|work)/\w+")
     found = {}
@@ -195,6 +210,17 @@ def test_the_entry_of_ci_can_be_run():
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
 
 
+def test_the_lock_has_every_package_that_the_tests_need():
+    groups = pytest.importorskip("tomllib").loads((ROOT / "pyproject.toml").read_text("utf-8"))["dependency-groups"]
+    wanted, seen = ["dev"], set()
+    for group in wanted:
+        wanted += [each["include-group"] for each in groups[group] if isinstance(each, dict)]
+        seen |= {re.match(r"[\w.-]+", each)[0] for each in groups[group] if isinstance(each, str)}
+    locked = set(re.findall(r"^([\w.-]+)==", (ROOT / "tests" / "lock.txt").read_text("utf-8"), re.MULTILINE))
+    assert len(seen) > 20
+    assert seen - locked == set()
+
+
 def test_make_has_every_verb():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     verbs = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
@@ -211,4 +237,5 @@ def test_make_has_every_verb():
         "types",
         "clean",
         "quick",
+        "lock",
     }

@@ -4,7 +4,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memchr, memset
 from harmonystream._native.core.build cimport DEBUG_BUILD
-from harmonystream._native.core.chars cimport is_json_space, may_lead
+from harmonystream._native.core.chars cimport is_json_space
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.calls cimport begin_call
 from harmonystream._native.tags.lookahead cimport *
@@ -62,17 +62,9 @@ cdef void end_backquotes(Tags* g, uint8_t follower) noexcept nogil:
     g.ticks = g.lead = 0
 
 
-cdef inline void follow_line(Tags* g, const uint8_t* p, Py_ssize_t i, Py_ssize_t n) noexcept nogil:
-    """Has the line after the bytes i to n only what may come before a fence?"""
-    while n > i and may_lead(p[n - 1]):
-        n -= 1
-    if n > i:
-        g.lead = p[n - 1] == c'\n'
-
-
-cdef void follow_backquotes(Tags* g, const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    """Where these bytes of text leave the fences that Markdown has."""
-    cdef Py_ssize_t i = 0, line = 0                                          # line: up to there g.lead is known
+cdef void read_backquotes(Tags* g, const uint8_t* p, Py_ssize_t n) noexcept nogil:
+    """Updates the state of the fences, byte by byte where that is needed."""
+    cdef Py_ssize_t i = 0, line = 0                        # line: up to there g.lead is known
     cdef const void* found
     while i < n:
         if g.ticks == 0 and g.code != FENCE_INFO and g.code != FENCE_BLANK:
@@ -82,7 +74,7 @@ cdef void follow_backquotes(Tags* g, const uint8_t* p, Py_ssize_t n) noexcept no
             i = <const uint8_t*>found - p
         if p[i] == c'`':
             if g.ticks == 0:
-                follow_line(g, p, line, i)
+                read_line(g, p, line, i)
             g.ticks += g.ticks < 255
             i += 1
             line = i
@@ -94,7 +86,7 @@ cdef void follow_backquotes(Tags* g, const uint8_t* p, Py_ssize_t n) noexcept no
         elif g.code == FENCE_BLANK and not is_json_space(p[i]):
             g.code = CODE
         i += 1
-    follow_line(g, p, line, n)
+    read_line(g, p, line, n)
 
 
 cdef void put_plain(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcept nogil:
