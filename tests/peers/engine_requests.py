@@ -1,4 +1,4 @@
-"""What `Completions` sends, read by vLLM's and SGLang's own request models, and their own chunks, read by `Completions`.
+"""`Completions` beside vLLM's and SGLang's own models: they read its requests, and it reads their chunks.
 
 The models are those of the wheels in a directory (`make check-engines` downloads them). No engine runs: what its
 modules import and cannot have is replaced by placeholders (without_torch.py).

@@ -91,7 +91,6 @@ def _decorated(args: tuple[Any, ...], options: dict[str, Any]) -> Any:
 
 
 class _AbsentModule(types.ModuleType):
-    __path__: list[str] = []
     __version__ = VERSION
 
     def __getattr__(self, name: str) -> Any:
