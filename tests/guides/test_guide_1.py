@@ -114,3 +114,16 @@ def test_1_2_markers_with_ascii_bars_as_the_document_prints_them():
     printed = DEEPSEEK.replace("｜", "|")
     assert calls(printed, "deepseek", None) == [("get_weather", place) for place in PLACES]
     assert calls(SEARCH.replace("｜", "|"), "deepseek_search", None)[0][0] == "search"
+
+
+def test_1_3_a_prompt_of_the_search_agent_begins_in_its_search():
+    template = (
+        "{% for one in messages %}<｜User｜>{{ one.content }}{% endfor %}<｜Assistant｜></think><｜search▁begin｜>"
+    )
+    prompt = hs.render("艺术指导是谁?", template=template, format="deepseek_search")
+    assert prompt.text == "<｜User｜>艺术指导是谁?<｜Assistant｜></think><｜search▁begin｜>"
+    parser = prompt.parser()
+    assert parser.region == hs.Region.REASONING
+    parts = parser.feed_text("杜可风。\n\n<｜search▁end｜>\n\n是杜可风[citation:21]。")
+    assert "".join(one.text for one in parts if isinstance(one, hs.ReasoningDelta)).strip() == "杜可风。"
+    assert "".join(one.text for one in parts if isinstance(one, hs.ContentDelta)).strip() == "是杜可风[citation:21]。"

@@ -252,5 +252,17 @@ def test_tools_of_every_api_are_declared_alike():
         hs.render("Hi", template=TEMPLATE["hermes"], dialect="openai")
 
 
+def test_what_only_tools_can_declare_is_refused_with_advice():
+    class Place:
+        pass
+
+    def look(city: str) -> str:
+        return city
+
+    for tool, said in ((Place, "the class Place: pass tools=Tools"), (look, "the function look: pass tools=Tools")):
+        with pytest.raises(hs.PromptError, match=rf"tools\[1\] is {said}\({tool.__name__}, …\)"):
+            hs.render("Hi", model="gpt-oss", tools=[WEATHER, tool])
+
+
 def test_the_vocabularies_are_those_of_the_templates():
     assert set(ADDED) | {"deepseek"} == set(TEMPLATE)
