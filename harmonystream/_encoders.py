@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Protocol
+from zlib import crc32
 
 from .errors import VocabError
 
-__all__ = ["Encoder", "Pieces", "Ranks", "Tokenizers"]
+__all__ = ["Encoder", "Pieces", "Ranks", "Saved", "Tokenizers"]
 
 # How o200k_base cuts a text into the pieces within which bytes are merged. It belongs to the encoding as the ranks do.
 O200K_PATTERN = "|".join(
@@ -37,6 +38,9 @@ class Encoder(Protocol):
 
     def marked(self, text: str) -> list[int]:
         """The ids of a text in which every spelled marker is one."""
+
+    def saved(self) -> bytes:
+        """What a `Saved` reads; empty if it cannot be written to a file."""
 
 
 def without_surrogates(text: str) -> str:
@@ -72,6 +76,9 @@ class Pieces:
                 ids += self.ordinary(piece)
         return ids
 
+    def saved(self) -> bytes:
+        return b""  # a function
+
 
 class Ranks(Pieces):
     """tiktoken over a rank file. Building the encoding takes most of a second, so the first text pays for it."""
@@ -83,6 +90,9 @@ class Ranks(Pieces):
     def _first(self, text: str) -> list[int]:
         self._ordinary = self._encoding().encode_ordinary
         return self._ordinary(text)
+
+    def saved(self) -> bytes:
+        return EMBEDDED
 
     def _encoding(self) -> Any:
         from base64 import b64decode
@@ -145,6 +155,50 @@ class Tokenizers:
     def marked(self, text: str) -> list[int]:
         ids: list[int] = self._whole.encode(without_surrogates(text), add_special_tokens=False).ids
         return ids
+
+    def saved(self) -> bytes:
+        import json
+
+        return json.dumps(self._spec).encode()
+
+
+EMBEDDED = b"o200k_harmony"
+"""What is saved of the embedded vocabulary's encoder: it is in this package."""
+
+
+class Saved:
+    """The encoder of a vocabulary file, read when the first text comes."""
+
+    def __init__(self, markers: Mapping[str, int], data: memoryview, checksum: int) -> None:
+        self._control, self._data, self._checksum = markers, data, checksum
+
+    @cached_property
+    def _encoder(self) -> Encoder:
+        import json
+
+        if crc32(self._data) != self._checksum:
+            raise VocabError("this vocabulary file is damaged where the tokenizer is: save it again")
+        if self._data == EMBEDDED:
+            from .vocab import embedded_encoder
+
+            return embedded_encoder(self._control)
+        try:
+            return Tokenizers(json.loads(bytes(self._data)))
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+            raise VocabError(f"the tokenizer of this vocabulary file cannot be read: {error!r}") from error
+
+    @property
+    def markers(self) -> Mapping[str, int]:
+        return self._encoder.markers
+
+    def ordinary(self, text: str) -> list[int]:
+        return self._encoder.ordinary(text)
+
+    def marked(self, text: str) -> list[int]:
+        return self._encoder.marked(text)
+
+    def saved(self) -> bytes:
+        return bytes(self._data)
 
 
 def _is_marker(entry: Mapping[str, Any]) -> bool:

@@ -44,8 +44,11 @@ def o200k_harmony() -> Vocab:
     Loaded once. Raises `VocabError` if the file is damaged.
     """
     control = {_CONTROL_NAMES.get(tid, f"<|reserved_{tid}|>"): tid for tid in _CONTROL_IDS}
-    encoder = Ranks(control, _ranks, O200K_PATTERN, "o200k_harmony")
-    return load_ranks(_ranks(), control, "o200k_harmony", encoder)
+    return load_ranks(_ranks(), control, "o200k_harmony", embedded_encoder(control))
+
+
+def embedded_encoder(control: Mapping[str, int]) -> Encoder:
+    return Ranks(control, _ranks, O200K_PATTERN, "o200k_harmony")
 
 
 def _ranks() -> bytes:
@@ -125,23 +128,36 @@ def from_harmony(encoding: Any) -> Vocab:
     return _build(tokens, control, name, Pieces(control, lambda text: encoding.encode(text, disallowed_special=())))
 
 
-def from_tokenizers(tokenizer: Any) -> Vocab:
+def from_tokenizers(tokenizer: Any, *, cache: str | os.PathLike[str] | None = None) -> Vocab:
     """The vocabulary of a Hugging Face tokenizer: byte-level, or sentencepiece with or without byte fallback.
 
     `tokenizer` is a `tokenizers.Tokenizer`, a fast tokenizer of transformers, the path of a `tokenizer.json` or of its
     directory, or the JSON text itself; files and text need no package. Added tokens that are marked special become
     control ids, all others are ordinary tokens. A piece keeps the space that it starts with (`▁the` is ` the`), also
     where the tokenizer drops it at the very beginning of a text.
-    Raises `TypeError` for another object and `VocabError` for a tokenizer that does not keep bytes.
+    `cache` is a directory for what was read, in files named by the SHA-256 of the tokenizer.json: the next process that
+    loads the same tokenizer maps the file, in milliseconds. Nobody who may write there should be a stranger.
+    Raises `TypeError` for another object, `VocabError` for a tokenizer that does not keep bytes, and `OSError` for a
+    cache that cannot be written.
     """
-    spec = _tokenizer_json(tokenizer)
+    text, origin = _tokenizer_text(tokenizer)
+    name = str(getattr(tokenizer, "name_or_path", ""))
+    if cache is None:
+        return _from_tokenizer_json(text, origin, name)
+    from .vocab_files import cached
+
+    return cached(cache, (text, name), lambda: _from_tokenizer_json(text, origin, name))
+
+
+def _from_tokenizer_json(text: str | bytes, origin: str, name: str) -> Vocab:
+    spec = _tokenizer_json(text, origin)
     try:
         tokens, control = _read_tokenizer(spec)
     except VocabError:
         raise
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise VocabError(f"this tokenizer.json is incomplete or damaged: {error!r}") from error
-    return _build(tokens, control, str(getattr(tokenizer, "name_or_path", "")), Tokenizers(spec))
+    return _build(tokens, control, name, Tokenizers(spec))
 
 
 def _read_tokenizer(spec: Mapping[str, Any]) -> tuple[dict[int, bytes], dict[str, int]]:
@@ -237,24 +253,26 @@ def _model_pieces(model: Mapping[str, Any]) -> Iterable[tuple[str, int]]:
     return [(piece, tid) for tid, (piece, _score) in enumerate(vocab)]
 
 
-def _tokenizer_json(tokenizer: Any) -> Mapping[str, Any]:
-    import json
-
-    text: str | bytes
+def _tokenizer_text(tokenizer: Any) -> tuple[str | bytes, str]:
+    """The tokenizer.json, and what it is called in errors."""
     fast = getattr(tokenizer, "backend_tokenizer", tokenizer)
     if hasattr(fast, "to_str"):
-        text, origin = fast.to_str(), _type(tokenizer)
-    elif isinstance(tokenizer, str) and tokenizer.lstrip().startswith("{"):
-        text, origin = tokenizer, "this text"
-    elif isinstance(tokenizer, (str, os.PathLike)):
+        return fast.to_str(), _type(tokenizer)
+    if isinstance(tokenizer, str) and tokenizer.lstrip().startswith("{"):
+        return tokenizer, "this text"
+    if isinstance(tokenizer, (str, os.PathLike)):
         path = os.path.join(tokenizer, "tokenizer.json") if os.path.isdir(tokenizer) else tokenizer
         with open(path, "rb") as file:
-            text, origin = file.read(), os.fspath(path)
-    else:
-        raise TypeError(
-            "expected a tokenizers.Tokenizer, a fast tokenizer of transformers, the path of a tokenizer.json "
-            f"or its text, not {_type(tokenizer)}"
-        )
+            return file.read(), str(os.fspath(path))
+    raise TypeError(
+        "expected a tokenizers.Tokenizer, a fast tokenizer of transformers, the path of a tokenizer.json "
+        f"or its text, not {_type(tokenizer)}"
+    )
+
+
+def _tokenizer_json(text: str | bytes, origin: str) -> Mapping[str, Any]:
+    import json
+
     try:
         spec = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
 from array import array
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import harmonystream as hs
@@ -22,12 +26,42 @@ def row() -> array[int]:
     return array("i", ids)
 
 
-def each(name: str, work: Callable[[Any], Any], given: Any) -> Case:
-    """One call, TIMES times."""
-    return Case(name, lambda: work, [given] * TIMES, TIMES, 1)
+def each(name: str, work: Callable[[Any], Any], given: Any, times: int = TIMES) -> Case:
+    """One call, so many times."""
+    return Case(name, lambda: work, [given] * times, times, 1)
 
 
-def cases() -> Iterator[tuple[Case, float]]:
+def definitions() -> list[dict[str, Any]]:
+    """20 tools of four parameters each, new at each call, as a request brings them."""
+    kinds = {"path": "string", "content": "string", "mode": "integer", "options": "object"}
+    schema = {"type": "object", "properties": {name: {"type": kind} for name, kind in kinds.items()}}
+    return [{"type": "function", "function": {"name": f"tool_{i}", "parameters": schema}} for i in range(20)]
+
+
+def with_tools() -> Iterator[tuple[Case, float | None]]:
+    tools = hs.Tools(*definitions())
+    blob = hs.Parser(tools=tools).to_bytes()
+    yield each("Parser(tools=Tools) with 20 tools", lambda given: hs.Parser(tools=given), tools), 0.4
+    yield (
+        each(
+            "Parser(tools=[...]), a list of 20 that has been seen", lambda given: hs.Parser(tools=given), definitions()
+        ),
+        None,
+    )
+    yield (
+        each(
+            "Parser.from_bytes(tools=Tools) with 20 tools", lambda given: hs.Parser.from_bytes(blob, tools=given), tools
+        ),
+        3,
+    )
+
+
+def cases() -> Iterator[tuple[Case, float | None]]:
     """Each case with its floor, in microseconds."""
     ids = row()
+    yield from with_tools()
+    path = Path(tempfile.mkdtemp(), "o200k_harmony")
+    atexit.register(shutil.rmtree, path.parent)
+    hs.vocab.o200k_harmony().save(path)
+    yield each("Vocab.load: 201,089 ids, mapped", hs.Vocab.load, path, 5), 5000
     yield each(f"parse(int32 buffer): {len(ids)} tokens, a call", hs.parse, ids), 4

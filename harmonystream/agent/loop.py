@@ -115,7 +115,7 @@ class _Loop:
             self._last = self._last or "rounds"
         tools = self._tools if self._last is None else Tools()
         prompt = render([*self._messages, *self._added], tools=tools if len(tools) else None, **self._prompt)
-        parser = prompt.parser(tools=tools.schemas("chat"))
+        parser = prompt.parser(tools=tools)
         assert prompt.format is not None  # parser() refuses a prompt without one
         if len(tools) and not supports_tools(prompt.format):
             raise ValueError(f"there are tools, and the format {parser.format} has no calls: pass tools=None")

@@ -9,6 +9,8 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 from weakref import WeakKeyDictionary
 
+from .._native.core.tools import Tools as Compiled
+from .._native.core.tools import compiled_tools
 from .calls import call_of
 from .definitions import definition, tool_from
 from .listeners import Listeners, Registered
@@ -72,6 +74,7 @@ class Tools:
         self._by_name: dict[str, Tool] = {}
         self._servers = list(mcp.items()) if isinstance(mcp, Mapping) else [("", server) for server in mcp]
         self._connections: list[Connection] = []
+        self._changed()
         for item in items:
             for one in item if isinstance(item, Tools) else (item,):
                 self._insert(tool_from(one, {}))
@@ -80,6 +83,26 @@ class Tools:
         if tool.name in self._by_name:
             raise ValueError(f"there are two tools of the name {tool.name!r}")
         self._by_name[tool.name] = tool
+        self._changed()
+
+    def _changed(self) -> None:
+        """What was compiled is out of date."""
+        self._state = object()
+        self.compiled: Compiled | None = None
+
+    def compile(self) -> Compiled:
+        """The names and the types of the parameters as parsers look them up: made once, and anew after a change.
+
+        `Parser(tools=tools)`, `label`, `Batch` and the emitters do this by themselves. It is made from the schemas as
+        they are then: a schema that is altered in place is not noticed.
+        """
+        made = self.compiled
+        if made is None:
+            state = self._state
+            made = self.compiled = compiled_tools(self.schemas("chat"))
+            if self._state is not state:  # another thread has added or removed a tool meanwhile
+                self.compiled = None
+        return made
 
     # --- by name ---
 
@@ -123,6 +146,7 @@ class Tools:
     def remove(self, name: str) -> None:
         """Take a tool away; KeyError if there is none of this name. Runs that have begun go on."""
         del self._by_name[name]
+        self._changed()
 
     def schemas(self, api: Api = "chat") -> list[dict[str, Any]]:
         """The tools as the requests of an API have them: "chat" (Completions), "responses" or "messages"."""
@@ -149,6 +173,7 @@ class Tools:
         """The tools for one request: those whose `when` agrees. They share listeners and limits with these."""
         view = copy.copy(self)
         view._by_name = {tool.name: tool for tool in self if tool.when is None or tool.when(request)}
+        view._changed()
         for tool in view:
             self.listeners.tell(Registered(tool, request))
         return view
@@ -190,6 +215,7 @@ class Tools:
         for connection in connections:
             for name in connection.names:
                 self._by_name.pop(name, None)
+        self._changed()
         await asyncio.gather(*(connection.close() for connection in connections))
 
     # --- run ---

@@ -75,6 +75,14 @@ def inputs() -> Iterator[bytes]:
             yield targets.encode("blob", bytes([0, 0, 0, 0, 0, 0, 0, 6]), state)
     ranks = b"".join(base64.b64encode(word) + b" %d\n" % i for i, word in enumerate(tokens.WORDS))
     yield targets.encode("ranks", bytes([200, 0, 255, 0, 0, 0, 0, 0]), ranks)
+    for options in (
+        bytes(8),
+        bytes([0, 0, 3, 5, 0, 0, 0, 0]),
+        bytes([0, 0, 2, 200, 0, 0, 0, 0]),
+        bytes([9, 3, *bytes(6)]),
+    ):
+        yield targets.encode("image", options, b"")
+        yield targets.encode("image", options, bytes([4, 0, 1, 60, 0, 1]))
     entries = b"".join(bytes([len(word) % 16, i, 0]) + word[: len(word) % 16] for i, word in enumerate(tokens.WORDS))
     for mapping in (0, 1):
         yield targets.encode("vocab", bytes([200, 0, 255, 0, 0, 0, mapping, 0]), entries)

@@ -42,6 +42,7 @@ TARGETS = {
     "buffer": Target(buffers.decode, buffers.check),
     "ranks": Target(vocabularies.decode_ranks, vocabularies.check_ranks),
     "vocab": Target(vocabularies.decode_tokens, vocabularies.check_tokens),
+    "image": Target(vocabularies.decode_image, vocabularies.check_image),
     "json": Target(scanner.decode, scanner.check),
     "tags": Target(tags.decode, tags.check),
     "tagtext": Target(tags.decode_raw, tags.check),

@@ -7,6 +7,7 @@ from typing import Any
 import harmonystream as hs
 from fuzz import tokens
 from harmonystream._native.core.ranks import load_ranks
+from harmonystream._native.core.vocab_image import image_of, vocab_of
 
 Case = dict[str, Any]
 ODD_IDS = (-1, 2**24, 2**24 - 1 << 8, 2**70, True, None, "7", 1.0)
@@ -63,6 +64,40 @@ def check_tokens(pairs: list[tuple[Any, Any]], mapping: bool, control: dict[Any,
     known = {tid: token for tid, token in items if token is not None}
     known |= {tid: name.encode() for name, tid in control.items()}
     assert sum(tid in vocab for tid in range(len(vocab) + 1)) == len(known)
+    check_known(vocab, known)
+
+
+def small_image() -> tuple[bytes, int, int]:
+    """An image, its ids and the bytes of its text."""
+    table = [b"a", None, b"\xe6", "日本".encode(), b"", b"xyz"]
+    parts = image_of(hs.vocab.from_bytes(table, {name: 6 + i for i, name in enumerate(tokens.MARKUP)}))
+    return b"".join(parts), len(parts[1]), len(parts[2]) - 16
+
+
+def decode_image(options: bytes, payload: bytes) -> Case:
+    """A good image with bytes replaced, three of the payload for each: where (two), and by what; cut, and counted
+    wrongly."""
+    image, n, size = small_image()
+    changed = bytearray(image)
+    for at in range(0, len(payload) - 2, 3):
+        changed[int.from_bytes(payload[at : at + 2], "little") % len(changed)] = payload[at + 2]
+    cut = len(changed) - options[0] if options[1] % 4 == 3 else len(changed)
+    counts = (n, size)
+    if options[2] % 4 == 3:
+        counts = (int.from_bytes(options[3:5], "little", signed=True), size)
+    elif options[2] % 4 == 2:
+        counts = (n, int.from_bytes(options[3:7], "little", signed=True))
+    return {"image": bytes(changed[: max(cut, 0)]), "n": counts[0], "size": counts[1]}
+
+
+def check_image(image: bytes, n: int, size: int) -> None:
+    try:
+        vocab = vocab_of(bytearray(image), n, size, 0, "fuzz", None)
+    except hs.VocabError:
+        return
+    known = {tid: vocab.token_bytes(tid) for tid in range(n) if tid in vocab}
+    again = hs.vocab.from_bytes([known.get(tid) for tid in range(n)], vocab.control)
+    assert image_of(vocab)[:2] == image_of(again)[:2]
     check_known(vocab, known)
 
 

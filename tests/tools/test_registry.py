@@ -162,3 +162,43 @@ for item in (print, hs.Tool("b")):
     first, second = done.stdout.splitlines()[1:]
     assert "needs pydantic and docstring-parser: pip install 'harmonystream[tools]'" in first
     assert "needs jsonschema-rs: pip install 'harmonystream[tools]'" in second
+
+
+def test_tools_are_compiled_once_for_all_parsers():
+    tools = hs.Tools(hs.Tool("f", parameters={"properties": {"a": {"type": "integer"}}}))
+    made = tools.compile()
+    assert tools.compile() is made
+    parser = hs.Parser("glm", tools=tools)
+    text = "<tool_call>f<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>"
+    for one in (parser, parser.fork(), hs.Parser.from_bytes(parser.to_bytes(), tools=tools)):
+        events = one.feed_text(text)
+        assert "".join(event.arguments for event in events if isinstance(event, hs.ToolCallDelta)) == '{"a": 1}'
+
+
+def test_a_change_compiles_anew():
+    tools = hs.Tools("f")
+    seen = [tools.compile()]
+    tools.add("g")
+    seen.append(tools.compile())
+    tools.remove("f")
+    seen.append(tools.compile())
+    view = tools.offered({})
+    assert [[made.index(name) for name in "fg"] for made in seen] == [[0, -1], [0, 1], [-1, 0]]
+    assert [view.compile().index(name) for name in "fg"] == [-1, 0]
+    tools.add(hs.Tool("h", when=lambda request: request))
+    assert (tools.offered(True).compile().index("h"), tools.offered(False).compile().index("h")) == (1, -1)
+
+
+def test_a_change_during_the_compilation_is_not_lost(monkeypatch):
+    tools = hs.Tools("f")
+    schemas = tools.schemas
+
+    def late(api: str) -> list[dict[str, object]]:
+        made = schemas("chat")
+        if "g" not in tools:
+            tools.add("g")  # as another thread may
+        return made
+
+    monkeypatch.setattr(tools, "schemas", late)
+    assert tools.compile().index("g") == -1
+    assert tools.compile().index("g") == 1

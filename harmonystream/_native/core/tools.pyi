@@ -11,7 +11,7 @@ class _HasSchemas(Protocol):
 
     def schemas(self, api: Literal["chat"], /) -> list[dict[str, Any]]: ...
 
-_Tools: TypeAlias = Iterable[str | Mapping[str, Any]] | _HasSchemas
+_Tools: TypeAlias = Iterable[str | Mapping[str, Any]] | _HasSchemas | Tools
 
 @final
 class Tools:
@@ -21,6 +21,9 @@ class Tools:
         """The tool's number among the sorted names; -1: it is not declared."""
     def types(self, name: str, parameter: str) -> int:
         """The types of a tool's parameter, declared or not, one bit each; 0: anything, or unknown."""
+
+def compiled_tools(tools: _Tools | None) -> Tools:
+    """What a parser makes of `tools=`: a `Tools` that other parsers may be given in its place."""
 
 def tool_name(tool: str | Mapping[str, Any]) -> str | None:
     """The name in a tool's description; None for a tool without one (a server-side tool such as web search)."""

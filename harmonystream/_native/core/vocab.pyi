@@ -1,4 +1,5 @@
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
 from typing import final
 
 from typing_extensions import Self
@@ -26,6 +27,22 @@ class Vocab:
         name: str = "",
         encoder: Encoder | None = None,
     ) -> Self: ...
+    @property
+    def path(self) -> str | None: ...
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write it to a file, which load() maps: a few milliseconds instead of a second. An old file is replaced.
+
+        A text's ids need the tokenizer, too: that of from_tokenizers() is saved with it, and that of a function is not.
+        Raises OSError if the file cannot be written.
+        """
+    @staticmethod
+    def load(path: str | PathLike[str], *, encode: Callable[[str], list[int]] | None = None) -> Vocab:
+        """The vocabulary in a file that save() wrote. It is mapped, so all processes that load it share its memory.
+
+        encode: gives the ids of an ordinary text, as from_bytes() has it; None: what was saved. What was loaded is
+        pickled as its path. Raises VocabError for a file that is damaged, truncated or none of ours, and OSError if it
+        cannot be read. Replace a file with save(): one that is written to while it is mapped makes processes crash.
+        """
     def encode(self, text: str, *, control: bool = False) -> list[int]:
         """The ids of a text, as a list.
 

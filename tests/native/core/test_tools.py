@@ -6,9 +6,11 @@ from types import MappingProxyType
 
 import pydantic
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import harmonystream as hs
-from harmonystream._native.core.tools import Tools, tool_name
+from harmonystream._native.core.tools import Tools, compiled_tools, tool_name
 from harmonystream._schema import TYPES
 
 CALL = "<|channel|>commentary to={}<|message|>{{}}<|call|>"
@@ -111,11 +113,72 @@ def test_a_class_or_a_function_is_told_of_tools(tool, listed):
     hs.Parser(tools=hs.Tools(tool))
 
 
-# --- parameters ---------------------------------------------------------------------------------------------------
-
-
 def described(name, **types):
     return {"name": name, "input_schema": {"properties": {key: {"type": kind} for key, kind in types.items()}}}
+
+
+# --- compiled once ---------------------------------------------------------------------------------------------------
+
+
+def fresh(count=3, kind="string"):
+    return [described(f"f{i}", a=kind) for i in range(count)]
+
+
+def test_equal_lists_are_compiled_once():
+    assert compiled_tools(fresh()) is compiled_tools(tuple(fresh()))
+    assert compiled_tools(["f", "g"]) is compiled_tools(["f", "g"])
+    assert compiled_tools([ModelDump()]) is compiled_tools([CHAT])
+    assert compiled_tools(fresh()) is not compiled_tools(fresh(kind="integer"))
+    assert compiled_tools(["f", "g"]) is not compiled_tools(["g", "f"])
+    assert compiled_tools(made := Tools(["f"])) is made
+    assert compiled_tools(None) is compiled_tools(None)
+    assert compiled_tools([]) is compiled_tools(())
+
+
+@given(
+    st.lists(
+        st.sampled_from([*fresh(), *fresh(kind=["integer", "null"]), "f0", "g", CHAT, {"type": "web"}]), max_size=4
+    )
+)
+def test_a_compiled_list_says_what_one_made_anew_says(tools):
+    ready, anew = compiled_tools(tools), Tools(tools)
+    for name in ("f0", "f1", "f2", "f", "g", "web"):
+        assert ready.index(name) == anew.index(name)
+        assert ready.types(name, "a") == anew.types(name, "a")
+    blob = hs.Parser(tools=tools).to_bytes()
+    assert hs.Parser.from_bytes(blob, tools=anew).to_bytes() == blob
+
+
+def test_a_list_that_is_altered_is_another():
+    tools = fresh()
+    before = compiled_tools(tools)
+    tools[0]["input_schema"]["properties"]["a"]["type"] = "integer"
+    assert (before.types("f0", "a"), compiled_tools(tools).types("f0", "a")) == (1, 2)
+
+
+def test_what_is_not_plain_or_too_large_is_compiled_each_time():
+    endless = described("f", a="string")
+    endless["input_schema"]["properties"]["more"] = endless
+    for tools in ([MappingProxyType(CHAT)], [endless], [CHAT | {"description": "x" * (1 << 16)}]):
+        one, other = compiled_tools(tools), compiled_tools(tools)
+        assert one is not other
+        assert one.index("f") == other.index("f") == 0
+
+
+def test_many_lists_are_not_all_kept():
+    first = compiled_tools(["first", "g"])
+    kept = [compiled_tools([f"t{i}"]) for i in range(200)]
+    assert all(tools.index(f"t{i}") == 0 for i, tools in enumerate(kept))
+    assert compiled_tools(["first", "g"]) is not first
+
+
+def test_wrong_lists_are_refused_each_time():
+    for _ in range(2):
+        with pytest.raises(ValueError, match="non-empty string"):
+            compiled_tools([""])
+
+
+# --- parameters ---------------------------------------------------------------------------------------------------
 
 
 def test_types_of_parameters_are_found_by_tool_and_name():

@@ -244,7 +244,7 @@ def test_control_is_a_copy():
 
 
 def test_a_vocabulary_is_not_pickled():
-    with pytest.raises(TypeError, match="a Vocab is not pickled: load it again where it is needed"):
+    with pytest.raises(TypeError, match="a Vocab is not pickled: load it again where it is needed, or save"):
         pickle.dumps(vocab.o200k_harmony())
 
 

@@ -8,6 +8,7 @@ from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.fnv cimport fnv_bytes, fnv_empty, fnv_number
 from harmonystream._native.core.types cimport ToolTable
 from collections.abc import Mapping
+from marshal import dumps
 
 from harmonystream._schema import declared_types
 
@@ -38,6 +39,13 @@ def tool_name(tool):
     return name
 
 
+cdef object plain(object tool):
+    """A tool that is a model of pydantic, as the dict that it stands for; any other as it is."""
+    if isinstance(tool, (dict, str)) or callable(tool):
+        return tool
+    return tool.model_dump() if callable(getattr(tool, "model_dump", None)) else tool
+
+
 cdef bytes encoded(object name):
     return name.encode("utf-8", "replace")
 
@@ -59,8 +67,7 @@ cdef class Tools:
             tool_name(tools)  # raises TypeError, because no function or class is a list of tools
         if isinstance(tools, (str, bytes, Mapping)):
             raise TypeError("tools is a list of names or tool dicts; to say that there are none, pass []")
-        tools = [tool.model_dump() if not callable(tool) and callable(getattr(tool, "model_dump", None)) else tool
-                 for tool in tools]
+        tools = [plain(tool) for tool in tools]
         by_name = {}
         for tool in tools:
             name = tool_name(tool)
@@ -151,12 +158,47 @@ cdef uint32_t* offsets_of(list names) except NULL:
 
 cdef Tools UNKNOWN_TOOLS = Tools(None), NO_TOOLS = Tools(())
 
+cdef enum:
+    MAX_COMPILED = 64                  # lists of tools that are remembered
+    MAX_KEY = 1 << 16                  # bytes of one that is
+
+cdef dict COMPILED = {}                # a list's content, as marshal writes it -> its Tools
+
 
 cdef Tools tools_of(object tools):
+    """The tools that a caller has passed, compiled. Equal lists of plain dicts and names share their Tools."""
     if tools is None:
         return UNKNOWN_TOOLS
     if isinstance(tools, Tools):
         return tools
-    if isinstance(tools, (list, tuple)) and not tools:
-        return NO_TOOLS
+    if isinstance(tools, (list, tuple)):
+        return NO_TOOLS if not tools else by_content(tools)
+    ready = getattr(tools, "compiled", None)                                 # harmonystream.Tools has compiled itself
+    if isinstance(ready, Tools):
+        return ready
+    if not isinstance(tools, type) and callable(schemas := getattr(tools, "schemas", None)):
+        return tools.compile() if hasattr(tools, "compile") else by_content(schemas("chat"))
     return Tools(tools)
+
+
+def compiled_tools(tools):
+    """What a parser makes of `tools=`: a `Tools` that other parsers may be given in its place."""
+    return tools_of(tools)
+
+
+cdef Tools by_content(object tools):
+    cdef Tools made
+    cdef list items = [plain(tool) for tool in tools]
+    try:
+        key = dumps(items, 2)                                                # version 2: equal content, equal bytes
+    except ValueError:                                                       # not plain data, or nested without end
+        return Tools(items)
+    if len(key) > MAX_KEY:
+        return Tools(items)
+    made = COMPILED.get(key)
+    if made is None:
+        made = Tools(items)
+        if len(COMPILED) >= MAX_COMPILED:                                    # every request has other tools
+            COMPILED.clear()
+        COMPILED[key] = made
+    return made

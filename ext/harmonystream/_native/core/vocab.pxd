@@ -1,5 +1,6 @@
 # id -> bytes, and which ids are control ids: one blob, immutable, shared by threads.
 
+from cpython.buffer cimport Py_buffer
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr
 cimport cython
@@ -26,6 +27,8 @@ cdef class Vocab:
     cdef dict programs             # id of a row -> the Program of it on this vocabulary, which keeps the row
     cdef uint64_t hashed           # the fingerprint
     cdef object encoder             # text -> ids (_encoders.py), or None
+    cdef Py_buffer* view           # of a file, in which text, offset and flags lie; NULL: they are on the heap
+    cdef readonly str path         # that file's; None: it was not loaded from one
     cdef object __weakref__
 
     cdef int allocate(self, Py_ssize_t n, Py_ssize_t bytes) except -1

@@ -1,5 +1,6 @@
 # The vocabulary: every token's bytes in one blob, flags per id, control ids by name. Built once, never changed.
 
+from cpython.buffer cimport PyBuffer_Release
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
@@ -66,6 +67,10 @@ cdef class Vocab:
         self.seal(controls)
 
     def __dealloc__(self):
+        if self.view != NULL:
+            PyBuffer_Release(self.view)
+            free(self.view)
+            return
         free(self.text)
         free(self.offset)
         free(self.flags)
@@ -179,8 +184,32 @@ cdef class Vocab:
         """64 bits that tell this vocabulary from others: the ids, their bytes and flags."""
         return self.hashed
 
+    def save(self, path):
+        """Write it to a file, which load() maps: a few milliseconds instead of a second. An old file is replaced.
+
+        A text's ids need the tokenizer, too: that of from_tokenizers() is saved with it, and that of a function is not.
+        Raises OSError if the file cannot be written.
+        """
+        from harmonystream.vocab_files import save
+        save(self, path)
+
+    @staticmethod
+    def load(path, *, encode=None):
+        """The vocabulary in a file that save() wrote. It is mapped, so all processes that load it share its memory.
+
+        encode: gives the ids of an ordinary text, as from_bytes() has it; None: what was saved. What was loaded is
+        pickled as its path. Raises VocabError for a file that is damaged, truncated or none of ours, and OSError if it
+        cannot be read. Replace a file with save(): one that is written to while it is mapped makes processes crash.
+        """
+        from harmonystream.vocab_files import load
+        return load(path, encode=encode)
+
     def __reduce__(self):
-        raise TypeError("a Vocab is not pickled: load it again where it is needed")
+        if self.path is None:
+            raise TypeError("a Vocab is not pickled: load it again where it is needed, or save() it, and pickle what "
+                            "Vocab.load() gives")
+        from harmonystream.vocab_files import shared
+        return shared, (self.path, self.hashed)
 
     def __repr__(self):
         return f"<Vocab {self.name or 'unnamed'}: {self.n} ids, {len(self.by_name)} control ids>"

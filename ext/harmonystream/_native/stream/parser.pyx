@@ -105,16 +105,14 @@ cdef class Parser(OpenStream):
             raise ValueError(f"empty_args is {len(empty_args)} characters long; at most 256")
         if not 1024 <= max_hold <= 1 << 30:
             raise ValueError(f"max_hold is a number of bytes from 1,024 to 2**30, not {max_hold}")
-        if vocab is None:
-            format = format_of(format)
-            vocab = default_vocab() if isinstance(format, HeaderFormat) else NO_VOCAB
-        elif not isinstance(vocab, Vocab):
+        if vocab is not None and not isinstance(vocab, Vocab):
             raise TypeError(f"vocab is a Vocab, not {type(vocab).__name__}: "
                             "load one with harmonystream.vocab.from_tiktoken() or its siblings")
-        self.program = compiled(format, vocab)
-        if check_stops and vocab is not NO_VOCAB and not self.program.stop_ids and self.program.format.stops:
+        self.program = default_program(format) if vocab is None else compiled(format, vocab)
+        if (check_stops and not self.program.stop_ids and self.program.vocab is not NO_VOCAB
+                and self.program.format.stops):
             raise VocabError(
-                f"{vocab!r} has none of the tokens at which {self.format!r} stops "
+                f"{self.program.vocab!r} has none of the tokens at which {self.format!r} stops "
                 f"({', '.join(self.program.format.stops)}), so a decode loop would not end. "
                 "Was the tokenizer loaded with its special tokens, and is it the model's own? "
                 "To read with it all the same, pass check_stops=False")
@@ -493,6 +491,21 @@ cdef Vocab default_vocab():
             return o200k_harmony()
         DEFAULT_VOCAB = o200k_harmony()
     return DEFAULT_VOCAB
+
+
+cdef dict DEFAULT_PROGRAMS = {}        # of formats without a vocabulary given, by name
+
+
+cdef Program default_program(object format):
+    """With the vocabulary that a format has by itself, if it has one."""
+    cdef bint named = type(format) is str
+    program = DEFAULT_PROGRAMS.get(format) if named else None
+    if program is None:
+        row = format_of(format)
+        program = compiled(row, default_vocab() if isinstance(row, HeaderFormat) else NO_VOCAB)
+        if named:
+            DEFAULT_PROGRAMS[format] = program
+    return program
 
 
 name_errors(Parser)
