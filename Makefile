@@ -20,7 +20,7 @@ MODULES = $(subst /,.,$(patsubst ext/%.pyx,%,$(filter %.pyx,$(SOURCES))))
 
 .DELETE_ON_ERROR:
 .PHONY: check-engines check-renderers check-templates build demo serve test quick bench bench-server bench-rivals \
-	clients engines fuzz cov docs pictures lint types clean
+	clients engines fuzz cov docs pictures lint types lock clean
 
 build: $(VENV)/built
 
@@ -34,9 +34,16 @@ $(VENV)/built: $(VENV)/created $(SOURCES)
 	$(QUIET) $(PIP) install --no-build-isolation --editable '.[cli]'
 	touch $@
 
-$(VENV)/dev: $(VENV)/built pyproject.toml
-	$(PIP) install --group dev
+# tests/lock.txt has one version of each package for all Pythons, so that a new release of a package breaks no old commit.
+$(VENV)/dev: $(VENV)/built pyproject.toml tests/lock.txt
+	$(PIP) install --constraint tests/lock.txt --group dev
 	touch $@
+
+# The newest versions. The file is checked in; `make test` after it shows whether they fit.
+lock: $(VENV)/built
+	$(PIP) install uv
+	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.10 --group dev --all-extras --upgrade \
+		--no-emit-index-url --no-header --quiet --output-file tests/lock.txt
 
 demo: build
 	$(BIN)/harmonystream demo

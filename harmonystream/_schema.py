@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 # The bits of the native core: TYPE_STRING and so on in ext/harmonystream/_native/core/types.pxd.
 TYPES = {"string": 1, "integer": 2, "number": 4, "boolean": 8, "null": 16, "object": 32, "array": 64}
 
-# What people write in a schema who think of Python, SQL or Gemini's API, by its first word and in any case; "int32",
-# "list[str]" and "dict<string, int>" are read as well. None of these words is JSON Schema's.
+# Type names from Python, SQL or Gemini's API that appear in schemas. A type is looked up by its first word, in any
+# case, so that "int32", "list[str]" and "dict<string, int>" are read, too. JSON Schema has none of these words.
 _SPOKEN = {
     **dict.fromkeys(("str", "text", "char", "varchar"), "string"),
     **dict.fromkeys(("int", "uint", "long", "short", "bigint", "smallint"), "integer"),

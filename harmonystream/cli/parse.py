@@ -118,7 +118,7 @@ def _add_options(parse: argparse.ArgumentParser) -> None:
     )
     parse.add_argument("--input", choices=("auto", "ids", "text"), default="auto", help="what FILE holds; see below")
     parse.add_argument(
-        "--json", action="store_true", help="one event per line, as JSON; repairs are told on standard error"
+        "--json", action="store_true", help="one event per line, as JSON; repairs are reported on standard error"
     )
     parse.add_argument(
         "--each",

@@ -41,14 +41,18 @@ _BLANK_LINE = "\n\n"  # between the texts of two messages in one field: the read
 class ChatStream(EventStream):
     """Chat completion chunks of one choice; `several()` makes the streams of more.
 
-    id, model, created (seconds since 1970): the response's identity; extra: more fields, such as `system_fingerprint`.
-    reasoning_field: the field of reasoning; None hides it. preamble_field: that of commentary (Harmony), None hides it.
-    tool_choice: the request's; "none" hides calls, a named tool makes the finish reason "stop".
-    parallel_tool_calls: False shows only the first call. call_id: index -> the id of a call to which the model gave
-    none, or one that it had given before; by default it is derived from the response's id. taken: the ids of calls in
-    the request's messages (`call_ids_of`), which no call of this response gets again.
-    include_usage: a last chunk with the usage. token_ids: each chunk has the ids of its tokens.
-    parser: one that has read nothing yet; or a format, with `vocab` and `tools` for its parser.
+    parser: a Parser that has read nothing yet, or a format; then `vocab` and `tools` are for its parser.
+    id, model, created (seconds since 1970): fields of every chunk.
+    extra: more fields of every chunk, such as `system_fingerprint`.
+    reasoning_field: the field for reasoning; None hides reasoning.
+    preamble_field: the field for commentary (Harmony); None hides it.
+    tool_choice: the request's. "none" hides calls; a named tool makes the finish reason "stop".
+    parallel_tool_calls: False shows only the first call.
+    call_id: a function from a call's index to its id. It is used if the model gives no id, or repeats one. By default
+    the id is derived from the response's id.
+    taken: the ids of calls in the request's messages (`call_ids_of`). No call of this response gets one of them.
+    include_usage: a last chunk has the usage.
+    token_ids: each chunk has the ids of its tokens.
     """
 
     def __init__(

@@ -67,14 +67,18 @@ _CUMULATIVE = (  # what clients take from the usage at the end
 class MessagesStream(EventStream):
     """The events of one message.
 
-    id, model: the message's identity. usage: what is known before the first token, `input_tokens` and the cache's.
-    thinking: False hides it. signature: the text of a thinking block -> its signature; by default a hash of the text
-    and the message's id; "": there is none, and some clients then drop the block.
-    tool_choice: the request's; "none" hides calls, its `disable_parallel_tool_use` all but the first.
-    call_id: index -> a call's id, for formats whose calls have none; by default it is derived from the message's id.
-    taken: the ids of calls in the request's messages (`call_ids_of`), which no call of this message gets again.
-    text_key: the key for arguments that are not an object, see `Arguments`. extra: more fields of the message.
-    parser: one that has read nothing yet; or a format, with `vocab` and `tools` for its parser.
+    parser: a Parser that has read nothing yet, or a format; then `vocab` and `tools` are for its parser.
+    id, model: fields of the message.
+    usage: the numbers that are known before the first token, `input_tokens` and those of the cache.
+    thinking: False hides thinking.
+    signature: a function from the text of a thinking block to its signature. By default the signature is a hash of the
+    text and the message's id. "": blocks have no signature, and some clients then drop them.
+    tool_choice: the request's. "none" hides calls; `disable_parallel_tool_use` in it hides all but the first.
+    call_id: a function from a call's index to its id, for formats whose calls have none. By default the id is derived
+    from the message's id.
+    taken: the ids of calls in the request's messages (`call_ids_of`). No call of this message gets one of them.
+    text_key: the key for arguments that are not an object, see `Arguments`.
+    extra: more fields of the message.
     """
 
     def __init__(

@@ -50,7 +50,7 @@ def refusal(error: Exception | str, *, type: str = "invalid_request_error") -> P
     error: its text is the message; what refuse_stored() raises says the parameter and the code, too.
     """
     param, code = (error.param, error.code) if isinstance(error, StoredError) else (None, None)
-    told: Payload = {"type": type, "message": clean(f"Bad request: {error}"), "param": param, "code": code}
+    refused: Payload = {"type": type, "message": clean(f"Bad request: {error}"), "param": param, "code": code}
     if code is not None:
-        told["details"] = {"error_code": code}  # where Anthropic's clients look
-    return {"type": "error", "error": told}
+        refused["details"] = {"error_code": code}  # where Anthropic's clients look
+    return {"type": "error", "error": refused}

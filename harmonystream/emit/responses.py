@@ -230,8 +230,8 @@ class ResponsesStream(EventStream):
             return super().framed(payload)
         self._head_json = self._head_json or to_json(self._head)[1:-1]
         state = {name: payload["response"][name] for name in _STATE}
-        before, opened, behind = super().framed({**payload, "response": state}).partition('"response":{')
-        return f"{before}{opened}{self._head_json},{behind}"
+        before, opened, after = super().framed({**payload, "response": state}).partition('"response":{')
+        return f"{before}{opened}{self._head_json},{after}"
 
     # --- the end ---
 

@@ -25,12 +25,14 @@ _DELTAS: dict[type, str] = {ReasoningDelta: "reasoning", ContentDelta: "content"
 
 
 class EventStream(SseWriter):
-    """One response as an API streams it. Subclasses say what an event means as payloads, and how one is framed.
+    """Streams one response in an API's form. A subclass makes the payloads of an event, and frames them.
 
-    `start`, `feed`, `feed_text` and `finish` return whole SSE frames as bytes; `events` their payloads as dicts.
-    start() comes first, finish() or error() last, each once; a response is either bytes or dicts throughout. ValueError
-    for anything else, and for a parser that has read something already. Where a callback raises, or a strict parser,
-    what came before is sent by error(). A stream serves one thread at a time, as its parser does.
+    `start`, `feed`, `feed_text` and `finish` return whole SSE frames as bytes; `events` returns their payloads as
+    dicts. Call start() first, and finish() or error() last, each once. Do not mix bytes and dicts in one response. Any
+    other order raises ValueError, and so does a parser that has already read something.
+
+    If a callback or a strict parser raises, the frames of the earlier events are not lost: error() returns them. One
+    thread may use a stream at a time.
     """
 
     numbered: ClassVar[str | None] = None

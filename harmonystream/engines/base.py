@@ -62,7 +62,7 @@ class Finished:
     API. stop: the stop string that ended the generation. All are None where unknown.
 
     A source of EventStreamResponse may yield it, too. A stop string is then a normal end unless the reason is given;
-    Messages tells the client which one it was, and so does Chat Completions, as `stop_reason`.
+    The client learns which one it was in Messages, and in Chat Completions as `stop_reason`.
     """
 
     reason: str | Mapping[str, Any] | None = None

@@ -89,7 +89,7 @@ class HttpEngine:
     async def _stream(self, path: str, body: Mapping[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
         """The JSON objects that the server streams as an answer to a POST, up to `[DONE]` or the end.
 
-        Raises EngineError. Closing the iterator closes the connection, which is how servers are told to stop.
+        Raises EngineError. Closing the iterator closes the connection, and the server then stops generating.
         """
         async with self._answer("POST", path, body) as response:
             reader = SseReader()

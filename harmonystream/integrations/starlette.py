@@ -31,25 +31,32 @@ class _GoneError(Exception):
 
 
 class EventStreamResponse(Response):
-    """Streams what `tokens` yields through `stream`, an emitter that has not started.
+    """Feeds the items of `tokens` to `stream`, an emitter that has not started, and sends its frames.
 
-    tokens: yields token ids (an int, or whatever else Parser.feed takes), Sampled, text (str, bytes), or Framed, and
-    may end with a Finished. stream: or a list, all of ChatStream.several(); the source then yields (choice, item),
-    where a Finished ends its choice, the last one the response, and a Finished by itself all that are open; of one
-    stream in a list, the item alone will do. reason, usage: of what ends without; or functions, called then, the
-    usage's once; what a Finished says of the usage wins. keep_alive: seconds of silence after which a comment is sent;
-    None: never. error_message: what the client is told when the source or the parser raises, a text or a dict of the
-    arguments of the emitter's error(); or a function of the exception that gives one; by default nothing of the
-    exception. on_end: called with the stream, the first of several, when it has ended, before its last frame is sent:
-    what it stores is there when the client asks for it. on_error: called with what was raised, instead of the log.
-    Both may be async. Raises TypeError or ValueError for what cannot become a response.
+    tokens: yields token ids (an int, or anything else that Parser.feed takes), Sampled, text (str or bytes), or Framed.
+    The last item may be a Finished.
+    stream: one emitter, or the list of all emitters of ChatStream.several(). With a list, the source yields
+    (choice, item). A (choice, Finished) ends that choice, and a Finished alone ends all open choices. With a list of
+    one emitter, the source may yield the item alone.
+    reason, usage: the finish reason and the usage of a choice that ends without a Finished. Either may be a function;
+    it is called at the end, the one for the usage once. The usage of a Finished has priority.
+    keep_alive: after so many seconds without a frame, a comment is sent. None: never.
+    error_message: sent to the client when the source or the parser raises. A text, a dict of the arguments of the
+    emitter's error(), or a function of the exception that returns one of these. The default says nothing of the
+    exception.
+    on_end: called with the stream (the first one of a list) after its end and before its last frame is sent, so that a
+    stored response exists when the client asks for it. May be async.
+    on_error: called with the exception, which is then not logged. May be async.
 
-    One task per response reads the source and sends; none per token. When the client is gone it is cancelled, so that
-    the source sees CancelledError where it waits, and what it awaits while it cleans up is not cancelled again.
+    Raises TypeError or ValueError for arguments that cannot become a response.
 
-    Once the last frame is sent, nothing is raised: a server closes the connection of a response that raises, on which
-    the client may have its next request. What the source, on_end, on_error or the background raise is logged, by the
-    logger "harmonystream".
+    One task per response reads the source and sends; there is none per token. The task is cancelled when the client
+    disconnects: the source then gets CancelledError where it waits. The source may await while it cleans up, and is not
+    cancelled again.
+
+    After the last frame nothing is raised, because a server closes the connection of a response that raises, and the
+    client may already use the connection for its next request. Exceptions of the source, on_end, on_error and the
+    background task are logged by the logger "harmonystream".
     """
 
     media_type = "text/event-stream"

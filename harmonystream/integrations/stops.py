@@ -28,11 +28,15 @@ def stopping(
 ) -> AsyncIterator[Any]:
     """The items of `source` up to the first of the stop strings, and then a Finished that names it.
 
-    stops: the request's; None or none of them: all of the source. streams: those of the response, as
-    EventStreamResponse takes them; with a list, the source yields (choice, item). regions: where stop strings count;
-    the parsers say where a token lands. Ids come one by one, and may be held back while they can be the beginning of a
-    stop string. A token that says something before it is spelled with tokens of one byte. Of text, stop strings are
-    found anywhere, also in markers. The usage has all ids that were read, those of the stop string included.
+    stops: the stop strings of the request. None or an empty list: the whole source is passed on.
+    streams: the emitters of the response, as EventStreamResponse takes them. With a list, the source yields
+    (choice, item).
+    regions: a stop string counts only in tokens that land in these regions. Text has no regions: there stop strings are
+    found everywhere, also in markers.
+
+    Ids are yielded one by one. Ids that may be the beginning of a stop string wait until that is decided. If a stop
+    string begins inside a token, tokens of one byte each replace the part before it. The usage counts all ids that were
+    read, those of the stop string included.
 
     Raises TypeError or ValueError for invalid stop strings, and TypeError for an item that a source may not yield.
     """

@@ -1,4 +1,4 @@
-"""A chat as Harmony messages: what gpt-oss is told, and in which message."""
+"""Makes Harmony messages of a chat: the messages that gpt-oss reads."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def _echo(function: Callable[..., Any], described: Mapping[str, str]) -> Callabl
 
 
 def _annotated(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What holds the annotations: the function under decorators and partial(), or the method behind an object."""
+    """The function that has the annotations: without decorators and partial(), or the __call__ of an object."""
     while (inner := getattr(function, "__wrapped__", None) or getattr(function, "func", None)) is not None:
         function = inner
     is_plain = inspect.isroutine(function) or isinstance(function, type)

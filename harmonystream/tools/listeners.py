@@ -1,4 +1,4 @@
-"""Who wants to know what happens to the tools."""
+"""Listeners: functions that are called with what happens to the tools."""
 
 from __future__ import annotations
 

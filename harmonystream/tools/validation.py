@@ -1,4 +1,4 @@
-"""Arguments against a JSON Schema: what fits, what can be mended, and what the model is told."""
+"""Checks arguments against a JSON Schema, repairs them if that is possible, and writes the error for the model."""
 
 from __future__ import annotations
 

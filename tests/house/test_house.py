@@ -23,7 +23,6 @@ UNTESTED = {  # modules without a test file of their own, and what tests them
     "_version": "tests/house/test_house.py",
     "__main__": "tests/cli/test_cli.py",
     "deviations": "tests/invariants/test_deviations.py",
-    "_native/stream/open_stream": "tests/native/stream/test_parser.py",
     "events": "tests/native/stream/test_events.py",
     "emit/arguments": "tests/emit/test_messages.py",
     "cli/paint": "tests/cli/test_show.py",
@@ -195,6 +194,17 @@ def test_the_entry_of_ci_can_be_run():
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
 
 
+def test_the_lock_has_every_package_that_the_tests_need():
+    groups = pytest.importorskip("tomllib").loads((ROOT / "pyproject.toml").read_text("utf-8"))["dependency-groups"]
+    wanted, seen = ["dev"], set()
+    for group in wanted:
+        wanted += [each["include-group"] for each in groups[group] if isinstance(each, dict)]
+        seen |= {re.match(r"[\w.-]+", each)[0] for each in groups[group] if isinstance(each, str)}
+    locked = set(re.findall(r"^([\w.-]+)==", (ROOT / "tests" / "lock.txt").read_text("utf-8"), re.MULTILINE))
+    assert len(seen) > 20
+    assert seen - locked == set()
+
+
 def test_make_has_every_verb():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     verbs = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
@@ -211,4 +221,5 @@ def test_make_has_every_verb():
         "types",
         "clean",
         "quick",
+        "lock",
     }

@@ -89,7 +89,7 @@ class ReasoningDelta:
 
 @final
 class ContentDelta:
-    """More text for the user. `channel` tells a preamble (commentary) from the answer (final)."""
+    """More text for the user. `channel` is "commentary" in a preamble and "final" in the answer."""
 
     __match_args__: ClassVar[tuple[Literal["text"], Literal["channel"], Literal["start"], Literal["stop"]]] = (
         "text",

@@ -19,20 +19,23 @@ _Ids: TypeAlias = SupportsIndex | Iterable[SupportsIndex] | Buffer
 
 @final
 class Parser(OpenStream):
-    """Reads one stream of generated tokens (or of text) and tells what they mean, as events. One thread at a time.
+    """Reads one stream of generated tokens, or of text, and returns events. One thread may use it at a time.
 
-    format: a name from `formats()`, or a `Format`. vocab: the model's `Vocab`; None: for Harmony the embedded
-    o200k_harmony, for other formats none, and then there is only feed_text().
-    tools: None, unknown; [], the request has none, so nothing is a call; else `Tools`, names, or tool dicts as the APIs
-    have them.
-    start: where the prompt left off. "auto" and "content": nothing is open; "reasoning": inside reasoning; "answer":
-    behind it, where think tags are text; or the Harmony text that the prompt ends with ("": no message has begun).
-    prompt: the prompt itself (ids or text), which then decides.
-    strict: raise ParseError at the first deviation, instead of repairing it. trim: "seams" drops the newlines that
-    touch a tag, "none" nothing; Harmony has no seams. max_hold: bytes of a value, or of a call before its name, that
-    may wait for their end.
-    empty_args: the arguments of a complete call that has none; "" for none. check_stops: refuse a vocabulary that has
-    none of the tokens at which the format stops; `vocab.missing(format)` says which these are.
+    format: a name from `formats()`, or a `Format`.
+    vocab: the model's `Vocab`. None: Harmony uses the embedded o200k_harmony; other formats have no vocabulary, so
+    that only feed_text() can be used.
+    tools: `Tools`, names, or tool dicts of an API. None: the tools are unknown. []: the request has no tools, so
+    nothing is a call.
+    start: where the prompt ends. "auto" and "content": nothing is open. "reasoning": inside reasoning. "answer": after
+    reasoning, where think tags are text. For Harmony also the text that the prompt ends with ("": no message has
+    begun).
+    prompt: the prompt itself, as ids or text. It replaces `start`.
+    strict: raise ParseError at the first deviation, instead of repairing it.
+    trim: "seams" drops the newlines next to a tag, "none" drops nothing. Harmony has no seams.
+    max_hold: how many bytes of a value, or of a call before its name, may wait for their end.
+    empty_args: the arguments of a complete call that has none; "" for none.
+    check_stops: refuse a vocabulary that has none of the tokens at which the format stops. `vocab.missing(format)`
+    returns these tokens.
 
     Raises FormatError, VocabError, TypeError or ValueError for options that cannot be used.
     """

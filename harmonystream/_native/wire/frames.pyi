@@ -23,7 +23,7 @@ class Frames(Block):
     """
     @property
     def block(self) -> memoryview:
-        """All frames, one slot's behind another's, as a memoryview."""
+        """All frames, one after the other in the order of the slots, as a memoryview."""
     @property
     def offset(self) -> memoryview:
         """Where each slot's frames begin in the block, and at last its size: int64, len() + 1 of them, as a memoryview."""

@@ -8,14 +8,15 @@ BROKEN_KEY: str
 class Arguments:
     """Makes one JSON object of a call's text, piece by piece.
 
-    feed() and end() return what may be sent. After every piece, all that was sent is a beginning of an object that
-    strict readers accept, jiter among them; of a complete call, it is an object. A text that is an object passes byte
-    for byte, without the whitespace before it.
-    Any other text is kept whole, as a string: under `text_key` if it does not begin with "{", else under
-    "INVALID_JSON", behind what was sent of it. Control characters in strings are escaped.
+    feed() and end() return the text that may be sent. What has been sent is always the beginning of an object that
+    strict readers accept, jiter among them. After a complete call it is a whole object. A text that is an object passes
+    byte for byte, without the whitespace before it.
+    Any other text becomes one string. Its key is `text_key` if the text does not begin with "{". Otherwise its key is
+    "INVALID_JSON", and it comes after the members that were sent before the error. Control characters in strings are
+    escaped.
 
-    Held back, so that nothing has to be taken back: a comma until something follows it, a number, literal or escape
-    until it ends, the last brace until the end.
+    Sent text cannot be taken back, so these bytes wait: a comma until something follows it, a number, literal or escape
+    until it ends, and the last brace until the end.
     """
     def __new__(cls, text_key: str = "input") -> Arguments: ...
     def feed(self, text: str, /) -> str:

@@ -1,4 +1,4 @@
-# FNV-1a, 64 bits: notices that two things differ by mistake. It resists nobody who wants them to look alike.
+# FNV-1a, 64 bits: detects that two things differ by mistake. It does not protect against collisions made on purpose.
 
 from libc.stdint cimport uint8_t, uint64_t
 
@@ -9,7 +9,7 @@ cdef inline uint64_t fnv_empty() noexcept nogil:
 
 
 cdef inline uint64_t fnv_number(uint64_t h, uint64_t number) noexcept nogil:
-    """The hash of what `h` is the hash of and this number, mixed in at once."""
+    """Adds this number to the hash `h` in one step."""
     return (h ^ number) * <uint64_t>0x100000001B3
 
 

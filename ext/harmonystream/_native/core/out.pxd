@@ -219,7 +219,7 @@ cdef inline void put_bytes(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, in
 
 
 cdef inline void close_call(Stream* s, Out* o, int64_t at, bint complete) noexcept nogil:
-    """The open call is over, at `at`: counted, and told."""
+    """The open call ends at `at`. Writes its end and counts it."""
     cdef Record* r
     cdef bint empty = complete and not s.wrote
     if o.labels == NULL:

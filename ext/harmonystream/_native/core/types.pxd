@@ -27,7 +27,7 @@ cdef enum Class:
     EDGE = 2           # begins or ends with a newline
     ESCAPES = 4        # holds something that JSON strings escape
     TICKS = 8          # tag formats: holds a backquote
-    MARKER_BITS = 15   # of a control id
+    MARKER_BITS = 15   # mask of a control id's marker
     MISSING = 16       # a hole in the vocabulary
     QUIET = 32         # holds nothing that a JSON scanner must look at inside a string
     PLAIN = 64         # not empty, and valid UTF-8 on its own
@@ -175,39 +175,40 @@ cdef struct ObjectScan:                          # tags/call_object.pxd: the mem
     uint8_t key, key_n, named
 
 cdef struct Tags:                                # what the tag machine remembers
-    int64_t newlines, newline_at, newline_stop   # the newline run that waits for what follows it
+    int64_t newlines, newline_at, newline_stop   # the run of newlines that waits for what follows it: how many, where
     int64_t value_at, value_stop                 # tokens of the value that is held or being written
-    int64_t probed                               # how far the object at the front of the hold has been looked through
-    int64_t name_at                              # where its name stands, once found
-    ObjectScan probe, object
+    int64_t probed                               # bytes of the object at the front of the hold that were looked at
+    int64_t name_at                              # offset of its name's quote; 0: not found yet
+    ObjectScan probe, object                     # of the look-ahead; of the open call
     int32_t tool                                 # the open call's tool; -1: not declared
-    int32_t surrogate                            # of a decoded string: a high one that waits for its other half
+    int32_t surrogate                            # high surrogate of a decoded string; waits for its other half
     uint8_t reasoning, answer, seam, in_section
     uint8_t trim, special                        # newlines at seams are dropped; the hold has control or inert ids
-    uint8_t mentions, think_mentions             # openers that were text: their closers will be
-    uint8_t fence, ticks, code                   # backquotes that opened the fence, those just before, and Code
-    uint8_t fresh                                # the value has not had a byte: a newline would be layout
-    uint8_t layout                               # it began with such a newline: one at its end is layout, too
-    uint8_t quotes                               # an opener of a key is part of it
-    uint8_t wraps                                # it may be all the arguments in an object; if not, its ValueMode
-    uint8_t opening                              # its opener may still come
+    uint8_t mentions, think_mentions             # openers taken as text; so many closers will be text, too
+    uint8_t fence, ticks, code                   # backquotes that opened the fence; those just read; Code
+    uint8_t fresh                                # the value has no byte yet; a newline now is layout
+    uint8_t layout                               # the value began with a newline that is layout; so one at its end is
+    uint8_t quotes                               # the value contains the opener of a key
+    uint8_t wraps                                # the value may be all arguments in an object; then its own ValueMode
+    uint8_t opening                              # the value's opener may still come
     uint8_t line_start, begun                    # the last byte was a newline; the value or body has a byte
-    uint8_t types, untyped_json                  # of the open value; its mode is Stream.value_mode
-    uint8_t pairs                                # pairs have been written
+    uint8_t types, untyped_json                  # JSON types of the open value; a value without type may be JSON
+    uint8_t pairs                                # the call has a written pair
     uint8_t fenced                               # Fence
     uint8_t array, passing                       # wrapped: inside an array; Passing
-    uint8_t escape_n
-    uint8_t escape[6]                            # an unfinished escape of that string
+    uint8_t escape_n                             # bytes in `escape`
+    uint8_t escape[6]                            # an unfinished escape of a wrapped string
 
 cdef enum ValueMode:
-    NO_VALUE, STREAMED, LITERAL, HELD            # HELD: its type is known at its end
+    NO_VALUE, STREAMED, LITERAL, HELD            # none; a string; a number or literal; held until its type is known
 
 cdef enum Code:                                  # in TEXT: what a fence holds
-    NO_CODE, FENCE_INFO, FENCE_BLANK             # nothing yet: in its first line, and after it
-    CODE, EXAMPLE                                # something; a call, which is text
+    NO_CODE                                      # there is no fence
+    FENCE_INFO, FENCE_BLANK                      # nothing yet, in its first line; nothing yet, after that line
+    CODE, EXAMPLE                                # text; a call, which is an example and so text
 
 cdef enum Fence:
-    NO_FENCE, FENCE_NAME, FENCED                 # in the letters behind it; behind them
+    NO_FENCE, FENCE_NAME, FENCED                 # none; in the language's name after the backquotes; after that name
 
 cdef enum Passing:                               # what becomes of a wrapped object's bytes
     PASS_NOTHING, PASS_RAW, PASS_STRING, PASS_SCALAR
@@ -222,8 +223,8 @@ cdef enum InputMode:                             # what the stream is fed
     NO_INPUT, ID_MODE, TEXT_MODE                 # nothing yet; token ids; text
 
 cdef struct Stream:
-    int64_t position                             # tokens taken; in text mode bytes
-    int64_t attributed                           # every token before this one belongs to an event, or to none
+    int64_t position                             # tokens read so far; in text mode bytes
+    int64_t attributed                           # it is decided to which event, if any, each token before this belongs
     int64_t header_at                            # position of the header's first token (<|start|>, if there is one)
     int64_t header_text_at                       # position of header[0]
     int64_t pending_at, pending_stop             # tokens that hold the incomplete character
@@ -238,16 +239,16 @@ cdef struct Stream:
     uint16_t word_at                             # start of the word being read in segment 0, or NO_WORD
     uint16_t prompt_n                            # header bytes that came with the prompt
     uint8_t deviation[DEVIATION_CAP]
-    uint8_t state, sink, region, fast            # fast: the sink, when a plain token may take the shortcut
-    uint8_t shortcut_look, shortcut_want         # it may if its class, as far as we look, is what we want
-    uint8_t value_mode                           # not 0: text goes to Held.value
+    uint8_t state, sink, region, fast            # fast: the sink if plain tokens may take the shortcut, else 0
+    uint8_t shortcut_look, shortcut_want         # a token may if its class & shortcut_look == shortcut_want
+    uint8_t value_mode                           # ValueMode; not 0: text goes to Held.value
     uint8_t channel_code, kind
-    # header: RoleState; has a mark been seen; where segment 0 stands (harmony/headers.pyx)
+    # header: RoleState; has a mark been seen; how far segment 0 is read (harmony/headers.pyx)
     uint8_t role_state, marked, phase, extra
-    uint8_t announce                             # the prompt opened a message that no event has told of
-    # last thing was a terminator (2: text after the end is noted); some call was cut
-    uint8_t terminated, incomplete
-    uint8_t wrote                                # the open call has had a byte of arguments
+    uint8_t announce                             # the prompt opened a message whose start has no event yet
+    uint8_t terminated                           # the last marker was a terminator; 2: and text after it is noted
+    uint8_t incomplete                           # a call was cut off
+    uint8_t wrote                                # the open call has a byte of arguments
     uint8_t input_mode                           # InputMode
     uint8_t finished, strict, error, error_state
     uint8_t token_region                         # where the token being read has landed so far
@@ -260,7 +261,7 @@ cdef struct Stream:
 
 cdef struct Record:
     uint8_t kind, flags, channel
-    uint16_t n_id                                # of a call: its id's bytes, behind the name's
+    uint16_t n_id                                # bytes of a call's id; they follow the name's bytes
     int32_t index
     int64_t start, stop
     Py_ssize_t at, n                             # text in the arena
@@ -285,12 +286,12 @@ cdef struct Out:
     uint8_t* labels                              # one per token of this feed, or NULL: then events are wanted
     Py_ssize_t n_records, cap_records, n_text, cap_text
     bint no_memory
-    Py_ssize_t floor                             # records of other streams: not to be extended
+    Py_ssize_t floor                             # the records before this one are another stream's: never extended
     Held* held
     Record inline_records[INLINE_RECORDS]
     uint8_t inline_text[INLINE_TEXT]
 
-cdef struct Context:                             # what every step of a machine gets
+cdef struct Context:                             # passed to every function of a machine
     const Tables* tables
     const TagTable* row                          # NULL: Harmony
     const ToolTable* tools

@@ -1,4 +1,4 @@
-# What a stream says. Eight kinds of event, told apart by their type.
+# What a stream says: eight types of events.
 #
 # The parser makes them with __new__ and sets the C fields; __init__ is for everyone else. The shared dunders are plain
 # functions over __match_args__, because cdef classes with a common base would lose the freelist.
@@ -102,7 +102,7 @@ cdef class ContentDelta:
     """ContentDelta(text, channel=None, start=0, stop=0)
 --
 
-    More text for the user. `channel` tells a preamble (commentary) from the answer (final)."""
+    More text for the user. `channel` is "commentary" in a preamble and "final" in the answer."""
 
     __match_args__ = ("text", "channel", "start", "stop")
 
@@ -211,7 +211,8 @@ cdef extern from *:
 
     /* A delta's str fields as slots, as __slots__ makes them: the interpreter reads a slot by itself, but calls a
        getter.
-       They are the first fields of the object; `end` is where the field behind them lies, and must agree. */
+       They are the first fields of the object. `end` is the offset of the field after them; the slots are made
+       only if it agrees. */
     static int hs_make_slots(PyObject *kind, PyMemberDef *slots, Py_ssize_t n, Py_ssize_t end) {
         PyTypeObject *type = (PyTypeObject *)kind;
         Py_ssize_t i;

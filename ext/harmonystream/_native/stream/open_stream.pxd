@@ -1,4 +1,4 @@
-# What a Parser is beside its verbs: the stream, who may use it, and what can be asked of it.
+# The part of a Parser without its verbs: the stream, its lock, and its properties.
 
 cimport cython
 from libc.stdint cimport uint8_t
@@ -12,7 +12,7 @@ from harmonystream._native.stream.records cimport EventMaker
 @cython.final
 @cython.no_gc
 cdef class Guard:
-    # a step is running. Written and read with the GIL; a free-threaded Python locks each stream instead
+    # true during a step. Written and read with the GIL; a free-threaded Python locks each stream instead
     cdef bint stepping
     cdef unsigned long owner       # the thread of that step
 
@@ -21,8 +21,8 @@ cdef class OpenStream(EventMaker):
     cdef Stream s
     cdef Held held                 # tag formats: input and values that are not yet decided
     cdef char busy                 # a call is in progress: see claim()
-    cdef char slotted              # it is in a batch
-    cdef Guard guard               # that batch's; None: there is no batch, or no GIL
+    cdef char slotted              # the stream is in a batch
+    cdef Guard guard               # of that batch; None if there is no batch, or Python has no GIL
     cdef Program program
     cdef Tools tools
 
@@ -32,4 +32,4 @@ cdef class OpenStream(EventMaker):
     cdef object failure(self, tuple events)
 
 
-cdef Vocab NO_VOCAB                # of a stream that is text
+cdef Vocab NO_VOCAB                # the vocabulary of a parser that reads only text

@@ -1,4 +1,4 @@
-# One stream: who may use it, and what can be asked of it without reading on.
+# One stream, its lock, and the properties that can be read between two calls.
 
 cimport cython
 from libc.stdint cimport uint8_t
@@ -31,7 +31,7 @@ cdef class Guard:
 cdef class OpenStream(EventMaker):
     """The state of one stream, and its lock. Parser adds the verbs."""
 
-    # --- who may use it ---
+    # --- the lock ---
 
     cdef int claim(self, uint8_t mode=NO_INPUT) except -1:
         """Enter a call; leave() ends it. Unless the mode is NO_INPUT, check that the stream can take more of it."""

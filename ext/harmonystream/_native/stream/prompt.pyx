@@ -54,7 +54,7 @@ cdef tuple spellings(object marker):
 
 
 cdef object last_turn(object prompt, Program program):
-    """The text of the prompt behind the last marker of a turn."""
+    """The text of the prompt after the last marker of a turn."""
     cdef Ids ids
     cdef Py_ssize_t i
     cdef const TagTable* t = program.tags

@@ -100,9 +100,8 @@ cdef class EventMaker:
         return events
 
     cdef object event_of(self, const Out* out, Py_ssize_t i):
-        """The i-th record. A stream's records are read in order: the start of a message tells what its deltas and its
-        end say.
-        """
+        """Makes the event of the i-th record. Records must be read in order, because the deltas and the end of a
+        message repeat fields of its start."""
         cdef const Record* r = &out.records[i]
         if r.kind <= R_ARGUMENTS:
             return delta_event(self, r.kind, r.index, decoded(out.text + r.at, r.n), r.start, r.stop)

@@ -102,7 +102,7 @@ cdef Py_ssize_t take(uint8_t* to, bytes data, Py_ssize_t at, Py_ssize_t n):
 
 
 cdef int check_numbers(const Stream* s, bint slack) except -1:
-    """slack: a token may have been told of in part."""
+    """slack: the events of a token may be incomplete."""
     cdef int64_t total = 0
     cdef int i
     if not 0 <= s.position < HIGHEST:

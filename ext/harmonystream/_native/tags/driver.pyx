@@ -58,7 +58,7 @@ cdef void drain(Stream* s, const Context* c, View* v) noexcept nogil:
 
 
 cdef void hold(Stream* s, const Context* c, const uint8_t* p, const uint8_t* marks, Py_ssize_t n) noexcept nogil:
-    """Append input that is not decided yet. marks: NULL in text mode, and for a token's bytes from its first on."""
+    """Appends input that is not decided yet. marks: NULL in text mode, and for the bytes of a whole plain token."""
     cdef Held* held = c.out.held
     cdef Py_ssize_t i = held.marks.n
     if not buffer_room(&held.input, n) or not buffer_room(&held.marks, n):
@@ -225,7 +225,7 @@ cdef void tags_init(Stream* s, bint trim) noexcept nogil:
 
 
 cdef void tags_open(Stream* s, bint reasoning, bint answer, bint seam) noexcept nogil:
-    """Where the prompt left off. seam: it ended with a marker."""
+    """Sets where the prompt ended. seam: it ended with a marker."""
     s.tags.reasoning = reasoning
     s.tags.answer = answer
     enter_text(s)
@@ -233,8 +233,8 @@ cdef void tags_open(Stream* s, bint reasoning, bint answer, bint seam) noexcept 
 
 
 cdef void tags_finish(Stream* s, const Context* c, bint stopped, bint known) noexcept nogil:
-    """The stream is over. stopped: the engine says normally; known: it says something."""
-    cdef bint told = not s.announce
+    """The stream is over. stopped: the engine reports a normal stop. known: the engine reports a reason."""
+    cdef bint announced = not s.announce
     drain_held(s, c, True)
     if s.error:
         return
@@ -249,5 +249,5 @@ cdef void tags_finish(Stream* s, const Context* c, bint stopped, bint known) noe
             end_call(s, c, s.position, False, True)
         else:
             end_call(s, c, s.position, stopped or (not known and json_balanced(&s.json)), False)
-    if s.state != DONE and told and c.out.labels == NULL:
+    if s.state != DONE and announced and c.out.labels == NULL:
         out_record(c.out, R_MESSAGE_END, after(s, s.position), after(s, s.position))

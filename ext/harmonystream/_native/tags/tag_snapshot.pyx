@@ -32,7 +32,7 @@ cdef bytes tags_pack(const Stream* s, const Held* held):
 
 
 cdef bint has_special(const Buffer* marks) noexcept:
-    """Is there a control or inert id in what is held? The stream's own flag may lag behind."""
+    """Is there a control or inert id in what is held? The flag `special` is cleared later than the bytes are."""
     cdef Py_ssize_t i
     for i in range(marks.n):
         if marks.p[i] & (BEGINS_CONTROL | INERT_ID):

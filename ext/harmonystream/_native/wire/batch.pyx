@@ -284,11 +284,11 @@ cdef class Batch:
             if step.fault == WRONG_STAGE:
                 (<SseWriter>self.emitters[number]).check(BYTES)
             elif step.fault == TAKES_NO_IDS:
-                self.at(number).check_open(1)
+                self.at(number).check_open(ID_MODE)
         except ValueError as error:
             raise ValueError(f"slot {number}: {error}") from None
-        who = "emitter" if step.fault == EMITTER_IN_USE else "parser"
-        raise RuntimeError(f"the {who} in slot {number} is in use by another thread, or by what it has called")
+        used = "emitter" if step.fault == EMITTER_IN_USE else "parser"
+        raise RuntimeError(f"the {used} in slot {number} is in use by another thread, or by what it has called")
 
     cdef void shrink(self) noexcept:
         """One step of long pieces must not keep its memory for ever."""
@@ -338,7 +338,8 @@ cdef class Batch:
         return frames
 
     cdef int make_frames(self, list made, dict errors) except -1:
-        """One emitter's error must not stop the others: they all get their records, and then it is told."""
+        """Makes the frames that need Python. All emitters get their records, even if one of them raises; the errors
+        are collected in `errors`."""
         cdef Task* task
         cdef Py_ssize_t i
         cdef bytes frame

@@ -1,4 +1,4 @@
-# A decode step of many streams without Python: plan, run, and what comes of it as columns or frames.
+# A decode step of many streams without Python: plan it, run it, and write the result as columns or frames.
 
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
@@ -6,28 +6,28 @@ from harmonystream._native.wire.frame cimport Filling, Pieces
 from harmonystream._native.wire.sse cimport Writer
 from harmonystream._native.core.types cimport *
 
-cdef struct Slot:                  # where an open slot's parser keeps its things; s is NULL if the slot is free
-    PyObject* parser               # which is the slot's
+cdef struct Slot:                  # pointers into an open slot's parser; s is NULL if the slot is free
+    PyObject* parser               # that parser
     Stream* s
     Held* held
     const ToolTable* tools
     char* busy
     Writer* writer                 # its emitter's, or NULL
-    bint taken                     # by the step that runs
-    bint no_empty                  # its calls without arguments have no "{}"
+    bint taken                     # part of the running step
+    bint no_empty                  # calls without arguments get no "{}"
 
-# one slot's part of a step: private, for the caller's buffers may change while the GIL is released
+# One slot's part of a step. A copy, because the caller's buffers may change while the GIL is released.
 cdef struct Task:
     Slot* slot
     const uint32_t* ids
     Py_ssize_t n
-    Py_ssize_t end                 # records, when its part is done
-    Py_ssize_t size                # of its frame, or LONG_WAY
+    Py_ssize_t end                 # number of records in the Out after this task
+    Py_ssize_t size                # bytes of its frame, or LONG_WAY
     const uint8_t* made            # the frame, if Python has made it
-    const Pieces* frame            # or what is to be filled; NULL: nothing is
-    Filling filling                # with what
-    Buffer* kept                   # where its text stands, at the end
-    uint32_t number                # the slot's
+    const Pieces* frame            # otherwise the frame that is filled; NULL: the task has no frame
+    Filling filling                # the text and number for that frame
+    Buffer* kept                   # the buffer whose last bytes are the task's text
+    uint32_t number                # the slot's number
 
 cdef enum:
     LONG_WAY = -1                  # these records need Python
@@ -40,17 +40,17 @@ cdef struct Step:
     Slot* slots
     Task* tasks                    # no step has more than `capacity`
     Py_ssize_t capacity
-    Py_ssize_t n                   # tasks that are taken
+    Py_ssize_t n                   # number of planned tasks
     bint framed
     bint textual                   # there is no vocabulary
-    unsigned long thread           # that does it: who has the emitters' locks, without the GIL
+    unsigned long thread           # the step's thread; without a GIL it owns the emitters' locks
     Fault fault                    # why tasks[n] was refused; tasks[:n] are planned
-    int64_t begin, stop            # its ids, of
-    Py_ssize_t n_ids
-    Py_ssize_t rows                # records, but for those that are to be silent
-    bint others                    # some row is no delta
-    Py_ssize_t size                # of all frames, or of all columns and the text
-    uint8_t* block                 # what the step returns, until an object has it; NULL: there is no memory, or not yet
+    int64_t begin, stop            # the refused task's range of ids
+    Py_ssize_t n_ids               # ids that the caller gave
+    Py_ssize_t rows                # records that become rows (is_row)
+    bint others                    # some row is not a delta
+    Py_ssize_t size                # bytes of all frames, or of all columns and the text
+    uint8_t* block                 # the result, until an object owns it; NULL: not made yet, or no memory
 
 cdef bint step_plan(Step* step, const uint32_t* slots, Py_ssize_t n, const uint32_t* offsets, Py_ssize_t n_ids,
                     const uint32_t* ids) noexcept nogil

@@ -1,10 +1,9 @@
-# One decode step of many streams. It is planned whole before anything is read, so that it is done whole or not at all.
-# Then the machines of all slots run in one loop, and write their records one behind the other into one Out. All of
-# that, and the filling of columns and frames, is plain C: the GIL is needed for nothing but the objects that are
-# returned.
+# One decode step of many streams. The whole step is planned before anything is read, so that a step is done whole or
+# not at all. Then the machines of all slots run in one loop and append their records to one Out. All of that, and the
+# filling of columns and frames, is plain C, without the GIL. Only the objects that are returned need it.
 #
-# Nobody else touches the streams meanwhile: with the GIL, because of the batch's guard, which is up; without, because
-# each is locked here.
+# No other thread can use the streams during a step. A Python with a GIL checks the batch's guard in every call; a
+# free-threaded Python locks each stream.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport malloc
@@ -43,9 +42,7 @@ cdef enum:
 
 cdef bint step_plan(Step* step, const uint32_t* slots, Py_ssize_t n, const uint32_t* offsets, Py_ssize_t n_ids,
                     const uint32_t* ids) noexcept nogil:
-    """The tasks of a step, all of which may be done; or False: the one behind the last has a fault. offsets NULL: one
-    id each.
-    """
+    """Plans the tasks of a step. offsets NULL: one id each. False: tasks[step.n] is refused, for step.fault."""
     cdef Task* task
     cdef int64_t begin = 0, stop = 0
     cdef Py_ssize_t i
@@ -257,7 +254,7 @@ cdef bint take_plain(Stream* s, const Context* c, uint32_t tid) noexcept nogil:
 # --- what comes of it ---
 
 cdef void step_columns(Step* step, Out* out) noexcept nogil:
-    """Columns behind each other, the widest first, so that each is aligned; at last the text."""
+    """Writes the columns one after the other, the widest first, so that each is aligned. The text comes last."""
     cdef const Record* r
     cdef const Task* task
     cdef Py_ssize_t i, k = 0, row = 0, rows = step.rows
@@ -306,9 +303,8 @@ cdef inline const Record* only_delta(const Task* task, Py_ssize_t begin, const O
 
 
 cdef bint step_frames(Step* step, Out* out) noexcept nogil:
-    """The frames one behind the other, behind their offsets. Or False, and nothing has changed: some need Python, as
-    marked.
-    """
+    """Writes the offsets, and after them all frames. False: nothing was written, because the frames of tasks whose size
+    is LONG_WAY need Python first."""
     cdef Task* task
     cdef Py_ssize_t i, begin = 0
     cdef bint ready = True

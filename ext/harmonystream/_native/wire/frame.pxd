@@ -1,4 +1,4 @@
-# A frame as C sees it: pieces of bytes, and what goes between them. Filling one needs no GIL.
+# A frame as C sees it: pieces of bytes, and holes between them for text and numbers. Filling one needs no GIL.
 
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint64_t
@@ -10,7 +10,7 @@ cdef enum:
 cdef struct Piece:
     const uint8_t* p
     Py_ssize_t n
-    uint8_t hole                       # behind it: c't', c'n', or 0 for none, at the end
+    uint8_t hole                       # what follows the bytes: c't' text, c'n' a number, 0 nothing (the last piece)
 
 cdef struct Pieces:
     Piece* items
@@ -19,7 +19,7 @@ cdef struct Pieces:
     Py_ssize_t texts, numbers          # holes of each kind
     bint silent
 
-cdef struct Filling:                   # what goes into the holes
+cdef struct Filling:                   # the text and the number for the holes
     const uint8_t* text
     Py_ssize_t n
     uint8_t[DIGITS] number

@@ -97,7 +97,7 @@ cdef class Frames(Block):
 
     @property
     def block(self):
-        """All frames, one slot's behind another's, as a memoryview."""
+        """All frames, one after the other in the order of the slots, as a memoryview."""
         return memoryview(self)[(self.n + 1) * sizeof(int64_t):]
 
     @property

@@ -11,13 +11,13 @@ cdef enum:
 
 @cython.final
 cdef class Arguments:
-    cdef bytes text_opening         # what stands before the text of arguments that begin as no object
-    cdef Buffer sent                # all that may be sent
+    cdef bytes text_opening         # sent before the text of arguments that do not begin as an object
+    cdef Buffer sent                # everything that may be sent
     cdef Buffer raw                 # the text as it was written, until everything goes into a string
-    # stands between what was sent and what is read; behind it the scalar or escape that is being read
+    # read but not sent yet: what separates members, and then the unfinished scalar or escape
     cdef Buffer held
-    cdef Py_ssize_t scalar_n        # its bytes
-    cdef int number                 # how far a number has got
+    cdef Py_ssize_t scalar_n        # bytes of that scalar or escape
+    cdef int number                 # state of the number that is being read (core/json_number.pxd)
     cdef const char* word           # the literal that is being read
     cdef int depth
     cdef uint8_t[MAX_DEPTH] closers

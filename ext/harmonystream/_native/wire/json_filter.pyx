@@ -38,14 +38,15 @@ cdef class Arguments:
 
     Makes one JSON object of a call's text, piece by piece.
 
-    feed() and end() return what may be sent. After every piece, all that was sent is a beginning of an object that
-    strict readers accept, jiter among them; of a complete call, it is an object. A text that is an object passes byte
-    for byte, without the whitespace before it.
-    Any other text is kept whole, as a string: under `text_key` if it does not begin with "{", else under
-    "INVALID_JSON", behind what was sent of it. Control characters in strings are escaped.
+    feed() and end() return the text that may be sent. What has been sent is always the beginning of an object that
+    strict readers accept, jiter among them. After a complete call it is a whole object. A text that is an object passes
+    byte for byte, without the whitespace before it.
+    Any other text becomes one string. Its key is `text_key` if the text does not begin with "{". Otherwise its key is
+    "INVALID_JSON", and it comes after the members that were sent before the error. Control characters in strings are
+    escaped.
 
-    Held back, so that nothing has to be taken back: a comma until something follows it, a number, literal or escape
-    until it ends, the last brace until the end.
+    Sent text cannot be taken back, so these bytes wait: a comma until something follows it, a number, literal or escape
+    until it ends, and the last brace until the end.
     """
 
     def __cinit__(self, str text_key not None=TEXT_KEY):
@@ -153,7 +154,7 @@ cdef class Arguments:
                 done = i >= 0
             elif self.step == A_NUMBER or self.step == A_WORD:
                 done = self.scalar(p[i])
-                i += self.step == A_NUMBER or self.step == A_WORD      # else the byte is behind it, and another step's
+                i += self.step == A_NUMBER or self.step == A_WORD      # else the byte comes after the scalar
             else:
                 done = self.escape(p[i]) if self.step == A_ESCAPE else self.structure(p[i])
                 i += 1
@@ -210,7 +211,7 @@ cdef class Arguments:
         return self.hold(c)
 
     cdef bint scalar(self, uint8_t c) noexcept:
-        """A byte behind the first of a number or literal."""
+        """Reads a byte after the first one of a number or literal."""
         cdef bint whole, goes_on
         if self.step == A_NUMBER:
             whole = number_ends(self.number)
@@ -228,7 +229,7 @@ cdef class Arguments:
         return self.release()
 
     cdef Py_ssize_t string(self, const uint8_t* p, Py_ssize_t i, Py_ssize_t n) noexcept:
-        """Inside of a string: how far."""
+        """Reads a string from i; returns where it stopped, or -1 without memory."""
         cdef Py_ssize_t start = i
         cdef bint done
         while i < n:
@@ -251,7 +252,7 @@ cdef class Arguments:
         return min(i + 1, n) if done else -1
 
     cdef bint escape(self, uint8_t c) noexcept:
-        """A byte behind a backslash. Of surrogates both halves must be there."""
+        """Reads a byte after a backslash. A surrogate needs its other half."""
         cdef Py_ssize_t at = self.scalar_n
         cdef const uint8_t* p = self.held.p
         cdef bint high, fits
