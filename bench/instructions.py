@@ -47,6 +47,7 @@ def cases() -> dict[str, tuple[Callable[[], object], int]]:
     vocab = hs.vocab.from_bytes({i: word.encode() for i, word in enumerate(words)}, {n: words.index(n) for n in NAMES})
     prose, turn, call = ([words.index(piece) for piece in pieces(text)] for text in (PROSE, TURN, CALL))
     fours = [PROSE[at : at + 4] for at in range(0, len(PROSE), 4)]
+    turns = turn * 8
     body = [words.index(piece) for piece in pieces(CHANNELS)]
     harmony, harmony_text, headers = (hs.Parser("harmony", vocab) for _ in range(3))
     tags, tags_text, tag_calls = (hs.Parser("hermes", vocab, tools=["get_weather"]) for _ in range(3))
@@ -56,7 +57,7 @@ def cases() -> dict[str, tuple[Callable[[], object], int]]:
         "feed": (every(harmony, prose), len(prose)),
         "text": (every(harmony_text, fours), len(fours)),
         "headers": (every(headers, turn), len(turn)),
-        "label": (lambda: hs.label(turn, "harmony", vocab=vocab), len(turn)),
+        "label": (lambda: hs.label(turns, "harmony", vocab=vocab), len(turns)),
         "tags_feed": (every(tags, prose), len(prose)),
         "tags_text": (every(tags_text, fours), len(fours)),
         "tags_call": (every(tag_calls, call), len(call)),

@@ -1,4 +1,4 @@
-"""The tests that concern what has changed since the last commit, for `make quick`: one path a line.
+"""The tests that concern what has changed since the last commit, for `make quick`: one path or test a line.
 
 The tests mirror the sources, so a source names its tests: `harmonystream/emit/chat.py` has `tests/emit/test_chat*.py`,
 and `ext/harmonystream/_native/core/utf8.pyx` has `tests/native/core/test_utf8*.py`. A file without tests of its own
@@ -12,8 +12,10 @@ from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parents[1]
 ALWAYS = ("tests/house/test_house.py", "tests/house/test_layers.py")
-SLICE = ("tests/invariants/test_corpus.py", "tests/invariants/test_corpus_tags.py")
-"""Every stream of the corpora, cut at every place: for a change of the native sources, or of what tests them."""
+CORPUS = {"harmony": "tests/invariants/test_corpus.py", "tags": "tests/invariants/test_corpus_tags.py"}
+"""By machine, the file that runs its corpus."""
+SLICE = {room: f"{file}::test_native_at_every_chunking" for room, file in CORPUS.items()}
+"""By machine, the one test that concerns the native sources: every stream of the corpus, cut at every place."""
 ROOMS = "ext/harmonystream/_native/"
 
 
@@ -34,13 +36,19 @@ def tests_of(name: str, root: Path = ROOT) -> set[str]:
     if path.parts[0] == "tests":
         if path.name.startswith("test_"):
             return {name} if (root / name).is_file() else set()
-        return set(SLICE) if path.suffix == ".py" and len(path.parts) > 2 else set()
+        return set(CORPUS.values()) if path.suffix == ".py" and len(path.parts) > 2 else set()
     if name.startswith(ROOMS):
-        return own(PurePosixPath("tests/native") / path.relative_to(ROOMS).parent, path, root) | set(SLICE)
+        room = path.relative_to(ROOMS).parent
+        return own(PurePosixPath("tests/native") / room, path, root) | corpus(room.as_posix())
     if path.parts[0] == "harmonystream":
         folder = "/".join(path.parent.parts[1:]).replace("_native", "native")
         return own(PurePosixPath("tests") / folder, path, root)
     return set()
+
+
+def corpus(room: str) -> set[str]:
+    """A machine's own corpus; both for what is under the machines or around them. `wire` has no machine in it."""
+    return {SLICE[room]} if room in SLICE else set() if room == "wire" else set(SLICE.values())
 
 
 def own(folder: PurePosixPath, path: PurePosixPath, root: Path) -> set[str]:
@@ -53,10 +61,10 @@ def own(folder: PurePosixPath, path: PurePosixPath, root: Path) -> set[str]:
 
 
 def concerned(names: list[str], root: Path = ROOT) -> list[str]:
-    """What pytest should run: no file beside its folder."""
+    """What pytest should run: no file of a listed folder, and no test of a listed file."""
     found = set(ALWAYS).union(*(tests_of(name, root) for name in names))
-    folders = {name for name in found if not name.endswith(".py")}
-    return sorted(name for name in found if not any(name.startswith(folder + "/") for folder in folders))
+    whole = [f"{name}::" if name.endswith(".py") else f"{name}/" for name in found if "::" not in name]
+    return sorted(name for name in found if not name.startswith(tuple(whole)))
 
 
 if __name__ == "__main__":

@@ -33,8 +33,25 @@ def concerned():
     ],
 )
 def test_a_file_and_its_tests(concerned, changed, expected):
-    native = set(concerned.SLICE) if changed.startswith("ext/") else set()
+    native = set(concerned.SLICE.values()) if changed.startswith("ext/") else set()
     assert concerned.tests_of(changed) == expected | native
+
+
+def test_a_machine_has_its_own_corpus_and_the_wire_none(concerned):
+    room = "ext/harmonystream/_native"
+    tags = {"tests/native/tags/test_raw.py", concerned.SLICE["tags"]}
+    harmony = {"tests/native/harmony/test_headers.py", concerned.SLICE["harmony"]}
+    assert concerned.tests_of(f"{room}/tags/raw.pyx") == tags
+    assert concerned.tests_of(f"{room}/harmony/headers.pyx") == harmony
+    assert concerned.tests_of(f"{room}/wire/sse.pyx") == {
+        f"tests/native/wire/test_sse{part}.py" for part in ("", "_alone")
+    }
+
+
+def test_a_whole_file_stands_for_its_tests(concerned):
+    names = ["tests/support/streams.py", "ext/harmonystream/_native/tags/raw.pyx"]
+    own = "tests/native/tags/test_raw.py"
+    assert concerned.concerned(names) == sorted([own, *concerned.ALWAYS, *concerned.CORPUS.values()])
 
 
 def test_a_folder_stands_for_its_files(concerned):
@@ -45,7 +62,7 @@ def test_a_folder_stands_for_its_files(concerned):
 def test_every_path_exists(concerned):
     sources = [path for top in ("ext", "harmonystream", "docs") for path in (ROOT / top).rglob("*.*") if path.is_file()]
     named = concerned.concerned([path.relative_to(ROOT).as_posix() for path in sources])
-    assert [name for name in named if not (ROOT / name).exists()] == []
+    assert [name for name in named if not (ROOT / name.partition("::")[0]).exists()] == []
 
 
 def test_what_has_changed_is_what_git_says(concerned, tmp_path):

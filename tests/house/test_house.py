@@ -174,6 +174,22 @@ def test_a_native_function_is_measured_whole():
     assert native_functions(text) == {"one": 4, "two": 2}
 
 
+def test_the_readme_of_the_native_sources_names_every_file_and_only_functions_that_exist():
+    text = (ROOT / "ext" / "README.md").read_text(encoding="utf-8")
+    sources = {
+        path.relative_to(EXT / "_native").as_posix(): path.read_text("utf-8") for path in EXT.rglob("*.p[yx][xd]")
+    }
+    named = set(re.findall(r"`(\w+/\w+\.p(?:yx|xd))`", text))
+    assert len(sources) > 60
+    assert named - sources.keys() == set()
+    assert {name[:-4] for name in sources} - {name[:-4] for name in named} == set()
+    for row in (line for line in text.splitlines() if line.startswith("| ") and "`, `" in line):
+        files = re.findall(r"`(\w+/\w+)\.p(?:yx|xd)`", row)
+        code = "".join(sources.get(name + end, "") for name in files for end in (".pyx", ".pxd"))
+        for function in re.findall(r"`(\w+)\(\)`", row) if files else ():
+            assert re.search(rf"\bc?p?def\b.*\b{function}\(", code), f"{function}() is in none of {files}"
+
+
 def test_no_file_names_a_machine_path():
     machine_path = re.compile(r"(?<![\w.~/])/(?:root|home|Users|work)/\w+")
     found = {}

@@ -47,11 +47,18 @@ cdef extern from *:
     #endif
         return single;
     }
+    /* The bytes of a str that has nothing but ASCII, or NULL. */
+    static CYTHON_INLINE const unsigned char *hs_ascii_bytes(PyObject *text, Py_ssize_t *n) {
+        if (!PyUnicode_IS_COMPACT_ASCII(text)) return NULL;
+        *n = PyUnicode_GET_LENGTH(text);
+        return (const unsigned char *)PyUnicode_1BYTE_DATA(text);
+    }
     #define hs_incref(o) (Py_INCREF((PyObject *)(o)), (PyObject *)(o))
     """
     Py_ssize_t small_int "hs_small_int"(object number) noexcept
     tuple single "hs_single"(PyObject** last, PyObject* event)
     PyObject* incref "hs_incref"(object o) noexcept
+    const unsigned char* ascii_bytes "hs_ascii_bytes"(object text, Py_ssize_t* n) noexcept
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* n) except NULL
     bint PyLong_CheckExact(object o) noexcept
     bint PyList_CheckExact(object o) noexcept

@@ -245,10 +245,10 @@ cdef class Parser(OpenStream):
         Or this is a piece that is one delta as it is: it is returned, `piece` is its UTF-8, and whole_piece() takes it.
         """
         cdef Context c
-        cdef const uint8_t* p
         cdef Py_ssize_t n
         cdef bint valid = isinstance(text, str)
-        if valid:
+        cdef const uint8_t* p = ascii_bytes(text, &n) if valid else NULL
+        if valid and p == NULL:
             try:
                 p = <const uint8_t*>PyUnicode_AsUTF8AndSize(text, &n)
             except UnicodeEncodeError:
@@ -257,7 +257,7 @@ cdef class Parser(OpenStream):
         elif isinstance(text, bytes):
             p = <const uint8_t*>PyBytes_AS_STRING(text)
             n = PyBytes_GET_SIZE(text)
-        else:
+        elif not valid:
             raise TypeError(f"feed_text() takes str or bytes, not {type(text).__name__}: ids go to feed()")
         self.claim(TEXT_MODE)
         if n:

@@ -62,8 +62,8 @@ cdef void end_backquotes(Tags* g, uint8_t follower) noexcept nogil:
     g.ticks = 0
 
 
-cdef void follow_backquotes(Tags* g, const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    """Where these bytes of text leave the fences that Markdown has."""
+cdef void read_backquotes(Tags* g, const uint8_t* p, Py_ssize_t n) noexcept nogil:
+    """Updates the state of the fences, byte by byte where that is needed."""
     cdef Py_ssize_t i = 0
     cdef const void* found
     while i < n:
