@@ -39,6 +39,8 @@ MEANINGS: dict[str, str] = {word: meaning for words in ENGINES.values() for word
 
 def normal(reason: Any) -> str | None:
     """The normal form of a reason: a str in any case, an Enum, SGLang's dict, or None. TypeError for others."""
+    if type(reason) is str:  # as engines say it; the others cost more to tell apart
+        return MEANINGS.get(reason.lower(), reason) or None
     if isinstance(reason, Mapping):
         reason = reason.get("type")
     if isinstance(reason, Enum):
@@ -52,5 +54,7 @@ def normal(reason: Any) -> str | None:
 
 def matched(reason: Any) -> str | None:
     """The stop string that a reason names, as SGLang's dicts do; a token id is none."""
+    if type(reason) is str:
+        return None
     found = reason.get("matched") if isinstance(reason, Mapping) else None
     return found if isinstance(found, str) and found else None

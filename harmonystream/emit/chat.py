@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from operator import index
+from functools import cached_property, lru_cache, partial
 from typing import Any, Literal
 
 from .._native.core.vocab import Vocab
 from .._native.stream.parser import Parser
 from .._native.wire.frame import Frame
+from .._native.wire.script import Script
 from ..events import (
     ContentDelta,
     Event,
@@ -22,8 +24,11 @@ from ..events import (
 )
 from ..formats import Format
 from ..reasons import matched
+from . import chat_options as options
 from .payload import Payload, checked, sendable, to_json
-from .request import CallIds, called, shown_calls
+from .request import CallIds, called, shown_calls, taken_ids
+from .script import HOLE, idle
+from .scripts import chat_script
 from .stream import EventStream
 from .tokens import Tokens
 from .usage import CHAT, counted
@@ -33,8 +38,8 @@ __all__ = ["ChatStream"]
 ReasoningField = Literal["reasoning", "reasoning_content", "both"]
 
 _DELTAS = (ReasoningDelta, ContentDelta, ToolCallDelta)
-_TAKEN = {"", "role", "tool_calls", "function_call", "refusal"}  # fields of a delta that are no text of a preamble
 _DONE = b"data: [DONE]\n\n"
+_NOTHING: Payload = {}
 _BLANK_LINE = "\n\n"  # between the texts of two messages in one field: the reader sees a preamble, then an answer
 
 
@@ -55,6 +60,22 @@ class ChatStream(EventStream):
     token_ids: each chunk has the ids of its tokens.
     """
 
+    choice = 0
+    """Its index."""
+    _calls_shown: int | None = None
+    _named = False  # does tool_choice name a tool?
+    _call_id: Callable[[int], str] | None = None
+    _taken: frozenset[str] = frozenset()
+    _show_ids = False
+    _hooked = False  # has an application a part in what is said?
+    _channel: str | None = None  # of the open message
+    _has_text = False  # has it?
+    _open: int | None = None  # the call whose arguments are shown
+    _finish_reason: str | None = None
+    _stopped: Payload = _NOTHING  # at what, if the engine says
+    _usage: Payload | None = None
+    _all: list[ChatStream] | None = None  # the request's, in order, if there are several
+
     def __init__(
         self,
         parser: Parser | Format | str = "harmony",
@@ -74,32 +95,48 @@ class ChatStream(EventStream):
         vocab: Vocab | None = None,
         tools: object = None,
     ) -> None:
-        self.id, self.model, self.created = checked("id", id), checked("model", model), _seconds(created)
-        self.choice = 0
-        """Its index."""
-        self._fields = _reasoning_fields(reasoning_field)
-        if preamble_field is not None and (preamble_field in _TAKEN or not checked("preamble_field", preamble_field)):
-            raise ValueError(f"preamble_field is the name of a field for text, or None, not {preamble_field!r}")
+        self.id, self.model, self.created = checked("id", id), checked("model", model), options.seconds(created)
+        self._fields = options.reasoning_fields(reasoning_field)
+        if preamble_field != "content":
+            options.check_preamble(preamble_field)
         self._preamble_field, self._include_usage = preamble_field, include_usage
-        self._calls_shown = shown_calls(tool_choice, parallel_tool_calls)
-        kind = tool_choice.get("type") if isinstance(tool_choice, Mapping) else getattr(tool_choice, "type", None)
-        self._named = kind in ("function", "custom")
+        if tool_choice != "auto" or parallel_tool_calls is not True:
+            self._calls_shown = shown_calls(tool_choice, parallel_tool_calls)
+            self._named = options.names_a_tool(tool_choice)
+        self._extra = sendable(extra) if extra else {}
+        if call_id is not None or taken != () or token_ids:
+            self._call_id = called("call_id", call_id)
+            self._taken = taken_ids(taken)
+            self._show_ids = self._watched = token_ids
+            self._hooked = True
+
+    # --- what is made when it is needed: most responses need it at their end, or never ---
+
+    @cached_property
+    def _head(self) -> Payload:
         head = {"id": self.id, "object": "chat.completion.chunk", "created": self.created, "model": self.model}
-        self._head = head | sendable(extra or {}) | head  # these first, and as they are
-        self._calls: list[Payload] = []
+        return head | self._extra | head  # these first, and as they are
+
+    @cached_property
+    def _calls(self) -> list[Payload]:
+        return []
+
+    @cached_property
+    def _texts(self) -> dict[str, list[str]]:
+        return {"content": []}
+
+    @cached_property
+    def _tokens(self) -> Tokens:
+        return Tokens(show_ids=self._show_ids)
+
+    @property
+    def _stem(self) -> str:
         stem = self.id.removeprefix("chatcmpl-")
-        self._taken = frozenset(taken) if not isinstance(taken, str) else taken
-        self._call_ids = CallIds(called("call_id", call_id) or (lambda index: f"call_{stem}_{index}"), self._taken)
-        self._channel: str | None = None  # of the open message
-        self._has_text = False  # has it?
-        self._open: int | None = None  # the call whose arguments are shown
-        self._finish_reason: str | None = None
-        self._stopped: Payload = {}  # at what, if the engine says
-        self._texts: dict[str, list[str]] = {"content": []}
-        self._usage: Payload | None = None
-        self._all: list[ChatStream] | None = None  # the request's, in order, if there are several
-        self._tokens = Tokens(show_ids=token_ids)
-        self._watched = token_ids
+        return f"{stem}_{self.choice}" if self.choice else stem
+
+    @cached_property
+    def _call_ids(self) -> CallIds:
+        return CallIds(self._call_id or partial(options.call_id, self._stem), self._taken)
 
     @classmethod
     def several(cls, parsers: Iterable[Parser], **options: Any) -> list[ChatStream]:
@@ -111,19 +148,37 @@ class ChatStream(EventStream):
         if len({id(stream.parser) for stream in streams}) < len(streams):
             raise ValueError("each choice needs a parser of its own")
         for choice, stream in enumerate(streams):
-            stream._be_choice(choice, streams, options.get("call_id"))
+            stream.choice, stream._all = choice, streams
         return list(streams)
 
-    def _be_choice(self, choice: int, streams: list[ChatStream], call_id: Callable[[int], str] | None) -> None:
-        self.choice, self._all = choice, streams
-        if choice and call_id is None:
-            stem = self.id.removeprefix("chatcmpl-")
-            self._call_ids = CallIds(lambda index: f"call_{stem}_{choice}_{index}", self._taken)
-
     def _start(self, dicts: bool, /) -> None:
+        self._check_turn()
+        super()._start(dicts)
+
+    def _check_turn(self) -> None:
         if self.choice and self._streams[0].is_new:
             raise ValueError("clients need choice 0 first: start its stream before the others")
-        super()._start(dicts)
+
+    # --- the script ---
+
+    def start(self) -> bytes:
+        """The frames before the first token."""
+        script = self._script()
+        if script is None:
+            return super().start()
+        self._check_turn()
+        return self._begin_script(script, self.id, str(self.created), self._stem, "", None)
+
+    def _script(self) -> Script | None:
+        if type(self) is not ChatStream or self._hooked or self.parser.strict or self._preamble_field in self._fields:
+            return None
+        head = to_json({**self._head, "id": "", "created": 0}) if self._extra else ""
+        shape = (self._fields, self._preamble_field, self._include_usage, self._calls_shown, self.choice)
+        return _script(self.model, head, *shape)
+
+    def _end_told(self, reason: str | None) -> str:
+        self._finish_reason = options.finish_reason(reason, self._calls_told, self._named)
+        return self._finish_reason
 
     # --- payloads ---
 
@@ -149,8 +204,7 @@ class ChatStream(EventStream):
             if self._open is None:
                 return {}
             return self._chunk({"tool_calls": [{"index": self._open, "function": {"arguments": text}}]})
-        fields = self._fields_of(kind)
-        return self._chunk(dict.fromkeys(fields, text)) if fields else {}
+        return self._chunk(dict.fromkeys(fields, text)) if (fields := self._fields_of(kind)) else {}
 
     def describe(self, event: Event) -> Iterable[Payload]:
         match event:
@@ -164,18 +218,20 @@ class ChatStream(EventStream):
                 self._keep_arguments()
                 self._open = None
             case StreamEnd(reason=reason):
-                self._finish_reason = self._reason(reason)
+                self._finish_reason = options.finish_reason(reason, len(self._calls), self._named)
                 return (self._chunk({}, self._finish_reason),)
         return ()  # what is hidden, and what the API has no word for
 
-    def _open_call(self, call: ToolCallStart) -> Iterable[Payload]:
+    def _open_call(self, event: ToolCallStart) -> Iterable[Payload]:
         index = len(self._calls)
         if self._calls_shown is not None and index >= self._calls_shown:
             return ()
-        own = self._call_ids.take(call.id, index)
-        self._calls.append({"id": own, "type": "function", "function": {"name": call.name, "arguments": ""}})
+        self._calls.append(options.call(self._call_ids.take(event.id, index), event.name))
         self._open = index
-        return (self._chunk({"tool_calls": [{"index": index, **_copy(self._calls[-1])}]}),)
+        return (self._call_chunk(index, self._calls[-1]),)
+
+    def _call_chunk(self, index: int | str, call: Payload) -> Payload:
+        return self._chunk({"tool_calls": [{"index": index, **options.copied(call)}]})
 
     def _keep_arguments(self) -> None:
         if self._open is not None:
@@ -188,16 +244,17 @@ class ChatStream(EventStream):
             for field in self._fields_of(kind) if text else ():
                 self._texts.setdefault(field, []).append(text)
 
-    def _reason(self, reason: str | None) -> str:
-        if reason == "tool_calls" and (not self._calls or self._named):
-            return "stop"
-        return reason or "stop"
+    def _closing_bytes(self, usage: Payload | None) -> bytes:
+        if not self._scripted or self._include_usage or self._all is not None:
+            return super()._closing_bytes(usage)
+        self._usage = usage
+        return b""
 
     def closing(self, usage: Payload | None) -> Iterable[Payload]:
         if usage is not None:
             for stream in self._streams:
                 stream._usage = usage
-        whole = self._whole_usage()
+        whole = options.whole_usage(self._usage, self._streams)
         if self._ends and self._include_usage and whole is not None:
             yield {**self._head, "choices": [], "usage": whole}
 
@@ -209,24 +266,6 @@ class ChatStream(EventStream):
     def _ends(self) -> bool:
         """Have all choices?"""
         return all(stream._finish_reason is not None for stream in self._streams)
-
-    def _whole_usage(self) -> Payload | None:
-        """The usage, and what the parsers have counted where it does not say; None where nobody has counted the tokens.
-
-        Of text, a parser counts bytes.
-        """
-        usage = self._usage
-        streams = [stream for stream in self._streams if not stream.in_text]
-        if usage is None or ("completion_tokens" not in usage and len(streams) < len(self._streams)):
-            return None
-        whole = dict(usage)
-        whole.setdefault("prompt_tokens", 0)
-        whole.setdefault("completion_tokens", sum(stream.parser.usage.total for stream in streams))
-        whole.setdefault("total_tokens", whole["prompt_tokens"] + whole["completion_tokens"])
-        if streams:
-            reasoning = {"reasoning_tokens": sum(stream.parser.usage.reasoning for stream in streams)}
-            whole["completion_tokens_details"] = {**reasoning, **(usage.get("completion_tokens_details") or {})}
-        return whole
 
     # --- bytes and dicts ---
 
@@ -276,6 +315,8 @@ class ChatStream(EventStream):
         self._check(dicts)
         stop_reason = matched(reason) if stop_reason is None else stop_reason
         self._stopped = {} if stop_reason is None else sendable({"stop_reason": stop_reason})
+        if self._stopped:
+            self._leave_script()
 
     def _feed_with(self, ids: Any, logprobs: Sequence[Payload] | None) -> bytes:
         return b"".join(map(self._read, self._taken_in(ids, logprobs)))
@@ -283,6 +324,7 @@ class ChatStream(EventStream):
     def _taken_in(self, ids: Any, logprobs: Sequence[Payload] | None) -> list[int]:
         """One by one, so that which chunk a token belongs to does not depend on how many come at once."""
         taken = self._listed(ids)
+        self._leave_script()
         self._tokens.take_in(self.parser.position, taken, logprobs)
         self._watched = True
         self._no_frames()
@@ -302,7 +344,10 @@ class ChatStream(EventStream):
             self._tokens.attach(payloads, event, hides=isinstance(event, _DELTAS))
         for field in fields:
             self._texts[field].append(_BLANK_LINE)
-        return [self._chunk(dict.fromkeys(fields, _BLANK_LINE)), *payloads] if fields else payloads
+        return [self._parting(fields), *payloads] if fields else payloads
+
+    def _parting(self, fields: Iterable[str]) -> Payload:
+        return self._chunk(dict.fromkeys(fields, _BLANK_LINE))
 
     def _parting_fields(self, event: Event) -> list[str]:
         """Of the first text of a message: its fields that have an earlier message's text."""
@@ -313,13 +358,13 @@ class ChatStream(EventStream):
 
     def error(self, message: str, *, type: str | None = None, code: str | None = None) -> bytes:
         """The frames that end a stream that cannot go on; clients raise an APIError. Empty if it has ended."""
-        frames = self._last_bytes(_failure(message, type, code))
+        frames = self._last_bytes(options.failure(message, type, code))
         self._end_all()
         return frames + _DONE if frames else b""
 
     def error_events(self, message: str, *, type: str | None = None, code: str | None = None) -> list[Payload]:
         """The same as a dict."""
-        made = self._last_payloads(_failure(message, type, code))
+        made = self._last_payloads(options.failure(message, type, code))
         self._end_all()
         return made
 
@@ -331,10 +376,11 @@ class ChatStream(EventStream):
 
     def response(self) -> Payload:
         """The response as it would be without streaming, with all choices; at any time."""
-        choices = [stream._whole_choice() for stream in self._streams]
-        whole = {**self._head, "object": "chat.completion", "choices": choices}
-        usage = self._whole_usage()
-        return whole if usage is None else {**whole, "usage": usage}
+        for stream in self._streams:
+            stream._catch_up()
+        whole = {**self._head, "object": "chat.completion", "choices": [one._whole_choice() for one in self._streams]}
+        usage = options.whole_usage(self._usage, self._streams)
+        return whole | ({} if usage is None else {"usage": usage})
 
     def _whole_choice(self) -> Payload:
         self._keep_texts()
@@ -342,28 +388,17 @@ class ChatStream(EventStream):
         texts = {field: "".join(texts) for field, texts in self._texts.items()}
         message: Payload = {"role": "assistant", **texts, "refusal": None}
         if self._calls:
-            message["tool_calls"] = [_copy(call) for call in self._calls]
+            message["tool_calls"] = [options.copied(call) for call in self._calls]
         choice = {"index": self.choice, "message": message, "logprobs": None, "finish_reason": self._finish_reason}
         return {**choice, **self._stopped, **self._tokens.joined()}
 
 
-def _reasoning_fields(field: str | None) -> tuple[str, ...]:
-    if field not in ("reasoning", "reasoning_content", "both", None):
-        raise ValueError(f"reasoning_field is 'reasoning', 'reasoning_content', 'both' or None, not {field!r}")
-    return () if field is None else ("reasoning", "reasoning_content") if field == "both" else (field,)
-
-
-def _seconds(created: Any) -> int:
-    try:
-        return index(created)
-    except TypeError:
-        kind = created.__class__.__name__
-        raise TypeError(f"created is whole seconds since 1970, an int such as int(time.time()), not a {kind}") from None
-
-
-def _failure(message: str, type: str | None, code: str | None) -> list[Payload]:
-    return [{"error": {"message": message, "type": type or "server_error", "param": None, "code": code}}]
-
-
-def _copy(call: Payload) -> Payload:
-    return {**call, "function": dict(call["function"])}
+@lru_cache(maxsize=256)
+def _script(
+    model: str, head: str, fields: tuple[str, ...], preamble: str | None, usage: bool, shown: int | None, choice: int
+) -> Script:
+    """Made once for all streams of a shape. head: the JSON of one with more fields than usual."""
+    told = ChatStream(idle(), id=HOLE["a"], model=model, created=0, preamble_field=preamble, include_usage=usage)
+    told._head = {**(json.loads(head) if head else told._head), "id": HOLE["a"], "created": HOLE["c"]}
+    told._fields, told.choice, told._calls_shown = fields, choice, shown
+    return chat_script(told, options.call(options.call_id(HOLE["s"], HOLE["k"]), HOLE["m"]))

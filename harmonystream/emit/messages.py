@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 import re
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping
-from hashlib import sha256
+from functools import cached_property, lru_cache, partial
 from typing import Any, Literal
 
 from .._native.core.vocab import Vocab
 from .._native.stream.parser import Parser
+from .._native.wire.script import Script
 from ..events import (
     ContentDelta,
     Event,
@@ -23,13 +23,17 @@ from ..events import (
 from ..formats import Format
 from ..reasons import matched
 from .arguments import TEXT_KEY, Arguments, assembled
+from .messages_options import call, call_id, failure, hashed
 from .payload import Payload, checked, sendable
-from .request import CallIds, called, shown_calls
+from .request import CallIds, called, shown_calls, taken_ids
+from .script import HOLE, idle
+from .scripts import messages_script
 from .stream import EventStream
 from .usage import MESSAGES, counted
 
 __all__ = ["MessagesStream"]
 
+_UNSAID: tuple[Payload, Payload] = ({}, {})
 _STOP_REASONS: dict[str | None, str] = {
     None: "end_turn",
     "stop": "end_turn",
@@ -81,6 +85,22 @@ class MessagesStream(EventStream):
     extra: more fields of the message.
     """
 
+    _calls_shown: int | None = None
+    _signs = True  # have its blocks of thinking a signature?
+    _signature: Callable[[str], str] | None = None  # None: a hash
+    _given: tuple[Payload, Payload] = _UNSAID  # more fields, and what of the usage is known at the beginning
+    _call_id: Callable[[int], str] | None = None
+    _taken: frozenset[str] = frozenset()
+    _hooked = False  # has an application a part in what is said?
+    _calls = 0
+    _block: Payload | None = None  # the one that is open
+    _kind = ""  # of the deltas that it takes
+    _arguments: Arguments | None = None
+    _blank: tuple[str, ...] = ()  # whitespace that may begin a text block
+    _stop_reason: str | None = None
+    _stop_sequence: str | None = None
+    _ended_plainly = False  # was closing() not asked, but known beforehand?
+
     def __init__(
         self,
         parser: Parser | Format | str = "harmony",
@@ -98,24 +118,83 @@ class MessagesStream(EventStream):
         vocab: Vocab | None = None,
         tools: object = None,
     ) -> None:
-        one = isinstance(tool_choice, Mapping) and tool_choice.get("disable_parallel_tool_use")
-        self._calls_shown = shown_calls(tool_choice, parallel=not one)
-        more = sendable(extra or {})
+        if tool_choice is not None:
+            one = isinstance(tool_choice, Mapping) and tool_choice.get("disable_parallel_tool_use")
+            self._calls_shown = shown_calls(tool_choice, parallel=not one)
         self.id, self.model = checked("id", id), checked("model", model)
         self._thinking, self._text_key = thinking, text_key
-        self._signature = None if signature == "" else called("signature", signature) or _hashing(self.id)
+        if signature is not None:
+            self._signs = signature != ""
+            self._signature = called("signature", signature or None)
+        if usage is not None or extra:
+            self._given = sendable(extra or {}), counted(usage, MESSAGES) or {}
+        if call_id is not None or taken != () or self._signature is not None:
+            self._call_id, self._taken = called("call_id", call_id), taken_ids(taken)
+            self._hooked = True
+
+    # --- what is made when it is needed: most messages need it at their end, or never ---
+
+    @cached_property
+    def _message(self) -> Payload:
+        more, usage = self._given
         message: Payload = {"id": self.id, "type": "message", "role": "assistant", "model": self.model, "content": []}
         message |= {"stop_reason": None, "stop_sequence": None, **_MESSAGE_NULLS}
         message |= {name: more[name] for name in _MESSAGE_NULLS if name in more}
-        message["usage"] = {"input_tokens": 0, "output_tokens": 0, **_USAGE_NULLS, **(counted(usage, MESSAGES) or {})}
-        self._message = message | more | message  # these first, and as they are
-        stem = re.sub("[^a-zA-Z0-9_-]", "_", id.removeprefix("msg_"))
-        self._call_ids = CallIds(called("call_id", call_id) or (lambda index: f"toolu_{stem}_{index}"), taken)
-        self._calls = 0
-        self._block: Payload | None = None  # the one that is open
-        self._kind = ""  # of the deltas that it takes
-        self._arguments: Arguments | None = None
-        self._blank: list[str] = []  # whitespace that may begin a text block
+        message["usage"] = {"input_tokens": 0, "output_tokens": 0, **_USAGE_NULLS, **usage}
+        return message | more | message  # these first, and as they are
+
+    @property
+    def _stem(self) -> str:
+        stem = self.id.removeprefix("msg_")
+        return stem if stem.isascii() and stem.isalnum() else re.sub("[^a-zA-Z0-9_-]", "_", stem)
+
+    @cached_property
+    def _call_ids(self) -> CallIds:
+        return CallIds(self._call_id or partial(call_id, self._stem), self._taken)
+
+    # --- the script ---
+
+    def start(self) -> bytes:
+        """The frames before the first token."""
+        script = self._script()
+        if script is None:
+            return super().start()
+        opening = None
+        if self._given != _UNSAID:
+            opening = "".join(map(self.framed, self.opening())).encode()
+        return self._begin_script(script, self.id, "", self._stem, "", opening)
+
+    def _script(self) -> Script | None:
+        if type(self) is not MessagesStream or self._hooked or self.parser.strict:
+            return None
+        return _script(self.model, self._thinking, self._signs, self._calls_shown)
+
+    def _catch_up(self) -> None:
+        # the script's filter goes on; another one is told here what the first has let through
+        events, filter = self._journal()
+        self._arguments_through = self._arguments
+        self._tell(events)
+        self._caught_up(filter)
+
+    def _leave_script(self) -> None:
+        super()._leave_script()
+        if self._arguments is not None:
+            self._arguments = self._arguments_through
+
+    def _end_told(self, reason: str | None) -> str:
+        self._stop(reason, self._calls_told)
+        return ""
+
+    def _signed(self, text: str) -> str:
+        return hashed(self.id, text) if self._signature is None else checked("a signature", self._signature(text))
+
+    def _sign_told(self, text: str) -> str:
+        """text: what was told since somebody asked for the response, and at most the whole block's."""
+        told = self._block is not None and self._index == self._items_told - 1
+        return self._signed(self._block["thinking"] + text if told and self._block else text)
+
+    def _new_filter(self) -> Arguments:
+        return Arguments(self._text_key)
 
     # --- payloads ---
 
@@ -141,18 +220,31 @@ class MessagesStream(EventStream):
             case MessageEnd():
                 return self._close()
             case StreamEnd(reason=reason):
-                reason = "stop" if reason == "tool_calls" and not self._calls else reason
-                self._message["stop_reason"] = _STOP_REASONS.get(reason)
+                self._stop(reason, self._calls)
                 return self._close()
         return ()
 
+    def _closing_bytes(self, usage: Payload | None) -> bytes:
+        known = usage is None and self._given == _UNSAID and self._stop_sequence is None
+        if not (known and self._scripted and self._stop_reason) or self.in_text:
+            return super()._closing_bytes(usage)
+        self._ended_plainly = True
+        counts, parts = self.parser.usage, _closing()
+        values = self._stop_reason.encode(), b"%d" % counts.total, b"%d" % counts.reasoning
+        return b"".join([part for pair in zip(parts, (*values, b"")) for part in pair])
+
     def closing(self, usage: Payload | None) -> Iterable[Payload]:
+        self._message["stop_reason"], self._message["stop_sequence"] = self._stop_reason, self._stop_sequence
         counts = self._counted(usage or {})
         self._message["usage"] |= {key: counts[key] for key in _CUMULATIVE if key in counts}
         usage = {key: self._message["usage"][key] for key in _CUMULATIVE}
         delta = {key: self._message[key] for key in ("stop_reason", "stop_sequence", "stop_details", "container")}
         yield {"type": "message_delta", "delta": delta, "usage": usage}
         yield {"type": "message_stop"}
+
+    def _stop(self, reason: str | None, calls: int) -> None:
+        reason = "stop" if reason == "tool_calls" and not calls else reason
+        self._stop_reason = _STOP_REASONS.get(reason)
 
     def _delta(self, type: str, field: str, text: str) -> Payload:
         return {"type": "content_block_delta", "index": self._index, "delta": {"type": type, field: text}}
@@ -167,7 +259,14 @@ class MessagesStream(EventStream):
         closed = self._close()
         self._kind, self._block = kind, block
         self._message["content"].append(block)
-        return [*closed, {"type": "content_block_start", "index": self._index, "content_block": dict(block)}]
+        return [*closed, self._started(block)]
+
+    def _started(self, block: Payload) -> Payload:
+        return {"type": "content_block_start", "index": self._index, "content_block": dict(block)}
+
+    def _closed(self, signature: str) -> list[Payload]:
+        signed = [self._delta("signature_delta", "signature", signature)] if signature else []
+        return [*signed, {"type": "content_block_stop", "index": self._index}]
 
     def _begin_text(self, kind: str, text: str) -> list[Payload]:
         started = self._begin(kind, dict(_BLOCKS[_FIELDS[kind]]))
@@ -178,29 +277,26 @@ class MessagesStream(EventStream):
         """Text blocks of whitespace alone, which clients send back, are refused there: one waits for something else."""
         if text.isspace():
             closed = self._close() if self._block else []
-            self._blank.append(text)
+            self._blank = (*self._blank, text)
             return closed
         return self._begin_text("content", "".join([*self._blank, text]))
 
-    def _begin_call(self, call: ToolCallStart) -> list[Payload]:
-        id = self._call_ids.take(call.id, self._calls)
+    def _begin_call(self, event: ToolCallStart) -> list[Payload]:
+        id = self._call_ids.take(event.id, self._calls)
         self._calls += 1
-        block = {"type": "tool_use", "id": id, "name": call.name, "input": {}, "caller": {"type": "direct"}}
-        started = self._begin("arguments", block)
+        started = self._begin("arguments", call(id, event.name))
         self._arguments = self._arguments_through = Arguments(self._text_key)
         return started
 
     def _close(self) -> list[Payload]:
-        self._blank = []
+        self._blank = ()
         if self._block is None:
             return []
         self._settle()
-        closed = [{"type": "content_block_stop", "index": self._index}]
-        if self._kind == "reasoning" and self._signature is not None:
-            signature = checked("a signature", self._signature(self._block["thinking"]))
-            self._block["signature"] = signature
-            if signature:
-                closed.insert(0, self._delta("signature_delta", "signature", signature))
+        signature = ""
+        if self._kind == "reasoning" and self._signs:
+            signature = self._block["signature"] = self._signed(self._block["thinking"])
+        closed = self._closed(signature)
         self._kind, self._block = "", None
         self._arguments = self._arguments_through = None
         return closed
@@ -209,8 +305,8 @@ class MessagesStream(EventStream):
         """Bring the open block up to date."""
         if self._block is not None and self._kind in _FIELDS:
             self._block[_FIELDS[self._kind]] += self._take(self._kind)
-        elif self._block is not None and self._arguments is not None:
-            self._block["input"] = assembled(self._arguments.sent)
+        elif self._block is not None and self._arguments_through is not None:
+            self._block["input"] = assembled(self._arguments_through.sent)
 
     def _counted(self, usage: Payload) -> Payload:
         """The usage with the tokens that the parser has counted, unless it has them already."""
@@ -249,30 +345,48 @@ class MessagesStream(EventStream):
     def _stopped(self, reason: Any, stop_sequence: str | None, *, dicts: bool) -> Any:
         self._check(dicts)
         stop_sequence = matched(reason) if stop_sequence is None else stop_sequence
-        self._message["stop_sequence"] = stop_sequence
+        self._stop_sequence = stop_sequence
         return reason if stop_sequence is None else _AT_STOP_SEQUENCE
 
     def error(self, message: str, *, type: str | None = None, code: str | None = None) -> bytes:
         """The frame that ends a stream that cannot go on; clients raise it. Empty if it has ended."""
-        return self._last_bytes([_failure(message, type, code)])
+        return self._last_bytes([failure(message, type, code)])
 
     def error_events(self, message: str, *, type: str | None = None, code: str | None = None) -> list[Payload]:
         """The payloads of error()."""
-        return self._last_payloads([_failure(message, type, code)])
+        return self._last_payloads([failure(message, type, code)])
 
     # --- the whole ---
 
     def response(self) -> Payload:
         """The message as it would be without streaming."""
+        self._catch_up()
         self._settle()
+        if self._ended_plainly:
+            self._ended_plainly = not list(self.closing(None))
         return copy.deepcopy(self._message)
 
 
-def _failure(message: str, type: str | None, code: str | None) -> Payload:
-    error: Payload = {"type": type or "api_error", "message": message}
-    return {"type": "error", "error": error if code is None else {**error, "details": {"error_code": code}}}
+class _Told(MessagesStream):
+    """One that says what is in every script."""
+
+    _index = HOLE["i"]  # type: ignore[assignment]
 
 
-def _hashing(id: str) -> Callable[[str], str]:
-    """Signatures that say nothing: without one, clients drop a block or send it back as the user's text."""
-    return lambda text: b64encode(sha256(f"{id}\0{text}".encode()).digest()).decode()
+@lru_cache(maxsize=256)
+def _script(model: str, thinking: bool, signed: bool, shown: int | None) -> Script:
+    """Made once for all streams of a shape."""
+    told = _Told(idle(), id=HOLE["a"], model=model, thinking=thinking)
+    told._signs, told._calls_shown = signed, shown
+    blocks = {kind: _BLOCKS[field] for kind, field in _FIELDS.items()}
+    blocks["arguments"] = call(call_id(HOLE["s"], HOLE["k"]), HOLE["m"])
+    return messages_script(told, blocks)
+
+
+@lru_cache(maxsize=1)
+def _closing() -> tuple[bytes, ...]:
+    """What MessagesStream says last, cut at the reason, the tokens written and those of thinking."""
+    told = _Told(idle(), id="", model="")
+    told._stop_reason = HOLE["r"]
+    usage = {"output_tokens": HOLE["i"], "output_tokens_details": {"thinking_tokens": HOLE["k"]}}
+    return tuple(told._parts(*told.closing(usage))[0])

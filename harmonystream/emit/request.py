@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-__all__ = ["CallIds", "call_ids_of", "called", "shown_calls"]
+__all__ = ["CallIds", "call_ids_of", "called", "shown_calls", "taken_ids"]
 
 _CHOICES = ("auto", "none", "required", "any")
 _MOST_DEPTH = 16  # of a message's parts: APIs nest four deep
@@ -37,6 +37,13 @@ def called(name: str, callback: Any) -> Any:
     return callback
 
 
+def taken_ids(taken: Iterable[str]) -> frozenset[str]:
+    """Raises TypeError for one str."""
+    if isinstance(taken, str):
+        raise TypeError("taken is several ids, not one str")
+    return frozenset(taken)
+
+
 class CallIds:
     """The ids of a response's calls. Each is given once, because clients match calls and results by id.
 
@@ -44,10 +51,8 @@ class CallIds:
     """
 
     def __init__(self, make: Callable[[int], str], taken: Iterable[str] = ()) -> None:
-        if isinstance(taken, str):
-            raise TypeError("taken is several ids, not one str")
         self._make = make
-        self._given = set(taken)
+        self._given = set(taken_ids(taken))
         self._made: set[str] = set()
 
     def take(self, own: str | None, index: int) -> str:

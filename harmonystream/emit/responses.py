@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping
-from math import isfinite
+from functools import cached_property, lru_cache, partial
 from typing import Any, ClassVar, Literal
 
 from .._native.core.vocab import Vocab
 from .._native.stream.parser import Parser
+from .._native.wire.script import Script
 from ..events import (
     ContentDelta,
     Event,
@@ -21,32 +22,23 @@ from ..events import (
 )
 from ..formats import Format
 from ..reasons import normal
-from .items import CALLS, Item, Message, Reasoning, Summary, Text, declared, item_type
+from . import responses_options as options
+from .items import CALLS, Item, Message, Reasoning, Text, declared, item_type
 from .payload import Payload, checked, sendable, to_json
-from .request import CallIds, called, shown_calls
+from .request import CallIds, called, shown_calls, taken_ids
+from .script import CHANNELS, HOLE, idle
+from .scripts import responses_script
 from .stream import EventStream
 from .usage import RESPONSES, counted
 
 __all__ = ["ResponsesStream"]
 
-_PREFIXES = {
-    "reasoning": "rs",
-    "message": "msg",
-    "function_call": "fc",
-    "custom_tool_call": "ctc",
-    "mcp_call": "mcp",
-    "code_interpreter_call": "ci",
-    "web_search_call": "ws",
-}
-_PHASES = {"final": "final_answer", "commentary": "commentary"}
-_ECHOED = (
-    *("background", "conversation", "instructions", "max_output_tokens", "max_tool_calls", "metadata"),
-    *("parallel_tool_calls", "previous_response_id", "prompt", "prompt_cache_key", "prompt_cache_options"),
-    *("prompt_cache_retention", "reasoning", "safety_identifier", "service_tier", "temperature", "text"),
-    *("tool_choice", "tools", "top_logprobs", "top_p", "truncation", "user"),
-)
 _ENCRYPTED = "reasoning.encrypted_content"  # what a request's `include` calls it
 _STATE = ("status", "error", "incomplete_details", "output", "usage")  # of a response: what is not its head
+_NOTHING: Payload = {}
+_UNSAID = (_NOTHING, _NOTHING)
+_OPEN: Payload = {"status": "in_progress"}
+_COMPLETED: Payload = {"status": "completed"}
 _WHOLE = (None, "stop", "tool_calls", "function_call")  # an engine's reasons that cut nothing
 _WHY = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
@@ -67,6 +59,24 @@ class ResponsesStream(EventStream):
 
     numbered: ClassVar[str | None] = "sequence_number"
 
+    _reasoning: type[Reasoning] | None = Reasoning
+    _reasoning_fields: Payload = _NOTHING
+    _said: tuple[Payload, Payload] = _UNSAID  # what is repeated of the request, and more fields
+    _tools: frozenset[tuple[str, str]] | None = None
+    _own_item_id: Callable[[str, int], str] | None = None
+    _own_call_id: Callable[[int], str] | None = None
+    _item_type: Callable[[ToolCallStart], str] | None = None
+    _taken: frozenset[str] = frozenset()
+    _hooked = False  # has an application a part in what is said?
+    _head_json = ""
+    _calls_shown: int | None = None
+    _calls = 0
+    _open: Item | None = None
+    _cut = False  # at the end: does a message that no token ends lack some of its text?
+    _ending: Payload = _OPEN
+    _usage: Payload | None = None
+    _ended_plainly = False  # was closing() not asked, but known beforehand?
+
     def __init__(
         self,
         parser: Parser | Format | str = "harmony",
@@ -86,32 +96,82 @@ class ResponsesStream(EventStream):
         vocab: Vocab | None = None,
         tools: object = None,
     ) -> None:
-        self.id, self.model, self.created_at = checked("id", id), checked("model", model), _seconds(created_at)
-        stem = id.removeprefix("resp_")
-        self._item_id = called("item_id", item_id) or (lambda type, index: f"{_PREFIXES[type]}_{stem}_{index}")
-        self._call_ids = CallIds(called("call_id", call_id) or (lambda index: f"call_{stem}_{index}"), taken)
-        self._item_type, self._container_id = called("item_type", item_type), container_id
+        self.id, self.model, self.created_at = checked("id", id), checked("model", model), options.seconds(created_at)
+        self._container_id = container_id
+        if reasoning is not True or request is not None or extra:
+            self._ask(request, reasoning, encrypt, sendable(extra or {}))
+        if item_id is not None or call_id is not None or item_type is not None or taken != () or encrypt is not None:
+            self._own_item_id, self._own_call_id = called("item_id", item_id), called("call_id", call_id)
+            self._item_type, self._taken = called("item_type", item_type), taken_ids(taken)
+            called("encrypt", encrypt)
+            self._hooked = True
+
+    def _ask(self, request: Any, reasoning: Any, encrypt: Callable[[str], str] | None, more: Payload) -> None:
+        """Take what the request and the caller say."""
         if not isinstance(request or {}, Mapping):
             raise TypeError(f"request is a mapping, not {request.__class__.__name__}: of a model, model_dump()")
         asked = request or {}
-        self._reasoning = _reasoning_item(reasoning, asked)
+        self._reasoning = options.reasoning_item(reasoning, asked)
         wanted = asked.get("include") or ()
-        encrypts = called("encrypt", encrypt) and isinstance(wanted, (list, tuple)) and _ENCRYPTED in wanted
-        self._reasoning_fields: Payload = {"encrypt": encrypt} if encrypts else {}
-        echoed = sendable({name: asked[name] for name in _ECHOED if asked.get(name) is not None})
-        head = {"id": self.id, "object": "response", "created_at": created_at, "model": self.model}
-        own: Payload = {**head, **_defaults(), **echoed}
-        more = {name: value for name, value in sendable(extra or {}).items() if name not in _STATE}
-        self._head = own | more | own  # these first, and as they are
-        self._head_json = ""
+        if called("encrypt", encrypt) and isinstance(wanted, (list, tuple)) and _ENCRYPTED in wanted:
+            self._reasoning_fields = {"encrypt": encrypt}
+        echoed = sendable({name: asked[name] for name in options.ECHOED if asked.get(name) is not None})
+        self._said = echoed, {name: value for name, value in more.items() if name not in _STATE}
         self._tools = declared(echoed.get("tools"))
-        self._calls_shown = shown_calls(echoed.get("tool_choice"), self._head["parallel_tool_calls"])
-        self._calls = 0
-        self._output: list[Payload] = []
-        self._open: Item | None = None
-        self._cut = False  # at the end: does a message that no token ends lack some of its text?
-        self._ending: Payload = {"status": "in_progress"}
-        self._usage: Payload | None = None
+        self._calls_shown = shown_calls(echoed.get("tool_choice"), echoed.get("parallel_tool_calls", True))
+
+    # --- what is made when it is needed: most responses need it at their end, or never ---
+
+    @cached_property
+    def _head(self) -> Payload:
+        head = {"id": self.id, "object": "response", "created_at": self.created_at, "model": self.model}
+        own: Payload = {**head, **options.defaults(), **self._said[0]}
+        return own | self._said[1] | own  # these first, and as they are
+
+    @property
+    def _stem(self) -> str:
+        return self.id.removeprefix("resp_")
+
+    @cached_property
+    def _item_id(self) -> Callable[[str, int], str]:
+        return self._own_item_id or partial(options.made_id, self._stem)
+
+    @cached_property
+    def _call_ids(self) -> CallIds:
+        return CallIds(self._own_call_id or partial(options.call_id, self._stem), self._taken)
+
+    @cached_property
+    def _output(self) -> list[Payload]:
+        return []
+
+    # --- the script ---
+
+    def start(self) -> bytes:
+        """The frames before the first token."""
+        script = self._script()
+        if script is None:
+            return super().start()
+        if self._said != _UNSAID:
+            self._head_json = to_json(self._head)[1:-1]
+        return self._begin_script(script, self.id, to_json(self.created_at), self._stem, self._head_json or None, None)
+
+    def _script(self) -> Script | None:
+        if type(self) is not ResponsesStream or self._hooked or self.parser.strict:
+            return None
+        reasoning: Any = self._reasoning  # the class, of which the type checker does not know that it is hashable
+        custom = any(type == "custom" for type, _ in self._tools or ())
+        return _script(self.model, reasoning, custom, self._calls_shown)
+
+    def _tell(self, events: Iterable[Event | None]) -> None:
+        for event in events:
+            if event is None:
+                self._cut = True
+            else:
+                super()._tell([event])
+
+    def _end_told(self, reason: str | None) -> str:
+        self._stop(reason)
+        return ""
 
     # --- payloads ---
 
@@ -129,8 +189,7 @@ class ResponsesStream(EventStream):
             case ReasoningDelta(text=text) if self._reasoning is not None:
                 return self._open_text(self._reasoning, dict(self._reasoning_fields), text)
             case ContentDelta(text=text, channel=channel):
-                phase = {"phase": _PHASES[channel]} if channel in _PHASES else {}
-                return self._open_text(Message, phase, text)
+                return self._open_text(Message, options.phase(channel), text)
             case ToolCallStart() if self._calls_shown is None or self._calls < self._calls_shown:
                 opened = self._call_of(event)  # first, since callbacks may raise
                 self._calls += 1
@@ -141,14 +200,18 @@ class ResponsesStream(EventStream):
                 return self._close(complete)
             case MessageEnd(start=start, stop=stop):
                 return self._close(not self._cut or start < stop)
-            case StreamEnd(reason="error"):
-                self._ending = _failed("The model stopped with an error.", "server_error")
-            case StreamEnd(reason=reason) if reason not in _WHOLE:
-                why = _WHY.get(reason)
-                self._ending = {"status": "incomplete", "incomplete_details": why and {"reason": why}}
-            case StreamEnd():
-                self._ending = {"status": "completed"}
+            case StreamEnd(reason=reason):
+                self._stop(reason)
         return ()  # what is hidden, and what the API has no word for
+
+    def _stop(self, reason: str | None) -> None:
+        if reason == "error":
+            self._ending = options.failed("The model stopped with an error.", "server_error")
+        elif reason in _WHOLE:
+            self._ending = _COMPLETED
+        else:
+            why = _WHY.get(reason or "")
+            self._ending = {"status": "incomplete", "incomplete_details": why and {"reason": why}}
 
     def _open_text(self, item: type[Text], fields: Payload, text: str) -> Iterable[Payload]:
         index = self._next_index
@@ -196,11 +259,32 @@ class ResponsesStream(EventStream):
         self._output.append(copy.deepcopy(made[-1]["item"]))
         return made
 
+    def _closing_bytes(self, usage: Payload | None) -> bytes:
+        """What is done need not be made anew: the script has it as JSON."""
+        if not self._scripted or self._ending["status"] == "failed":
+            return super()._closing_bytes(usage)
+        self._usage = self._whole_usage(usage or {})
+        self._head_json = self._head_told
+        if usage is None and not self.in_text and self._ending == _COMPLETED:
+            self._ended_plainly = True
+            counts, parts = self.parser.usage, _completed()
+            values = self._head_json, self._output_told[1:], counts.total, counts.total, counts.reasoning, self._number
+            self._number += 1
+            return "".join([part for pair in zip(parts, (*map(str, values), "")) for part in pair]).encode()
+        self._usage = self._whole_usage(usage or {})
+        (payload,) = self._numbered([self._ended(HOLE["w"])])
+        before, _, behind = self.framed(payload).partition(f'"{HOLE["w"]}"')
+        return f"{before}[{self._output_told[1:]}]{behind}".encode()
+
     def closing(self, usage: Payload | None) -> Iterable[Payload]:
+        self._catch_up()
         self._usage = self._whole_usage(usage or {})
         if self._ending["status"] == "failed":
-            yield _error(**self._ending["error"])
-        yield {"type": f"response.{self._ending['status']}", "response": self._whole()}
+            yield options.error(**self._ending["error"])
+        yield self._ended(self._output)
+
+    def _ended(self, output: Any) -> Payload:
+        return {"type": f"response.{self._ending['status']}", "response": {**self._whole(), "output": output}}
 
     def _whole_usage(self, usage: Payload) -> Payload | None:
         """None where nobody has counted the tokens: of text, a parser counts bytes."""
@@ -239,14 +323,18 @@ class ResponsesStream(EventStream):
         return counted(usage, RESPONSES)
 
     def finish(self, reason: Any = None, usage: Payload | None = None) -> bytes:
-        self._cut = normal(reason) not in _WHOLE
+        cut = normal(reason) not in _WHOLE
+        if cut and self._scripted:
+            self._cut_from_here()
+        else:
+            self._cut = cut
         return super().finish(reason, usage)
 
     def events(
         self, tokens: Any = None, /, *, finish: bool = False, reason: Any = None, usage: Payload | None = None
     ) -> list[Payload]:
         self._cut = finish and normal(reason) not in _WHOLE
-        return _owned(super().events(tokens, finish=finish, reason=reason, usage=usage))
+        return options.owned(super().events(tokens, finish=finish, reason=reason, usage=usage))
 
     def error(self, message: str, *, type: str | None = None, code: str | None = None) -> bytes:
         """The frames that end a stream that cannot go on: the open item as it is, `error`, response.failed.
@@ -257,20 +345,23 @@ class ResponsesStream(EventStream):
 
     def error_events(self, message: str, *, type: str | None = None, code: str | None = None) -> list[Payload]:
         """The payloads of error()."""
-        return _owned(self._last_payloads(self._failing(message, type, code)))
+        return options.owned(self._last_payloads(self._failing(message, type, code)))
 
     def _failing(self, message: str, type: str | None, code: str | None) -> Iterable[Payload]:
         if self._number == 0:
             yield from self.opening()  # clients want to know first what failed
         yield from self._close(complete=False)
-        self._ending = _failed(message, code or "server_error")
-        yield _error(message, code or "server_error", type)
+        self._ending = options.failed(message, code or "server_error")
+        yield options.error(message, code or "server_error", type)
         yield {"type": "response.failed", "response": self._whole()}
 
     # --- the whole ---
 
     def response(self) -> Payload:
         """The response as it would be without streaming, with the items that are done."""
+        self._catch_up()
+        if self._ended_plainly:
+            self._usage, self._ended_plainly = self._whole_usage({}), False
         return copy.deepcopy(self._whole())
 
     def _whole(self) -> Payload:
@@ -278,41 +369,29 @@ class ResponsesStream(EventStream):
         return {**self._head, **ending, "output": self._output, "usage": self._usage}
 
 
-def _owned(payloads: list[Payload]) -> list[Payload]:
-    """As the caller may change them."""
-    return [copy.deepcopy(payload) if "response" in payload else payload for payload in payloads]
+@lru_cache(maxsize=256)
+def _script(model: str, reasoning: Any, custom: bool, shown: int | None) -> Script:
+    """Made once for all streams of a shape. custom: Python must look at each call's name."""
+    told = ResponsesStream(idle(), id=HOLE["a"], model=model, created_at=0)
+    told._reasoning, told._calls_shown = reasoning, shown
+    told._head["created_at"], told._head_json = HOLE["c"], HOLE["h"]
+    items: list[tuple[type[Item], int, Payload]] = []
+    for number, channel in enumerate(CHANNELS):
+        items += [(Message, number, options.phase(channel)), *([(reasoning, number, {})] if reasoning else ())]
+    if not custom:
+        items.append((CALLS["function_call"], 0, {"call_id": options.call_id(HOLE["s"], HOLE["k"]), "name": HOLE["m"]}))
+    return responses_script(
+        told, [(item(options.made_id(HOLE["s"], item.type, HOLE["i"]), 0, given), at) for item, at, given in items]
+    )
 
 
-def _failed(message: str, code: str) -> Payload:
-    return {"status": "failed", "error": {"code": code, "message": message}}
-
-
-def _error(message: str, code: str, type: str | None = None) -> Payload:
-    """Some clients take a response that failed for a short one, unless this comes first. OpenAI's in Python raises what
-    the object `error` says, others what is beside it.
-    """
-    error = {"type": type or code, "code": code, "message": message, "param": None}
-    return {**error, "type": "error", "error": error}
-
-
-def _reasoning_item(said: Any, request: Mapping[str, Any]) -> type[Reasoning] | None:
-    """The items of reasoning, None: it is hidden."""
-    kinds: dict[Any, type[Reasoning] | None] = {False: None, "text": Reasoning, "summary": Summary}
-    if said is True:
-        asked = request.get("reasoning")
-        wanted = asked.get("summary") or asked.get("generate_summary") if isinstance(asked, Mapping) else None
-        return Summary if wanted else Reasoning
-    if said not in list(kinds):
-        raise ValueError(f"reasoning is True, False, 'text' or 'summary', not {said!r}")
-    return kinds[said]
-
-
-def _seconds(created_at: Any) -> Any:
-    if not isinstance(created_at, (int, float)) or not isfinite(created_at):
-        raise TypeError(f"created_at is seconds since 1970, a number such as time.time(), not {created_at!r}")
-    return created_at
-
-
-def _defaults() -> Payload:
-    none = dict.fromkeys(("instructions", "temperature", "top_p"))
-    return {**none, "metadata": {}, "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
+@lru_cache(maxsize=1)
+def _completed() -> tuple[str, ...]:
+    """The last event, cut at the head, the items, the counts of tokens (written, in all, of reasoning), the number."""
+    told = ResponsesStream(idle(), id="", model="", created_at=0)
+    told._head_json, told._ending = HOLE["h"], _COMPLETED
+    counts = {"output_tokens": HOLE["i"], "total_tokens": HOLE["i"]}
+    details: Payload = {"output_tokens_details": {"reasoning_tokens": HOLE["k"]}}
+    told._usage = {**(told._whole_usage({}) or {}), **counts, **details}
+    parts, _ = told._parts(told._ended([HOLE["c"]]))
+    return tuple(part.decode() for part in parts)

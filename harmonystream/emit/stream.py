@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
@@ -12,14 +10,13 @@ from .._native.wire.sse import SseWriter
 from ..errors import ParseError
 from ..events import ContentDelta, Event, ReasoningDelta, ToolCallDelta
 from ..reasons import normal
+from .arguments import Arguments
 from .payload import Payload, to_json
+from .script import HOLE, cut
 from .usage import counted
 
 __all__ = ["EventStream"]
 
-# Placeholders for the holes of a frame while it is made. They are random, so no id or name contains them.
-_TEXT, _NUMBER = os.urandom(16).hex(), os.urandom(16).hex()
-_HOLES = re.compile(f'({_TEXT})|"{_NUMBER}"')
 _SILENCE = Frame([b""], "")
 _DELTAS: dict[type, str] = {ReasoningDelta: "reasoning", ContentDelta: "content", ToolCallDelta: "arguments"}
 
@@ -75,15 +72,43 @@ class EventStream(SseWriter):
         self._start(False)
         return self._bytes(self.opening())
 
+    def _catch_up(self) -> None:
+        """Learn what the script has told. Callbacks have no part in a script, so nothing is asked of them twice."""
+        events, filter = self._journal()
+        self._tell(events)
+        self._caught_up(filter)
+
+    def _tell(self, events: Iterable[Event | None]) -> None:
+        """Describe these, whose payloads have been sent."""
+        for event in events:
+            if event is not None:
+                for _ in self._described(event):
+                    pass
+
+    def _end_told(self, reason: str | None) -> str:
+        """The script has told all but the end: what its last frame says as the reason."""
+        raise NotImplementedError
+
+    def _sign_told(self, text: str) -> str:
+        """The signature of this reasoning, for a script whose items of reasoning have one."""
+        raise NotImplementedError
+
+    def _new_filter(self) -> Arguments:
+        """For a script whose arguments pass one."""
+        raise NotImplementedError
+
     def finish(self, reason: Any = None, usage: Payload | None = None) -> bytes:
         """The last frames, the terminal ones included. reason: the engine's word; usage: any API's object.
 
         None in the usage counts as missing. An invalid usage raises TypeError or ValueError, and the stream stays open.
         """
         usage, reason = self.checked_usage(usage), normal(reason)
-        frames = self._end(reason) + self._bytes(self.closing(usage))
+        frames = self._end(reason) + self._closing_bytes(usage)
         self._over()
         return frames
+
+    def _closing_bytes(self, usage: Payload | None) -> bytes:
+        return self._bytes(self.closing(usage))
 
     # --- dicts ---
 
@@ -141,6 +166,7 @@ class EventStream(SseWriter):
         """Of error(): nothing if the stream has ended."""
         if self.ended:
             return b""
+        self._leave_script()
         frames = self._over() + self._bytes(payloads)
         self._over()
         return frames
@@ -184,23 +210,25 @@ class EventStream(SseWriter):
         raise TypeError(f"{type(self).__name__}.feed() takes no logprobs")
 
     def _frame_of(self, kind: str) -> Frame | None:
-        payload = self.delta(kind, _TEXT)
-        if not payload:
-            return None if payload is None else _SILENCE
-        if self.numbered is not None:
-            payload[self.numbered] = _NUMBER
-        return frame_of(self.framed(payload))
+        parts = self._parts_of(kind)
+        return None if parts is None else Frame(*parts) if any(parts[0]) else _SILENCE
+
+    def _parts_of(self, kind: str) -> tuple[list[bytes], str] | None:
+        """The frame of a delta of this kind of what is open; None: it needs describe()."""
+        payload = self.delta(kind, HOLE["t"])
+        if payload is None:
+            return None
+        return self._parts(payload) if payload else cut("")
+
+    def _parts(self, *payloads: Payload) -> tuple[list[bytes], str]:
+        """The frames of payloads, with their holes where the placeholders are."""
+        made = []
+        for payload in payloads:
+            if self.numbered is not None:
+                payload[self.numbered] = HOLE["n"]
+            made.append(self.framed(payload))
+        return cut("".join(made))
 
 
 def _text_of(delta: Event) -> str:
     return delta.arguments if isinstance(delta, ToolCallDelta) else delta.text  # type: ignore[union-attr]
-
-
-def frame_of(text: str) -> Frame:
-    """A frame with its holes where the placeholders are."""
-    parts, holes, begin = [], "", 0
-    for found in _HOLES.finditer(text):
-        parts.append(text[begin : found.start()].encode())
-        holes += "t" if found[1] else "n"
-        begin = found.end()
-    return Frame([*parts, text[begin:].encode()], holes)

@@ -13,7 +13,7 @@ from wire_responses import assembled, outline_of, output, read, read_by_client, 
 from wire_server import bytes_app, clients_of
 
 import harmonystream as hs
-from harmonystream.emit.responses import _ECHOED
+from harmonystream.emit.responses_options import ECHOED
 
 USAGE = {"input_tokens": 7, "output_tokens": 30}
 ANALYSIS = "<|channel|>analysis<|message|>Look it up.<|end|>"
@@ -196,7 +196,7 @@ def test_the_requests_fields_are_repeated():
         assert {name: response[name] for name in repeated} == repeated
         assert (response["model"], response["tool_choice"], response["max_output_tokens"]) == ("m", "auto", 9)
         assert not {"input", "stream"} & set(response)
-    assert set(_ECHOED) <= set(Response.model_fields)
+    assert set(ECHOED) <= set(Response.model_fields)
 
 
 def test_other_fields_of_the_response_are_the_servers_own_and_never_the_apis():

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from streams import random_chunks
 from tag_streams import tokens
-from wire_frames import as_bytes, as_dicts, events_of, outline, payloads_of
+from wire_frames import as_bytes, as_dicts, events_of, outline, payloads_of, told_by_python
 from wire_responses import PHASE_OF_CHANNEL, outline_of
 from wire_server import APIS, USAGE
 
@@ -55,7 +55,9 @@ def check(make: Callable[[], hs.Parser], stream: Any, reason: str | None, seed: 
         usage, options = USAGE[api], OPTIONS[api](hidden)
         reason = "length" if reason == "abort" and api == "chat" else reason  # a word that its client does not know
         emitters = [module.stream_of(make(), **options) for _ in range(3)]
-        payloads = payloads_of(b"".join(as_bytes(emitters[0], pieces, reason, usage)))
+        frames = as_bytes(emitters[0], pieces, reason, usage)
+        assert frames == as_bytes(told_by_python(module.stream_of(make(), **options)), pieces, reason, usage)
+        payloads = payloads_of(b"".join(frames))
         dicts = as_dicts(emitters[1], pieces, reason, usage)
         assert payloads == ([*dicts, "[DONE]"] if api == "chat" else dicts)
         module.read_by_client(dicts)  # validates each of them

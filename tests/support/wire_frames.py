@@ -43,6 +43,12 @@ def as_bytes(
     return [stream.start(), *(fed(stream, piece) for piece in pieces), stream.finish(reason, usage)]
 
 
+def told_by_python(stream: Emitter) -> Emitter:
+    """It has no script: the description makes all that is not the text of a delta, each time anew."""
+    stream._hooked = True
+    return stream
+
+
 def as_dicts(
     stream: Emitter, pieces: Iterable[Any], reason: str | None = None, usage: Payload | None = None
 ) -> list[Payload]:

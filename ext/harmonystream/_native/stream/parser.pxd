@@ -23,7 +23,6 @@ cdef class Parser(OpenStream):
     cdef str trim
     cdef bytes origin              # the state to reset to; None: fresh, inside the assistant's header
 
-    cdef int reopen(self) except -1
     cdef tuple run_ids(self, object given)
     cdef tuple run_span(self, const uint32_t* ids, Py_ssize_t n)
     cdef tuple quick(self, Py_ssize_t tid)

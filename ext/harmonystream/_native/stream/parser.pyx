@@ -141,6 +141,7 @@ cdef class Parser(OpenStream):
         """Make the open message's strings anew, from the header that the stream has kept."""
         cdef Out out
         cdef uint8_t announce = self.s.announce
+        self.stale = False
         self.open_role = self.open_channel = self.open_recipient = self.open_content_type = None
         if self.s.state == BODY or (self.s.state > DONE and not announce and not self.s.finished):
             out_init(&out)
@@ -375,6 +376,8 @@ cdef class Parser(OpenStream):
         self.claim()
         try:
             memcpy(&twin.s, &self.s, sizeof(Stream))
+            if self.stale:
+                self.reopen()
             twin.open_role, twin.open_channel = self.open_role, self.open_channel
             twin.open_recipient, twin.open_content_type = self.open_recipient, self.open_content_type
             twin.empty_args, twin.trim, twin.origin = self.empty_args, self.trim, self.origin

@@ -15,7 +15,9 @@ from harmonystream._native.stream.open_stream cimport NO_VOCAB, Guard
 from harmonystream._native.stream.parser cimport Parser
 from harmonystream._native.stream.program cimport Program
 from harmonystream._native.core.out cimport out_free, out_init
-from harmonystream._native.wire.sse cimport BYTES, SseWriter
+from harmonystream._native.wire.sse cimport SseWriter
+from harmonystream._native.wire.tell cimport BYTES
+from harmonystream._native.core.buffer cimport buffer_free
 from harmonystream._native.wire.frames cimport Block, Frames
 from harmonystream._native.wire.batch_step cimport *
 from harmonystream._native.core.types cimport *
@@ -30,6 +32,7 @@ cdef enum:
     # bytes of text, and a few records, that a slot may make before the step's memory is given back
     KEPT = 512
     KEPT_RECORDS = 4
+    KEPT_TOLD = 64                 # bytes that scripts have said
 
 
 @cython.final
@@ -42,7 +45,7 @@ cdef class Batch:
     released once.
 
     All arguments but capacity are Parser's. A batch is lenient: one stream's error must not stop the others.
-    One thread at a time; several batches are independent. A slot costs what a Parser does, and 184 bytes.
+    One thread at a time; several batches are independent. A slot costs what a Parser does, and 208 bytes.
     Raises ValueError for a capacity that is not from 1 to 2**20, and what Parser() raises.
     """
 
@@ -78,6 +81,7 @@ cdef class Batch:
         if self.step.slots != NULL:
             for i in range(self.capacity_):
                 unslotted(&self.step.slots[i])
+        buffer_free(&self.step.told)
         free(self.step.tasks)
         free(self.step.slots)
 
@@ -296,6 +300,8 @@ cdef class Batch:
                 or self.out.cap_records > KEPT_RECORDS * self.capacity_ + INLINE_RECORDS):
             out_free(self.out)
             out_init(self.out)
+        if self.step.told.cap > KEPT_TOLD * self.capacity_ + INLINE_TEXT:
+            buffer_free(&self.step.told)
 
     cdef object columns(self):
         cdef Block block = Block.__new__(Block)
@@ -349,12 +355,13 @@ cdef class Batch:
                 continue
             frame = b""
             try:
-                frame = (<SseWriter>self.emitters[task.number]).records(self.out, self.step.tasks[i - 1].end if i
-                                                                        else 0, task.end)
+                frame = (<SseWriter>self.emitters[task.number]).records(self.out, task.first, task.end)
             except MemoryError:
                 raise
             except Exception as error:
                 errors[task.number] = error
+            if task.told:                                                    # by its script, before these
+                frame = (<const char*>self.step.told.p + task.told_at)[:task.told] + frame
             made.append(frame)
             task.made = <const uint8_t*>PyBytes_AS_STRING(frame)
             task.size = PyBytes_GET_SIZE(frame)

@@ -3,7 +3,7 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from harmonystream._native.wire.frame cimport Filling, Pieces
-from harmonystream._native.wire.sse cimport Writer
+from harmonystream._native.wire.tell cimport Writer
 from harmonystream._native.core.types cimport *
 
 cdef struct Slot:                  # pointers into an open slot's parser; s is NULL if the slot is free
@@ -22,8 +22,10 @@ cdef struct Task:
     const uint32_t* ids
     Py_ssize_t n
     Py_ssize_t end                 # number of records in the Out after this task
+    Py_ssize_t first               # the first record that no script has told
     Py_ssize_t size                # bytes of its frame, or LONG_WAY
     const uint8_t* made            # the frame, if Python has made it
+    Py_ssize_t told, told_at       # bytes that its script has said, -1: none was asked; and their place in Step.told
     const Pieces* frame            # otherwise the frame that is filled; NULL: the task has no frame
     Filling filling                # the text and number for that frame
     Buffer* kept                   # the buffer whose last bytes are the task's text
@@ -50,6 +52,7 @@ cdef struct Step:
     Py_ssize_t rows                # records that become rows (is_row)
     bint others                    # some row is not a delta
     Py_ssize_t size                # bytes of all frames, or of all columns and the text
+    Buffer told                    # what scripts have said
     uint8_t* block                 # the result, until an object owns it; NULL: not made yet, or no memory
 
 cdef bint step_plan(Step* step, const uint32_t* slots, Py_ssize_t n, const uint32_t* offsets, Py_ssize_t n_ids,

@@ -14,7 +14,7 @@ from harmonystream._native.wire.frame cimport fill, fill_with
 from harmonystream._native.core.bulk_tokens cimport account_plain, is_plain_token
 from harmonystream._native.stream.machine cimport machine_ids, set_shortcut
 from harmonystream._native.core.out cimport out_record, out_room
-from harmonystream._native.wire.sse cimport BROKEN, BYTES, Writer
+from harmonystream._native.wire.tell cimport BROKEN, BYTES, NO_MEMORY, TOLD, Answer, Writer, tell
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.json_text cimport put_escaped
 
@@ -47,7 +47,7 @@ cdef bint step_plan(Step* step, const uint32_t* slots, Py_ssize_t n, const uint3
     cdef int64_t begin = 0, stop = 0
     cdef Py_ssize_t i
     step.n_ids = n_ids
-    step.n = step.rows = 0
+    step.n = step.rows = step.told.n = 0
     step.block = NULL
     step.others = False
     step.fault = NO_FAULT
@@ -70,6 +70,7 @@ cdef bint step_plan(Step* step, const uint32_t* slots, Py_ssize_t n, const uint3
         task.ids = ids + begin
         task.n = stop - begin
         task.made = NULL
+        task.told = -1
         step.fault = take(step, task)
         if step.fault != NO_FAULT:
             return False
@@ -303,16 +304,16 @@ cdef inline const Record* only_delta(const Task* task, Py_ssize_t begin, const O
 
 
 cdef bint step_frames(Step* step, Out* out) noexcept nogil:
-    """Writes the offsets, and after them all frames. False: nothing was written, because the frames of tasks whose size
-    is LONG_WAY need Python first."""
+    """Writes the offsets, and after them all frames. False: nothing was written there, because the frames of tasks whose
+    size is LONG_WAY need Python first."""
     cdef Task* task
     cdef Py_ssize_t i, begin = 0
     cdef bint ready = True
     for i in range(step.n):
         task = &step.tasks[i]
-        if task.made == NULL:
+        if task.made == NULL and task.told < 0:
             task.size = 0
-            if task.end != begin and only_delta(task, begin, out) == NULL:
+            if task.end != begin and only_delta(task, begin, out) == NULL and not tell_all(step, task, begin, out):
                 task.size = LONG_WAY
                 ready = False
         begin = task.end
@@ -326,6 +327,25 @@ cdef bint step_frames(Step* step, Out* out) noexcept nogil:
     return ready
 
 
+cdef bint tell_all(Step* step, Task* task, Py_ssize_t begin, Out* out) noexcept nogil:
+    """The frames of a task by its script; False: those from `first` on need Python."""
+    cdef Writer* w = task.slot.writer
+    cdef Answer answer = TOLD
+    task.told_at = step.told.n
+    task.first = begin
+    while task.first < task.end and answer == TOLD:
+        if w.told.script == NULL:
+            break
+        answer = tell(w, &out.records[task.first], out.text, &step.told)
+        if answer == NO_MEMORY:
+            out.no_memory = True
+        elif answer == TOLD:
+            task.first += 1
+    task.told = step.told.n - task.told_at
+    task.size = task.told
+    return task.first == task.end
+
+
 cdef bint escape(Step* step, Out* out) noexcept nogil:
     """Each text into what its emitter keeps, and the size of each frame."""
     cdef Task* task
@@ -336,7 +356,7 @@ cdef bint escape(Step* step, Out* out) noexcept nogil:
     for i in range(step.n):
         task = &step.tasks[i]
         task.frame = NULL
-        if task.made == NULL and task.end != begin:
+        if task.made == NULL and task.told < 0 and task.end != begin:
             r = only_delta(task, begin, out)
             kept = &task.slot.writer.kept[r.kind]
             before = kept.n
@@ -376,7 +396,9 @@ cdef void fill_frames(const Step* step) noexcept nogil:
             w = task.slot.writer
             fill(task.frame, to, &task.filling)
             w.number = <int64_t>(<uint64_t>w.number + 1)                     # it wraps
-        elif task.size:
+        elif task.made != NULL:
             memcpy(to, task.made, task.size)
+        elif task.size:
+            memcpy(to, step.told.p + task.told_at, task.size)
         to += task.size
     offset[step.n] = to - block

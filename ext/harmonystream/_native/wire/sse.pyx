@@ -2,27 +2,22 @@
 # a running number. To fill it takes a few copies. An event without a frame goes to a method in Python: there are few
 # such events in a stream.
 
-import json
-
-from cpython.pythread cimport PyThread_get_thread_ident
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 cimport cython
-from harmonystream._native.wire.json_filter cimport Arguments
-from harmonystream._native.core.buffer cimport buffer_free, buffer_put, buffer_room
+from harmonystream._native.core.buffer cimport buffer_put, buffer_room
 from harmonystream._native.core.bulk_tokens cimport account_plain
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.naming cimport name_errors
 from harmonystream._native.core.cpython cimport PyUnicode_AsUTF8AndSize
-from harmonystream._native.core.locks cimport FREE_THREADED, enter, leave, put_int
+from harmonystream._native.core.locks cimport FREE_THREADED, leave
 from harmonystream._native.wire.frame cimport Filling, Frame, Pieces, fill, fill_with
 from harmonystream._native.core.out cimport out_init, out_record
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
-from harmonystream._native.stream.open_stream cimport Guard
 from harmonystream._native.stream.parser cimport Parser, Piece, plain_token, take_ids
 from harmonystream._native.core.types cimport *
-from harmonystream._native.core.json_text cimport put_escaped
-from harmonystream._native.core.utf8 cimport without_surrogates
+from harmonystream._native.wire.tell cimport BROKEN, BYTES
+from harmonystream._native.wire.writer cimport OpenWriter, sendable
 
 DEBUG = bool(DEBUG_BUILD)
 
@@ -30,16 +25,8 @@ cdef enum:
     LONG = 4096                        # bytes of a token that is rare enough to go the long way
 
 
-cdef tuple REFUSALS = (
-    "this stream has not started: start() comes first",
-    "this stream has started and is bytes: start() comes once, events() is for one that is dicts from its beginning",
-    "this stream has started and is dicts: go on with events()",
-    "this stream has raised in the middle of something: error() is what can still end it",
-    "this stream has ended: make another one",
-)
-
-
-cdef class SseWriter:
+@cython.auto_pickle(False)
+cdef class SseWriter(OpenWriter):
     """SseWriter(parser, ...)
 --
 
@@ -57,29 +44,6 @@ cdef class SseWriter:
 
     parser: one that has read nothing; or a format's name or row, with `vocab` and `tools` for its parser.
     """
-
-    def __cinit__(self, parser="harmony", *_, vocab=None, tools=None, **__):
-        if not isinstance(parser, Parser):
-            parser = Parser(parser, vocab, tools=tools)
-        elif vocab is not None or tools is not None:
-            raise TypeError("a parser has its vocabulary and its tools: give them to Parser()")
-        self.parser = parser
-        self.pending = b""
-        self.frames = [None] * (N_DELTAS)
-        self.check_fresh()
-
-    def __reduce__(self):
-        raise TypeError(f"a {type(self).__name__} cannot be copied or pickled: it is one response")
-
-    def __repr__(self):
-        stage = ("new", "under way", "under way, as dicts", "broken off", "ended")[self.w.stage]
-        return f"<{type(self).__name__} of {self.parser.format}, {stage}>"
-
-    def __dealloc__(self):
-        cdef int kind
-        for kind in range(N_DELTAS):
-            buffer_free(&self.w.kept[kind])
-        buffer_free(&self.out)
 
     def feed(self, ids, /, logprobs=None):
         """The frames that these token ids make: none, one or several. Raises what Parser.feed() raises.
@@ -149,138 +113,7 @@ cdef class SseWriter:
         finally:
             ids_free(&ids)
 
-    # --- stages: new, bytes or dicts, then perhaps broken, ended ---
-
-    def _start(self, bint dicts, /):
-        """It is new, and from now on bytes, or dicts. Raises ValueError if it is not new."""
-        self.claim_alone()
-        try:
-            self.check(NEW)
-            self.check_fresh()
-            self.w.stage = DICTS if dicts else BYTES
-        finally:
-            self.leave()
-
-    def _check(self, bint dicts, /):
-        """Raises ValueError unless it has started, and goes on, as bytes, or as dicts."""
-        self.check(DICTS if dicts else BYTES)
-
-    def _enter(self):
-        """For what Python reads from the parser: nobody else may be inside until _leave()."""
-        self.claim_alone()
-
-    def _leave(self):
-        """After _enter()."""
-        self.leave()
-
-    def _break(self):
-        """Something was half done when it raised."""
-        self.w.stage = BROKEN
-
-    def _over(self):
-        """It has ended, and takes nothing more. The frames that were made before it broke, if it did."""
-        self.claim_alone()
-        pending, self.pending = self.pending, b""
-        self.w.stage = ENDED
-        self.leave()
-        return pending
-
-    @property
-    def is_new(self):
-        """Has it not started?"""
-        return self.w.stage == NEW
-
-    @property
-    def ended(self):
-        """Has it? Then it takes nothing more."""
-        return self.w.stage == ENDED
-
-    cdef int claim(self) except -1:
-        """For what a callback may call while its verb is inside: refuses another thread's, and a batch's step in
-        another thread.
-        """
-        cdef Guard guard
-        if not FREE_THREADED:
-            guard = self.parser.guard
-            if guard is not None and guard.stepping and guard.owner != PyThread_get_thread_ident():
-                raise RuntimeError("this stream is in use by a batch, in another thread")
-        elif self.w.owner != PyThread_get_thread_ident():
-            if not enter(&self.w.busy):
-                raise RuntimeError("this stream is in use by another thread")
-            self.w.owner = PyThread_get_thread_ident()
-        self.w.depth += 1
-        return 0
-
-    cdef int claim_alone(self) except -1:
-        """For the verbs: refuses also what this stream, or a batch's step, has called in the same thread."""
-        cdef Guard guard = self.parser.guard
-        self.claim()
-        if self.w.depth > 1 or (not FREE_THREADED and guard is not None and guard.stepping):
-            self.leave()
-            raise RuntimeError("this stream is in use: another thread is inside, or a callback has called its own "
-                               "stream")
-        return 0
-
-    cdef void leave(self) noexcept:
-        put_int(&self.w.depth, self.w.depth - 1)
-        if FREE_THREADED and self.w.depth == 0:
-            self.w.owner = 0
-            leave(&self.w.busy)
-
-    cdef int check(self, uint8_t stage) except -1:
-        if self.w.stage != stage:
-            raise ValueError(REFUSALS[self.w.stage])
-        return 0
-
-    cdef int check_fresh(self) except -1:
-        if self.parser.s.position or self.parser.s.finished:
-            raise ValueError(f"this parser has read up to {self.parser.s.position}: what it said is lost to an "
-                             f"emitter; give it a fresh one")
-        return 0
-
-    def _keep(self, str kind not None, str text not None):
-        """Keep a delta's text that goes out some other way; what of it may go out."""
-        cdef uint8_t code = KINDS[kind]
-        cdef Py_ssize_t n
-        cdef const uint8_t* p
-        self.claim()
-        try:
-            if code == R_ARGUMENTS and self.arguments_through is not None:
-                return self.arguments_through.feed(text)
-            clean = sendable(text)
-            p = <const uint8_t*>PyUnicode_AsUTF8AndSize(clean, &n)
-            self.keep_text(code, p, n)
-            return text
-        finally:
-            self.leave()
-
-    def _take(self, str kind not None):
-        """What the deltas of this kind have said since the last _take()."""
-        cdef Buffer* kept = &self.w.kept[<uint8_t>KINDS[kind]]
-        self.claim()
-        try:
-            text = json.loads(b'"' + (<const char*>kept.p)[:kept.n] + b'"') if kept.n else ""
-            kept.n = 0
-            return text
-        finally:
-            self.leave()
-
     # --- frames ---
-
-    @property
-    def _number(self):
-        return self.w.number
-
-    @_number.setter
-    def _number(self, int64_t number):
-        self.claim()
-        self.w.number = number
-        self.leave()
-
-    @property
-    def in_text(self):
-        """Is it fed text? Then the parser counts bytes, not tokens."""
-        return self.parser.s.input_mode == TEXT_MODE
 
     @property
     def _watched(self):
@@ -293,28 +126,17 @@ cdef class SseWriter:
         self.leave()
 
     cdef int set_frame(self, uint8_t kind, Frame frame) except -1:
+        if self.frames is None:
+            self.frames = [None] * (N_DELTAS)
         self.w.frames[kind] = &frame.pieces
         self.frames[kind] = frame
         return 0
 
     def _no_frames(self):
         """None for any kind."""
-        cdef int code
         self.claim()
-        for code in range(N_DELTAS):
-            self.w.frames[code] = NULL
-            self.frames[code] = None
-        self.leave()
-
-    @property
-    def _arguments_through(self):
-        return self.arguments_through
-
-    @_arguments_through.setter
-    def _arguments_through(self, Arguments through):
-        self.claim()
-        self.w.filtered = through is not None
-        self.arguments_through = through
+        self.drop_frames()
+        self.frames = None
         self.leave()
 
     # --- filling ---
@@ -437,6 +259,8 @@ cdef class SseWriter:
             text = <const uint8_t*>PyUnicode_AsUTF8AndSize(empty, &n)
         if kind <= R_ARGUMENTS and self.w.frames[kind] != NULL:
             return self.put_frame(kind, text, n)
+        if self.w.told.script != NULL and (kind != r.kind or self.put_told(r, out.text)):
+            return 0                                                         # or no call is open that is shown
         return self.put_python(kind, self.parser.event_of(out, i), text, n)
 
     cdef int put_python(self, uint8_t kind, object event, const uint8_t* text, Py_ssize_t n) except -1:
@@ -468,19 +292,6 @@ cdef class SseWriter:
         self.settle(kind, begin)
         return 0
 
-    cdef bint keep_text(self, uint8_t kind, const uint8_t* p, Py_ssize_t n) except -1:
-        """Append what may go out of this text to what is kept, escaped: all or nothing. Is it anything?"""
-        cdef Py_ssize_t begin
-        if kind == R_ARGUMENTS and self.w.filtered:
-            begin = self.arguments_through.read(p, n)
-            n = self.arguments_through.sent.n - begin
-            if n == 0:
-                return False
-            p = self.arguments_through.sent.p + begin
-        if not put_escaped(&self.w.kept[kind], p, n):
-            raise MemoryError()
-        return True
-
     cdef void settle(self, uint8_t kind, Py_ssize_t begin) noexcept:
         """A text is in its frame: is it to be kept here?"""
         self.w.number = <int64_t>(<uint64_t>self.w.number + 1)       # it wraps
@@ -488,16 +299,6 @@ cdef class SseWriter:
             self.w.kept[kind].n = begin
 
 
-cdef str sendable(str text):
-    """Lone surrogates become U+FFFD; all else is as it was."""
-    try:
-        PyUnicode_AsUTF8AndSize(text, NULL)
-        return text
-    except UnicodeEncodeError:
-        return without_surrogates(text)
-
-
-cdef dict KINDS = {"reasoning": R_REASONING, "content": R_CONTENT, "arguments": R_ARGUMENTS}
 
 
 name_errors(SseWriter)

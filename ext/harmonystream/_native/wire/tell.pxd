@@ -1,0 +1,63 @@
+# What a writer of frames is in C, and how it tells a record by the script of its API: without the GIL.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+from harmonystream._native.core.types cimport *
+from harmonystream._native.wire.frame cimport Piece, Pieces
+from harmonystream._native.wire.script cimport ScriptTable
+
+cdef enum Stage:
+    NEW, BYTES, DICTS, BROKEN, ENDED
+
+cdef enum:
+    N_CONSTANTS = 4                    # the response's id, when it was created, the stem of ids, the head
+    MOST_PIECES = 6                    # of a delta's frame, when all but its text and number is filled
+
+cdef enum Answer:
+    TOLD, NEEDS_HOOK, NEEDS_PYTHON, NO_MEMORY
+
+cdef struct Entry:                     # of the journal: what Python has not been told yet
+    uint8_t kind, flags, channel
+    uint16_t n_id
+    int32_t index
+    int64_t start, stop
+    Py_ssize_t at                      # of a run of deltas: where its text begins in what is kept
+    Py_ssize_t n                       # bytes of text, which follow the entry
+
+cdef struct Told:
+    const ScriptTable* script          # NULL: Python tells everything
+    char* stale                        # the parser's flag: its names of the open message are not up to date
+    uint8_t open, variant              # the kind of the open item (0: none), and the channel that it opened in
+    uint8_t channel                    # of the open message
+    uint8_t has_text                   # has the open message?
+    uint8_t spoke, said                # bits of fields: that have text of this message, of earlier ones
+    uint8_t cut                        # a message that no token ends is cut: see ResponsesStream
+    uint8_t hooked                     # what the next record asks of Python is done
+    int32_t items, calls               # that have begun, and are shown
+    Py_ssize_t item_at                 # where the open item's text begins in what is kept
+    Py_ssize_t constant_at[N_CONSTANTS + 1]
+    Buffer constants
+    Buffer name                        # the open call's
+    Buffer hook                        # what Python has said: a signature, or the reason of the end
+    Buffer output                      # the items that are done, each after a comma
+    Buffer journal
+    Buffer bound_text                  # the open item's frame: the bytes of its pieces, the pieces
+    Pieces bound
+    Piece[MOST_PIECES] bound_pieces
+
+cdef struct Writer:                    # what a batch's step needs of one without the GIL; by kind of delta
+    Buffer kept[N_DELTAS]              # the deltas' text, JSON-escaped, since the last _take()
+    const Pieces* frames[N_DELTAS]     # NULL: there is none
+    bint filtered                      # argument deltas pass an Arguments first
+    uint8_t stage
+    int64_t number                     # the next frame's
+    int depth                          # calls that are inside: a verb, and what its callback has called
+    char busy                          # on a free-threaded Python: a thread is inside
+    unsigned long owner                # that thread
+    Told told
+
+cdef Answer tell(Writer* w, const Record* r, const uint8_t* text, Buffer* to) noexcept nogil
+cdef bint say(Writer* w, const Pieces* frame, Buffer* to) noexcept nogil
+cdef bint end_item(Writer* w, bint complete, Buffer* to) noexcept nogil
+cdef bint note_run(Writer* w, uint8_t kind, Py_ssize_t at, bint goes_on) noexcept nogil
+cdef void forget_text(Told* t, uint8_t kind) noexcept nogil
+cdef void told_free(Told* t) noexcept nogil

@@ -1,0 +1,316 @@
+# Tells records by a script. All three APIs are told alike. A response is a row of items: texts, and calls. The first
+# delta of another kind than the open item's ends that and begins one; so does the start of a call. The end of a
+# message ends the open item. What is said at each of these moments is the script's, and may be nothing.
+#
+# Python is not told meanwhile. What it missed is in the journal, and is told again, by the same description that the
+# script was made of, when somebody asks for the whole response or something comes that the script has no frame for.
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
+from libc.string cimport memcpy
+from harmonystream._native.core.buffer cimport buffer_free, buffer_put, buffer_room
+from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.json_text cimport put_escaped
+from harmonystream._native.core.types cimport *
+from harmonystream._native.wire.frame cimport DIGITS, Filling, Piece, Pieces, fill, fill_with, number_text
+from harmonystream._native.wire.script cimport *
+
+DEBUG = bool(DEBUG_BUILD)
+
+
+cdef Answer tell(Writer* w, const Record* r, const uint8_t* text, Buffer* to) noexcept nogil:
+    """The frames of one record, behind what is in `to`. NEEDS_PYTHON, NEEDS_HOOK: nothing has changed."""
+    cdef Told* t = &w.told
+    cdef bint done
+    if r.kind <= R_ARGUMENTS:
+        return tell_delta(w, r, text + r.at, to)
+    if r.kind == R_CALL_START:
+        return tell_call(w, r, text, to)
+    if r.kind == R_MESSAGE_START:
+        done = journal(t, r, text)
+        t.channel, t.has_text, t.spoke = min(r.channel, <uint8_t>OTHER_CHANNEL), 0, 0
+        t.stale[0] = 1
+    elif r.kind == R_MESSAGE_END:
+        if asks_hook(t):
+            return NEEDS_HOOK
+        done = end_item(w, not t.cut or r.start < r.stop, to) and journal(t, r, text)
+        t.said |= t.spoke
+        t.stale[0] = 1
+    elif r.kind == R_CALL_END:
+        if t.open != R_ARGUMENTS:
+            return TOLD                                                      # it was not shown
+        if asks_hook(t):
+            return NEEDS_HOOK
+        done = end_item(w, r.flags & 1, to) and journal(t, r, text)
+    else:
+        return NEEDS_PYTHON
+    t.hooked = False
+    return TOLD if done else NO_MEMORY
+
+
+cdef inline bint asks_hook(const Told* t) noexcept nogil:
+    """Does the end of the open item ask something of Python that it has not done?"""
+    if t.hooked:
+        return False
+    return (t.open == R_REASONING and t.script.signed) or (t.open == R_ARGUMENTS and t.script.filtered)
+
+
+# --- items ---
+
+cdef Answer tell_delta(Writer* w, const Record* r, const uint8_t* text, Buffer* to) noexcept nogil:
+    cdef Told* t = &w.told
+    cdef const Pieces* frame
+    cdef uint8_t kind = r.kind, variant
+    if w.frames[kind] == NULL:
+        if kind == R_ARGUMENTS:
+            return TOLD                                                      # of a call that is not shown
+        variant = t.channel
+        frame = &t.script.said[DELTA][kind][variant]
+        if frame.items == NULL or (t.script.no_blank and kind == R_CONTENT and is_blank(text, r.n)):
+            return NEEDS_PYTHON
+        if frame.silent:
+            if not t.has_text and not note_run(w, kind, w.kept[kind].n, False):
+                return NO_MEMORY
+            t.has_text = 1
+            w.frames[kind] = frame
+            return TOLD
+        if asks_hook(t):
+            return NEEDS_HOOK
+        t.hooked = False
+        if not begin_item(w, kind, variant, to):
+            return NO_MEMORY
+    if w.frames[kind].silent:
+        return TOLD
+    if kind == R_ARGUMENTS and w.filtered:
+        return NEEDS_HOOK                                                    # the filter's
+    return TOLD if put_delta(w, kind, text, r.n, to) else NO_MEMORY
+
+
+cdef bint put_delta(Writer* w, uint8_t kind, const uint8_t* text, Py_ssize_t n, Buffer* to) noexcept nogil:
+    cdef Buffer* kept = &w.kept[kind]
+    cdef Filling filling
+    cdef Py_ssize_t begin = kept.n, size
+    if not put_escaped(kept, text, n):
+        return False
+    size = fill_with(&filling, w.frames[kind], kept.p + begin, kept.n - begin, w.number)
+    if not buffer_room(to, size):
+        return False
+    fill(w.frames[kind], to.p + to.n, &filling)
+    to.n += size
+    w.number = <int64_t>(<uint64_t>w.number + 1)                             # it wraps
+    return True
+
+
+cdef bint begin_item(Writer* w, uint8_t kind, uint8_t variant, Buffer* to) noexcept nogil:
+    """What is open ends, and an item of this kind begins."""
+    cdef Told* t = &w.told
+    cdef uint8_t field = t.script.field[kind][variant]
+    if not end_item(w, True, to):
+        return False
+    if not t.has_text and t.said & field and not say(w, &t.script.said[PART][kind][variant], to):
+        return False
+    if not note_run(w, kind, w.kept[kind].n, False):
+        return False
+    t.has_text = 1
+    t.spoke |= field
+    return open_item(w, kind, variant, to)
+
+
+cdef bint open_item(Writer* w, uint8_t kind, uint8_t variant, Buffer* to) noexcept nogil:
+    cdef Told* t = &w.told
+    t.open, t.variant, t.item_at = kind, variant, w.kept[kind].n
+    t.items += 1
+    if not say(w, &t.script.said[BEGIN][kind][variant], to) or not bind(w, &t.script.said[DELTA][kind][variant]):
+        return False
+    w.frames[kind] = &t.bound
+    return True
+
+
+cdef bint end_item(Writer* w, bint complete, Buffer* to) noexcept nogil:
+    """The open item ends, if there is one. No delta has a frame any more."""
+    cdef Told* t = &w.told
+    cdef uint8_t kind = t.open, variant = t.variant
+    cdef bint done = True
+    cdef int k
+    for k in range(N_DELTAS):
+        w.frames[k] = NULL
+    if kind:
+        t.open = 0
+        done = say_of(w, kind, &t.script.said[END if complete else CUT][kind][variant], to)
+        done = done and say_of(w, kind, &t.script.said[ITEM if complete else CUT_ITEM][kind][variant], &t.output)
+    return done
+
+
+cdef bint say_of(Writer* w, uint8_t kind, const Pieces* frame, Buffer* to) noexcept nogil:
+    """Of an item that has just ended."""
+    cdef bint done
+    w.told.open = kind
+    done = say(w, frame, to)
+    w.told.open = 0
+    return done
+
+
+cdef Answer tell_call(Writer* w, const Record* r, const uint8_t* text, Buffer* to) noexcept nogil:
+    cdef Told* t = &w.told
+    if t.script.shown >= 0 and t.calls >= t.script.shown:
+        return TOLD
+    if (r.n_id or t.script.said[DELTA][<int>R_ARGUMENTS][0].items == NULL
+            or (t.script.functions and r.flags != FUNCTION)):
+        return NEEDS_PYTHON
+    if not t.hooked and (t.script.filtered or asks_hook(t)):
+        return NEEDS_HOOK
+    t.hooked = False
+    if not end_item(w, True, to) or not journal(t, r, text):
+        return NO_MEMORY
+    t.name.n = 0
+    if not put_escaped(&t.name, text + r.at, r.n) or not note_run(w, R_ARGUMENTS, w.kept[<int>R_ARGUMENTS].n, False):
+        return NO_MEMORY
+    t.calls += 1
+    w.filtered = t.script.filtered
+    return TOLD if open_item(w, R_ARGUMENTS, 0, to) else NO_MEMORY
+
+
+cdef bint is_blank(const uint8_t* p, Py_ssize_t n) noexcept nogil:
+    """Is it all white space, as str.isspace() says? Valid UTF-8."""
+    cdef Py_ssize_t i = 0
+    while i < n:
+        if p[i] == 32 or 9 <= p[i] <= 13 or 28 <= p[i] <= 31:
+            i += 1
+        elif p[i] == 0xC2 and (p[i + 1] == 0x85 or p[i + 1] == 0xA0):
+            i += 2
+        elif p[i] == 0xE1 and p[i + 1] == 0x9A and p[i + 2] == 0x80:
+            i += 3
+        elif p[i] == 0xE2 and (p[i + 1] == 0x80 and (p[i + 2] <= 0x8A or 0xA8 <= p[i + 2] <= 0xA9 or p[i + 2] == 0xAF)
+                               or p[i + 1] == 0x81 and p[i + 2] == 0x9F):
+            i += 3
+        elif p[i] == 0xE3 and p[i + 1] == 0x80 and p[i + 2] == 0x80:
+            i += 3
+        else:
+            return False
+    return n > 0
+
+
+# --- frames ---
+
+cdef bint say(Writer* w, const Pieces* frame, Buffer* to) noexcept nogil:
+    """A frame of the script with its holes filled. The running number goes on at each hole for it."""
+    cdef const Piece* piece = frame.items
+    if piece == NULL:
+        return True
+    while True:
+        if not buffer_put(to, piece.p, piece.n):
+            return False
+        if piece.hole == 0:
+            return True
+        if piece.hole == c'n':
+            if not put_number(w.number, to):
+                return False
+            w.number = <int64_t>(<uint64_t>w.number + 1)
+        elif not put_value(w, piece.hole, to):
+            return False
+        piece += 1
+
+
+cdef bint put_number(int64_t number, Buffer* to) noexcept nogil:
+    if not buffer_room(to, DIGITS):
+        return False
+    to.n += number_text(number, to.p + to.n)
+    return True
+
+
+cdef bint put_value(const Writer* w, uint8_t hole, Buffer* to) noexcept nogil:
+    cdef const Told* t = &w.told
+    cdef const Buffer* kept
+    if hole == c'i':
+        return put_number(t.items - 1, to)
+    if hole == c'k':
+        return put_number(t.calls - 1, to)
+    if hole == c'w':
+        kept = &w.kept[t.open]
+        return buffer_put(to, kept.p + t.item_at, kept.n - t.item_at)
+    if hole == c'm':
+        return buffer_put(to, t.name.p, t.name.n)
+    if hole == c'g' or hole == c'r':
+        return buffer_put(to, t.hook.p, t.hook.n)
+    return put_constant(t, 0 if hole == c'a' else 1 if hole == c'c' else 2 if hole == c's' else 3, to)
+
+
+cdef inline bint put_constant(const Told* t, int k, Buffer* to) noexcept nogil:
+    return buffer_put(to, t.constants.p + t.constant_at[k], t.constant_at[k + 1] - t.constant_at[k])
+
+
+cdef bint bind(Writer* w, const Pieces* frame) noexcept nogil:
+    """The frame of the open item's deltas, with all filled in that stays as it is."""
+    cdef Told* t = &w.told
+    cdef const Piece* piece = frame.items
+    cdef Piece* bound = t.bound_pieces
+    cdef Py_ssize_t begin = 0
+    cdef int n = 0, i
+    t.bound_text.n = 0
+    while True:
+        if not buffer_put(&t.bound_text, piece.p, piece.n):
+            return False
+        if piece.hole == 0 or piece.hole == c't' or piece.hole == c'n':
+            bound[n].n, bound[n].hole = t.bound_text.n - begin, piece.hole
+            begin = t.bound_text.n
+            n += 1
+            if piece.hole == 0 or n == MOST_PIECES:
+                break
+        elif not put_value(w, piece.hole, &t.bound_text):
+            return False
+        piece += 1
+    begin = 0
+    t.bound.items, t.bound.n, t.bound.size, t.bound.silent = bound, n, t.bound_text.n, False
+    t.bound.texts, t.bound.numbers = frame.texts, frame.numbers
+    for i in range(n):
+        bound[i].p = t.bound_text.p + begin
+        begin += bound[i].n
+    return True
+
+
+# --- the journal ---
+
+cdef bint journal(Told* t, const Record* r, const uint8_t* text) noexcept nogil:
+    """Note a record, with its text."""
+    cdef Entry entry
+    cdef uint16_t n[4]
+    entry.kind, entry.flags, entry.channel, entry.n_id = r.kind, r.flags, r.channel, r.n_id
+    entry.index, entry.start, entry.stop, entry.at = r.index, r.start, r.stop, 0
+    entry.n = 0
+    if r.kind == R_MESSAGE_START:
+        memcpy(n, text + r.at, 8)
+        entry.n = 8 + n[0] + n[1] + n[2] + n[3]
+    elif r.kind == R_CALL_START:
+        entry.n = r.n + r.n_id
+    return (buffer_put(&t.journal, <const uint8_t*>&entry, sizeof(Entry))
+            and buffer_put(&t.journal, text + r.at, entry.n))
+
+
+cdef bint note_run(Writer* w, uint8_t kind, Py_ssize_t at, bint goes_on) noexcept nogil:
+    """Note that deltas of this kind begin, or go on, and where their text does in what is kept."""
+    cdef Entry entry
+    entry.kind, entry.flags, entry.channel, entry.n_id = kind, goes_on, 0, 0
+    entry.index, entry.start, entry.stop, entry.at, entry.n = 0, 0, 0, at, 0
+    return buffer_put(&w.told.journal, <const uint8_t*>&entry, sizeof(Entry))
+
+
+cdef void forget_text(Told* t, uint8_t kind) noexcept nogil:
+    """What was kept of this kind has been taken out: what is told from here on begins at 0."""
+    cdef Entry entry
+    cdef Py_ssize_t at = 0
+    if t.open == kind:
+        t.item_at = 0
+    while at < t.journal.n:
+        memcpy(&entry, t.journal.p + at, sizeof(Entry))
+        if entry.kind == kind:
+            entry.at = 0
+            memcpy(t.journal.p + at, &entry, sizeof(Entry))
+        at += sizeof(Entry) + entry.n
+
+
+cdef void told_free(Told* t) noexcept nogil:
+    buffer_free(&t.constants)
+    buffer_free(&t.name)
+    buffer_free(&t.hook)
+    buffer_free(&t.output)
+    buffer_free(&t.journal)
+    buffer_free(&t.bound_text)

@@ -1,0 +1,480 @@
+# A writer of frames beside its verbs: who may use it, in which stage it is, what its deltas have said, and what its
+# script has told without Python.
+
+import json
+
+from cpython.pythread cimport PyThread_get_thread_ident
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcpy
+cimport cython
+from harmonystream._native.wire.json_filter cimport Arguments
+from harmonystream._native.wire.script cimport Script
+from harmonystream._native.core.buffer cimport buffer_free, buffer_put, buffer_room
+from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.cpython cimport PyUnicode_AsUTF8AndSize
+from harmonystream._native.core.locks cimport FREE_THREADED, enter, leave, put_int
+from harmonystream._native.core.out cimport out_free, out_init, out_record, out_room
+from harmonystream._native.core.naming cimport name_errors
+from harmonystream._native.stream.open_stream cimport Guard
+from harmonystream._native.stream.parser cimport Parser
+from harmonystream._native.core.types cimport *
+from harmonystream._native.core.json_text cimport put_escaped
+from harmonystream._native.core.utf8 cimport without_surrogates
+from harmonystream._native.wire.tell cimport *
+
+DEBUG = bool(DEBUG_BUILD)
+
+
+cdef tuple REFUSALS = (
+    "this stream has not started: start() comes first",
+    "this stream has started and is bytes: start() comes once, events() is for one that is dicts from its beginning",
+    "this stream has started and is dicts: go on with events()",
+    "this stream has raised in the middle of something: error() is what can still end it",
+    "this stream has ended: make another one",
+)
+
+
+cdef class OpenWriter:
+    """The state of one response, and its lock. SseWriter adds the verbs."""
+
+    def __cinit__(self, parser="harmony", *_, vocab=None, tools=None, **__):
+        if not isinstance(parser, Parser):
+            parser = Parser(parser, vocab, tools=tools)
+        elif vocab is not None or tools is not None:
+            raise TypeError("a parser has its vocabulary and its tools: give them to Parser()")
+        self.parser = parser
+        self.pending = b""
+        self.check_fresh()
+
+    def __dealloc__(self):
+        cdef int kind
+        for kind in range(N_DELTAS):
+            buffer_free(&self.w.kept[kind])
+        told_free(&self.w.told)
+        buffer_free(&self.out)
+
+    def __reduce__(self):
+        raise TypeError(f"a {type(self).__name__} cannot be copied or pickled: it is one response")
+
+    def __repr__(self):
+        stage = ("new", "under way", "under way, as dicts", "broken off", "ended")[self.w.stage]
+        return f"<{type(self).__name__} of {self.parser.format}, {stage}>"
+
+    # --- the script ---
+
+    def _begin_script(self, Script script not None, str id not None, str created not None, str stem not None, str head,
+               bytes opening, /):
+        """It is new, and from now on bytes, by this script. The first frames.
+
+        head: the JSON of what a response begins with; None: the script has it. opening: the first frames, if they are
+        not the script's.
+        """
+        cdef Told* t = &self.w.told
+        cdef bint done
+        self.claim_alone()
+        try:
+            self.check(NEW)
+            self.check_fresh()
+            self.script = script
+            self.put_constant(0, id, True)
+            self.put_constant(1, created, False)
+            self.put_constant(2, stem, True)
+            t.script, t.stale = &script.table, &self.parser.stale
+            if head is None:
+                done = say(&self.w, &script.table.head, &t.hook)
+                done = done and buffer_put(&t.constants, t.hook.p, t.hook.n)
+                t.constant_at[4] = t.constants.n
+                t.hook.n = 0
+            else:
+                done = True
+                self.put_constant(3, head, False)
+            self.out.n = 0
+            if not done or (opening is None and not say(&self.w, &script.table.opening, &self.out)):
+                raise MemoryError()
+            self.w.stage = BYTES
+            return PyBytes_FromStringAndSize(<const char*>self.out.p, self.out.n) if opening is None else opening
+        finally:
+            self.leave()
+
+    cdef int put_constant(self, int k, str text, bint escaped) except -1:
+        cdef Told* t = &self.w.told
+        cdef Py_ssize_t n
+        cdef const uint8_t* p = <const uint8_t*>PyUnicode_AsUTF8AndSize(text, &n)
+        if not (put_escaped(&t.constants, p, n) if escaped else buffer_put(&t.constants, p, n)):
+            raise MemoryError()
+        t.constant_at[k + 1] = t.constants.n
+        return 0
+
+    @property
+    def _scripted(self):
+        """Does the script tell what happens? Then Python may not know yet: see _journal()."""
+        return self.w.told.script != NULL
+
+    @property
+    def _calls_told(self):
+        """The calls that the script has shown."""
+        return self.w.told.calls
+
+    @property
+    def _items_told(self):
+        """The items that the script has shown."""
+        return self.w.told.items
+
+    @property
+    def _output_told(self):
+        """The items that are done, as the script says them, each after a comma."""
+        return (<const char*>self.w.told.output.p)[:self.w.told.output.n].decode() if self.w.told.output.n else ""
+
+    @property
+    def _head_told(self):
+        """The JSON of what the response begins with."""
+        cdef Told* t = &self.w.told
+        return (<const char*>t.constants.p)[t.constant_at[3]:t.constant_at[4]].decode() if t.constants.n else ""
+
+    def _cut_from_here(self):
+        """From here on a message that no token ends is cut. In the journal this is None."""
+        self.w.told.cut = True
+        if not note_run(&self.w, R_NONE, 0, False):
+            raise MemoryError()
+
+    def _leave_script(self):
+        """From here on Python tells everything."""
+        self.claim()
+        try:
+            if self.w.told.script != NULL:
+                self._catch_up()
+                self.w.told.script = NULL
+                self.drop_frames()
+        finally:
+            self.leave()
+
+    def _journal(self):
+        """The events that Python has not been told, and the filter of an open call's arguments: it is told now. The
+        text of deltas is one event for each run.
+        """
+        cdef list events = []
+        self.claim()
+        try:
+            if self.w.told.script != NULL:
+                self.replay(events)
+            return events, self.arguments_through
+        finally:
+            self.leave()
+
+    def _caught_up(self, filter, /):
+        """After _journal(), when Python has been told all of it: what is open goes on where it was."""
+        cdef Told* t = &self.w.told
+        self.claim()
+        try:
+            if t.script == NULL:
+                return
+            self.arguments_through = filter
+            self.w.filtered = filter is not None
+            t.journal.n = t.item_at = 0
+            if t.open == R_ARGUMENTS and filter is not None:
+                self.keep_sent()
+            if t.open and not note_run(&self.w, t.open, self.w.kept[t.open].n, True):
+                raise MemoryError()
+            if t.open == R_ARGUMENTS and filter is not None:
+                self.w.kept[t.open].n = 0
+        finally:
+            self.leave()
+
+    cdef int replay(self, list events) except -1:
+        """Append the events of the journal. What is kept of their texts is taken out."""
+        cdef Told* t = &self.w.told
+        cdef Py_ssize_t[N_DELTAS] end
+        cdef Entry entry
+        cdef Py_ssize_t at = 0
+        cdef list entries = []
+        cdef dict texts = {}
+        cdef int kind
+        while at < t.journal.n:
+            entries.append(at)
+            memcpy(&entry, t.journal.p + at, sizeof(Entry))
+            at += sizeof(Entry) + entry.n
+        if t.open == R_ARGUMENTS and self.arguments_through is not None:
+            self.w.kept[<int>R_ARGUMENTS].n = t.item_at                           # the filter has it
+            self.keep_sent()
+        for kind in range(N_DELTAS):
+            end[kind] = self.w.kept[kind].n
+        for at in reversed(entries):
+            memcpy(&entry, t.journal.p + at, sizeof(Entry))
+            if entry.kind <= R_ARGUMENTS:
+                begin = min(entry.at, end[entry.kind])
+                texts[at] = self.text_of(entry.kind, begin, end[entry.kind])
+                end[entry.kind] = begin
+        for kind in range(N_DELTAS):
+            self.w.kept[kind].n = 0 if kind == R_ARGUMENTS and t.script.filtered else end[kind]
+        for at in entries:
+            memcpy(&entry, t.journal.p + at, sizeof(Entry))
+            if entry.kind == R_NONE:
+                events.append(None)
+            elif not entry.flags or entry.kind > R_ARGUMENTS or texts[at]:
+                events.append(self.replayed(&entry, t.journal.p + at + sizeof(Entry), texts.get(at)))
+        return 0
+
+    cdef object replayed(self, const Entry* entry, const uint8_t* text, str delta):
+        """The event of an entry of the journal."""
+        cdef Out out
+        cdef Record* r
+        cdef bytes whole
+        out_init(&out)
+        whole = (<const char*>text)[:entry.n] if delta is None else delta.encode()
+        try:
+            if not out_room(&out, len(whole)):
+                raise MemoryError()
+            r = out_record(&out, entry.kind, entry.start, entry.stop)
+            memcpy(out.text, PyBytes_AS_STRING(whole), len(whole))
+            r.flags, r.channel, r.n_id, r.index = entry.flags, entry.channel, entry.n_id, entry.index
+            r.n = len(whole) - entry.n_id
+            return self.parser.event_of(&out, 0)
+        finally:
+            out_free(&out)
+
+    cdef str text_of(self, int kind, Py_ssize_t begin, Py_ssize_t end):
+        """A part of what is kept, without the escapes."""
+        if end <= begin:
+            return ""
+        return json.loads(b'"' + (<const char*>self.w.kept[kind].p)[begin:end] + b'"')
+
+    cdef int keep_sent(self) except -1:
+        """What the filter has let through, with what is kept of arguments."""
+        cdef Buffer* sent = &self.arguments_through.sent
+        if not put_escaped(&self.w.kept[<int>R_ARGUMENTS], sent.p, sent.n):
+            raise MemoryError()
+        return 0
+
+    cdef int hook(self, const Record* r) except -1:
+        """What tell() asks of Python before it tells this record."""
+        cdef Told* t = &self.w.told
+        if t.open == R_REASONING and t.script.signed:
+            self.put_hook(self._sign_told(self.text_of(R_REASONING, t.item_at, self.w.kept[<int>R_REASONING].n)))
+        if t.open == R_ARGUMENTS and t.script.filtered:
+            self.put_rest(self.arguments_through.end(r.kind != R_CALL_END or r.flags & 1))
+            self.keep_sent()
+            self.arguments_through = None
+            self.w.filtered = False
+        if r.kind == R_CALL_START and t.script.filtered:
+            self.arguments_through = self._new_filter()
+        t.hooked = True
+        return 0
+
+    cdef int put_hook(self, str text) except -1:
+        cdef Py_ssize_t n
+        cdef str clean = sendable(text)                                      # a reason is the engine's word
+        cdef const uint8_t* p = <const uint8_t*>PyUnicode_AsUTF8AndSize(clean, &n)
+        self.w.told.hook.n = 0
+        if not put_escaped(&self.w.told.hook, p, n):
+            raise MemoryError()
+        return 0
+
+    cdef int put_rest(self, str rest) except -1:
+        """A last delta of arguments, which the filter has held back."""
+        cdef Record r
+        cdef bytes text = rest.encode()
+        if text:
+            self.w.filtered = False
+            r.kind, r.at, r.n = R_ARGUMENTS, 0, len(text)
+            if tell(&self.w, &r, <const uint8_t*>PyBytes_AS_STRING(text), &self.out) != TOLD:
+                raise MemoryError()
+            self.w.kept[<int>R_ARGUMENTS].n = self.w.told.item_at
+        return 0
+
+    cdef bint put_told(self, const Record* r, const uint8_t* text) except -1:
+        """Tell a record by the script. False: Python must, from now on."""
+        cdef Answer answer = tell(&self.w, r, text, &self.out)
+        cdef bytes rest
+        if answer == NEEDS_HOOK:
+            self.hook(r)
+            answer = tell(&self.w, r, text, &self.out)
+        if answer == NO_MEMORY:
+            raise MemoryError()
+        if answer == NEEDS_PYTHON and r.kind == R_STREAM_END:
+            self.put_hook(self._end_told(self.parser.end_reason))
+            if not say(&self.w, &self.script.table.finish, &self.out):
+                raise MemoryError()
+            return True
+        if answer == TOLD:
+            return True
+        self._leave_script()
+        return False
+
+    cdef void drop_frames(self) noexcept:
+        cdef int kind
+        for kind in range(N_DELTAS):
+            self.w.frames[kind] = NULL
+
+    # --- stages: new, bytes or dicts, then perhaps broken, ended ---
+
+    def _start(self, bint dicts, /):
+        """It is new, and from now on bytes, or dicts. Raises ValueError if it is not new."""
+        self.claim_alone()
+        try:
+            self.check(NEW)
+            self.check_fresh()
+            self.w.stage = DICTS if dicts else BYTES
+        finally:
+            self.leave()
+
+    def _check(self, bint dicts, /):
+        """Raises ValueError unless it has started, and goes on, as bytes, or as dicts."""
+        self.check(DICTS if dicts else BYTES)
+
+    def _enter(self):
+        """For what Python reads from the parser: nobody else may be inside until _leave()."""
+        self.claim_alone()
+
+    def _leave(self):
+        """After _enter()."""
+        self.leave()
+
+    def _break(self):
+        """Something was half done when it raised."""
+        self.w.stage = BROKEN
+
+    def _over(self):
+        """It has ended, and takes nothing more. The frames that were made before it broke, if it did."""
+        self.claim_alone()
+        pending, self.pending = self.pending, b""
+        self.w.stage = ENDED
+        self.leave()
+        return pending
+
+    @property
+    def is_new(self):
+        """Has it not started?"""
+        return self.w.stage == NEW
+
+    @property
+    def ended(self):
+        """Has it? Then it takes nothing more."""
+        return self.w.stage == ENDED
+
+    cdef int claim(self) except -1:
+        """For what a callback may call while its verb is inside: refuses another thread's, and a batch's step in
+        another thread.
+        """
+        cdef Guard guard
+        if not FREE_THREADED:
+            guard = self.parser.guard
+            if guard is not None and guard.stepping and guard.owner != PyThread_get_thread_ident():
+                raise RuntimeError("this stream is in use by a batch, in another thread")
+        elif self.w.owner != PyThread_get_thread_ident():
+            if not enter(&self.w.busy):
+                raise RuntimeError("this stream is in use by another thread")
+            self.w.owner = PyThread_get_thread_ident()
+        self.w.depth += 1
+        return 0
+
+    cdef int claim_alone(self) except -1:
+        """For the verbs: refuses also what this stream, or a batch's step, has called in the same thread."""
+        cdef Guard guard = self.parser.guard
+        self.claim()
+        if self.w.depth > 1 or (not FREE_THREADED and guard is not None and guard.stepping):
+            self.leave()
+            raise RuntimeError("this stream is in use: another thread is inside, or a callback has called its own "
+                               "stream")
+        return 0
+
+    cdef void leave(self) noexcept:
+        put_int(&self.w.depth, self.w.depth - 1)
+        if FREE_THREADED and self.w.depth == 0:
+            self.w.owner = 0
+            leave(&self.w.busy)
+
+    cdef int check(self, uint8_t stage) except -1:
+        if self.w.stage != stage:
+            raise ValueError(REFUSALS[self.w.stage])
+        return 0
+
+    cdef int check_fresh(self) except -1:
+        if self.parser.s.position or self.parser.s.finished:
+            raise ValueError(f"this parser has read up to {self.parser.s.position}: what it said is lost to an "
+                             f"emitter; give it a fresh one")
+        return 0
+
+    # --- what the deltas have said ---
+
+    def _keep(self, str kind not None, str text not None):
+        """Keep a delta's text that goes out some other way; what of it may go out."""
+        cdef uint8_t code = KINDS[kind]
+        cdef Py_ssize_t n
+        cdef const uint8_t* p
+        self.claim()
+        try:
+            if code == R_ARGUMENTS and self.arguments_through is not None:
+                return self.arguments_through.feed(text)
+            clean = sendable(text)
+            p = <const uint8_t*>PyUnicode_AsUTF8AndSize(clean, &n)
+            self.keep_text(code, p, n)
+            return text
+        finally:
+            self.leave()
+
+    def _take(self, str kind not None):
+        """What the deltas of this kind have said since the last _take()."""
+        cdef Buffer* kept = &self.w.kept[<uint8_t>KINDS[kind]]
+        self.claim()
+        try:
+            text = json.loads(b'"' + (<const char*>kept.p)[:kept.n] + b'"') if kept.n else ""
+            kept.n = 0
+            forget_text(&self.w.told, KINDS[kind])
+            return text
+        finally:
+            self.leave()
+
+    @property
+    def _number(self):
+        return self.w.number
+
+    @_number.setter
+    def _number(self, int64_t number):
+        self.claim()
+        self.w.number = number
+        self.leave()
+
+    @property
+    def in_text(self):
+        """Is it fed text? Then the parser counts bytes, not tokens."""
+        return self.parser.s.input_mode == TEXT_MODE
+
+    @property
+    def _arguments_through(self):
+        return self.arguments_through
+
+    @_arguments_through.setter
+    def _arguments_through(self, Arguments through):
+        self.claim()
+        self.w.filtered = through is not None
+        self.arguments_through = through
+        self.leave()
+
+    cdef bint keep_text(self, uint8_t kind, const uint8_t* p, Py_ssize_t n) except -1:
+        """Append what may go out of this text to what is kept, escaped: all or nothing. Is it anything?"""
+        cdef Py_ssize_t begin
+        if kind == R_ARGUMENTS and self.w.filtered:
+            begin = self.arguments_through.read(p, n)
+            n = self.arguments_through.sent.n - begin
+            if n == 0:
+                return False
+            p = self.arguments_through.sent.p + begin
+        if not put_escaped(&self.w.kept[kind], p, n):
+            raise MemoryError()
+        return True
+
+
+cdef str sendable(str text):
+    """Lone surrogates become U+FFFD; all else is as it was."""
+    try:
+        PyUnicode_AsUTF8AndSize(text, NULL)
+        return text
+    except UnicodeEncodeError:
+        return without_surrogates(text)
+
+
+cdef dict KINDS = {"reasoning": R_REASONING, "content": R_CONTENT, "arguments": R_ARGUMENTS}
+
+
+name_errors(OpenWriter)

@@ -1,0 +1,87 @@
+"""What ResponsesStream takes, checked, and the small parts of its events."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any
+
+from .items import Reasoning, Summary
+from .payload import Payload
+
+__all__ = [
+    *("ECHOED", "PHASES", "PREFIXES", "call_id", "defaults", "error", "failed"),
+    *("made_id", "owned", "phase", "reasoning_item", "seconds"),
+]
+
+PREFIXES = {
+    "reasoning": "rs",
+    "message": "msg",
+    "function_call": "fc",
+    "custom_tool_call": "ctc",
+    "mcp_call": "mcp",
+    "code_interpreter_call": "ci",
+    "web_search_call": "ws",
+}
+PHASES = {"final": "final_answer", "commentary": "commentary"}
+ECHOED = (
+    *("background", "conversation", "instructions", "max_output_tokens", "max_tool_calls", "metadata"),
+    *("parallel_tool_calls", "previous_response_id", "prompt", "prompt_cache_key", "prompt_cache_options"),
+    *("prompt_cache_retention", "reasoning", "safety_identifier", "service_tier", "temperature", "text"),
+    *("tool_choice", "tools", "top_logprobs", "top_p", "truncation", "user"),
+)
+
+
+def made_id(stem: str, type: str, index: int | str) -> str:
+    return f"{PREFIXES[type]}_{stem}_{index}"
+
+
+def call_id(stem: str, index: int | str) -> str:
+    return f"call_{stem}_{index}"
+
+
+def phase(channel: str | None) -> Payload:
+    return {"phase": PHASES[channel]} if channel in PHASES else {}
+
+
+def owned(payloads: list[Payload]) -> list[Payload]:
+    """As the caller may change them."""
+    return [copy.deepcopy(payload) if "response" in payload else payload for payload in payloads]
+
+
+def failed(message: str, code: str) -> Payload:
+    return {"status": "failed", "error": {"code": code, "message": message}}
+
+
+def error(message: str, code: str, type: str | None = None) -> Payload:
+    """Some clients take a response that failed for a short one, unless this comes first. OpenAI's in Python raises what
+    the object `error` says, others what is beside it.
+    """
+    error = {"type": type or code, "code": code, "message": message, "param": None}
+    return {**error, "type": "error", "error": error}
+
+
+def reasoning_item(said: Any, request: Mapping[str, Any]) -> type[Reasoning] | None:
+    """The items of reasoning, None: it is hidden."""
+    kinds: dict[Any, type[Reasoning] | None] = {False: None, "text": Reasoning, "summary": Summary}
+    if said is True:
+        asked = request.get("reasoning")
+        wanted = asked.get("summary") or asked.get("generate_summary") if isinstance(asked, Mapping) else None
+        return Summary if wanted else Reasoning
+    if said not in list(kinds):
+        raise ValueError(f"reasoning is True, False, 'text' or 'summary', not {said!r}")
+    return kinds[said]
+
+
+def seconds(created_at: Any) -> Any:
+    if type(created_at) is int:
+        return created_at
+    if not isinstance(created_at, (int, float)) or not isfinite(created_at):
+        raise TypeError(f"created_at is seconds since 1970, a number such as time.time(), not {created_at!r}")
+    return created_at
+
+
+def defaults() -> Payload:
+    none = dict.fromkeys(("instructions", "temperature", "top_p"))
+    return {**none, "metadata": {}, "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}

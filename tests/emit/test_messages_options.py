@@ -1,0 +1,19 @@
+"""The parts of what MessagesStream says. tests/emit/test_messages.py has the whole."""
+
+from __future__ import annotations
+
+from harmonystream.emit.messages_options import call, call_id, failure, hashed
+
+
+def test_a_hash_depends_on_the_message_and_the_text() -> None:
+    assert hashed("a", "x") == hashed("a", "x")
+    assert len({hashed("a", "x"), hashed("b", "x"), hashed("a", "y")}) == 3
+
+
+def test_a_failure_has_details_if_it_has_a_code() -> None:
+    assert failure("no", None, None)["error"] == {"type": "api_error", "message": "no"}
+    assert failure("no", "overloaded_error", "c")["error"]["details"] == {"error_code": "c"}
+
+
+def test_a_call() -> None:
+    assert call(call_id("1", 0), "f")["id"] == "toolu_1_0"

@@ -1,0 +1,89 @@
+"""What is told by a script, and how Python learns of it: at any moment, and when it has to go on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import wire_chat
+import wire_messages
+import wire_responses
+from wire_frames import as_bytes, told_by_python
+
+import harmonystream as hs
+
+APIS: dict[str, Any] = {"chat": wire_chat, "responses": wire_responses, "messages": wire_messages}
+HEADER = "<|start|>assistant"
+TEXT = (
+    "<|channel|>analysis<|message|>Let me “think”.\n<|end|>"
+    f"{HEADER}<|channel|>commentary<|message|>I look.<|end|>"
+    f"{HEADER}<|channel|>commentary to=functions.get_forecast <|constrain|>json<|message|>"
+    '{"city": "Z\\u00fcrich", "n": [1, 2.5e3]}<|call|>'
+    f"{HEADER}<|channel|>commentary to=functions.get_forecast <|constrain|>json<|message|><|call|>"
+    f"{HEADER}<|channel|>analysis<|message|>So.<|end|>"
+    f"{HEADER}<|channel|>final<|message|>It is 21 °C.<|return|>"
+)
+IDS = hs.vocab.o200k_harmony().encode(TEXT, control=True)
+
+
+def stream_of(api: str, **options: Any) -> Any:
+    return APIS[api].stream_of(hs.Parser(tools=["get_forecast"]), **options)
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_every_cut_says_what_python_says(api: str) -> None:
+    for at in range(0, len(IDS), 3):
+        pieces = [IDS[:at], *IDS[at : at + 4], IDS[at + 4 :]]
+        scripted = stream_of(api)
+        frames = as_bytes(scripted, pieces, "stop")
+        assert frames == as_bytes(told_by_python(stream_of(api)), pieces, "stop")
+        assert scripted._scripted
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_the_response_can_be_asked_for_after_every_token(api: str) -> None:
+    """Asking changes nothing of what comes."""
+    asked, never, reference = stream_of(api), stream_of(api), told_by_python(stream_of(api))
+    for stream in (asked, never, reference):
+        stream.start()
+    for tid in IDS:
+        assert asked.feed(tid) == never.feed(tid) == reference.feed(tid)
+        assert asked.response() == reference.response()
+        assert asked.parser.channel == never.parser.channel == reference.parser.channel
+    assert asked.finish("stop") == never.finish("stop") == reference.finish("stop")
+    assert asked.response() == never.response() == reference.response()
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("asked", [False, True])
+def test_python_goes_on_anywhere(api: str, asked: bool) -> None:
+    for at in range(len(IDS)):
+        scripted, reference = stream_of(api), told_by_python(stream_of(api))
+        for stream in (scripted, reference):
+            stream.start()
+            stream.feed(IDS[:at])
+        if asked:
+            assert scripted.response() == reference.response()
+        scripted._leave_script()
+        assert scripted.feed(IDS[at:]) == reference.feed(IDS[at:])
+        assert scripted.finish("stop") == reference.finish("stop")
+        assert scripted.response() == reference.response()
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_an_error_anywhere(api: str) -> None:
+    for at in range(len(IDS)):
+        made = []
+        for stream in (stream_of(api), told_by_python(stream_of(api))):
+            made.append([stream.start(), stream.feed(IDS[:at]), stream.error("It is over."), stream.response()])
+        assert made[0] == made[1]
+
+
+@pytest.mark.parametrize("reason", ["stop", "length", "abort", 'odd "\ud800', None])
+@pytest.mark.parametrize("api", APIS)
+def test_an_end_anywhere(api: str, reason: str | None) -> None:
+    for at in range(0, len(IDS), 2):
+        made = []
+        for stream in (stream_of(api), told_by_python(stream_of(api))):
+            made.append([*as_bytes(stream, [IDS[:at]], reason), stream.response()])
+        assert made[0] == made[1]
