@@ -63,7 +63,7 @@ def test_the_python_of_a_page_runs_from_top_to_bottom(page, tmp_path):
     file.write_text(script, encoding="utf-8")
     environment = ENV | {"TIKTOKEN_ENCODINGS_BASE": str(ROOT / "harmonystream" / "data")}
     command = [sys.executable, "-W", "error", str(file)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
     assert (done.stderr, done.returncode) == ("", 0)
     assert done.stdout == "".join(output for _, output in blocks(page, "text"))
 
