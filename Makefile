@@ -19,8 +19,8 @@ SOURCES := setup.py $(shell find ext -name '*.p[yx][xd]') $(wildcard harmonystre
 MODULES = $(subst /,.,$(patsubst ext/%.pyx,%,$(filter %.pyx,$(SOURCES))))
 
 .DELETE_ON_ERROR:
-.PHONY: check-renderers check-templates build demo serve test quick bench bench-server bench-rivals clients engines \
-	fuzz cov docs pictures lint types lock clean
+.PHONY: check-engines check-renderers check-templates build demo serve test quick bench bench-server bench-rivals \
+	clients engines fuzz cov docs pictures lint types lock clean
 
 build: $(VENV)/built
 
@@ -118,6 +118,13 @@ docs: $(VENV)/dev
 
 pictures: $(VENV)/dev
 	$(BIN)/python docs/site/pictures.py
+
+# What Completions sends, read by vLLM's and SGLang's own request models, and their chunks, read by Completions. Of the
+# wheels (400 MB) only the Python files are used, so that neither torch nor a GPU is needed.
+check-engines: $(VENV)/dev
+	$(PIP) download --no-deps --only-binary :all: --python-version 3.11 --platform manylinux_2_34_x86_64 \
+		--platform manylinux_2_28_x86_64 --dest .peers/wheels vllm==0.33.0 sglang==0.5.23
+	$(BIN)/python tests/peers/engine_requests.py .peers/wheels
 
 # Our prompts beside those of openai-harmony and oss-harmony, which have one import name, on 20,000 conversations each.
 check-renderers: $(VENV)/dev

@@ -37,9 +37,7 @@ __all__ = ["ChatStream"]
 
 ReasoningField = Literal["reasoning", "reasoning_content", "both"]
 
-_DELTAS = (ReasoningDelta, ContentDelta, ToolCallDelta)
 _DONE = b"data: [DONE]\n\n"
-_NOTHING: Payload = {}
 _BLANK_LINE = "\n\n"  # between the texts of two messages in one field: the reader sees a preamble, then an answer
 
 
@@ -72,7 +70,7 @@ class ChatStream(EventStream):
     _has_text = False  # has it?
     _open: int | None = None  # the call whose arguments are shown
     _finish_reason: str | None = None
-    _stopped: Payload = _NOTHING  # at what, if the engine says
+    _stopped: Payload | None = None  # at what, if the engine says
     _usage: Payload | None = None
     _all: list[ChatStream] | None = None  # the request's, in order, if there are several
 
@@ -169,9 +167,8 @@ class ChatStream(EventStream):
     def _script(self) -> Script | None:
         if type(self) is not ChatStream or self._hooked or self.parser.strict or self._preamble_field in self._fields:
             return None
-        head = to_json({**self._head, "id": "", "created": 0}) if self._extra else ""
         shape = (self._fields, self._preamble_field, self._include_usage, self._calls_shown, self.choice)
-        return _script(self.model, head, *shape)
+        return _script(self.model, to_json({**self._head, "id": "", "created": 0}) if self._extra else "", *shape)
 
     def _end_told(self, reason: str | None) -> str:
         self._finish_reason = options.finish_reason(reason, self._calls_told, self._named)
@@ -182,7 +179,7 @@ class ChatStream(EventStream):
     def _chunk(self, delta: Payload, finish_reason: str | None = None) -> Payload:
         choice: Payload = {"index": self.choice, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
         if finish_reason is not None:
-            choice |= self._stopped
+            choice |= self._stopped or {}
         chunk = {**self._head, "choices": [choice]}
         return {**chunk, "usage": None} if self._include_usage else chunk
 
@@ -280,10 +277,8 @@ class ChatStream(EventStream):
     def finish(
         self, reason: Any = None, usage: Payload | None = None, *, stop_reason: int | str | None = None
     ) -> bytes:
-        """The last frames. reason: the engine's word; usage: the API's object, or another API's; what the parser has
-        counted is added where it is missing, so `{"prompt_tokens": 12}` is enough. stop_reason: the stop string or
-        token id that the engine has stopped at, which the choice then has under this name.
-        """
+        """The last frames. reason: the engine's word; usage: the API's object, or another API's, in which counts may be
+        missing that the parser has; stop_reason: the stop string or token id at which the engine has stopped."""
         self._stop_at(reason, stop_reason, dicts=False)
         frames = super().finish(reason, usage)
         return frames + _DONE if self._ends else frames
@@ -338,7 +333,7 @@ class ChatStream(EventStream):
         self._has_text |= isinstance(event, (ReasoningDelta, ContentDelta))
         payloads = list(super()._described(event))
         if self._watched:
-            self._tokens.attach(payloads, event, hides=isinstance(event, _DELTAS))
+            self._tokens.attach(payloads, event, hides=isinstance(event, (ReasoningDelta, ContentDelta, ToolCallDelta)))
         for field in fields:
             self._texts[field].append(_BLANK_LINE)
         return [self._parting(fields), *payloads] if fields else payloads
@@ -386,7 +381,7 @@ class ChatStream(EventStream):
         if self._calls:
             message["tool_calls"] = [options.copied(call) for call in self._calls]
         choice = {"index": self.choice, "message": message, "logprobs": None, "finish_reason": self._finish_reason}
-        return {**choice, **self._stopped, **self._tokens.joined()}
+        return {**choice, **(self._stopped or {}), **self._tokens.joined()}
 
 
 @lru_cache(maxsize=256)

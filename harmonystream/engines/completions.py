@@ -12,7 +12,8 @@ from .http import HttpEngine
 
 __all__ = ["SERVERS", "Completions", "Server"]
 
-_MARKERS = {"skip_special_tokens": False, "spaces_between_special_tokens": False}
+_SKIP = {"skip_special_tokens": False}
+_MARKERS = {**_SKIP, "spaces_between_special_tokens": False}
 
 
 class Server(NamedTuple):
@@ -30,7 +31,7 @@ class Server(NamedTuple):
 SERVERS: Mapping[str, Server] = {
     # A version that does not know return_token_ids sends text, which then has its markers.
     "vllm": Server({"return_token_ids": True, **_MARKERS}, _MARKERS, {"add_special_tokens": False}),
-    "sglang": Server({"return_token_ids": True, **_MARKERS}, _MARKERS, {}),
+    "sglang": Server({"return_token_ids": True, **_SKIP}, _SKIP, {}),
     # It refuses fields that it does not know, and has ids only where it does not make text.
     "tensorrt_llm": Server({"detokenize": False}, _MARKERS, {"add_special_tokens": False}),
     "text": Server(None, {}, {}),

@@ -3,9 +3,10 @@
 from .spec import Format
 
 
-def _bars(marker: str) -> tuple[str, str]:
-    """As the tokenizer has it, and with ASCII bars, as pages print it."""
-    return marker, marker.replace("｜", "|")
+def _printed(marker: str) -> tuple[str, ...]:
+    """As the tokenizer has it; and as pages print it, with ASCII bars, ASCII underscores, or both."""
+    ascii_bars = marker.replace("｜", "|")
+    return marker, ascii_bars, *(form.replace("▁", "_") for form in (marker, ascii_bars) if "▁" in form)
 
 
 DEEPSEEK = Format(
@@ -13,55 +14,62 @@ DEEPSEEK = Format(
     think=("<think>", "</think>"),
     section=(
         (
-            *_bars("<｜tool▁calls▁begin｜>"),
-            "<｜tool_calls_begin｜>",
+            *_printed("<｜tool▁calls▁begin｜>"),
             "<｜tool calls begin｜>",
             "<｜tool\\_calls\\_begin｜>",
             "<｜tool▁calls｜>",
         ),
-        _bars("<｜tool▁calls▁end｜>"),
+        _printed("<｜tool▁calls▁end｜>"),
     ),
-    call=(_bars("<｜tool▁call▁begin｜>"), _bars("<｜tool▁sep｜>"), _bars("<｜tool▁call▁end｜>")),
+    call=(_printed("<｜tool▁call▁begin｜>"), _printed("<｜tool▁sep｜>"), _printed("<｜tool▁call▁end｜>")),
     name_as="function",
     control=True,
-    stops=(*_bars("<｜end▁of▁sentence｜>"), "<|EOT|>"),
+    stops=(*_printed("<｜end▁of▁sentence｜>"), "<|EOT|>"),
     turns=("<｜User｜>", "<｜Assistant｜>"),
     drop=("<｜tool▁outputs▁begin｜>", "<｜tool▁outputs▁end｜>", "<｜tool▁output▁begin｜>", "<｜tool▁output▁end｜>"),
 )
 
 DEEPSEEK_SEARCH = DEEPSEEK._replace(
     name="deepseek_search",
-    think=("<｜search▁begin｜>", "<｜search▁end｜>"),
+    think=(_printed("<｜search▁begin｜>"), _printed("<｜search▁end｜>")),
     drop=(*DEEPSEEK.drop, "<think>", "</think>"),
 )
 
 
-# The mark as V3.2 and V4 write it and as V4.1 does, with ASCII bars as in re-hosted models, garbled, and as a server
-# leaves it that strips special tokens.
-_MARKS = ("｜DSML｜", "｜DSML｜ ", "|DSML|", "｜｜DSML｜｜", "｜｜DSML｜｜ ", "‖DSML‖", "||DSML||", "")
-_BLOCKS = (
-    *("｜DSML｜function_calls", "｜DSML｜tool_calls", "｜DSML｜ calls", "|DSML|function_calls", "|DSML|tool_calls"),
-    *("｜｜DSML｜｜ calls", "‖DSML‖tool_calls", "||DSML||tool_calls", "tool_calls"),
+# The mark as V3.2 and V4 write it, as V4.1 does, with ASCII bars as in re-hosted models, and garbled. A server that
+# strips special tokens leaves none.
+_MARKS = (
+    "｜DSML｜",
+    "｜DSML｜ ",
+    "｜｜DSML｜｜",
+    "｜｜DSML｜｜ ",
+    "‖DSML‖",
+    "‖DSML‖ ",
+    "|DSML|",
+    "|DSML| ",
+    "||DSML||",
 )
+_BLOCKS = ("tool_calls", "function_calls", "calls", "toolcalls", "tool")
 
 
-def _marked(form: str) -> tuple[str, ...]:
-    return tuple(form.replace("D", mark, 1) for mark in _MARKS)
+def _marked(*forms: str) -> tuple[str, ...]:
+    return tuple(form.replace("D", mark, 1) for mark in _MARKS for form in forms)
 
 
 DSML = Format(
     name="dsml",
     think=("<think>", "</think>"),
     section=(
-        (
-            *(f"<{block}>" for block in _BLOCKS),
-            "<｜DSML｜toolcalls>",
-            "<｜DSML｜tool>",
-        ),  # these two are closed properly
-        tuple(f"</{block}>" for block in _BLOCKS),
+        (*_marked(*(f"<D{block}>" for block in _BLOCKS)), "<tool_calls>", "<function_calls>"),
+        (*_marked(*(f"</D{block}>" for block in _BLOCKS)), "</tool_calls>", "</function_calls>"),
     ),
-    call=(_marked('<Dinvoke name="'), '">', _marked("</Dinvoke>")),
-    pair=(_marked('<Dparameter name="'), '">', "", _marked("</Dparameter>")),
+    call=((*_marked('<Dinvoke name="'), '<invoke name="'), '">', (*_marked("</Dinvoke>"), "</invoke>")),
+    pair=(
+        (*_marked('<Dparameter name="'), '<parameter name="'),
+        '">',
+        "",
+        (*_marked("</Dparameter>"), "</parameter>"),
+    ),
     empty_call='"/>',
     untyped="json",
     typed={

@@ -23,9 +23,20 @@ def chat_tools(tools: Any) -> list[dict[str, Any]]:
         tools = schemas("chat")
     if isinstance(tools, (str, bytes, Mapping)) or not isinstance(tools, Iterable):
         raise PromptError(f"tools is {type(tools).__name__}; expected a list of tools, or a Tools")
-    return [_definition(plain(tool, f"tools[{i}]"), f"tools[{i}]") for i, tool in enumerate(tools)]
+    return [_definition(plain(_declared(tool, i), f"tools[{i}]"), f"tools[{i}]") for i, tool in enumerate(tools)]
 
 
+def _declared(tool: Any, i: int) -> Any:
+    """The same. Raises `PromptError` for what only `Tools` can declare."""
+    if isinstance(tool, type) or (callable(tool) and not hasattr(tool, "model_dump")):
+        name = getattr(tool, "__name__", None) or type(tool).__name__
+        kind = "class" if isinstance(tool, type) else "function"
+        raise PromptError(f"tools[{i}] is the {kind} {name}: pass tools=Tools({name}, …), which declares it")
+    return tool
+
+
+# `Tools` reads definitions, too (tools/definitions.py), into what it needs to run a tool. This room does not know that
+# one. And a template may read any field that a client has put into a definition, so that all of them are kept here.
 def _definition(tool: Any, where: str) -> dict[str, Any]:
     if not isinstance(tool, dict):
         raise PromptError(f"{where} is {type(tool).__name__}; expected a mapping with the tool's name and parameters")

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import os
 
 import pytest
+from command import ENV
+from command import run as as_process
 
 from harmonystream.cli import main
 
@@ -109,6 +112,28 @@ def test_a_broken_file_of_tools_is_refused(run, tmp_path, source, said):
     status, _, err = run("chat", "--tools", str(path), stdin="Hello\n")
     assert status == 2
     assert said in err
+
+
+@pytest.fixture
+def bare(tmp_path):
+    """The environment of an installation without any optional package."""
+    absent = ("jsonschema_rs", "pydantic", "docstring_parser", "tiktoken", "jinja2", "aiohttp", "rich")
+    (tmp_path / "sitecustomize.py").write_text(f"import sys\nsys.modules.update(dict.fromkeys({absent}))\n")
+    return {"PYTHONPATH": os.pathsep.join((str(tmp_path), ENV["PYTHONPATH"]))}
+
+
+def test_the_recorded_conversation_needs_no_optional_package(bare):
+    status, out, err = as_process("chat", stdin="Hello\n", env=bare)
+    assert (status, err) == (0, "")
+    assert "get_forecast" in out and "Yes, take one." in out
+
+
+def test_tools_whose_packages_are_missing_are_refused_with_the_command_that_installs_them(bare, tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text("def look(city: str) -> str:\n    return city\n")
+    status, out, err = as_process("chat", "--tools", str(path), stdin="Hello\n", env=bare)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"harmonystream: {path}: ") and "pip install 'harmonystream[tools]'" in err
 
 
 def test_an_engine_that_is_not_there_is_an_error_of_the_turn(run):

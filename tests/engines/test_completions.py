@@ -117,6 +117,16 @@ def test_0_13_the_request_has_ids_limits_and_stop_ids():
     }
 
 
+def test_sglang_is_asked_nothing_that_it_does_not_know():
+    upstream = Upstream(STREAMS["sglang"])
+    run(upstream, server="sglang")
+    run(upstream, TEXT, server="sglang")
+    ids, text = (body for _, body in upstream.requests)
+    common = {"model", "prompt", "stream", "stream_options", "skip_special_tokens", "max_tokens"}
+    assert ids.keys() == common | {"stop_token_ids", "return_token_ids"}
+    assert text.keys() == common
+
+
 def test_tensorrt_llm_is_asked_nothing_that_it_refuses():
     upstream = Upstream(STREAMS["tensorrt_llm"])
     run(upstream, server="tensorrt_llm")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -58,7 +59,7 @@ ARGUMENTS = st.fixed_dictionaries({}, optional=VALUES)
 
 def is_no_fence(text: str) -> bool:
     """A call after the first line of a fence would be an example."""
-    return "```" not in text.rstrip().rpartition("\n")[2]
+    return re.match(r"[ \t>*+.)0-9-]*```", text.rstrip().rpartition("\n")[2]) is None
 
 
 @st.composite

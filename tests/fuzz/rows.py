@@ -258,4 +258,5 @@ def decode_row(data: bytes) -> Fields:
     if data[15] & 3 == 3:
         names = list(fields)
         fields[names[(data[15] >> 2) % len(names)]] = ODD[data[0] % len(ODD)]
-    return fields | {"fenced": ("text", "call")[data[4] >> 2 & 1]}
+    fields |= {"fenced": ("text", "call")[data[4] >> 2 & 1], "mention": ("text", "think")[data[4] >> 3 & 1]}
+    return fields | {"after_call": ("same", "content")[data[4] >> 4 & 1]}

@@ -6,12 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-from harmony_chats import Chats, ours, theirs
+from harmony_chats import Chat, Chats, ours, theirs
 from official import encoding
 
 import harmonystream as hs
 from harmonystream.prompt.builtin import BUILTIN
 from harmonystream.prompt.harmony_text import Developer, HarmonyMessage, System, render_messages
+from harmonystream.prompt.typescript import FunctionType, Namespace
 from harmonystream.prompt.writer import JoiningWriter, Writer
 
 RECORDED = json.loads((Path(__file__).parent / "oss_harmony_ids.json").read_text("utf-8"))
@@ -26,6 +27,15 @@ def test_the_ids_are_those_of_openai_harmony():
         assert writer.ids == theirs(encoding(), chat), chat
         tokens += len(writer.ids)
     assert tokens > 50_000
+
+
+def test_the_typescript_of_random_schemas_is_that_of_openai_harmony():
+    chats = Chats(seed=14)
+    for _ in range(400):
+        functions = (FunctionType("f", chats.text(3), chats.schema(4)), FunctionType("g", "", chats.schema(2)))
+        developer = HarmonyMessage("developer", (Developer(None, (Namespace("functions", functions),)),))
+        chat = Chat([developer], "plain", drop=False)
+        assert "".join(ours(chat, "openai").parts) == encoding().decode(theirs(encoding(), chat)), functions
 
 
 def test_the_ids_are_those_of_oss_harmony():

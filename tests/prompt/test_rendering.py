@@ -99,6 +99,49 @@ def test_1_4_ids_of_calls_in_the_form_of_kimi():
     assert '## Return of functions.get_weather:2\n{"temperature": 19}' in text
 
 
+HISTORY: dict[str, tuple[list[str], list[str]]] = {
+    # Thoughts before the last question are gone. Results share a turn of the user; arguments are objects.
+    "hermes": (
+        ["<think>\nTwo cities, two calls.\n</think>", "</tool_response>\n<tool_response>", '{"location": "Paris"}'],
+        ["I should use the weather tool.", "<|im_start|>tool"],
+    ),
+    # Thoughts are gone from all turns. The system comes first, results have no role, arguments are text as given.
+    "deepseek": (
+        [
+            "<｜begin▁of▁sentence｜>You are",
+            '<｜tool▁sep｜>{"location":"Paris"}',
+            "<｜tool▁output▁end｜><｜tool▁output▁begin｜>",
+        ],
+        ["I should use the weather tool.", "Two cities, two calls.", "<think>"],
+    ),
+    # A result is a message of its own, which names the call's id.
+    "kimi_k2": (
+        [
+            "<|im_system|>tool<|im_middle|>## Return of functions.get_weather:1\n",
+            '<|tool_call_argument_begin|>{"location": "',
+        ],
+        ["<|im_user|>tool"],
+    ),
+    # Results are observations in one turn; arguments are pairs of tags.
+    "glm": (
+        ["<|observation|>\n<tool_response>", "</tool_response>\n<tool_response>", "<arg_value>Paris</arg_value>"],
+        ["<|tool|>", '"location": "Paris"'],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HISTORY)
+def test_1_5_history_rules_of_each_family(name):
+    """One conversation, whose arguments are text, as a client sends them."""
+    chat = json.loads(json.dumps(GUIDE))
+    for call in (call for message in chat for call in message.get("tool_calls") or ()):
+        call["function"]["arguments"] = json.dumps(call["function"]["arguments"], separators=(",", ":"))
+    text = render(name, chat).text
+    there, gone = HISTORY[name]
+    assert [part for part in there if part not in text] == []
+    assert [part for part in gone if part in text] == []
+
+
 @pytest.mark.parametrize("name", sorted(TEMPLATE))
 def test_1_7_the_template_then_the_tokenizer(name):
     prompt = render(name, GUIDE)
@@ -207,6 +250,18 @@ def test_tools_of_every_api_are_declared_alike():
     assert prompt.parser().feed_text("<|channel|>commentary to=poem<|message|>{}")[1].kind == "other"
     with pytest.raises(hs.PromptError, match="dialect= is for prompts without a template"):
         hs.render("Hi", template=TEMPLATE["hermes"], dialect="openai")
+
+
+def test_what_only_tools_can_declare_is_refused_with_advice():
+    class Place:
+        pass
+
+    def look(city: str) -> str:
+        return city
+
+    for tool, said in ((Place, "the class Place: pass tools=Tools"), (look, "the function look: pass tools=Tools")):
+        with pytest.raises(hs.PromptError, match=rf"tools\[1\] is {said}\({tool.__name__}, …\)"):
+            hs.render("Hi", model="gpt-oss", tools=[WEATHER, tool])
 
 
 def test_the_vocabularies_are_those_of_the_templates():

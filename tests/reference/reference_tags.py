@@ -108,11 +108,11 @@ class Machine(Fences, Pairs):
         self.log.spoken.add(mark.start)
         return self.byte(mark.start)
 
-    def act(self, start: int, stop: int) -> int:
-        """A marker that was acted on takes the newlines with it that it touches."""
-        if self.trim:
+    def act(self, start: int, stop: int, keeps: bool = False) -> int:
+        """A marker that was acted on takes the newlines with it that it touches, or keeps those before it."""
+        if self.trim and not keeps:
             self.log.trim(self.region, self.pending[0] if start == self.marked == self.pending[1] else start)
-        self.marked = stop
+        self.marked, self.at_start = stop, True
         return stop
 
     def move(self, stop: int) -> None:
@@ -169,7 +169,7 @@ class Machine(Fences, Pairs):
         return i == self.marked or before < 0 or self.text.s[before] == "\n"
 
     def think(self, mark: Marker) -> int:
-        is_apart = self.at_line_start(mark.start) and not self.fence
+        is_apart = self.row.mention == "think" or (self.at_line_start(mark.start) and not self.fence)
         if self.region == "content" and self.text.is_byte(mark.start):
             if mark.kind == "think_open" and not is_apart:
                 self.think_mentions = min(self.think_mentions + 1, 255)
@@ -242,7 +242,7 @@ class Machine(Fences, Pairs):
 
     def take(self, i: int, header: Header) -> int:
         """A header at `i` that did not fail."""
-        self.act(i, header.stop)
+        self.act(i, header.stop, keeps=header.verdict == "stands" and self.code in ("info", "blank"))
         if header.verdict == "open":
             self.log.note("unfinished-header", i)
             return self.size
@@ -262,11 +262,13 @@ class Machine(Fences, Pairs):
 
     def begin(self, i: int, header: Header) -> None:
         self.mentions = 0
-        self.code = self.code and "code"
+        self.code, self.at_start = self.code and "code", True
         self.written = ""
         for code in [*header.notes, *["call-in-reasoning"] * (self.region == "reasoning")]:
             self.log.note(code, i)
         stop = self.text.stops[header.stop - 1] if header.stop > i else self.log.start(i)
+        if self.row.after_call == "content":
+            self.region = "content"
         self.log.tell("ToolCallStart", self.index, header.name, header.id, header.kind, self.log.start(i), stop)
 
     def section(self, i: int) -> int:
@@ -278,13 +280,14 @@ class Machine(Fences, Pairs):
             if q - i > NEAR:
                 return i
             try:
-                mark = text.at(q, self.size, *SECTION, *CALL, "stop") or self.misspelt_call_close(q)
+                mark = text.at(q, self.size, *SECTION, *CALL, "stop") or self.misspelt_close(q)
             except More:
                 return self.size
             if mark is None:
                 return i
             if mark.misspelt:
                 self.log.note("misspelt-closer", q)
+            if mark.misspelt and mark.kind == "call_close":
                 i = mark.stop
                 continue
             if mark.kind == "stop":
@@ -304,18 +307,17 @@ class Machine(Fences, Pairs):
             self.log.note("abandoned-header", q)
             i = header.stop
 
-    def misspelt_call_close(self, q: int) -> Marker | None:
-        """The call's closer once more, with something before its `>`."""
-        if not self.text.kinds.get("call_close"):
-            return None
+    def misspelt_close(self, q: int) -> Marker | None:
+        """The call's closer once more, or the section's, with something before its `>`."""
         limit = self.text.limit(q)
         try:
-            mark = self.text.closer_at(q, limit, "call_close")
+            if mark := self.text.closer_at(q, limit, "call_close"):
+                return mark if self.text.counts(mark, *SECTION, *CALL, "stop") else None
+            return self.text.closer_at(q, limit, "section_close")
         except More:
             if limit == self.size:
                 raise
             return None
-        return mark if mark and self.text.counts(mark, *SECTION, *CALL, "stop") else None
 
     def wrapped(self, q: int) -> int:
         """Wrapped JSON from its `{` or `[`, and what comes after an object."""
@@ -342,9 +344,11 @@ class Machine(Fences, Pairs):
                 i = self.json(i)
             else:
                 try:
-                    mark = text.at(i, self.size, self.outer[1])
+                    mark = text.closer_at(i, self.size, self.outer[1])
                 except More:
                     return self.size
+                if mark and mark.misspelt:
+                    self.log.note("misspelt-closer", i)
                 if mark or text.is_byte(i) or text.is_a(i, "stop"):
                     self.marked = mark.stop if mark else i
                     return self.marked

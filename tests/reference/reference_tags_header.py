@@ -72,6 +72,8 @@ class HeaderReader:
             raise Fails
         p, sections = self.openers(i, limit, "section_open")
         header.in_section = inside or sections > 0
+        if sections > MOST:
+            raise Fails
         name, calls = self.openers(p, limit, "call_open")
         if sections + calls > MOST:
             raise Fails

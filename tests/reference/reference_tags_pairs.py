@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 
 from reference_tags_bodies import NORMAL_STOPS, OPENERS, Bodies
 from reference_tags_header import LONGEST, Header
-from reference_tags_text import WS, Marker, More, latin
+from reference_tags_text import CALL, SECTION, WS, Marker, More, latin
 from reference_tags_values import WS as SPACE
 from reference_tags_values import fits, may_be_literal, quote, transcode
 
 MAYBE = 64  # bytes of a string that may be something else
+AROUND_KEYS = ("key_open", "value_close", *CALL, *SECTION, "stop")
 WRAPPERS = ("arguments", "parameters", "input")
 
 
@@ -82,7 +83,7 @@ class Pairs(Bodies):
         limit = min(limit, text.limit(opener.start))
         first = last = j = text.skip(opener.stop, limit)
         barred = '<>"' if any(form[0] == '"' for form in text.kinds["key_end"]) else "<>"
-        odd = False
+        odd = broken = False
         try:
             while not (mark := text.at(j, limit, "key_end", "value_open")):
                 if not text.is_byte(j):
@@ -91,7 +92,8 @@ class Pairs(Bodies):
                     if not odd and (equals := self.equals(first, j, limit)):
                         return text.s[first:equals].rstrip(WS), "", equals + 1, True
                     odd = True
-                    if not declared:
+                    broken = broken or "value_open" not in text.kinds or bool(text.at(j, limit, *AROUND_KEYS))
+                    if broken and not declared:
                         return None
                 j += 1
                 if text.s[j - 1] not in WS:
@@ -102,7 +104,8 @@ class Pairs(Bodies):
             if limit == self.size:
                 raise
             return None
-        if first == last or (odd and text.s[first:last] not in declared):
+        broken = broken or mark.kind == "value_open"
+        if first == last or (odd and broken and text.s[first:last] not in declared):
             return None
         return text.s[first:last], mark.says, mark.stop, mark.kind == "value_open"
 

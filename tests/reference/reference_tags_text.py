@@ -158,7 +158,7 @@ class Text:
                 return found
         except More:
             partial = True
-        for form in self.kinds[kind]:
+        for form in self.kinds.get(kind, ()):
             if form.endswith(">"):
                 shape = re.escape(form[:-1]) + r"[^<>\n\u0100-\uffff]{1,16}"
                 if match := re.compile(shape + ">").match(self.s, i, limit):

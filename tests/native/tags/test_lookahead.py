@@ -208,7 +208,7 @@ def test_a_key_at_the_start_of_a_line_ends_the_value_before_it():
     assert read(Q, call) == ("", "", [("f", '{"s": "x", "i": 5}')], ["missing-closer"])
 
 
-@pytest.mark.parametrize("key", ["k", "a key", "k" * 256, "名前", " k "])
+@pytest.mark.parametrize("key", ["k", "a key", "k" * 256, "名前", " k ", "a<b", "a>b", "List<int>", "</b>"])
 def test_good_keys(key):
     assert read("glm", GLM.replace("<arg_key>s", f"<arg_key>{key}").format("x"))[2:] == (
         [("f", f'{{"{key.strip()}": "x"}}')],
@@ -216,7 +216,7 @@ def test_good_keys(key):
     )
 
 
-@pytest.mark.parametrize("key", ["", " ", "a\nb", "a<b", "a>b", "k" * 257])
+@pytest.mark.parametrize("key", ["", " ", "a\nb", "a</arg_value>", "k" * 257])
 def test_bad_keys_are_noise(key):
     calls, codes = read("glm", GLM.replace("<arg_key>s", f"<arg_key>{key}").format("x"))[2:]
     assert (calls, codes) == ([("f", "{}")], ["ignored-text"])

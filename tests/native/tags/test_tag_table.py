@@ -75,6 +75,9 @@ REFUSED = {
     ),
     "bare": ({"call": CALL, "bare": "some"}, "bare is one of 'any', 'no', 'declared', not 'some'"),
     "name_as": ({"call": CALL, "name_as": "word"}, "name_as is one of 'plain', 'function', 'id', not 'word'"),
+    "fenced": ({"call": CALL, "fenced": "x"}, "fenced is one of 'text', 'call', not 'x'"),
+    "mention": ({"call": CALL, "mention": 1}, "mention is one of 'text', 'think', not 1"),
+    "after_call": ({"call": CALL, "after_call": "text"}, "after_call is one of 'same', 'content', not 'text'"),
     "newlines": ({"call": CALL, "newlines": True}, "newlines is one of 'keep', 'strip', not True"),
     "untyped": ({"call": CALL, "untyped": "int"}, "untyped is one of 'string', 'json', not 'int'"),
     "a type": (
@@ -85,7 +88,7 @@ REFUSED = {
         {"call": CALL, "typed": {'"s">': "string"}},
         "typed maps ends of keys to 'string' or 'json', in a row with pair",
     ),
-    "too many": ({"stops": tuple(f"<{i:02}>" for i in range(65))}, "has more than 64 markers, aliases included"),
+    "too many": ({"stops": tuple(f"<{i:03}>" for i in range(256))}, "has more than 255 markers, aliases included"),
 }
 
 
@@ -126,8 +129,18 @@ def test_names(name):
 
 
 def test_as_many_markers_as_there_may_be():
-    row = hs.Format("mine", stops=tuple(f"<{i:02}>" for i in range(64)))
-    assert [hs.parse(f"a{stop}", row).content for stop in row.stops] == ["a"] * 64
+    row = hs.Format("mine", stops=tuple(f"<{i:03}>" for i in range(255)))
+    assert [hs.parse(f"a{stop}", row).content for stop in row.stops] == ["a"] * 255
+
+
+def test_as_many_control_ids_as_there_may_be_markers():
+    """Some of the aliases are ids, the others are text: the two kinds of a role do not mix."""
+    names = tuple(f"<{i:03}>" for i in range(254))
+    row = hs.Format("mine", stops=names[:2], drop=names[2:], control=True)
+    vocab = hs.vocab.from_bytes([bytes([i]) for i in range(256)], {name: 256 + i for i, name in enumerate(names[::2])})
+    ids = [i for at, name in enumerate(names[2:], 2) for i in ((256 + at // 2,) if at % 2 == 0 else name.encode())]
+    spelled = [byte for name in names[2::2] for byte in name.encode()]
+    assert hs.parse([*ids, *b"a", *spelled, 256, *b"b"], row, vocab=vocab).content == "a" + "".join(names[2::2])
 
 
 def test_a_name_and_a_key_may_end_alike():

@@ -53,3 +53,9 @@ cdef inline bint are_ascii(const uint8_t* p) noexcept nogil:
     cdef uint64_t v
     memcpy(&v, p, 8)
     return v & <uint64_t>0x8080808080808080 == 0
+
+
+cdef inline bint may_lead(uint8_t c) noexcept nogil:
+    """May it come before a Markdown fence in its line? Indentation, the marks of quotations, and those of lists."""
+    return (c == c' ' or c == c'\t' or c == c'>' or c == c'-' or c == c'*' or c == c'+' or c == c'.' or c == c')'
+            or c'0' <= c <= c'9')

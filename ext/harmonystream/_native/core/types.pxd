@@ -109,7 +109,7 @@ cdef enum:                                       # Role: what a tag format's mar
     N_ROLES
 
 cdef enum:
-    MAX_LITERALS = 64
+    MAX_LITERALS = 255                           # markers of a format, aliases included
     LOOK_CAP = 1024                              # bytes that a look-ahead sees
     NEWLINE_CAP = 1 << 20                        # of a run of newlines that waits for what follows
     NAME_CAP = 256
@@ -130,13 +130,21 @@ cdef struct Literal:
     const uint8_t* text
     int n
     uint8_t role
+    uint8_t group                                # its bit in a set of markers: role, + BY_ID for a control id
+    uint8_t next                                 # the next marker of its group; NO_LITERAL: it is the last
     uint8_t typed                                # an end of a key: 0, TYPE_STRING, or TYPE_OBJECT for JSON
 
-# a Format, compiled (tags/tag_table.pyx). Sets of literals are 64-bit masks.
+cdef enum:
+    NO_LITERAL = 255
+    BY_ID = 32
+
+# a Format, compiled (tags/tag_table.pyx). A set of markers is a mask of 64 bits, two for each role: those that are
+# control ids have the bit `role + BY_ID`, all others the bit `role`.
 cdef struct TagTable:
-    uint64_t[256] first                          # literals that begin with this byte
+    uint64_t[256] first                          # markers that begin with this byte
     uint64_t[N_ROLES] roles
     uint64_t by_id                               # control markers: in id mode only their id is one
+    uint8_t[64] heads                            # the first literal of each group
     uint64_t value_any                           # what may end a value
     uint64_t calls                               # openers and closers of sections and calls
     uint64_t follow_value, follow_call, follow_section, follow_stop
@@ -147,6 +155,8 @@ cdef struct TagTable:
     int n, n_control
     bint has_section, has_call, has_pair, wrapped, open_name, value_opener, strip, untyped_json, control
     bint examples                                # a call that begins a fence is text
+    bint mentions                                # so is an opener of thoughts inside a line of content, or in a fence
+    bint ends_reasoning                          # what follows a call is content
     uint8_t bare, name_as
     int only_first                               # all markers begin with this byte; -1: they do not
 
@@ -186,6 +196,7 @@ cdef struct Tags:                                # what the tag machine remember
     uint8_t trim, special                        # newlines at seams are dropped; the hold has control or inert ids
     uint8_t mentions, think_mentions             # openers taken as text; so many closers will be text, too
     uint8_t fence, ticks, code                   # backquotes that opened the fence; those just read; Code
+    uint8_t lead                                 # the line has had nothing but what may come before a fence
     uint8_t fresh                                # the value has no byte yet; a newline now is layout
     uint8_t layout                               # the value began with a newline that is layout; so one at its end is
     uint8_t quotes                               # the value contains the opener of a key

@@ -198,17 +198,19 @@ cdef class Parser(OpenStream):
         cdef Program program = self.program
         cdef QuickDelta delta
         cdef str text
+        cdef tuple events = None
+        cdef bint done = False
         try:
             text = quick_token(&self.s, &self.held, &program.tables, program.tags, program.texts, tid, &delta)
-            if text is None:
-                return None
-            if delta.kind == R_NONE:
-                return ()
-            return single(&self.last, incref(self.delta(delta.kind, text, delta.start, delta.stop)))
-        except BaseException:                                                # no memory: text is missing
-            self.s.finished = 1
-            self.s.fast = 0
-            raise
+            if text is not None:
+                events = () if delta.kind == R_NONE else single(
+                    &self.last, incref(self.delta(delta.kind, text, delta.start, delta.stop)))
+            done = True
+        finally:                           # `except` would save the exception state at every token
+            if not done:                   # no memory: text is missing
+                self.s.finished = 1
+                self.s.fast = 0
+        return events
 
     cdef tuple run_span(self, const uint32_t* ids, Py_ssize_t n):
         cdef Out out

@@ -131,7 +131,7 @@ cdef void begin_call(Stream* s, const Context* c, View* v, const CallHeader* h) 
             r.index = s.calls
     name_call(s, c, r, name, n)
     s.attributed = stop
-    open_call(s, h)
+    open_call(s, h, c.row.ends_reasoning)
     if h.key_n:
         open_key(s, c, v, v.p + h.key_at, h.key_n, 0)
         consume_key_end(s, c, v, h)

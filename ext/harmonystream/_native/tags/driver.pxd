@@ -19,7 +19,8 @@ cdef inline void set_tags_fast(Stream* s, const Held* held) noexcept nogil:
     if s.input_mode != ID_MODE or s.n_pending or s.announce or s.error or s.finished or held.input.n:
         return
     if s.state == TEXT:
-        if g.newlines == 0 and not g.seam and g.ticks == 0 and g.code != FENCE_INFO and g.code != FENCE_BLANK:
+        if g.newlines == 0 and not g.seam and g.ticks == 0 and not g.lead and g.code != FENCE_INFO and (
+                g.code != FENCE_BLANK):
             s.fast = s.sink
             s.shortcut_look = PLAIN | MARKS | EDGE | TICKS
             s.shortcut_want = PLAIN

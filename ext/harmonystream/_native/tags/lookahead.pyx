@@ -347,8 +347,9 @@ cdef int look_key(const View* v, const Context* c, const Stream* s, Py_ssize_t i
     """A key from i, after its opener, and its end. A declared key may have bytes that no other has."""
     cdef const TagTable* row = c.row
     cdef Py_ssize_t n = limit(v, origin), x = skip_ws(v, i, n), last
-    cdef int k = -1, verdict
-    cdef bint newline = False, odd = False
+    cdef int k = -1, verdict, around
+    cdef bint newline = False, odd = False, broken = False # broken: only a declared key has such bytes
+    cdef bint declares = has_parameters(c.tools, s.tags.tool)
     key.at = last = x
     key.typed = key.missing = key.opening = 0
     key.stop = 0
@@ -362,8 +363,13 @@ cdef int look_key(const View* v, const Context* c, const Stream* s, Py_ssize_t i
             return NO
         if v.p[x] == c'<' or v.p[x] == c'>' or (v.p[x] == c'"' and row.first[c'"'] & row.roles[KEY_END]):
             verdict = NO if odd else look_equals(v, row, x, n, key)
-            odd = has_parameters(c.tools, s.tags.tool)
-            if verdict != NO or not odd:
+            if verdict == NO and not broken:
+                around = match(v, row, x, n, row.follow_value | row.roles[VALUE_CLOSE], &k)
+                if around == MORE and row.value_opener:
+                    return undecided(v, origin)
+                broken = around == YES or not row.value_opener
+            odd = True
+            if verdict != NO or (broken and not declares):
                 return undecided(v, origin) if verdict == MORE else verdict
         if not is_json_space(v.p[x]):
             last = x + 1
@@ -372,11 +378,11 @@ cdef int look_key(const View* v, const Context* c, const Stream* s, Py_ssize_t i
         newline |= v.p[x] == c'\n' and last > key.at
         x += 1
     key.n = last - key.at
-    if key.n == 0 or (odd and not is_parameter(c.tools, s.tags.tool, v.p + key.at, key.n)):
+    broken |= row.literals[k].role == VALUE_OPEN
+    if key.n == 0:
         return NO
-    x = last
-    while match(v, row, x, n, <uint64_t>1 << k, &verdict) != YES:
-        x += 1
+    if odd and broken and not (declares and is_parameter(c.tools, s.tags.tool, v.p + key.at, key.n)):
+        return NO
     key.typed = row.literals[k].typed
     key.stop = x + row.literals[k].n
     key.missing = row.literals[k].role == VALUE_OPEN
@@ -384,32 +390,39 @@ cdef int look_key(const View* v, const Context* c, const Stream* s, Py_ssize_t i
     return YES
 
 
+cdef int look_tail(const View* v, const Literal* closer, Py_ssize_t i, Py_ssize_t n, Py_ssize_t* stop) noexcept nogil:
+    """Is it this closer that begins at i, with 1 to 16 bytes before its `>`?"""
+    cdef Py_ssize_t size = closer.n - 1, x = i + size, most = x + 16
+    if closer.text[size] != c'>' or (v.marks != NULL and closer.group >= BY_ID):
+        return NO
+    if memcmp(v.p + i, closer.text, size if size < n - i else n - i) != 0:
+        return NO
+    while x < n and x <= most and v.p[x] != c'>':
+        if v.p[x] == c'<' or v.p[x] == c'\n' or is_special(v, x):
+            return NO
+        x += 1
+    if x > most:
+        return NO
+    stop[0] = x + 1
+    return MORE if x >= n else YES
+
+
 cdef int look_misspelt(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, int role,
                        Py_ssize_t* stop) noexcept nogil:
     """A closer with something before its `>`, as in </parameter1>."""
-    cdef Py_ssize_t n = limit(v, origin), size, x
     cdef uint64_t closers = row.first[v.p[i]] & row.roles[role]
-    cdef int k
+    cdef int k, one, verdict = NO
     while closers:
-        k = lowest_bit(closers)
+        k = row.heads[lowest_bit(closers)]
         closers &= closers - 1
-        size = row.literals[k].n - 1
-        if row.literals[k].text[size] != c'>' or (v.marks != NULL and row.by_id & (<uint64_t>1 << k)):
-            continue
-        if memcmp(v.p + i, row.literals[k].text, size if size < n - i else n - i) != 0:
-            continue
-        x = i + size
-        while x < n and x <= i + size + 16 and v.p[x] != c'>':
-            if v.p[x] == c'<' or v.p[x] == c'\n' or is_special(v, x):
-                return NO
-            x += 1
-        if x >= n and x <= i + size + 16:
-            return undecided(v, origin)
-        if x > i + size + 16:
-            return NO
-        stop[0] = x + 1
-        return YES
-    return NO
+        while k != NO_LITERAL:
+            one = look_tail(v, &row.literals[k], i, limit(v, origin), stop)
+            if one == YES:
+                return YES
+            if one == MORE:
+                verdict = undecided(v, origin)
+            k = row.literals[k].next
+    return verdict
 
 
 cdef int look_value_follow(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin,

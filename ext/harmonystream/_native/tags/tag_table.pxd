@@ -14,6 +14,7 @@ cdef class Row:
     cdef int fill(self, object format) except -1
     cdef int add(self, object format, object spelling, int role, int typed=*) except -1
     cdef int check_clashes(self, object format) except -1
+    cdef void group(self) noexcept
     cdef void derive(self) noexcept
     cdef void stands_for(self, uint32_t tid, int literal) noexcept
     cdef int resolve(self, Vocab vocab, uint8_t* classes, object format) except -1

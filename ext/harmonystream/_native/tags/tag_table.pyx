@@ -6,6 +6,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memset
 cimport cython
 from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.chars cimport may_lead
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.vocab cimport V_CONTROL, V_MISSING, V_VALID, Vocab, text_class
 
@@ -22,6 +23,8 @@ cdef dict BARE = {"any": BARE_ANY, "no": BARE_NO, "declared": BARE_DECLARED}
 cdef dict NAMES = {"plain": PLAIN_NAME, "function": FUNCTION_NAME, "id": ID_NAME}
 cdef dict NEWLINES = {"keep": False, "strip": True}
 cdef dict FENCED_CALLS = {"text": True, "call": False}
+cdef dict MENTIONS = {"text": True, "think": False}
+cdef dict AFTER_CALL = {"same": False, "content": True}
 cdef dict UNTYPED = {"string": False, "json": True}
 cdef dict TYPED = {"string": <int>TYPE_STRING, "json": <int>TYPE_OBJECT}
 cdef tuple ROLE_NAMES = ("think opener", "think closer", "drop", "stop", "turn", "section opener", "section closer",
@@ -87,6 +90,7 @@ cdef class Row:
         t.bare, t.name_as = choice(format, "bare", BARE), choice(format, "name_as", NAMES)
         t.strip, t.untyped_json = choice(format, "newlines", NEWLINES), choice(format, "untyped", UNTYPED)
         t.control, t.examples = bool(format.control), choice(format, "fenced", FENCED_CALLS)
+        t.mentions, t.ends_reasoning = choice(format, "mention", MENTIONS), choice(format, "after_call", AFTER_CALL)
         roles = []
         if think:
             roles += [(think[0], THINK_OPEN), (think[1], THINK_CLOSE)]
@@ -140,7 +144,7 @@ cdef class Row:
         self.spellings.append(data)
         t.literals[t.n].text = <const uint8_t*>PyBytes_AS_STRING(data)
         t.literals[t.n].n = <int>PyBytes_GET_SIZE(data)
-        t.literals[t.n].role = <uint8_t>role
+        t.literals[t.n].role = t.literals[t.n].group = <uint8_t>role
         t.literals[t.n].typed = <uint8_t>typed
         t.n += 1
         return 0
@@ -162,14 +166,27 @@ cdef class Row:
                                   "so the parser could not distinguish them")
         return 0
 
+    cdef void group(self) noexcept:
+        """Put the markers into their groups, each a chain in the order of the row."""
+        cdef TagTable* t = &self.table
+        cdef int i
+        memset(t.heads, NO_LITERAL, sizeof(t.heads))
+        memset(t.roles, 0, sizeof(t.roles))
+        memset(t.first, 0, sizeof(t.first))
+        t.by_id = 0
+        for i in range(t.n - 1, -1, -1):
+            t.literals[i].next = t.heads[t.literals[i].group]
+            t.heads[t.literals[i].group] = <uint8_t>i
+            t.roles[t.literals[i].role] |= bit(t.literals[i].group)
+            t.first[t.literals[i].text[0]] |= bit(t.literals[i].group)
+            t.by_id |= bit(t.literals[i].group) & ~<uint64_t>0xFFFFFFFF
+
     cdef void derive(self) noexcept:
         """Which markers live together, and what may follow what (docs/tags.md, 4 to 6)."""
         cdef TagTable* t = &self.table
         cdef uint64_t calls, live
         cdef int i
-        for i in range(t.n):
-            t.roles[t.literals[i].role] |= bit(i)
-            t.first[t.literals[i].text[0]] |= bit(i)
+        self.group()
         calls = t.roles[SECTION_OPEN] | t.roles[CALL_OPEN]
         t.calls = calls | t.roles[SECTION_CLOSE] | t.roles[CALL_CLOSE]
         t.follow_stop = t.roles[STOP] | t.roles[TURN]
@@ -178,9 +195,9 @@ cdef class Row:
         t.follow_value = t.follow_call | t.roles[KEY_OPEN] | t.roles[CALL_CLOSE]
         t.value_any = (t.roles[VALUE_CLOSE] | t.roles[CALL_CLOSE] | t.roles[SECTION_CLOSE]
                        | t.roles[KEY_OPEN] | t.roles[STOP])
-        t.header = t.follow_value | t.roles[VALUE_OPEN] | t.roles[VALUE_CLOSE] | t.roles[KEY_END]
-        if not (t.control or t.open_name):
-            t.header = 0
+        t.header = 0
+        if t.control or t.open_name:
+            t.header = t.follow_value | t.roles[VALUE_OPEN] | t.roles[VALUE_CLOSE] | t.roles[KEY_END]
         live = live_somewhere(t)
         t.only_first = -1
         for i in range(256):
@@ -196,14 +213,13 @@ cdef class Row:
         """The id is this marker, and any other that is spelled alike."""
         cdef TagTable* t = &self.table
         cdef int i
+        t.literals[literal].group = t.literals[literal].role + BY_ID
         for i in range(t.n_control):
             if t.control_ids[i] == tid:
-                t.by_id |= bit(literal)
                 return
         t.control_ids[t.n_control] = tid
         t.control_literals[t.n_control] = <uint8_t>literal
         t.n_control += 1
-        t.by_id |= bit(literal)
 
     cdef int resolve(self, Vocab vocab, uint8_t* classes, object format) except -1:
         """Find the markers among the ids, and give every id its class."""
@@ -211,23 +227,30 @@ cdef class Row:
         cdef const uint8_t* p
         cdef uint32_t tid
         cdef Py_ssize_t n
-        cdef int i
-        cdef uint64_t eligible = t.roles[STOP] | t.roles[TURN] | (~<uint64_t>0 if t.control else 0), live
+        cdef int i, k, n_eligible = 0
+        cdef uint64_t live
+        cdef uint8_t[MAX_LITERALS] eligible
         cdef bint[256] begins
+        for i in range(t.n):
+            if t.control or t.literals[i].role == STOP or t.literals[i].role == TURN:
+                eligible[n_eligible] = <uint8_t>i
+                n_eligible += 1
         text = [data.decode() for data in self.spellings] + list(format.keep)
         spelled = {vocab.by_name[name] for name in vocab.by_name if name and any(name in literal for literal in text)}
-        live = live_somewhere(t)
-        for i in range(t.n):
-            name = self.spellings[i].decode()
-            if eligible & bit(i) and name in vocab.by_name:
-                self.stands_for(vocab.by_name[name], i)
+        for k in range(n_eligible):
+            name = self.spellings[eligible[k]].decode()
+            if name in vocab.by_name:
+                self.stands_for(vocab.by_name[name], eligible[k])
         for tid in range(vocab.n):
             p = vocab.text + vocab.offset[tid]
             n = vocab.offset[tid + 1] - vocab.offset[tid]
-            for i in range(t.n):
-                if (t.literals[i].n == n and eligible & bit(i) & ~t.by_id
-                        and memcmp(t.literals[i].text, p, n) == 0 and not vocab.flags[tid] & V_MISSING):
+            for k in range(n_eligible):
+                i = eligible[k]
+                if (t.literals[i].n == n and t.literals[i].group < BY_ID and memcmp(t.literals[i].text, p, n) == 0
+                        and not vocab.flags[tid] & V_MISSING):
                     self.stands_for(tid, i)
+        self.derive()
+        live = live_somewhere(t)
         for i in range(256):
             begins[i] = t.first[i] & live & ~t.by_id != 0
         for tid in range(vocab.n):
@@ -251,10 +274,12 @@ cdef uint64_t live_somewhere(const TagTable* t) noexcept nogil:
 
 cdef uint8_t class_of_text(const uint8_t* p, Py_ssize_t n, bint valid, const bint* begins) noexcept nogil:
     cdef uint8_t cls = text_class(p, n, valid)
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, tail = n
+    while tail > 0 and may_lead(p[tail - 1]):
+        tail -= 1
     for i in range(n):
         if begins[p[i]]:
             cls |= MARKS
         if p[i] == c'`':
             cls |= TICKS
-    return cls | EDGE if p[0] == c'\n' or p[n - 1] == c'\n' else cls
+    return cls | EDGE if p[0] == c'\n' or (tail > 0 and p[tail - 1] == c'\n') else cls

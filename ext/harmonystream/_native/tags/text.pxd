@@ -2,6 +2,7 @@
 
 from libc.stdint cimport uint8_t
 from libc.string cimport memchr
+from harmonystream._native.core.chars cimport may_lead
 from harmonystream._native.core.types cimport FENCE_BLANK, FENCE_INFO, Context, Stream, Tags
 from harmonystream._native.tags.view cimport View
 
@@ -11,7 +12,17 @@ cdef void flush_newlines(Stream* s, const Context* c) noexcept nogil
 cdef void read_backquotes(Tags* g, const uint8_t* p, Py_ssize_t n) noexcept nogil
 
 
+cdef inline void read_line(Tags* g, const uint8_t* p, Py_ssize_t i, Py_ssize_t n) noexcept nogil:
+    """Has the line after the bytes i to n only what may come before a fence?"""
+    while n > i and may_lead(p[n - 1]):
+        n -= 1
+    if n > i:
+        g.lead = p[n - 1] == c'\n'
+
+
 cdef inline void follow_backquotes(Tags* g, const uint8_t* p, Py_ssize_t n) noexcept nogil:
     """Follows the Markdown fences of n bytes of text. Most text has no backquote and is after no unfinished opener."""
     if g.ticks or g.code == FENCE_INFO or g.code == FENCE_BLANK or memchr(p, c'`', n) != NULL:
         read_backquotes(g, p, n)
+    else:
+        read_line(g, p, 0, n)

@@ -48,33 +48,36 @@ cdef void take_newlines(Stream* s, const Context* c, View* v, Py_ssize_t to) noe
 
 
 cdef void end_backquotes(Tags* g, uint8_t follower) noexcept nogil:
-    """A run of backquotes is over. It closes the open fence, unless a letter follows: that letter begins a language's
-    name, so the run opens another fence."""
+    """A run of backquotes is over. Only one that begins its line opens a fence. Otherwise, or if a fence is open and no
+    letter follows, with which the name of a language would begin, the run closes the fence."""
     if g.ticks >= 3 and g.ticks >= g.fence:
-        if g.fence and not c'a' <= (follower | 0x20) <= c'z':
-            g.fence = 0
-            g.code = NO_CODE
-        else:
+        if g.lead and (not g.fence or c'a' <= (follower | 0x20) <= c'z'):
             g.fence = g.ticks
             g.code = FENCE_INFO
+        else:
+            g.fence = 0
+            g.code = NO_CODE
     elif g.ticks >= 3 and g.code == FENCE_BLANK:                             # a shorter fence in a longer one
         g.code = FENCE_INFO
-    g.ticks = 0
+    g.ticks = g.lead = 0
 
 
 cdef void read_backquotes(Tags* g, const uint8_t* p, Py_ssize_t n) noexcept nogil:
     """Updates the state of the fences, byte by byte where that is needed."""
-    cdef Py_ssize_t i = 0
+    cdef Py_ssize_t i = 0, line = 0                        # line: up to there g.lead is known
     cdef const void* found
     while i < n:
         if g.ticks == 0 and g.code != FENCE_INFO and g.code != FENCE_BLANK:
             found = memchr(p + i, c'`', n - i)
             if found == NULL:
-                return
+                break
             i = <const uint8_t*>found - p
         if p[i] == c'`':
+            if g.ticks == 0:
+                read_line(g, p, line, i)
             g.ticks += g.ticks < 255
             i += 1
+            line = i
             continue
         if g.ticks:
             end_backquotes(g, p[i])
@@ -83,6 +86,7 @@ cdef void read_backquotes(Tags* g, const uint8_t* p, Py_ssize_t n) noexcept nogi
         elif g.code == FENCE_BLANK and not is_json_space(p[i]):
             g.code = CODE
         i += 1
+    read_line(g, p, line, n)
 
 
 cdef void put_plain(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcept nogil:
@@ -109,7 +113,7 @@ cdef void put_plain(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcep
 
 cdef void after_marker(Stream* s) noexcept nogil:
     s.tags.newlines = 0
-    s.tags.line_start = 1
+    s.tags.line_start = s.tags.lead = 1
     s.tags.seam = s.tags.trim
 
 
@@ -187,12 +191,12 @@ cdef void step_text_special(Stream* s, const Context* c, View* v) noexcept nogil
     drop_special(s, c, v)
 
 
-cdef bint is_mention(Stream* s, const View* v, int role) noexcept nogil:
+cdef bint is_mention(Stream* s, const View* v, const TagTable* row, int role) noexcept nogil:
     """Does the text only mention the marker? A real opener of thoughts is at the start of a line and in no fence."""
     cdef Tags* g = &s.tags
     if is_special(v, v.i):
         return False
-    if role == THINK_OPEN and not g.reasoning and (g.fence or not (g.line_start or g.newlines)):
+    if role == THINK_OPEN and not g.reasoning and row.mentions and (g.fence or not (g.line_start or g.newlines)):
         g.think_mentions += g.think_mentions < 255
         return True
     if role == THINK_CLOSE and not g.reasoning and g.think_mentions:
@@ -225,7 +229,7 @@ cdef bint step_text_marker(Stream* s, const Context* c, View* v, int k) noexcept
         elif verdict == NO:
             put_plain(s, c, v, v.i + 1)
         return verdict != MORE
-    if is_mention(s, v, role):
+    if is_mention(s, v, c.row, role):
         put_plain(s, c, v, v.i + 1)
         return True
     if role == DROP:
@@ -325,6 +329,8 @@ cdef bint step_opener(Stream* s, const Context* c, View* v, Py_ssize_t n, Py_ssi
             if not s.error:
                 drop_marker(s, c, v, h.stop - v.i)
         else:
+            if s.state == TEXT and (g.code == FENCE_INFO or g.code == FENCE_BLANK):
+                flush_newlines(s, c)                                         # the line of the fence ends with them
             begin_call(s, c, v, &h)
     return True
 
@@ -356,13 +362,20 @@ cdef bint step_section(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef Py_ssize_t n = limit(v, v.i), j = skip_ws(v, v.i, n), stop = 0
     cdef int k = -1, role, verdict = match(v, row, j, n, expected, &k)
     if verdict == NO and not is_special(v, j):
+        role = CALL_CLOSE
         verdict = look_misspelt(v, row, j, j, CALL_CLOSE, &stop)
         if verdict == YES:
             verdict = look_follow(v, row, stop, j, expected)
+        elif verdict == NO:
+            role = SECTION_CLOSE
+            verdict = look_misspelt(v, row, j, j, SECTION_CLOSE, &stop)
         if verdict == YES:
             note(s, D_MISSPELT_CLOSER, position_at(s, v, j))
-            if not s.error:
-                consume(s, c, v, stop, IN_HEADER)
+            if s.error:
+                return True
+            consume(s, c, v, stop, IN_HEADER)
+            if role == SECTION_CLOSE:
+                enter_text(s)
             return True
     if verdict == MORE:
         if capped(v, v.i):

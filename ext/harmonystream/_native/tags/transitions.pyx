@@ -49,7 +49,7 @@ cdef void enter_text(Stream* s) noexcept nogil:
     s.sink = R_REASONING if s.tags.reasoning else R_CONTENT
     s.region = IN_REASONING if s.tags.reasoning else IN_CONTENT
     s.tags.in_section = 0
-    s.tags.line_start = 1
+    s.tags.line_start = s.tags.lead = 1
     s.tags.seam = s.tags.trim
 
 
@@ -62,8 +62,9 @@ cdef inline void enter_between_calls(Stream* s, uint8_t state) noexcept nogil:
     s.region = IN_HEADER
 
 
-cdef void open_call(Stream* s, const CallHeader* h) noexcept nogil:
-    """The header h has been read: its call is open. ToolCallStart has been written."""
+cdef void open_call(Stream* s, const CallHeader* h, bint ends_reasoning) noexcept nogil:
+    """The header h has been read: its call is open. ToolCallStart has been written. ends_reasoning: content follows
+    the call."""
     cdef Tags* g = &s.tags
     g.seam = g.mentions = g.pairs = g.fenced = g.begun = g.passing = g.escape_n = 0
     g.newlines = g.surrogate = 0
@@ -71,6 +72,8 @@ cdef void open_call(Stream* s, const CallHeader* h) noexcept nogil:
         g.code = CODE
     g.line_start = 1
     g.in_section = h.in_section
+    if ends_reasoning:
+        g.reasoning = 0
     if s.state != AFTER:                                   # in AFTER the array of the first object is still open
         g.array = h.array
     s.wrote = 0

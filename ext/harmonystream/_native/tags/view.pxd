@@ -45,6 +45,7 @@ cdef inline int match(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize
                       int* hit) noexcept nogil:
     """Which of the markers in `mask` is at i? YES: *hit. MORE: the input up to n is the beginning of one (or empty)."""
     cdef uint64_t candidates
+    cdef const Literal* literal
     cdef Py_ssize_t size
     cdef int k, verdict = NO
     if i >= n:
@@ -55,15 +56,18 @@ cdef inline int match(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize
         if v.special and v.marks[i] & INERT_ID:
             return NO
     while candidates:
-        k = lowest_bit(candidates)
+        k = row.heads[lowest_bit(candidates)]
         candidates &= candidates - 1
-        size = row.literals[k].n if row.literals[k].n < n - i else n - i
-        if memcmp(v.p + i, row.literals[k].text, size) != 0 or (v.special and broken(v, i, size)):
-            continue
-        if size == row.literals[k].n:
-            hit[0] = k
-            return YES
-        verdict = MORE
+        while k != NO_LITERAL:
+            literal = &row.literals[k]
+            size = literal.n if literal.n < n - i else n - i
+            if (size < 3 or literal.text[2] == v.p[i + 2]) and memcmp(v.p + i, literal.text, size) == 0 and not (
+                    v.special and broken(v, i, size)):
+                if size == literal.n:
+                    hit[0] = k
+                    return YES
+                verdict = MORE
+            k = literal.next
     return verdict
 
 

@@ -291,10 +291,19 @@ cdef bint step_after(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef Tags* g = &s.tags
     cdef CallHeader h
     cdef uint8_t ch = v.p[v.i]
-    cdef uint64_t closers = row.roles[SECTION_CLOSE] if row.has_section else row.roles[CALL_CLOSE]
-    cdef int k = -1, verdict = match(v, row, v.i, v.n, closers, &k)
+    cdef Py_ssize_t stop = 0
+    cdef int outer = SECTION_CLOSE if row.has_section else CALL_CLOSE
+    cdef int k = -1, verdict = match(v, row, v.i, v.n, row.roles[outer], &k)
     if verdict == YES:
-        consume(s, c, v, v.i + row.literals[k].n, IN_HEADER)
+        stop = v.i + row.literals[k].n
+    elif verdict == NO and not is_special(v, v.i):
+        verdict = look_misspelt(v, row, v.i, v.i, outer, &stop)
+        if verdict == YES:
+            note(s, D_MISSPELT_CLOSER, s.position)
+            if s.error:
+                return True
+    if verdict == YES:
+        consume(s, c, v, stop, IN_HEADER)
         enter_text(s)
     elif verdict == MORE:
         if v.end:

@@ -1,0 +1,73 @@
+"""Rules of the native sources that no test of behaviour can see on every machine: a compiler may hide a breach."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+NATIVE = Path(__file__).resolve().parents[2] / "ext" / "harmonystream" / "_native"
+SOURCES = {
+    path.relative_to(NATIVE).as_posix(): re.sub(
+        r'"""(?:.|\n)*?"""|#.*|"(?:[^"\\\n]|\\.)*"', "", path.read_text(encoding="utf-8")
+    )
+    for path in sorted(NATIVE.rglob("*.p[yx][xd]"))
+}
+"""A file -> its text, without comments and strings."""
+
+ENUM = re.compile(r"^cdef enum\b.*:\n((?:[ \t]+.*\n|[ \t]*\n)+)", re.MULTILINE)
+NUMBER = re.compile(r"^[A-Z]\w*$")
+
+
+def constants(text: str) -> list[str]:
+    """The names that the enumerations of a file define."""
+    items = [item.partition("=")[0].strip() for body in ENUM.findall(text) for item in re.split(r"[,\n]", body)]
+    return [item for item in items if NUMBER.match(item)]
+
+
+def plain_reads(text: str) -> list[str]:
+    """Where a caller's buffer of ids is read without `read_once`. `x.ids[i]` is our own copy of one."""
+    return [line.strip() for line in text.splitlines() if re.search(r"(?<![.\w])(?:ids|slots|offsets)\[[^\]]", line)]
+
+
+def test_no_constant_is_written_twice():
+    """A copy of another file's number goes wrong without a word when that enumeration gets a member."""
+    homes: dict[str, list[str]] = {}
+    shared = {name: text for name, text in SOURCES.items() if name.endswith(".pxd")}
+    for name, text in shared.items():
+        for constant in constants(text):
+            homes.setdefault(constant, []).append(name)
+    assert len(homes) > 100
+    assert {constant: files for constant, files in homes.items() if len(files) > 1} == {}
+
+
+def test_the_state_of_a_key_is_that_of_the_object_scanner():
+    """What the shortcut compares with is the enumeration's own name, and no number of its own."""
+    driver = SOURCES["tags/driver.pxd"]
+    assert "g.object.expect != X_IN_KEY" in driver
+    assert "call_object cimport X_IN_KEY" in driver
+    assert not re.search(r"\bexpect\s*[!=<>]=?\s*\d", "".join(SOURCES.values()))
+
+
+@pytest.mark.parametrize("name", [name for name in SOURCES if not name.startswith("core/")])
+def test_a_buffer_of_the_caller_is_read_once(name):
+    """Another thread may write to it meanwhile: what was checked must be what is used."""
+    assert plain_reads(SOURCES[name]) == []
+
+
+def test_the_fingerprint_is_made_with_the_vocabulary():
+    """A fingerprint that the first reader made would be written by two threads at once."""
+    header, body = SOURCES["core/vocab.pxd"], SOURCES["core/vocab.pyx"]
+    assert re.search(r"cdef uint64_t hashed\b", header)
+    assert len(re.findall(r"\.hashed\s*=[^=]", body)) == 1
+    seal = body[body.index("cdef int seal") :]
+    assert "self.hashed = " in seal[: seal.index("\n    def ")]
+
+
+def test_breaches_would_be_found():
+    copied = "cdef enum Expect:\n    X_KEY, X_IN_KEY\n\ncdef enum:\n    X_KEY_BEGUN = 1\n    X_KEY = 0\n"
+    assert constants(copied) == ["X_KEY", "X_IN_KEY", "X_KEY_BEGUN", "X_KEY"]
+    assert plain_reads("    take(s, ids[i])\n    take(s, read_once(ids + i))\n    cuts.ids[i]\n    uint32_t ids[]") == [
+        "take(s, ids[i])"
+    ]
