@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .agent import LoopEnd, RoundEnd, ToolRunEnd, ToolRunStart, agent_loop, agent_loop_sync
     from .emit import ChatStream, MessagesStream, ResponsesStream, new_id
     from .emit.columns import Columns
+    from .parsing_many import Parsed, parse_many
     from .prompt import Prompt, Template, normalize, render, tool_results
     from .tools import Tool, Tools
 
@@ -62,6 +63,7 @@ __all__ = [
     "MessageStart",
     "MessagesStream",
     "ParseError",
+    "Parsed",
     "Parser",
     "Prompt",
     "PromptError",
@@ -95,6 +97,7 @@ __all__ = [
     "new_id",
     "normalize",
     "parse",
+    "parse_many",
     "render",
     "tool_results",
     "vocab",
@@ -105,6 +108,7 @@ _LATER = {
     "Batch": "._native.wire.batch",
     "Frames": "._native.wire.frames",
     "Columns": ".emit.columns",
+    **dict.fromkeys(("Parsed", "parse_many"), ".parsing_many"),
     **dict.fromkeys(("ChatStream", "MessagesStream", "ResponsesStream", "new_id"), ".emit"),
     **dict.fromkeys(("LoopEnd", "RoundEnd", "ToolRunEnd", "ToolRunStart", "agent_loop", "agent_loop_sync"), ".agent"),
     **dict.fromkeys(("Prompt", "Template", "normalize", "render", "tool_results"), ".prompt"),

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from array import array
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,10 +57,23 @@ def with_tools() -> Iterator[tuple[Case, float | None]]:
     )
 
 
+def columns(ids: array[int], n: int = 2000) -> tuple[array[int], array[int]]:
+    """n rows of these ids, as values and offsets."""
+    return ids * n, array("i", range(0, len(ids) * n + 1, len(ids)))
+
+
+def many() -> tuple[Case, float | None]:
+    given = columns(row())
+    n = len(given[1]) - 1
+    work = partial(hs.parse_many, threads=1)
+    return Case("parse_many, one thread: each row of 376 tokens", lambda: work, [given], n, 1), 3.5
+
+
 def cases() -> Iterator[tuple[Case, float | None]]:
     """Each case with its floor, in microseconds."""
     ids = row()
     yield from with_tools()
+    yield many()
     path = Path(tempfile.mkdtemp(), "o200k_harmony")
     atexit.register(shutil.rmtree, path.parent)
     hs.vocab.o200k_harmony().save(path)

@@ -1,0 +1,167 @@
+# Rows of ids or of text in somebody else's Arrow array. What its buffers say is checked before it is used, as far as
+# the C data interface can be checked: it gives the length of an array, and not the size of its buffers.
+
+cimport cython
+from cpython.pycapsule cimport PyCapsule_GetPointer
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memset
+from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.token_ids cimport ids_free, ids_take
+from harmonystream._native.stream.arrow cimport ArrowArray, ArrowArrayStream, ArrowSchema
+
+DEBUG = bool(DEBUG_BUILD)
+
+cdef dict LISTS = {"+l": False, "+L": True}
+cdef dict STRINGS = {"u": False, "U": True, "z": False, "Z": True}
+cdef dict IDS = {"i": INT32, "I": UINT32, "l": INT64}
+WANTED = ("a column is an Arrow array of lists (or large lists) of int32, uint32 or int64, an array of strings or "
+          "binary, or a pair (values, offsets)")
+
+
+@cython.final
+cdef class Rows:
+    """Rows that parse_many() reads. It keeps the memory that they lie in."""
+
+    def __cinit__(self):
+        self.values_given.block = self.offsets_given.block = NULL
+        self.values_given.viewed = self.offsets_given.viewed = False
+
+    def __dealloc__(self):
+        ids_free(&self.values_given)
+        ids_free(&self.offsets_given)
+        if self.array.release != NULL:
+            self.array.release(&self.array)
+
+    def __len__(self):
+        return self.n
+
+    cdef int take(self, str format, str item) except -1:
+        """`array` is there: find its buffers."""
+        cdef ArrowArray* a = &self.array
+        cdef ArrowArray* child
+        cdef int64_t buffers = 2 if format in LISTS else 3
+        if format in LISTS and item in IDS:
+            self.kind, self.wide = IDS[item], LISTS[format]
+        elif format in STRINGS:
+            self.kind, self.wide = STRING, STRINGS[format]
+        else:
+            kind = f"{format!r} of {item!r}" if format in LISTS else repr(format)
+            raise TypeError(f"{WANTED}; this one has the Arrow type {kind}")
+        if a.length < 0 or a.offset < 0 or a.n_buffers != buffers or a.length > (<int64_t>1 << 40):
+            raise ValueError("this Arrow array has impossible counts")
+        self.n, self.first = a.length, a.offset
+        self.validity = <const uint8_t*>a.buffers[0] if a.null_count != 0 else NULL
+        self.offsets = a.buffers[1]
+        self.n_values = -1
+        if self.kind == STRING:
+            self.values = <const uint8_t*>a.buffers[2]
+        else:
+            child = a.children[0] if a.n_children == 1 else NULL
+            if child == NULL or child.n_buffers != 2 or child.length < 0 or child.offset < 0:
+                raise ValueError("this Arrow array has impossible counts")
+            if child.null_count > 0:
+                raise ValueError("there are nulls among the ids: fill them, or drop their rows")
+            self.values, self.n_values = <const uint8_t*>child.buffers[1], child.length
+            self.values_first = child.offset
+        return self.check()
+
+    cdef int check(self) except -1:
+        """Offsets ascend, and stay within the values."""
+        cdef int64_t i, end, last
+        if self.n == 0:
+            return 0
+        if self.offsets == NULL:
+            raise ValueError("this Arrow array has no offsets")
+        last = offset_at(self, 0)
+        if last < 0:
+            raise ValueError(f"offsets[0] is {last}, which is less than 0")
+        for i in range(self.n):
+            end = offset_at(self, i + 1)
+            if end < last:
+                raise ValueError(f"offsets[{i + 1}] is {end}, less than offsets[{i}], {last}: offsets ascend")
+            last = end
+        if 0 <= self.n_values < last:
+            raise ValueError(f"the offsets end at {last}, beyond the {self.n_values} values")
+        if self.values == NULL and last > offset_at(self, 0):
+            raise ValueError("this Arrow array has no values")
+        return 0
+
+
+def rows_of(column):
+    """The rows of a column, as a list of `Rows`, one for each chunk."""
+    if isinstance(column, tuple) and len(column) == 2:
+        return [pair(column[0], column[1])]
+    if hasattr(column, "__arrow_c_array__"):
+        schema, array = column.__arrow_c_array__()
+        return [one_array(schema, array)]
+    if hasattr(column, "__arrow_c_stream__"):
+        return chunks(column.__arrow_c_stream__())
+    raise TypeError(f"{WANTED}, not {type(column).__name__}")
+
+
+cdef Rows pair(object values, object offsets):
+    cdef Rows rows = Rows.__new__(Rows)
+    ids_take(&rows.values_given, values)
+    ids_take(&rows.offsets_given, offsets)
+    rows.kind = UINT32
+    rows.n = rows.offsets_given.n - 1
+    rows.n_values = rows.values_given.n
+    if rows.n < 0 or rows.offsets_given.ids[0] != 0 or rows.offsets_given.ids[rows.n] != rows.n_values:
+        raise ValueError(f"offsets begin at 0 and end at the number of ids, {rows.n_values}")
+    rows.offsets = rows.offsets_given.ids
+    rows.values = <const uint8_t*>rows.values_given.ids
+    rows.check()
+    return rows
+
+
+cdef tuple format_of(const ArrowSchema* schema):
+    """The type, and of a list that of its items."""
+    if schema.dictionary != NULL:
+        raise TypeError(f"{WANTED}; this one is dictionary-encoded: decode it first")
+    item = (<bytes>schema.children[0].format).decode() if schema.n_children == 1 else ""
+    if schema.n_children == 1 and schema.children[0].dictionary != NULL:
+        item = "dictionary"
+    return (<bytes>schema.format).decode(), item
+
+
+cdef Rows one_array(object schema, object array):
+    cdef Rows rows = Rows.__new__(Rows)
+    cdef ArrowArray* given = <ArrowArray*>PyCapsule_GetPointer(array, "arrow_array")
+    cdef const ArrowSchema* of = <const ArrowSchema*>PyCapsule_GetPointer(schema, "arrow_schema")
+    if given.release == NULL or of.release == NULL:
+        raise ValueError("this Arrow array has been released")
+    format, item = format_of(of)
+    rows.array = given[0]
+    given.release = NULL                                                     # it is ours now
+    rows.take(format, item)
+    return rows
+
+
+cdef list chunks(object capsule):
+    cdef ArrowArrayStream* stream = <ArrowArrayStream*>PyCapsule_GetPointer(capsule, "arrow_array_stream")
+    cdef ArrowSchema schema
+    cdef Rows rows
+    cdef list found = []
+    if stream.release == NULL:
+        raise ValueError("this Arrow stream has been released")
+    memset(&schema, 0, sizeof(schema))
+    if stream.get_schema(stream, &schema):
+        raise ValueError(f"this Arrow stream cannot be read: {stream_error(stream)}")
+    try:
+        format, item = format_of(&schema)
+    finally:
+        if schema.release != NULL:
+            schema.release(&schema)
+    while True:
+        rows = Rows.__new__(Rows)
+        if stream.get_next(stream, &rows.array):
+            raise ValueError(f"this Arrow stream cannot be read: {stream_error(stream)}")
+        if rows.array.release == NULL:
+            return found
+        rows.take(format, item)
+        found.append(rows)
+
+
+cdef str stream_error(ArrowArrayStream* stream):
+    cdef const char* text = stream.get_last_error(stream)
+    return "it does not say why" if text == NULL else (<bytes>text).decode("utf-8", "replace")

@@ -1,0 +1,289 @@
+# parse() of many rows, into columns: the machine and what is kept of its records run without the GIL and make no object
+# of Python.
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.string cimport memcpy, memset
+from harmonystream._native.core.buffer cimport buffer_free, buffer_put, buffer_room
+from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.out cimport out_free, out_init
+from harmonystream._native.core.types cimport *
+from harmonystream._native.core.utf8 cimport utf8_is_whole, utf8_repair
+from harmonystream._native.stream.arrow_in cimport INT32, INT64, STRING, UINT32, Rows, is_null, offset_at
+from harmonystream._native.stream.machine cimport machine_finish, machine_ids, machine_text
+from harmonystream._native.stream.open_stream cimport NO_VOCAB
+from harmonystream._native.stream.parser cimport Parser
+
+DEBUG = bool(DEBUG_BUILD)
+
+cdef enum Reason:                      # of a row's end; from THEIRS on, the caller's own
+    NO_REASON, TOOL_CALLS, STOPPED, THEIRS
+
+cdef enum Note:
+    FINE, NULL_ROW, NOT_AN_ID
+
+cdef struct Table:                     # what has been read; each `..._at` has where an item ends, int64
+    Buffer reasoning, reasoning_at, content, content_at
+    Buffer calls_at, index, name, name_at, arguments, arguments_at, id, id_at, has_id, kind, complete, balanced
+    Buffer reason, usage, deviations_at, code, position, note
+    bint no_memory
+
+FIELDS = ("reasoning", "reasoning_at", "content", "content_at", "calls_at", "index", "name", "name_at", "arguments",
+          "arguments_at", "id", "id_at", "has_id", "kind", "complete", "balanced", "reason", "usage", "deviations_at",
+          "code", "position", "note")
+
+cdef enum:
+    N_BUFFERS = 22
+
+
+def read_rows(Parser parser not None, Rows rows not None, int64_t begin, int64_t stop, bytes reasons not None,
+              bytes stopped not None):
+    """Parse the rows begin .. stop, each with a copy of this parser, which has read nothing. Releases the GIL.
+
+    reasons: for each row of the column (or one byte for all) the number of its reason, 0 for none; stopped: for each
+    reason, is it a usual stop? Returns the columns as bytes, in the order of FIELDS.
+    """
+    cdef Table table
+    cdef Buffer* buffers = <Buffer*>&table
+    cdef Parser own = parser.fork()
+    cdef int i
+    if not 0 <= begin <= stop <= rows.n or PyBytes_GET_SIZE(reasons) not in (1, rows.n):
+        raise ValueError("these rows are not in the column, or the reasons are not one for each")
+    if rows.kind != STRING and parser.program.vocab is NO_VOCAB:
+        raise ValueError(f"ids need the model's vocabulary: parse_many(column, {parser.format!r}, vocab)")
+    if reasons and max(reasons) >= len(stopped):
+        raise ValueError("a reason has no number")
+    for i in range(N_BUFFERS):
+        buffers[i].p = NULL
+        buffers[i].n = buffers[i].cap = 0
+    table.no_memory = False
+    try:
+        read_all(own, rows, begin, stop, <const uint8_t*>PyBytes_AS_STRING(reasons), PyBytes_GET_SIZE(reasons) == 1,
+                 <const uint8_t*>PyBytes_AS_STRING(stopped), &table)
+        if table.no_memory:
+            raise MemoryError()
+        return tuple([PyBytes_FromStringAndSize(<const char*>buffers[i].p, buffers[i].n) for i in range(N_BUFFERS)])
+    finally:
+        for i in range(N_BUFFERS):
+            buffer_free(&buffers[i])
+
+
+cdef int read_all(Parser own, Rows rows, int64_t begin, int64_t stop, const uint8_t* reasons, bint one_reason,
+                  const uint8_t* stopped, Table* table) except -1:
+    cdef Out out
+    cdef Context c
+    cdef Stream fresh
+    cdef Stream* s = &own.s
+    cdef Buffer ids
+    cdef int64_t i
+    ids.p = NULL
+    ids.n = ids.cap = 0
+    out_init(&out)
+    c = own.context(&out)
+    s.input_mode = TEXT_MODE if rows.kind == STRING else ID_MODE
+    fresh = s[0]
+    with nogil:
+        for i in range(begin, stop):
+            memcpy(s, &fresh, sizeof(Stream))
+            own.held.input.n = own.held.marks.n = own.held.value.n = 0
+            out.n_records = out.n_text = 0
+            read_row(s, &c, rows, i, reasons[0 if one_reason else i], stopped, &ids, table)
+            if table.no_memory or out.no_memory:
+                break
+    table.no_memory = table.no_memory or out.no_memory
+    buffer_free(&ids)
+    out_free(&out)
+    return 0
+
+
+cdef void read_row(Stream* s, const Context* c, Rows rows, int64_t i, uint8_t reason, const uint8_t* stopped,
+                   Buffer* ids, Table* t) noexcept nogil:
+    cdef int64_t begin = offset_at(rows, i), n = offset_at(rows, i + 1) - begin
+    cdef uint8_t note = NULL_ROW if is_null(rows, i) else FINE
+    if begin < 0 or n < 0 or 0 <= rows.n_values < begin + n:                 # another thread has written to the buffer
+        note = NOT_AN_ID
+    if note == FINE:
+        if rows.kind == STRING:
+            machine_text(s, c, rows.values + begin, n, False)
+        else:
+            note = read_ids(s, c, rows, rows.values_first + begin, n, ids, t)
+    if note == FINE:
+        machine_finish(s, c, stopped[reason], reason != 0)
+        reason = reason_of(s, reason, stopped[reason])
+        keep_records(c.out, t)
+    else:
+        reason = NO_REASON
+    keep_row(s, note, reason, t)
+
+
+cdef uint8_t read_ids(Stream* s, const Context* c, Rows rows, int64_t at, int64_t n, Buffer* ids,
+                      Table* t) noexcept nogil:
+    """The ids of a row through the machine; or a note, and nothing has been read."""
+    cdef int64_t i
+    cdef int64_t value
+    cdef int32_t signs = 0
+    cdef const int64_t* wide
+    cdef const int32_t* narrow
+    if rows.kind == INT64:
+        wide = <const int64_t*>rows.values + at
+        ids.n = 0
+        if not buffer_room(ids, n * sizeof(uint32_t)):
+            t.no_memory = True
+            return FINE
+        for i in range(n):
+            value = wide[i]
+            if value < 0 or value >> 32:
+                return NOT_AN_ID
+            (<uint32_t*>ids.p)[i] = <uint32_t>value
+        machine_ids(s, c, <const uint32_t*>ids.p, n)
+        return FINE
+    narrow = <const int32_t*>rows.values + at
+    if rows.kind == INT32:
+        for i in range(n):
+            signs |= narrow[i]
+        if signs < 0:
+            return NOT_AN_ID
+    machine_ids(s, c, <const uint32_t*>narrow, n)
+    return FINE
+
+
+cdef inline uint8_t reason_of(const Stream* s, uint8_t reason, bint stopped) noexcept nogil:
+    """As Parser.finish() has it."""
+    if reason and not stopped:
+        return THEIRS + reason
+    if s.calls and not s.incomplete:
+        return TOOL_CALLS
+    return STOPPED if stopped or s.terminated else NO_REASON
+
+
+# --- what is kept ---
+
+cdef inline void put(Table* t, Buffer* b, const void* p, Py_ssize_t n) noexcept nogil:
+    if not buffer_put(b, <const uint8_t*>p, n):
+        t.no_memory = True
+
+
+cdef inline void put_byte(Table* t, Buffer* b, uint8_t value) noexcept nogil:
+    put(t, b, &value, 1)
+
+
+cdef inline void put_number(Table* t, Buffer* b, int64_t value) noexcept nogil:
+    put(t, b, &value, 8)
+
+
+cdef void put_name(Table* t, Buffer* b, const uint8_t* p, Py_ssize_t n) noexcept nogil:
+    """What came from a header, which may hold any bytes: U+FFFD for what is not UTF-8, as in events."""
+    if utf8_is_whole(p, n):
+        put(t, b, p, n)
+    elif buffer_room(b, 3 * n):
+        b.n += utf8_repair(p, n, b.p + b.n)
+    else:
+        t.no_memory = True
+
+
+cdef void keep_records(const Out* o, Table* t) noexcept nogil:
+    """The texts and the calls of a row."""
+    cdef const Record* r
+    cdef const uint8_t* p
+    cdef Py_ssize_t i
+    for i in range(o.n_records):
+        r = &o.records[i]
+        p = o.text + r.at
+        if r.kind == R_CONTENT:
+            put(t, &t.content, p, r.n)
+        elif r.kind == R_REASONING:
+            put(t, &t.reasoning, p, r.n)
+        elif r.kind == R_ARGUMENTS:
+            put(t, &t.arguments, p, r.n)
+        elif r.kind == R_EMPTY_ARGUMENTS:
+            put(t, &t.arguments, b"{}", 2)
+        elif r.kind == R_CALL_START:
+            put(t, &t.index, &r.index, 4)
+            put_name(t, &t.name, p, r.n)
+            put_number(t, &t.name_at, t.name.n)
+            put_name(t, &t.id, p + r.n, r.n_id)
+            put_number(t, &t.id_at, t.id.n)
+            put_byte(t, &t.has_id, r.n_id != 0)
+            put_byte(t, &t.kind, r.flags)
+        elif r.kind == R_CALL_END:
+            put_number(t, &t.arguments_at, t.arguments.n)
+            put_byte(t, &t.complete, r.flags & 1)
+            put_byte(t, &t.balanced, (r.flags >> 1 | r.flags >> 2) & 1)      # "{}", where it wrote nothing, is
+
+
+cdef void keep_row(const Stream* s, uint8_t note, uint8_t reason, Table* t) noexcept nogil:
+    cdef int i, kept = min(<int>s.deviations, DEVIATION_CAP) if note == FINE else 0
+    for i in range(kept):
+        put_byte(t, &t.code, s.deviation[i])
+        put_number(t, &t.position, s.deviation_at[i])
+    for i in range(N_REGIONS):
+        put_number(t, &t.usage, s.usage[i])
+    put_number(t, &t.reasoning_at, t.reasoning.n)
+    put_number(t, &t.content_at, t.content.n)
+    put_number(t, &t.calls_at, t.index.n // 4)
+    put_number(t, &t.deviations_at, t.code.n)
+    put_byte(t, &t.reason, reason)
+    put_byte(t, &t.note, note)
+
+
+# --- columns from the pieces of several threads ---
+
+def joined_ends(list pieces not None):
+    """Ends (int64) that each count from their own piece, as Arrow's offsets of all: one more, and from 0.
+
+    pieces: pairs of the ends and the number that the piece adds, as bytes and int.
+    """
+    cdef int64_t base = 0, k
+    cdef Py_ssize_t at = 8
+    cdef bytes made = PyBytes_FromStringAndSize(NULL, 8 + sum([len(ends) for ends, _ in pieces]))
+    cdef char* to = PyBytes_AS_STRING(made)
+    cdef const char* p
+    cdef int64_t value = 0
+    memcpy(to, &value, 8)
+    for ends, size in pieces:
+        p = PyBytes_AS_STRING(ends)
+        for k in range(len(ends) // 8):
+            memcpy(&value, p + 8 * k, 8)
+            value += base
+            memcpy(to + at, &value, 8)
+            at += 8
+        base += <int64_t>size
+    return made
+
+
+def column_of(bytes rows not None, int64_t k, int64_t n):
+    """Column k of rows of n numbers (int64) each."""
+    cdef int64_t count = PyBytes_GET_SIZE(rows) // (8 * n), i
+    cdef bytes made = PyBytes_FromStringAndSize(NULL, 8 * count)
+    cdef int64_t* to = <int64_t*>PyBytes_AS_STRING(made)
+    cdef const int64_t* p = <const int64_t*>PyBytes_AS_STRING(rows)
+    for i in range(count):
+        to[i] = p[i * n + k]
+    return made
+
+
+def bits(bytes flags not None, uint8_t zero=0):
+    """A bitmap of which bytes differ from `zero`, and how many do not."""
+    cdef Py_ssize_t n = PyBytes_GET_SIZE(flags), i, missing = 0
+    cdef bytes made = PyBytes_FromStringAndSize(NULL, (n + 7) // 8)
+    cdef uint8_t* to = <uint8_t*>PyBytes_AS_STRING(made)
+    cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(flags)
+    memset(to, 0, (n + 7) // 8)
+    for i in range(n):
+        if p[i] != zero:
+            to[i >> 3] |= <uint8_t>(1 << (i & 7))
+        else:
+            missing += 1
+    return made, missing
+
+
+def named(bytes codes not None, list names not None):
+    """Codes as strings: Arrow's offsets (int64) and the text. names: bytes for each code."""
+    cdef Py_ssize_t n = PyBytes_GET_SIZE(codes), i
+    cdef bytes offsets = PyBytes_FromStringAndSize(NULL, 8 * (n + 1))
+    cdef int64_t* to = <int64_t*>PyBytes_AS_STRING(offsets)
+    cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(codes)
+    to[0] = 0
+    for i in range(n):
+        to[i + 1] = to[i] + PyBytes_GET_SIZE(<bytes>names[p[i]])
+    return offsets, b"".join([names[code] for code in codes])

@@ -1,0 +1,14 @@
+from typing import Any, final
+
+DEBUG: bool
+WANTED: str
+
+@final
+class Rows:
+    """Rows that parse_many() reads. It keeps the memory that they lie in."""
+    @property
+    def n(self) -> int: ...
+    def __len__(self) -> int: ...
+
+def rows_of(column: Any) -> list[Rows]:
+    """The rows of a column, as a list of `Rows`, one for each chunk."""
