@@ -17,11 +17,8 @@ if not RANKS.is_file() or hashlib.sha256(RANKS.read_bytes()).hexdigest() != RANK
     sys.exit(f"{RANKS} is missing or damaged (expected sha256 {RANKS_SHA256}); take it from a clean checkout or sdist")
 
 directives = {
-    "language_level": 3,
-    "boundscheck": False,
-    "wraparound": False,
-    "cdivision": True,
-    "initializedcheck": False,
+    **{"language_level": 3, "cdivision": True},
+    **{"boundscheck": False, "wraparound": False, "initializedcheck": False},
     "binding": False,  # plain C functions: a call with one argument costs half
     "always_allow_keywords": False,
     **{"embedsignature": True, "embedsignature.format": "clinic", "autotestdict": False},  # for help() and inspect
@@ -33,12 +30,14 @@ macros = {"CYTHON_TRACE": "1", "CYTHON_TRACE_NOGIL": "1", "CYTHON_USE_SYS_MONITO
 flags = ["/O2"] if sys.platform == "win32" else ["-O0", "-g"] if DEBUG else ["-O3", "-g0"]
 links = ["-Wl,-s"] if sys.platform == "linux" and not DEBUG else []  # no symbols, an eighth of the size
 EXT = Path("ext")
+# What runs at most once per stream is compiled for size: these modules were a sixth of the wheel.
+SMALL = ("tag_table", "tag_snapshot", "snapshot", "prompt", "program", "tools", "script")
 modules = [
     Extension(
         ".".join(path.relative_to(EXT).with_suffix("").parts),
         [path.as_posix()],
         define_macros=list(macros.items()),
-        extra_compile_args=flags,
+        extra_compile_args=flags + (["-Os"] if links and path.stem in SMALL else []),
         extra_link_args=links,
     )
     for path in sorted(EXT.rglob("*.pyx"))

@@ -75,8 +75,8 @@ def conversations(draw: Any, family: Family) -> tuple[list[dict[str, Any]], str,
         for name in draw(st.lists(st.sampled_from(NAMES), max_size=most)):
             made.append({"id": f"functions.{name}:{calls}", "name": name, "arguments": draw(ARGUMENTS)})
             calls += 1
-        content = draw(TEXTS.filter(is_no_fence) if made else TEXTS)
-        return {"role": "assistant", "reasoning": draw(TEXTS), "content": content, "calls": made}
+        said = TEXTS.filter(is_no_fence) if made else TEXTS
+        return {"role": "assistant", "reasoning": draw(said), "content": draw(said), "calls": made}
 
     most = 0 if family.row == "think" else 3
     messages: list[dict[str, Any]] = [{"role": "user", "content": draw(TEXTS)}]
