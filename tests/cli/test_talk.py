@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import signal
 import subprocess
 
 import pytest
@@ -23,6 +24,7 @@ def _own_terminal() -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a terminal of POSIX")
+@pytest.mark.skipif(signal.getsignal(signal.SIGINT) == signal.SIG_IGN, reason="a shell's background job ignores Ctrl-C")
 def test_ctrl_c_stops_the_generation_and_ctrl_d_leaves():
     master, slave = pty.openpty()
     options = {"stdin": slave, "stdout": slave, "stderr": slave, "env": ENV | {"COLUMNS": "80"}}
