@@ -88,13 +88,12 @@ def parse_many(
     stopped = bytes(reason in _STOPS for reason in reasons)
     pieces = []
     done = 0
-    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
-        tasks = ((parser, *span, stopped) for span in _spans(chunks, numbers))
-        for piece, count in pool.map(_read, tasks):
-            pieces.append(piece)
-            done += count
-            if progress is not None:
-                progress(done, total)
+    tasks = ((parser, *span, stopped) for span in _spans(chunks, numbers))
+    for piece, count in _all_read(tasks, threads or os.cpu_count() or 1):
+        pieces.append(piece)
+        done += count
+        if progress is not None:
+            progress(done, total)
     return Parsed(_Table(pieces, [reason.encode() for reason in reasons]).node(done, fields))
 
 
@@ -122,6 +121,17 @@ def _spans(chunks: list[Rows], numbers: bytes) -> Iterator[tuple[Rows, int, int,
         for begin in range(0, len(rows), CHUNK):
             yield rows, begin, min(begin + CHUNK, len(rows)), own
         first += len(rows)
+
+
+def _all_read(
+    tasks: Iterable[tuple[Parser, Rows, int, int, bytes, bytes]], threads: int
+) -> Iterator[tuple[tuple[bytes, ...], int]]:
+    """In the order of the tasks. One thread is the caller's own."""
+    if threads == 1:
+        yield from map(_read, tasks)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        yield from pool.map(_read, tasks)
 
 
 def _read(task: tuple[Parser, Rows, int, int, bytes, bytes]) -> tuple[tuple[bytes, ...], int]:

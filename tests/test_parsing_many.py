@@ -239,3 +239,9 @@ def test_what_has_been_taken_cannot_be_taken_again():
         hs.parse_many(column)
     with pytest.raises(ValueError, match="ids need the model's vocabulary"):
         hs.parse_many(pa.array([ROW]), "hermes")
+
+
+def test_one_thread_is_the_callers_own(monkeypatch):
+    """A measurement of the caller's time then has the reading in it."""
+    monkeypatch.setattr("harmonystream.parsing_many.ThreadPoolExecutor", None)
+    assert len(pa.array(hs.parse_many(pa.array(["a", "b"]), threads=1))) == 2
