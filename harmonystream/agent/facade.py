@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import threading
 from collections import deque
-from collections.abc import Iterator, Mapping
-from contextlib import aclosing
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import aclosing, contextmanager
+from types import FrameType
 from typing import Any
 
 from ..engines import Engine
@@ -15,7 +18,7 @@ from .outcome import LoopEvent
 __all__ = ["agent_loop_sync"]
 
 
-def agent_loop_sync(engine: Engine, messages: Any, **options: Any) -> Iterator[LoopEvent]:
+def agent_loop_sync(engine: Engine, messages: Any, **options: Any) -> Generator[LoopEvent, None, None]:
     """`agent_loop` as a plain iterator, with the same arguments and the same events.
 
     The event loop runs in this thread, and only while the next event is awaited. Closing the iterator, or Ctrl-C,
@@ -29,26 +32,61 @@ def agent_loop_sync(engine: Engine, messages: Any, **options: Any) -> Iterator[L
     raise RuntimeError("an event loop runs in this thread: use `async for event in agent_loop(...)`")
 
 
-def _events(engine: Engine, messages: Any, options: Mapping[str, Any]) -> Iterator[LoopEvent]:
-    loop = asyncio.new_event_loop()
-    pump = _Pump(loop)
-    task = loop.create_task(pump.run(engine, messages, options))
-    task.add_done_callback(pump.wake)
+def _events(engine: Engine, messages: Any, options: Mapping[str, Any]) -> Generator[LoopEvent, None, None]:
+    with _interrupts_held():
+        loop = asyncio.new_event_loop()
+        pump = _Pump(loop)
+        task = loop.create_task(pump.run(engine, messages, options))
+        task.add_done_callback(pump.wake)
     try:
         while pump.events or not task.done():
             if not pump.events:
-                loop.run_until_complete(pump.sleep())
+                with _interrupts_held(lambda: loop.call_soon_threadsafe(pump.wake)):
+                    loop.run_until_complete(pump.sleep())
             while pump.events:
                 yield pump.events.popleft()
         task.result()  # raises what the loop has raised
     finally:
-        task.cancel()
-        loop.run_until_complete(asyncio.wait({task}))
-        if not task.cancelled():
-            task.exception()  # it was raised above, or an interrupt was
-        loop.run_until_complete(loop.shutdown_asyncgens())
-        loop.run_until_complete(loop.shutdown_default_executor())
-        loop.close()
+        with _interrupts_held():
+            task.cancel()
+            loop.run_until_complete(asyncio.wait({task}))
+            if not task.cancelled():
+                task.exception()  # it was raised above
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.run_until_complete(loop.shutdown_default_executor())
+            loop.close()
+
+
+@contextmanager
+def _interrupts_held(stop: Callable[[], object] | None = None) -> Iterator[None]:
+    """Keeps Ctrl-C out of the event loop, which cannot clean up after an exception inside its own code.
+
+    The first SIGINT calls `stop`, and KeyboardInterrupt is raised at the end of the block. The second SIGINT raises it
+    at once, for code that blocks the event loop. A handler that the application has set stays in place.
+    """
+    held = 0  # SIGINTs in this block
+
+    def hold(number: int, frame: FrameType | None) -> None:
+        nonlocal held
+        held += 1
+        if held > 1:
+            signal.default_int_handler(number, frame)
+        if stop is not None:
+            stop()
+
+    ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
+    if ours:
+        signal.signal(signal.SIGINT, hold)
+    try:
+        yield
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+    if held:
+        raise KeyboardInterrupt
 
 
 class _Pump:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import runpy
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ..errors import HarmonyStreamError
@@ -85,9 +86,10 @@ def run(args: argparse.Namespace) -> None:
     if args.engine is None:
         talk.show.line("There is no --engine: a recorded conversation is played, whatever you write.", "note")
     for line in lines():
-        talk.show.gap()
-        talk.answer(line)
-        talk.show.gap()
+        with suppress(KeyboardInterrupt):  # outside the generation, where there is nothing to stop
+            talk.show.gap()
+            talk.answer(line)
+            talk.show.gap()
 
 
 def _engine(args: argparse.Namespace) -> Engine:

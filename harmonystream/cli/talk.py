@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from importlib import import_module
 from typing import Any
 
@@ -36,8 +36,9 @@ class Talk:
         self._said = []
         events = agent_loop_sync(self._engine, tuple(self.messages), tools=self._tools, **self._options)
         try:
-            for event in events:
-                self._take(event)
+            with closing(events):
+                for event in events:
+                    self._take(event)
         except KeyboardInterrupt:
             if self._said:
                 self.messages.append({"role": "assistant", "content": "".join(self._said)})

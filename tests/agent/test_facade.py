@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -107,3 +108,38 @@ def test_an_interrupt_stops_the_generation_and_can_be_caught(heeded_interrupts):
     assert closed == [1]
     assert any(isinstance(event, hs.ContentDelta) for event in got)
     assert list(agent_loop_sync(Scripted(["again"]), USER, **TEXT))  # and another one runs
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends itself a signal")
+def test_an_interrupt_at_any_call_inside_the_event_loop(heeded_interrupts):
+    """Ctrl-C breaks nothing, wherever in asyncio's own code it comes."""
+    calls = next(at for at in range(1, 100_000, 5) if not interrupted_at(at))
+    assert calls > 100
+
+
+def interrupted_at(wanted: int) -> bool:
+    """Interrupts a loop at the wanted call of one of asyncio's functions. False: it has ended before."""
+    count = 0
+
+    def watch(frame: Any, event: str, _: object) -> None:
+        nonlocal count
+        if event == "call" and f"{os.sep}asyncio{os.sep}" in frame.f_code.co_filename:
+            count += 1
+            if count == wanted:
+                signal.raise_signal(signal.SIGINT)
+
+    engine = Scripted(["Hi ", call("look"), 0.0], ["Done.", 0.0])
+    before = threading.active_count()
+    events = agent_loop_sync(engine, USER, tools=tools(), **TEXT)
+    next(events)
+    sys.setprofile(watch)
+    try:
+        for _ in events:
+            pass
+    except KeyboardInterrupt:
+        assert count >= wanted
+    finally:
+        sys.setprofile(None)
+    assert engine.closed == len(engine.prompts)
+    assert threading.active_count() == before
+    return count >= wanted

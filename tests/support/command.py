@@ -39,12 +39,15 @@ def heed_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def arrives(fd: int, expected: bytes) -> bytes:
-    """What a descriptor brings until it has brought `expected`, or for ten seconds."""
+def arrives(fd: int, expected: bytes, seconds: float = 10) -> bytes:
+    """What a descriptor brings until it has brought `expected` or has ended, or for so many seconds."""
     got = b""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + seconds
     while expected not in got and select.select([fd], [], [], max(0, deadline - time.monotonic()))[0]:
-        piece = os.read(fd, 65536)
+        try:
+            piece = os.read(fd, 65536)
+        except OSError:  # Linux: the other side of the terminal is closed
+            break
         if not piece:
             break
         got += piece
