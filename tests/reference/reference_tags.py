@@ -85,6 +85,9 @@ class Machine(Fences, Pairs):
             return self.byte(i)
         if mark:
             return self.marker(mark)
+        if late := self.late_closer(i):
+            self.log.note("misspelt-closer", i)
+            return self.act(i, late.stop)
         return self.byte(i) if self.text.is_byte(i) else self.drop_here(i, i + 1)
 
     def byte(self, i: int) -> int:
@@ -200,6 +203,21 @@ class Machine(Fences, Pairs):
             return self.byte(mark.start)
         self.log.note("stray-closer", mark.start)
         return self.act(mark.start, mark.stop)
+
+    def late_closer(self, i: int) -> Marker | None:
+        """A misspelt closer directly after what ended a call, though nothing is open any more."""
+        if not (self.calls and self.trim and i == self.marked and self.code != "example" and self.tools != []):
+            return None
+        limit = self.text.limit(i)
+        for kind in ("call_close", "section_close"):
+            if kind == "call_close" and self.row.bare == "no" and self.row.section:
+                continue
+            try:
+                if mark := self.text.closer_at(i, limit, kind):
+                    return mark if self.text.counts(mark, *SECTION, *CALL, "stop") else None
+            except More:
+                pass
+        return None
 
     def opener(self, mark: Marker) -> int:
         header = self.header(mark.start, in_section=False)

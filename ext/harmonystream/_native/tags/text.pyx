@@ -150,10 +150,21 @@ cdef inline Py_ssize_t next_marker(const View* v, const TagTable* row, uint64_t 
     return q
 
 
+cdef int look_late_closer(const View* v, const TagTable* row, uint64_t live, Py_ssize_t i,
+                          Py_ssize_t* stop) noexcept nogil:
+    """Is a misspelt closer of a call or section here, though nothing is open any more?"""
+    cdef int verdict = NO
+    if row.roles[CALL_CLOSE] & live:
+        verdict = look_misspelt(v, row, i, i, CALL_CLOSE, stop)
+    if verdict == NO and row.roles[SECTION_CLOSE] & live:
+        verdict = look_misspelt(v, row, i, i, SECTION_CLOSE, stop)
+    return look_follow(v, row, stop[0], i, row.follow_call | row.roles[CALL_CLOSE]) if verdict == YES else verdict
+
+
 cdef bint step_text(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef const TagTable* row = c.row
     cdef uint64_t live = live_in_text(s, c)
-    cdef Py_ssize_t q = next_marker(v, row, live)
+    cdef Py_ssize_t q = next_marker(v, row, live), stop = 0
     cdef int k = -1, verdict
     if q > v.i:
         put_plain(s, c, v, q)
@@ -165,6 +176,13 @@ cdef bint step_text(Stream* s, const Context* c, View* v) noexcept nogil:
     verdict = match(v, row, q, v.n, live, &k)
     if verdict == YES:
         return step_text_marker(s, c, v, k)
+    if verdict == NO and s.tags.seam and s.calls and not is_special(v, q):
+        verdict = look_late_closer(v, row, live, q, &stop)
+        if verdict == YES:
+            note(s, D_MISSPELT_CLOSER, s.position)
+            if not s.error:
+                drop_marker(s, c, v, stop - q)
+            return True
     if verdict == MORE and not v.end:
         return False
     if is_special(v, q):
