@@ -135,6 +135,8 @@ cdef uint64_t live_in_text(const Stream* s, const Context* c) noexcept nogil:
         live |= row.roles[SECTION_OPEN] | row.roles[SECTION_CLOSE]
         if row.bare != BARE_NO or not row.has_section:
             live |= row.roles[CALL_OPEN] | row.roles[CALL_CLOSE]
+        if row.control and s.tags.code != EXAMPLE:
+            live |= row.roles[NAME_END]
     return live
 
 
@@ -223,6 +225,8 @@ cdef bint is_mention(Stream* s, const View* v, const TagTable* row, int role) no
     if (role == SECTION_CLOSE or role == CALL_CLOSE) and g.mentions:
         g.mentions -= 1
         return True
+    if role == NAME_END and g.mentions:
+        return True
     return False
 
 
@@ -249,6 +253,12 @@ cdef bint step_text_marker(Stream* s, const Context* c, View* v, int k) noexcept
         return verdict != MORE
     if is_mention(s, v, c.row, role):
         put_plain(s, c, v, v.i + 1)
+        return True
+    if role == NAME_END:
+        flush_pending(s, c.out)
+        note(s, D_STRAY_CONTROL, s.position)
+        if not s.error:
+            consume(s, c, v, v.i + n, IN_HEADER)
         return True
     if role == DROP:
         pass_drop(s, c, v, n)
