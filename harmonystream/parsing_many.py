@@ -68,14 +68,15 @@ def parse_many(
     """Parse a column of whole outputs into columns, for data sets: no object of Python is made for a row.
 
     column: an Arrow array, chunked array or stream (of pyarrow, Polars, DuckDB and others): lists or large lists of
-        int32, uint32 or int64 ids, or strings; or a pair `(values, offsets)` of integer buffers.
+        int32, uint32 or int64 ids; or strings or binary, also large ones and views; or a pair `(values, offsets)` of
+        integer buffers.
     finish: the engine's reason, or one for each row. format, vocab, tools, start: as `Parser` has them.
     threads: how many read at the same time, without the GIL; 0: one for each core.
     fields: which of `COLUMNS`. progress: called with the rows that are done, and all, after each 1,024.
 
-    A null row is null. A row that cannot be read is empty and has a note, "not-an-id". Everything else is what `parse`
-    says of that row. Raises TypeError for another type, and ValueError for offsets that do not ascend or lie outside
-    the values, for nulls among the ids, and for reasons that are not one for each row.
+    A null row is null. A row with anything that is no id is empty and has a note, "not-an-id". Everything else is what
+    `parse` says of that row. Raises TypeError for another type, and ValueError for offsets that do not ascend or lie
+    outside the values, and for reasons that are not one for each row.
     """
     if unknown := set(fields) - set(COLUMNS):
         raise ValueError(f"fields are some of {', '.join(COLUMNS)}, not {', '.join(sorted(unknown))}")

@@ -13,9 +13,10 @@ DEBUG = bool(DEBUG_BUILD)
 
 cdef dict LISTS = {"+l": False, "+L": True}
 cdef dict STRINGS = {"u": False, "U": True, "z": False, "Z": True}
+cdef tuple VIEWS = ("vu", "vz")
 cdef dict IDS = {"i": INT32, "I": UINT32, "l": INT64}
 WANTED = ("a column is an Arrow array of lists (or large lists) of int32, uint32 or int64, an array of strings or "
-          "binary, or a pair (values, offsets)")
+          "binary (also large ones and views), or a pair (values, offsets)")
 
 
 @cython.final
@@ -44,6 +45,8 @@ cdef class Rows:
             self.kind, self.wide = IDS[item], LISTS[format]
         elif format in STRINGS:
             self.kind, self.wide = STRING, STRINGS[format]
+        elif format in VIEWS:
+            self.kind, buffers = VIEW, max(3, a.n_buffers)
         else:
             kind = f"{format!r} of {item!r}" if format in LISTS else repr(format)
             raise TypeError(f"{WANTED}; this one has the Arrow type {kind}")
@@ -53,17 +56,32 @@ cdef class Rows:
         self.validity = <const uint8_t*>a.buffers[0] if a.null_count != 0 else NULL
         self.offsets = a.buffers[1]
         self.n_values = -1
+        if self.kind == VIEW:
+            return self.take_views()
         if self.kind == STRING:
             self.values = <const uint8_t*>a.buffers[2]
         else:
             child = a.children[0] if a.n_children == 1 else NULL
             if child == NULL or child.n_buffers != 2 or child.length < 0 or child.offset < 0:
                 raise ValueError("this Arrow array has impossible counts")
-            if child.null_count > 0:
-                raise ValueError("there are nulls among the ids: fill them, or drop their rows")
+            if child.null_count != 0:
+                self.ids_valid = <const uint8_t*>child.buffers[0]
             self.values, self.n_values = <const uint8_t*>child.buffers[1], child.length
             self.values_first = child.offset
         return self.check()
+
+    cdef int take_views(self) except -1:
+        cdef const uint8_t* p
+        cdef int64_t k, n
+        self.values, self.blocks = <const uint8_t*>self.offsets, self.array.buffers + 2
+        self.n_blocks = self.array.n_buffers - 3
+        self.sizes = <const int64_t*>self.array.buffers[self.array.n_buffers - 1]
+        if (self.n and self.values == NULL) or (self.n_blocks and self.sizes == NULL):
+            raise ValueError("this Arrow array has no values")
+        for k in range(self.n):
+            if not is_null(self, k) and not text_at(self, k, &p, &n):
+                raise ValueError(f"string {k} of this Arrow array lies outside of its buffers")
+        return 0
 
     cdef int check(self) except -1:
         """Offsets ascend, and stay within the values."""

@@ -9,7 +9,7 @@ from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.out cimport out_free, out_init
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.utf8 cimport utf8_is_whole, utf8_repair
-from harmonystream._native.stream.arrow_in cimport INT32, INT64, STRING, UINT32, Rows, is_null, offset_at
+from harmonystream._native.stream.arrow_in cimport INT32, INT64, Rows, is_null, is_text, offset_at, text_at
 from harmonystream._native.stream.machine cimport machine_finish, machine_ids, machine_text
 from harmonystream._native.stream.open_stream cimport NO_VOCAB
 from harmonystream._native.stream.parser cimport Parser
@@ -49,7 +49,7 @@ def read_rows(Parser parser not None, Rows rows not None, int64_t begin, int64_t
     cdef int i
     if not 0 <= begin <= stop <= rows.n or PyBytes_GET_SIZE(reasons) not in (1, rows.n):
         raise ValueError("these rows are not in the column, or the reasons are not one for each")
-    if rows.kind != STRING and parser.program.vocab is NO_VOCAB:
+    if not is_text(rows) and parser.program.vocab is NO_VOCAB:
         raise ValueError(f"ids need the model's vocabulary: parse_many(column, {parser.format!r}, vocab)")
     if reasons and max(reasons) >= len(stopped):
         raise ValueError("a reason has no number")
@@ -80,7 +80,7 @@ cdef int read_all(Parser own, Rows rows, int64_t begin, int64_t stop, const uint
     ids.n = ids.cap = 0
     out_init(&out)
     c = own.context(&out)
-    s.input_mode = TEXT_MODE if rows.kind == STRING else ID_MODE
+    s.input_mode = TEXT_MODE if is_text(rows) else ID_MODE
     fresh = s[0]
     with nogil:
         for i in range(begin, stop):
@@ -98,15 +98,17 @@ cdef int read_all(Parser own, Rows rows, int64_t begin, int64_t stop, const uint
 
 cdef void read_row(Stream* s, const Context* c, Rows rows, int64_t i, uint8_t reason, const uint8_t* stopped,
                    Buffer* ids, Table* t) noexcept nogil:
-    cdef int64_t begin = offset_at(rows, i), n = offset_at(rows, i + 1) - begin
-    cdef uint8_t note = NULL_ROW if is_null(rows, i) else FINE
-    if begin < 0 or n < 0 or 0 <= rows.n_values < begin + n:                 # another thread has written to the buffer
+    cdef const uint8_t* p = NULL
+    cdef int64_t n = 0
+    cdef uint8_t note = FINE
+    if is_null(rows, i):
+        note = NULL_ROW
+    elif not is_text(rows):
+        note = read_ids(s, c, rows, i, ids, t)
+    elif text_at(rows, i, &p, &n):
+        machine_text(s, c, p, n, False)
+    else:                                                                    # another thread has written to the buffer
         note = NOT_AN_ID
-    if note == FINE:
-        if rows.kind == STRING:
-            machine_text(s, c, rows.values + begin, n, False)
-        else:
-            note = read_ids(s, c, rows, rows.values_first + begin, n, ids, t)
     if note == FINE:
         machine_finish(s, c, stopped[reason], reason != 0)
         reason = reason_of(s, reason, stopped[reason])
@@ -116,14 +118,19 @@ cdef void read_row(Stream* s, const Context* c, Rows rows, int64_t i, uint8_t re
     keep_row(s, note, reason, t)
 
 
-cdef uint8_t read_ids(Stream* s, const Context* c, Rows rows, int64_t at, int64_t n, Buffer* ids,
-                      Table* t) noexcept nogil:
+cdef uint8_t read_ids(Stream* s, const Context* c, Rows rows, int64_t row, Buffer* ids, Table* t) noexcept nogil:
     """The ids of a row through the machine; or a note, and nothing has been read."""
-    cdef int64_t i
-    cdef int64_t value
+    cdef int64_t begin = offset_at(rows, row), n = offset_at(rows, row + 1) - begin, at = rows.values_first + begin
+    cdef int64_t i, value
     cdef int32_t signs = 0
     cdef const int64_t* wide
     cdef const int32_t* narrow
+    if begin < 0 or n < 0 or rows.n_values < begin + n:                      # another thread has written to the buffer
+        return NOT_AN_ID
+    if rows.ids_valid != NULL:
+        for i in range(at, at + n):
+            if not rows.ids_valid[i >> 3] >> (i & 7) & 1:
+                return NOT_AN_ID
     if rows.kind == INT64:
         wide = <const int64_t*>rows.values + at
         ids.n = 0
