@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .agent import LoopEnd, RoundEnd, ToolRunEnd, ToolRunStart, agent_loop, agent_loop_sync
     from .emit import ChatStream, MessagesStream, ResponsesStream, new_id
     from .emit.columns import Columns
+    from .labelling_many import label_many
     from .parsing_many import Parsed, parse_many
     from .prompt import Prompt, Template, normalize, render, tool_results
     from .tools import Tool, Tools
@@ -94,6 +95,7 @@ __all__ = [
     "format_for",
     "formats",
     "label",
+    "label_many",
     "new_id",
     "normalize",
     "parse",
@@ -109,6 +111,7 @@ _LATER = {
     "Frames": "._native.wire.frames",
     "Columns": ".emit.columns",
     **dict.fromkeys(("Parsed", "parse_many"), ".parsing_many"),
+    "label_many": ".labelling_many",
     **dict.fromkeys(("ChatStream", "MessagesStream", "ResponsesStream", "new_id"), ".emit"),
     **dict.fromkeys(("LoopEnd", "RoundEnd", "ToolRunEnd", "ToolRunStart", "agent_loop", "agent_loop_sync"), ".agent"),
     **dict.fromkeys(("Prompt", "Template", "normalize", "render", "tool_results"), ".prompt"),

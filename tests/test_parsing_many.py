@@ -295,3 +295,55 @@ def test_one_thread_is_the_callers_own(monkeypatch):
     """A measurement of the caller's time then has the reading in it."""
     monkeypatch.setattr("harmonystream.parsing_many.ThreadPoolExecutor", None)
     assert len(pa.array(hs.parse_many(pa.array(["a", "b"]), threads=1))) == 2
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_prompts(data):
+    name = data.draw(st.sampled_from(TAG_FORMATS))
+    texts = data.draw(st.lists(random_tags.texts(name), min_size=1, max_size=4))
+    prompts = [data.draw(st.none() | random_tags.texts(name)) for _ in texts]
+    expected = [of(hs.parse(text, name, prompt=prompt)) for text, prompt in zip(texts, prompts)]
+    column = pa.array(texts, pa.binary())
+    assert read(hs.parse_many(column, name, prompts=pa.array(prompts, pa.binary()))) == expected
+    cut = data.draw(st.integers(0, len(texts)))
+    given = pa.chunked_array([pa.array(prompts[:cut], pa.binary_view()), pa.array(prompts[cut:], pa.binary_view())])
+    assert read(hs.parse_many(column, name, prompts=given, threads=2)) == expected
+
+
+def test_prompts_of_ids_and_of_many_chunks():
+    ends = [
+        ROW,
+        [200006, 173781],
+        [200006, 173781, 200005, 35644, 200008],
+        [200006, 173781, 200005],
+        None,
+        [-1],
+        [7, None],
+    ]
+    rows = [[13225 + k, 200007] for k in range(2 * CHUNK + 9)]
+    prompts = [ends[k % len(ends)] for k in range(len(rows))]
+    got = read(hs.parse_many(pa.array(rows), prompts=pa.array(prompts, pa.list_(pa.int64())), threads=2))
+    for k, (row, prompt) in enumerate(zip(rows, prompts)):
+        if prompt in ([-1], [7, None]):
+            assert (got[k]["note"], got[k]["content"], got[k]["calls"]) == ("bad-prompt", "", [])
+        else:
+            assert got[k] == of(hs.parse(row, prompt=prompt))
+    assert len({str(row["reasoning"] != "") for row in got}) == 2
+    texts = read(
+        hs.parse_many(pa.array(["Hm", "Hm"]), prompts=pa.array(["<|start|>assistant<|chan", "<|start|>assistant"]))
+    )
+    assert [row["note"] for row in texts] == ["bad-prompt", None]
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"prompts": pa.array([ROW, ROW])}, "prompts has 2 rows, for 1 rows"),
+        ({"prompts": pa.array([ROW]), "start": "answer"}, "pass prompts= or start='answer', not both"),
+        ({"prompts": pa.array([ROW]), "format": "hermes"}, "need the model's vocabulary"),
+    ],
+)
+def test_prompts_that_do_not_fit(options, why):
+    with pytest.raises(ValueError, match=why):
+        hs.parse_many(pa.array(["text"]), **options)

@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 cimport cython
 from harmonystream._native.core.token_ids cimport Ids
+from harmonystream._native.core.types cimport Buffer
 from harmonystream._native.stream.arrow cimport ArrowArray
 
 cdef enum Kind:
@@ -29,6 +30,12 @@ cdef class Rows:
     cdef int take(self, str format, str item) except -1
     cdef int take_views(self) except -1
     cdef int check(self) except -1
+
+
+cdef enum Taken:
+    TAKEN, NO_IDS, NO_ROOM
+
+cdef int ids_at(Rows rows, int64_t row, Buffer* narrow, const uint32_t** p, int64_t* n) noexcept nogil
 
 
 cdef inline bint is_null(Rows rows, int64_t i) noexcept nogil:

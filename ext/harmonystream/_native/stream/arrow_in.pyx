@@ -3,8 +3,9 @@
 
 cimport cython
 from cpython.pycapsule cimport PyCapsule_GetPointer
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
+from harmonystream._native.core.buffer cimport buffer_room
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.token_ids cimport ids_free, ids_take
 from harmonystream._native.stream.arrow cimport ArrowArray, ArrowArrayStream, ArrowSchema
@@ -103,6 +104,36 @@ cdef class Rows:
         if self.values == NULL and last > offset_at(self, 0):
             raise ValueError("this Arrow array has no values")
         return 0
+
+
+cdef int ids_at(Rows rows, int64_t row, Buffer* narrow, const uint32_t** p, int64_t* n) noexcept nogil:
+    """The ids of a row, in the column or, of int64, in `narrow`. NO_IDS: one is null, or no id."""
+    cdef int64_t begin = offset_at(rows, row), at = rows.values_first + begin, i, value
+    cdef int32_t signs = 0
+    cdef const int32_t* ids = <const int32_t*>rows.values + at
+    n[0] = offset_at(rows, row + 1) - begin
+    if begin < 0 or n[0] < 0 or rows.n_values < begin + n[0]:                # another thread has written to the buffer
+        return NO_IDS
+    if rows.ids_valid != NULL:
+        for i in range(at, at + n[0]):
+            if not rows.ids_valid[i >> 3] >> (i & 7) & 1:
+                return NO_IDS
+    if rows.kind == INT32:
+        for i in range(n[0]):
+            signs |= ids[i]
+    p[0] = <const uint32_t*>ids
+    if rows.kind != INT64:
+        return NO_IDS if signs < 0 else TAKEN
+    narrow.n = 0
+    if not buffer_room(narrow, n[0] * sizeof(uint32_t)):
+        return NO_ROOM
+    for i in range(n[0]):
+        value = (<const int64_t*>rows.values)[at + i]
+        if value < 0 or value >> 32:
+            return NO_IDS
+        (<uint32_t*>narrow.p)[i] = <uint32_t>value
+    p[0] = <const uint32_t*>narrow.p
+    return TAKEN
 
 
 def rows_of(column):

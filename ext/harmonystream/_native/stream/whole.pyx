@@ -8,6 +8,7 @@ from harmonystream._native.core.token_ids cimport Ids, ids_free
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.utf8 cimport decoded
 from harmonystream._native.stream.events cimport MessageEnd, ToolCallEnd, ToolCallStart
+from harmonystream._native.stream.open_stream cimport NO_VOCAB
 from harmonystream._native.stream.parser cimport Parser, Piece, take_ids
 
 from harmonystream.completion import Completion, Message, ToolCall
@@ -112,6 +113,8 @@ cdef int read_all(Parser parser, object output, Gathered got, Out* out) except -
         return gather(parser, got, out)
     take_ids(&ids, output)
     try:
+        if parser.program.vocab is NO_VOCAB:
+            raise ValueError(f"ids need the model's vocabulary: parse(ids, {parser.format!r}, vocab=...)")
         parser.read_ids(ids.ids, ids.n, out)
         return gather(parser, got, out)
     finally:
