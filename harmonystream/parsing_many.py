@@ -74,7 +74,7 @@ def parse_many(
         int32, uint32 or int64 ids; or strings or binary, also large ones and views; or a pair `(values, offsets)` of
         integer buffers.
     finish: the engine's reason, or one for each row. format, vocab, tools, start: as `Parser` has them.
-    prompts: a column of the prompts that the rows continue, or of their ends, as ids or text: `Parser(prompt=)` of each.
+    prompts: a column of the prompts that the rows continue, or their ends, as ids or text: each is `Parser(prompt=)`.
         A null prompt is none.
     threads: how many read at the same time, without the GIL; 0: one for each core.
     fields: which of `COLUMNS`. progress: called with the rows that are done, and all, after each 1,024.
@@ -89,11 +89,7 @@ def parse_many(
     parser = Parser(format, vocab, tools=tools, start=start, check_stops=False)
     chunks = rows_of(column)
     total = sum(map(len, chunks))
-    openings = [] if prompts is None else rows_of(prompts)
-    if prompts is not None and sum(map(len, openings)) != total:
-        raise ValueError(f"prompts has {sum(map(len, openings))} rows, for {total} rows: give one for each")
-    if prompts is not None and start != "auto":
-        raise ValueError(f"pass prompts= or start={start!r}, not both: a prompt decides the start by itself")
+    openings = [] if prompts is None else _openings(prompts, total, start)
     reasons, numbers = _numbered(finish, total)
     stopped = bytes(reason in _STOPS for reason in reasons)
     pieces = []
@@ -109,6 +105,16 @@ def parse_many(
         if progress is not None:
             progress(done, total)
     return Parsed(_Table(pieces, [reason.encode() for reason in reasons]).node(done, fields))
+
+
+def _openings(prompts: Any, total: int, start: str) -> list[Rows]:
+    """The chunks of the prompts."""
+    chunks = rows_of(prompts)
+    if (given := sum(map(len, chunks))) != total:
+        raise ValueError(f"prompts has {given} rows, for {total} rows: give one for each")
+    if start != "auto":
+        raise ValueError(f"pass prompts= or start={start!r}, not both: a prompt decides the start by itself")
+    return chunks
 
 
 def _numbered(finish: str | Sequence[Any] | None, total: int) -> tuple[list[str], bytes]:

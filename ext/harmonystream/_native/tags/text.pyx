@@ -83,7 +83,7 @@ cdef void read_backquotes(Tags* g, const uint8_t* p, Py_ssize_t n) noexcept nogi
             end_backquotes(g, p[i])
         if g.code == FENCE_INFO and p[i] == c'\n':
             g.code = FENCE_BLANK
-        elif g.code == FENCE_BLANK and not is_json_space(p[i]):
+        elif g.code == FENCE_BLANK and not is_json_space(p[i]) and p[i] != c'>':
             g.code = CODE
         i += 1
     read_line(g, p, line, n)
