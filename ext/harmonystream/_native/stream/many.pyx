@@ -52,7 +52,7 @@ def read_rows(Parser parser not None, Rows rows not None, int64_t begin, int64_t
     cdef int i
     if not 0 <= begin <= stop <= rows.n or PyBytes_GET_SIZE(reasons) not in (1, rows.n):
         raise ValueError("these rows are not in the column, or the reasons are not one for each")
-    if not is_text(rows) and parser.program.vocab is NO_VOCAB:
+    if parser.program.vocab is NO_VOCAB and not (is_text(rows) and (prompts is None or is_text(prompts))):
         raise ValueError(f"ids need the model's vocabulary: parse_many(column, {parser.format!r}, vocab)")
     if reasons and max(reasons) >= len(stopped):
         raise ValueError("a reason has no number")
@@ -74,7 +74,7 @@ def read_rows(Parser parser not None, Rows rows not None, int64_t begin, int64_t
 
 @cython.final
 cdef class Openings:
-    """Where each row begins: at the usual place, or where its prompt leaves off. Prompts that are equal are read once."""
+    """Where each row begins: at the usual place, or where its prompt leaves off. Equal prompts are read once."""
     cdef Buffer streams            # of Stream; the usual one first
     cdef Buffer which              # int32 for each row: its stream; -1: its prompt cannot be read. Empty: all the usual
 
@@ -87,8 +87,6 @@ cdef class Openings:
             return
         if not 0 <= first <= first + n <= prompts.n:
             raise ValueError("these rows are not in the column of prompts")
-        if not is_text(prompts) and parser.program.vocab is NO_VOCAB:
-            raise ValueError(f"prompts of ids need the model's vocabulary: parse_many(column, {parser.format!r}, vocab)")
         for i in range(first, first + n):
             which = 0
             if not is_null(prompts, i):
