@@ -59,6 +59,9 @@ class OpenStream(EventMaker):
     def strict(self) -> bool:
         """Does a deviation raise?"""
     @property
+    def finish_reason(self) -> str | None:
+        """What `StreamEnd` said as the reason; None before the end, and in a parser that from_bytes() made."""
+    @property
     def finished(self) -> bool:
         """Has finish() been called?"""
     @property
