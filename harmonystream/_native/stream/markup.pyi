@@ -50,7 +50,7 @@ class Markup:
     ) -> int | None:
         """How many of these ids, an output from its beginning, it takes until reasoning is over; None: it is not.
 
-        What comes after them is an answer or a call. Without any reasoning that begins with the delta that has the first
-        word. In Harmony reasoning is over where the header of another message ends; more may follow later.
+        What comes after them is an answer or a call. Without any reasoning, that begins with the delta that has the
+        first word. In Harmony reasoning is over where the header of another message ends; more may follow later.
         start, prompt: as Parser has them. In a loop `parser.region` is cheaper than asking again.
         """
