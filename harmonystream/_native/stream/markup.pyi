@@ -1,7 +1,7 @@
 from collections.abc import Iterable
 from typing import Literal, SupportsIndex, final
 
-from typing_extensions import Buffer
+from typing_extensions import Buffer, Self
 
 from harmonystream._native.core.vocab import Vocab
 from harmonystream.formats.spec import Format, HeaderFormat
@@ -19,7 +19,7 @@ class Markup:
     if the format has none, or the vocabulary spells it in several tokens. Harmony has headers, so it has no starts, and
     `<|end|>` ends its reasoning. stops: Parser's stop_ids.
     """
-    def __init__(self, format: str | Format | HeaderFormat = "harmony", vocab: Vocab | None = None) -> None: ...
+    def __new__(cls, format: str | Format | HeaderFormat = "harmony", vocab: Vocab | None = None) -> Self: ...
     @property
     def reasoning_start(self) -> tuple[int, ...]: ...
     @property
