@@ -13,7 +13,7 @@ from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
 from harmonystream._native.core.types cimport *
 from harmonystream._native.stream.arrow_in cimport NO_IDS, NO_ROOM, TAKEN, Rows, ids_at, is_null, is_text
 from harmonystream._native.stream.machine cimport machine_finish, machine_ids
-from harmonystream._native.stream.open_stream cimport NO_VOCAB
+from harmonystream._native.stream.program cimport NO_VOCAB
 from harmonystream._native.stream.parser cimport Parser
 
 from harmonystream.errors import VocabError

@@ -12,7 +12,7 @@ from harmonystream._native.core.types cimport *
 from harmonystream._native.core.utf8 cimport utf8_is_whole, utf8_repair
 from harmonystream._native.stream.arrow_in cimport NO_ROOM, TAKEN, Rows, ids_at, is_null, is_text, text_at
 from harmonystream._native.stream.machine cimport machine_finish, machine_ids, machine_text
-from harmonystream._native.stream.open_stream cimport NO_VOCAB
+from harmonystream._native.stream.program cimport NO_VOCAB
 from harmonystream._native.stream.parser cimport Parser
 
 DEBUG = bool(DEBUG_BUILD)
