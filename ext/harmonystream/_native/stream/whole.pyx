@@ -9,9 +9,9 @@ from harmonystream._native.core.token_ids cimport Ids, ids_free
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.utf8 cimport decoded
 from harmonystream._native.stream.events cimport MessageEnd, ToolCallEnd, ToolCallStart
-from harmonystream._native.stream.open_stream cimport NO_VOCAB
 from harmonystream._native.stream.parser cimport Parser, take_ids
 from harmonystream._native.stream.plain_piece cimport Piece
+from harmonystream._native.stream.program cimport NO_VOCAB
 
 from harmonystream.completion import Completion, Message, ToolCall
 from harmonystream.regions import Usage
