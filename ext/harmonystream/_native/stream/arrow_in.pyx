@@ -110,7 +110,7 @@ cdef int ids_at(Rows rows, int64_t row, Buffer* narrow, const uint32_t** p, int6
     """The ids of a row, in the column or, of int64, in `narrow`. NO_IDS: one is null, or no id."""
     cdef int64_t begin = offset_at(rows, row), at = rows.values_first + begin, i, value
     cdef int32_t signs = 0
-    cdef const int32_t* ids = <const int32_t*>rows.values + at
+    cdef const int32_t* given = <const int32_t*>rows.values + at
     n[0] = offset_at(rows, row + 1) - begin
     if begin < 0 or n[0] < 0 or rows.n_values < begin + n[0]:                # another thread has written to the buffer
         return NO_IDS
@@ -119,9 +119,9 @@ cdef int ids_at(Rows rows, int64_t row, Buffer* narrow, const uint32_t** p, int6
             if not rows.ids_valid[i >> 3] >> (i & 7) & 1:
                 return NO_IDS
     if rows.kind == INT32:
-        for i in range(n[0]):
-            signs |= ids[i]
-    p[0] = <const uint32_t*>ids
+        for i in range(n[0]):                                                # what is read again later may be any id
+            signs |= given[i]
+    p[0] = <const uint32_t*>given
     if rows.kind != INT64:
         return NO_IDS if signs < 0 else TAKEN
     narrow.n = 0
