@@ -8,7 +8,7 @@ FIELDS: tuple[str, ...]
 
 @final
 class Openings:
-    """Where each row begins: at the usual place, or where its prompt leaves off. Prompts that are equal are read once."""
+    """Where each row begins: at the usual place, or where its prompt leaves off. Equal prompts are read once."""
 
 def read_rows(
     parser: Parser,
