@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from .emit import ChatStream, MessagesStream, ResponsesStream, new_id
     from .emit.columns import Columns
     from .labelling_many import label_many
+    from .parsing_chunks import ParsedChunks, parse_chunks
     from .parsing_many import Parsed, parse_many
     from .prompt import Prompt, Template, normalize, render, tool_results
     from .text_limit import TextLimit
@@ -70,6 +71,7 @@ __all__ = [
     "MessagesStream",
     "ParseError",
     "Parsed",
+    "ParsedChunks",
     "Parser",
     "Prompt",
     "PromptError",
@@ -105,6 +107,7 @@ __all__ = [
     "new_id",
     "normalize",
     "parse",
+    "parse_chunks",
     "parse_many",
     "render",
     "tool_results",
@@ -119,6 +122,7 @@ _LATER = {
     "TextLimit": ".text_limit",
     "Columns": ".emit.columns",
     **dict.fromkeys(("Parsed", "parse_many"), ".parsing_many"),
+    **dict.fromkeys(("ParsedChunks", "parse_chunks"), ".parsing_chunks"),
     "label_many": ".labelling_many",
     **dict.fromkeys(("ChatStream", "MessagesStream", "ResponsesStream", "new_id"), ".emit"),
     **dict.fromkeys(("LoopEnd", "RoundEnd", "ToolRunEnd", "ToolRunStart", "agent_loop", "agent_loop_sync"), ".agent"),

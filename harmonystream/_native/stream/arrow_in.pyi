@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from typing import Any, final
 
 DEBUG: bool
@@ -13,3 +14,9 @@ class Rows:
 
 def rows_of(column: Any) -> list[Rows]:
     """The rows of a column, as a list of `Rows`, one for each chunk."""
+
+def rows_by_chunk(column: Any) -> Iterator[Rows]:
+    """The same, each chunk when it is asked for."""
+
+def chunks(capsule: object) -> Iterator[Rows]:
+    """The chunks of a stream, as a generator."""

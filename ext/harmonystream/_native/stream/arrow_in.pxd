@@ -27,8 +27,8 @@ cdef class Rows:
     cdef const int64_t* sizes      # and their sizes
     cdef int64_t n_blocks
 
-    cdef int take(self, str format, str item) except -1
-    cdef int take_views(self) except -1
+    cdef int take(self, str format, str item, bint is_batch) except -1
+    cdef int take_views(self, const ArrowArray* a) except -1
     cdef int check(self) except -1
 
 

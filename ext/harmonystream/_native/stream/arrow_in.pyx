@@ -37,8 +37,8 @@ cdef class Rows:
     def __len__(self):
         return self.n
 
-    cdef int take(self, str format, str item) except -1:
-        """`array` is there: find its buffers."""
+    cdef int take(self, str format, str item, bint is_batch) except -1:
+        """`array` is there: find the buffers of it, or of the one column of a record batch."""
         cdef ArrowArray* a = &self.array
         cdef ArrowArray* child
         cdef int64_t buffers = 2 if format in LISTS else 3
@@ -51,19 +51,26 @@ cdef class Rows:
         else:
             kind = f"{format!r} of {item!r}" if format in LISTS else repr(format)
             raise TypeError(f"{WANTED}; this one has the Arrow type {kind}")
-        if a.length < 0 or a.offset < 0 or a.n_buffers != buffers or a.length > (<int64_t>1 << 40):
+        if not possible(a, 1 if is_batch else buffers):
             raise ValueError("this Arrow array has impossible counts")
         self.n, self.first = a.length, a.offset
+        if is_batch:
+            a = a.children[0] if a.n_children == 1 and a.null_count <= 0 and a.buffers[0] == NULL else NULL
+            if a == NULL or not possible(a, max(3, a.n_buffers) if self.kind == VIEW else buffers):
+                raise ValueError("this record batch has impossible counts")
+            if a.length < self.first + self.n:
+                raise ValueError("this record batch is longer than its column")
+            self.first += a.offset
         self.validity = <const uint8_t*>a.buffers[0] if a.null_count != 0 else NULL
         self.offsets = a.buffers[1]
         self.n_values = -1
         if self.kind == VIEW:
-            return self.take_views()
+            return self.take_views(a)
         if self.kind == STRING:
             self.values = <const uint8_t*>a.buffers[2]
         else:
             child = a.children[0] if a.n_children == 1 else NULL
-            if child == NULL or child.n_buffers != 2 or child.length < 0 or child.offset < 0:
+            if child == NULL or not possible(child, 2):
                 raise ValueError("this Arrow array has impossible counts")
             if child.null_count != 0:
                 self.ids_valid = <const uint8_t*>child.buffers[0]
@@ -71,12 +78,12 @@ cdef class Rows:
             self.values_first = child.offset
         return self.check()
 
-    cdef int take_views(self) except -1:
+    cdef int take_views(self, const ArrowArray* a) except -1:
         cdef const uint8_t* p
         cdef int64_t k, n
-        self.values, self.blocks = <const uint8_t*>self.offsets, self.array.buffers + 2
-        self.n_blocks = self.array.n_buffers - 3
-        self.sizes = <const int64_t*>self.array.buffers[self.array.n_buffers - 1]
+        self.values, self.blocks = <const uint8_t*>self.offsets, a.buffers + 2
+        self.n_blocks = a.n_buffers - 3
+        self.sizes = <const int64_t*>a.buffers[a.n_buffers - 1]
         if (self.n and self.values == NULL) or (self.n_blocks and self.sizes == NULL):
             raise ValueError("this Arrow array has no values")
         for k in range(self.n):
@@ -136,13 +143,25 @@ cdef int ids_at(Rows rows, int64_t row, Buffer* narrow, const uint32_t** p, int6
     return TAKEN
 
 
+cdef bint possible(const ArrowArray* a, int64_t buffers) noexcept:
+    return (0 <= a.length <= (<int64_t>1 << 40) and 0 <= a.offset <= (<int64_t>1 << 40) and a.n_buffers == buffers
+            and a.buffers != NULL and (a.n_children == 0 or a.children != NULL))
+
+
 def rows_of(column):
     """The rows of a column, as a list of `Rows`, one for each chunk."""
+    return list(rows_by_chunk(column))
+
+
+def rows_by_chunk(column):
+    """The same, each chunk when it is asked for."""
+    if isinstance(column, Rows):
+        return iter([column])
     if isinstance(column, tuple) and len(column) == 2:
-        return [pair(column[0], column[1])]
+        return iter([pair(column[0], column[1])])
     if hasattr(column, "__arrow_c_array__"):
         schema, array = column.__arrow_c_array__()
-        return [one_array(schema, array)]
+        return iter([one_array(schema, array)])
     if hasattr(column, "__arrow_c_stream__"):
         return chunks(column.__arrow_c_stream__())
     raise TypeError(f"{WANTED}, not {type(column).__name__}")
@@ -164,13 +183,16 @@ cdef Rows pair(object values, object offsets):
 
 
 cdef tuple format_of(const ArrowSchema* schema):
-    """The type, and of a list that of its items."""
+    """The type, of a list that of its items, and whether it is the one column of a record batch."""
+    cdef bint is_batch = schema.n_children == 1 and <bytes>schema.format == b"+s"
+    if is_batch:
+        schema = schema.children[0]
     if schema.dictionary != NULL:
         raise TypeError(f"{WANTED}; this one is dictionary-encoded: decode it first")
     item = (<bytes>schema.children[0].format).decode() if schema.n_children == 1 else ""
     if schema.n_children == 1 and schema.children[0].dictionary != NULL:
         item = "dictionary"
-    return (<bytes>schema.format).decode(), item
+    return (<bytes>schema.format).decode(), item, is_batch
 
 
 cdef Rows one_array(object schema, object array):
@@ -179,36 +201,40 @@ cdef Rows one_array(object schema, object array):
     cdef const ArrowSchema* of = <const ArrowSchema*>PyCapsule_GetPointer(schema, "arrow_schema")
     if given.release == NULL or of.release == NULL:
         raise ValueError("this Arrow array has been released")
-    format, item = format_of(of)
+    kind = format_of(of)
     rows.array = given[0]
     given.release = NULL                                                     # it is ours now
-    rows.take(format, item)
+    rows.take(kind[0], kind[1], kind[2])
     return rows
 
 
-cdef list chunks(object capsule):
+def chunks(capsule):
+    """The chunks of a stream, as a generator."""
     cdef ArrowArrayStream* stream = <ArrowArrayStream*>PyCapsule_GetPointer(capsule, "arrow_array_stream")
-    cdef ArrowSchema schema
     cdef Rows rows
-    cdef list found = []
     if stream.release == NULL:
         raise ValueError("this Arrow stream has been released")
-    memset(&schema, 0, sizeof(schema))
-    if stream.get_schema(stream, &schema):
-        raise ValueError(f"this Arrow stream cannot be read: {stream_error(stream)}")
-    try:
-        format, item = format_of(&schema)
-    finally:
-        if schema.release != NULL:
-            schema.release(&schema)
+    kind = kind_of(stream)
     while True:
         rows = Rows.__new__(Rows)
         if stream.get_next(stream, &rows.array):
             raise ValueError(f"this Arrow stream cannot be read: {stream_error(stream)}")
         if rows.array.release == NULL:
-            return found
-        rows.take(format, item)
-        found.append(rows)
+            return
+        rows.take(kind[0], kind[1], kind[2])
+        yield rows
+
+
+cdef tuple kind_of(ArrowArrayStream* stream):
+    cdef ArrowSchema schema
+    memset(&schema, 0, sizeof(schema))
+    if stream.get_schema(stream, &schema):
+        raise ValueError(f"this Arrow stream cannot be read: {stream_error(stream)}")
+    try:
+        return format_of(&schema)
+    finally:
+        if schema.release != NULL:
+            schema.release(&schema)
 
 
 cdef str stream_error(ArrowArrayStream* stream):
