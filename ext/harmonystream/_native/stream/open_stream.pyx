@@ -5,7 +5,8 @@ from libc.stdint cimport uint8_t
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.locks cimport FREE_THREADED, enter, leave
 from harmonystream._native.core.types cimport *
-from harmonystream._native.core.vocab cimport Vocab
+from harmonystream._native.stream.machine cimport set_shortcut
+from harmonystream._native.stream.program cimport NO_VOCAB
 
 from harmonystream import deviations as known
 from harmonystream.deviations import Deviation
@@ -16,7 +17,6 @@ DEBUG = bool(DEBUG_BUILD)
 
 cdef tuple STATES = ("START", "HEADER", "BODY", "DONE", "TEXT", "SECTION", "PAIRS", "VALUE", "RAW", "WRAPPED", "AFTER")
 cdef tuple REGIONS = tuple(Region)
-NO_VOCAB = Vocab([b"?"], {}, "none")
 
 
 @cython.final
@@ -63,6 +63,34 @@ cdef class OpenStream(EventMaker):
         cdef Stream* s = &self.s
         return ParseError(known.CODES[s.error], s.error_at, STATES[s.error_state],
                           known.EXPECTED[known.CODES[s.error]], events)
+
+    cdef int check_memory(self, const Out* out) except -1:
+        if out.no_memory:
+            self.s.finished = 1                                              # text is missing: only reset() helps
+            raise MemoryError()
+        return 0
+
+    cdef str reason_of(self, str reason, bint stopped):
+        if reason is not None and not stopped:
+            return reason
+        if self.s.calls and not self.s.incomplete:
+            return "tool_calls"
+        return "stop" if stopped or self.s.terminated else None
+
+    # --- the shortcut ---
+
+    cdef void open_shortcut(self) noexcept:
+        """Plain tokens may take the shortcut again, if the state allows it. Those of a watched call may not."""
+        set_shortcut(&self.s, self.program.tags, &self.held)
+        if self.watcher is not None:
+            self.divert()
+
+    cdef void divert(self) noexcept:
+        """Where a call is watched, arguments take quick_watched() instead of the shortcut."""
+        self.watching = self.watcher.w.alive != 0
+        self.diverted = self.watching and self.s.fast == R_ARGUMENTS
+        if self.diverted:
+            self.s.fast = 0
 
     # --- looking at the stream ---
 

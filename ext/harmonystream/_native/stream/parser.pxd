@@ -20,9 +20,9 @@ cdef struct Piece:                 # UTF-8 that somebody else owns
 cdef class Parser(OpenStream):
     cdef PyObject* last            # the tuple of one event that feed() returned last: see single()
     cdef list strings              # the program's cache of id -> str
-    cdef str trim
     cdef bytes origin              # the state to reset to; None: fresh, inside the assistant's header
 
+    cdef tuple quick_watched(self, Py_ssize_t tid)
     cdef tuple run_ids(self, object given)
     cdef tuple run_span(self, const uint32_t* ids, Py_ssize_t n)
     cdef tuple quick(self, Py_ssize_t tid)
@@ -30,13 +30,11 @@ cdef class Parser(OpenStream):
     cdef str read_text(self, object text, Out* out, Piece* piece)
     cdef bint read_end(self, object reason, Out* out) except -1
     cdef tuple release(self, Out* out)
-    cdef int check_memory(self, const Out* out) except -1
     cdef void done(self, Out* out) noexcept
     cdef bint is_plain(self, const uint8_t* p, Py_ssize_t n) noexcept
     cdef tuple whole_piece(self, str text, const Piece* piece)
     cdef void take_piece(self, const Piece* piece) noexcept
     cdef object delta(self, uint8_t kind, str text, int64_t start, int64_t stop)
-    cdef str reason_of(self, str reason, bint stopped)
     cdef Context context(self, Out* out) noexcept
 
 

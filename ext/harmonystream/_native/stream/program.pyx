@@ -6,6 +6,7 @@ from libc.stdlib cimport free, malloc
 cimport cython
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.fnv cimport fnv_bytes, fnv_empty
+from harmonystream._native.core.locks cimport FREE_THREADED
 from harmonystream._native.tags.fast_token cimport TokenTexts
 from harmonystream._native.tags.tag_table cimport Row
 from harmonystream._native.core.types cimport *
@@ -15,6 +16,7 @@ from harmonystream.errors import FormatError, VocabError
 from harmonystream.formats import Format, HeaderFormat, format_of
 
 DEBUG = bool(DEBUG_BUILD)
+NO_VOCAB = Vocab([b"?"], {}, "none")
 
 cdef enum:
     MAX_PROGRAMS = 16
@@ -132,4 +134,32 @@ cdef Program compiled(object format, Vocab vocab):
         if len(vocab.programs) >= MAX_PROGRAMS:
             vocab.programs.clear()
         program = vocab.programs.setdefault(key, Program(row, vocab))
+    return program
+
+
+cdef Vocab DEFAULT_VOCAB = None
+
+
+cdef Vocab default_vocab():
+    global DEFAULT_VOCAB
+    if FREE_THREADED or DEFAULT_VOCAB is None:
+        from harmonystream.vocab import o200k_harmony
+        if FREE_THREADED:                                                    # no global is written without a lock
+            return o200k_harmony()
+        DEFAULT_VOCAB = o200k_harmony()
+    return DEFAULT_VOCAB
+
+
+cdef dict DEFAULT_PROGRAMS = {}        # of formats without a vocabulary given, by name
+
+
+cdef Program default_program(object format):
+    """With the vocabulary that a format has by itself, if it has one."""
+    cdef bint named = type(format) is str
+    program = DEFAULT_PROGRAMS.get(format) if named else None
+    if program is None:
+        row = format_of(format)
+        program = compiled(row, default_vocab() if isinstance(row, HeaderFormat) else NO_VOCAB)
+        if named:
+            DEFAULT_PROGRAMS[format] = program
     return program

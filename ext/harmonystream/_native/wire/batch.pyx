@@ -11,9 +11,9 @@ from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.naming cimport name_errors
 from harmonystream._native.core.locks cimport FREE_THREADED, enter, gil_await, gil_left, gil_taken, leave
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
-from harmonystream._native.stream.open_stream cimport NO_VOCAB, Guard
+from harmonystream._native.stream.open_stream cimport Guard
 from harmonystream._native.stream.parser cimport Parser
-from harmonystream._native.stream.program cimport Program
+from harmonystream._native.stream.program cimport NO_VOCAB, Program
 from harmonystream._native.core.out cimport out_free, out_init
 from harmonystream._native.wire.sse cimport SseWriter
 from harmonystream._native.wire.tell cimport BYTES
@@ -110,6 +110,8 @@ cdef class Batch:
         if not equal_programs(parser.program, self.program):
             raise ValueError(f"this stream is {parser.format!r} on {parser.vocab!r}; the batch is {self.format!r} on "
                              f"{self.vocab!r}")
+        if parser.watcher is not None:
+            raise ValueError("columns and frames have no watched values: feed() a parser with watch= by itself")
         if parser.s.strict:
             raise ValueError("a batch is lenient: one stream's error must not stop the others")
         return self.place(parser, emitter)
