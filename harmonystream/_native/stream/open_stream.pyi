@@ -8,7 +8,6 @@ from harmonystream.deviations import Deviation
 from harmonystream.regions import Region, Usage
 
 DEBUG: bool
-__pyx_capi__: dict[str, object]
 
 @final
 class Guard:
