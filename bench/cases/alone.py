@@ -132,6 +132,20 @@ def watched(n: int) -> Alone:
     return Alone(Case("feed(id): code, arguments, `content` watched", opened, stream.body, len(stream.body)), floor=250)
 
 
+def engine_cases(n: int) -> Iterator[Alone]:
+    """What hosts call instead of feed()."""
+    prose, markup = streams.prose(n), hs.Markup()
+
+    def opened() -> Feed:
+        parser = hs.Parser()
+        parser.feed(prose.opening)
+        return parser.feed_delta
+
+    yield Alone(Case("feed_delta(one id)", opened, prose.body, n))
+    whole = [*prose.opening, *prose.body]
+    yield Alone(Case("Markup.find_reasoning_end", lambda: markup.find_reasoning_end, [whole], len(whole)), "ns/id")
+
+
 def groups(n: int) -> dict[str, list[Alone]]:
     """All cases. n: the length of the streams, in tokens."""
     note = f"{batch.STREAMS:,} streams, one token each"
@@ -140,6 +154,7 @@ def groups(n: int) -> dict[str, list[Alone]]:
         "emitters": [Alone(case) for case in emitters.cases(n)],
         "text": list(texts(n)),
         "parser": [new_parser(), watched(n)],
+        "engine": list(engine_cases(n)),
         "rows": [Alone(case, "µs", floor) for case, floor in whole_rows.cases()],
         "batch": [
             Alone(columns, floor=20, note=note),

@@ -337,11 +337,13 @@ def test_a_compiled_watch_is_shared():
     assert values(read(hs.Parser(watch=watch), [harmony("f", '{"s": "x"}')])) == [(0, ("s",), "x", True)]
 
 
-def test_emitters_and_batches_refuse_it():
+def test_who_has_no_place_for_values_refuses_it():
     with pytest.raises(ValueError, match="without watch="):
         hs.ChatStream(hs.Parser(watch=[("f", "s")]), model="m")
     with pytest.raises(ValueError, match="no watched values"):
         hs.Batch().add(hs.Parser(watch=[("f", "s")]))
+    with pytest.raises(ValueError, match="no watched values"):
+        hs.Parser(watch=[("f", "s")]).feed_delta("<|channel|>")
 
 
 def test_events_and_dicts():

@@ -37,6 +37,11 @@ cdef class OpenStream(EventMaker):
     cdef int reopen(self) except -1
     cdef object failure(self, tuple events)
     cdef int check_memory(self, const Out* out) except -1
+    cdef Context context(self, Out* out) noexcept
     cdef str reason_of(self, str reason, bint stopped)
     cdef void open_shortcut(self) noexcept
     cdef void divert(self) noexcept
+
+
+cdef str normal_reason(object reason)
+cdef bint is_normal_stop(str reason)

@@ -11,12 +11,31 @@ from harmonystream._native.stream.program cimport NO_VOCAB
 from harmonystream import deviations as known
 from harmonystream.deviations import Deviation
 from harmonystream.errors import ParseError
+from harmonystream.reasons import MEANINGS, normal
 from harmonystream.regions import Region, Usage
 
 DEBUG = bool(DEBUG_BUILD)
 
 cdef tuple STATES = ("START", "HEADER", "BODY", "DONE", "TEXT", "SECTION", "PAIRS", "VALUE", "RAW", "WRAPPED", "AFTER")
 cdef tuple REGIONS = tuple(Region)
+
+
+cdef frozenset NORMAL_STOPS = frozenset(("stop", "tool_calls", "function_call"))
+cdef dict KNOWN_REASONS = {**MEANINGS, **{reason: reason for reason in NORMAL_STOPS}}
+
+
+cdef str normal_reason(object reason):
+    """What normal() says, without the call where a reason is written as the table has it."""
+    cdef str meaning
+    if reason is None:
+        return None
+    meaning = <str>KNOWN_REASONS.get(reason) if type(reason) is str else None
+    return normal(reason) if meaning is None else meaning or None
+
+
+cdef bint is_normal_stop(str reason):
+    """Did the engine say that the model has ended its answer by itself?"""
+    return reason in NORMAL_STOPS
 
 
 @cython.final
@@ -77,7 +96,18 @@ cdef class OpenStream(EventMaker):
             return "tool_calls"
         return "stop" if stopped or self.s.terminated else None
 
-    # --- the shortcut ---
+    # --- before and after the machine runs ---
+
+    cdef Context context(self, Out* out) noexcept:
+        cdef Context c
+        c.tables = &self.program.tables
+        c.row = self.program.tags
+        c.tools = &self.tools.table
+        c.out = out
+        out.held = &self.held
+        # nobody may take the shortcut while the machine runs
+        self.s.fast = 0
+        return c
 
     cdef void open_shortcut(self) noexcept:
         """Plain tokens may take the shortcut again, if the state allows it. Those of a watched call may not."""
@@ -159,6 +189,11 @@ cdef class OpenStream(EventMaker):
     def strict(self):
         """Does a deviation raise?"""
         return bool(self.s.strict)
+
+    @property
+    def finish_reason(self):
+        """What `StreamEnd` said as the reason; None before the end, and in a parser that from_bytes() made."""
+        return self.end_reason if self.s.finished else None
 
     @property
     def finished(self):

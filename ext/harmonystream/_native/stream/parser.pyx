@@ -22,7 +22,7 @@
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport int64_t, uint8_t, uint32_t
-from libc.string cimport memchr, memcpy, memset
+from libc.string cimport memcpy, memset
 cimport cython
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.naming cimport name_errors
@@ -33,14 +33,14 @@ from harmonystream._native.core.buffer cimport buffer_free, buffer_put
 from harmonystream._native.core.bulk_tokens cimport account_plain, is_plain_token
 from harmonystream._native.harmony.message_transitions cimport announce_message
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
-from harmonystream._native.core.json_scan cimport json_step
+from harmonystream._native.stream.delta cimport delta_of, plain_delta
 from harmonystream._native.stream.machine cimport machine_finish, machine_ids, machine_init, machine_text
-from harmonystream._native.stream.open_stream cimport OpenStream
+from harmonystream._native.stream.open_stream cimport OpenStream, is_normal_stop, normal_reason
+from harmonystream._native.stream.plain_piece cimport Piece, account_piece, is_plain_piece
 from harmonystream._native.stream.program cimport NO_VOCAB, Program, compiled, default_program
 from harmonystream._native.stream.prompt cimport begin_stream
 from harmonystream._native.stream.records cimport delta_event
 from harmonystream._native.tags.fast_token cimport QuickDelta, quick_token
-from harmonystream._native.tags.text cimport follow_backquotes
 from harmonystream._native.core.out cimport out_free, out_init, out_record
 from harmonystream._native.stream.snapshot cimport blob_pack, blob_unpack, state_pack, state_unpack
 from harmonystream._native.core.tools cimport tools_of
@@ -51,26 +51,12 @@ from harmonystream._native.core.vocab cimport Vocab
 
 from harmonystream.errors import VocabError
 from harmonystream.formats import format_of
-from harmonystream.reasons import MEANINGS, normal
 
 DEBUG = bool(DEBUG_BUILD)
 STREAM_SIZE = sizeof(Stream)
 
 cdef enum:
     RELEASE_GIL_AT = 4096          # ids or bytes in one call: below, handing the GIL over costs more than the work
-
-cdef frozenset NORMAL_STOPS = frozenset(("stop", "tool_calls", "function_call"))
-cdef dict KNOWN_REASONS = {**MEANINGS, **{reason: reason for reason in NORMAL_STOPS}}
-
-
-cdef str normal_reason(object reason):
-    """What normal() says, without the call where a reason is written as the table has it."""
-    cdef str meaning
-    if reason is None:
-        return None
-    meaning = <str>KNOWN_REASONS.get(reason) if type(reason) is str else None
-    return normal(reason) if meaning is None else meaning or None
-
 
 @cython.final
 @cython.no_gc
@@ -167,17 +153,21 @@ cdef class Parser(OpenStream):
         ValueError after finish() or feed_text(); in strict mode ParseError, which carries the events parsed before it.
         Unknown ids become U+FFFD.
         """
-        cdef const Tables* t
         cdef Py_ssize_t tid = plain_token(self, ids)
         cdef str text
         if tid < 0:
             return self.run_ids(ids)
         text = <str>self.strings[tid]
-        if text is None:                                                     # its first time
-            t = &self.program.tables
-            text = self.strings[tid] = decoded(t.text + t.offset[tid], t.offset[tid + 1] - t.offset[tid])
+        if text is None:
+            text = self.text_of(tid)
         account_plain(&self.s, &self.program.tables, <uint32_t>tid, True)
         return single(&self.last, incref(self.delta(self.s.fast, text, self.s.position - 1, self.s.position)))
+
+    cdef str text_of(self, Py_ssize_t tid):
+        """A token's text, the first time that it is asked for."""
+        cdef const Tables* t = &self.program.tables
+        text = self.strings[tid] = decoded(t.text + t.offset[tid], t.offset[tid + 1] - t.offset[tid])
+        return text
 
     cdef tuple run_ids(self, object given):
         cdef Ids ids
@@ -230,7 +220,7 @@ cdef class Parser(OpenStream):
         if self.diverted and is_plain_token(&self.s, t, <uint32_t>tid):
             text = <str>self.strings[tid]
             if text is None:
-                text = self.strings[tid] = decoded(t.text + t.offset[tid], t.offset[tid + 1] - t.offset[tid])
+                text = self.text_of(tid)
             self.s.fast = R_ARGUMENTS                                        # only as long as no Python runs
             account_plain(&self.s, t, <uint32_t>tid, True)
             self.s.fast = 0
@@ -295,7 +285,7 @@ cdef class Parser(OpenStream):
         self.claim(TEXT_MODE)
         if n:
             self.s.input_mode = TEXT_MODE
-        if type(text) is str and self.is_plain(p, n):
+        if type(text) is str and is_plain_piece(&self.s, self.program.tags, &self.held, p, n):
             piece.p, piece.n = p, n
             return text
         out_init(out)
@@ -307,40 +297,57 @@ cdef class Parser(OpenStream):
                 machine_text(&self.s, &c, p, n, valid)
         return None
 
-    cdef bint is_plain(self, const uint8_t* p, Py_ssize_t n) noexcept:
-        """Is the piece one delta as it stands?"""
-        cdef Stream* s = &self.s
-        cdef const TagTable* row = self.program.tags
-        if s.sink == R_NONE or n == 0 or s.n_pending or s.announce:
-            return False
-        if row == NULL:
-            return s.state == BODY and s.n_held == 0 and memchr(p, c'<', n) == NULL
-        return (s.state == TEXT and not (self.held.input.n or s.tags.newlines or s.tags.seam or s.tags.line_start)
-                and row.only_first >= 0
-                and p[0] != c'\n' and p[n - 1] != c'\n' and memchr(p, row.only_first, n) == NULL)
-
     cdef tuple whole_piece(self, str text, const Piece* piece):
         """The event of a piece that read_text() returned; then the parser is free."""
         cdef int64_t start = self.s.position
         try:
-            self.take_piece(piece)
+            account_piece(&self.s, self.program.tags, piece)
             if self.watching and self.s.sink == R_ARGUMENTS:
                 return self.watcher.follow(call_delta(self.s.calls, text, start, self.s.position), False)
             return single(&self.last, incref(self.delta(self.s.sink, text, start, self.s.position)))
         finally:
             leave(&self.busy)
 
-    cdef void take_piece(self, const Piece* piece) noexcept:
-        """Account for a piece that is one delta."""
-        cdef Stream* s = &self.s
-        s.position += piece.n
-        s.attributed = s.position
-        s.usage[s.region] += piece.n
-        if s.sink == R_ARGUMENTS:
-            s.wrote = 1
-            json_step(&s.json, piece.p, piece.n)
-        elif self.program.tags != NULL:
-            follow_backquotes(&s.tags, piece.p, piece.n)
+    def feed_delta(self, output, /):
+        """What these token ids, or this text, add to the reasoning, the content and the calls, as one `Delta`.
+
+        For hosts that have no use for events. Takes and raises what feed() and feed_text() do; in strict mode the
+        error has the events before it. Calls of feed() may come between.
+        """
+        cdef Ids ids
+        cdef Out out
+        cdef Piece piece
+        cdef Py_ssize_t tid = plain_token(self, output)
+        cdef str text
+        cdef uint8_t kind
+        cdef object made
+        if tid >= 0:
+            text, kind = <str>self.strings[tid], self.s.fast
+            if text is None:
+                text = self.text_of(tid)
+            account_plain(&self.s, &self.program.tables, <uint32_t>tid, True)
+            return plain_delta(kind, text, self.s.calls)
+        if self.watcher is not None:
+            raise ValueError("a Delta has no watched values: feed() a parser with watch=")
+        if isinstance(output, (str, bytes)):
+            text = self.read_text(output, &out, &piece)
+            if text is not None:
+                account_piece(&self.s, self.program.tags, &piece)
+                made = plain_delta(self.s.sink, text, self.s.calls)
+                leave(&self.busy)
+                return made
+        else:
+            take_ids(&ids, output)
+            try:
+                self.read_ids(ids.ids, ids.n, &out)
+            finally:
+                ids_free(&ids)
+        return self.release(&out, True)
+
+    def finish_delta(self, reason=None):
+        """finish() as one `Delta`: what was held. A second call returns an empty one. Then `finish_reason` is known."""
+        cdef Out out
+        return self.release(&out, True) if self.read_end(reason, &out) else plain_delta(R_CONTENT, "", 0)
 
     cdef object delta(self, uint8_t kind, str text, int64_t start, int64_t stop):
         return delta_event(self, kind, self.s.calls, text, start, stop)
@@ -361,7 +368,7 @@ cdef class Parser(OpenStream):
         cdef Context c
         cdef bint stopped
         reason = normal_reason(reason)
-        stopped = reason in NORMAL_STOPS
+        stopped = is_normal_stop(reason)
         self.claim()
         if self.s.finished or self.s.error:
             leave(&self.busy)
@@ -476,28 +483,20 @@ cdef class Parser(OpenStream):
 
     # --- between Python and the machine ---
 
-    cdef Context context(self, Out* out) noexcept:
-        cdef Context c
-        c.tables = &self.program.tables
-        c.row = self.program.tags
-        c.tools = &self.tools.table
-        c.out = out
-        out.held = &self.held
-        # nobody may take the shortcut while the machine runs
-        self.s.fast = 0
-        return c
-
-    cdef tuple release(self, Out* out):
-        """What the machine left in `out`, as events; then the parser is free."""
-        cdef tuple events
+    cdef object release(self, Out* out, bint as_delta=False):
+        """What the machine left in `out`, as events or as one delta; then the parser is free."""
+        cdef object made
         try:
             self.check_memory(out)
-            events = self.collect(out) if self.watcher is None else self.watcher.collect(self, out)
+            if as_delta and not self.s.error:
+                made = delta_of(self, out)
+            else:
+                made = self.collect(out) if self.watcher is None else self.watcher.collect(self, out)
         finally:
             self.done(out)
         if self.s.error:
-            raise self.failure(events)
-        return events
+            raise self.failure(made)
+        return made
 
     cdef void done(self, Out* out) noexcept:
         """Nobody needs what the machine left in `out` any more. The parser is free, for the shortcut too."""

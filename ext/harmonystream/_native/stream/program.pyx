@@ -22,6 +22,8 @@ cdef enum:
     MAX_PROGRAMS = 16
     MAX_NAME = 16                      # bytes of a format's name: its room in a state blob
 
+NO_VOCAB = Vocab([b"?"], {}, "none")
+
 cdef tuple ROWS = (Format, HeaderFormat)
 
 cdef dict MARKERS = {
