@@ -102,8 +102,7 @@ cdef class Batch:
         cdef Parser first
         cdef Py_ssize_t i
         if n > len(self.free):
-            raise RuntimeError(f"{len(self.free)} of {self.capacity_} slots are free, not {n}: close() some, or make "
-                               "the batch larger")
+            raise RuntimeError(f"{len(self.free)} of {self.capacity_} slots are free, not {n}: close() some first")
         first = Parser.__new__(Parser, self.program, self.program.vocab, tools=tools, start=start, prompt=prompt,
                                trim=self.trim, empty_args=self.empty_args, max_hold=self.max_hold, check_stops=False)
         return array("i", [self.place(first if i == 0 else first.fork(), None) for i in range(n)])
