@@ -30,14 +30,14 @@ macros = {"CYTHON_TRACE": "1", "CYTHON_TRACE_NOGIL": "1", "CYTHON_USE_SYS_MONITO
 flags = ["/O2"] if sys.platform == "win32" else ["-O0", "-g"] if DEBUG else ["-O3", "-g0"]
 links = ["-Wl,-s"] if sys.platform == "linux" and not DEBUG else []  # no symbols, an eighth of the size
 EXT = Path("ext")
-# What runs at most once per stream is compiled for size: these modules were a sixth of the wheel.
-SMALL = ("markup", "message_reader", "program", "prompt", "script", "snapshot", "tag_snapshot", "tag_table", "tools")
+# What is rare, or runs once per stream, is compiled for size: these modules were a sixth of the wheel.
+SMALL = "markup message_reader program prompt script snapshot tag_snapshot tag_table tools vocab_image watch".split()
 modules = [
     Extension(
         ".".join(path.relative_to(EXT).with_suffix("").parts),
         [path.as_posix()],
         define_macros=list(macros.items()),
-        extra_compile_args=flags + (["-Os"] if links and path.stem in SMALL else []),
+        extra_compile_args=flags + (["-Os"] if links and path.stem in SMALL.split() else []),
         extra_link_args=links,
     )
     for path in sorted(EXT.rglob("*.pyx"))

@@ -120,6 +120,18 @@ def new_parser() -> Alone:
     return Alone(case, "µs", 2)
 
 
+def watched(n: int) -> Alone:
+    """Code in a call's arguments, of which the file is wanted decoded, too."""
+    stream = streams.code_in_arguments(n)
+
+    def opened() -> Feed:
+        parser = hs.Parser(watch=[("write_file", "content")])
+        parser.feed(stream.opening)
+        return parser.feed
+
+    return Alone(Case("feed(id): code, arguments, `content` watched", opened, stream.body, len(stream.body)), floor=250)
+
+
 def engine_cases(n: int) -> Iterator[Alone]:
     """What hosts call instead of feed()."""
     prose, markup = streams.prose(n), hs.Markup()
@@ -141,7 +153,7 @@ def groups(n: int) -> dict[str, list[Alone]]:
     return {
         "emitters": [Alone(case) for case in emitters.cases(n)],
         "text": list(texts(n)),
-        "parser": [new_parser()],
+        "parser": [new_parser(), watched(n)],
         "engine": list(engine_cases(n)),
         "rows": [Alone(case, "µs", floor) for case, floor in whole_rows.cases()],
         "batch": [

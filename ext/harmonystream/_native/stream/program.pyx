@@ -16,6 +16,7 @@ from harmonystream.errors import FormatError, VocabError
 from harmonystream.formats import Format, HeaderFormat, format_of
 
 DEBUG = bool(DEBUG_BUILD)
+NO_VOCAB = Vocab([b"?"], {}, "none")
 
 cdef enum:
     MAX_PROGRAMS = 16

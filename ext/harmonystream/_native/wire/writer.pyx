@@ -44,6 +44,9 @@ cdef class OpenWriter:
         elif vocab is not None or tools is not None:
             raise TypeError("a parser has its vocabulary and its tools: give them to Parser()")
         self.parser = parser
+        if self.parser.watcher is not None:
+            raise ValueError("an API has no watched values: give the emitter a parser without watch=, and feed one "
+                             "with it the same ids")
         self.pending = b""
         self.check_fresh()
 
