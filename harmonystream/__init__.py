@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from .agent import LoopEnd, RoundEnd, ToolRunEnd, ToolRunStart, agent_loop, agent_loop_sync
     from .emit import ChatStream, MessagesStream, ResponsesStream, new_id
     from .emit.columns import Columns
+    from .labelling_many import label_many
     from .parsing_many import Parsed, parse_many
     from .prompt import Prompt, Template, normalize, render, tool_results
     from .text_limit import TextLimit
@@ -106,6 +107,7 @@ __all__ = [
     "format_for",
     "formats",
     "label",
+    "label_many",
     "new_id",
     "normalize",
     "parse",
@@ -123,6 +125,7 @@ _LATER = {
     "TextLimit": ".text_limit",
     "Columns": ".emit.columns",
     **dict.fromkeys(("Parsed", "parse_many"), ".parsing_many"),
+    "label_many": ".labelling_many",
     **dict.fromkeys(("ChatStream", "MessagesStream", "ResponsesStream", "new_id"), ".emit"),
     **dict.fromkeys(("LoopEnd", "RoundEnd", "ToolRunEnd", "ToolRunStart", "agent_loop", "agent_loop_sync"), ".agent"),
     **dict.fromkeys(("Prompt", "Template", "normalize", "render", "tool_results"), ".prompt"),

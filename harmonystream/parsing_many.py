@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from ._native.core.vocab import Vocab
 from ._native.stream.arrow_in import Rows, rows_of
@@ -25,14 +25,16 @@ CHUNK = 1024
 
 _STOPS = ("stop", "tool_calls", "function_call")
 _KINDS = [b"", b"function", b"builtin", b"other"]
-_NOTES = [b"", b"null", b"not-an-id"]
+_NOTES = [b"", b"null", b"not-an-id", b"bad-prompt"]
 _MOST_REASONS = 250
+_Piece = TypeVar("_Piece")
 
 
 class Parsed:
-    """The rows that `parse_many` has read: an Arrow array of structs, for whoever speaks Arrow's PyCapsule protocol.
+    """What `parse_many` (structs) or `label_many` (lists) has made: an Arrow array.
 
-    `pyarrow.array(parsed)`, `polars.Series(parsed)` and so on take it without a copy.
+    `pyarrow.array(parsed)`, `polars.Series(parsed)` and whoever else speaks Arrow's PyCapsule protocol take it without
+    a copy.
     """
 
     def __init__(self, node: Node) -> None:
@@ -61,6 +63,7 @@ def parse_many(
     finish: str | Sequence[Any] | None = None,
     tools: Iterable[Any] | None = None,
     start: str = "auto",
+    prompts: Any = None,
     threads: int = 0,
     fields: Sequence[str] = COLUMNS,
     progress: Callable[[int, int], object] | None = None,
@@ -68,33 +71,50 @@ def parse_many(
     """Parse a column of whole outputs into columns, for data sets: no object of Python is made for a row.
 
     column: an Arrow array, chunked array or stream (of pyarrow, Polars, DuckDB and others): lists or large lists of
-        int32, uint32 or int64 ids, or strings; or a pair `(values, offsets)` of integer buffers.
+        int32, uint32 or int64 ids; or strings or binary, also large ones and views; or a pair `(values, offsets)` of
+        integer buffers.
     finish: the engine's reason, or one for each row. format, vocab, tools, start: as `Parser` has them.
+    prompts: a column of the prompts that the rows continue, or their ends, as ids or text: each is `Parser(prompt=)`.
+        A null prompt is none.
     threads: how many read at the same time, without the GIL; 0: one for each core.
     fields: which of `COLUMNS`. progress: called with the rows that are done, and all, after each 1,024.
 
-    A null row is null. A row that cannot be read is empty and has a note, "not-an-id". Everything else is what `parse`
-    says of that row. Raises TypeError for another type, and ValueError for offsets that do not ascend or lie outside
-    the values, for nulls among the ids, and for reasons that are not one for each row.
+    A null row is null. A row with anything that is no id is empty and has the note "not-an-id"; one whose prompt no
+    stream can continue has the note "bad-prompt". Everything else is what `parse` says of that row. Raises TypeError
+    for another type, and ValueError for offsets that do not ascend or lie outside the values, and for reasons or
+    prompts that are not one for each row.
     """
     if unknown := set(fields) - set(COLUMNS):
         raise ValueError(f"fields are some of {', '.join(COLUMNS)}, not {', '.join(sorted(unknown))}")
-    if threads < 0:
-        raise ValueError(f"threads is 0 or more, not {threads}")
     parser = Parser(format, vocab, tools=tools, start=start, check_stops=False)
     chunks = rows_of(column)
     total = sum(map(len, chunks))
+    openings = [] if prompts is None else _openings(prompts, total, start)
     reasons, numbers = _numbered(finish, total)
     stopped = bytes(reason in _STOPS for reason in reasons)
     pieces = []
     done = 0
-    tasks = ((parser, *span, stopped) for span in _spans(chunks, numbers))
-    for piece, count in _all_read(tasks, threads or os.cpu_count() or 1):
+
+    def read(span: _Span) -> tuple[bytes, ...]:
+        own = numbers if len(numbers) == 1 else numbers[span.first : span.first + len(span.rows)]
+        return read_rows(parser, span.rows, span.begin, span.stop, own, stopped, span.prompts, span.prompt)
+
+    for piece, count in each(read, spans(chunks, openings), threads):
         pieces.append(piece)
         done += count
         if progress is not None:
             progress(done, total)
     return Parsed(_Table(pieces, [reason.encode() for reason in reasons]).node(done, fields))
+
+
+def _openings(prompts: Any, total: int, start: str) -> list[Rows]:
+    """The chunks of the prompts."""
+    chunks = rows_of(prompts)
+    if (given := sum(map(len, chunks))) != total:
+        raise ValueError(f"prompts has {given} rows, for {total} rows: give one for each")
+    if start != "auto":
+        raise ValueError(f"pass prompts= or start={start!r}, not both: a prompt decides the start by itself")
+    return chunks
 
 
 def _numbered(finish: str | Sequence[Any] | None, total: int) -> tuple[list[str], bytes]:
@@ -114,29 +134,47 @@ def _numbered(finish: str | Sequence[Any] | None, total: int) -> tuple[list[str]
     return list(known), bytes(numbers)
 
 
-def _spans(chunks: list[Rows], numbers: bytes) -> Iterator[tuple[Rows, int, int, bytes]]:
-    first = 0
+class _Span(NamedTuple):
+    """Some rows of a chunk."""
+
+    rows: Rows
+    begin: int
+    stop: int
+    first: int
+    """How many rows the chunks before it have."""
+    prompts: Rows | None
+    prompt: int
+    """The row of `prompts` that belongs to `begin`."""
+
+
+def spans(chunks: list[Rows], openings: Sequence[Rows] = ()) -> Iterator[_Span]:
+    """At most `CHUNK` rows each, of one chunk and of one chunk of prompts."""
+    first, prompts, prompt = 0, iter(openings), 0
+    own: Rows | None = None
     for rows in chunks:
-        own = numbers if len(numbers) == 1 else numbers[first : first + len(rows)]
-        for begin in range(0, len(rows), CHUNK):
-            yield rows, begin, min(begin + CHUNK, len(rows)), own
+        begin = 0
+        while begin < len(rows):
+            while openings and (own is None or prompt == len(own)):
+                own, prompt = next(prompts), 0
+            stop = min(begin + CHUNK, len(rows), len(rows) if own is None else begin + len(own) - prompt)
+            yield _Span(rows, begin, stop, first, own, prompt)
+            begin, prompt = stop, prompt + stop - begin
         first += len(rows)
 
 
-def _all_read(
-    tasks: Iterable[tuple[Parser, Rows, int, int, bytes, bytes]], threads: int
-) -> Iterator[tuple[tuple[bytes, ...], int]]:
-    """In the order of the tasks. One thread is the caller's own."""
+def each(read: Callable[[_Span], _Piece], spans: Iterable[_Span], threads: int) -> Iterator[tuple[_Piece, int]]:
+    """What `read` returns for each span, and the number of its rows, in their order. One thread is the caller's own."""
+
+    def counted(span: _Span) -> tuple[_Piece, int]:
+        return read(span), span.stop - span.begin
+
+    if threads < 0:
+        raise ValueError(f"threads is 0 or more, not {threads}")
     if threads == 1:
-        yield from map(_read, tasks)
+        yield from map(counted, spans)
         return
-    with ThreadPoolExecutor(threads) as pool:
-        yield from pool.map(_read, tasks)
-
-
-def _read(task: tuple[Parser, Rows, int, int, bytes, bytes]) -> tuple[tuple[bytes, ...], int]:
-    parser, rows, begin, stop, reasons, stopped = task
-    return read_rows(parser, rows, begin, stop, reasons, stopped), stop - begin
+    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+        yield from pool.map(counted, spans)
 
 
 class _Table:

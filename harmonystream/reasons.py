@@ -27,6 +27,7 @@ ENGINES: dict[str, dict[str, str]] = {
         **{"guardrail_intervened": "content_filter", "content_filtered": "content_filter"},
     },
     "Cohere": {"complete": "stop", "stop_sequence": "stop", "tool_call": "stop", "max_tokens": "length"},
+    "Mistral": {"stop": "stop", "length": "length", "model_length": "length", "error": "error"},
     "Responses": {"max_output_tokens": "length"},
 }
 """Engine -> its word in small letters -> what it means: "stop", "length", "content_filter", "abort" or "error".

@@ -202,7 +202,6 @@ def test_any_offsets_are_refused_or_right(offsets, values):
         pa.array([[[1]]]),
         pa.array(["a"]).dictionary_encode(),
         pa.array([[1]], pa.list_(pa.int8())),
-        pa.array(["a"], pa.string_view()),
         pa.array([{"a": 1}]),
         [[1]],
         None,
@@ -215,9 +214,60 @@ def test_other_types_are_refused(column):
         hs.parse_many(column)
 
 
-def test_nulls_among_ids_and_pairs_that_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match="there are nulls among the ids"):
-        hs.parse_many(pa.array([[1, None]]))
+def test_a_row_with_a_null_among_its_ids_has_a_note():
+    rows = [[1, None], ROW, None, [None], [], ROW]
+    for kind in INTEGERS:
+        column = pa.array(rows, pa.list_(kind))
+        for some, left in ((column, rows), (column[1:], rows[1:]), (column[3:5], rows[3:5])):
+            notes = [row and row["note"] for row in read(hs.parse_many(some))]
+            assert notes == ["not-an-id" if row and None in row else None for row in left]
+    got = read(hs.parse_many(column))
+    assert (got[0]["content"], got[0]["finish_reason"], got[1]) == ("", None, of(hs.parse(ROW)))
+
+
+STRINGS = (pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary(), pa.binary_view())
+
+
+@settings(max_examples=30)
+@given(st.lists(st.none() | st.text(max_size=30), max_size=5), st.sampled_from(STRINGS), st.integers(0, 5))
+def test_every_kind_of_text(texts, kind, first):
+    data = [text if text is None or "string" in str(kind) else text.encode() for text in texts]
+    expected = [None if text is None else of(hs.parse(text, "think")) for text in texts]
+    column = pa.chunked_array([pa.array(data, kind), pa.array(data[:1], kind)])
+    assert read(hs.parse_many(column[first:], "think")) == [*expected, *expected[:1]][first:]
+    assert read(hs.parse_many(pl.Series(texts, dtype=pl.String), "think")) == expected
+
+
+def views(*rows: tuple[int, int, int]) -> pa.Array:
+    """Views of strings (size, block, where it begins) that nobody has checked, of blocks of 20 and 3 bytes."""
+    data = np.array([(size, 0, block, begin) for size, block, begin in rows], np.int32)
+    buffer = np.zeros_like(data)
+    blocks = [pa.py_buffer(b"x" * 20), pa.py_buffer(b"yyy")]
+    made = pa.Array.from_buffers(pa.string_view(), len(rows), [None, pa.py_buffer(buffer), *blocks])
+    buffer[:] = data
+    return made
+
+
+def test_views_that_lie_are_refused():
+    good = [(20, 0, 0), (13, 0, 7), (0, 9, 9), (3, 0, 0)]
+    texts = ["x" * 20, "x" * 13, "", "\0\0\0"]
+    assert [row["content"] for row in read(hs.parse_many(views(*good), "think"))] == texts
+    lies = (
+        (21, 0, 0),
+        (-1, 0, 0),
+        (13, 0, 8),
+        (13, 2, 0),
+        (13, -1, 0),
+        (13, 1, 0),
+        (13, 0, -1),
+        (2**31 - 1, 0, 2**31 - 1),
+    )
+    for lie in lies:
+        with pytest.raises(ValueError, match="string 4 of this Arrow array lies outside of its buffers"):
+            hs.parse_many(views(*good, lie), "think")
+
+
+def test_pairs_that_do_not_fit_are_refused():
     for offsets in ([], [1, 3], [0, 2], [0, 4]):
         with pytest.raises(ValueError, match="offsets begin at 0 and end at the number of ids, 3"):
             hs.parse_many(([1, 2, 3], offsets))
@@ -245,3 +295,55 @@ def test_one_thread_is_the_callers_own(monkeypatch):
     """A measurement of the caller's time then has the reading in it."""
     monkeypatch.setattr("harmonystream.parsing_many.ThreadPoolExecutor", None)
     assert len(pa.array(hs.parse_many(pa.array(["a", "b"]), threads=1))) == 2
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_prompts(data):
+    name = data.draw(st.sampled_from(TAG_FORMATS))
+    texts = data.draw(st.lists(random_tags.texts(name), min_size=1, max_size=4))
+    prompts = [data.draw(st.none() | random_tags.texts(name)) for _ in texts]
+    expected = [of(hs.parse(text, name, prompt=prompt)) for text, prompt in zip(texts, prompts)]
+    column = pa.array(texts, pa.binary())
+    assert read(hs.parse_many(column, name, prompts=pa.array(prompts, pa.binary()))) == expected
+    cut = data.draw(st.integers(0, len(texts)))
+    given = pa.chunked_array([pa.array(prompts[:cut], pa.binary_view()), pa.array(prompts[cut:], pa.binary_view())])
+    assert read(hs.parse_many(column, name, prompts=given, threads=2)) == expected
+
+
+def test_prompts_of_ids_and_of_many_chunks():
+    ends = [
+        ROW,
+        [200006, 173781],
+        [200006, 173781, 200005, 35644, 200008],
+        [200006, 173781, 200005],
+        None,
+        [-1],
+        [7, None],
+    ]
+    rows = [[13225 + k, 200007] for k in range(2 * CHUNK + 9)]
+    prompts = [ends[k % len(ends)] for k in range(len(rows))]
+    got = read(hs.parse_many(pa.array(rows), prompts=pa.array(prompts, pa.list_(pa.int64())), threads=2))
+    for k, (row, prompt) in enumerate(zip(rows, prompts)):
+        if prompt in ([-1], [7, None]):
+            assert (got[k]["note"], got[k]["content"], got[k]["calls"]) == ("bad-prompt", "", [])
+        else:
+            assert got[k] == of(hs.parse(row, prompt=prompt))
+    assert len({str(row["reasoning"] != "") for row in got}) == 2
+    texts = read(
+        hs.parse_many(pa.array(["Hm", "Hm"]), prompts=pa.array(["<|start|>assistant<|chan", "<|start|>assistant"]))
+    )
+    assert [row["note"] for row in texts] == ["bad-prompt", None]
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"prompts": pa.array([ROW, ROW])}, "prompts has 2 rows, for 1 rows"),
+        ({"prompts": pa.array([ROW]), "start": "answer"}, "pass prompts= or start='answer', not both"),
+        ({"prompts": pa.array([ROW]), "format": "hermes"}, "need the model's vocabulary"),
+    ],
+)
+def test_prompts_that_do_not_fit(options, why):
+    with pytest.raises(ValueError, match=why):
+        hs.parse_many(pa.array(["text"]), **options)

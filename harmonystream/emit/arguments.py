@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from typing import Any
 
 from .._native.wire.json_filter import BROKEN_KEY, TEXT_KEY, Arguments
@@ -17,7 +16,7 @@ _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:"]|[^\s{}\[\],:"]+', re.
 
 
 def assembled(text: str) -> Any:
-    """The value of the beginning of a JSON text: complete values, and objects and arrays as far as they go."""
+    """The value of the beginning of what `Arguments` sends: whole values, and objects and arrays as far as they go."""
     stack: list[str] = []
     end, last = 0, ""
     for token in _TOKEN.finditer(text):
@@ -33,9 +32,4 @@ def assembled(text: str) -> Any:
         elif last[0] != '"' and not _SCALAR.fullmatch(last):
             break
         end = token.end()
-    return json.loads(text[:end] + "".join(reversed(stack)), parse_float=_number) if end else {}
-
-
-def _number(text: str) -> float:
-    """The nearest number that can be sent: JSON has no infinity, but `1e999`, which is read as one."""
-    return min(max(float(text), -sys.float_info.max), sys.float_info.max)
+    return json.loads(text[:end] + "".join(reversed(stack))) if end else {}

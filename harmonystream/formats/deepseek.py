@@ -48,6 +48,7 @@ _MARKS = (
     "|DSML|",
     "|DSML| ",
     "||DSML||",
+    "||DSML|| ",
 )
 _BLOCKS = ("tool_calls", "function_calls", "calls", "toolcalls", "tool")
 

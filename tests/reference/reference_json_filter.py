@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+import sys
 from collections.abc import Callable
 from json.encoder import encode_basestring
 
@@ -71,8 +73,7 @@ class Arguments:
             self._out.append('"}')
         elif self._step is not Arguments._begin:
             if self._step is Arguments._scalar and _SCALAR.fullmatch(self._token):
-                self._release()
-                self._step = Arguments._after_value
+                self._end_scalar()
             if self._stack and complete:
                 self._break()
                 self._out.append('"}')
@@ -202,9 +203,14 @@ class Arguments:
             return end if len(self._token) <= MAX_SCALAR and _may_become_scalar(self._token) else -1
         if not _SCALAR.fullmatch(self._token):
             return -1
+        self._end_scalar()
+        return at
+
+    def _end_scalar(self) -> None:
+        if re.search(r"\d[.eE]", self._token):  # integers have no largest
+            self._token = _finite(self._token)
         self._release()
         self._step = Arguments._after_value
-        return at
 
     def _string(self, text: str, at: int) -> int:
         end = _end(_PLAIN, text, at)
@@ -231,6 +237,11 @@ class Arguments:
 
     def _done(self, text: str, at: int) -> int:
         return at if (at := self._space(text, at)) == len(text) else -1
+
+
+def _finite(token: str) -> str:
+    """The largest number in place of what is read as infinity."""
+    return {math.inf: repr(sys.float_info.max), -math.inf: repr(-sys.float_info.max)}.get(float(token), token)
 
 
 def _end(pattern: re.Pattern[str], text: str, at: int) -> int:

@@ -85,6 +85,10 @@ class Machine(Fences, Pairs):
             return self.byte(i)
         if mark:
             return self.marker(mark)
+        is_late = self.calls and self.trim and i == self.marked and self.code != "example" and self.tools != []
+        if is_late and (late := self.text.late_closer(i)):
+            self.log.note("misspelt-closer", i)
+            return self.act(i, late.stop)
         return self.byte(i) if self.text.is_byte(i) else self.drop_here(i, i + 1)
 
     def byte(self, i: int) -> int:
@@ -160,6 +164,9 @@ class Machine(Fences, Pairs):
             return self.drop(mark)
         if kind == "stop":
             return self.stop(mark) if self.text.stop_counts(mark) else self.ignore(mark)
+        is_stray = kind == "name_end" and self.row.control and self.tools != [] and self.code != "example"
+        if is_stray and not self.mentions:
+            return self.drop_here(mark.start, mark.stop)
         if kind not in (*SECTION, *CALL) or self.tools == []:
             return self.ignore(mark, "call-without-tools" if self.tools == [] and kind != "turn" else "stray-control")
         return self.closer(mark) if kind.endswith("close") else self.opener(mark)
@@ -280,7 +287,7 @@ class Machine(Fences, Pairs):
             if q - i > NEAR:
                 return i
             try:
-                mark = text.at(q, self.size, *SECTION, *CALL, "stop") or self.misspelt_close(q)
+                mark = text.at(q, self.size, *SECTION, *CALL, "stop") or text.misspelt_close(q)
             except More:
                 return self.size
             if mark is None:
@@ -306,18 +313,6 @@ class Machine(Fences, Pairs):
                 return self.take(q, header)
             self.log.note("abandoned-header", q)
             i = header.stop
-
-    def misspelt_close(self, q: int) -> Marker | None:
-        """The call's closer once more, or the section's, with something before its `>`."""
-        limit = self.text.limit(q)
-        try:
-            if mark := self.text.closer_at(q, limit, "call_close"):
-                return mark if self.text.counts(mark, *SECTION, *CALL, "stop") else None
-            return self.text.closer_at(q, limit, "section_close")
-        except More:
-            if limit == self.size:
-                raise
-            return None
 
     def wrapped(self, q: int) -> int:
         """Wrapped JSON from its `{` or `[`, and what comes after an object."""

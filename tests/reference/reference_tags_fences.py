@@ -24,7 +24,7 @@ class Fences:
         self.at_start = char == "\n" or (self.at_start and char in BEFORE_FENCE)
         if self.code == "info" and char == "\n":
             self.code = "blank"
-        elif self.code == "blank" and char not in WS:
+        elif self.code == "blank" and char not in WS + ">":
             self.code = "code"
 
     def end_backquotes(self, follower: str) -> None:

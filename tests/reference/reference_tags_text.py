@@ -192,6 +192,29 @@ class Text:
         except More:
             return limit == len(self)
 
+    def misspelt_close(self, q: int) -> Marker | None:
+        """The call's closer once more, or the section's, with something before its `>`."""
+        limit = self.limit(q)
+        try:
+            if mark := self.closer_at(q, limit, "call_close"):
+                return mark if self.counts(mark, *SECTION, *CALL, "stop") else None
+            return self.closer_at(q, limit, "section_close")
+        except More:
+            if limit == len(self):
+                raise
+            return None
+
+    def late_closer(self, i: int) -> Marker | None:
+        """A misspelt closer directly after the end of a call, though nothing is open any more."""
+        limit = self.limit(i)
+        for kind in SECTION[1:] if self.row.bare == "no" and self.row.section else (CALL[1], SECTION[1]):
+            try:
+                if mark := self.closer_at(i, limit, kind):
+                    return mark if self.counts(mark, *SECTION, *CALL, "stop") else None
+            except More:
+                pass
+        return None
+
     def is_quoted(self, i: int) -> bool:
         """Does the value go on, because a closer of its own comes (section 6)? `i`: what would end it otherwise."""
         limit, depth = self.limit(i), 0

@@ -59,7 +59,10 @@ FULL_WIDTH = b"\xef\xbd\x9c"
 def markers(name: str) -> tuple[str, ...]:
     row = format_of(name)
     assert isinstance(row, Format)
-    found = [one for some in spellings_of(row).values() for one in some] + [*row.keep]
+    kinds = spellings_of(row)
+    found = [one for some in kinds.values() for one in some] + [*row.keep]
+    closers = [one for kind in ("call_close", "section_close", "value_close") for one in kinds.get(kind, ())]
+    found += [f"{one[:-1]}_x>" for one in closers if one.endswith(">")]  # misspelt
     return tuple(dict.fromkeys([*found, "<think>", "</think>", "<tool_call>", "</tool_call>", "<|im_end|>"]))
 
 

@@ -1,6 +1,7 @@
 from typing import Any, final
 
 DEBUG: bool
+__pyx_capi__: dict[str, object]
 WANTED: str
 
 @final

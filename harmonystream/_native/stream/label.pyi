@@ -5,7 +5,8 @@ from typing_extensions import Buffer
 
 from harmonystream._native.core.tools import _Tools
 from harmonystream._native.core.vocab import Vocab
-from harmonystream._native.stream.parser import _Ids
+from harmonystream._native.stream.arrow_in import Rows
+from harmonystream._native.stream.parser import Parser, _Ids
 from harmonystream.formats.spec import Format, HeaderFormat
 
 DEBUG: bool
@@ -52,3 +53,12 @@ def label(
     offsets: Iterable[SupportsIndex] | Buffer | None = None,
     out: _Out,
 ) -> _Out: ...
+def labeller_of(
+    format: str | Format | HeaderFormat, vocab: Vocab | None, tools: _Tools | None, start: str, conversation: bool
+) -> Parser:
+    """The parser that label_rows_of() copies."""
+
+def label_rows_of(parser: Parser, rows: Rows, begin: int, stop: int, conversation: bool) -> tuple[bytes, bytes, bytes]:
+    """Label the rows begin .. stop of a column of ids, without the GIL: the labels, where each row's end (int64), and
+    a byte for each row, 0 if it is null or has anything that is no id. Such a row has no labels.
+    """

@@ -1,14 +1,30 @@
+from typing import final
+
 from harmonystream._native.stream.arrow_in import Rows
 from harmonystream._native.stream.parser import Parser
 
 DEBUG: bool
 FIELDS: tuple[str, ...]
 
-def read_rows(parser: Parser, rows: Rows, begin: int, stop: int, reasons: bytes, stopped: bytes) -> tuple[bytes, ...]:
+@final
+class Openings:
+    """Where each row begins: at the usual place, or where its prompt leaves off. Equal prompts are read once."""
+
+def read_rows(
+    parser: Parser,
+    rows: Rows,
+    begin: int,
+    stop: int,
+    reasons: bytes,
+    stopped: bytes,
+    prompts: Rows | None = None,
+    prompt: int = 0,
+) -> tuple[bytes, ...]:
     """Parse the rows begin .. stop, each with a copy of this parser, which has read nothing. Releases the GIL.
 
     reasons: for each row of the column (or one byte for all) the number of its reason, 0 for none; stopped: for each
-    reason, is it a usual stop? Returns the columns as bytes, in the order of FIELDS.
+    reason, is it a usual stop? prompts: what each row continues, from row `prompt` of that column on. Returns the
+    columns as bytes, in the order of FIELDS.
     """
 
 def joined_ends(pieces: list[tuple[bytes, int]]) -> bytes:

@@ -13,7 +13,7 @@ class Arguments:
     byte for byte, without the whitespace before it.
     Any other text becomes one string. Its key is `text_key` if the text does not begin with "{". Otherwise its key is
     "INVALID_JSON", and it comes after the members that were sent before the error. Control characters in strings are
-    escaped.
+    escaped. A number that readers would take for infinity, such as 1e999, is the largest that they can read.
 
     Sent text cannot be taken back, so these bytes wait: a comma until something follows it, a number, literal or escape
     until it ends, and the last brace until the end.

@@ -236,3 +236,11 @@ def test_a_state_belongs_to_tools_of_the_same_names_and_types(other):
     else:
         with pytest.raises(ValueError, match="other tools"):
             hs.Parser.from_bytes(state, tools=DIFFERENT[other])
+
+
+def test_a_class_is_refused_with_one_error():
+    class Model: ...
+
+    with pytest.raises(TypeError, match=r"pass tools=hs.Tools\(Model\)") as caught:
+        hs.Parser(tools=[Model])
+    assert caught.value.__context__ is None

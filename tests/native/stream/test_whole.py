@@ -84,6 +84,6 @@ def test_nothing_is_read_of_what_is_no_output():
     parser = hs.Parser()
     with pytest.raises(TypeError, match=r"ids\[1\] is str"):
         whole(parser, [1, "a"])
-    with pytest.raises(ValueError, match="this parser has no vocabulary"):
+    with pytest.raises(ValueError, match=r"ids need the model's vocabulary: parse\(ids, 'hermes', vocab=...\)"):
         whole(hs.Parser("hermes"), [1])
     assert whole(parser, []) == hs.parse("")

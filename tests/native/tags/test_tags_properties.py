@@ -127,7 +127,8 @@ def test_text_of_nothing_but_mentions_comes_out_as_it_is(name: str, data: st.Dat
     assert isinstance(row, Format)
     kinds = spellings_of(row)
     acted_on = {one for kind in ("think_open", "think_close", "drop") for one in kinds.get(kind, ())}
-    closers = {one for kind in ("section_close", "call_close") for one in kinds.get(kind, ())}
+    kinds_of_closers = ("section_close", "call_close", *["name_end"] * row.control)
+    closers = {one for kind in kinds_of_closers for one in kinds.get(kind, ())}
     prose = [mark for mark in markers(name) if mark not in acted_on | closers]
     words = st.sampled_from([" means that a call follows, ", "` is a marker. ", " (see below)\n", "? No. "])
     parts = data.draw(st.lists(st.tuples(st.sampled_from(prose), words), max_size=6))

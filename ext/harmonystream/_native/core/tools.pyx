@@ -192,8 +192,8 @@ cdef Tools by_content(object tools):
     try:
         key = dumps(items, 2)                                                # version 2: equal content, equal bytes
     except ValueError:                                                       # not plain data, or nested without end
-        return Tools(items)
-    if len(key) > MAX_KEY:
+        key = None
+    if key is None or len(key) > MAX_KEY:
         return Tools(items)
     made = COMPILED.get(key)
     if made is None:

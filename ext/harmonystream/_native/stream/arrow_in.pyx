@@ -3,8 +3,9 @@
 
 cimport cython
 from cpython.pycapsule cimport PyCapsule_GetPointer
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memset
+from harmonystream._native.core.buffer cimport buffer_room
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.token_ids cimport ids_free, ids_take
 from harmonystream._native.stream.arrow cimport ArrowArray, ArrowArrayStream, ArrowSchema
@@ -13,9 +14,10 @@ DEBUG = bool(DEBUG_BUILD)
 
 cdef dict LISTS = {"+l": False, "+L": True}
 cdef dict STRINGS = {"u": False, "U": True, "z": False, "Z": True}
+cdef tuple VIEWS = ("vu", "vz")
 cdef dict IDS = {"i": INT32, "I": UINT32, "l": INT64}
 WANTED = ("a column is an Arrow array of lists (or large lists) of int32, uint32 or int64, an array of strings or "
-          "binary, or a pair (values, offsets)")
+          "binary (also large ones and views), or a pair (values, offsets)")
 
 
 @cython.final
@@ -44,6 +46,8 @@ cdef class Rows:
             self.kind, self.wide = IDS[item], LISTS[format]
         elif format in STRINGS:
             self.kind, self.wide = STRING, STRINGS[format]
+        elif format in VIEWS:
+            self.kind, buffers = VIEW, max(3, a.n_buffers)
         else:
             kind = f"{format!r} of {item!r}" if format in LISTS else repr(format)
             raise TypeError(f"{WANTED}; this one has the Arrow type {kind}")
@@ -53,17 +57,32 @@ cdef class Rows:
         self.validity = <const uint8_t*>a.buffers[0] if a.null_count != 0 else NULL
         self.offsets = a.buffers[1]
         self.n_values = -1
+        if self.kind == VIEW:
+            return self.take_views()
         if self.kind == STRING:
             self.values = <const uint8_t*>a.buffers[2]
         else:
             child = a.children[0] if a.n_children == 1 else NULL
             if child == NULL or child.n_buffers != 2 or child.length < 0 or child.offset < 0:
                 raise ValueError("this Arrow array has impossible counts")
-            if child.null_count > 0:
-                raise ValueError("there are nulls among the ids: fill them, or drop their rows")
+            if child.null_count != 0:
+                self.ids_valid = <const uint8_t*>child.buffers[0]
             self.values, self.n_values = <const uint8_t*>child.buffers[1], child.length
             self.values_first = child.offset
         return self.check()
+
+    cdef int take_views(self) except -1:
+        cdef const uint8_t* p
+        cdef int64_t k, n
+        self.values, self.blocks = <const uint8_t*>self.offsets, self.array.buffers + 2
+        self.n_blocks = self.array.n_buffers - 3
+        self.sizes = <const int64_t*>self.array.buffers[self.array.n_buffers - 1]
+        if (self.n and self.values == NULL) or (self.n_blocks and self.sizes == NULL):
+            raise ValueError("this Arrow array has no values")
+        for k in range(self.n):
+            if not is_null(self, k) and not text_at(self, k, &p, &n):
+                raise ValueError(f"string {k} of this Arrow array lies outside of its buffers")
+        return 0
 
     cdef int check(self) except -1:
         """Offsets ascend, and stay within the values."""
@@ -85,6 +104,36 @@ cdef class Rows:
         if self.values == NULL and last > offset_at(self, 0):
             raise ValueError("this Arrow array has no values")
         return 0
+
+
+cdef int ids_at(Rows rows, int64_t row, Buffer* narrow, const uint32_t** p, int64_t* n) noexcept nogil:
+    """The ids of a row, in the column or, of int64, in `narrow`. NO_IDS: one is null, or no id."""
+    cdef int64_t begin = offset_at(rows, row), at = rows.values_first + begin, i, value
+    cdef int32_t signs = 0
+    cdef const int32_t* given = <const int32_t*>rows.values + at
+    n[0] = offset_at(rows, row + 1) - begin
+    if begin < 0 or n[0] < 0 or rows.n_values < begin + n[0]:                # another thread has written to the buffer
+        return NO_IDS
+    if rows.ids_valid != NULL:
+        for i in range(at, at + n[0]):
+            if not rows.ids_valid[i >> 3] >> (i & 7) & 1:
+                return NO_IDS
+    if rows.kind == INT32:
+        for i in range(n[0]):                                                # what is read again later may be any id
+            signs |= given[i]
+    p[0] = <const uint32_t*>given
+    if rows.kind != INT64:
+        return NO_IDS if signs < 0 else TAKEN
+    narrow.n = 0
+    if not buffer_room(narrow, n[0] * sizeof(uint32_t)):
+        return NO_ROOM
+    for i in range(n[0]):
+        value = (<const int64_t*>rows.values)[at + i]
+        if value < 0 or value >> 32:
+            return NO_IDS
+        (<uint32_t*>narrow.p)[i] = <uint32_t>value
+    p[0] = <const uint32_t*>narrow.p
+    return TAKEN
 
 
 def rows_of(column):

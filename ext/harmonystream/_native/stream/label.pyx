@@ -3,13 +3,15 @@
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memcmp, memcpy, memset
+from harmonystream._native.core.buffer cimport buffer_free, buffer_put, buffer_room
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.locks cimport read_once
 from harmonystream._native.core.out cimport out_free, out_init
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
 from harmonystream._native.core.types cimport *
+from harmonystream._native.stream.arrow_in cimport NO_IDS, NO_ROOM, TAKEN, Rows, ids_at, is_null, is_text
 from harmonystream._native.stream.machine cimport machine_finish, machine_ids
 from harmonystream._native.stream.program cimport NO_VOCAB
 from harmonystream._native.stream.parser cimport Parser
@@ -51,8 +53,6 @@ def label(ids, format="harmony", *, vocab=None, tools=None, start="auto", prompt
     cdef bint viewed = False
     cdef bytes labels = b""
     cdef uint8_t* to
-    if conversation and (start != "auto" or prompt is not None):
-        raise ValueError("a conversation has its prompts in it: pass neither start= nor prompt=")
     p = labeller(format, vocab, tools, start, prompt, conversation)
     turns_of(&turns, p, conversation)
     span.block = cuts.block = NULL
@@ -80,7 +80,10 @@ def label(ids, format="harmony", *, vocab=None, tools=None, start="auto", prompt
 
 
 cdef Parser labeller(object format, object vocab, object tools, object start, object prompt, bint conversation):
-    cdef Parser p = Parser.__new__(Parser, format, vocab, tools=tools, start=start, prompt=prompt, check_stops=False)
+    cdef Parser p
+    if conversation and (start != "auto" or prompt is not None):
+        raise ValueError("a conversation has its prompts in it: pass neither start= nor prompt=")
+    p = Parser.__new__(Parser, format, vocab, tools=tools, start=start, prompt=prompt, check_stops=False)
     if p.program.vocab is NO_VOCAB:
         raise ValueError(f"label() reads ids, so it needs the model's vocabulary: label(ids, {p.format!r}, vocab=...)")
     if conversation and p.program.tags == NULL:
@@ -112,6 +115,69 @@ cdef int turns_of(Turns* turns, Parser p, bint conversation) except -1:
                 turns.author[i] = ASSISTANTS
             else:
                 turns.author[i] = SOMEBODY_ELSES if b"user" in name or b"system" in name else BY_NEXT_WORD
+    return 0
+
+
+def labeller_of(format, vocab, tools, start, bint conversation):
+    """The parser that label_rows_of() copies."""
+    return labeller(format, vocab, tools, start, None, conversation)
+
+
+def label_rows_of(Parser parser not None, Rows rows not None, int64_t begin, int64_t stop, bint conversation):
+    """Label the rows begin .. stop of a column of ids, without the GIL: the labels, where each row's end (int64), and
+    a byte for each row, 0 if it is null or has anything that is no id. Such a row has no labels.
+    """
+    cdef Parser own = parser.fork()
+    cdef Buffer[4] made            # labels, ends, is it there?, ids that were wide
+    cdef Turns turns
+    cdef int i
+    if is_text(rows):
+        raise TypeError("label_many() reads ids: lists of int32, uint32 or int64, or a pair (values, offsets)")
+    if not 0 <= begin <= stop <= rows.n:
+        raise ValueError("these rows are not in the column")
+    turns_of(&turns, own, conversation)
+    memset(made, 0, sizeof(made))
+    try:
+        label_all(own, &turns, rows, begin, stop, made)
+        return tuple([PyBytes_FromStringAndSize(<const char*>made[i].p, made[i].n) for i in range(3)])
+    finally:
+        for i in range(4):
+            buffer_free(&made[i])
+
+
+cdef int label_all(Parser p, const Turns* turns, Rows rows, int64_t begin, int64_t stop, Buffer* made) except -1:
+    cdef Out out
+    cdef Context c
+    cdef Stream fresh
+    cdef const uint32_t* ids = NULL
+    cdef uint8_t is_there
+    cdef int taken
+    cdef bint no_memory = False
+    cdef int64_t i, n = 0
+    out_init(&out)
+    c = p.context(&out)
+    p.s.input_mode = ID_MODE
+    fresh = p.s
+    with nogil:
+        for i in range(begin, stop):
+            taken = NO_IDS if is_null(rows, i) else ids_at(rows, i, &made[3], &ids, &n)
+            no_memory = taken == NO_ROOM or not buffer_room(&made[0], n + 1)  # at least one: NULL would make records
+            if no_memory:
+                break
+            is_there = taken == TAKEN
+            if is_there:
+                if turns.split:
+                    label_turns(&p.s, &fresh, &c, turns, ids, n, made[0].p + made[0].n)
+                else:
+                    label_one(&p.s, &fresh, &c, ids, n, made[0].p + made[0].n)
+                made[0].n += n
+            no_memory = (out.no_memory or not buffer_put(&made[1], <const uint8_t*>&made[0].n, 8)
+                         or not buffer_put(&made[2], &is_there, 1))
+            if no_memory:
+                break
+    out_free(&out)
+    if no_memory:
+        raise MemoryError()
     return 0
 
 

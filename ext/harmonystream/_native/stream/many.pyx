@@ -1,6 +1,7 @@
 # parse() of many rows, into columns: the machine and what is kept of its records run without the GIL and make no object
 # of Python.
 
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
@@ -9,7 +10,7 @@ from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.out cimport out_free, out_init
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.utf8 cimport utf8_is_whole, utf8_repair
-from harmonystream._native.stream.arrow_in cimport INT32, INT64, STRING, UINT32, Rows, is_null, offset_at
+from harmonystream._native.stream.arrow_in cimport NO_ROOM, TAKEN, Rows, ids_at, is_null, is_text, text_at
 from harmonystream._native.stream.machine cimport machine_finish, machine_ids, machine_text
 from harmonystream._native.stream.program cimport NO_VOCAB
 from harmonystream._native.stream.parser cimport Parser
@@ -20,7 +21,7 @@ cdef enum Reason:                      # of a row's end; from THEIRS on, the cal
     NO_REASON, TOOL_CALLS, STOPPED, THEIRS
 
 cdef enum Note:
-    FINE, NULL_ROW, NOT_AN_ID
+    FINE, NULL_ROW, NOT_AN_ID, BAD_PROMPT
 
 cdef struct Table:                     # what has been read; each `..._at` has where an item ends, int64
     Buffer reasoning, reasoning_at, content, content_at
@@ -37,29 +38,32 @@ cdef enum:
 
 
 def read_rows(Parser parser not None, Rows rows not None, int64_t begin, int64_t stop, bytes reasons not None,
-              bytes stopped not None):
+              bytes stopped not None, Rows prompts=None, int64_t prompt=0):
     """Parse the rows begin .. stop, each with a copy of this parser, which has read nothing. Releases the GIL.
 
     reasons: for each row of the column (or one byte for all) the number of its reason, 0 for none; stopped: for each
-    reason, is it a usual stop? Returns the columns as bytes, in the order of FIELDS.
+    reason, is it a usual stop? prompts: what each row continues, from row `prompt` of that column on. Returns the
+    columns as bytes, in the order of FIELDS.
     """
     cdef Table table
     cdef Buffer* buffers = <Buffer*>&table
     cdef Parser own = parser.fork()
+    cdef Openings openings
     cdef int i
     if not 0 <= begin <= stop <= rows.n or PyBytes_GET_SIZE(reasons) not in (1, rows.n):
         raise ValueError("these rows are not in the column, or the reasons are not one for each")
-    if rows.kind != STRING and parser.program.vocab is NO_VOCAB:
+    if parser.program.vocab is NO_VOCAB and not (is_text(rows) and (prompts is None or is_text(prompts))):
         raise ValueError(f"ids need the model's vocabulary: parse_many(column, {parser.format!r}, vocab)")
     if reasons and max(reasons) >= len(stopped):
         raise ValueError("a reason has no number")
+    openings = Openings(own, TEXT_MODE if is_text(rows) else ID_MODE, prompts, prompt, stop - begin)
     for i in range(N_BUFFERS):
         buffers[i].p = NULL
         buffers[i].n = buffers[i].cap = 0
     table.no_memory = False
     try:
-        read_all(own, rows, begin, stop, <const uint8_t*>PyBytes_AS_STRING(reasons), PyBytes_GET_SIZE(reasons) == 1,
-                 <const uint8_t*>PyBytes_AS_STRING(stopped), &table)
+        read_all(own, rows, begin, stop, openings, <const uint8_t*>PyBytes_AS_STRING(reasons),
+                 PyBytes_GET_SIZE(reasons) == 1, <const uint8_t*>PyBytes_AS_STRING(stopped), &table)
         if table.no_memory:
             raise MemoryError()
         return tuple([PyBytes_FromStringAndSize(<const char*>buffers[i].p, buffers[i].n) for i in range(N_BUFFERS)])
@@ -68,26 +72,100 @@ def read_rows(Parser parser not None, Rows rows not None, int64_t begin, int64_t
             buffer_free(&buffers[i])
 
 
-cdef int read_all(Parser own, Rows rows, int64_t begin, int64_t stop, const uint8_t* reasons, bint one_reason,
-                  const uint8_t* stopped, Table* table) except -1:
+@cython.final
+cdef class Openings:
+    """Where each row begins: at the usual place, or where its prompt leaves off. Equal prompts are read once."""
+    cdef Buffer streams            # of Stream; the usual one first
+    cdef Buffer which              # int32 for each row: its stream; -1: its prompt cannot be read. Empty: all the usual
+
+    def __cinit__(self, Parser parser not None, uint8_t input_mode, Rows prompts, int64_t first, int64_t n):
+        cdef dict known = {}
+        cdef int32_t which
+        cdef int64_t i
+        self.add(parser, input_mode)
+        if prompts is None:
+            return
+        if not 0 <= first <= first + n <= prompts.n:
+            raise ValueError("these rows are not in the column of prompts")
+        for i in range(first, first + n):
+            which = 0
+            if not is_null(prompts, i):
+                given = value_of(prompts, i)
+                if given not in known:
+                    known[given] = self.add(started(parser, given, is_text(prompts)), input_mode)
+                which = known[given]
+            if not buffer_put(&self.which, <const uint8_t*>&which, sizeof(which)):
+                raise MemoryError()
+
+    def __dealloc__(self):
+        buffer_free(&self.streams)
+        buffer_free(&self.which)
+
+    cdef int add(self, Parser parser, uint8_t input_mode) except -2:
+        cdef Stream one
+        if parser is None:
+            return -1
+        one = parser.s
+        one.input_mode = input_mode
+        if not buffer_put(&self.streams, <const uint8_t*>&one, sizeof(one)):
+            raise MemoryError()
+        return <int>(self.streams.n // <Py_ssize_t>sizeof(one)) - 1
+
+    cdef bint open(self, Stream* s, int64_t i) noexcept nogil:
+        """Begins row i. False: its prompt cannot be read."""
+        cdef int32_t which = (<int32_t*>self.which.p)[i] if self.which.n else 0
+        memcpy(s, <Stream*>self.streams.p + max(which, 0), sizeof(Stream))
+        return which >= 0
+
+
+cdef object value_of(Rows rows, int64_t i):
+    """The bytes of a row's text, or of its ids (uint32); None: it cannot be read."""
+    cdef const uint8_t* p = NULL
+    cdef const uint32_t* ids = NULL
+    cdef int64_t n = 0
+    cdef Buffer narrow
+    if is_text(rows):
+        return PyBytes_FromStringAndSize(<const char*>p, n) if text_at(rows, i, &p, &n) else None
+    narrow.p = NULL
+    narrow.n = narrow.cap = 0
+    taken = ids_at(rows, i, &narrow, &ids, &n)
+    try:
+        if taken == NO_ROOM:
+            raise MemoryError()
+        return PyBytes_FromStringAndSize(<const char*>ids, 4 * n) if taken == TAKEN else None
+    finally:
+        buffer_free(&narrow)
+
+
+cdef Parser started(Parser parser, bytes given, bint is_text):
+    """A parser that continues this prompt; None: no stream can."""
+    if given is None:
+        return None
+    try:
+        return Parser.__new__(Parser, parser.program, parser.program.vocab, tools=parser.tools, check_stops=False,
+                              prompt=given if is_text else memoryview(given).cast("I"))
+    except ValueError:
+        return None
+
+
+cdef int read_all(Parser own, Rows rows, int64_t begin, int64_t stop, Openings openings, const uint8_t* reasons,
+                  bint one_reason, const uint8_t* stopped, Table* table) except -1:
     cdef Out out
     cdef Context c
-    cdef Stream fresh
     cdef Stream* s = &own.s
     cdef Buffer ids
     cdef int64_t i
+    cdef bint opened
     ids.p = NULL
     ids.n = ids.cap = 0
     out_init(&out)
     c = own.context(&out)
-    s.input_mode = TEXT_MODE if rows.kind == STRING else ID_MODE
-    fresh = s[0]
     with nogil:
         for i in range(begin, stop):
-            memcpy(s, &fresh, sizeof(Stream))
+            opened = openings.open(s, i - begin)
             own.held.input.n = own.held.marks.n = own.held.value.n = 0
             out.n_records = out.n_text = 0
-            read_row(s, &c, rows, i, reasons[0 if one_reason else i], stopped, &ids, table)
+            read_row(s, &c, rows, i, opened, reasons[0 if one_reason else i], stopped, &ids, table)
             if table.no_memory or out.no_memory:
                 break
     table.no_memory = table.no_memory or out.no_memory
@@ -96,17 +174,27 @@ cdef int read_all(Parser own, Rows rows, int64_t begin, int64_t stop, const uint
     return 0
 
 
-cdef void read_row(Stream* s, const Context* c, Rows rows, int64_t i, uint8_t reason, const uint8_t* stopped,
-                   Buffer* ids, Table* t) noexcept nogil:
-    cdef int64_t begin = offset_at(rows, i), n = offset_at(rows, i + 1) - begin
-    cdef uint8_t note = NULL_ROW if is_null(rows, i) else FINE
-    if begin < 0 or n < 0 or 0 <= rows.n_values < begin + n:                 # another thread has written to the buffer
+cdef void read_row(Stream* s, const Context* c, Rows rows, int64_t i, bint opened, uint8_t reason,
+                   const uint8_t* stopped, Buffer* narrow, Table* t) noexcept nogil:
+    cdef const uint8_t* p = NULL
+    cdef const uint32_t* ids = NULL
+    cdef int64_t n = 0
+    cdef uint8_t note = FINE
+    cdef int taken
+    if is_null(rows, i):
+        note = NULL_ROW
+    elif not opened:
+        note = BAD_PROMPT
+    elif not is_text(rows):
+        taken = ids_at(rows, i, narrow, &ids, &n)
+        if taken == TAKEN:
+            machine_ids(s, c, ids, n)
+        t.no_memory = t.no_memory or taken == NO_ROOM
+        note = FINE if taken == TAKEN else NOT_AN_ID
+    elif text_at(rows, i, &p, &n):
+        machine_text(s, c, p, n, False)
+    else:                                                                    # another thread has written to the buffer
         note = NOT_AN_ID
-    if note == FINE:
-        if rows.kind == STRING:
-            machine_text(s, c, rows.values + begin, n, False)
-        else:
-            note = read_ids(s, c, rows, rows.values_first + begin, n, ids, t)
     if note == FINE:
         machine_finish(s, c, stopped[reason], reason != 0)
         reason = reason_of(s, reason, stopped[reason])
@@ -114,37 +202,6 @@ cdef void read_row(Stream* s, const Context* c, Rows rows, int64_t i, uint8_t re
     else:
         reason = NO_REASON
     keep_row(s, note, reason, t)
-
-
-cdef uint8_t read_ids(Stream* s, const Context* c, Rows rows, int64_t at, int64_t n, Buffer* ids,
-                      Table* t) noexcept nogil:
-    """The ids of a row through the machine; or a note, and nothing has been read."""
-    cdef int64_t i
-    cdef int64_t value
-    cdef int32_t signs = 0
-    cdef const int64_t* wide
-    cdef const int32_t* narrow
-    if rows.kind == INT64:
-        wide = <const int64_t*>rows.values + at
-        ids.n = 0
-        if not buffer_room(ids, n * sizeof(uint32_t)):
-            t.no_memory = True
-            return FINE
-        for i in range(n):
-            value = wide[i]
-            if value < 0 or value >> 32:
-                return NOT_AN_ID
-            (<uint32_t*>ids.p)[i] = <uint32_t>value
-        machine_ids(s, c, <const uint32_t*>ids.p, n)
-        return FINE
-    narrow = <const int32_t*>rows.values + at
-    if rows.kind == INT32:
-        for i in range(n):
-            signs |= narrow[i]
-        if signs < 0:
-            return NOT_AN_ID
-    machine_ids(s, c, <const uint32_t*>narrow, n)
-    return FINE
 
 
 cdef inline uint8_t reason_of(const Stream* s, uint8_t reason, bint stopped) noexcept nogil:

@@ -11,6 +11,7 @@ from harmonystream._native.core.utf8 cimport decoded
 from harmonystream._native.stream.events cimport MessageEnd, ToolCallEnd, ToolCallStart
 from harmonystream._native.stream.parser cimport Parser, take_ids
 from harmonystream._native.stream.plain_piece cimport Piece
+from harmonystream._native.stream.program cimport NO_VOCAB
 
 from harmonystream.completion import Completion, Message, ToolCall
 from harmonystream.regions import Usage
@@ -101,6 +102,8 @@ cdef int read_all(Parser parser, object output, Gathered got, Out* out) except -
         return gather(parser, got, out)
     take_ids(&ids, output)
     try:
+        if parser.program.vocab is NO_VOCAB:
+            raise ValueError(f"ids need the model's vocabulary: parse(ids, {parser.format!r}, vocab=...)")
         parser.read_ids(ids.ids, ids.n, out)
         return gather(parser, got, out)
     finally:

@@ -83,7 +83,7 @@ cdef void read_backquotes(Tags* g, const uint8_t* p, Py_ssize_t n) noexcept nogi
             end_backquotes(g, p[i])
         if g.code == FENCE_INFO and p[i] == c'\n':
             g.code = FENCE_BLANK
-        elif g.code == FENCE_BLANK and not is_json_space(p[i]):
+        elif g.code == FENCE_BLANK and not is_json_space(p[i]) and p[i] != c'>':
             g.code = CODE
         i += 1
     read_line(g, p, line, n)
@@ -135,6 +135,8 @@ cdef uint64_t live_in_text(const Stream* s, const Context* c) noexcept nogil:
         live |= row.roles[SECTION_OPEN] | row.roles[SECTION_CLOSE]
         if row.bare != BARE_NO or not row.has_section:
             live |= row.roles[CALL_OPEN] | row.roles[CALL_CLOSE]
+        if row.control and s.tags.code != EXAMPLE:
+            live |= row.roles[NAME_END]
     return live
 
 
@@ -150,10 +152,21 @@ cdef inline Py_ssize_t next_marker(const View* v, const TagTable* row, uint64_t 
     return q
 
 
+cdef int look_late_closer(const View* v, const TagTable* row, uint64_t live, Py_ssize_t i,
+                          Py_ssize_t* stop) noexcept nogil:
+    """Is a misspelt closer of a call or section here, though nothing is open any more?"""
+    cdef int verdict = NO
+    if row.roles[CALL_CLOSE] & live:
+        verdict = look_misspelt(v, row, i, i, CALL_CLOSE, stop)
+    if verdict == NO and row.roles[SECTION_CLOSE] & live:
+        verdict = look_misspelt(v, row, i, i, SECTION_CLOSE, stop)
+    return look_follow(v, row, stop[0], i, row.follow_call | row.roles[CALL_CLOSE]) if verdict == YES else verdict
+
+
 cdef bint step_text(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef const TagTable* row = c.row
     cdef uint64_t live = live_in_text(s, c)
-    cdef Py_ssize_t q = next_marker(v, row, live)
+    cdef Py_ssize_t q = next_marker(v, row, live), stop = 0
     cdef int k = -1, verdict
     if q > v.i:
         put_plain(s, c, v, q)
@@ -165,6 +178,13 @@ cdef bint step_text(Stream* s, const Context* c, View* v) noexcept nogil:
     verdict = match(v, row, q, v.n, live, &k)
     if verdict == YES:
         return step_text_marker(s, c, v, k)
+    if verdict == NO and s.tags.seam and s.calls and not is_special(v, q):
+        verdict = look_late_closer(v, row, live, q, &stop)
+        if verdict == YES:
+            note(s, D_MISSPELT_CLOSER, s.position)
+            if not s.error:
+                drop_marker(s, c, v, stop - q)
+            return True
     if verdict == MORE and not v.end:
         return False
     if is_special(v, q):
@@ -205,6 +225,8 @@ cdef bint is_mention(Stream* s, const View* v, const TagTable* row, int role) no
     if (role == SECTION_CLOSE or role == CALL_CLOSE) and g.mentions:
         g.mentions -= 1
         return True
+    if role == NAME_END and g.mentions:
+        return True
     return False
 
 
@@ -231,6 +253,12 @@ cdef bint step_text_marker(Stream* s, const Context* c, View* v, int k) noexcept
         return verdict != MORE
     if is_mention(s, v, c.row, role):
         put_plain(s, c, v, v.i + 1)
+        return True
+    if role == NAME_END:
+        flush_pending(s, c.out)
+        note(s, D_STRAY_CONTROL, s.position)
+        if not s.error:
+            consume(s, c, v, v.i + n, IN_HEADER)
         return True
     if role == DROP:
         pass_drop(s, c, v, n)

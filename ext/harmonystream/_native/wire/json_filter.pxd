@@ -32,6 +32,7 @@ cdef class Arguments:
     cdef bint structure(self, uint8_t c) noexcept
     cdef bint value(self, uint8_t c) noexcept
     cdef bint scalar(self, uint8_t c) noexcept
+    cdef bint release_scalar(self) noexcept
     cdef bint escape(self, uint8_t c) noexcept
     cdef str since(self, Py_ssize_t before)
     cdef bint put(self, uint8_t c) noexcept

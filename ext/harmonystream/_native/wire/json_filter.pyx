@@ -2,16 +2,21 @@
 # a string. Functions that return bint say False when there is no memory, and nothing else.
 
 import json
+import sys
 
 cimport cython
+from libc.math cimport isinf
 from libc.string cimport memcpy, strlen
 from harmonystream._native.core.buffer cimport buffer_free, buffer_put
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.naming cimport name_errors
 from harmonystream._native.core.chars cimport are_literal, hex_digit, is_json_space, is_literal
-from harmonystream._native.core.json_number cimport N_START, number_ends, number_next
+from harmonystream._native.core.json_number cimport N_FRACTION, N_START, number_ends, number_next
 from harmonystream._native.core.json_text cimport put_escaped
 from harmonystream._native.core.utf8 cimport without_surrogates
+
+cdef extern from "Python.h":
+    double PyOS_string_to_double(const char* text, char** end, void* overflow) except? -1.0
 
 DEBUG = bool(DEBUG_BUILD)
 
@@ -19,6 +24,7 @@ TEXT_KEY = "input"
 BROKEN_KEY = "INVALID_JSON"
 
 cdef bytes BROKEN_OPENING = b'"INVALID_JSON": "'
+cdef bytes LARGEST = repr(sys.float_info.max).encode()
 
 cdef enum:                             # what may come next
     A_BEGIN, A_KEY, A_COLON, A_VALUE, A_AFTER, A_NUMBER, A_WORD, A_STRING, A_ESCAPE, A_DONE
@@ -43,7 +49,7 @@ cdef class Arguments:
     byte for byte, without the whitespace before it.
     Any other text becomes one string. Its key is `text_key` if the text does not begin with "{". Otherwise its key is
     "INVALID_JSON", and it comes after the members that were sent before the error. Control characters in strings are
-    escaped.
+    escaped. A number that readers would take for infinity, such as 1e999, is the largest that they can read.
 
     Sent text cannot be taken back, so these bytes wait: a comma until something follows it, a number, literal or escape
     until it ends, and the last brace until the end.
@@ -71,8 +77,7 @@ cdef class Arguments:
         cdef bint done = True
         if (self.step == A_NUMBER and number_ends(self.number)) or (self.step == A_WORD
                                                                     and self.scalar_n == <Py_ssize_t>strlen(self.word)):
-            done = self.release()
-            self.step = A_AFTER
+            done = self.release_scalar()
         if done and self.step != A_TEXT and self.depth > 0 and complete:
             done = self.give_up()
         if done:
@@ -234,10 +239,12 @@ cdef class Arguments:
     cdef bint scalar(self, uint8_t c) noexcept:
         """Reads a byte after the first one of a number or literal."""
         cdef bint whole, goes_on
+        cdef int stage
         if self.step == A_NUMBER:
             whole = number_ends(self.number)
-            self.number = number_next(self.number, c)
-            goes_on = self.number >= 0
+            stage = number_next(self.number, c)
+            goes_on = stage >= 0
+            self.number = stage if goes_on else self.number
         else:
             whole = self.word[self.scalar_n] == 0
             goes_on = not whole and c == <uint8_t>self.word[self.scalar_n]
@@ -246,6 +253,23 @@ cdef class Arguments:
             return self.hold(c)
         if goes_on or is_word(c) or not whole:
             return self.give_up()
+        return self.release_scalar()
+
+    cdef bint release_scalar(self) noexcept:
+        """The number or literal is whole. JSON has no infinity, but 1e999, which clients read as one and cannot send.
+        """
+        cdef const char* number
+        cdef bint negative
+        if self.step == A_NUMBER and self.number >= N_FRACTION:              # integers have no largest
+            if not self.hold(0):
+                return False
+            self.held.n -= 1
+            number = <const char*>self.held.p + self.held.n - self.scalar_n
+            if isinf(PyOS_string_to_double(number, NULL, NULL)):
+                negative = number[0] == c'-'
+                self.held.n -= self.scalar_n - negative
+                if not buffer_put(&self.held, <const uint8_t*><const char*>LARGEST, len(LARGEST)):
+                    return False
         self.step = A_AFTER
         return self.release()
 
