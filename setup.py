@@ -51,6 +51,7 @@ modules = cythonize(
     build_dir=None if DEBUG else "build/cython",
     include_path=["ext"],
     compiler_directives=directives,
+    cache=os.environ.get("CYTHON_CACHE_DIR") or False,  # C code by the hash of what it was made of
     force=DEBUG,
     quiet=True,
 )

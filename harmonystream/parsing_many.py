@@ -30,7 +30,7 @@ _MOST_REASONS = 250
 
 
 class Parsed:
-    """The rows that `parse_many` has read: an Arrow array of structs, for whoever speaks Arrow's PyCapsule protocol.
+    """The rows that `parse_many` has read: an Arrow array of structs, for any reader of Arrow's PyCapsule protocol.
 
     `pyarrow.array(parsed)`, `polars.Series(parsed)` and so on take it without a copy.
     """

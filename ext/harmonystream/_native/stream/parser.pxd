@@ -14,6 +14,7 @@ from harmonystream._native.core.types cimport *
 cdef struct Piece:                 # UTF-8 that somebody else owns
     const uint8_t* p
     Py_ssize_t n
+    bint backquote                 # there is one in it (of tag formats)
 
 
 @cython.final
@@ -32,8 +33,6 @@ cdef class Parser(OpenStream):
     cdef tuple release(self, Out* out)
     cdef int check_memory(self, const Out* out) except -1
     cdef void done(self, Out* out) noexcept
-    cdef bint is_plain(self, const uint8_t* p, Py_ssize_t n) noexcept
-    cdef tuple whole_piece(self, str text, const Piece* piece)
     cdef void take_piece(self, const Piece* piece) noexcept
     cdef object delta(self, uint8_t kind, str text, int64_t start, int64_t stop)
     cdef str reason_of(self, str reason, bint stopped)

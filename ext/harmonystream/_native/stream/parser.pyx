@@ -40,7 +40,7 @@ from harmonystream._native.stream.program cimport Program, compiled
 from harmonystream._native.stream.prompt cimport begin_stream
 from harmonystream._native.stream.records cimport delta_event
 from harmonystream._native.tags.fast_token cimport QuickDelta, quick_token
-from harmonystream._native.tags.text cimport follow_backquotes
+from harmonystream._native.tags.text cimport follow_line
 from harmonystream._native.core.out cimport out_free, out_init, out_record
 from harmonystream._native.stream.snapshot cimport blob_pack, blob_unpack, state_pack, state_unpack
 from harmonystream._native.core.tools cimport tools_of
@@ -56,6 +56,7 @@ DEBUG = bool(DEBUG_BUILD)
 STREAM_SIZE = sizeof(Stream)
 
 cdef enum:
+    FEW = 16                       # bytes that are read faster by a loop than by memchr
     RELEASE_GIL_AT = 4096          # ids or bytes in one call: below, handing the GIL over costs more than the work
 
 cdef frozenset NORMAL_STOPS = frozenset(("stop", "tool_calls", "function_call"))
@@ -69,6 +70,55 @@ cdef str normal_reason(object reason):
         return None
     meaning = <str>KNOWN_REASONS.get(reason) if type(reason) is str else None
     return normal(reason) if meaning is None else meaning or None
+
+
+# --- pieces of text that are one delta, unchanged ---------------------------------------------------------------------
+
+cdef inline bint is_plain(Parser parser, Piece* piece) noexcept:
+    """Is the piece one delta, unchanged? Notes a backquote in it, where Markdown fences count."""
+    cdef const Stream* s = &parser.s
+    cdef const TagTable* row = parser.program.tags
+    cdef const uint8_t* p = piece.p
+    cdef Py_ssize_t i, n = piece.n
+    if s.sink == R_NONE or n == 0 or s.n_pending or s.announce:
+        return False
+    if row == NULL:
+        return s.state == BODY and s.n_held == 0 and memchr(p, c'<', n) == NULL
+    if (s.state != TEXT or parser.held.input.n or s.tags.newlines or s.tags.seam or s.tags.line_start
+            or row.only_first < 0 or p[0] == c'\n' or p[n - 1] == c'\n'):
+        return False
+    if n > FEW:
+        piece.backquote = memchr(p, c'`', n) != NULL
+        return memchr(p, row.only_first, n) == NULL
+    for i in range(n):                                                       # shorter than two calls of memchr
+        if p[i] == row.only_first:
+            return False
+        if p[i] == c'`':
+            piece.backquote = True
+    return True
+
+
+cdef inline void account_piece(Parser parser, const Piece* piece) noexcept:
+    cdef Stream* s = &parser.s
+    s.position += piece.n
+    s.attributed = s.position
+    s.usage[s.region] += piece.n
+    if s.sink == R_ARGUMENTS:
+        s.wrote = 1
+        json_step(&s.json, piece.p, piece.n)
+    elif parser.program.tags != NULL:
+        follow_line(&s.tags, piece.p, piece.n, piece.backquote)
+
+
+cdef inline tuple whole_piece(Parser parser, str text, const Piece* piece):
+    """The event of a piece that read_text() returned; then the parser is free."""
+    cdef int64_t start = parser.s.position
+    try:
+        account_piece(parser, piece)
+        return single(&parser.last, incref(delta_event(parser, parser.s.sink, parser.s.calls, text, start,
+                                                       parser.s.position)))
+    finally:
+        leave(&parser.busy)
 
 
 @cython.final
@@ -240,12 +290,13 @@ cdef class Parser(OpenStream):
         cdef Out out
         cdef Piece piece
         cdef str whole = self.read_text(text, &out, &piece)
-        return self.release(&out) if whole is None else self.whole_piece(whole, &piece)
+        return self.release(&out) if whole is None else whole_piece(self, whole, &piece)
 
     cdef str read_text(self, object text, Out* out, Piece* piece):
         """Let the machine read this text into `out`. The parser is claimed until release() or done().
 
-        Or this is a piece that is one delta as it is: it is returned, `piece` is its UTF-8, and whole_piece() takes it.
+        Or the text is one delta, unchanged. Then it is returned, `piece` is its UTF-8, and the caller passes that to
+        whole_piece() or take_piece().
         """
         cdef Context c
         cdef Py_ssize_t n
@@ -265,8 +316,8 @@ cdef class Parser(OpenStream):
         self.claim(TEXT_MODE)
         if n:
             self.s.input_mode = TEXT_MODE
-        if type(text) is str and self.is_plain(p, n):
-            piece.p, piece.n = p, n
+        piece.p, piece.n, piece.backquote = p, n, False
+        if type(text) is str and is_plain(self, piece):
             return text
         out_init(out)
         c = self.context(out)
@@ -277,38 +328,9 @@ cdef class Parser(OpenStream):
                 machine_text(&self.s, &c, p, n, valid)
         return None
 
-    cdef bint is_plain(self, const uint8_t* p, Py_ssize_t n) noexcept:
-        """Is the piece one delta as it stands?"""
-        cdef Stream* s = &self.s
-        cdef const TagTable* row = self.program.tags
-        if s.sink == R_NONE or n == 0 or s.n_pending or s.announce:
-            return False
-        if row == NULL:
-            return s.state == BODY and s.n_held == 0 and memchr(p, c'<', n) == NULL
-        return (s.state == TEXT and not (self.held.input.n or s.tags.newlines or s.tags.seam or s.tags.line_start)
-                and row.only_first >= 0
-                and p[0] != c'\n' and p[n - 1] != c'\n' and memchr(p, row.only_first, n) == NULL)
-
-    cdef tuple whole_piece(self, str text, const Piece* piece):
-        """The event of a piece that read_text() returned; then the parser is free."""
-        cdef int64_t start = self.s.position
-        try:
-            self.take_piece(piece)
-            return single(&self.last, incref(self.delta(self.s.sink, text, start, self.s.position)))
-        finally:
-            leave(&self.busy)
-
     cdef void take_piece(self, const Piece* piece) noexcept:
         """Account for a piece that is one delta."""
-        cdef Stream* s = &self.s
-        s.position += piece.n
-        s.attributed = s.position
-        s.usage[s.region] += piece.n
-        if s.sink == R_ARGUMENTS:
-            s.wrote = 1
-            json_step(&s.json, piece.p, piece.n)
-        elif self.program.tags != NULL:
-            follow_backquotes(&s.tags, piece.p, piece.n)
+        account_piece(self, piece)
 
     cdef object delta(self, uint8_t kind, str text, int64_t start, int64_t stop):
         return delta_event(self, kind, self.s.calls, text, start, stop)
@@ -369,8 +391,8 @@ cdef class Parser(OpenStream):
             leave(&self.busy)
 
     def fork(self):
-        """An independent copy of the stream as it stands, for speculative decoding, or n choices of one prompt. Copies
-        what is held, too.
+        """An independent copy of the stream in its present state, with what is held: for speculative decoding, or n
+        choices of one prompt.
         """
         cdef Parser twin = Parser.__new__(Parser, self.program, self.program.vocab, tools=self.tools, check_stops=False)
         self.claim()
