@@ -31,7 +31,7 @@ flags = ["/O2"] if sys.platform == "win32" else ["-O0", "-g"] if DEBUG else ["-O
 links = ["-Wl,-s"] if sys.platform == "linux" and not DEBUG else []  # no symbols, an eighth of the size
 EXT = Path("ext")
 # What runs at most once per stream is compiled for size: these modules were a sixth of the wheel.
-SMALL = ("tag_table", "tag_snapshot", "snapshot", "prompt", "program", "tools", "script")
+SMALL = ("markup", "tag_table", "tag_snapshot", "snapshot", "prompt", "program", "tools", "script")
 modules = [
     Extension(
         ".".join(path.relative_to(EXT).with_suffix("").parts),

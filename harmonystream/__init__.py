@@ -11,7 +11,7 @@ from ._native.core.vocab import Vocab
 from ._native.stream.label import label
 from ._native.stream.parser import Parser
 from ._version import __version__
-from .completion import Completion, Message, ToolCall
+from .completion import CallDelta, Completion, Delta, Message, ToolCall
 from .deviations import Deviation
 from .errors import EmitterError, EngineError, FormatError, HarmonyStreamError, ParseError, PromptError, VocabError
 from .events import (
@@ -33,6 +33,7 @@ from .regions import Region, Usage
 
 if TYPE_CHECKING:
     from . import agent, engines
+    from ._native.stream.markup import Markup
     from ._native.wire.batch import Batch
     from ._native.wire.frames import Frames
     from .agent import LoopEnd, RoundEnd, ToolRunEnd, ToolRunStart, agent_loop, agent_loop_sync
@@ -40,14 +41,17 @@ if TYPE_CHECKING:
     from .emit.columns import Columns
     from .parsing_many import Parsed, parse_many
     from .prompt import Prompt, Template, normalize, render, tool_results
+    from .text_limit import TextLimit
     from .tools import Tool, Tools
 
 __all__ = [
     "Batch",
+    "CallDelta",
     "ChatStream",
     "Columns",
     "Completion",
     "ContentDelta",
+    "Delta",
     "Deviation",
     "EmitterError",
     "EngineError",
@@ -58,6 +62,7 @@ __all__ = [
     "HarmonyStreamError",
     "JsonScanner",
     "LoopEnd",
+    "Markup",
     "Message",
     "MessageEnd",
     "MessageStart",
@@ -73,6 +78,7 @@ __all__ = [
     "RoundEnd",
     "StreamEnd",
     "Template",
+    "TextLimit",
     "Tool",
     "ToolCall",
     "ToolCallDelta",
@@ -107,6 +113,8 @@ __all__ = [
 _LATER = {
     "Batch": "._native.wire.batch",
     "Frames": "._native.wire.frames",
+    "Markup": "._native.stream.markup",
+    "TextLimit": ".text_limit",
     "Columns": ".emit.columns",
     **dict.fromkeys(("Parsed", "parse_many"), ".parsing_many"),
     **dict.fromkeys(("ChatStream", "MessagesStream", "ResponsesStream", "new_id"), ".emit"),

@@ -1,4 +1,4 @@
-"""What a whole output holds: a completion, with its messages and calls."""
+"""What an output holds: a completion, with its messages and calls; and what one piece of an output adds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .events import (
 )
 from .regions import Usage
 
-__all__ = ["Completion", "Message", "ToolCall"]
+__all__ = ["CallDelta", "Completion", "Delta", "Message", "ToolCall"]
 
 
 class ToolCall(NamedTuple):
@@ -76,6 +76,26 @@ class Completion(NamedTuple):
     finish_reason: str | None
     usage: Usage
     deviations: tuple[Deviation, ...]
+
+
+class CallDelta(NamedTuple):
+    """What a piece of an output adds to one call. `name` and the model's own `id` come with its beginning."""
+
+    index: int  # type: ignore[assignment]
+    id: str | None
+    name: str | None  # None: the call has begun before
+    arguments: str
+
+
+class Delta(NamedTuple):
+    """What a piece of an output adds, as `Parser.feed_delta` returns it. Each call is named once, in order.
+
+    The texts of several messages are joined without separators.
+    """
+
+    reasoning: str
+    content: str
+    calls: tuple[CallDelta, ...]
 
 
 class Collector:

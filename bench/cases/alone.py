@@ -107,6 +107,20 @@ def limits(n: int) -> Iterator[Alone]:
         yield Alone(Case(name, lambda function=function: function, pieces, n), unit)
 
 
+def engine_cases(n: int) -> Iterator[Alone]:
+    """What hosts call instead of feed()."""
+    prose, markup = streams.prose(n), hs.Markup()
+
+    def opened() -> Feed:
+        parser = hs.Parser()
+        parser.feed(prose.opening)
+        return parser.feed_delta
+
+    yield Alone(Case("feed_delta(one id)", opened, prose.body, n))
+    whole = [*prose.opening, *prose.body]
+    yield Alone(Case("Markup.find_reasoning_end", lambda: markup.find_reasoning_end, [whole], len(whole)), "ns/id")
+
+
 def groups(n: int) -> dict[str, list[Alone]]:
     """All cases. n: the length of the streams, in tokens."""
     note = f"{batch.STREAMS:,} streams, one token each"
@@ -115,6 +129,7 @@ def groups(n: int) -> dict[str, list[Alone]]:
         "emitters": [Alone(case) for case in emitters.cases(n)],
         "text": list(texts(n)),
         "parser": [Alone(Case(NEW, lambda: lambda _: hs.Parser(), range(1000), 1000, 1), "µs", 2)],
+        "engine": list(engine_cases(n)),
         "rows": [Alone(case, "µs", floor) for case, floor in whole_rows.cases()],
         "batch": [Alone(case, floor=floor, note=note + more) for case, floor, more in steps],
         "limits": list(limits(n)),

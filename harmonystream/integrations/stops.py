@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import AsyncIterable, AsyncIterator, Collection, Iterator, Sequence
 from typing import Any, TypeAlias
-from weakref import WeakKeyDictionary
 
-from .._native.core.vocab import Vocab
 from .._native.stream.parser import Parser
 from ..emit.stream import EventStream
 from ..regions import Region
+from ..text_limit import spelled
 from .source import Finished, Framed, Sampled
 
 __all__ = ["stopping"]
 
 _Held: TypeAlias = "tuple[bytes, Any]"  # what an item says, and the item
-_SPELLED: WeakKeyDictionary[Vocab, dict[int, int]] = WeakKeyDictionary()
 
 
 def stopping(
@@ -164,22 +162,10 @@ class _Watch:
         for said, item in self.held:
             if size < len(said):
                 if size:
-                    yield said[:size] if self.read is None else self._spelled(said[:size])
+                    yield said[:size] if self.read is None else spelled(self.parser.vocab, said[:size])
                 return
             size -= len(said)
             yield item
-
-    def _spelled(self, said: bytes) -> list[int]:
-        """A part of a token, in tokens of one byte; what the vocabulary cannot spell is left out."""
-        vocab = self.parser.vocab
-        if vocab not in _SPELLED:
-            ids = range(len(vocab))
-            single = {
-                tid: text for tid in ids if not vocab.is_control(tid) and len(text := vocab.token_bytes(tid)) == 1
-            }
-            _SPELLED[vocab] = {text[0]: tid for tid, text in single.items()}
-        known = _SPELLED[vocab]
-        return [known[byte] for byte in said] if all(byte in known for byte in said) else []
 
 
 class _Match:

@@ -8,7 +8,6 @@ from harmonystream.deviations import Deviation
 from harmonystream.regions import Region, Usage
 
 DEBUG: bool
-__pyx_capi__: dict[str, object]
 
 @final
 class Guard:
@@ -58,6 +57,9 @@ class OpenStream(EventMaker):
     @property
     def strict(self) -> bool:
         """Does a deviation raise?"""
+    @property
+    def finish_reason(self) -> str | None:
+        """What `StreamEnd` said as the reason; None before the end, and in a parser that from_bytes() made."""
     @property
     def finished(self) -> bool:
         """Has finish() been called?"""

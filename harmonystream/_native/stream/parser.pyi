@@ -7,6 +7,7 @@ from typing_extensions import Buffer, Self
 from harmonystream._native.core.tools import _Tools
 from harmonystream._native.core.vocab import Vocab
 from harmonystream._native.stream.open_stream import OpenStream
+from harmonystream.completion import Delta
 from harmonystream.events import Event
 from harmonystream.formats.spec import Format, HeaderFormat
 
@@ -66,6 +67,14 @@ class Parser(OpenStream):
 
         Raises TypeError for anything else, ValueError after finish() or feed(), ParseError in strict mode.
         """
+    def feed_delta(self, output: _Ids | str | bytes, /) -> Delta:
+        """What these token ids, or this text, add to the reasoning, the content and the calls, as one `Delta`.
+
+        For hosts that have no use for events. Takes and raises what feed() and feed_text() do; in strict mode the
+        error has the events before it. Calls of feed() may come between.
+        """
+    def finish_delta(self, reason: str | Mapping[str, Any] | Enum | None = None) -> Delta:
+        """finish() as one `Delta`: what was held. A second call returns an empty one. Then `finish_reason` is known."""
     def finish(self, reason: str | Mapping[str, Any] | Enum | None = None) -> tuple[Event, ...]:
         """The last events: what was held, the ends of what is open, and `StreamEnd`. A second call returns ().
 

@@ -11,7 +11,7 @@ from harmonystream._native.core.out cimport out_free, out_init
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
 from harmonystream._native.core.types cimport *
 from harmonystream._native.stream.machine cimport machine_finish, machine_ids
-from harmonystream._native.stream.open_stream cimport NO_VOCAB
+from harmonystream._native.stream.program cimport NO_VOCAB
 from harmonystream._native.stream.parser cimport Parser
 
 from harmonystream.errors import VocabError

@@ -11,7 +11,7 @@ from harmonystream._native.core.types cimport *
 from harmonystream._native.core.utf8 cimport utf8_is_whole, utf8_repair
 from harmonystream._native.stream.arrow_in cimport INT32, INT64, STRING, UINT32, Rows, is_null, offset_at
 from harmonystream._native.stream.machine cimport machine_finish, machine_ids, machine_text
-from harmonystream._native.stream.open_stream cimport NO_VOCAB
+from harmonystream._native.stream.program cimport NO_VOCAB
 from harmonystream._native.stream.parser cimport Parser
 
 DEBUG = bool(DEBUG_BUILD)

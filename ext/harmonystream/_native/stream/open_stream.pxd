@@ -4,7 +4,6 @@ cimport cython
 from libc.stdint cimport uint8_t
 from harmonystream._native.core.tools cimport Tools
 from harmonystream._native.core.types cimport *
-from harmonystream._native.core.vocab cimport Vocab
 from harmonystream._native.stream.program cimport Program
 from harmonystream._native.stream.records cimport EventMaker
 
@@ -32,6 +31,3 @@ cdef class OpenStream(EventMaker):
     cdef str open_part(self, int k)
     cdef int reopen(self) except -1
     cdef object failure(self, tuple events)
-
-
-cdef Vocab NO_VOCAB                # the vocabulary of a parser that reads only text

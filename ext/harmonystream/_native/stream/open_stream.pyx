@@ -5,7 +5,7 @@ from libc.stdint cimport uint8_t
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.locks cimport FREE_THREADED, enter, leave
 from harmonystream._native.core.types cimport *
-from harmonystream._native.core.vocab cimport Vocab
+from harmonystream._native.stream.program cimport NO_VOCAB
 
 from harmonystream import deviations as known
 from harmonystream.deviations import Deviation
@@ -16,7 +16,6 @@ DEBUG = bool(DEBUG_BUILD)
 
 cdef tuple STATES = ("START", "HEADER", "BODY", "DONE", "TEXT", "SECTION", "PAIRS", "VALUE", "RAW", "WRAPPED", "AFTER")
 cdef tuple REGIONS = tuple(Region)
-NO_VOCAB = Vocab([b"?"], {}, "none")
 
 
 @cython.final
@@ -131,6 +130,11 @@ cdef class OpenStream(EventMaker):
     def strict(self):
         """Does a deviation raise?"""
         return bool(self.s.strict)
+
+    @property
+    def finish_reason(self):
+        """What `StreamEnd` said as the reason; None before the end, and in a parser that from_bytes() made."""
+        return self.end_reason if self.s.finished else None
 
     @property
     def finished(self):

@@ -9,12 +9,7 @@ from harmonystream._native.core.cpython cimport PyLong_CheckExact, small_int
 from harmonystream._native.core.locks cimport FREE_THREADED
 from harmonystream._native.core.bulk_tokens cimport is_plain_token
 from harmonystream._native.core.types cimport *
-
-
-cdef struct Piece:                 # UTF-8 that somebody else owns
-    const uint8_t* p
-    Py_ssize_t n
-    bint backquote                 # there is one in it (of tag formats)
+from harmonystream._native.stream.plain_piece cimport Piece
 
 
 @cython.final
@@ -24,16 +19,17 @@ cdef class Parser(OpenStream):
     cdef str trim
     cdef bytes origin              # the state to reset to; None: fresh, inside the assistant's header
 
+    cdef str text_of(self, Py_ssize_t tid)
     cdef tuple run_ids(self, object given)
     cdef tuple run_span(self, const uint32_t* ids, Py_ssize_t n)
     cdef tuple quick(self, Py_ssize_t tid)
     cdef int read_ids(self, const uint32_t* ids, Py_ssize_t n, Out* out) except -1
     cdef str read_text(self, object text, Out* out, Piece* piece)
     cdef bint read_end(self, object reason, Out* out) except -1
-    cdef tuple release(self, Out* out)
+    cdef object release(self, Out* out, bint as_delta=*)
     cdef int check_memory(self, const Out* out) except -1
     cdef void done(self, Out* out) noexcept
-    cdef void take_piece(self, const Piece* piece) noexcept
+    cdef tuple whole_piece(self, str text, const Piece* piece)
     cdef object delta(self, uint8_t kind, str text, int64_t start, int64_t stop)
     cdef str reason_of(self, str reason, bint stopped)
     cdef Context context(self, Out* out) noexcept

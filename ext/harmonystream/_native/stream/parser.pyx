@@ -22,7 +22,7 @@
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport int64_t, uint8_t, uint32_t
-from libc.string cimport memchr, memcpy, memset
+from libc.string cimport memcpy, memset
 cimport cython
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.naming cimport name_errors
@@ -33,14 +33,14 @@ from harmonystream._native.core.buffer cimport buffer_free, buffer_put
 from harmonystream._native.core.bulk_tokens cimport account_plain
 from harmonystream._native.harmony.message_transitions cimport announce_message
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
-from harmonystream._native.core.json_scan cimport json_step
 from harmonystream._native.stream.machine cimport *
-from harmonystream._native.stream.open_stream cimport NO_VOCAB, OpenStream
-from harmonystream._native.stream.program cimport Program, compiled
+from harmonystream._native.stream.delta cimport delta_of, plain_delta
+from harmonystream._native.stream.open_stream cimport OpenStream
+from harmonystream._native.stream.plain_piece cimport Piece, account_piece, is_plain_piece
+from harmonystream._native.stream.program cimport NO_VOCAB, Program, compiled, default_program
 from harmonystream._native.stream.prompt cimport begin_stream
 from harmonystream._native.stream.records cimport delta_event
 from harmonystream._native.tags.fast_token cimport QuickDelta, quick_token
-from harmonystream._native.tags.text cimport follow_line
 from harmonystream._native.core.out cimport out_free, out_init, out_record
 from harmonystream._native.stream.snapshot cimport blob_pack, blob_unpack, state_pack, state_unpack
 from harmonystream._native.core.tools cimport tools_of
@@ -49,14 +49,13 @@ from harmonystream._native.core.utf8 cimport decoded, without_surrogates
 from harmonystream._native.core.vocab cimport Vocab
 
 from harmonystream.errors import VocabError
-from harmonystream.formats import HeaderFormat, format_of
+from harmonystream.formats import format_of
 from harmonystream.reasons import MEANINGS, normal
 
 DEBUG = bool(DEBUG_BUILD)
 STREAM_SIZE = sizeof(Stream)
 
 cdef enum:
-    FEW = 16                       # bytes that are read faster by a loop than by memchr
     RELEASE_GIL_AT = 4096          # ids or bytes in one call: below, handing the GIL over costs more than the work
 
 cdef frozenset NORMAL_STOPS = frozenset(("stop", "tool_calls", "function_call"))
@@ -70,55 +69,6 @@ cdef str normal_reason(object reason):
         return None
     meaning = <str>KNOWN_REASONS.get(reason) if type(reason) is str else None
     return normal(reason) if meaning is None else meaning or None
-
-
-# --- pieces of text that are one delta, unchanged ---------------------------------------------------------------------
-
-cdef inline bint is_plain(Parser parser, Piece* piece) noexcept:
-    """Is the piece one delta, unchanged? Notes a backquote in it, where Markdown fences count."""
-    cdef const Stream* s = &parser.s
-    cdef const TagTable* row = parser.program.tags
-    cdef const uint8_t* p = piece.p
-    cdef Py_ssize_t i, n = piece.n
-    if s.sink == R_NONE or n == 0 or s.n_pending or s.announce:
-        return False
-    if row == NULL:
-        return s.state == BODY and s.n_held == 0 and memchr(p, c'<', n) == NULL
-    if (s.state != TEXT or parser.held.input.n or s.tags.newlines or s.tags.seam or s.tags.line_start
-            or row.only_first < 0 or p[0] == c'\n' or p[n - 1] == c'\n'):
-        return False
-    if n > FEW:
-        piece.backquote = memchr(p, c'`', n) != NULL
-        return memchr(p, row.only_first, n) == NULL
-    for i in range(n):                                                       # shorter than two calls of memchr
-        if p[i] == row.only_first:
-            return False
-        if p[i] == c'`':
-            piece.backquote = True
-    return True
-
-
-cdef inline void account_piece(Parser parser, const Piece* piece) noexcept:
-    cdef Stream* s = &parser.s
-    s.position += piece.n
-    s.attributed = s.position
-    s.usage[s.region] += piece.n
-    if s.sink == R_ARGUMENTS:
-        s.wrote = 1
-        json_step(&s.json, piece.p, piece.n)
-    elif parser.program.tags != NULL:
-        follow_line(&s.tags, piece.p, piece.n, piece.backquote)
-
-
-cdef inline tuple whole_piece(Parser parser, str text, const Piece* piece):
-    """The event of a piece that read_text() returned; then the parser is free."""
-    cdef int64_t start = parser.s.position
-    try:
-        account_piece(parser, piece)
-        return single(&parser.last, incref(delta_event(parser, parser.s.sink, parser.s.calls, text, start,
-                                                       parser.s.position)))
-    finally:
-        leave(&parser.busy)
 
 
 @cython.final
@@ -212,17 +162,21 @@ cdef class Parser(OpenStream):
         ValueError after finish() or feed_text(); in strict mode ParseError, which carries the events parsed before it.
         Unknown ids become U+FFFD.
         """
-        cdef const Tables* t
         cdef Py_ssize_t tid = plain_token(self, ids)
         cdef str text
         if tid < 0:
             return self.run_ids(ids)
         text = <str>self.strings[tid]
-        if text is None:                                                     # its first time
-            t = &self.program.tables
-            text = self.strings[tid] = decoded(t.text + t.offset[tid], t.offset[tid + 1] - t.offset[tid])
+        if text is None:
+            text = self.text_of(tid)
         account_plain(&self.s, &self.program.tables, <uint32_t>tid, True)
         return single(&self.last, incref(self.delta(self.s.fast, text, self.s.position - 1, self.s.position)))
+
+    cdef str text_of(self, Py_ssize_t tid):
+        """A token's text, the first time that it is asked for."""
+        cdef const Tables* t = &self.program.tables
+        text = self.strings[tid] = decoded(t.text + t.offset[tid], t.offset[tid + 1] - t.offset[tid])
+        return text
 
     cdef tuple run_ids(self, object given):
         cdef Ids ids
@@ -290,13 +244,13 @@ cdef class Parser(OpenStream):
         cdef Out out
         cdef Piece piece
         cdef str whole = self.read_text(text, &out, &piece)
-        return self.release(&out) if whole is None else whole_piece(self, whole, &piece)
+        return self.release(&out) if whole is None else self.whole_piece(whole, &piece)
 
     cdef str read_text(self, object text, Out* out, Piece* piece):
         """Let the machine read this text into `out`. The parser is claimed until release() or done().
 
         Or the text is one delta, unchanged. Then it is returned, `piece` is its UTF-8, and the caller passes that to
-        whole_piece() or take_piece().
+        whole_piece() or account_piece().
         """
         cdef Context c
         cdef Py_ssize_t n
@@ -317,7 +271,7 @@ cdef class Parser(OpenStream):
         if n:
             self.s.input_mode = TEXT_MODE
         piece.p, piece.n, piece.backquote = p, n, False
-        if type(text) is str and is_plain(self, piece):
+        if type(text) is str and is_plain_piece(&self.s, self.program.tags, &self.held, piece):
             return text
         out_init(out)
         c = self.context(out)
@@ -328,9 +282,53 @@ cdef class Parser(OpenStream):
                 machine_text(&self.s, &c, p, n, valid)
         return None
 
-    cdef void take_piece(self, const Piece* piece) noexcept:
-        """Account for a piece that is one delta."""
-        account_piece(self, piece)
+    cdef tuple whole_piece(self, str text, const Piece* piece):
+        """The event of a piece that read_text() returned; then the parser is free."""
+        cdef int64_t start = self.s.position
+        try:
+            account_piece(&self.s, self.program.tags, piece)
+            return single(&self.last, incref(self.delta(self.s.sink, text, start, self.s.position)))
+        finally:
+            leave(&self.busy)
+
+    def feed_delta(self, output, /):
+        """What these token ids, or this text, add to the reasoning, the content and the calls, as one `Delta`.
+
+        For hosts that have no use for events. Takes and raises what feed() and feed_text() do; in strict mode the
+        error has the events before it. Calls of feed() may come between.
+        """
+        cdef Ids ids
+        cdef Out out
+        cdef Piece piece
+        cdef Py_ssize_t tid = plain_token(self, output)
+        cdef str text
+        cdef uint8_t kind
+        cdef object made
+        if tid >= 0:
+            text, kind = <str>self.strings[tid], self.s.fast
+            if text is None:
+                text = self.text_of(tid)
+            account_plain(&self.s, &self.program.tables, <uint32_t>tid, True)
+            return plain_delta(kind, text, self.s.calls)
+        if isinstance(output, (str, bytes)):
+            text = self.read_text(output, &out, &piece)
+            if text is not None:
+                account_piece(&self.s, self.program.tags, &piece)
+                made = plain_delta(self.s.sink, text, self.s.calls)
+                leave(&self.busy)
+                return made
+        else:
+            take_ids(&ids, output)
+            try:
+                self.read_ids(ids.ids, ids.n, &out)
+            finally:
+                ids_free(&ids)
+        return self.release(&out, True)
+
+    def finish_delta(self, reason=None):
+        """finish() as one `Delta`: what was held. A second call returns an empty one. Then `finish_reason` is known."""
+        cdef Out out
+        return self.release(&out, True) if self.read_end(reason, &out) else plain_delta(R_CONTENT, "", 0)
 
     cdef object delta(self, uint8_t kind, str text, int64_t start, int64_t stop):
         return delta_event(self, kind, self.s.calls, text, start, stop)
@@ -478,17 +476,17 @@ cdef class Parser(OpenStream):
         self.s.fast = 0
         return c
 
-    cdef tuple release(self, Out* out):
-        """What the machine left in `out`, as events; then the parser is free."""
-        cdef tuple events
+    cdef object release(self, Out* out, bint as_delta=False):
+        """What the machine left in `out`, as events or as one delta; then the parser is free."""
+        cdef object made
         try:
             self.check_memory(out)
-            events = self.collect(out)
+            made = delta_of(self, out) if as_delta and not self.s.error else self.collect(out)
         finally:
             self.done(out)
         if self.s.error:
-            raise self.failure(events)
-        return events
+            raise self.failure(made)
+        return made
 
     cdef int check_memory(self, const Out* out) except -1:
         if out.no_memory:
@@ -508,34 +506,6 @@ cdef int take_ids(Ids* out, object given) except -1:
     if isinstance(given, (str, bytes, bytearray)):
         raise TypeError(f"feed() takes token ids, not {type(given).__name__}: text goes to feed_text()")
     return ids_take(out, given)
-
-
-cdef Vocab DEFAULT_VOCAB = None
-
-
-cdef Vocab default_vocab():
-    global DEFAULT_VOCAB
-    if FREE_THREADED or DEFAULT_VOCAB is None:
-        from harmonystream.vocab import o200k_harmony
-        if FREE_THREADED:                                                    # no global is written without a lock
-            return o200k_harmony()
-        DEFAULT_VOCAB = o200k_harmony()
-    return DEFAULT_VOCAB
-
-
-cdef dict DEFAULT_PROGRAMS = {}        # of formats without a vocabulary given, by name
-
-
-cdef Program default_program(object format):
-    """With the vocabulary that a format has by itself, if it has one."""
-    cdef bint named = type(format) is str
-    program = DEFAULT_PROGRAMS.get(format) if named else None
-    if program is None:
-        row = format_of(format)
-        program = compiled(row, default_vocab() if isinstance(row, HeaderFormat) else NO_VOCAB)
-        if named:
-            DEFAULT_PROGRAMS[format] = program
-    return program
 
 
 name_errors(Parser)

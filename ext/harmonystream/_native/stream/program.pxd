@@ -26,3 +26,6 @@ cdef class Program:
 
 
 cdef Program compiled(object format, Vocab vocab)
+cdef Program default_program(object format)
+
+cdef Vocab NO_VOCAB                # the vocabulary of a parser that reads only text

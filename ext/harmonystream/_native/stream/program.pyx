@@ -6,6 +6,7 @@ from libc.stdlib cimport free, malloc
 cimport cython
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.fnv cimport fnv_bytes, fnv_empty
+from harmonystream._native.core.locks cimport FREE_THREADED
 from harmonystream._native.tags.fast_token cimport TokenTexts
 from harmonystream._native.tags.tag_table cimport Row
 from harmonystream._native.core.types cimport *
@@ -19,6 +20,8 @@ DEBUG = bool(DEBUG_BUILD)
 cdef enum:
     MAX_PROGRAMS = 32                  # each is there by its row, and by its name if it has been asked for by that
     MAX_NAME = 16                      # bytes of a format's name: its room in a state blob
+
+NO_VOCAB = Vocab([b"?"], {}, "none")
 
 cdef tuple ROWS = (Format, HeaderFormat)
 
@@ -138,4 +141,32 @@ cdef Program compiled(object format, Vocab vocab):
         program = vocab.programs.setdefault(key, Program(row, vocab))
     if named:
         program = vocab.programs.setdefault(format, program)
+    return program
+
+
+cdef Vocab DEFAULT_VOCAB = None
+
+
+cdef Vocab default_vocab():
+    global DEFAULT_VOCAB
+    if FREE_THREADED or DEFAULT_VOCAB is None:
+        from harmonystream.vocab import o200k_harmony
+        if FREE_THREADED:                                                    # no global is written without a lock
+            return o200k_harmony()
+        DEFAULT_VOCAB = o200k_harmony()
+    return DEFAULT_VOCAB
+
+
+cdef dict DEFAULT_PROGRAMS = {}        # of formats without a vocabulary given, by name
+
+
+cdef Program default_program(object format):
+    """With the vocabulary that a format has by itself, if it has one."""
+    cdef bint named = type(format) is str
+    program = DEFAULT_PROGRAMS.get(format) if named else None
+    if program is None:
+        row = format_of(format)
+        program = compiled(row, default_vocab() if isinstance(row, HeaderFormat) else NO_VOCAB)
+        if named:
+            DEFAULT_PROGRAMS[format] = program
     return program

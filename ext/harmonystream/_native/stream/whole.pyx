@@ -4,29 +4,18 @@
 from libc.stdint cimport int64_t
 cimport cython
 from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.named cimport named_tuple
 from harmonystream._native.core.token_ids cimport Ids, ids_free
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.utf8 cimport decoded
 from harmonystream._native.stream.events cimport MessageEnd, ToolCallEnd, ToolCallStart
-from harmonystream._native.stream.parser cimport Parser, Piece, take_ids
+from harmonystream._native.stream.parser cimport Parser, take_ids
+from harmonystream._native.stream.plain_piece cimport Piece
 
 from harmonystream.completion import Completion, Message, ToolCall
 from harmonystream.regions import Usage
 
 DEBUG = bool(DEBUG_BUILD)
-
-cdef extern from *:
-    """
-    /* A named tuple of these fields, which it takes over; what its class's __new__ does, without the call of Python. */
-    static PyObject *hs_named_tuple(PyObject *kind, PyObject *fields) {
-        PyObject *arguments = PyTuple_Pack(1, fields);
-        PyObject *made = arguments == NULL ? NULL : PyTuple_Type.tp_new((PyTypeObject *)kind, arguments, NULL);
-        Py_XDECREF(arguments);
-        return made;
-    }
-    """
-    object named_tuple "hs_named_tuple"(object kind, tuple fields)
-
 
 @cython.final
 cdef class Gathered:

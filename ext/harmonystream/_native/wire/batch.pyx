@@ -11,7 +11,8 @@ from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.naming cimport name_errors
 from harmonystream._native.core.locks cimport FREE_THREADED, enter, gil_await, gil_left, gil_taken, leave
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
-from harmonystream._native.stream.open_stream cimport NO_VOCAB, Guard
+from harmonystream._native.stream.open_stream cimport Guard
+from harmonystream._native.stream.program cimport NO_VOCAB
 from harmonystream._native.stream.parser cimport Parser
 from harmonystream._native.stream.program cimport Program
 from harmonystream._native.core.out cimport out_free, out_init

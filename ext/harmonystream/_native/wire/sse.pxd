@@ -4,7 +4,8 @@ cimport cython
 from libc.stdint cimport int64_t, uint8_t
 from harmonystream._native.wire.frame cimport Frame, Pieces
 from harmonystream._native.wire.writer cimport OpenWriter
-from harmonystream._native.stream.parser cimport Parser, Piece
+from harmonystream._native.stream.parser cimport Parser
+from harmonystream._native.stream.plain_piece cimport Piece
 from harmonystream._native.core.types cimport *
 
 

@@ -14,7 +14,8 @@ from harmonystream._native.core.locks cimport FREE_THREADED, leave
 from harmonystream._native.wire.frame cimport Filling, Frame, Pieces, fill, fill_with
 from harmonystream._native.core.out cimport out_init, out_record
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
-from harmonystream._native.stream.parser cimport Parser, Piece, plain_token, take_ids
+from harmonystream._native.stream.parser cimport Parser, plain_token, take_ids
+from harmonystream._native.stream.plain_piece cimport Piece, account_piece
 from harmonystream._native.core.types cimport *
 from harmonystream._native.wire.tell cimport BROKEN, BYTES
 from harmonystream._native.wire.writer cimport OpenWriter, sendable
@@ -193,7 +194,7 @@ cdef class SseWriter(OpenWriter):
         cdef Record* r
         cdef int64_t start = parser.s.position
         out_init(&out)
-        parser.take_piece(piece)
+        account_piece(&parser.s, parser.program.tags, piece)
         r = out_record(&out, parser.s.sink, start, parser.s.position)
         r.channel, r.index, r.n = parser.s.channel_code, parser.s.calls, piece.n
         out.text = <uint8_t*>piece.p

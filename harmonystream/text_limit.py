@@ -1,0 +1,101 @@
+"""Ids whose text an engine has cut: at a stop string, the text ends before the ids do."""
+
+from __future__ import annotations
+
+from codecs import utf_8_decode
+from collections import deque
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from ._native.core.vocab import Vocab
+from ._native.wire.sse import SseWriter
+
+__all__ = ["TextLimit", "spelled"]
+
+_AT_ONCE = 64  # characters that are compared in one go, so that the cost of invalid bytes stays linear
+_SPELLED: WeakKeyDictionary[Vocab, dict[int, int]] = WeakKeyDictionary()
+
+
+class TextLimit:
+    """The ids of one output as far as the engine's text goes.
+
+    An engine that stops at a stop string returns text without it, but all ids. It also returns text later than ids,
+    because it holds back what may begin a stop string. `take` returns an id when the text has all of it.
+
+    vocab: the model's. special: does the text spell control tokens (`skip_special_tokens=False`)? Otherwise a control
+    id comes with the id before it.
+
+    A text that is not that of the ids, because a detokenizer has tidied it up, limits nothing from there on.
+    """
+
+    def __init__(self, vocab: Vocab, *, special: bool = False) -> None:
+        self._vocab, self._special = vocab, special
+        self._waiting: deque[tuple[int, bytes]] = deque()  # ids that take() has not returned, with their bytes
+        self._unread = bytearray()  # of those bytes, what has not been found in the text
+        self._found = 0  # and how many before it have
+        self._text = ""  # what the text says beyond the ids
+        self._broken = False  # does the text say something else than the ids?
+
+    def take(self, ids: Any, text: str = "", *, last: bool = False) -> list[int]:
+        """The ids that can be fed now.
+
+        ids, text: what the engine has generated, and what it has said, since the last call.
+        last: the output has ended. An id that the text has in part is replaced by tokens of one byte each, as far as
+        the vocabulary has them, and what the text does not have is dropped. Raises what `Parser.feed` raises for ids.
+        """
+        for tid in SseWriter._listed(ids):
+            said = self._said(tid)
+            self._waiting.append((tid, said))
+            self._unread += said
+        self._text += text
+        while not self._broken and self._text and self._unread and self._compare(last):
+            pass
+        taken: list[int] = []
+        while self._waiting and (self._broken or len(self._waiting[0][1]) <= self._found):
+            tid, said = self._waiting.popleft()
+            self._found -= len(said)
+            taken.append(tid)
+        if last and self._waiting:
+            taken += spelled(self._vocab, self._waiting[0][1][: self._found])
+            self._waiting.clear()
+        return taken
+
+    def _said(self, tid: int) -> bytes:
+        """What the text has of an id."""
+        if tid not in self._vocab or (self._vocab.is_control(tid) and not self._special):
+            return b""
+        return self._vocab.token_bytes(tid)
+
+    def _compare(self, last: bool) -> bool:
+        """Compare some text with as many bytes. Was it anything?"""
+        wanted = self._text[:_AT_ONCE]
+        piece = bytes(self._unread[: 4 * _AT_ONCE])
+        whole = last and len(piece) == len(self._unread)  # then no half character at the end can become whole
+        said, used = utf_8_decode(piece, "replace", whole)
+        n = min(len(said), len(wanted))
+        if said[:n] != wanted[:n]:
+            self._broken = True
+            return False
+        if n < len(said):
+            used = len(said[:n].encode())
+            used -= 2 * said.count("\ufffd", 0, n)  # each is one to three bytes of the ids
+            while piece[:used].decode(errors="replace") != said[:n] or _begins(piece[used:], whole) != said[n:]:
+                used += 1
+        del self._unread[:used]
+        self._found += used
+        self._text = self._text[n:]
+        return n > 0
+
+
+def _begins(piece: bytes, whole: bool) -> str:
+    return utf_8_decode(piece, "replace", whole)[0]
+
+
+def spelled(vocab: Vocab, said: bytes) -> list[int]:
+    """A part of a token, in tokens of one byte; nothing if the vocabulary cannot spell it."""
+    if vocab not in _SPELLED:
+        ids = range(len(vocab))
+        single = {tid: text for tid in ids if not vocab.is_control(tid) and len(text := vocab.token_bytes(tid)) == 1}
+        _SPELLED[vocab] = {text[0]: tid for tid, text in single.items()}
+    known = _SPELLED[vocab]
+    return [known[byte] for byte in said] if all(byte in known for byte in said) else []
