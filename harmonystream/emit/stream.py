@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from .._native.core.vocab import Vocab
 from .._native.wire.frame import Frame
 from .._native.wire.sse import SseWriter
 from ..errors import ParseError
 from ..events import ContentDelta, Event, ReasoningDelta, ToolCallDelta
+from ..formats import Format, HeaderFormat
 from ..reasons import normal
 from .arguments import Arguments
 from .payload import Payload, to_json
 from .script import HOLE, cut
 from .usage import counted
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["EventStream"]
 
@@ -109,6 +114,43 @@ class EventStream(SseWriter):
 
     def _closing_bytes(self, usage: Payload | None) -> bytes:
         return self._bytes(self.closing(usage))
+
+    # --- moving ---
+
+    def to_bytes(self, *, key: bytes | None = None) -> bytes:
+        """The state of a response that is under way, for from_bytes() in this process or another.
+
+        It has a version, the parser's state, the constructor's options and what has been said; not the vocabulary, the
+        tools and the callbacks. key: sign it, for a state that goes through somebody else's hands. Raises ValueError
+        before start(), after the end, and for a stream with token ids, logprobs or several choices.
+        """
+        from .saved_states import saved
+
+        return saved(self, key)
+
+    @classmethod
+    def from_bytes(
+        cls,
+        data: bytes | bytearray | memoryview,
+        vocab: Vocab | None = None,
+        *,
+        format: str | Format | HeaderFormat | None = None,
+        tools: Any = None,
+        key: bytes | None = None,
+        **callbacks: Any,
+    ) -> Self:
+        """The stream that to_bytes() described; it goes on with feed() as if it had not been moved.
+
+        vocab, format, tools: as Parser.from_bytes() has them. key: of to_bytes(). callbacks: the constructor's
+        functions that the stream had, such as `call_id=`.
+
+        Every field is checked: ValueError for a state that is truncated, of another version, API, vocabulary, tools or
+        callbacks, or altered in any byte if it is signed; TypeError for arguments that cannot be used.
+        """
+        from .saved_states import restored
+
+        made: Any = restored(cls, data, vocab, format, tools, key, callbacks)
+        return made  # type: ignore[no-any-return]
 
     # --- dicts ---
 

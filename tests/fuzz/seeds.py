@@ -63,6 +63,8 @@ def inputs() -> Iterator[bytes]:
         payload = payload_of(case)[:1000]
         emitter = number % (len(emitting.APIS) * 7)
         yield targets.encode("emit", options_of(case, emitter), payload)
+        moved = bytes([0, 0, 0, 0, 37 * number % 256, number % 2, 16, number % 6])
+        yield targets.encode("moved", moved, payload + bytes((number * i) % 256 for i in range(16)))
         yield targets.encode("batch", bytes([*options_of(case)[:4], number % 256, 40, 0, 0]), STEPS + payload)
         for name in ("ids", "header", "reference", "patched"):
             yield targets.encode(name, options_of(case), payload)

@@ -13,6 +13,7 @@ from fuzz import (
     blobs,
     buffers,
     emitting,
+    moves,
     scanner,
     schemas,
     streaming,
@@ -53,6 +54,7 @@ TARGETS = {
     "schema": Target(schemas.decode_schema, schemas.check_schema),
     "emit": Target(emitting.decode_ids, emitting.check_ids),
     "emittags": Target(emitting.decode_tags, emitting.check_tags),
+    "moved": Target(moves.decode, moves.check),
     "batch": Target(batches.decode_ids, batches.check_ids),
     "batchtags": Target(batches.decode_tags, batches.check_tags),
 }

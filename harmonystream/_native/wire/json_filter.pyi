@@ -26,3 +26,9 @@ class Arguments:
     @property
     def sent(self) -> str:
         """All that may be sent so far."""
+    @property
+    def state(self) -> tuple[bool, str]:
+        """For of(): is everything in a string by now, and then all that may be sent, or else all that was read."""
+    @staticmethod
+    def of(text_key: str, in_text: bool, text: str, /) -> Arguments:
+        """The filter with this state."""

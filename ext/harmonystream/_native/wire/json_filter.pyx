@@ -87,6 +87,27 @@ cdef class Arguments:
         with cython.critical_section(self):
             return self.since(0)
 
+    @property
+    def state(self):
+        """For of(): is everything in a string by now, and then all that may be sent, or else all that was read."""
+        cdef Buffer* text
+        with cython.critical_section(self):
+            text = &self.sent if self.step == A_TEXT else &self.raw
+            return self.step == A_TEXT, (<const char*>text.p)[:text.n].decode() if text.n else ""
+
+    @staticmethod
+    def of(str text_key not None, bint in_text, str text not None, /):
+        """The filter with this state."""
+        cdef Arguments made = Arguments.__new__(Arguments, text_key)
+        cdef bytes data = without_surrogates(text).encode()
+        if not in_text:
+            made.read(data, len(data))
+        elif buffer_put(&made.sent, data, len(data)):
+            made.step = A_TEXT
+        else:
+            raise MemoryError()
+        return made
+
     cdef str since(self, Py_ssize_t before):
         return (<const char*>self.sent.p)[before:self.sent.n].decode() if self.sent.n > before else ""
 

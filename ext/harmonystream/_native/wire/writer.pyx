@@ -342,6 +342,33 @@ cdef class OpenWriter:
         self.leave()
         return pending
 
+    # --- moving ---
+
+    def _check_movable(self):
+        """Raises ValueError unless it has started and goes on."""
+        if self.w.stage != DICTS:
+            self.check(BYTES)
+
+    def _moving(self):
+        """Is it dicts, the next payload's number, and what is kept of each kind of delta; after _catch_up()."""
+        cdef int kind
+        self.claim_alone()
+        try:
+            self._check_movable()
+            kept = [self.text_of(kind, 0, self.w.kept[kind].n) for kind in range(R_REASONING, N_DELTAS)]
+            return (self.w.stage == DICTS, self.w.number, *kept)
+        finally:
+            self.leave()
+
+    def _move_to(self, Parser parser not None, bint dicts, int64_t number, /):
+        """It is new, and from now on what such a stream was. The parser need not be fresh."""
+        self.claim_alone()
+        try:
+            self.check(NEW)
+            self.parser, self.w.number, self.w.stage = parser, number, DICTS if dicts else BYTES
+        finally:
+            self.leave()
+
     @property
     def is_new(self):
         """Has it not started?"""
