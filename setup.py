@@ -37,7 +37,7 @@ modules = [
         ".".join(path.relative_to(EXT).with_suffix("").parts),
         [path.as_posix()],
         define_macros=list(macros.items()),
-        extra_compile_args=flags + (["-Os"] if links and path.stem in SMALL.split() else []),
+        extra_compile_args=flags + (["-Os"] if links and path.stem in SMALL else []),
         extra_link_args=links,
     )
     for path in sorted(EXT.rglob("*.pyx"))
@@ -51,6 +51,7 @@ modules = cythonize(
     build_dir=None if DEBUG else "build/cython",
     include_path=["ext"],
     compiler_directives=directives,
+    cache=os.environ.get("CYTHON_CACHE_DIR") or False,  # C code by the hash of what it was made of
     force=DEBUG,
     quiet=True,
 )

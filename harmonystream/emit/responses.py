@@ -273,8 +273,8 @@ class ResponsesStream(EventStream):
             return "".join([part for pair in zip(parts, (*map(str, values), "")) for part in pair]).encode()
         self._usage = self._whole_usage(usage or {})
         (payload,) = self._numbered([self._ended(HOLE["w"])])
-        before, _, behind = self.framed(payload).partition(f'"{HOLE["w"]}"')
-        return f"{before}[{self._output_told[1:]}]{behind}".encode()
+        before, _, after = self.framed(payload).partition(f'"{HOLE["w"]}"')
+        return f"{before}[{self._output_told[1:]}]{after}".encode()
 
     def closing(self, usage: Payload | None) -> Iterable[Payload]:
         self._catch_up()

@@ -87,8 +87,8 @@ class Parser(OpenStream):
     def reset(self) -> None:
         """Back to the beginning, with the same options; ready for another stream."""
     def fork(self) -> Parser:
-        """An independent copy of the stream as it stands, for speculative decoding, or n choices of one prompt. Copies
-        what is held, too.
+        """An independent copy of the stream in its present state, with what is held: for speculative decoding, or n
+        choices of one prompt.
         """
     def to_bytes(self) -> bytes:
         """The whole state, for from_bytes() in this process or another: small and versioned. Vocabulary and tools are

@@ -38,7 +38,7 @@ cdef class Rows:
         return self.n
 
     cdef int take(self, str format, str item) except -1:
-        """`array` is there: find its buffers."""
+        """Finds the buffers of `array`, which is set."""
         cdef ArrowArray* a = &self.array
         cdef ArrowArray* child
         cdef int64_t buffers = 2 if format in LISTS else 3

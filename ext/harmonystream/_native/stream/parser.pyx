@@ -265,7 +265,8 @@ cdef class Parser(OpenStream):
     cdef str read_text(self, object text, Out* out, Piece* piece):
         """Let the machine read this text into `out`. The parser is claimed until release() or done().
 
-        Or this is a piece that is one delta as it is: it is returned, `piece` is its UTF-8, and whole_piece() takes it.
+        Or the text is one delta, unchanged. Then it is returned, `piece` is its UTF-8, and the caller passes that to
+        whole_piece() or account_piece().
         """
         cdef Context c
         cdef Py_ssize_t n
@@ -285,8 +286,8 @@ cdef class Parser(OpenStream):
         self.claim(TEXT_MODE)
         if n:
             self.s.input_mode = TEXT_MODE
-        if type(text) is str and is_plain_piece(&self.s, self.program.tags, &self.held, p, n):
-            piece.p, piece.n = p, n
+        piece.p, piece.n, piece.backquote = p, n, False
+        if type(text) is str and is_plain_piece(&self.s, self.program.tags, &self.held, piece):
             return text
         out_init(out)
         c = self.context(out)
@@ -403,8 +404,8 @@ cdef class Parser(OpenStream):
             leave(&self.busy)
 
     def fork(self):
-        """An independent copy of the stream as it stands, for speculative decoding, or n choices of one prompt. Copies
-        what is held, too.
+        """An independent copy of the stream in its present state, with what is held: for speculative decoding, or n
+        choices of one prompt.
         """
         cdef Parser twin = Parser.__new__(Parser, self.program, self.program.vocab, tools=self.tools, check_stops=False)
         self.claim()

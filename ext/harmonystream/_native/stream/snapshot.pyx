@@ -172,7 +172,7 @@ cdef int check_buffers(const Stream* s, const Tables* t) except -1:
     if s.kind != NOT_A_CALL and s.recipient.n == 10 and span_begins(s, s.recipient, b"functions."):
         refuse("it has a call without a name")
     if s.n_pending and not utf8_is_incomplete(s.pending, s.n_pending):
-        refuse("its incomplete character is none")
+        refuse("its incomplete character is not the beginning of one")
     found = s.n_held == 0
     for k in range(1, N_MARKERS):
         if (s.input_mode == TEXT_MODE and s.n_held < t.spellings[k].n
