@@ -130,6 +130,15 @@ def engine_cases(n: int) -> Iterator[Alone]:
 
     yield Alone(Case("feed_delta(one id)", opened, prose.body, n))
     whole = [*prose.opening, *prose.body]
+    chat = hs.ChatStream(hs.Parser(), id="chatcmpl-1", model="gpt-oss-20b", created=1)
+    chat.start()
+    chat.feed([*prose.opening, *prose.body[:100]])
+
+    def move(_: object) -> None:
+        hs.ChatStream.from_bytes(chat.to_bytes())
+
+    note = "the aim is 5 µs: the state is JSON, which Python reads"
+    yield Alone(Case("ChatStream: to_bytes and from_bytes", lambda: move, range(100), 100, 1), "µs", note=note)
     yield Alone(Case("Markup.find_reasoning_end", lambda: markup.find_reasoning_end, [whole], len(whole)), "ns/id")
 
 

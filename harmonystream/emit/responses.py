@@ -322,13 +322,12 @@ class ResponsesStream(EventStream):
     def checked_usage(self, usage: Payload | None) -> Payload | None:
         return counted(usage, RESPONSES)
 
-    def finish(self, reason: Any = None, usage: Payload | None = None) -> bytes:
-        cut = normal(reason) not in _WHOLE
+    def _prepare_end(self, reason: str | None) -> None:
+        cut = reason not in _WHOLE
         if cut and self._scripted:
             self._cut_from_here()
         else:
             self._cut = cut
-        return super().finish(reason, usage)
 
     def events(
         self, tokens: Any = None, /, *, finish: bool = False, reason: Any = None, usage: Payload | None = None
