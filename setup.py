@@ -31,7 +31,7 @@ flags = ["/O2"] if sys.platform == "win32" else ["-O0", "-g"] if DEBUG else ["-O
 links = ["-Wl,-s"] if sys.platform == "linux" and not DEBUG else []  # no symbols, an eighth of the size
 EXT = Path("ext")
 # What is rare, or runs once per stream, is compiled for size: these modules were a sixth of the wheel.
-SMALL = "markup tag_table tag_snapshot snapshot prompt program tools script watch arrow_in vocab_image ranks"
+SMALL = "arrow_in markup plain program prompt ranks script snapshot tag_snapshot tag_table tools vocab_image watch"
 modules = [
     Extension(
         ".".join(path.relative_to(EXT).with_suffix("").parts),
