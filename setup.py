@@ -9,8 +9,8 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-RANKS = Path("harmonystream", "data", "o200k_base.tiktoken")
-RANKS_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
+RANKS = Path("harmonystream", "data", "o200k_base.tokens")
+RANKS_SHA256 = "440741350e7cfa1c0f4869ce742d1b043550adbda5187adcac9e787edac6fba9"
 DEBUG = os.environ.get("HARMONYSTREAM_DEBUG") == "1"  # line tracing, for coverage of the .pyx files
 
 if not RANKS.is_file() or hashlib.sha256(RANKS.read_bytes()).hexdigest() != RANKS_SHA256:
@@ -30,14 +30,14 @@ macros = {"CYTHON_TRACE": "1", "CYTHON_TRACE_NOGIL": "1", "CYTHON_USE_SYS_MONITO
 flags = ["/O2"] if sys.platform == "win32" else ["-O0", "-g"] if DEBUG else ["-O3", "-g0"]
 links = ["-Wl,-s"] if sys.platform == "linux" and not DEBUG else []  # no symbols, an eighth of the size
 EXT = Path("ext")
-# What is rare, or runs once per stream, is compiled for size: these modules were a sixth of the wheel.
-SMALL = "arrow_in markup plain program prompt ranks script snapshot tag_snapshot tag_table tools vocab_image watch"
+# What runs at most once per stream is compiled for size: these modules were a sixth of the wheel.
+SMALL = ("markup", "message_reader", "program", "prompt", "script", "snapshot", "tag_snapshot", "tag_table", "tools")
 modules = [
     Extension(
         ".".join(path.relative_to(EXT).with_suffix("").parts),
         [path.as_posix()],
         define_macros=list(macros.items()),
-        extra_compile_args=flags + (["-Os"] if links and path.stem in SMALL.split() else []),
+        extra_compile_args=flags + (["-Os"] if links and path.stem in SMALL else []),
         extra_link_args=links,
     )
     for path in sorted(EXT.rglob("*.pyx"))

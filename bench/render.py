@@ -18,8 +18,11 @@ from typing import Any
 import harmonystream as hs
 
 ROOT = Path(__file__).resolve().parents[1]
-os.environ.setdefault("TIKTOKEN_ENCODINGS_BASE", str(ROOT / "harmonystream" / "data"))
 sys.path += [str(ROOT / "tests" / "support"), str(ROOT / ".peers" / "transformers")]
+
+import rank_file  # noqa: E402
+
+os.environ.setdefault("TIKTOKEN_ENCODINGS_BASE", rank_file.folder())
 
 QUESTION = "What will the weather be in Bergen on Saturday, and do I need an umbrella? Bitte auf Deutsch, 谢谢。 "
 ANSWER = "On Saturday it will rain in Bergen from the morning on, 12 degrees, with some wind from the west. "
