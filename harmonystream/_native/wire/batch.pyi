@@ -84,10 +84,10 @@ class Batch:
     ) -> list[Any]:
         """What finish() gives for each slot, as a list.
 
-        reasons: one for all, or a list with one for each. usages: None, or a list with one for each. Raises TypeError or
-        ValueError, before anything has ended, for what is no open slot, a slot given twice, or another number of reasons
-        or usages. If streams raise, the others end all the same; then EmitterError has what came of these, and the slots
-        that failed stay open.
+        reasons: one for all, or a list with one for each. usages: None, or a list with one for each. Raises TypeError
+        or ValueError, before anything has ended, for what is no open slot, a slot given twice, or another number of
+        reasons or usages. If streams raise, the others end all the same, and the slots that failed stay open. Then
+        EmitterError has what came of the others.
         """
     def counts(self, slots: _Ids, /) -> memoryview:
         """What was counted in each slot so far: a memoryview of int64, with a row for each slot. The columns are the

@@ -199,10 +199,10 @@ cdef class Batch:
     def finish_many(self, slots, reasons=None, usages=None):
         """What finish() gives for each slot, as a list.
 
-        reasons: one for all, or a list with one for each. usages: None, or a list with one for each. Raises TypeError or
-        ValueError, before anything has ended, for what is no open slot, a slot given twice, or another number of reasons
-        or usages. If streams raise, the others end all the same; then EmitterError has what came of these, and the slots
-        that failed stay open.
+        reasons: one for all, or a list with one for each. usages: None, or a list with one for each. Raises TypeError
+        or ValueError, before anything has ended, for what is no open slot, a slot given twice, or another number of
+        reasons or usages. If streams raise, the others end all the same, and the slots that failed stay open. Then
+        EmitterError has what came of the others.
         """
         cdef list numbers = numbers_of(slots), made = []
         cdef dict errors = {}
