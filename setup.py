@@ -9,8 +9,8 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-RANKS = Path("harmonystream", "data", "o200k_base.tiktoken")
-RANKS_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
+RANKS = Path("harmonystream", "data", "o200k_base.tokens")
+RANKS_SHA256 = "440741350e7cfa1c0f4869ce742d1b043550adbda5187adcac9e787edac6fba9"
 DEBUG = os.environ.get("HARMONYSTREAM_DEBUG") == "1"  # line tracing, for coverage of the .pyx files
 
 if not RANKS.is_file() or hashlib.sha256(RANKS.read_bytes()).hexdigest() != RANKS_SHA256:
@@ -31,7 +31,7 @@ flags = ["/O2"] if sys.platform == "win32" else ["-O0", "-g"] if DEBUG else ["-O
 links = ["-Wl,-s"] if sys.platform == "linux" and not DEBUG else []  # no symbols, an eighth of the size
 EXT = Path("ext")
 # What runs at most once per stream is compiled for size: these modules were a sixth of the wheel.
-SMALL = ("markup", "tag_table", "tag_snapshot", "snapshot", "prompt", "program", "tools", "script")
+SMALL = ("markup", "message_reader", "program", "prompt", "script", "snapshot", "tag_snapshot", "tag_table", "tools")
 modules = [
     Extension(
         ".".join(path.relative_to(EXT).with_suffix("").parts),

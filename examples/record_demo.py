@@ -1,16 +1,17 @@
 """Writes harmonystream/data/demo.jsonl, the recording that `harmonystream demo` plays.
 
-The conversation is invented. Its ids are what gpt-oss would have to generate to say it, by openai-harmony's tokenizer:
+The conversation is invented. Its ids are what gpt-oss would have to generate to say it, by the tokenizer of gpt-oss:
 
-    pip install 'harmonystream[harmony]'
+    pip install 'harmonystream[prompt]'
     python examples/record_demo.py
 """
 
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
+
+from harmonystream.compat.openai_harmony import HarmonyEncodingName, load_harmony_encoding
 
 DATA = Path(__file__).parent.parent / "harmonystream" / "data"
 
@@ -43,9 +44,6 @@ SECOND = (
 
 def recording() -> str:
     """The file's text: what was said to the model, and the ids that it generated, turn by turn."""
-    os.environ["TIKTOKEN_ENCODINGS_BASE"] = str(DATA)  # the embedded rank file: nothing is downloaded
-    from openai_harmony import HarmonyEncodingName, load_harmony_encoding
-
     encoding = load_harmony_encoding(HarmonyEncodingName.HARMONY_GPT_OSS)
     lines: list[dict[str, object]] = [
         {"user": QUESTION},

@@ -81,9 +81,12 @@ class Pieces:
 
 
 class Ranks(Pieces):
-    """tiktoken over a rank file. Building the encoding takes most of a second, so the first text pays for it."""
+    """tiktoken over tokens in the order of their ranks.
 
-    def __init__(self, markers: Mapping[str, int], read: Callable[[], bytes], pattern: str, name: str) -> None:
+    Building the encoding takes most of a second, so the first text pays for it.
+    """
+
+    def __init__(self, markers: Mapping[str, int], read: Callable[[], list[bytes]], pattern: str, name: str) -> None:
         super().__init__(markers, self._first)
         self._read, self._pattern, self._name = read, pattern, name
 
@@ -95,11 +98,8 @@ class Ranks(Pieces):
         return EMBEDDED
 
     def _encoding(self) -> Any:
-        from base64 import b64decode
-
         tiktoken = required("tiktoken", "tiktoken")
-        lines = (line.split() for line in self._read().splitlines())
-        ranks = {b64decode(token): int(rank) for token, rank in lines}
+        ranks = {token: rank for rank, token in enumerate(self._read())}
         return tiktoken.Encoding(
             self._name, pat_str=self._pattern, mergeable_ranks=ranks, special_tokens=dict(self.markers)
         )

@@ -21,8 +21,9 @@ __all__ = ["Vocab", "from_bytes", "from_harmony", "from_tiktoken", "from_tokeniz
 
 MAX_IDS = 1 << 24
 
-_RANKS = os.path.join(os.path.dirname(__file__), "data", "o200k_base.tiktoken")
-_RANKS_BYTES = 3_613_922
+_RANKS = os.path.join(os.path.dirname(__file__), "data", "o200k_base.tokens")
+_RANKS_BYTES = 1_597_668
+_RANKS_COUNT = 199_998
 _CONTROL_IDS = range(199_998, 201_089)
 _CONTROL_NAMES = {
     199_998: "<|startoftext|>",
@@ -44,11 +45,11 @@ def o200k_harmony() -> Vocab:
     Loaded once. Raises `VocabError` if the file is damaged.
     """
     control = {_CONTROL_NAMES.get(tid, f"<|reserved_{tid}|>"): tid for tid in _CONTROL_IDS}
-    return load_ranks(_ranks(), control, "o200k_harmony", embedded_encoder(control))
+    return load_ranks(_ranks(), _RANKS_COUNT, control, "o200k_harmony", embedded_encoder(control))
 
 
 def embedded_encoder(control: Mapping[str, int]) -> Encoder:
-    return Ranks(control, _ranks, O200K_PATTERN, "o200k_harmony")
+    return Ranks(control, _tokens, O200K_PATTERN, "o200k_harmony")
 
 
 def _ranks() -> bytes:
@@ -57,6 +58,15 @@ def _ranks() -> bytes:
     if len(data) != _RANKS_BYTES:
         raise VocabError(f"{_RANKS} has {len(data)} bytes instead of {_RANKS_BYTES}: reinstall harmonystream")
     return data
+
+
+def _tokens() -> list[bytes]:
+    """The ordinary tokens in the order of their ranks."""
+    data, at, tokens = _ranks(), _RANKS_COUNT, []
+    for length in data[:_RANKS_COUNT]:
+        tokens.append(data[at : at + length])
+        at += length
+    return tokens
 
 
 def from_bytes(

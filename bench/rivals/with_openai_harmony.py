@@ -6,6 +6,7 @@ Imports no harmonystream: the environment of the older release has none.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import version
@@ -30,8 +31,10 @@ FRAMES = {
 
 @cache
 def encoding() -> Any:
-    # It would download the rank file; the package has it.
-    os.environ.setdefault("TIKTOKEN_ENCODINGS_BASE", str(ROOT / "harmonystream" / "data"))
+    sys.path.append(str(ROOT / "tests" / "support"))
+    import rank_file
+
+    os.environ.setdefault("TIKTOKEN_ENCODINGS_BASE", rank_file.folder())
     return load_harmony_encoding(HarmonyEncodingName.HARMONY_GPT_OSS)
 
 

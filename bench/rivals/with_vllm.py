@@ -5,7 +5,7 @@ Runs in the rivals' environment. Nothing is started: no engine, no model, no ser
 
 from __future__ import annotations
 
-import base64
+import sys
 from collections.abc import AsyncIterator
 from functools import cache
 from importlib.metadata import version
@@ -25,17 +25,17 @@ from bench.families import ADDED_IDS, FIRST_ADDED, OF_FORMAT, SPECIAL, TOOL
 from bench.rivals.said import Said, said_in, served
 from bench.worker import ROOT
 
-RANKS = ROOT / "harmonystream" / "data" / "o200k_base.tiktoken"
-
 
 @cache
 def tokenizer() -> Any:
     """A tokenizer of transformers that knows each token and can decode; it has no merges, so it cannot encode text."""
-    pairs = [line.split() for line in RANKS.read_bytes().splitlines()]
+    sys.path.append(str(ROOT / "tests" / "support"))
+    import rank_file
+
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(0x100) if byte not in printable]
     letters = {byte: chr(byte) for byte in printable} | {byte: chr(0x100 + at) for at, byte in enumerate(others)}
-    vocab = {"".join(letters[byte] for byte in base64.b64decode(token)): int(rank) for token, rank in pairs}
+    vocab = {"".join(letters[byte] for byte in token): rank for rank, token in enumerate(rank_file.tokens())}
     assert len(vocab) == FIRST_ADDED
     inner = Tokenizer(models.BPE(vocab, []))
     inner.decoder = decoders.ByteLevel()

@@ -99,21 +99,24 @@ def render_messages(
     training: bool = False,
     auto_drop_analysis: bool = False,
     open_last: bool = False,
+    calls_functions: bool | None = None,
 ) -> None:
     """Write messages as they are.
 
     next_role: whose turn begins after them. training: a final answer at the end is closed by `<|return|>`.
     auto_drop_analysis: as openai-harmony does it, analysis before the first final message goes if the assistant's last
-    message is a final one. open_last: the last message has no end, so that the model continues it.
+    message is a final one. open_last: the last message has no end, so that the model continues it. calls_functions: the
+    system message says where calls of functions go; None: if a developer message declares some.
     """
     row = DIALECTS[dialect]
-    calls_functions = any(
-        namespace.name == "functions" and namespace.functions
-        for message in messages
-        for content in message.contents
-        if isinstance(content, Developer)
-        for namespace in content.tools
-    )
+    if calls_functions is None:
+        calls_functions = any(
+            namespace.name == "functions" and namespace.functions
+            for message in messages
+            for content in message.contents
+            if isinstance(content, Developer)
+            for namespace in content.tools
+        )
     kept = [*_without_analysis(messages)] if auto_drop_analysis else messages
     last = len(kept) - 1
     for i, message in enumerate(kept):

@@ -26,7 +26,7 @@ def decode_control(options: bytes) -> dict[Any, Any]:
 
 
 def decode_ranks(options: bytes, payload: bytes) -> Case:
-    return {"data": payload, "control": decode_control(options)}
+    return {"data": payload, "count": options[6], "control": decode_control(options)}
 
 
 def decode_tokens(options: bytes, payload: bytes) -> Case:
@@ -42,15 +42,18 @@ def decode_tokens(options: bytes, payload: bytes) -> Case:
     return {"pairs": pairs, "mapping": bool(options[6] & 1), "control": decode_control(options)}
 
 
-def check_ranks(data: bytes, control: dict[Any, Any]) -> None:
+def check_ranks(data: bytes, count: int, control: dict[Any, Any]) -> None:
     try:
-        vocab = load_ranks(data, control, "fuzz")
+        vocab = load_ranks(data, count, control, "fuzz")
     except (hs.VocabError, TypeError):
         return
     known = {tid: name.encode() for name, tid in control.items()}
-    for line in data.split(b"\n"):
-        if line.strip():
-            assert int(line.split(b" ")[1].split(b"\r")[0]) in vocab
+    at = count
+    for tid, length in enumerate(data[:count]):
+        assert (tid in vocab) == (length > 0)
+        if length:
+            known[tid] = data[at : at + length]
+        at += length
     check_known(vocab, known)
 
 

@@ -40,7 +40,7 @@ def test_a_release_build_never_reuses_the_c_code_of_a_debug_build(tmp_path):
     for package in ("harmonystream", "harmonystream/_native", CORE):
         (tmp_path / package / "__init__.py").touch()
     shutil.copy(ROOT / "setup.py", tmp_path)
-    ranks = Path("harmonystream", "data", "o200k_base.tiktoken")
+    ranks = Path("harmonystream", "data", "o200k_base.tokens")
     shutil.copy(ROOT / ranks, tmp_path / ranks)
     shutil.copy(ROOT / "ext" / CORE / "build.pxd", tmp_path / "ext" / CORE)
     (tmp_path / "ext" / CORE / "probe.pyx").write_text(PROBE)

@@ -10,6 +10,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+import rank_file
 from command import ENV
 
 import harmonystream as hs
@@ -61,7 +62,7 @@ def test_the_python_of_a_page_runs_from_top_to_bottom(page, tmp_path):
         script += "\n" * (line - 1 - script.count("\n")) + code  # errors name the page's own lines
     file = tmp_path / page.name
     file.write_text(script, encoding="utf-8")
-    environment = ENV | {"TIKTOKEN_ENCODINGS_BASE": str(ROOT / "harmonystream" / "data")}
+    environment = ENV | {"TIKTOKEN_ENCODINGS_BASE": rank_file.folder()}
     command = [sys.executable, "-W", "error", str(file)]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
     assert (done.stderr, done.returncode) == ("", 0)

@@ -19,6 +19,7 @@ MAY_USE = {
     "engines": CORE | {"engines"},
     "agent": CORE | {"prompt", "tools", "engines", "agent"},
     "integrations": CORE | {"emit", "engines", "integrations"},
+    "compat": CORE | {"prompt", "compat"},
     "cli": CORE | {"prompt", "tools", "engines", "agent", "cli"},
 }
 """A layer -> the layers that its modules may import. The core is `_native` and the modules beside it."""

@@ -120,10 +120,10 @@ def test_the_wheel_works_in_an_empty_environment(wheel, tmp_path):
 def test_a_damaged_rank_file_stops_the_build(tree, tmp_path):
     copy = tmp_path / "tree"
     shutil.copytree(tree, copy, ignore=shutil.ignore_patterns("tests", "*.so", "*.c"))
-    ranks = copy / "harmonystream" / "data" / "o200k_base.tiktoken"
-    ranks.write_bytes(ranks.read_bytes().replace(b"IQ== 0\n", b"Ig== 0\n", 1))
+    ranks = copy / "harmonystream" / "data" / "o200k_base.tokens"
+    ranks.write_bytes(ranks.read_bytes().replace(b"!", b"?", 1))
     command = [sys.executable, "setup.py", "build_ext", "--inplace"]
     done = subprocess.run(command, cwd=copy, text=True, capture_output=True)
     assert done.returncode == 1
-    assert "o200k_base.tiktoken is missing or damaged (expected sha256 446a9538" in done.stderr
+    assert "o200k_base.tokens is missing or damaged (expected sha256 44074135" in done.stderr
     assert not list(copy.rglob("*.so"))

@@ -16,9 +16,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[1:1] = [str(ROOT), str(ROOT / "tests" / "support")]
-os.environ.setdefault("TIKTOKEN_ENCODINGS_BASE", str(ROOT / "harmonystream" / "data"))
-
+import rank_file  # noqa: E402
 from harmony_chats import Chats, ours, theirs  # noqa: E402
+
+os.environ.setdefault("TIKTOKEN_ENCODINGS_BASE", rank_file.folder())
 
 RECORDED = 80
 

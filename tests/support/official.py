@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import openai_harmony
+import rank_file
 
 import harmonystream as hs
 
-# It would download the rank file; ours is the same one.
-os.environ.setdefault("TIKTOKEN_ENCODINGS_BASE", str(Path(hs.__file__).parent / "data"))
+os.environ.setdefault("TIKTOKEN_ENCODINGS_BASE", rank_file.folder())
 
 
 class Read(NamedTuple):

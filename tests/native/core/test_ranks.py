@@ -1,58 +1,46 @@
-"""tiktoken's rank files: gaps, line endings, and what is refused."""
+"""The file of an embedded vocabulary: lengths, then bytes; and what is refused."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
 from harmonystream import VocabError, vocab
 from harmonystream._native.core.ranks import load_ranks
 
-RANKS = Path(vocab.__file__).parent / "data" / "o200k_base.tiktoken"
+
+def known(loaded: vocab.Vocab) -> dict[int, bytes]:
+    return {tid: loaded.token_bytes(tid) for tid in range(len(loaded)) if tid in loaded}
 
 
-def table(loaded: vocab.Vocab) -> list[bytes]:
-    return [loaded.token_bytes(tid) for tid in range(len(loaded))]
-
-
-def test_a_rank_file_with_gaps_and_either_line_ending():
-    loaded = load_ranks(b"YQ== 0\r\n5L0= 2\nIGhlbGxv 3", {"<|end|>": 5}, "tiny")
-    assert (len(loaded), loaded.name, loaded.control) == (6, "tiny", {"<|end|>": 5})
-    known = {tid: loaded.token_bytes(tid) for tid in range(6) if tid in loaded}
-    assert known == {0: b"a", 2: b"\xe4\xbd", 3: b" hello", 5: b"<|end|>"}
+def test_lengths_bytes_a_hole_and_control_tokens():
+    loaded = load_ranks(b"\x01\x00\x02\x06a\xe4\xbd hello", 4, {"<|end|>": 6, "<|start|>": 4}, "tiny")
+    assert (len(loaded), loaded.name, loaded.control) == (7, "tiny", {"<|end|>": 6, "<|start|>": 4})
+    assert known(loaded) == {0: b"a", 2: b"\xe4\xbd", 3: b" hello", 4: b"<|start|>", 6: b"<|end|>"}
 
 
 @pytest.mark.parametrize(
-    ("data", "control", "message"),
+    ("data", "count", "control", "message"),
     [
-        (b"", {}, "the rank file is empty"),
-        (b"not a rank file", {}, "this is not a tiktoken rank file: after rank -1, expected a line `base64 rank`"),
-        (b"YQ== 0\nYQ==\n", {}, "this is not a tiktoken rank file: after rank 0, expected a line `base64 rank`"),
-        (b"YQ== 0\nYg== x\n", {}, "this is not a tiktoken rank file: after rank 0, expected a line `base64 rank`"),
-        (b"YQ== 0\nYg== 1 2\n", {}, "this is not a tiktoken rank file: after rank 0, expected a line `base64 rank`"),
-        (b"YQ== 1\nYg== 1\n", {}, "this is not a tiktoken rank file: after rank 1, expected a line `base64 rank`"),
-        (b"YQ== 2\nYg== 1\n", {}, "this is not a tiktoken rank file: after rank 2, expected a line `base64 rank`"),
-        (b"YQ== 99999999999\n", {}, "this is not a tiktoken rank file: after rank -1, expected a line"),
-        (b"YQ== 0\n", {"<|end|>": 0}, "control token '<|end|>' has id 0, which is an ordinary token of the rank file"),
-        (b"YQ== 0\n", {"<|end|>": -1}, "control id -1 of '<|end|>' is out of range"),
+        (b"", 0, {}, "0 bytes cannot have the lengths of 0 tokens"),
+        (b"\x01a", -1, {}, "2 bytes cannot have the lengths of -1 tokens"),
+        (b"\x01a", 3, {}, "2 bytes cannot have the lengths of 3 tokens"),
+        (b"\x01ab", 1, {}, "the lengths of 1 tokens add up to 1, and 2 bytes follow them"),
+        (b"\x02\x02abc", 2, {}, "the lengths of 2 tokens add up to 4, and 3 bytes follow them"),
+        (b"\x01a", 1, {"<|end|>": 0}, "control token '<|end|>' has id 0, which is that of an ordinary token"),
+        (b"\x01a", 1, {"<|end|>": -1}, "control id -1 of '<|end|>' is out of range"),
     ],
 )
-def test_what_is_no_rank_file(data, control, message):
+def test_what_does_not_fit(data, count, control, message):
     with pytest.raises(VocabError, match=f"^{re.escape(message)}"):
-        load_ranks(data, control, "tiny")
+        load_ranks(data, count, control, "tiny")
 
 
-def test_a_rank_file_cut_anywhere_is_refused_or_only_shorter():
-    data = RANKS.read_bytes()[:400]
-    whole = table(load_ranks(data[: data.rindex(b"\n")], {}))
-    lengths = set()
-    for cut in range(1, len(data)):
-        try:
-            part = load_ranks(data[:cut], {})
-        except VocabError:
-            continue
-        lengths.add(len(part))
-        assert table(part) == whole[: len(part)]
-    assert lengths == set(range(1, len(whole) + 1))
+def test_a_file_cut_anywhere_is_refused():
+    tokens = [vocab.o200k_harmony().token_bytes(tid) for tid in range(100)]
+    data = bytes(map(len, tokens)) + b"".join(tokens)
+    assert [*known(load_ranks(data, 100, {})).values()] == tokens
+    for cut in range(len(data)):
+        with pytest.raises(VocabError):
+            load_ranks(data[:cut], 100, {})

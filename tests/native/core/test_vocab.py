@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import openai_harmony
 import pytest
+import rank_file
 import tiktoken
 import tiktoken.load
 import tiktoken_ext.openai_public
@@ -18,9 +19,8 @@ import harmonystream as hs
 from harmonystream import VocabError, vocab
 from harmonystream._native.core.vocab import Vocab
 
-DATA = Path(vocab.__file__).parent / "data"
-RANKS = DATA / "o200k_base.tiktoken"
-RANKS_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
+RANKS = Path(vocab.__file__).parent / "data" / "o200k_base.tokens"
+PUBLISHED = Path(rank_file.folder()) / rank_file.NAME
 MARKERS = {
     "<|endoftext|>": 199999,
     "<|return|>": 200002,
@@ -36,22 +36,22 @@ MARKERS = {
 @pytest.fixture(scope="module")
 def ranks() -> list[bytes]:
     """The ordinary tokens, as tiktoken reads them."""
-    by_bytes = tiktoken.load.load_tiktoken_bpe(str(RANKS), expected_hash=RANKS_SHA256)
+    by_bytes = tiktoken.load.load_tiktoken_bpe(str(PUBLISHED), expected_hash=rank_file.SHA256)
     return sorted(by_bytes, key=by_bytes.__getitem__)
 
 
 @pytest.fixture(scope="module")
 def official(monkeypatch_module: pytest.MonkeyPatch) -> openai_harmony.HarmonyEncoding:
-    monkeypatch_module.setenv("TIKTOKEN_ENCODINGS_BASE", str(DATA))
+    monkeypatch_module.setenv("TIKTOKEN_ENCODINGS_BASE", rank_file.folder())
     return openai_harmony.load_harmony_encoding("HarmonyGptOss")
 
 
 @pytest.fixture(scope="module")
 def encoding(monkeypatch_module: pytest.MonkeyPatch) -> tiktoken.Encoding:
-    """tiktoken's own o200k_harmony, on the rank file in this package instead of a download."""
+    """tiktoken's own o200k_harmony, on the tokens in this package instead of a download."""
     load = tiktoken.load.load_tiktoken_bpe
     monkeypatch_module.setattr(
-        tiktoken_ext.openai_public, "load_tiktoken_bpe", lambda *_, expected_hash: load(str(RANKS), expected_hash)
+        tiktoken_ext.openai_public, "load_tiktoken_bpe", lambda *_, expected_hash: load(str(PUBLISHED), expected_hash)
     )
     return tiktoken.Encoding(**tiktoken_ext.openai_public.o200k_harmony())
 
@@ -69,8 +69,8 @@ def table(loaded: vocab.Vocab) -> list[bytes]:
 # --- the embedded vocabulary ---
 
 
-def test_the_rank_file_is_the_published_one():
-    assert hashlib.sha256(RANKS.read_bytes()).hexdigest() == RANKS_SHA256
+def test_the_tokens_are_those_of_the_published_rank_file():
+    assert hashlib.sha256(PUBLISHED.read_bytes()).hexdigest() == rank_file.SHA256
 
 
 def test_embedded_shape(ranks):
@@ -88,11 +88,11 @@ def test_embedded_is_loaded_once():
     assert vocab.o200k_harmony() is vocab.o200k_harmony()
 
 
-def test_a_truncated_rank_file_is_named(monkeypatch, tmp_path):
-    damaged = tmp_path / "o200k_base.tiktoken"
+def test_a_truncated_file_is_named(monkeypatch, tmp_path):
+    damaged = tmp_path / "o200k_base.tokens"
     damaged.write_bytes(RANKS.read_bytes()[:-12])
     monkeypatch.setattr(vocab, "_RANKS", damaged)
-    with pytest.raises(VocabError, match=re.escape(f"{damaged} has 3613910 bytes instead of 3613922: reinstall")):
+    with pytest.raises(VocabError, match=re.escape(f"{damaged} has 1597656 bytes instead of 1597668: reinstall")):
         vocab.o200k_harmony.__wrapped__()
 
 
