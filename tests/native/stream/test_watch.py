@@ -349,7 +349,7 @@ def test_who_has_no_place_for_values_refuses_it():
 def test_events_and_dicts():
     events = list(hs.events([hermes("f", '{"s": "x"}')], "hermes", watch=[("f", "s")]))
     found = [hs.asdict(event) for event in events if isinstance(event, hs.ValueDelta)]
-    assert [(each["type"], each["path"], each["text"]) for each in found] == [("ValueDelta", ("s",), "x")]
+    assert [(each["type"], each["path"], each["text"]) for each in found] == [("ValueDelta", ["s"], "x")]
 
 
 def test_strict_mode_gives_them_with_the_error():
