@@ -236,7 +236,7 @@ cdef bint put_value(const Writer* w, uint8_t hole, Buffer* to) noexcept nogil:
         return put_number(t.calls - 1, to)
     if hole == c'w':
         kept = &w.kept[t.open]
-        return buffer_put(to, kept.p + t.item_at, kept.n - t.item_at)
+        return kept.n == t.item_at or buffer_put(to, kept.p + t.item_at, kept.n - t.item_at)  # kept.p may be NULL
     if hole == c'm':
         return buffer_put(to, t.name.p, t.name.n)
     if hole == c'g' or hole == c'r':
