@@ -18,6 +18,12 @@ QUIET := PYTHONWARNINGS=ignore::Warning:setuptools.command.editable_wheel
 SOURCES := setup.py $(shell find ext -name '*.p[yx][xd]') $(wildcard harmonystream/data/*)
 MODULES = $(subst /,.,$(patsubst ext/%.pyx,%,$(filter %.pyx,$(SOURCES))))
 
+# What one build has made of a source, no other build makes of it again, such as that of the package in the tests.
+export CYTHON_CACHE_DIR ?= $(abspath build/cython-cache)
+ifneq ($(shell command -v ccache),)
+export CC := ccache cc
+endif
+
 .DELETE_ON_ERROR:
 .PHONY: check-engines check-renderers check-templates build demo serve test quick bench bench-server bench-rivals \
 	clients engines fuzz cov docs pictures lint types lock clean

@@ -30,8 +30,11 @@ macros = {"CYTHON_TRACE": "1", "CYTHON_TRACE_NOGIL": "1", "CYTHON_USE_SYS_MONITO
 flags = ["/O2"] if sys.platform == "win32" else ["-O0", "-g"] if DEBUG else ["-O3", "-g0"]
 links = ["-Wl,-s"] if sys.platform == "linux" and not DEBUG else []  # no symbols, an eighth of the size
 EXT = Path("ext")
-# What runs at most once per stream is compiled for size: these modules were a sixth of the wheel.
-SMALL = ("markup", "message_reader", "program", "prompt", "script", "snapshot", "tag_snapshot", "tag_table", "tools")
+# What is rare, or runs once per stream, is compiled for size: these modules were a sixth of the wheel.
+SMALL = (
+    *("markup", "message_reader", "program", "prompt", "script", "snapshot", "tag_snapshot", "tag_table", "tools"),
+    *("vocab_image", "watch"),
+)
 modules = [
     Extension(
         ".".join(path.relative_to(EXT).with_suffix("").parts),
@@ -51,6 +54,7 @@ modules = cythonize(
     build_dir=None if DEBUG else "build/cython",
     include_path=["ext"],
     compiler_directives=directives,
+    cache=os.environ.get("CYTHON_CACHE_DIR") or False,  # C code by the hash of what it was made of
     force=DEBUG,
     quiet=True,
 )

@@ -58,7 +58,7 @@ def harmony(asked: argparse.Namespace, newest: Side, old: Side | None) -> Tables
         report.ABSOLUTE,
         [
             *emitters.growth(n // 2, min(rounds, 31)),
-            *alone.rows([*cases["text"], new_parser, *cases["rows"]], took),
+            *alone.rows([*cases["text"], new_parser, *cases["parser"][1:], *cases["engine"], *cases["rows"]], took),
             *memory.sizes(n, asked.scale),
             *memory.start_up(max(1, rounds // 4)),
             *alone.rows(cases["batch"], took),

@@ -15,6 +15,7 @@ from typing import Any
 
 import harmonystream as hs
 from bench.clock import medians, now, pin
+from bench.report import ABSOLUTE, figure, show, summary
 from harmonystream.agent import LoopEnd, agent_loop
 from harmonystream.engines import Finished, Sampling
 from harmonystream.tools import Tool, Tools
@@ -29,41 +30,46 @@ TOOL_SECONDS, STREAM_SECONDS = (1.2, 0.6, 0.3), 1.5
 
 
 class Engine:
-    """Yields the ids one by one, and never waits."""
+    """Yields its pieces in the first generation, each after a pause, and nothing in those that follow."""
 
-    def __init__(self, ids: list[int]) -> None:
-        self.ids = ids
+    def __init__(self, pieces: Sequence[Any], pause: float | None = None) -> None:
+        self.pieces, self.pause = pieces, pause
 
     async def generate(self, prompt: object, sampling: Sampling) -> AsyncIterator[Any]:
-        for token in self.ids:
-            yield token
+        pieces, self.pieces = self.pieces, ()
+        for piece in pieces:
+            if self.pause is not None:
+                await asyncio.sleep(self.pause)
+            yield piece
         yield Finished("stop")
 
 
-def by_parser() -> float:
-    """The parser alone: microseconds for each token."""
+async def by_parser() -> None:
     parser = hs.Parser()
-    begin = now()
     for token in ANSWER:
         for _ in parser.feed(token):
             pass
     parser.finish("stop")
-    return (now() - begin) / 1000 / len(ANSWER)
 
 
-async def _by_hand() -> None:
+async def by_hand() -> None:
     parser = hs.Parser()
     async for item in Engine(ANSWER).generate(None, Sampling()):
         for _ in parser.finish(item.reason) if isinstance(item, Finished) else parser.feed(item):
             pass
 
 
-async def _by_loop() -> None:
+async def by_loop() -> None:
     async for _ in agent_loop(Engine(ANSWER), USER, tools=Tools("f"), format="harmony", timeout=60):
         pass
 
 
-def _timed(work: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], float]:
+WAYS = {"parser alone": by_parser, "engine and parser by hand": by_hand, "agent_loop": by_loop}
+
+
+def timed(work: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], float]:
+    """Microseconds for each token."""
+
     async def measured() -> float:
         begin = now()
         await work()
@@ -76,43 +82,31 @@ async def early(starts_early: bool, tools_take: Sequence[float], stream: float) 
     """Seconds from the first token to the results of the calls, of which the last one ends the stream."""
     calls = [f'<tool_call>{{"name": "look", "arguments": {{"n": {n}}}}}</tool_call>' for n in range(len(tools_take))]
 
-    class Slow:
-        round = 0
-
-        async def generate(self, prompt: object, sampling: Sampling) -> AsyncIterator[Any]:
-            self.round += 1
-            if self.round == 1:
-                for call in calls:
-                    await asyncio.sleep(stream / len(calls))
-                    yield call
-            yield Finished("stop")
-
     async def look(n: int) -> int:
         await asyncio.sleep(tools_take[n])
         return n
 
+    engine, template = Engine(calls, stream / len(calls)), "{{ messages | tojson }}{{ tools | tojson }}"
     tools = Tools(Tool("look", "", {"type": "object"}, look, early=starts_early))
     begin = time.monotonic()
-    template = "{{ messages | tojson }}{{ tools | tojson }}"
-    async for event in agent_loop(Slow(), USER, tools=tools, format="hermes", template=template):
+    async for event in agent_loop(engine, USER, tools=tools, format="hermes", template=template):
         if isinstance(event, LoopEnd):
             assert event.called == ("look",) * len(calls)
     return time.monotonic() - begin
 
 
 def main() -> None:
-    """Prints the two tables. The exit status is 1 if the loop takes more than it may."""
+    """Prints the rows. The exit status is 1 if the loop takes more than it may."""
     pin()
-    ways = {"parser alone": by_parser, "engine and parser by hand": _timed(_by_hand), "agent_loop": _timed(_by_loop)}
-    cost = medians(ways, rounds=15)
-    print("| way | µs/token | beside the parser |\n|---|--:|--:|")
-    for name, microseconds in cost.items():
-        print(f"| {name} | {microseconds:.2f} | {microseconds - cost['parser alone']:.2f} |")
-    waited, saved = (asyncio.run(early(starts, TOOL_SECONDS, STREAM_SECONDS)) for starts in (False, True))
-    print("\n| three calls | seconds |\n|---|--:|")
-    print(f"| after the stream | {waited:.2f} |\n| early | {saved:.2f} |")
-    if cost["agent_loop"] - cost["parser alone"] > FLOOR:
-        raise SystemExit(1)
+    cost = medians({name: timed(work) for name, work in WAYS.items()}, rounds=15)
+    rows = [figure(f"{name}, per token", microseconds, "µs") for name, microseconds in cost.items()]
+    beside = cost["agent_loop"] - cost["parser alone"]
+    rows.append(figure("agent_loop beside the parser, per token", beside, "µs", at_most=FLOOR))
+    for starts, when in ((False, "after the stream"), (True, "early")):
+        seconds = asyncio.run(early(starts, TOOL_SECONDS, STREAM_SECONDS))
+        rows.append(figure(f"three calls, started {when}", seconds, "s"))
+    show(ABSOLUTE, rows, markdown=False)
+    raise SystemExit(0 if summary(rows)[1] else 1)
 
 
 if __name__ == "__main__":

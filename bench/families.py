@@ -19,8 +19,8 @@ TOOL = tool(content={"type": "string"})
 class Family(NamedTuple):
     """A format: the name of our row, the prompt's end, and the text before and after the one string of the call.
 
-    `json`: the string is escaped. `parsers`: each rival's names of its tool parser and of its reasoning parser (None:
-    the model is served without one); a rival that does not know the format is absent.
+    `vllm`, `sglang`: that rival's names of its tool parser and of its reasoning parser, with "-" if the model is served
+    without one; "" if it does not know the format.
     """
 
     format: str
@@ -28,91 +28,78 @@ class Family(NamedTuple):
     prompt: str
     before: str
     after: str
-    json: bool
-    parsers: dict[str, tuple[str | None, str | None]]
+    vllm: str
+    sglang: str
 
+    @property
+    def json(self) -> bool:
+        """The string is escaped."""
+        return self.before.endswith(JSON[0])
 
-def read_by(vllm: tuple[str | None, str | None], sglang: tuple[str | None, str | None]) -> dict[str, Any]:
-    return {"vLLM": vllm, "SGLang": sglang}
+    @property
+    def parsers(self) -> dict[str, tuple[str | None, ...]]:
+        """By the rivals that know the format, the names of the two parsers."""
+        given = {"vLLM": self.vllm, "SGLang": self.sglang}
+        return {
+            rival: tuple({"-": None}.get(each, each) for each in names.split())
+            for rival, names in given.items()
+            if names
+        }
 
 
 JSON = '{"content": "', '"}'
+KIMI = "<|tool_calls_section_begin|><|tool_call_begin|>functions.write_file:0<|tool_call_argument_begin|>" + JSON[0]
+DEEPSEEK = "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>write_file<｜tool▁sep｜>" + JSON[0]
+DSML = '<｜DSML｜function_calls>\n<｜DSML｜invoke name="write_file">\n<｜DSML｜parameter name="content" string="true">'
+DSML_END = "</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>"
 
-FAMILIES = (
-    Family(
-        "hermes",
-        "Qwen3, Hermes",
+# format | label | vllm | sglang; and prompt, before, after.
+ROWS = {
+    "hermes | Qwen3, Hermes | hermes qwen3 | qwen25 qwen3": (
         "<|im_start|>assistant\n<think>\n\n</think>\n\n",
         '<tool_call>\n{"name": "write_file", "arguments": ' + JSON[0],
         JSON[1] + "}\n</tool_call>",
-        True,
-        read_by(vllm=("hermes", "qwen3"), sglang=("qwen25", "qwen3")),
     ),
-    Family(
-        "qwen3_coder",
-        "Qwen3-Coder",
+    "qwen3_coder | Qwen3-Coder | qwen3_coder - | qwen3_coder -": (
         "<|im_start|>assistant\n",
         "<tool_call>\n<function=write_file>\n<parameter=content>\n",
         "\n</parameter>\n</function>\n</tool_call>",
-        False,
-        read_by(vllm=("qwen3_coder", None), sglang=("qwen3_coder", None)),
     ),
-    Family(
-        "seed_oss",
-        "Seed-OSS",
+    "seed_oss | Seed-OSS | seed_oss seed_oss |": (
         "<seed:bos>assistant\n<seed:think></seed:think>",
         "<seed:tool_call>\n<function=write_file>\n<parameter=content>",
         "</parameter>\n</function>\n</seed:tool_call>",
-        False,
-        {"vLLM": ("seed_oss", "seed_oss")},
     ),
-    Family(
-        "kimi_k2",
-        "Kimi-K2",
+    "kimi_k2 | Kimi-K2 | kimi_k2 - | kimi_k2 -": (
         "<|im_assistant|>assistant<|im_middle|>",
-        "<|tool_calls_section_begin|><|tool_call_begin|>functions.write_file:0<|tool_call_argument_begin|>" + JSON[0],
+        KIMI,
         JSON[1] + "<|tool_call_end|><|tool_calls_section_end|>",
-        True,
-        read_by(vllm=("kimi_k2", None), sglang=("kimi_k2", None)),
     ),
-    Family(
-        "glm",
-        "GLM-4.5",
+    "glm | GLM-4.5 | glm45 glm45 | glm45 glm45": (
         "<|assistant|>\n<think></think>\n",
         "<tool_call>write_file\n<arg_key>content</arg_key>\n<arg_value>",
         "</arg_value>\n</tool_call>",
-        False,
-        read_by(vllm=("glm45", "glm45"), sglang=("glm45", "glm45")),
     ),
-    Family(
-        "deepseek",
-        "DeepSeek-V3.1",
+    "deepseek | DeepSeek-V3.1 | deepseek_v31 deepseek_v3 | deepseekv31 deepseek-v3": (
         "<｜Assistant｜></think>",
-        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>write_file<｜tool▁sep｜>" + JSON[0],
+        DEEPSEEK,
         JSON[1] + "<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
-        True,
-        read_by(vllm=("deepseek_v31", "deepseek_v3"), sglang=("deepseekv31", "deepseek-v3")),
     ),
-    Family(
-        "dsml",
-        "DeepSeek-V3.2",
+    "dsml | DeepSeek-V3.2 | deepseek_v32 deepseek_v3 | deepseekv32 deepseek-v3": (
         "<｜Assistant｜></think>",
-        '<｜DSML｜function_calls>\n<｜DSML｜invoke name="write_file">\n'
-        '<｜DSML｜parameter name="content" string="true">',
-        "</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
-        False,
-        read_by(vllm=("deepseek_v32", "deepseek_v3"), sglang=("deepseekv32", "deepseek-v3")),
+        DSML,
+        DSML_END,
     ),
-)
-THINK = Family(
-    "think",
-    "DeepSeek-R1",
-    "<｜Assistant｜><think>\n",
-    "",
-    "</think>\n\nIt is done.",
-    False,
-    read_by(vllm=(None, "deepseek_r1"), sglang=(None, "deepseek-r1")),
-)
+    "think | DeepSeek-R1 | - deepseek_r1 | - deepseek-r1": ("<｜Assistant｜><think>\n", "", "</think>\n\nIt is done."),
+}
+
+
+def family(names: str, prompt: str, before: str, after: str) -> Family:
+    format, label, *parsers = (cell.strip() for cell in names.split("|"))
+    return Family(format, label, prompt, before, after, *parsers)
+
+
+*FAMILIES, THINK = (family(names, *texts) for names, texts in ROWS.items())
 OF_FORMAT = {family.format: family for family in (*FAMILIES, THINK)}
 
 # One vocabulary serves all families: o200k_base, and these markers from 199,998 on, one token each.

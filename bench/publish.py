@@ -10,7 +10,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from bench.worker import ROOT
+
 README = ROOT / "README.md"
 PAGES = [ROOT / "docs" / name for name in ("benchmarks.md", "benchmarks-rivals.md", "servers.md")]
 PAGE_BLOCK = ("<!-- measured: written by bench.publish -->\n", "<!-- measured: end -->")
@@ -31,16 +32,16 @@ def cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip().strip("|").split("|")]
 
 
-def heads(text: str) -> list[str]:
+def heads(text: str) -> set[str]:
     """The first cell of each table."""
-    return [cells(part.splitlines()[0])[0] for part in text.strip().split("\n\n") if part.startswith("|")]
+    return {cells(part)[0] for part in text.strip().split("\n\n") if part.startswith("|")}
 
 
 def page_of(run: str, pages: Mapping[Path, str]) -> Path:
     """The page whose tables the run has, all of them: what is published together was measured in one run."""
-    measured = set(heads(run))
+    measured = heads(run)
     for path, text in pages.items():
-        if set(heads(block(text, PAGE_BLOCK)[1])) <= measured:
+        if heads(block(text, PAGE_BLOCK)[1]) <= measured:
             return path
     raise ValueError(f"no page has just the tables of this run: {', '.join(sorted(measured)) or 'it has none'}")
 
@@ -55,15 +56,11 @@ def published(page: str, run: str) -> str:
 
 def excerpted(readme: str, run: str) -> str:
     """The README with the same rows as before, and this run's numbers."""
-    rows = map(cells, run.strip().split("\n\n")[1].splitlines())
-    measured = {row[0]: row for row in rows}
+    measured = {row[0]: row for row in map(cells, run.strip().split("\n\n")[1].splitlines())}
     before, inner, after = block(readme, README_BLOCK)
-    lines = inner.splitlines()
-    for at, line in enumerate(lines):
-        row = measured.get(cells(line)[0])
-        if row is not None:
-            lines[at] = f"| {' | '.join(row[k] for k in README_CELLS)} |"
-    return before + "\n".join(lines) + "\n" + after
+    rows = ((line, measured.get(cells(line)[0])) for line in inner.splitlines())
+    lines = (f"| {' | '.join(row[k] for k in README_CELLS)} |\n" if row else f"{line}\n" for line, row in rows)
+    return before + "".join(lines) + after
 
 
 def main() -> None:

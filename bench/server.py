@@ -44,33 +44,21 @@ def script(tokens: int) -> list[int]:
     return [*work.opening, *work.body]
 
 
-def models() -> Any:
+def models() -> Callable[..., str]:
     """The chunk as a pydantic model, with the fields that servers send. -> text of a delta -> JSON."""
-    from pydantic import BaseModel
+    from pydantic import create_model
 
-    class Delta(BaseModel):
-        role: str | None = None
-        content: str | None = None
-        reasoning: str | None = None
+    texts: dict[str, Any] = dict.fromkeys(("role", "content", "reasoning"), (str | None, None))
+    delta = create_model("Delta", **texts)
+    choice = create_model("Choice", index=int, delta=delta, logprobs=(None, None), finish_reason=(str | None, None))
+    names: dict[str, Any] = {"id": str, "object": (str, "chat.completion.chunk"), "created": int, "model": str}
+    chunk: Any = create_model("Chunk", **names, choices=list[choice])  # type: ignore[valid-type]
 
-    class Choice(BaseModel):
-        index: int
-        delta: Delta
-        logprobs: None = None
-        finish_reason: str | None = None
+    def json(**texts: str) -> str:
+        made = chunk(id="chatcmpl-1", created=1, model="m", choices=[choice(index=0, delta=delta(**texts))])
+        return str(made.model_dump_json(exclude_unset=True))
 
-    class Chunk(BaseModel):
-        id: str
-        object: str = "chat.completion.chunk"
-        created: int
-        model: str
-        choices: list[Choice]
-
-    def chunk(**delta: str) -> str:
-        choice = Choice(index=0, delta=Delta(**delta))
-        return Chunk(id="chatcmpl-1", created=1, model="m", choices=[choice]).model_dump_json(exclude_unset=True)
-
-    return chunk
+    return json
 
 
 async def engine(ids: list[int]) -> AsyncIterator[int]:

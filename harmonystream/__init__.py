@@ -24,6 +24,9 @@ from .events import (
     ToolCallDelta,
     ToolCallEnd,
     ToolCallStart,
+    ValueDelta,
+    ValueEnd,
+    ValueStart,
 )
 from .formats import Format, formats
 from .formats.models import format_for
@@ -91,6 +94,9 @@ __all__ = [
     "ToolRunEnd",
     "ToolRunStart",
     "Usage",
+    "ValueDelta",
+    "ValueEnd",
+    "ValueStart",
     "Vocab",
     "VocabError",
     "__version__",

@@ -11,6 +11,9 @@ from ._native.stream.events import (
     ToolCallDelta,
     ToolCallEnd,
     ToolCallStart,
+    ValueDelta,
+    ValueEnd,
+    ValueStart,
 )
 
 __all__ = [
@@ -23,8 +26,21 @@ __all__ = [
     "ToolCallDelta",
     "ToolCallEnd",
     "ToolCallStart",
+    "ValueDelta",
+    "ValueEnd",
+    "ValueStart",
 ]
 
 Event: TypeAlias = (
-    MessageStart | MessageEnd | ReasoningDelta | ContentDelta | ToolCallStart | ToolCallDelta | ToolCallEnd | StreamEnd
+    MessageStart
+    | MessageEnd
+    | ReasoningDelta
+    | ContentDelta
+    | ToolCallStart
+    | ToolCallDelta
+    | ToolCallEnd
+    | ValueStart
+    | ValueDelta
+    | ValueEnd
+    | StreamEnd
 )

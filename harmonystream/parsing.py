@@ -43,6 +43,6 @@ def parse(
         trim=trim,
         empty_args=empty_args,
         max_hold=max_hold,
-        check_stops=False,  # the output is there: no loop waits for its end
+        check_stops=False,  # the output is complete, so no loop waits for its end
     )
     return whole(parser, output, finish_reason)

@@ -33,8 +33,8 @@ _Piece = TypeVar("_Piece")
 class Parsed:
     """What `parse_many` (structs) or `label_many` (lists) has made: an Arrow array.
 
-    `pyarrow.array(parsed)`, `polars.Series(parsed)` and whoever else speaks Arrow's PyCapsule protocol take it without
-    a copy.
+    `pyarrow.array(parsed)`, `polars.Series(parsed)` and any other reader of Arrow's PyCapsule protocol take it
+    without a copy.
     """
 
     def __init__(self, node: Node) -> None:

@@ -89,7 +89,10 @@ def asdict(event: Event) -> dict[str, Any]:
     """
     if not isinstance(event, _EVENTS):
         raise TypeError(f"asdict() takes an event, not {type(event).__name__}")
-    return {"type": type(event).__name__, **{name: getattr(event, name) for name in event.__match_args__}}
+    made = {"type": type(event).__name__, **{name: getattr(event, name) for name in event.__match_args__}}
+    if "path" in made:
+        made["path"] = [*made["path"]]  # the place of a watched string; JSON has no tuples
+    return made
 
 
 _EVENTS: tuple[type[Any], ...] = Event.__args__

@@ -54,7 +54,7 @@ def normal(reason: Any) -> str | None:
 
 
 def matched(reason: Any) -> str | None:
-    """The stop string that a reason names, as SGLang's dicts do; a token id is none."""
+    """The stop string that a reason names, as SGLang's dicts do. A token id is not a stop string."""
     if type(reason) is str:
         return None
     found = reason.get("matched") if isinstance(reason, Mapping) else None

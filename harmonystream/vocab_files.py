@@ -143,7 +143,7 @@ def shared(path: str, fingerprint: int) -> Vocab:
 
 
 def cached(directory: str | os.PathLike[str], key: tuple[str | bytes, ...], make: Callable[[], Vocab]) -> Vocab:
-    """What `make` returns: from this directory, if a whole file of the same key is there; else it is made and saved."""
+    """What `make` returns. It is read from this directory if a complete file has the key; else it is made and saved."""
     from hashlib import sha256
 
     digest = sha256(b"%d" % VERSION)

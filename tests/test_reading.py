@@ -113,14 +113,16 @@ def test_mistakes_are_told_at_once():
 
 # --- asdict ---
 
-EVENTS = [*read(IDS), *read(CALL), *read("<|channel|>analysis to=python<|message|>\ud800", reason="length")]
+WATCHING: dict[str, Any] = {"format": "harmony", "watch": [("f", "a")]}
+EVENTS = [*read(IDS), *read(CALL, **WATCHING), *read("<|channel|>analysis to=python<|message|>\ud800", reason="length")]
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
 def test_an_event_is_json_to_every_encoder(event):
     made = hs.asdict(event)
     assert next(iter(made)) == "type"
-    again: Any = getattr(hs, made["type"])(**{name: value for name, value in made.items() if name != "type"})
+    fields = {name: tuple(value) if name == "path" else value for name, value in made.items() if name != "type"}
+    again: Any = getattr(hs, made["type"])(**fields)
     assert again == event
     written = {
         "json": json.dumps(made),

@@ -24,6 +24,7 @@ from bench.worker import ROOT
 
 PIECE = 64 * 1024  # characters of ASCII, bytes of anything else
 LITTLE = 4  # characters
+NEW = "a new Parser on a loaded vocabulary"
 ARGUMENTS = streams.CALL + '{"content": "'
 EMITTERS_HEAD = ("SSE bytes, per token", *emitters.KINDS)
 
@@ -44,10 +45,6 @@ class Alone(NamedTuple):
         return figure(self.case.name, value, self.unit, at_most=self.floor, note=self.note)
 
 
-def without_markers(text: str) -> str:
-    return text.replace("<|", "(|")
-
-
 def filled(text: str) -> str:
     """64 KiB of it, in UTF-8."""
     data = text.encode()
@@ -65,9 +62,9 @@ def text_case(name: str, header: str, chunks: list[str] | list[bytes], units: in
 
 def texts(n: int) -> Iterator[Alone]:
     """n: the length of the streams, in tokens."""
-    marked, chinese = filled(without_markers(streams.prose_text())), filled(streams.chinese_text())
+    marked, chinese = filled(streams.prose_text().replace("<|", "(|")), filled(streams.chinese_text())
     prose = marked.replace("<", "(")  # not one that could begin a marker
-    escaped = json.dumps(without_markers(streams.code_text()))[1:-1]
+    escaped = json.dumps(streams.code_text().replace("<|", "(|"))[1:-1]
     code = filled(escaped).rstrip("\\")  # a chunk that ends in half an escape would close the string
     for name, header, text in (("English, answer", streams.FINAL, prose), ("code, arguments", ARGUMENTS, code)):
         chunks = [text[at : at + LITTLE] for at in range(0, min(n * LITTLE, len(text)), LITTLE)]
@@ -93,13 +90,8 @@ def tag_texts(n: int) -> Iterator[Alone]:
         for what, given in (("content", blocks.content(name, n)), ("code, arguments", blocks.call(name, n))):
             stream = blocks.as_text(given)
 
-            def opened(stream: blocks.Blocks = stream) -> Feed:
-                parser = stream.parser()
-                parser.feed_text(stream.before)
-                return parser.feed_text
-
             pieces = [piece for block in stream.blocks for piece in block]
-            case = Case(f"feed_text(4 characters), `{name}`: {what}", opened, pieces, len(pieces), 1)
+            case = Case(f"feed_text(4 characters), `{name}`: {what}", stream.opened, pieces, len(pieces), 1)
             yield Alone(case, floor=120)
 
 
@@ -115,9 +107,16 @@ def limits(n: int) -> Iterator[Alone]:
         yield Alone(Case(name, lambda function=function: function, pieces, n), unit)
 
 
-def new_parser() -> Alone:
-    case = Case("a new Parser on a loaded vocabulary", lambda: lambda _: hs.Parser(), range(1000), 1000, 1)
-    return Alone(case, "µs", 2)
+def watched(n: int) -> Alone:
+    """Code in a call's arguments, of which the file is wanted decoded, too."""
+    stream = streams.code_in_arguments(n)
+
+    def opened() -> Feed:
+        parser = hs.Parser(watch=[("write_file", "content")])
+        parser.feed(stream.opening)
+        return parser.feed
+
+    return Alone(Case("feed(id): code, arguments, `content` watched", opened, stream.body, len(stream.body)), floor=250)
 
 
 def engine_cases(n: int) -> Iterator[Alone]:
@@ -131,24 +130,29 @@ def engine_cases(n: int) -> Iterator[Alone]:
 
     yield Alone(Case("feed_delta(one id)", opened, prose.body, n))
     whole = [*prose.opening, *prose.body]
+    chat = hs.ChatStream(hs.Parser(), id="chatcmpl-1", model="gpt-oss-20b", created=1)
+    chat.start()
+    chat.feed([*prose.opening, *prose.body[:100]])
+
+    def move(_: object) -> None:
+        hs.ChatStream.from_bytes(chat.to_bytes())
+
+    note = "the aim is 5 µs: the state is JSON, which Python reads"
+    yield Alone(Case("ChatStream: to_bytes and from_bytes", lambda: move, range(100), 100, 1), "µs", note=note)
     yield Alone(Case("Markup.find_reasoning_end", lambda: markup.find_reasoning_end, [whole], len(whole)), "ns/id")
 
 
 def groups(n: int) -> dict[str, list[Alone]]:
     """All cases. n: the length of the streams, in tokens."""
     note = f"{batch.STREAMS:,} streams, one token each"
-    columns, block, taken = batch.cases()
+    steps = zip(batch.cases(), (20, 100, 100), ("", "; in one block", ""))
     return {
         "emitters": [Alone(case) for case in emitters.cases(n)],
         "text": list(texts(n)),
-        "parser": [new_parser()],
+        "parser": [Alone(Case(NEW, lambda: lambda _: hs.Parser(), range(1000), 1000, 1), "µs", 2), watched(n)],
         "engine": list(engine_cases(n)),
         "rows": [Alone(case, "µs", floor) for case, floor in whole_rows.cases()],
-        "batch": [
-            Alone(columns, floor=20, note=note),
-            Alone(block, floor=100, note=f"{note}; in one block"),
-            Alone(taken, floor=100, note=note),
-        ],
+        "batch": [Alone(case, floor=floor, note=note + more) for case, floor, more in steps],
         "limits": list(limits(n)),
         "tags": list(tag_texts(max(64, n // 2))),
     }

@@ -1,61 +1,76 @@
-"""A batch step of 1,024 streams, to columns and to SSE bytes."""
+"""A batch step of 1,024 streams that are all in the answer, to columns and to SSE bytes."""
 
 from __future__ import annotations
 
 from array import array
-from functools import cache, partial
+from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import harmonystream as hs
 from bench import streams
 from bench.cases.emitters import EMITTERS
-from bench.clock import Case, Feed
+from bench.clock import Case, Feed, now
 
 STREAMS = 1024
 STEPS = 32
 
 
-def filled(emitters: bool) -> tuple[hs.Batch, array[int]]:
-    """A batch whose streams are all in the answer."""
-    batch = hs.Batch(capacity=STREAMS)
-    opening = streams.harmony_ids(streams.FINAL)
-    slots = array("i")
-    for _ in range(STREAMS):
-        if not emitters:
-            slots.append(batch.open())
-            continue
-        emitter = EMITTERS["Chat"](hs.Parser())
-        emitter.start()
-        slots.append(batch.add(emitter))
-    feed_of(batch, emitters)(slots, opening * STREAMS, range(0, STREAMS * len(opening) + 1, len(opening)))
-    return batch, slots
+def begun(batch: hs.Batch, api: str, format: str = "harmony", vocab: Any = None) -> int:
+    """The slot of a response that begins."""
+    emitter = EMITTERS[api](hs.Parser(format, vocab))
+    emitter.start()
+    return batch.add(emitter)
 
 
-def feed_of(batch: hs.Batch, emitters: bool) -> Any:
-    return batch.feed_sse if emitters else batch.feed
+class Busy:
+    """Streams that say `ids`, no two of them at the same place. api: of their emitters; "" for columns."""
+
+    def __init__(
+        self, api: str, opening: list[int], ids: Sequence[int], format: str = "harmony", vocab: Any = None
+    ) -> None:
+        self.api, self.batch = api, hs.Batch(format, vocab, capacity=STREAMS)
+        slots = (begun(self.batch, api, format, vocab) if api else self.batch.open() for _ in range(STREAMS))
+        self.slots = array("i", slots)
+        self.feed: Any = self.batch.feed_sse if api else self.batch.feed
+        self.steps = [array("i", ids[at : at + STREAMS]) for at in range(STEPS)]
+        self.feed(self.slots, opening * STREAMS, range(0, STREAMS * len(opening) + 1, len(opening)))
+
+    def forget(self) -> None:
+        """Drop what the answers have said so far."""
+        for slot in self.slots if self.api else ():
+            emitter: Any = self.batch.close(slot)
+            emitter._take("content")
+            assert self.batch.add(emitter) == slot
+
+    def round(self) -> float:
+        """Nanoseconds for a step."""
+        self.forget()
+        started = now()
+        for ids in self.steps:
+            self.feed(self.slots, ids)
+        return (now() - started) / STEPS
 
 
-def steps(n: int) -> list[array[int]]:
-    """One token for each stream; no two streams at the same place of the text."""
-    ids = streams.prose(STREAMS + n).body
-    return [array("i", ids[at : at + STREAMS]) for at in range(n)]
+def filled(api: str) -> Busy:
+    return Busy(api, streams.harmony_ids(streams.FINAL), streams.prose(STREAMS + STEPS).body)
 
 
-def step_case(name: str, emitters: bool, taken: bool = False) -> Case:
+def step_case(name: str, api: str, taken: bool = False) -> Case:
     """taken: each slot's frames are taken out of the block, as bytes. All rounds go on with the same batch."""
 
     @cache
     def opened() -> Feed:
-        batch, slots = filled(emitters)
-        feed: Feed = partial(feed_of(batch, emitters), slots)
-        return (lambda ids: list(feed(ids))) if taken else feed  # type: ignore[call-overload]
+        busy = filled(api)
+        return lambda ids: list(busy.feed(busy.slots, ids)) if taken else busy.feed(busy.slots, ids)
 
-    return Case(name, opened, steps(STEPS), STEPS * STREAMS, 1)
+    ids = streams.prose(STREAMS + STEPS).body
+    return Case(name, opened, [array("i", ids[at : at + STREAMS]) for at in range(STEPS)], STEPS * STREAMS, 1)
 
 
 def cases() -> tuple[Case, Case, Case]:
     return (
-        step_case("a batch step to columns, per stream", emitters=False),
-        step_case("a batch step to SSE bytes, per stream", emitters=True),
-        step_case("the same, each stream's bytes an object", emitters=True, taken=True),
+        step_case("a batch step to columns, per stream", ""),
+        step_case("a batch step to SSE bytes, per stream", "Chat"),
+        step_case("the same, each stream's bytes an object", "Chat", taken=True),
     )

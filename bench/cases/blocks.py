@@ -59,6 +59,13 @@ class Blocks:
             return hs.Parser()
         return hs.Parser(self.format, None if self.text else streams.vocab(), tools=[TOOL], start=self.start)
 
+    def opened(self) -> Any:
+        """Reads one piece of the first block's."""
+        parser = self.parser()
+        feed = parser.feed_text if self.text else parser.feed
+        feed(self.before)
+        return feed
+
     def tokens(self, count: int) -> int:
         """How many are timed when the blocks make so many streams."""
         return self.sizes[0] + self.sizes[1] * count

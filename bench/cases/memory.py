@@ -9,14 +9,19 @@ import tracemalloc
 from array import array
 from collections.abc import Iterator
 from statistics import median
+from typing import Any
 
 import harmonystream as hs
 from bench.clock import medians
 from bench.report import Row, figure
 from bench.worker import ROOT, Worker
 
-HERE = "cases.memory"
 PARSERS, MILLION = 100_000, 1_000_000
+
+
+def in_new_process(function: str, *arguments: Any) -> Any:
+    with Worker("cases.memory") as new:
+        return new.call(function, *arguments)
 
 
 # --- in a new process -----------------------------------------------------------------------------------------------
@@ -79,14 +84,11 @@ def tag_growth(n: int) -> dict[str, dict[str, tuple[int, int, int]]]:
     """Of every format, while it reads content and the arguments of a call."""
     from bench.cases import blocks
 
-    kinds = {
-        "content": {name: blocks.content(name) for name in blocks.NAMES},
-        "arguments": {name: blocks.call(name) for name in blocks.NAMES},
-    }
-    return {
-        kind: {name: growth(stream.parser(), stream.before, stream.blocks[0], n) for name, stream in given.items()}
-        for kind, given in kinds.items()
-    }
+    def read(stream: blocks.Blocks) -> tuple[int, int, int]:
+        return growth(stream.parser(), stream.before, stream.blocks[0], n)
+
+    kinds = {"content": blocks.content, "arguments": blocks.call}
+    return {kind: {name: read(make(name)) for name in blocks.NAMES} for kind, make in kinds.items()}
 
 
 # --- rows -----------------------------------------------------------------------------------------------------------
@@ -96,8 +98,7 @@ def sizes(n: int, scale: float = 1.0) -> Iterator[Row]:
     """n: the length of the streams; a test takes a smaller `scale`."""
     from bench import streams
 
-    with Worker(HERE) as new:
-        size, taken = new.call("parser_sizes", int(PARSERS * scale))
+    size, taken = in_new_process("parser_sizes", int(PARSERS * scale))
     yield figure("a parser, by sys.getsizeof", size, "B", at_most=1024)
     if taken:
         yield figure("a parser, by the memory of a process with 100,000", taken, "B", at_most=1024)
@@ -106,15 +107,13 @@ def sizes(n: int, scale: float = 1.0) -> Iterator[Row]:
         ("arguments", streams.code_in_arguments(n)),
         ("a header that never ends", streams.endless_header(n)),
     ):
-        with Worker(HERE) as new:
-            _, grown, process = new.call("harmony_growth", work.opening, work.body, int(MILLION * scale))
+        _, grown, process = in_new_process("harmony_growth", work.opening, work.body, int(MILLION * scale))
         note = f"the whole process: {process:,} B"
         yield figure(f"growth after a million tokens of {name}", grown, "B", at_most=0, note=note)
 
 
 def tag_sizes(scale: float = 1.0) -> Iterator[Row]:
-    with Worker(HERE) as new:
-        kinds = new.call("tag_growth", int(64 * 1024 * scale))
+    kinds = in_new_process("tag_growth", int(64 * 1024 * scale))
     largest = max(size for found in kinds.values() for size, _, _ in found.values())
     yield figure("a parser of a tag format, by sys.getsizeof: the largest", largest, "B", at_most=1280)
     for kind, found in kinds.items():
@@ -141,13 +140,9 @@ def process_milliseconds(code: str) -> float:
 
 
 def start_up(rounds: int) -> Iterator[Row]:
-    def load() -> float:
-        with Worker(HERE) as new:
-            return float(new.call("cold_load"))
-
-    yield figure("cold load of the embedded vocabulary", median(load() for _ in range(rounds)), "ms", at_most=60)
-    programs = {"empty": "pass", "import": "import harmonystream"}
-    runs = {name: lambda code=code: process_milliseconds(code) for name, code in programs.items()}
-    took = medians(runs, 2 * rounds, seconds=8)
-    name = "import harmonystream, beyond the interpreter"
-    yield figure(name, took["import"] - took["empty"], "ms", at_most=30, note=f"interpreter {took['empty']:.0f} ms")
+    cold = median(in_new_process("cold_load") for _ in range(rounds))
+    yield figure("cold load of the embedded vocabulary", cold, "ms", at_most=60)
+    runs = {code: lambda code=code: process_milliseconds(code) for code in ("pass", "import harmonystream")}
+    empty, imported = medians(runs, 2 * rounds, seconds=8).values()
+    note = f"interpreter {empty:.0f} ms"
+    yield figure("import harmonystream, beyond the interpreter", imported - empty, "ms", at_most=30, note=note)

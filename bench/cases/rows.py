@@ -6,7 +6,7 @@ import atexit
 import shutil
 import tempfile
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,11 +27,6 @@ def row() -> array[int]:
     return array("i", ids)
 
 
-def each(name: str, work: Callable[[Any], Any], given: Any, times: int = TIMES) -> Case:
-    """One call, so many times."""
-    return Case(name, lambda: work, [given] * times, times, 1)
-
-
 def definitions() -> list[dict[str, Any]]:
     """20 tools of four parameters each, new at each call, as a request brings them."""
     kinds = {"path": "string", "content": "string", "mode": "integer", "options": "object"}
@@ -39,43 +34,35 @@ def definitions() -> list[dict[str, Any]]:
     return [{"type": "function", "function": {"name": f"tool_{i}", "parameters": schema}} for i in range(20)]
 
 
-def with_tools() -> Iterator[tuple[Case, float | None]]:
-    tools = hs.Tools(*definitions())
-    blob = hs.Parser(tools=tools).to_bytes()
-    yield each("Parser(tools=Tools) with 20 tools", lambda given: hs.Parser(tools=given), tools), 0.4
-    yield (
-        each(
-            "Parser(tools=[...]), a list of 20 that has been seen", lambda given: hs.Parser(tools=given), definitions()
-        ),
-        None,
-    )
-    yield (
-        each(
-            "Parser.from_bytes(tools=Tools) with 20 tools", lambda given: hs.Parser.from_bytes(blob, tools=given), tools
-        ),
-        3,
-    )
-
-
 def columns(ids: array[int], n: int = 2000) -> tuple[array[int], array[int]]:
     """n rows of these ids, as values and offsets."""
     return ids * n, array("i", range(0, len(ids) * n + 1, len(ids)))
 
 
-def many() -> tuple[Case, float | None]:
-    given = columns(row())
-    n = len(given[1]) - 1
-    work = partial(hs.parse_many, threads=1)
-    return Case("parse_many, one thread: each row of 376 tokens", lambda: work, [given], n, 1), 3.5
+def saved() -> Path:
+    path = Path(tempfile.mkdtemp(), "o200k_harmony")
+    atexit.register(shutil.rmtree, path.parent)
+    hs.vocab.o200k_harmony().save(path)
+    return path
 
 
 def cases() -> Iterator[tuple[Case, float | None]]:
     """Each case with its floor, in microseconds."""
-    ids = row()
-    yield from with_tools()
-    yield many()
-    path = Path(tempfile.mkdtemp(), "o200k_harmony")
-    atexit.register(shutil.rmtree, path.parent)
-    hs.vocab.o200k_harmony().save(path)
-    yield each("Vocab.load: 201,089 ids, mapped", hs.Vocab.load, path, 5), 5000
-    yield each(f"parse(int32 buffer): {len(ids)} tokens, a call", hs.parse, ids), 4
+    ids, lists, tools = row(), definitions(), hs.Tools(*definitions())
+    blob, (values, offsets) = hs.Parser(tools=tools).to_bytes(), columns(ids)
+    rows, many = len(offsets) - 1, partial(hs.parse_many, threads=1)
+    for name, work, given, times, floor in (
+        ("Parser(tools=Tools) with 20 tools", lambda it: hs.Parser(tools=it), tools, TIMES, 0.4),
+        ("Parser(tools=[...]), a list of 20 that has been seen", lambda it: hs.Parser(tools=it), lists, TIMES, None),
+        (
+            "Parser.from_bytes(tools=Tools) with 20 tools",
+            lambda it: hs.Parser.from_bytes(blob, tools=it),
+            tools,
+            TIMES,
+            3,
+        ),
+        ("Vocab.load: 201,089 ids, mapped", hs.Vocab.load, saved(), 5, 5000),
+        (f"parse(int32 buffer): {len(ids)} tokens, a call", hs.parse, ids, TIMES, 4),
+    ):
+        yield Case(name, lambda work=work: work, [given] * times, times, 1), floor
+    yield Case("parse_many, one thread: each row of 376 tokens", lambda: many, [(values, offsets)], rows, 1), 3.5

@@ -19,7 +19,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from bench import streams
-from bench.cases.batch import STREAMS, feed_of, filled
+from bench.cases import batch
 from bench.report import Row, figure
 from bench.worker import Worker
 
@@ -30,49 +30,32 @@ SCALE = 1.8  # of the threads, where two cores are free
 FREE = (1.9, 2.1)  # what two processes get there, and what is no accident
 ENOUGH, MOST = 11, 60  # turns with two free cores, and turns
 
-
-class Case(NamedTuple):
-    """`piece`: tokens for each stream in a step."""
-
-    name: str
-    emitters: bool
-    piece: int
-
-
-CASES = (
-    Case("columns, 1 token", False, 1),
-    Case("columns, 16 tokens", False, 16),
-    Case("SSE bytes, 1 token", True, 1),
-    Case("SSE bytes, 16 tokens", True, 16),
+# The name, the emitters' API, and the tokens for each stream in a step.
+CASES = tuple(
+    (f"{name}, {n} token{'s' * (n > 1)}", api, n)
+    for name, api in (("columns", ""), ("SSE bytes", "Chat"))
+    for n in (1, 16)
 )
+OWN = threading.local()  # what each worker has made for itself, in its own memory
 
 
-class Steps:
-    """Steps of a batch of its own, whose memory is there: in a server, new answers reuse that of those that ended."""
-
-    def __init__(self, case: Case, seconds: float) -> None:
-        self.batch, self.slots = filled(case.emitters)
-        self.emitters, self.seconds = case.emitters, seconds
-        self.feed = feed_of(self.batch, case.emitters)
-        ids = array("i", streams.prose(STREAMS * case.piece).body)
-        offsets = array("q", range(0, STREAMS * case.piece + 1, case.piece))
-        self.given = (self.slots, ids) if case.piece == 1 else (self.slots, ids, offsets)
-        rate(self, 3 * seconds)
-
-    def __call__(self) -> None:
-        for _ in range(FEW):
-            self.feed(*self.given)
-
-    def forget(self) -> None:
-        """Drop what the answers have said so far."""
-        for slot in self.slots if self.emitters else ():
-            emitter = self.batch.close(slot)
-            emitter._take("content")
-            assert self.batch.add(emitter) == slot
+def prepare(at: int, seconds: float) -> None:
+    """Make a batch whose memory is there: in a server, new answers reuse that of those that ended."""
+    _, api, n = CASES[at]
+    OWN.busy, OWN.seconds = batch.filled(api), seconds
+    ids = array("i", streams.prose(batch.STREAMS * n).body)
+    OWN.given = (ids,) if n == 1 else (ids, array("q", range(0, len(ids) + 1, n)))
+    rate(3 * seconds)
 
 
-def rate(work: Callable[[], None], seconds: float) -> float:
-    """How often it is done in a second."""
+def work() -> None:
+    busy, given = OWN.busy, OWN.given
+    for _ in range(FEW):
+        busy.feed(busy.slots, *given)
+
+
+def rate(seconds: float) -> float:
+    """How often it works in a second."""
     started, done = time.perf_counter(), 0
     while time.perf_counter() < started + seconds:
         work()
@@ -80,29 +63,15 @@ def rate(work: Callable[[], None], seconds: float) -> float:
     return done / (time.perf_counter() - started)
 
 
-class Own(threading.local):
-    """What each worker has made for itself, in its own memory."""
-
-    work: Steps
-
-
-OWN = Own()
-
-
-def prepare(case: Case, seconds: float) -> None:
-    OWN.work = Steps(case, seconds)
-
-
 def part(turn: int, cores: list[int], start: float) -> float:
     """The work of a worker beside the others, over its work alone: each alone in its turn, and then all at once."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {cores[turn]})  # this thread
-    work, seconds = OWN.work, OWN.work.seconds
-    work.forget()
-    wait_until(start + turn * (seconds + GAP))
-    alone = rate(work, seconds)
-    wait_until(start + len(cores) * (seconds + GAP))
-    return rate(work, seconds) / alone
+    OWN.busy.forget()
+    wait_until(start + turn * (OWN.seconds + GAP))
+    alone = rate(OWN.seconds)
+    wait_until(start + len(cores) * (OWN.seconds + GAP))
+    return rate(OWN.seconds) / alone
 
 
 def wait_until(moment: float) -> None:
@@ -112,7 +81,7 @@ def wait_until(moment: float) -> None:
 class Workers(ExitStack):
     """One thread or one process for each core, which has made its batch."""
 
-    def __init__(self, kind: Callable[..., Executor], case: Case, cores: list[int], seconds: float) -> None:
+    def __init__(self, kind: Callable[..., Executor], case: int, cores: list[int], seconds: float) -> None:
         super().__init__()
         self.cores = cores
         self.each = [self.enter_context(kind(1, initializer=prepare, initargs=(case, seconds))) for _ in cores]
@@ -139,7 +108,7 @@ class Found(NamedTuple):
     turns: int
 
 
-def compared(case: Case, cores: list[int], enough: int, most: int, seconds: float = SECONDS) -> Found:
+def compared(case: int, cores: list[int], enough: int, most: int, seconds: float = SECONDS) -> Found:
     samples: list[tuple[float, float]] = []
     free: list[tuple[float, float]] = []
     with (
@@ -157,29 +126,32 @@ def compared(case: Case, cores: list[int], enough: int, most: int, seconds: floa
     return Found(median(got), median(given), len(free), len(samples))
 
 
-def speedup(at: int, enough: int, most: int, seconds: float) -> tuple[Found, int]:
+def speedup(case: int, enough: int, most: int, seconds: float) -> tuple[Found, int]:
     """Of one of the CASES, and the number of cores that this process sees."""
     cores = list(range(os.cpu_count() or 1))
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, cores)  # the process that started this one may be pinned
         cores = sorted(os.sched_getaffinity(0))
-    return compared(CASES[at], (cores * 2)[:2], enough, most, seconds), len(cores)
+    return compared(case, (cores * 2)[:2], enough, most, seconds), len(cores)
 
 
 def measured(scale: float = 1.0) -> Iterator[Row]:
     """A test takes a smaller `scale`."""
     enough, most = max(1, int(ENOUGH * scale)), max(1, int(MOST * scale))
     with Worker("cases.threads") as new:
-        for at, case in enumerate(CASES):
+        for at, (name, *_) in enumerate(CASES):
             found, cores = new.call("speedup", at, enough, most, SECONDS * scale)
-            yield verdict(case.name, Found(*found), cores, enough)
+            yield verdict(name, Found(*found), cores, enough)
 
 
 def verdict(case: str, found: Found, cores: int, enough: int) -> Row:
     """Without two free cores the floor means nothing."""
-    note = f"two processes get {found.processes:.2f}×; {cores} cores"
-    note += f", two of them free in {found.free} of {found.turns} turns"
     judged = found.free >= enough
-    name = f"two threads on two batches, over one: {case}"
-    floor = SCALE if judged else None
-    return figure(name, found.threads, "×", at_least=floor, note=note if judged else f"not judged: {note}")
+    note = f"two processes get {found.processes:.2f}×; {cores} cores, two of them free in {found.free} of {found.turns}"
+    return figure(
+        f"two threads on two batches, over one: {case}",
+        found.threads,
+        "×",
+        at_least=SCALE if judged else None,
+        note=f"{'' if judged else 'not judged: '}{note} turns",
+    )

@@ -9,7 +9,7 @@ import sys
 from bench import report
 from bench.clock import pin
 from bench.report import Row, show
-from bench.rivals.measure import FRAMED, framed, head, measured, ours_alone
+from bench.rivals.measure import FRAMED, framed, head, measured
 from bench.rivals.sides import Side, described, interpreter_in, started
 
 MODULES = {"vLLM": "with_vllm", "SGLang": "with_sglang"}
@@ -47,8 +47,6 @@ def main() -> int:
         rows += show(head(versions), measured(sides, asked.sizes, asked.rounds, asked.seconds), asked.markdown)
     made = framed(sides, 1000, asked.rounds, asked.seconds)
     rows += show(head(versions, FRAMED, ["vLLM"]), made, asked.markdown)
-    if not asked.frames:
-        rows += show(report.ABSOLUTE, ours_alone(1000, asked.rounds), asked.markdown)
     for side in sides:
         side.close()
     text, good = report.summary(rows)

@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from bench import streams
-from bench.cases import blocks, tags
-from bench.clock import Feed, last_over_first, medians
+from bench.clock import medians
 from bench.families import FAMILIES, OF_FORMAT, THINK, Family
-from bench.report import Row, figure, shown, verdict
+from bench.report import Row, shown, verdict
 from bench.rivals.sides import Side
 from bench.streams import Stream
 
@@ -133,22 +132,3 @@ def framed(sides: Sequence[Side], n: int, rounds: int, seconds: float) -> Iterat
         took = {OURS: Cell(None), "vLLM": Cell(None, "not run"), **taken(able, stream, rounds, seconds)}
         floors = {} if floor is None or took["vLLM"].took is None else {"vLLM": floor}
         yield row(name, short if whole else n, took, floors)
-
-
-def ours_alone(n: int, rounds: int) -> Iterator[Row]:
-    """What must not grow, and what must not be more expensive than Harmony."""
-    for family in FAMILIES:
-        stream = blocks.call(family.format, n)
-
-        def opened(stream: blocks.Blocks = stream) -> Feed:
-            parser = stream.parser()
-            parser.feed(stream.before)
-            return parser.feed
-
-        name = f"`{family.format}`: a token of arguments after 63k, over one of the first 1k"
-        yield figure(name, last_over_first(opened, stream.blocks[0], rounds), "×", at_most=tags.GROWTH)
-    for family in (*FAMILIES, THINK):
-        harmony, own, ratio = tags.over_harmony(family.format, n, rounds)
-        name = f"`{family.format}`: a token of content, over one of Harmony's"
-        note = f"{own:.1f} ns; Harmony's {harmony:.1f} ns"
-        yield figure(name, ratio, "×", at_most=tags.OVER_HARMONY, note=note)

@@ -59,7 +59,7 @@ class Generation:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        """Keeps what the engine has raised as its failure. What the consumer raises at a `yield` goes on."""
+        """Keeps an exception of the engine as its failure. One that the consumer raises at a `yield` propagates."""
         deadline = self._deadline
         waited = deadline.task is not None
         error = deadline.error_of(error)

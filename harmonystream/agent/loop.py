@@ -158,7 +158,7 @@ class _Loop:
         )
 
     def _reason(self, turn: Round) -> LoopReason | None:
-        """Why the loop ends here; None: it goes on."""
+        """Why the loop ends here; None if it continues."""
         generation, runs = turn.generation, turn.runs
         cut_by_budget = self._cut_by_budget
         if self._left is not None:

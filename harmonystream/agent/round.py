@@ -93,6 +93,6 @@ class Round:
         return [*([said] if said else ()), *tool_results(answered, results)]
 
     async def close(self) -> None:
-        """Stops what goes on: the tools and the engine."""
+        """Stops the tools that run, and the engine."""
         await self.runs.cancel()
         await self.generation.close()

@@ -28,7 +28,7 @@ class Talk:
         self._engine = engine
         self._tools = tools
         self._options = options
-        self._said: list[str] = []  # content of the round that goes on
+        self._said: list[str] = []  # content of the present round
 
     def answer(self, text: str) -> None:
         """One turn of the user, and all that the model does until it is the user's turn again."""
@@ -81,7 +81,7 @@ def lines() -> Iterator[str]:
     """What the user writes. An interrupt at the prompt begins a new line."""
     prompt = "> " if sys.stdin.isatty() else ""
     if prompt:
-        with suppress(ImportError):  # where it is there, input() edits lines and keeps a history
+        with suppress(ImportError):  # with it, input() edits lines and keeps a history
             import_module("readline")
     while True:
         try:

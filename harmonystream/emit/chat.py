@@ -213,7 +213,7 @@ class ChatStream(EventStream):
                 self._open = None
             case StreamEnd(reason=reason):
                 self._finish_reason = options.finish_reason(reason, len(self._calls), self._named)
-                return (self._chunk({}, self._finish_reason),)
+                return () if self._inside else (self._chunk({}, self._finish_reason),)
         return ()  # what is hidden, and what the API has no word for
 
     def _open_call(self, event: ToolCallStart) -> Iterable[Payload]:

@@ -85,7 +85,7 @@ class Text(Item):
 
 
 class Reasoning(Text):
-    """Reasoning. fields["encrypt"], if it is there: the whole text -> the item's encrypted content."""
+    """Reasoning. fields["encrypt"], if given: the whole text -> the item's encrypted content."""
 
     kind, type, part_type = "reasoning", "reasoning", "reasoning_text"
 

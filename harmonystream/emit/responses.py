@@ -273,8 +273,8 @@ class ResponsesStream(EventStream):
             return "".join([part for pair in zip(parts, (*map(str, values), "")) for part in pair]).encode()
         self._usage = self._whole_usage(usage or {})
         (payload,) = self._numbered([self._ended(HOLE["w"])])
-        before, _, behind = self.framed(payload).partition(f'"{HOLE["w"]}"')
-        return f"{before}[{self._output_told[1:]}]{behind}".encode()
+        before, _, after = self.framed(payload).partition(f'"{HOLE["w"]}"')
+        return f"{before}[{self._output_told[1:]}]{after}".encode()
 
     def closing(self, usage: Payload | None) -> Iterable[Payload]:
         self._catch_up()
@@ -322,13 +322,12 @@ class ResponsesStream(EventStream):
     def checked_usage(self, usage: Payload | None) -> Payload | None:
         return counted(usage, RESPONSES)
 
-    def finish(self, reason: Any = None, usage: Payload | None = None) -> bytes:
-        cut = normal(reason) not in _WHOLE
+    def _prepare_end(self, reason: str | None) -> None:
+        cut = reason not in _WHOLE
         if cut and self._scripted:
             self._cut_from_here()
         else:
             self._cut = cut
-        return super().finish(reason, usage)
 
     def events(
         self, tokens: Any = None, /, *, finish: bool = False, reason: Any = None, usage: Payload | None = None

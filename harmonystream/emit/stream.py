@@ -39,6 +39,7 @@ class EventStream(SseWriter):
 
     numbered: ClassVar[str | None] = None
     """The field that numbers the payloads, if the API has one."""
+    _inside = False  # is what ends the response somebody else's?
     _unsent: tuple[Payload, ...] | list[Payload] = ()  # dicts of a call that raised
 
     # --- what an API defines ---
@@ -108,9 +109,27 @@ class EventStream(SseWriter):
         None in the usage counts as missing. An invalid usage raises TypeError or ValueError, and the stream stays open.
         """
         usage, reason = self.checked_usage(usage), normal(reason)
+        self._prepare_end(reason)
         frames = self._end(reason) + self._closing_bytes(usage)
         self._over()
         return frames
+
+    def flush(self, reason: Any = None) -> bytes:
+        """The last frames of a stream inside another's: finish() without the frames that end a response.
+
+        They are what was held and the ends of what is open. Then the stream has ended; `parser.finish_reason` is why.
+        """
+        self._check(False)
+        self._leave_script()
+        self._inside = True
+        reason = normal(reason)
+        self._prepare_end(reason)
+        frames: bytes = self._end(reason)
+        self._over()
+        return frames
+
+    def _prepare_end(self, reason: str | None) -> None:
+        """The parser's last events will come."""
 
     def _closing_bytes(self, usage: Payload | None) -> bytes:
         return self._bytes(self.closing(usage))

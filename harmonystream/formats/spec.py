@@ -38,7 +38,7 @@ class Format(NamedTuple):
     call: tuple[Marker, Marker, Marker] | None = None
     """Opener, end of the name ("": the name ends before the next marker), closer; None: calls are wrapped JSON only."""
     pair: tuple[Marker, Marker, Marker, Marker] | None = None
-    """Key opener, end of the key, value opener ("": the end of the key is it), value closer; None: the body is JSON."""
+    """Key opener, end of the key, value opener ("" if the key's end is one), value closer; None: the body is JSON."""
     wrapped: bool = False
     """{"name": ..., "arguments": ...}, or an array of those, may follow the outer opener."""
     bare: str = "any"

@@ -27,7 +27,7 @@ _log = logging.getLogger("harmonystream")
 
 
 class _GoneError(Exception):
-    """The client is."""
+    """The client has disconnected."""
 
 
 class EventStreamResponse(Response):
@@ -50,9 +50,9 @@ class EventStreamResponse(Response):
 
     Raises TypeError or ValueError for arguments that cannot become a response.
 
-    One task per response reads the source and sends; there is none per token. The task is cancelled when the client
-    disconnects: the source then gets CancelledError where it waits. The source may await while it cleans up, and is not
-    cancelled again.
+    One task per response reads the source and sends. No token has a task of its own. When the client disconnects, the
+    task is cancelled, and the source gets CancelledError where it waits. The source may await while it cleans up, and
+    is not cancelled again.
 
     After the last frame nothing is raised, because a server closes the connection of a response that raises, and the
     client may already use the connection for its next request. Exceptions of the source, on_end, on_error and the
@@ -88,7 +88,7 @@ class EventStreamResponse(Response):
         self._sent_at = monotonic()
         self._sending = True  # is the source's task? It begins with the head
         self._comment: asyncio.Event | None = None  # is a comment being sent? Set when it is
-        self._complete = False  # has the last frame been sent?
+        self._complete = False  # set once the last frame has been sent
         self._ending: asyncio.Future[None] | None = None  # on_end, which a disconnect does not interrupt
         self._stopped = False  # is a cancellation ours?
 
@@ -192,7 +192,7 @@ class EventStreamResponse(Response):
     async def _send(self, send: Send, message: Message, last: bool = False) -> None:
         if self._comment is not None:
             await self._comment.wait()
-        if self._stopped:  # and yet the source goes on
+        if self._stopped:  # the source yields although it has been asked to stop
             raise _GoneError
         self._sending = True
         self._complete = last  # before it is sent: servers say "disconnected" after a whole response

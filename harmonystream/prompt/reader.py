@@ -13,7 +13,7 @@ __all__ = ["Reader", "split_thinking"]
 ROLES = {name: name for name in ("system", "developer", "user", "assistant", "tool")} | {"function": "tool"}
 
 _REASONING = ("reasoning_content", "reasoning", "thinking")
-"""Fields of a message that have its reasoning as text, the first that is there counts."""
+"""Fields of a message that may have its reasoning as text. The first one that the message has counts."""
 
 _READ = frozenset((*_REASONING, "role", "content", "tool_calls", "function_call", "type", "id", "status", "refusal"))
 """Fields that are read here; others are handed on, for templates that know them."""
@@ -174,7 +174,7 @@ _ITEMS: dict[str, Callable[[Reader, dict[str, Any]], None]] = {
 
 
 def split_thinking(text: str, think: tuple[str, str]) -> tuple[str, str]:
-    """Reasoning and content of a text in which the reasoning stands between tags, before everything else.
+    """Reasoning and content of a text in which the reasoning is between tags, before everything else.
 
     The newlines next to the tags are dropped. A text whose opener stood in the prompt has the closer alone. A text that
     does not begin with reasoning, or never ends it, is all content.

@@ -119,7 +119,7 @@ def _read(path: Path) -> str:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    """A file of settings; {} if there is none."""
+    """A file of settings, as a dict; {} if the file does not exist."""
     if not path.is_file():
         return {}
     try:

@@ -81,7 +81,7 @@ class Template:
 
     @cached_property
     def vocab(self) -> Vocab | None:
-        """The vocabulary of the folder's `tokenizer.json`; None if there is none."""
+        """The vocabulary of the folder's `tokenizer.json`; None without such a file."""
         from ..vocab import from_tokenizers
 
         folder = self._source.folder

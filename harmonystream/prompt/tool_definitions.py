@@ -15,7 +15,7 @@ def chat_tools(tools: Any) -> list[dict[str, Any]]:
     """Tools as `{"type": "function", "function": {"name", "description", "parameters"}}`.
 
     tools: a `Tools`, or dicts of Chat Completions, of Responses (flat), of Anthropic (`input_schema`), or bare ones
-    with a `name`. None is none. Raises `PromptError` for anything else, with its index.
+    with a `name`. None gives no tools. Raises `PromptError` for anything else, with its index.
     """
     if tools is None:
         return []

@@ -150,7 +150,7 @@ def _variant(variant: object, exponent: str, indent: str, comments: list[str]) -
 
 
 def _comments(variant: object, exponent: str, known: Sequence[str] | None = None, silent: bool = False) -> list[str]:
-    """What stands after one member of a union: its description, unless that has been said, and its default."""
+    """The comment after one member of a union: its default, and its description if no other place has it."""
     if not isinstance(variant, Mapping):
         return []
     description = [] if silent else [text for text in _text(variant.get("description")) if text not in (known or ())]

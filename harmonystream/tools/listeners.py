@@ -44,7 +44,7 @@ _MOMENTS: dict[str, type] = {"registered": Registered, "called": Called, "answer
 
 
 class Listeners:
-    """Functions by the moment that they wait for. What one of them raises is logged, and the call goes on."""
+    """Functions by the moment at which they are called. An exception of theirs is logged, and the call continues."""
 
     def __init__(self) -> None:
         self._by_type: dict[type, list[Callable[[Any], object]]] = {made: [] for made in _MOMENTS.values()}

@@ -144,7 +144,7 @@ class Tools:
         return item
 
     def remove(self, name: str) -> None:
-        """Take a tool away; KeyError if there is none of this name. Runs that have begun go on."""
+        """Take a tool away; KeyError if no tool has this name. Runs that have begun continue."""
         del self._by_name[name]
         self._changed()
 
@@ -155,7 +155,7 @@ class Tools:
         return [definition(tool, api) for tool in self]
 
     def choice(self, api: Api = "chat") -> Any:
-        """The `tool_choice` that forces the `required` tool; "auto" in the API's form if there is none.
+        """The `tool_choice` that forces the `required` tool; "auto" in the API's form if no tool is required.
 
         Of several required tools an API can force one of them, and not all.
         """

@@ -161,7 +161,7 @@ def test_every_case_feeds_as_many_units_as_it_says():
 def test_pytest_benchmark_times_the_cases():
     took = alone.times(64, 1, "English or modf or Chat or Parser")
     assert min(took.values()) > 0
-    cases = [next(emitters.cases(64)), alone.new_parser().case, next(alone.texts(64)).case]
+    cases = [next(emitters.cases(64)), alone.groups(64)["parser"][0].case, next(alone.texts(64)).case]
     assert {case.name for case in cases} < set(took)
     assert "Responses, content" not in took
 
@@ -201,10 +201,11 @@ def test_growth_has_a_floor_for_each_api():
 def test_a_step_is_one_token_for_each_open_answer(monkeypatch):
     monkeypatch.setattr(batch, "STREAMS", 8)
     monkeypatch.setattr(batch, "STEPS", 2)
-    for with_bytes in (False, True):
-        some, slots = batch.filled(with_bytes)
-        assert {some[slot].region for slot in slots} == {hs.Region.CONTENT}
-    assert [len(ids) for ids in batch.steps(2)] == [8, 8]
+    for api in ("", "Chat"):
+        busy = batch.filled(api)
+        assert {busy.batch[slot].region for slot in busy.slots} == {hs.Region.CONTENT}
+        assert [len(ids) for ids in busy.steps] == [8, 8]
+        assert busy.round() > 0
     assert [case.round() > 0 for case in batch.cases()] == [True] * 3
 
 
@@ -248,25 +249,25 @@ def test_only_turns_between_two_good_ones_of_processes_count(monkeypatch):
     apart, together = Told(2.0, 1.95, 1.5, 1.91, 2.09, 2.5, 2.0), Told(1.8, 0.9, 1.0, 1.7, 1.6, 1.1)
     both = {threads.processes: apart, threads.ThreadPoolExecutor: together}
     monkeypatch.setattr(threads, "Workers", lambda kind, case, cores, seconds: both[kind])
-    case = threads.CASES[0]
-    assert threads.compared(case, [0, 1], 2, 6) == (1.75, (1.975 + 2.0) / 2, 2, 4)
+    assert threads.compared(0, [0, 1], 2, 6) == (1.75, (1.975 + 2.0) / 2, 2, 4)
     assert (len(apart.told), len(together.told)) == (2, 2)
     apart.told, together.told = [1.5, 1.5, 1.7], [1.0, 1.2]
-    assert threads.compared(case, [0, 1], 1, 2) == (1.1, 1.55, 0, 2)
+    assert threads.compared(0, [0, 1], 1, 2) == (1.1, 1.55, 0, 2)
 
 
-@pytest.mark.parametrize("case", [threads.CASES[0], threads.CASES[3]])
-def test_what_a_worker_does(monkeypatch, case):
-    for module in (threads, batch):
-        monkeypatch.setattr(module, "STREAMS", 8)
-    steps = threads.Steps(case, seconds=0.001)
-    positions = [steps.batch[slot].position for slot in steps.slots]
-    steps()
-    fed = [steps.batch[slot].position - at for slot, at in zip(steps.slots, positions)]
-    assert fed == [threads.FEW * case.piece] * 8
-    steps.forget()
-    if case.emitters:
-        assert steps.batch.close(0).response()["choices"][0]["message"]["content"] == ""
+@pytest.mark.parametrize("at", [0, 3])
+def test_what_a_worker_does(monkeypatch, at):
+    monkeypatch.setattr(batch, "STREAMS", 8)
+    monkeypatch.setattr(batch, "STEPS", 2)
+    threads.prepare(at, seconds=0.001)
+    busy = threads.OWN.busy
+    positions = [busy.batch[slot].position for slot in busy.slots]
+    threads.work()
+    fed = [busy.batch[slot].position - before for slot, before in zip(busy.slots, positions)]
+    assert fed == [threads.FEW * threads.CASES[at][2]] * 8
+    busy.forget()
+    if busy.api:
+        assert busy.batch.close(0).response()["choices"][0]["message"]["content"] == ""
 
 
 def test_threads_are_measured_in_a_process_of_their_own():

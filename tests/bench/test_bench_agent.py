@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from bench import agent
 
 
@@ -48,7 +50,6 @@ class _Clock:
         return contextlib.closing(Loop())
 
 
-def test_the_ways_cost_something():
-    assert agent.by_parser() > 0
-    assert agent._timed(agent._by_hand)() > 0
-    assert agent._timed(agent._by_loop)() > 0
+@pytest.mark.parametrize("work", agent.WAYS.values(), ids=list(agent.WAYS))
+def test_the_ways_cost_something(work):
+    assert agent.timed(work)() > 0

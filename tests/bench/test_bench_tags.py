@@ -132,7 +132,7 @@ def test_there_are_10_000():
 
 @pytest.mark.parametrize("format", ["hermes", "qwen3_coder", "seed_oss", "glm"])
 def test_wrapped_calls(format):
-    for name, more in (("10,000 wrapped calls", 0), ("10,000 wrapped calls in an array", 1)):
+    for name, more in (("wrapped: 10,000 calls", 0), ("wrapped: 10,000 calls in an array", 1)):
         for _, _, calls, parser in readings(format, name):
             assert (calls, parser.deviations) == (['{"content": "a"}'] * (64 * 3 + more), ())
     for _, _, [arguments], parser in readings(format, "wrapped, name last, string: quotes and escapes"):

@@ -87,9 +87,7 @@ def schema_of(format: bytes, children: Sequence[Schema | None] = ()) -> Schema:
     return Schema(format=format, n_children=len(children), children=pointers(Schema, children))
 
 
-def array_of(
-    n: int, buffers: Sequence[bytes | None], children: Sequence[Array | None] = (), /, **fields: int
-) -> Array:
+def array_of(n: int, buffers: Sequence[bytes | None], children: Sequence[Array | None] = (), /, **fields: int) -> Array:
     made = Array(length=n, n_buffers=len(buffers), n_children=len(children), children=pointers(Array, children))
     kept = [None if one is None else ctypes.create_string_buffer(one, len(one) + 1) for one in buffers]
     block = (ctypes.c_void_p * max(1, len(buffers)))(*[one and ctypes.addressof(one) for one in kept])

@@ -6,7 +6,8 @@ DEBUG: bool
 
 @final
 class JsonScanner:
-    """Follows a JSON value piece by piece, in constant memory, without looking back: is it whole, and where did it end?
+    """Follows a JSON value piece by piece, in constant memory, without looking back. It knows whether the value is
+    complete, and where it ended.
 
     It tracks strings, nesting depth and bare scalars; a value that it calls balanced may still be invalid JSON inside.
     """

@@ -176,6 +176,98 @@ class ToolCallEnd:
     def stop(self) -> int: ...
 
 @final
+class ValueStart:
+    """A string that the parser watches begins in the call `index`. `path` is its place: a tuple of keys and positions."""
+
+    __match_args__: ClassVar[
+        tuple[
+            Literal["index"],
+            Literal["path"],
+            Literal["start"],
+            Literal["stop"],
+        ]
+    ] = ("index", "path", "start", "stop")
+    def __init__(
+        self,
+        index: int,
+        path: tuple[str | int, ...],
+        start: int = 0,
+        stop: int = 0,
+    ) -> None: ...
+    @property
+    def index(self) -> int: ...
+    @property
+    def path(self) -> tuple[str | int, ...]: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def stop(self) -> int: ...
+
+@final
+class ValueDelta:
+    """More of a watched string, decoded: what JSON's escapes stand for."""
+
+    __match_args__: ClassVar[
+        tuple[
+            Literal["index"],
+            Literal["path"],
+            Literal["text"],
+            Literal["start"],
+            Literal["stop"],
+        ]
+    ] = ("index", "path", "text", "start", "stop")
+    def __init__(
+        self,
+        index: int,
+        path: tuple[str | int, ...],
+        text: str,
+        start: int = 0,
+        stop: int = 0,
+    ) -> None: ...
+    @property
+    def index(self) -> int: ...
+    @property
+    def path(self) -> tuple[str | int, ...]: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def stop(self) -> int: ...
+
+@final
+class ValueEnd:
+    """A watched string is over. `complete`: its closing quote was written."""
+
+    __match_args__: ClassVar[
+        tuple[
+            Literal["index"],
+            Literal["path"],
+            Literal["complete"],
+            Literal["start"],
+            Literal["stop"],
+        ]
+    ] = ("index", "path", "complete", "start", "stop")
+    def __init__(
+        self,
+        index: int,
+        path: tuple[str | int, ...],
+        complete: bool,
+        start: int = 0,
+        stop: int = 0,
+    ) -> None: ...
+    @property
+    def index(self) -> int: ...
+    @property
+    def path(self) -> tuple[str | int, ...]: ...
+    @property
+    def complete(self) -> bool: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def stop(self) -> int: ...
+
+@final
 class StreamEnd:
     """The stream is over. `reason`: tool_calls, stop, length, whatever the engine said, or None without evidence."""
 

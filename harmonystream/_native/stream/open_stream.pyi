@@ -8,6 +8,8 @@ from harmonystream.deviations import Deviation
 from harmonystream.regions import Region, Usage
 
 DEBUG: bool
+MEANINGS: dict[str, str]
+__pyx_capi__: dict[str, object]
 
 @final
 class Guard:

@@ -7,6 +7,7 @@ from typing_extensions import Buffer, Self
 from harmonystream._native.core.tools import _Tools
 from harmonystream._native.core.vocab import Vocab
 from harmonystream._native.stream.open_stream import OpenStream
+from harmonystream._native.stream.watch import Watch, _Paths
 from harmonystream.completion import Delta
 from harmonystream.events import Event
 from harmonystream.formats.spec import Format, HeaderFormat
@@ -14,7 +15,6 @@ from harmonystream.formats.spec import Format, HeaderFormat
 DEBUG: bool
 __pyx_capi__: dict[str, object]
 STREAM_SIZE: int
-MEANINGS: dict[str, str]
 
 _Ids: TypeAlias = SupportsIndex | Iterable[SupportsIndex] | Buffer
 
@@ -37,6 +37,8 @@ class Parser(OpenStream):
     empty_args: the arguments of a complete call that has none; "" for none.
     check_stops: refuse a vocabulary that has none of the tokens at which the format stops. `vocab.missing(format)`
     returns these tokens.
+    watch: strings in the arguments of calls that come decoded, too, as ValueStart, ValueDelta and ValueEnd. A list of
+    paths, each a tool's name, then keys and positions, ... for any: [("write", "text"), ("edit", "edits", ..., "new")].
 
     Raises FormatError, VocabError, TypeError or ValueError for options that cannot be used.
     """
@@ -53,6 +55,7 @@ class Parser(OpenStream):
         empty_args: str = "{}",
         max_hold: SupportsIndex = 1048576,
         check_stops: bool = True,
+        watch: Watch | _Paths | None = (),
     ) -> Self: ...
     def feed(self, ids: _Ids, /) -> tuple[Event, ...]:
         """The events of these token ids, as a tuple: one delta for each run of the same kind.
@@ -84,8 +87,8 @@ class Parser(OpenStream):
     def reset(self) -> None:
         """Back to the beginning, with the same options; ready for another stream."""
     def fork(self) -> Parser:
-        """An independent copy of the stream as it stands, for speculative decoding, or n choices of one prompt. Copies
-        what is held, too.
+        """An independent copy of the stream in its present state, with what is held: for speculative decoding, or n
+        choices of one prompt.
         """
     def to_bytes(self) -> bytes:
         """The whole state, for from_bytes() in this process or another: small and versioned. Vocabulary and tools are
@@ -98,10 +101,11 @@ class Parser(OpenStream):
         *,
         format: str | Format | HeaderFormat | None = None,
         tools: _Tools | None = None,
+        watch: Watch | _Paths | None = (),
     ) -> Parser:
-        """The parser that to_bytes() described, given the same vocabulary and tools; and format, if it was not a built-
-        in one.
+        """The parser that to_bytes() described, given the same vocabulary, tools and watch list; and format, if it was
+        not a built-in one.
 
         The blob is validated field by field: ValueError for one that is truncated, altered, of another version,
-        vocabulary or tools.
+        vocabulary, tools or watch list.
         """

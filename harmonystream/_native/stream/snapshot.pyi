@@ -15,3 +15,4 @@ class Blob(NamedTuple):
     empty_args: str
     origin: bytes | None
     state: bytes
+    watched: bytes

@@ -1,4 +1,5 @@
-from collections.abc import Iterable
+from array import array
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, SupportsIndex, TypeAlias, final
 
 from typing_extensions import Buffer, Self
@@ -45,6 +46,19 @@ class Batch:
         """A slot for a new stream, whose options are Parser's. Raises RuntimeError if all slots are taken, and what
         Parser() raises.
         """
+    def open_many(
+        self,
+        n: SupportsIndex,
+        /,
+        *,
+        tools: _Tools | None = None,
+        start: str = "auto",
+        prompt: str | bytes | _Ids | None = None,
+    ) -> array[int]:
+        """Slots for n new streams that share their options, as an array of int32, which feed() reads as it is.
+
+        Raises RuntimeError if fewer slots are free, and what Parser() raises; then none is taken.
+        """
     def add(self, stream: Parser | EventStream, /) -> int:
         """A slot for an emitter (ChatStream, ...), or for a parser, as fork() makes one. It must have this batch's
         format and vocabulary.
@@ -61,6 +75,23 @@ class Batch:
         open if this raises.
 
         reason, usage: see Parser.finish() and the emitter's; a parser takes no usage.
+        """
+    def finish_many(
+        self,
+        slots: _Ids,
+        reasons: str | Sequence[str | None] | None = None,
+        usages: Sequence[dict[str, Any] | None] | None = None,
+    ) -> list[Any]:
+        """What finish() gives for each slot, as a list.
+
+        reasons: one for all, or a list with one for each. usages: None, or a list with one for each. Raises TypeError
+        or ValueError, before anything has ended, for what is no open slot, a slot given twice, or another number of
+        reasons or usages. If streams raise, the others end all the same, and the slots that failed stay open. Then
+        EmitterError has what came of the others.
+        """
+    def counts(self, slots: _Ids, /) -> memoryview:
+        """What was counted in each slot so far: a memoryview of int64, with a row for each slot. The columns are the
+        tokens of each `Region`, and how much was repaired. Raises TypeError or ValueError for what is no open slot.
         """
     def feed(self, slots: _Ids, ids: _Ids, offsets: _Ids | None = None) -> Columns:
         """One step: `ids[i]` goes to `slots[i]`. What comes of it, as Columns; for all else, ask the parsers,

@@ -63,13 +63,13 @@ class OpenWriter:
     def _cut_from_here(self) -> None:
         """From here on a message that no token ends is cut. In the journal this is None."""
     def _leave_script(self) -> None:
-        """From here on Python tells everything."""
+        """From here on, Python writes every frame."""
     def _journal(self) -> tuple[list[Event | None], Arguments | None]:
         """The events that Python has not been told, and the filter of an open call's arguments: it is told now. The
         text of deltas is one event for each run.
         """
     def _caught_up(self, filter: Arguments | None, /) -> None:
-        """After _journal(), when Python has been told all of it: what is open goes on where it was."""
+        """Called after _journal(), when Python has seen all of it. What is open continues where it was."""
     def _start(self, dicts: bool, /) -> None:
         """It is new, and from now on bytes, or dicts. Raises ValueError if it is not new."""
     def _check(self, dicts: bool, /) -> None:

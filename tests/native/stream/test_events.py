@@ -20,6 +20,9 @@ EXAMPLES = [
     hs.ToolCallStart(0, "f", None, "function", 7, 7),
     hs.ToolCallDelta(0, "{}", 7, 8),
     hs.ToolCallEnd(0, True, False, 8, 8),
+    hs.ValueStart(0, ("files", 2, "text"), 8, 8),
+    hs.ValueDelta(0, ("files", 2, "text"), "hi", 8, 8),
+    hs.ValueEnd(0, ("files", 2, "text"), True, 8, 8),
     hs.StreamEnd("stop", 9, 9),
 ]
 names = [type(event).__name__ for event in EXAMPLES]

@@ -40,7 +40,7 @@ def tool_name(tool):
 
 
 cdef object plain(object tool):
-    """A tool that is a model of pydantic, as the dict that it stands for; any other as it is."""
+    """A pydantic model of a tool as its dict; any other tool unchanged."""
     if isinstance(tool, (dict, str)) or callable(tool):
         return tool
     return tool.model_dump() if callable(getattr(tool, "model_dump", None)) else tool

@@ -38,7 +38,7 @@ cdef class Rows:
         return self.n
 
     cdef int take(self, str format, str item, bint is_batch) except -1:
-        """`array` is there: find the buffers of it, or of the one column of a record batch."""
+        """Finds the buffers of `array`, which is set, or of the one column of a record batch."""
         cdef ArrowArray* a = &self.array
         cdef ArrowArray* child
         cdef int64_t buffers = 2 if format in LISTS else 3

@@ -29,7 +29,7 @@ cdef object delta_of(EventMaker maker, const Out* out):
     cdef const Record* r
     cdef Py_ssize_t i
     cdef list reasoning = [], content = [], calls = [], arguments = []
-    cdef str name = None, id = None
+    cdef str name = None, id = None, text
     cdef int64_t index = -1                # of the call that is new or goes on; -1: none is
     for i in range(out.n_records):
         r = &out.records[i]
@@ -38,8 +38,10 @@ cdef object delta_of(EventMaker maker, const Out* out):
         elif r.kind == R_REASONING:
             reasoning.append(decoded(out.text + r.at, r.n))
         elif r.kind == R_ARGUMENTS or r.kind == R_EMPTY_ARGUMENTS:
-            index = r.index
-            arguments.append(maker.empty_args if r.kind == R_EMPTY_ARGUMENTS else decoded(out.text + r.at, r.n))
+            text = maker.empty_args if r.kind == R_EMPTY_ARGUMENTS else decoded(out.text + r.at, r.n)
+            if text:
+                index = r.index
+                arguments.append(text)
         elif r.kind == R_CALL_START:
             index, name = r.index, decoded(out.text + r.at, r.n)
             id = decoded(out.text + r.at + r.n, r.n_id) if r.n_id else None

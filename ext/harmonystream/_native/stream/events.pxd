@@ -50,6 +50,29 @@ cdef class ToolCallEnd:
 
 
 @cython.final
+cdef class ValueStart:
+    cdef readonly int64_t index
+    cdef readonly tuple path
+    cdef readonly int64_t start, stop
+
+
+@cython.final
+cdef class ValueDelta:
+    cdef readonly int64_t index
+    cdef readonly tuple path
+    cdef readonly str text
+    cdef readonly int64_t start, stop
+
+
+@cython.final
+cdef class ValueEnd:
+    cdef readonly int64_t index
+    cdef readonly tuple path
+    cdef readonly bint complete
+    cdef readonly int64_t start, stop
+
+
+@cython.final
 cdef class StreamEnd:
     cdef readonly str reason
     cdef readonly int64_t start, stop

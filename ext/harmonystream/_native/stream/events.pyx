@@ -1,4 +1,4 @@
-# What a stream says: eight types of events.
+# What a stream says: eight types of events, and three about watched values.
 #
 # The parser makes them with __new__ and sets the C fields; __init__ is for everyone else. The shared dunders are plain
 # functions over __match_args__, because cdef classes with a common base would lose the freelist.
@@ -174,6 +174,69 @@ cdef class ToolCallEnd:
         once(self.made)
         self.made = True
         self.index, self.complete, self.balanced, self.start, self.stop = index, complete, balanced, start, stop
+
+    def __eq__(self, other): return equal(self, other)
+    def __hash__(self): return hash(fields(self))
+    def __repr__(self): return described(self)
+    def __reduce__(self): return type(self), fields(self)
+
+
+@cython.final
+@cython.no_gc
+@cython.freelist(16)
+cdef class ValueStart:
+    """ValueStart(index, path, start=0, stop=0)
+--
+
+    A string that the parser watches begins in the call `index`. `path` is its place: a tuple of keys and positions."""
+
+    __match_args__ = ("index", "path", "start", "stop")
+
+    def __init__(self, int64_t index, tuple path not None, int64_t start=0, int64_t stop=0):
+        once(self.path is not None)
+        self.index, self.path, self.start, self.stop = index, path, start, stop
+
+    def __eq__(self, other): return equal(self, other)
+    def __hash__(self): return hash(fields(self))
+    def __repr__(self): return described(self)
+    def __reduce__(self): return type(self), fields(self)
+
+
+@cython.final
+@cython.no_gc
+@cython.freelist(256)
+cdef class ValueDelta:
+    """ValueDelta(index, path, text, start=0, stop=0)
+--
+
+    More of a watched string, decoded: what JSON's escapes stand for."""
+
+    __match_args__ = ("index", "path", "text", "start", "stop")
+
+    def __init__(self, int64_t index, tuple path not None, str text not None, int64_t start=0, int64_t stop=0):
+        once(self.path is not None)
+        self.index, self.path, self.text, self.start, self.stop = index, path, text, start, stop
+
+    def __eq__(self, other): return equal(self, other)
+    def __hash__(self): return hash(fields(self))
+    def __repr__(self): return described(self)
+    def __reduce__(self): return type(self), fields(self)
+
+
+@cython.final
+@cython.no_gc
+@cython.freelist(16)
+cdef class ValueEnd:
+    """ValueEnd(index, path, complete, start=0, stop=0)
+--
+
+    A watched string is over. `complete`: its closing quote was written."""
+
+    __match_args__ = ("index", "path", "complete", "start", "stop")
+
+    def __init__(self, int64_t index, tuple path not None, bint complete, int64_t start=0, int64_t stop=0):
+        once(self.path is not None)
+        self.index, self.path, self.complete, self.start, self.stop = index, path, complete, start, stop
 
     def __eq__(self, other): return equal(self, other)
     def __hash__(self): return hash(fields(self))

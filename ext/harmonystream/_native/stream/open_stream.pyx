@@ -5,17 +5,37 @@ from libc.stdint cimport uint8_t
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.locks cimport FREE_THREADED, enter, leave
 from harmonystream._native.core.types cimport *
+from harmonystream._native.stream.machine cimport set_shortcut
 from harmonystream._native.stream.program cimport NO_VOCAB
 
 from harmonystream import deviations as known
 from harmonystream.deviations import Deviation
 from harmonystream.errors import ParseError
+from harmonystream.reasons import MEANINGS, normal
 from harmonystream.regions import Region, Usage
 
 DEBUG = bool(DEBUG_BUILD)
 
 cdef tuple STATES = ("START", "HEADER", "BODY", "DONE", "TEXT", "SECTION", "PAIRS", "VALUE", "RAW", "WRAPPED", "AFTER")
 cdef tuple REGIONS = tuple(Region)
+
+
+cdef frozenset NORMAL_STOPS = frozenset(("stop", "tool_calls", "function_call"))
+cdef dict KNOWN_REASONS = {**MEANINGS, **{reason: reason for reason in NORMAL_STOPS}}
+
+
+cdef str normal_reason(object reason):
+    """What normal() says, without the call where a reason is written as the table has it."""
+    cdef str meaning
+    if reason is None:
+        return None
+    meaning = <str>KNOWN_REASONS.get(reason) if type(reason) is str else None
+    return normal(reason) if meaning is None else meaning or None
+
+
+cdef bint is_normal_stop(str reason):
+    """Did the engine say that the model has ended its answer by itself?"""
+    return reason in NORMAL_STOPS
 
 
 @cython.final
@@ -62,6 +82,45 @@ cdef class OpenStream(EventMaker):
         cdef Stream* s = &self.s
         return ParseError(known.CODES[s.error], s.error_at, STATES[s.error_state],
                           known.EXPECTED[known.CODES[s.error]], events)
+
+    cdef int check_memory(self, const Out* out) except -1:
+        if out.no_memory:
+            self.s.finished = 1                                              # text is missing: only reset() helps
+            raise MemoryError()
+        return 0
+
+    cdef str reason_of(self, str reason, bint stopped):
+        if reason is not None and not stopped:
+            return reason
+        if self.s.calls and not self.s.incomplete:
+            return "tool_calls"
+        return "stop" if stopped or self.s.terminated else None
+
+    # --- before and after the machine runs ---
+
+    cdef Context context(self, Out* out) noexcept:
+        cdef Context c
+        c.tables = &self.program.tables
+        c.row = self.program.tags
+        c.tools = &self.tools.table
+        c.out = out
+        out.held = &self.held
+        # nobody may take the shortcut while the machine runs
+        self.s.fast = 0
+        return c
+
+    cdef void open_shortcut(self) noexcept:
+        """Plain tokens may take the shortcut again, if the state allows it. Those of a watched call may not."""
+        set_shortcut(&self.s, self.program.tags, &self.held)
+        if self.watcher is not None:
+            self.divert()
+
+    cdef void divert(self) noexcept:
+        """Where a call is watched, arguments take quick_watched() instead of the shortcut."""
+        self.watching = self.watcher.w.alive != 0
+        self.diverted = self.watching and self.s.fast == R_ARGUMENTS
+        if self.diverted:
+            self.s.fast = 0
 
     # --- looking at the stream ---
 

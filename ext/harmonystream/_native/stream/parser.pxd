@@ -16,9 +16,9 @@ from harmonystream._native.stream.plain_piece cimport Piece
 cdef class Parser(OpenStream):
     cdef PyObject* last            # the tuple of one event that feed() returned last: see single()
     cdef list strings              # the program's cache of id -> str
-    cdef str trim
     cdef bytes origin              # the state to reset to; None: fresh, inside the assistant's header
 
+    cdef tuple quick_watched(self, Py_ssize_t tid)
     cdef str text_of(self, Py_ssize_t tid)
     cdef tuple run_ids(self, object given)
     cdef tuple run_span(self, const uint32_t* ids, Py_ssize_t n)
@@ -27,12 +27,9 @@ cdef class Parser(OpenStream):
     cdef str read_text(self, object text, Out* out, Piece* piece)
     cdef bint read_end(self, object reason, Out* out) except -1
     cdef object release(self, Out* out, bint as_delta=*)
-    cdef int check_memory(self, const Out* out) except -1
     cdef void done(self, Out* out) noexcept
     cdef tuple whole_piece(self, str text, const Piece* piece)
     cdef object delta(self, uint8_t kind, str text, int64_t start, int64_t stop)
-    cdef str reason_of(self, str reason, bint stopped)
-    cdef Context context(self, Out* out) noexcept
 
 
 cdef int take_ids(Ids* out, object given) except -1

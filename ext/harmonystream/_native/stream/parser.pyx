@@ -30,12 +30,12 @@ from harmonystream._native.core.cpython cimport *
 from harmonystream._native.core.locks cimport FREE_THREADED, enter, leave
 from harmonystream._native.stream.events cimport *
 from harmonystream._native.core.buffer cimport buffer_free, buffer_put
-from harmonystream._native.core.bulk_tokens cimport account_plain
+from harmonystream._native.core.bulk_tokens cimport account_plain, is_plain_token
 from harmonystream._native.harmony.message_transitions cimport announce_message
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
-from harmonystream._native.stream.machine cimport *
 from harmonystream._native.stream.delta cimport delta_of, plain_delta
-from harmonystream._native.stream.open_stream cimport OpenStream
+from harmonystream._native.stream.machine cimport machine_finish, machine_ids, machine_init, machine_text
+from harmonystream._native.stream.open_stream cimport OpenStream, is_normal_stop, normal_reason
 from harmonystream._native.stream.plain_piece cimport Piece, account_piece, is_plain_piece
 from harmonystream._native.stream.program cimport NO_VOCAB, Program, compiled, default_program
 from harmonystream._native.stream.prompt cimport begin_stream
@@ -45,12 +45,12 @@ from harmonystream._native.core.out cimport out_free, out_init, out_record
 from harmonystream._native.stream.snapshot cimport blob_pack, blob_unpack, state_pack, state_unpack
 from harmonystream._native.core.tools cimport tools_of
 from harmonystream._native.core.types cimport *
+from harmonystream._native.stream.watch cimport watch_unpack, watcher_of
 from harmonystream._native.core.utf8 cimport decoded, without_surrogates
 from harmonystream._native.core.vocab cimport Vocab
 
 from harmonystream.errors import VocabError
 from harmonystream.formats import format_of
-from harmonystream.reasons import MEANINGS, normal
 
 DEBUG = bool(DEBUG_BUILD)
 STREAM_SIZE = sizeof(Stream)
@@ -58,24 +58,11 @@ STREAM_SIZE = sizeof(Stream)
 cdef enum:
     RELEASE_GIL_AT = 4096          # ids or bytes in one call: below, handing the GIL over costs more than the work
 
-cdef frozenset NORMAL_STOPS = frozenset(("stop", "tool_calls", "function_call"))
-cdef dict KNOWN_REASONS = {**MEANINGS, **{reason: reason for reason in NORMAL_STOPS}}
-
-
-cdef str normal_reason(object reason):
-    """What normal() says, without the call where a reason is written as the table has it."""
-    cdef str meaning
-    if reason is None:
-        return None
-    meaning = <str>KNOWN_REASONS.get(reason) if type(reason) is str else None
-    return normal(reason) if meaning is None else meaning or None
-
-
 @cython.final
 @cython.no_gc
 cdef class Parser(OpenStream):
     """Parser(format="harmony", vocab=None, *, tools=None, start="auto", prompt=None, strict=False, trim="seams",
-    empty_args="{}", max_hold=1048576, check_stops=True)
+    empty_args="{}", max_hold=1048576, check_stops=True, watch=())
 --
 
     Reads one stream of generated tokens, or of text, and returns events. One thread may use it at a time.
@@ -95,13 +82,16 @@ cdef class Parser(OpenStream):
     empty_args: the arguments of a complete call that has none; "" for none.
     check_stops: refuse a vocabulary that has none of the tokens at which the format stops. `vocab.missing(format)`
     returns these tokens.
+    watch: strings in the arguments of calls that come decoded, too, as ValueStart, ValueDelta and ValueEnd. A list of
+    paths, each a tool's name, then keys and positions, ... for any: [("write", "text"), ("edit", "edits", ..., "new")].
 
     Raises FormatError, VocabError, TypeError or ValueError for options that cannot be used.
     """
 
     def __cinit__(self, format="harmony", vocab=None, *, tools=None, start="auto", prompt=None, bint strict=False,
                   str trim="seams",
-                  str empty_args not None="{}", Py_ssize_t max_hold=1 << 20, bint check_stops=True):
+                  str empty_args not None="{}", Py_ssize_t max_hold=1 << 20, bint check_stops=True,
+                  watch=()):
         if trim != "seams" and trim != "none":
             raise ValueError(f"trim is 'seams' or 'none', not {trim!r}")
         if len(empty_args) > 256:
@@ -122,11 +112,12 @@ cdef class Parser(OpenStream):
         self.tools = tools_of(tools)
         self.strings = self.program.texts.plain
         self.empty_args = empty_args
-        self.trim = trim
+        self.trims = trim == "seams"
         self.held.cap = max_hold
+        self.watcher = watcher_of(watch)
         if start == "auto" and prompt is None:
-            machine_init(&self.s, self.program.tags, trim == "seams")
-        elif begin_stream(&self.s, self.program, self.tools, trim == "seams", start, prompt):
+            machine_init(&self.s, self.program.tags, self.trims)
+        elif begin_stream(&self.s, self.program, self.tools, self.trims, start, prompt):
             self.origin = state_pack(&self.s, &self.held, self.program.tags != NULL)
             self.reopen()
         self.s.strict = strict
@@ -149,7 +140,7 @@ cdef class Parser(OpenStream):
             self.s.announce = announce
             self.collect(&out)
             out_free(&out)
-        set_shortcut(&self.s, self.program.tags, &self.held)
+        self.open_shortcut()
         return 0
 
     # --- the four verbs ---
@@ -182,11 +173,14 @@ cdef class Parser(OpenStream):
         cdef Ids ids
         cdef uint32_t one
         cdef Py_ssize_t tid = small_int(given) if PyLong_CheckExact(given) else -1
-        cdef tuple events
+        cdef tuple events = None
         if tid >= 0:
             if (not FREE_THREADED and not self.busy and self.guard is None
-                    and self.program.tags != NULL and tid < <Py_ssize_t>self.program.tables.n):
-                events = self.quick(tid)
+                    and tid < <Py_ssize_t>self.program.tables.n):
+                if self.watching:
+                    events = self.quick_watched(tid)
+                elif self.program.tags != NULL:
+                    events = self.quick(tid)
                 if events is not None:
                     return events
             one = <uint32_t>tid
@@ -206,6 +200,8 @@ cdef class Parser(OpenStream):
         cdef bint done = False
         try:
             text = quick_token(&self.s, &self.held, &program.tables, program.tags, program.texts, tid, &delta)
+            if self.watching:
+                self.divert()
             if text is not None:
                 events = () if delta.kind == R_NONE else single(
                     &self.last, incref(self.delta(delta.kind, text, delta.start, delta.stop)))
@@ -214,6 +210,26 @@ cdef class Parser(OpenStream):
             if not done:                   # no memory: text is missing
                 self.s.finished = 1
                 self.s.fast = 0
+        return events
+
+    cdef tuple quick_watched(self, Py_ssize_t tid):
+        """Both shortcuts, inside a call whose values are watched. None: the machine must see the token."""
+        cdef const Tables* t = &self.program.tables
+        cdef tuple events = None
+        cdef str text
+        if self.diverted and is_plain_token(&self.s, t, <uint32_t>tid):
+            text = <str>self.strings[tid]
+            if text is None:
+                text = self.text_of(tid)
+            self.s.fast = R_ARGUMENTS                                        # only as long as no Python runs
+            account_plain(&self.s, t, <uint32_t>tid, True)
+            self.s.fast = 0
+            return self.watcher.follow(call_delta(self.s.calls, text, self.s.position - 1, self.s.position),
+                                       t.classes[tid] & QUIET)
+        if self.program.tags != NULL:
+            events = self.quick(tid)
+        if events:
+            events = self.watcher.follow(<ToolCallDelta>events[0], False)
         return events
 
     cdef tuple run_span(self, const uint32_t* ids, Py_ssize_t n):
@@ -249,7 +265,8 @@ cdef class Parser(OpenStream):
     cdef str read_text(self, object text, Out* out, Piece* piece):
         """Let the machine read this text into `out`. The parser is claimed until release() or done().
 
-        Or this is a piece that is one delta as it is: it is returned, `piece` is its UTF-8, and whole_piece() takes it.
+        Or the text is one delta, unchanged. Then it is returned, `piece` is its UTF-8, and the caller passes that to
+        whole_piece() or account_piece().
         """
         cdef Context c
         cdef Py_ssize_t n
@@ -269,8 +286,8 @@ cdef class Parser(OpenStream):
         self.claim(TEXT_MODE)
         if n:
             self.s.input_mode = TEXT_MODE
-        if type(text) is str and is_plain_piece(&self.s, self.program.tags, &self.held, p, n):
-            piece.p, piece.n = p, n
+        piece.p, piece.n, piece.backquote = p, n, False
+        if type(text) is str and is_plain_piece(&self.s, self.program.tags, &self.held, piece):
             return text
         out_init(out)
         c = self.context(out)
@@ -286,6 +303,8 @@ cdef class Parser(OpenStream):
         cdef int64_t start = self.s.position
         try:
             account_piece(&self.s, self.program.tags, piece)
+            if self.watching and self.s.sink == R_ARGUMENTS:
+                return self.watcher.follow(call_delta(self.s.calls, text, start, self.s.position), False)
             return single(&self.last, incref(self.delta(self.s.sink, text, start, self.s.position)))
         finally:
             leave(&self.busy)
@@ -309,6 +328,8 @@ cdef class Parser(OpenStream):
                 text = self.text_of(tid)
             account_plain(&self.s, &self.program.tables, <uint32_t>tid, True)
             return plain_delta(kind, text, self.s.calls)
+        if self.watcher is not None:
+            raise ValueError("a Delta has no watched values: feed() a parser with watch=")
         if isinstance(output, (str, bytes)):
             text = self.read_text(output, &out, &piece)
             if text is not None:
@@ -348,7 +369,7 @@ cdef class Parser(OpenStream):
         cdef Context c
         cdef bint stopped
         reason = normal_reason(reason)
-        stopped = reason in NORMAL_STOPS
+        stopped = is_normal_stop(reason)
         self.claim()
         if self.s.finished or self.s.error:
             leave(&self.busy)
@@ -364,13 +385,6 @@ cdef class Parser(OpenStream):
             out_record(out, R_STREAM_END, self.s.position, self.s.position)
         return True
 
-    cdef str reason_of(self, str reason, bint stopped):
-        if reason is not None and not stopped:
-            return reason
-        if self.s.calls and not self.s.incomplete:
-            return "tool_calls"
-        return "stop" if stopped or self.s.terminated else None
-
     def reset(self):
         """Back to the beginning, with the same options; ready for another stream."""
         cdef bint strict = self.s.strict
@@ -379,17 +393,19 @@ cdef class Parser(OpenStream):
             memset(&self.s, 0, sizeof(Stream))
             self.held.input.n = self.held.marks.n = self.held.value.n = 0
             if self.origin is None:
-                machine_init(&self.s, self.program.tags, self.trim == "seams")
+                machine_init(&self.s, self.program.tags, self.trims)
             else:
                 state_unpack(&self.s, &self.held, self.program, &self.tools.table, self.origin)
             self.s.strict = strict
+            if self.watcher is not None:
+                self.watcher.clear()
             self.reopen()
         finally:
             leave(&self.busy)
 
     def fork(self):
-        """An independent copy of the stream as it stands, for speculative decoding, or n choices of one prompt. Copies
-        what is held, too.
+        """An independent copy of the stream in its present state, with what is held: for speculative decoding, or n
+        choices of one prompt.
         """
         cdef Parser twin = Parser.__new__(Parser, self.program, self.program.vocab, tools=self.tools, check_stops=False)
         self.claim()
@@ -399,8 +415,10 @@ cdef class Parser(OpenStream):
                 self.reopen()
             twin.open_role, twin.open_channel = self.open_role, self.open_channel
             twin.open_recipient, twin.open_content_type = self.open_recipient, self.open_content_type
-            twin.empty_args, twin.trim, twin.origin = self.empty_args, self.trim, self.origin
+            twin.empty_args, twin.trims, twin.origin = self.empty_args, self.trims, self.origin
             twin.held.cap = self.held.cap
+            if self.watcher is not None:
+                twin.watcher, twin.watching, twin.diverted = self.watcher.copy(), self.watching, self.diverted
             if not (buffer_put(&twin.held.input, self.held.input.p, self.held.input.n)
                     and buffer_put(&twin.held.marks, self.held.marks.p, self.held.marks.n)
                     and buffer_put(&twin.held.value, self.held.value.p, self.held.value.n)):
@@ -418,19 +436,20 @@ cdef class Parser(OpenStream):
         self.claim()
         try:
             return blob_pack(self.program.format.name, self.program.fingerprint, self.tools.fingerprint,
-                             self.trim == "none",
+                             not self.trims,
                              self.held.cap, self.empty_args, self.origin, state_pack(&self.s, &self.held,
-                                                                                     self.program.tags != NULL))
+                                                                                     self.program.tags != NULL),
+                             b"" if self.watcher is None else self.watcher.pack())
         finally:
             leave(&self.busy)
 
     @staticmethod
-    def from_bytes(data, vocab=None, *, format=None, tools=None):
-        """The parser that to_bytes() described, given the same vocabulary and tools; and format, if it was not a built-
-        in one.
+    def from_bytes(data, vocab=None, *, format=None, tools=None, watch=()):
+        """The parser that to_bytes() described, given the same vocabulary, tools and watch list; and format, if it was
+        not a built-in one.
 
         The blob is validated field by field: ValueError for one that is truncated, altered, of another version,
-        vocabulary or tools.
+        vocabulary, tools or watch list.
         """
         cdef Parser p
         cdef Stream origin
@@ -438,7 +457,7 @@ cdef class Parser(OpenStream):
         if format is not None and format_of(format).name != blob.format:
             raise ValueError(f"this parser state has the format {blob.format!r}, not {format_of(format).name!r}")
         p = Parser.__new__(Parser, format or blob.format, vocab, tools=tools, trim="none" if blob.no_trim else "seams",
-                           empty_args=blob.empty_args, max_hold=blob.max_hold, check_stops=False)
+                           empty_args=blob.empty_args, max_hold=blob.max_hold, check_stops=False, watch=watch)
         if p.program.fingerprint != blob.vocab:
             raise ValueError(f"this parser state belongs to another vocabulary than {p.program.vocab!r}, or to "
                              f"another format of this name")
@@ -450,6 +469,7 @@ cdef class Parser(OpenStream):
             p.origin = blob.origin
         memset(&p.s, 0, sizeof(Stream))
         state_unpack(&p.s, &p.held, p.program, &p.tools.table, blob.state)
+        watch_unpack(p.watcher, blob.watched)
         p.reopen()
         return p
 
@@ -464,39 +484,25 @@ cdef class Parser(OpenStream):
 
     # --- between Python and the machine ---
 
-    cdef Context context(self, Out* out) noexcept:
-        cdef Context c
-        c.tables = &self.program.tables
-        c.row = self.program.tags
-        c.tools = &self.tools.table
-        c.out = out
-        out.held = &self.held
-        # nobody may take the shortcut while the machine runs
-        self.s.fast = 0
-        return c
-
     cdef object release(self, Out* out, bint as_delta=False):
         """What the machine left in `out`, as events or as one delta; then the parser is free."""
         cdef object made
         try:
             self.check_memory(out)
-            made = delta_of(self, out) if as_delta and not self.s.error else self.collect(out)
+            if as_delta and not self.s.error:
+                made = delta_of(self, out)
+            else:
+                made = self.collect(out) if self.watcher is None else self.watcher.collect(self, out)
         finally:
             self.done(out)
         if self.s.error:
             raise self.failure(made)
         return made
 
-    cdef int check_memory(self, const Out* out) except -1:
-        if out.no_memory:
-            self.s.finished = 1                                              # text is missing: only reset() helps
-            raise MemoryError()
-        return 0
-
     cdef void done(self, Out* out) noexcept:
         """Nobody needs what the machine left in `out` any more. The parser is free, for the shortcut too."""
         out_free(out)
-        set_shortcut(&self.s, self.program.tags, &self.held)
+        self.open_shortcut()
         leave(&self.busy)
 
 

@@ -16,9 +16,10 @@ from harmonystream.errors import FormatError, VocabError
 from harmonystream.formats import Format, HeaderFormat, format_of
 
 DEBUG = bool(DEBUG_BUILD)
+NO_VOCAB = Vocab([b"?"], {}, "none")
 
 cdef enum:
-    MAX_PROGRAMS = 16
+    MAX_PROGRAMS = 32                  # each is there by its row, and by its name if it has been asked for by that
     MAX_NAME = 16                      # bytes of a format's name: its room in a state blob
 
 NO_VOCAB = Vocab([b"?"], {}, "none")
@@ -113,7 +114,7 @@ cdef class Program:
 
 
 cdef uint8_t class_of(Vocab v, uint32_t tid) noexcept:
-    """Harmony's class of an id that is none of its markers."""
+    """Harmony's class of an id that is not one of its markers."""
     cdef Py_ssize_t n = v.offset[tid + 1] - v.offset[tid]
     if v.flags[tid] & V_MISSING:
         return MISSING
@@ -124,8 +125,12 @@ cdef uint8_t class_of(Vocab v, uint32_t tid) noexcept:
 
 cdef Program compiled(object format, Vocab vocab):
     """The vocabulary's program for this format, made once. Two threads may both make it: all get the first."""
+    cdef bint named = type(format) is str                                    # of a subclass, equality says nothing
     if isinstance(format, Program):
         return format
+    program = vocab.programs.get(format) if named else None
+    if program is not None:
+        return program
     row = format if isinstance(format, ROWS) else format_of(format)
     # the program keeps the row, and so its id, alive
     key = id(row)
@@ -135,6 +140,8 @@ cdef Program compiled(object format, Vocab vocab):
         if len(vocab.programs) >= MAX_PROGRAMS:
             vocab.programs.clear()
         program = vocab.programs.setdefault(key, Program(row, vocab))
+    if named:
+        program = vocab.programs.setdefault(format, program)
     return program
 
 

@@ -172,7 +172,7 @@ cdef int check_buffers(const Stream* s, const Tables* t) except -1:
     if s.kind != NOT_A_CALL and s.recipient.n == 10 and span_begins(s, s.recipient, b"functions."):
         refuse("it has a call without a name")
     if s.n_pending and not utf8_is_incomplete(s.pending, s.n_pending):
-        refuse("its incomplete character is none")
+        refuse("its incomplete character is not the beginning of one")
     found = s.n_held == 0
     for k in range(1, N_MARKERS):
         if (s.input_mode == TEXT_MODE and s.n_held < t.spellings[k].n
@@ -208,15 +208,16 @@ class Blob(NamedTuple):
     empty_args: str
     origin: bytes | None
     state: bytes
+    watched: bytes  # of a Watcher; empty if the parser has none
 
 
 cdef bytes blob_pack(str format, object vocab, object tools, bint no_trim, Py_ssize_t max_hold, str empty_args,
-                     bytes origin, bytes state):
+                     bytes origin, bytes state, bytes watched):
     args = empty_args.encode("utf-8", "surrogatepass")
     origin = origin or b""
     head = _ENVELOPE.pack(b"HSP", VERSION, format.encode(), vocab, tools, no_trim, max_hold, len(args), len(origin),
                           len(state))
-    return b"".join((head, args, origin, state))
+    return b"".join((head, args, origin, state, watched))
 
 
 cdef object blob_unpack(object data):
@@ -231,11 +232,13 @@ cdef object blob_unpack(object data):
     args_at = _ENVELOPE.size
     origin_at = args_at + n_args
     state_at = origin_at + n_origin
-    if len(data) != state_at + n_state or no_trim > 1:
+    watched_at = state_at + n_state
+    if len(data) < watched_at or no_trim > 1:
         refuse("its length does not fit its content")
     try:
         format = name.rstrip(b"\0").decode("ascii")
         empty_args = data[args_at:origin_at].decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
         raise ValueError("not a usable parser state: a name is not text") from None
-    return Blob(format, vocab, tools, no_trim, max_hold, empty_args, data[origin_at:state_at] or None, data[state_at:])
+    return Blob(format, vocab, tools, no_trim, max_hold, empty_args, data[origin_at:state_at] or None,
+                data[state_at:watched_at], data[watched_at:])

@@ -188,7 +188,7 @@ cdef void close_value(Stream* s, const Context* c, int64_t at) noexcept nogil:
 # --- VALUE ------------------------------------------------------------------------------------------------------------
 
 cdef bint step_value_opener(Stream* s, const Context* c, View* v) noexcept nogil:
-    """After a key's end: the value's opener, or what says that there is none, or no value."""
+    """After a key's end: the value's opener, or a marker that says that the value, or its opener, is missing."""
     cdef const TagTable* row = c.row
     cdef int k = -1, role, verdict
     if is_json_space(v.p[v.i]):

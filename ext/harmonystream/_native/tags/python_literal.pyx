@@ -21,7 +21,7 @@ cdef struct Reader:
     const uint8_t* p
     Py_ssize_t i, n
     Buffer* out                # where a Python literal is written as JSON; NULL: the text is JSON, and only checked
-    Buffer stack               # what closes each open container; '(' for a tuple that has had no comma: (1) is none
+    Buffer stack               # what closes each open container; '(' for a tuple without a comma yet: (1) is no tuple
     bint no_memory
 
 
@@ -99,7 +99,7 @@ cdef void put_character(Reader* r, uint32_t code) noexcept nogil:
 
 
 cdef int python_escape(Reader* r) noexcept nogil:
-    """The character that an escape means, its backslash read. -1: the literal is invalid. -2: a line goes on."""
+    """The character that an escape means, its backslash read. -1: the literal is invalid. -2: it joins two lines."""
     cdef const char* names = b"\\'\"abfnrtv"
     cdef const char* values = b"\\'\"\a\b\f\n\r\t\v"
     cdef uint8_t c
@@ -251,7 +251,7 @@ cdef Reading after_value(Reader* r) noexcept nogil:
 
 
 cdef int read_literal(const uint8_t* p, Py_ssize_t n, Buffer* out) noexcept nogil:
-    """1: this is one JSON value, or, with `out`, one Python literal, written there. 0: it is none. -1: no memory."""
+    """1: this is one JSON value, or, with `out`, one Python literal, written there. 0: it is neither. -1: no memory."""
     cdef Reader r
     cdef Reading step = NEXT
     r.p = p

@@ -144,7 +144,7 @@ cdef int check_held(Stream* s, const Held* held) except -1:
         except UnicodeDecodeError:
             refuse("its held value is not text")
     if s.n_pending and not utf8_is_incomplete(s.pending, s.n_pending):
-        refuse("its incomplete character is none")
+        refuse("its incomplete character is not the beginning of one")
     return 0
 
 

@@ -20,9 +20,13 @@ cdef inline void read_line(Tags* g, const uint8_t* p, Py_ssize_t i, Py_ssize_t n
         g.lead = p[n - 1] == c'\n'
 
 
-cdef inline void follow_backquotes(Tags* g, const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    """Follows the Markdown fences of n bytes of text. Most text has no backquote and is after no unfinished opener."""
-    if g.ticks or g.code == FENCE_INFO or g.code == FENCE_BLANK or memchr(p, c'`', n) != NULL:
+cdef inline void follow_line(Tags* g, const uint8_t* p, Py_ssize_t n, bint backquote) noexcept nogil:
+    """Follows the Markdown fences of n bytes of text. backquote: there is one in them."""
+    if backquote or g.ticks or g.code == FENCE_INFO or g.code == FENCE_BLANK:
         read_backquotes(g, p, n)
     else:
         read_line(g, p, 0, n)
+
+
+cdef inline void follow_backquotes(Tags* g, const uint8_t* p, Py_ssize_t n) noexcept nogil:
+    follow_line(g, p, n, memchr(p, c'`', n) != NULL)

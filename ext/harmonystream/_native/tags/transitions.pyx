@@ -93,7 +93,7 @@ cdef void open_value(Stream* s) noexcept nogil:
 
 
 cdef void leave_value(Stream* s) noexcept nogil:
-    """The value's JSON has been written, or there is none."""
+    """The value's JSON has been written, or the value has no JSON."""
     s.value_mode = NO_VALUE
     s.state = PAIRS
     s.region = IN_HEADER

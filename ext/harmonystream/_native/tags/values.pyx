@@ -118,7 +118,7 @@ cdef int put_unescaped(const uint8_t* s, Py_ssize_t n, Buffer* out) noexcept nog
 
 
 cdef int put_container(const uint8_t* s, Py_ssize_t n, int types, Buffer* out) noexcept nogil:
-    """An object or array of these types, in JSON or as a Python literal. 1: written; 0: it is none; -1: no memory."""
+    """An object or array of these types, in JSON or as a Python literal. 1: written; 0: it is not; -1: no memory."""
     cdef Py_ssize_t before = out.n
     cdef int done
     if n == 0 or not ((s[0] == c'{' and types & TYPE_OBJECT)

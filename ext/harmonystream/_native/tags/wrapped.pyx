@@ -256,7 +256,7 @@ cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
 
 
 cdef Py_ssize_t next_first(const View* v, const TagTable* row, Py_ssize_t x, uint64_t markers) noexcept nogil:
-    """Where, from x on, the first byte of a marker stands."""
+    """The first place, from x on, with the first byte of a marker."""
     cdef const void* found
     if row.only_first >= 0:
         found = memchr(v.p + x, row.only_first, v.n - x)

@@ -26,6 +26,7 @@ cdef class Batch:
     cdef int claim(self) except -1
     cdef object place(self, Parser parser, SseWriter emitter)
     cdef object closed(self, Py_ssize_t slot)
+    cdef object ended(self, Py_ssize_t slot, object reason, object usage)
     cdef Parser at(self, Py_ssize_t slot)
     cdef object run(self, object slots, object ids, object offsets, bint framed)
     cdef object step_of(self, const Ids* slots, const Ids* ids, const Ids* offsets, bint framed)

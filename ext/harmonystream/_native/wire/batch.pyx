@@ -1,4 +1,5 @@
 # Batch: the slots. The step itself is in wire/batch_step.pyx, without the GIL; what it returns, in wire/frames.pyx.
+from array import array
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.object cimport PyObject
@@ -12,9 +13,8 @@ from harmonystream._native.core.naming cimport name_errors
 from harmonystream._native.core.locks cimport FREE_THREADED, enter, gil_await, gil_left, gil_taken, leave
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
 from harmonystream._native.stream.open_stream cimport Guard
-from harmonystream._native.stream.program cimport NO_VOCAB
 from harmonystream._native.stream.parser cimport Parser
-from harmonystream._native.stream.program cimport Program
+from harmonystream._native.stream.program cimport NO_VOCAB, Program
 from harmonystream._native.core.out cimport out_free, out_init
 from harmonystream._native.wire.sse cimport SseWriter
 from harmonystream._native.wire.tell cimport BYTES
@@ -94,6 +94,19 @@ cdef class Batch:
                                          prompt=prompt, trim=self.trim,
                                          empty_args=self.empty_args, max_hold=self.max_hold, check_stops=False), None)
 
+    def open_many(self, Py_ssize_t n, /, *, tools=None, start="auto", prompt=None):
+        """Slots for n new streams that share their options, as an array of int32, which feed() reads as it is.
+
+        Raises RuntimeError if fewer slots are free, and what Parser() raises; then none is taken.
+        """
+        cdef Parser first
+        cdef Py_ssize_t i
+        if n > len(self.free):
+            raise RuntimeError(f"{len(self.free)} of {self.capacity_} slots are free, not {n}: close() some first")
+        first = Parser.__new__(Parser, self.program, self.program.vocab, tools=tools, start=start, prompt=prompt,
+                               trim=self.trim, empty_args=self.empty_args, max_hold=self.max_hold, check_stops=False)
+        return array("i", [self.place(first if i == 0 else first.fork(), None) for i in range(n)])
+
     def add(self, stream, /):
         """A slot for an emitter (ChatStream, ...), or for a parser, as fork() makes one. It must have this batch's
         format and vocabulary.
@@ -111,6 +124,8 @@ cdef class Batch:
         if not equal_programs(parser.program, self.program):
             raise ValueError(f"this stream is {parser.format!r} on {parser.vocab!r}; the batch is {self.format!r} on "
                              f"{self.vocab!r}")
+        if parser.watcher is not None:
+            raise ValueError("columns and frames have no watched values: feed() a parser with watch= by itself")
         if parser.s.strict:
             raise ValueError("a batch is lenient: one stream's error must not stop the others")
         return self.place(parser, emitter)
@@ -169,14 +184,64 @@ cdef class Batch:
         """
         self.claim()
         try:
-            parser, emitter = self.at(slot), self.emitters[slot]
-            if emitter is None and usage is not None:
-                raise TypeError("usage is for emitters: this slot has a parser")
-            made = parser.finish(reason) if emitter is None else emitter.finish(reason, usage)
-            self.closed(slot)
-            return made
+            return self.ended(slot, reason, usage)
         finally:
             leave(&self.busy)
+
+    cdef object ended(self, Py_ssize_t slot, object reason, object usage):
+        parser, emitter = self.at(slot), self.emitters[slot]
+        if emitter is None and usage is not None:
+            raise TypeError("usage is for emitters: this slot has a parser")
+        made = parser.finish(reason) if emitter is None else emitter.finish(reason, usage)
+        self.closed(slot)
+        return made
+
+    def finish_many(self, slots, reasons=None, usages=None):
+        """What finish() gives for each slot, as a list.
+
+        reasons: one for all, or a list with one for each. usages: None, or a list with one for each. Raises TypeError
+        or ValueError, before anything has ended, for what is no open slot, a slot given twice, or another number of
+        reasons or usages. If streams raise, the others end all the same, and the slots that failed stay open. Then
+        EmitterError has what came of the others.
+        """
+        cdef list numbers = numbers_of(slots), made = []
+        cdef dict errors = {}
+        each = reasons if isinstance(reasons, (list, tuple)) else (reasons,) * len(numbers)
+        uses = (None,) * len(numbers) if usages is None else usages
+        if len(each) != len(numbers) or len(uses) != len(numbers):
+            raise ValueError(f"{len(numbers)} slots, {len(each)} reasons and {len(uses)} usages: one for each slot")
+        if len(set(numbers)) != len(numbers):
+            raise ValueError("a slot is given twice: a stream ends once")
+        self.claim()
+        try:
+            for slot in numbers:
+                self.at(slot)
+            for slot, reason, usage in zip(numbers, each, uses):
+                ended = None
+                try:
+                    ended = self.ended(slot, reason, usage)
+                except Exception as error:
+                    errors[slot] = error
+                made.append(ended)
+        finally:
+            leave(&self.busy)
+        if errors:
+            raise EmitterError(errors, made)
+        return made
+
+    def counts(self, slots, /):
+        """What was counted in each slot so far: a memoryview of int64, with a row for each slot. The columns are the
+        tokens of each `Region`, and how much was repaired. Raises TypeError or ValueError for what is no open slot.
+        """
+        cdef list numbers = numbers_of(slots), found = []
+        self.claim()
+        try:
+            for slot in numbers:
+                found += (*self.at(slot).usage, self.at(slot).s.deviations)
+        finally:
+            leave(&self.busy)
+        column = memoryview(array("q", found))
+        return column.cast("B").cast("q", (len(numbers), N_REGIONS + 1)) if found else column
 
     def feed(self, slots, ids, offsets=None):
         """One step: `ids[i]` goes to `slots[i]`. What comes of it, as Columns; for all else, ask the parsers,
@@ -439,6 +504,17 @@ cdef int numbers_take(Ids* out, object given, str name) except -1:
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{name}, which are taken as ids are: {error}") from None
+
+
+cdef list numbers_of(object slots):
+    """Numbers of slots, from whatever feed() takes."""
+    cdef Ids ids
+    cdef Py_ssize_t i
+    numbers_take(&ids, slots, "slots")
+    try:
+        return [ids.ids[i] for i in range(ids.n)]
+    finally:
+        ids_free(&ids)
 
 
 name_errors(Batch)

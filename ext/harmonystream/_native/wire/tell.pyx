@@ -1,9 +1,10 @@
-# Tells records by a script. All three APIs are told alike. A response is a row of items: texts, and calls. The first
-# delta of another kind than the open item's ends that and begins one; so does the start of a call. The end of a
-# message ends the open item. What is said at each of these moments is the script's, and may be nothing.
+# Writes records as frames, by a script, in the same way for all three APIs. A response is a row of items: texts, and
+# calls. A delta of another kind than the open item's ends the item and begins another; so does the start of a call. The
+# end of a message ends the open item. The script has a frame for each of these moments, or none.
 #
-# Python is not told meanwhile. What it missed is in the journal, and is told again, by the same description that the
-# script was made of, when somebody asks for the whole response or something comes that the script has no frame for.
+# Python does not see these records. The journal keeps them. Python reads the journal, and applies the description that
+# the script was made of, when a caller asks for the whole response, or when a record comes that the script has no frame
+# for.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.string cimport memcpy
@@ -18,7 +19,7 @@ DEBUG = bool(DEBUG_BUILD)
 
 
 cdef Answer tell(Writer* w, const Record* r, const uint8_t* text, Buffer* to) noexcept nogil:
-    """The frames of one record, behind what is in `to`. NEEDS_PYTHON, NEEDS_HOOK: nothing has changed."""
+    """Appends the frames of one record to `to`. NEEDS_PYTHON, NEEDS_HOOK: nothing has changed."""
     cdef Told* t = &w.told
     cdef bint done
     if r.kind <= R_ARGUMENTS:
@@ -201,7 +202,7 @@ cdef bint is_blank(const uint8_t* p, Py_ssize_t n) noexcept nogil:
 # --- frames ---
 
 cdef bint say(Writer* w, const Pieces* frame, Buffer* to) noexcept nogil:
-    """A frame of the script with its holes filled. The running number goes on at each hole for it."""
+    """A frame of the script with its holes filled. Each hole for the running number takes the next one."""
     cdef const Piece* piece = frame.items
     if piece == NULL:
         return True
@@ -303,7 +304,7 @@ cdef bint note_run(Writer* w, uint8_t kind, Py_ssize_t at, bint goes_on) noexcep
 
 
 cdef void forget_text(Told* t, uint8_t kind) noexcept nogil:
-    """What was kept of this kind has been taken out: what is told from here on begins at 0."""
+    """The text kept of this kind has been taken out. The text that follows begins at 0."""
     cdef Entry entry
     cdef Py_ssize_t at = 0
     if t.open == kind:

@@ -44,6 +44,9 @@ cdef class OpenWriter:
         elif vocab is not None or tools is not None:
             raise TypeError("a parser has its vocabulary and its tools: give them to Parser()")
         self.parser = parser
+        if self.parser.watcher is not None:
+            raise ValueError("an API has no watched values: give the emitter a parser without watch=, and feed one "
+                             "with it the same ids")
         self.pending = b""
         self.check_fresh()
 
@@ -139,7 +142,7 @@ cdef class OpenWriter:
             raise MemoryError()
 
     def _leave_script(self):
-        """From here on Python tells everything."""
+        """From here on, Python writes every frame."""
         self.claim()
         try:
             if self.w.told.script != NULL:
@@ -163,7 +166,7 @@ cdef class OpenWriter:
             self.leave()
 
     def _caught_up(self, filter, /):
-        """After _journal(), when Python has been told all of it: what is open goes on where it was."""
+        """Called after _journal(), when Python has seen all of it. What is open continues where it was."""
         cdef Told* t = &self.w.told
         self.claim()
         try:
@@ -247,7 +250,7 @@ cdef class OpenWriter:
         return 0
 
     cdef int hook(self, const Record* r) except -1:
-        """What tell() asks of Python before it tells this record."""
+        """Does what tell() needs from Python before it can write this record."""
         cdef Told* t = &self.w.told
         if t.open == R_REASONING and t.script.signed:
             self.put_hook(self._sign_told(self.text_of(R_REASONING, t.item_at, self.w.kept[<int>R_REASONING].n)))
