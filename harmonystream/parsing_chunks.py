@@ -18,7 +18,7 @@ __all__ = ["ParsedChunks", "parse_chunks"]
 class ParsedChunks:
     """An iterator of `Parsed`, one for each chunk of the column, and an Arrow stream of them.
 
-    A chunk is read when it is asked for. `pyarrow.RecordBatchReader.from_stream` and whoever else speaks Arrow's
+    A chunk is read when it is asked for. `pyarrow.RecordBatchReader.from_stream` and any other reader of Arrow's
     PyCapsule protocol take the chunks without a copy, once.
     """
 

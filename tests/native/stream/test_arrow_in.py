@@ -49,7 +49,7 @@ LIES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("lie", LIES, ids=str)
+@pytest.mark.parametrize("lie", LIES, ids=", ".join)
 def test_lists_that_lie_are_refused(lie):
     made = lists(**lie)
     with pytest.raises(ValueError, match=r"impossible counts|beyond the"):
