@@ -31,7 +31,7 @@ cdef inline int look_quoted(const View* v, const TagTable* row, Py_ssize_t i) no
 
 
 cdef inline int unless_quoted(const View* v, const TagTable* row, Py_ssize_t i, int verdict) noexcept nogil:
-    """The verdict of a marker that would end a value. It becomes NO if from i on the value's own closer follows, so that
+    """The verdict of a marker that would end a value. It becomes NO if from i on the value's own closer follows: then
     the marker is quoted."""
     cdef int quoted = look_quoted(v, row, i) if verdict == YES else NO
     return MORE if quoted == MORE else NO if quoted == YES else verdict
