@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from reference_tags_bodies import NORMAL_STOPS, OPENERS, Bodies
-from reference_tags_header import LONGEST, Header
+from reference_tags_header import LONGEST, MOST, Header
 from reference_tags_text import CALL, SECTION, WS, Marker, More, latin
 from reference_tags_values import WS as SPACE
 from reference_tags_values import fits, may_be_literal, quote, transcode
@@ -254,14 +254,14 @@ class Pairs(Bodies):
         return None
 
     def closes(self, mark: Marker, quotes: bool) -> bool:
-        """Does what may follow a value come after its closer, or after more of these?"""
+        """Does what may follow a value come after its closer, or after a few more of these?"""
         followers = ("key_open", "call_close", "section_close", *OPENERS, "stop", *["value_close"] * (not quotes))
-        limit, stop = self.text.limit(mark.start), mark.stop
+        limit, stop, closed = self.text.limit(mark.start), mark.stop, 0
         try:
-            while stop <= limit and (after := self.text.follows(stop, limit, *followers)):
+            while stop <= limit and closed <= MOST and (after := self.text.follows(stop, limit, *followers)):
                 if after.kind != "value_close":
                     return True
-                stop = after.stop
+                stop, closed = after.stop, closed + 1
         except More:
             return limit == self.size
         return False
