@@ -37,9 +37,7 @@ def shapes() -> dict[str, tuple[str, ...]]:
     return {names[0]: tuple(names) for names in found.values()}
 
 
-SHAPES = tuple(
-    shapes()
-)  # long random suites run for these; test_rows.py runs all of them, but shortly, for each format
+SHAPES = tuple(shapes())  # the long random suites run for these; test_rows.py runs for each format
 KEPT = 16  # deviations that a parser keeps
 VOCABULARIES = ("added", "ordinary", "plain")
 
