@@ -51,17 +51,15 @@ def with_lists(text: str, names: list[str]) -> str:
     if not names:
         return text
     name = "(?:" + "|".join(sorted(map(re.escape, names), key=len, reverse=True)) + ")"
-    entry = re.compile(rf"(?:^|(?<=[.?!;)] )|(?<=[.?!;)]  ))({name}(?:, {name})*): ", re.MULTILINE)
-    paragraphs = re.split(r"\n[ \t]*\n", text)
-    return "\n\n".join(map(lambda paragraph: as_list(paragraph, entry), paragraphs))
+    entry = re.compile(rf"(?:^|(?<=[.?!;)] ))({name}(?:, {name})*): ", re.MULTILINE)
+    return "\n\n".join(as_list(paragraph, entry) for paragraph in re.split(r"\n[ \t]*\n", text))
 
 
 def as_list(paragraph: str, entry: re.Pattern[str]) -> str:
-    lines = " ".join(paragraph.split())
+    """One item for each name, or the paragraph as it is."""
+    lines = "\n".join(line.strip() for line in paragraph.splitlines())
     if entry.match(lines) is None:
         return paragraph
     _, *pieces = entry.split(lines)
-    rows = zip(pieces[::2], pieces[1::2])
-    return "\n".join(
-        f"- {', '.join(f'`{name}`' for name in names.split(', '))}: {told.strip()}" for names, told in rows
-    )
+    explained = zip(pieces[::2], (" ".join(piece.split()) for piece in pieces[1::2]))
+    return "\n".join(f"- {', '.join(f'`{name}`' for name in names.split(', '))}: {text}" for names, text in explained)

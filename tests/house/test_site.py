@@ -62,9 +62,9 @@ def test_the_reference_lists_what_a_docstring_explains():
     pytest.importorskip("griffe")
     import parameters
 
-    text = "Reads.\n\nids: one id. More. text: a str:\n    or bytes.\nlast: with the end\n\nRaises: nothing. ids: no"
+    text = "Reads.\n\nids: one. More. text: a str:\n    or bytes\nlast: the end\n\nRaises: nothing. ids: no"
     assert parameters.with_lists(text, ["ids", "text", "last"]) == (
-        "Reads.\n\n- `ids`: one id. More.\n- `text`: a str: or bytes.\n- `last`: with the end\n\nRaises: nothing. ids: no"
+        "Reads.\n\n- `ids`: one. More.\n- `text`: a str: or bytes\n- `last`: the end\n\nRaises: nothing. ids: no"
     )
 
 
