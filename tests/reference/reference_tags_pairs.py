@@ -240,7 +240,10 @@ class Pairs(Bodies):
     def value_end_at(self, j: int, header: Header, quotes: bool) -> Marker | None:
         text, rest = self.text, (*OPENERS, "stop")
         if mark := text.closer_at(j, self.size):
-            return mark if text.is_control(mark) or self.closes(mark, quotes or mark.misspelt) else None
+            if text.is_control(mark):
+                return mark
+            quoted = quotes and not mark.misspelt and text.is_quoted(mark.stop)
+            return mark if self.closes(mark, quotes or mark.misspelt) and not quoted else None
         mark = text.at(j, self.size, "call_close", "section_close", "stop")
         if mark and mark.kind == "stop":
             return mark if text.stop_counts(mark) else None

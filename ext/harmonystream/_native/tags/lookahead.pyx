@@ -471,7 +471,8 @@ cdef int look_value_end(const View* v, const Context* c, const Stream* s, Py_ssi
     if is_special(v, i) and role != KEY_OPEN:
         return YES
     if role == VALUE_CLOSE:
-        return look_value_follow(v, row, stop[0], origin, s.tags.quotes)
+        verdict = look_value_follow(v, row, stop[0], origin, s.tags.quotes)
+        return unless_quoted(v, row, stop[0], verdict) if s.tags.quotes else verdict
     if role == STOP:
         return look_follow(v, row, stop[0], origin, row.follow_stop)
     if role == SECTION_CLOSE:
