@@ -3,6 +3,29 @@
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
+cdef extern from *:
+    """
+    /* One move where the machine's own order is this one. */
+    static CYTHON_INLINE void hs_store(uint8_t *p, uint64_t value, int size) {
+    #if PY_LITTLE_ENDIAN
+        memcpy(p, &value, size);
+    #else
+        for (int i = 0; i < size; i++) p[i] = (uint8_t)(value >> (8 * i));
+    #endif
+    }
+    static CYTHON_INLINE uint64_t hs_load(const uint8_t *p, int size) {
+        uint64_t value = 0;
+    #if PY_LITTLE_ENDIAN
+        memcpy(&value, p, size);
+    #else
+        for (int i = 0; i < size; i++) value |= (uint64_t)p[i] << (8 * i);
+    #endif
+        return value;
+    }
+    """
+    void store "hs_store"(uint8_t* p, uint64_t value, int size) noexcept nogil
+    uint64_t load "hs_load"(const uint8_t* p, int size) noexcept nogil
+
 cdef struct Fields:
     uint8_t* p                         # what is read, or room for what is written
     Py_ssize_t n, at
@@ -12,17 +35,13 @@ cdef struct Fields:
 
 cdef inline uint64_t field(Fields* f, uint64_t value, int size) noexcept nogil:
     """Writes this value in `size` bytes, or reads one."""
-    cdef int i
     if size > f.n - f.at:
         f.truncated = True
         return 0
     if f.writing:
-        for i in range(size):
-            f.p[f.at + i] = <uint8_t>(value >> (8 * i))
+        store(f.p + f.at, value, size)
     else:
-        value = 0
-        for i in range(size):
-            value |= <uint64_t>f.p[f.at + i] << (8 * i)
+        value = load(f.p + f.at, size)
     f.at += size
     return value
 
