@@ -18,7 +18,7 @@ MAY_USE = {
     "tools": CORE | {"tools"},
     "engines": CORE | {"engines"},
     "agent": CORE | {"prompt", "tools", "engines", "agent"},
-    "integrations": CORE | {"emit", "engines", "integrations"},
+    "integrations": CORE | {"compat", "emit", "engines", "integrations"},
     "compat": CORE | {"prompt", "compat"},
     "cli": CORE | {"prompt", "tools", "engines", "agent", "cli"},
 }
