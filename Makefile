@@ -58,7 +58,7 @@ demo: build
 
 serve: build
 	$(PIP) install --group serve
-	$(BIN)/python examples/fastapi_server.py $(PORT)
+	$(BIN)/harmonystream serve --port $(PORT)
 
 # A file's tests stay in one process, because they share what they have built. In the order of their names, the longest
 # file (the wheel's) does not come last. The benches' tests look at no time.

@@ -79,10 +79,10 @@ def parse_many(
     threads: how many read at the same time, without the GIL; 0: one for each core.
     fields: which of `COLUMNS`. progress: called with the rows that are done, and all, after each 1,024.
 
-    A null row is null. A row with anything that is no id is empty and has the note "not-an-id"; one whose prompt no
-    stream can continue has the note "bad-prompt". Everything else is what `parse` says of that row. Raises TypeError
-    for another type, and ValueError for offsets that do not ascend or lie outside the values, and for reasons or
-    prompts that are not one for each row.
+    In a null row all columns are null but the note, "null". A row with anything that is no id is empty and has the note
+    "not-an-id". One whose prompt no stream can continue has the note "bad-prompt". Everything else is what `parse` says
+    of that row. Raises TypeError for another type, and ValueError for offsets that do not ascend or lie outside the
+    values, and for reasons or prompts that are not one for each row.
     """
     if unknown := set(fields) - set(COLUMNS):
         raise ValueError(f"fields are some of {', '.join(COLUMNS)}, not {', '.join(sorted(unknown))}")
@@ -183,6 +183,8 @@ class _Table:
     def __init__(self, pieces: list[tuple[bytes, ...]], reasons: list[bytes]) -> None:
         self._pieces = [dict(zip(FIELDS, piece)) for piece in pieces]
         self._reasons = reasons
+        valid, self._nulls = bits(self.all("note"), _NOTES.index(b"null"))
+        self._valid = valid if self._nulls else None
 
     def all(self, field: str) -> bytes:
         return b"".join([piece[field] for piece in self._pieces])
@@ -193,8 +195,8 @@ class _Table:
 
     def node(self, n: int, fields: Sequence[str]) -> Node:
         made = {
-            "reasoning": lambda name: self.text(name, n),
-            "content": lambda name: self.text(name, n),
+            "reasoning": lambda name: self.column(b"U", name, n, self.text_of(name)),
+            "content": lambda name: self.column(b"U", name, n, self.text_of(name)),
             "calls": lambda name: self.calls(name, n),
             "finish_reason": lambda name: self.coded(
                 name, self.all("reason"), [b"", b"tool_calls", b"stop", *self._reasons]
@@ -203,12 +205,14 @@ class _Table:
             "deviations": lambda name: self.deviations(name, n),
             "note": lambda name: self.coded(name, self.all("note"), _NOTES),
         }
-        valid, missing = bits(self.all("note"), 1)
-        children = tuple(made[name](name) for name in fields)
-        return Node(b"+s", "", n, (valid if missing else None,), children, missing)
+        return Node(b"+s", "", n, (None,), tuple(made[name](name) for name in fields))
 
-    def text(self, field: str, n: int) -> Node:
-        return Node(b"U", field, n, (None, self.ends(f"{field}_at", field), self.all(field)))
+    def column(self, format: bytes, name: str, n: int, buffers: tuple[bytes, ...], *children: Node) -> Node:
+        """A column that is null where the row is. The structs have no nulls, because record batches have none."""
+        return Node(format, name, n, (self._valid, *buffers), children, self._nulls)
+
+    def text_of(self, field: str) -> tuple[bytes, bytes]:
+        return self.ends(f"{field}_at", field), self.all(field)
 
     def coded(self, name: str, codes: bytes, names: list[bytes]) -> Node:
         """Strings by their codes; code 0 is null."""
@@ -222,22 +226,21 @@ class _Table:
         ids = (has_id if without else None, self.ends("id_at", "id"), self.all("id"))
         fields = (
             Node(b"i", "index", m, (None, self.all("index"))),
-            self.text("name", m),
-            self.text("arguments", m),
+            Node(b"U", "name", m, (None, *self.text_of("name"))),
+            Node(b"U", "arguments", m, (None, *self.text_of("arguments"))),
             Node(b"U", "id", m, ids, (), without),
             Node(b"U", "kind", m, (None, *named(kinds, _KINDS))),
             Node(b"b", "complete", m, (None, bits(self.all("complete"))[0])),
             Node(b"b", "balanced", m, (None, bits(self.all("balanced"))[0])),
         )
-        return Node(
-            b"+L", name, n, (None, self.ends("calls_at", "index", 4)), (Node(b"+s", "item", m, (None,), fields),)
-        )
+        item = Node(b"+s", "item", m, (None,), fields)
+        return self.column(b"+L", name, n, (self.ends("calls_at", "index", 4),), item)
 
     def usage(self, name: str, n: int) -> Node:
         rows = self.all("usage")
         names = Usage._fields
         counts = tuple(Node(b"l", of, n, (None, column_of(rows, k, len(names)))) for k, of in enumerate(names))
-        return Node(b"+s", name, n, (None,), counts)
+        return self.column(b"+s", name, n, (), *counts)
 
     def deviations(self, name: str, n: int) -> Node:
         codes = self.all("code")
@@ -247,4 +250,4 @@ class _Table:
             Node(b"l", "position", m, (None, self.all("position"))),
         )
         item = Node(b"+s", "item", m, (None,), fields)
-        return Node(b"+L", name, n, (None, self.ends("deviations_at", "code")), (item,))
+        return self.column(b"+L", name, n, (self.ends("deviations_at", "code"),), item)

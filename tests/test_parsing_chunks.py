@@ -44,9 +44,8 @@ def test_a_chunk_is_read_when_it_is_asked_for(type):
 
 
 def test_libraries_read_the_stream(tmp_path):
-    rows = [row for row in ROWS if row is not None]
-    whole = pa.array(hs.parse_many(pa.array(rows))).to_pylist()
-    column = pa.chunked_array([rows[:9], rows[9:]])
+    whole = pa.array(hs.parse_many(pa.array(ROWS))).to_pylist()
+    column = pa.chunked_array([ROWS[:9], ROWS[9:]])
     assert pl.Series(hs.parse_chunks(column)).to_list() == whole
     made = pa.RecordBatchReader.from_stream(hs.parse_chunks(column))
     with pq.ParquetWriter(tmp_path / "answers.parquet", made.schema) as writer:
@@ -56,7 +55,7 @@ def test_libraries_read_the_stream(tmp_path):
 
     answers = pa.RecordBatchReader.from_stream(hs.parse_chunks(column))
     found = duckdb.from_arrow(answers).query("answers", "select content, usage.content from answers").fetchall()
-    assert found == [(row["content"], row["usage"]["content"]) for row in whole]
+    assert found == [(row["content"], (row["usage"] or {}).get("content")) for row in whole]
 
 
 def test_texts_views_and_slices_of_batches():

@@ -22,6 +22,7 @@ from harmonystream.parsing_many import CHUNK, COLUMNS
 
 ROW = [200005, 35644, 200008, 13225, 200007, 200006, 173781, 200005, 17196, 200008, 12194, 0, 200002]
 INTEGERS = (pa.int32(), pa.uint32(), pa.int64())
+NULL = {**dict.fromkeys(COLUMNS), "note": "null"}
 
 
 def of(whole: hs.Completion) -> dict[str, Any]:
@@ -89,7 +90,7 @@ def test_many_chunks_and_threads_keep_the_order():
 
 def test_a_null_is_null_and_a_bad_row_has_a_note():
     got = read(hs.parse_many(pa.array([ROW, None, [1, -1], [1, 2**32], [], ROW], pa.list_(pa.int64()))))
-    assert got[1] is None
+    assert got[1] == NULL
     for bad in (got[2], got[3]):
         assert (bad["note"], bad["content"], bad["calls"], bad["finish_reason"]) == ("not-an-id", "", [], None)
         assert set(bad["usage"].values()) == {0}
@@ -99,7 +100,7 @@ def test_a_null_is_null_and_a_bad_row_has_a_note():
 
 def test_libraries_give_columns_and_read_results():
     rows = [ROW, ROW[:4], None]
-    expected = [None if row is None else of(hs.parse(row)) for row in rows]
+    expected = [NULL if row is None else of(hs.parse(row)) for row in rows]
     columns = [
         pa.array(rows),
         pa.chunked_array([pa.array(rows[:1]), pa.array(rows[1:], pa.list_(pa.int64()))]),
@@ -109,6 +110,7 @@ def test_libraries_give_columns_and_read_results():
         assert read(hs.parse_many(column)) == expected
     parsed = hs.parse_many(columns[0])
     assert pl.Series(parsed).to_list() == expected
+    assert pa.table(parsed).to_pylist() == pa.record_batch(parsed).to_pylist() == expected
     outputs = pa.table({"row": pa.array(parsed)})
     assert duckdb.from_arrow(outputs).query(
         "outputs", "select row.reasoning, row.usage.content from outputs"
@@ -219,8 +221,8 @@ def test_a_row_with_a_null_among_its_ids_has_a_note():
     for kind in INTEGERS:
         column = pa.array(rows, pa.list_(kind))
         for some, left in ((column, rows), (column[1:], rows[1:]), (column[3:5], rows[3:5])):
-            notes = [row and row["note"] for row in read(hs.parse_many(some))]
-            assert notes == ["not-an-id" if row and None in row else None for row in left]
+            notes = [row["note"] for row in read(hs.parse_many(some))]
+            assert notes == ["null" if row is None else "not-an-id" if None in row else None for row in left]
     got = read(hs.parse_many(column))
     assert (got[0]["content"], got[0]["finish_reason"], got[1]) == ("", None, of(hs.parse(ROW)))
 
@@ -232,7 +234,7 @@ STRINGS = (pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.lar
 @given(st.lists(st.none() | st.text(max_size=30), max_size=5), st.sampled_from(STRINGS), st.integers(0, 5))
 def test_every_kind_of_text(texts, kind, first):
     data = [text if text is None or "string" in str(kind) else text.encode() for text in texts]
-    expected = [None if text is None else of(hs.parse(text, "think")) for text in texts]
+    expected = [NULL if text is None else of(hs.parse(text, "think")) for text in texts]
     column = pa.chunked_array([pa.array(data, kind), pa.array(data[:1], kind)])
     assert read(hs.parse_many(column[first:], "think")) == [*expected, *expected[:1]][first:]
     assert read(hs.parse_many(pl.Series(texts, dtype=pl.String), "think")) == expected

@@ -12,7 +12,6 @@ from bench.clock import BLOCKS
 from bench.families import OF_FORMAT, tool
 from harmonystream.formats import Format, format_of
 
-NAMES = tuple(name for name in hs.formats() if name != "harmony")
 USUAL = 1024  # tokens in a block
 CHUNK, LITTLE = 64, 4  # ids in a call of `feed`, characters in one of `feed_text`
 TOOL = tool(content={"type": "string"}, o={"type": "object"}, n={"type": ["null", "string"]})
@@ -25,6 +24,7 @@ FAMILIES = {
         after="</parameter></function></tool_call>",
     ),
 }
+NAMES = tuple(name for name in hs.formats() if name in FAMILIES)
 
 
 def pieces_of(text: str) -> list[str]:

@@ -3,17 +3,36 @@
 from __future__ import annotations
 
 from ..errors import FormatError
-from .deepseek import DEEPSEEK, DEEPSEEK_SEARCH, DSML
+from .aliases import ALIASES
+from .deepseek import DEEPSEEK, DEEPSEEK_SEARCH, DSML, GIGACHAT35
 from .harmony import HARMONY
-from .json_calls import HERMES
+from .json_calls import (
+    APRIEL,
+    ERNIE45,
+    EXAONE4,
+    GRANITE4,
+    HERMES,
+    HUNYUAN_A13B,
+    INTERNLM,
+    JAMBA,
+    LING2,
+    LONGCAT,
+    NEMOTRON_V2,
+    REKA,
+)
+from .key_tags import GLM, HY_V3, HY_V4, IQUEST_Q1, POOLSIDE_V1
 from .kimi import KIMI_K2
 from .spec import Format, HeaderFormat
-from .think import THINK
-from .xml_calls import GLM, MIMO, QWEN3_CODER, SEED_OSS
+from .think import KIMI_VL, THINK
+from .xml_calls import DOTS, FUNCTIONARY, MIMO, MINICPM5, MINIMAX_M2, QWEN3_CODER, SEED_OSS
 
-__all__ = ["Format", "HeaderFormat", "control_markers", "format_of", "formats"]
+__all__ = ["ALIASES", "Format", "HeaderFormat", "control_markers", "format_of", "formats"]
 
-_ROWS = (HARMONY, HERMES, QWEN3_CODER, MIMO, DEEPSEEK, DEEPSEEK_SEARCH, DSML, KIMI_K2, GLM, SEED_OSS, THINK)
+_ROWS = (
+    *(HARMONY, HERMES, QWEN3_CODER, MIMO, DEEPSEEK, DEEPSEEK_SEARCH, DSML, KIMI_K2, GLM, SEED_OSS, MINIMAX_M2),
+    *(GRANITE4, EXAONE4, LING2, REKA, ERNIE45, LONGCAT, JAMBA, HUNYUAN_A13B, APRIEL, NEMOTRON_V2, INTERNLM),
+    *(HY_V3, HY_V4, POOLSIDE_V1, IQUEST_Q1, DOTS, MINICPM5, FUNCTIONARY, GIGACHAT35, KIMI_VL, THINK),
+)
 _BY_NAME: dict[str, Format | HeaderFormat] = {row.name: row for row in _ROWS}
 
 
@@ -23,11 +42,14 @@ def formats() -> tuple[str, ...]:
 
 
 def format_of(format: str | Format | HeaderFormat) -> Format | HeaderFormat:
-    """The format of that name; a `Format` is returned as it is. Raises `FormatError` for an unknown name."""
+    """The format of that name; a `Format` is returned as it is. A name of vLLM's or SGLang's parsers will do.
+
+    Raises `FormatError` for an unknown name.
+    """
     if isinstance(format, (Format, HeaderFormat)):
         return format
     try:
-        return _BY_NAME[format]
+        return _BY_NAME[ALIASES.get(format, format)]
     except (KeyError, TypeError):
         model = isinstance(format, str) and "/" in format
         hint = f". That is a model: its format is format_for({format!r})" if model else ""

@@ -53,8 +53,8 @@ _MARKS = (
 _BLOCKS = ("tool_calls", "function_calls", "calls", "toolcalls", "tool")
 
 
-def _marked(*forms: str) -> tuple[str, ...]:
-    return tuple(form.replace("D", mark, 1) for mark in _MARKS for form in forms)
+def _marked(*forms: str, marks: tuple[str, ...] = _MARKS) -> tuple[str, ...]:
+    return tuple(form.replace("D", mark, 1) for mark in marks for form in forms)
 
 
 DSML = Format(
@@ -83,4 +83,17 @@ DSML = Format(
     stops=("<｜end▁of▁sentence｜>",),
     turns=("<｜User｜>", "<｜Assistant｜>"),
     encoding="dsml",
+)
+
+# The same with a mark of its own.
+_GCML = ("｜GCML｜", "|GCML|")
+GIGACHAT35 = DSML._replace(
+    name="gigachat35",
+    section=(_marked("<Dtool_calls>", marks=_GCML), _marked("</Dtool_calls>", marks=_GCML)),
+    call=(_marked('<Dinvoke name="', marks=_GCML), '">', _marked("</Dinvoke>", marks=_GCML)),
+    pair=(_marked('<Dparameter name="', marks=_GCML), '">', "", _marked("</Dparameter>", marks=_GCML)),
+    stops=("</s>",),
+    turns=(),
+    drop=("<|message_sep|>",),
+    encoding="",
 )

@@ -1,7 +1,82 @@
-"""Calls that are one JSON object each: Qwen3, Qwen2.5, QwQ, Hermes and their fine-tunes."""
+"""Calls that are one JSON object each, with the name and the arguments, or an array of those, between tags."""
 
+from .spec import Format
 from .xml_calls import QWEN3_CODER
 
 # Fine-tunes mix the two dialects, so the body decides: the row differs only in what it takes for a call outside its
 # tags.
 HERMES = QWEN3_CODER._replace(name="hermes", bare="no")
+
+# The calls of Hermes, and other ends of a turn.
+GRANITE4 = HERMES._replace(name="granite4", stops=("<|end_of_text|>",), turns=("<|start_of_role|>",))
+EXAONE4 = HERMES._replace(
+    name="exaone4",
+    stops=("[|endofturn|]",),
+    turns=("[|system|]", "[|user|]", "[|assistant|]", "[|tool|]"),
+)
+LING2 = HERMES._replace(name="ling2", stops=("<|role_end|>", "<|endoftext|>"), turns=("<role>",))
+REKA = HERMES._replace(
+    name="reka",
+    think=(("<think>", "<reasoning>"), ("</think>", "</reasoning>")),
+    stops=("<sep>", "<|endoftext|>"),
+    turns=(),
+)
+ERNIE45 = HERMES._replace(
+    name="ernie45",
+    stops=("<|im_end|>", "</s>"),
+    drop=("<response>", "</response>"),
+)
+
+LONGCAT = Format(
+    name="longcat",
+    think=(("<think>", "<longcat_think>"), ("</think>", "</longcat_think>")),
+    section=("<longcat_tool_call>", "</longcat_tool_call>"),
+    wrapped=True,
+    stops=("</longcat_s>",),
+)
+
+JAMBA = Format(
+    name="jamba",
+    think=("<think>", "</think>"),
+    section=("<tool_calls>", "</tool_calls>"),
+    wrapped=True,
+    stops=("<|eom|>", "<|endoftext|>"),
+    turns=("<|bom|>",),
+)
+
+HUNYUAN_A13B = JAMBA._replace(
+    name="hunyuan_a13b",
+    stops=("<|eos|>",),
+    turns=("<|startoftext|>",),
+    drop=("<answer>", "</answer>"),
+)
+
+# The prompt ends with the line that opens the reasoning.
+APRIEL = JAMBA._replace(
+    name="apriel",
+    think=("Here are my reasoning steps:", "[BEGIN FINAL RESPONSE]"),
+    stops=("<|end|>",),
+    turns=("<|begin_system|>", "<|begin_user|>", "<|begin_assistant|>", "<|begin_tool_result|>"),
+    drop=("[END FINAL RESPONSE]",),
+)
+
+NEMOTRON_V2 = Format(
+    name="nemotron_v2",
+    think=("<think>", "</think>"),
+    section=("<TOOLCALL>", "</TOOLCALL>"),
+    wrapped=True,
+    stops=("<SPECIAL_12>", "<|eot_id|>"),
+    turns=("<SPECIAL_10>", "<SPECIAL_11>", "<|start_header_id|>"),
+)
+
+INTERNLM = Format(
+    name="internlm",
+    think=("<think>", "</think>"),
+    section=(
+        ("<|action_start|><|plugin|>", "<|action_start|> <|plugin|>"),
+        "<|action_end|>",
+    ),
+    wrapped=True,
+    stops=("<|im_end|>", "</s>"),
+    turns=("<|im_start|>",),
+)

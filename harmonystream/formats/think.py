@@ -3,3 +3,5 @@
 from .spec import Format
 
 THINK = Format(name="think", think=("<think>", "</think>"))
+
+KIMI_VL = Format(name="kimi_vl", think=("◁think▷", "◁/think▷"), stops=("<|im_end|>", "[EOS]"))

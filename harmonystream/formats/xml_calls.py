@@ -1,4 +1,4 @@
-"""Calls whose arguments are pairs of tags: Qwen3-Coder, MiMo, Seed-OSS, GLM."""
+"""Calls whose arguments are pairs of tags, in `<function=…>` or `<invoke name="…">`."""
 
 from .spec import Format
 
@@ -27,13 +27,39 @@ SEED_OSS = MIMO._replace(
     keep=("<seed:cot_budget_reflect>", "</seed:cot_budget_reflect>"),
 )
 
-GLM = Format(
-    name="glm",
+# A tag around JSON: the name is in the tag.
+FUNCTIONARY = Format(
+    name="functionary",
+    call=("<function=", ">", "</function>"),
+    stops=("<|eot_id|>", "<|eom_id|>"),
+    turns=("<|start_header_id|>",),
+)
+
+MINIMAX_M2 = Format(
+    name="minimax_m2",
     think=("<think>", "</think>"),
-    call=("<tool_call>", "", "</tool_call>"),
-    pair=("<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>"),
+    section=("<minimax:tool_call>", "</minimax:tool_call>"),
+    call=(('<invoke name="', "<invoke name='"), ('">', "'>"), "</invoke>"),
+    pair=(('<parameter name="', "<parameter name='"), ('">', "'>"), "", "</parameter>"),
+    bare="declared",
+    stops=("[e~[",),
+    turns=("]~b]",),
+)
+
+DOTS = MINIMAX_M2._replace(
+    name="dots",
+    section=("<dots_function_call>", "</dots_function_call>"),
     wrapped=True,
-    untyped="json",
-    stops=("<|observation|>", "<|user|>", "<|endoftext|>", "<|role_end|>"),
-    turns=("<|assistant|>", "<|system|>", "<role>"),
+    stops=("<|endofresponse|>",),
+    turns=("<|system|>", "<|userprompt|>", "<|response|>"),
+)
+
+MINICPM5 = Format(
+    name="minicpm5",
+    think=("<think>", "</think>"),
+    call=(('<function name="', "<function name='"), ('">', "'>"), "</function>"),
+    pair=(('<param name="', "<param name='"), ('">', "'>"), "", "</param>"),
+    empty_call='"/>',
+    stops=("<|im_end|>", "</s>"),
+    turns=("<|im_start|>",),
 )

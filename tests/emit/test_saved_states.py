@@ -15,7 +15,7 @@ from command import ENV
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from streams import random_chunks
-from tag_streams import tokens
+from tag_streams import SHAPES, tokens
 from wire_frames import as_bytes, as_dicts, fed, told_by_python
 from wire_server import APIS, USAGE
 
@@ -90,7 +90,7 @@ def test_harmony(stream: Any, options: Any, seed: int) -> None:
     check(options.parser, options.tools, pieces, options.finish, seed)
 
 
-@pytest.mark.parametrize("name", tags.TAG_FORMATS)
+@pytest.mark.parametrize("name", SHAPES)
 @settings(max_examples=settings.default.max_examples // 12)
 @given(data=st.data(), vocabulary=tags.vocabularies, seed=harmony.seeds)
 def test_tags(name: str, data: st.DataObject, vocabulary: str, seed: int) -> None:

@@ -12,7 +12,7 @@ import random_tags as tags
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from streams import random_chunks
-from tag_streams import tokens
+from tag_streams import SHAPES, tokens
 from wire_frames import as_bytes, as_dicts, events_of, outline, payloads_of, told_by_python
 from wire_responses import PHASE_OF_CHANNEL, outline_of
 from wire_server import APIS, USAGE
@@ -132,7 +132,7 @@ def test_harmony_at_every_chunking(stream: Any, options: Any, seed: int, hidden:
     check(options.parser, stream, options.finish, seed, hidden)
 
 
-@pytest.mark.parametrize("name", tags.TAG_FORMATS)
+@pytest.mark.parametrize("name", SHAPES)
 @settings(max_examples=settings.default.max_examples // 6)
 @given(data=st.data(), vocabulary=tags.vocabularies, seed=harmony.seeds, hidden=st.sampled_from(HIDDEN))
 def test_tags_at_every_chunking(name: str, data: st.DataObject, vocabulary: str, seed: int, hidden: Any) -> None:

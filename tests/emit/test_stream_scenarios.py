@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from wire_chat import SPARE
 from wire_chat import plain as plain_completion
 from wire_frames import as_bytes, as_dicts, payloads_of, validated
-from wire_scenarios import FORMS, ISSUE, SCENARIOS, SPELLINGS, parser_of, pieces_of, streams, told
+from wire_scenarios import FORMS, ISSUE, SCENARIOS, SPELLINGS, SPOKEN, parser_of, pieces_of, streams, told
 from wire_server import (
     APIS,
     ASKED,
@@ -49,10 +49,10 @@ def expected(api: str, name: str) -> dict[str, Any]:
 
 def test_no_scenario_is_missing_in_any_format():
     assert set(ISSUE) <= set(SCENARIOS)
-    assert {"harmony", *SPELLINGS} == set(hs.formats())
+    assert {"harmony", *SPELLINGS} == set(SPOKEN) <= set(hs.formats())
     for name, one in SCENARIOS.items():
-        assert set(one.where) <= set(hs.formats()), name
-        assert bool(one.why) is (set(one.where) != set(hs.formats())), f"{name}: who cannot express it says why"
+        assert set(one.where) <= set(SPOKEN), name
+        assert bool(one.why) is (set(one.where) != set(SPOKEN)), f"{name}: who cannot express it says why"
         for format in one.where:
             for form in FORMS:
                 assert f"{format}/{form}/{name}" in streams()
@@ -139,7 +139,7 @@ def test_two_hundred_streams_at_a_time():
     """Of all APIs and formats, through official clients. None ends before all have begun."""
     names = [name for name in streams() if "10,000" not in name]
     chosen = [(api, names[(7 * at) % len(names)]) for at in range(67) for api in APIS][:200]
-    assert {name.split("/")[0] for _, name in chosen} == set(hs.formats())
+    assert {name.split("/")[0] for _, name in chosen} == set(SPOKEN)
     begun = 0
     all_begun = asyncio.Event()
 
@@ -192,7 +192,7 @@ class Weather(BaseModel):
 ROME = Weather(city="Rom 雨")
 
 
-@pytest.mark.parametrize("format", hs.formats())
+@pytest.mark.parametrize("format", SPOKEN)
 def test_structured_output_is_parsed(clients, format):
     model = f"{format}/ids/structured output"
     with clients.openai.responses.stream(model=model, text_format=Weather, **ASKED["responses"]) as parts:

@@ -22,7 +22,7 @@ KNOWN = {
         Qwen/Qwen2.5-Coder-32B-Instruct-AWQ  Qwen/QwQ-32B  qwq  NousResearch/Hermes-3-Llama-3.1-8B
         NousResearch/Hermes-2-Pro-Mistral-7B  NousResearch/Hermes-4-14B  hermes3:8b  NousResearch/Hermes-4.3-36B
         NousResearch/DeepHermes-3-Llama-3-8B-Preview  Nous-Hermes-2-Mixtral-8x7B-DPO
-        Huihui-Qwen3-8B-abliterated  ibm-granite/granite-4.0-h-small  granite4:3b
+        Huihui-Qwen3-8B-abliterated  HuggingFaceTB/SmolLM3-3B  arcee-ai/Trinity-Mini
     """,
     "qwen3_coder": """
         Qwen/Qwen3-Coder-30B-A3B-Instruct  Qwen3-Coder-30B-A3B-Instruct  qwen3-coder:30b  qwen/qwen3-coder:free
@@ -52,9 +52,74 @@ KNOWN = {
     "glm": """
         zai-org/GLM-4.5-Air  zai-org/GLM-4.5-Air-FP8  zai-org/GLM-4.5V  z-ai/glm-4.6  zai-org/GLM-4.7
         zai-org/GLM-4.7-Flash  GLM-5  zai-org/GLM-5.1-FP8  glm-4p5  inclusionAI/Ling-3.0
+        iFlytekOpenSource/Spark-X2.5
     """,
     "seed_oss": """
         ByteDance-Seed/Seed-OSS-36B-Instruct  bytedance-seed_seed-oss-36b-instruct-gguf
+    """,
+    "minimax_m2": """
+        MiniMaxAI/MiniMax-M2  MiniMaxAI/MiniMax-M2.1  minimax-m2:cloud
+    """,
+    "granite4": """
+        ibm-granite/granite-4.0-h-small  granite4:3b
+    """,
+    "exaone4": """
+        LGAI-EXAONE/EXAONE-4.0-32B  LGAI-EXAONE/EXAONE-4.0.1-32B
+    """,
+    "ling2": """
+        inclusionAI/Ling-mini-2.0  inclusionAI/Ling-flash-2.0  inclusionAI/Ling-1T  inclusionAI/Ring-1T
+    """,
+    "reka": """
+        RekaAI/reka-flash-3  RekaAI/reka-edge-2603
+    """,
+    "ernie45": """
+        baidu/ERNIE-4.5-21B-A3B-Thinking  baidu/ERNIE-4.5-VL-28B-A3B-PT
+    """,
+    "longcat": """
+        meituan-longcat/LongCat-Flash-Chat  meituan-longcat/LongCat-Flash-Thinking-2601
+    """,
+    "jamba": """
+        ai21labs/AI21-Jamba-Large-1.6  ai21labs/AI21-Jamba-Reasoning-3B
+    """,
+    "hunyuan_a13b": """
+        tencent/Hunyuan-A13B-Instruct  tencent/Hunyuan-7B-Instruct
+    """,
+    "apriel": """
+        ServiceNow-AI/Apriel-1.5-15b-Thinker  ServiceNow-AI/Apriel-1.6-15b-Thinker
+    """,
+    "nemotron_v2": """
+        nvidia/NVIDIA-Nemotron-Nano-9B-v2  nvidia/NVIDIA-Nemotron-Nano-12B-v2
+        nvidia/Llama-3_3-Nemotron-Super-49B-v1_5
+    """,
+    "internlm": """
+        internlm/internlm3-8b-instruct  internlm/internlm2_5-7b-chat  internlm/Intern-S1
+    """,
+    "hy_v3": """
+        tencent/Hy3  tencent/Hy3-preview
+    """,
+    "hy_v4": """
+        tencent/Hy4
+    """,
+    "poolside_v1": """
+        poolside/Laguna-XS.2
+    """,
+    "iquest_q1": """
+        IQuestLab/IQuest-Q1
+    """,
+    "dots": """
+        rednote-hilab/dots.llm1.inst  rednote-hilab/dots.llm2
+    """,
+    "minicpm5": """
+        openbmb/MiniCPM5-1B
+    """,
+    "functionary": """
+        meetkai/functionary-small-v3.1
+    """,
+    "gigachat35": """
+        ai-sage/GigaChat3.5-432B-A28B
+    """,
+    "kimi_vl": """
+        moonshotai/Kimi-VL-A3B-Thinking  moonshotai/Kimi-VL-A3B-Instruct
     """,
     "think": """
         deepseek-ai/DeepSeek-R1-Distill-Llama-70B  deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B  deepseek-r1:8b
@@ -94,10 +159,10 @@ def test_the_last_part_of_a_path_that_names_something(path, row):
 
 UNKNOWN = """
     meta-llama/Llama-3.3-70B-Instruct  mistralai/Mistral-Small-3.2-24B  google/gemma-3-27b-it
-    MiniMaxAI/MiniMax-M2  moonshotai/Kimi-K3  moonshotai/Kimi-VL-A3B  THUDM/glm-4-9b-chat
+    moonshotai/Kimi-K3  THUDM/glm-4-9b-chat
     zai-org/GLM-Z1-32B-0414  Qwen/Qwen2-7B-Instruct  Qwen/Qwen-7B  Qwen/Qwen4-8B  qwen30b
     deepseek-ai/DeepSeek-V2  deepseek-ai/DeepSeek-V3.5  deepseek-ai/DeepSeek-V5  deepseek-chat
-    nvidia/Llama-3_3-Nemotron-Super-49B-v1_5  ibm-granite/granite-3.3-8b-instruct
+    ibm-granite/granite-3.3-8b-instruct
     teknium/OpenHermes-2.5-Mistral-7B  stepfun-ai/step3  microsoft/phi-4  gpt-4o  MyQwen3-8B
     nvidia/nemotron-3-8b-chat-4k-sft  /models/qwen3/Llama-3-8B  /models/final  model.gguf  /
 """
@@ -143,9 +208,9 @@ def test_what_is_no_name(value):
 
 
 def test_every_format_has_models_for_people():
-    assert models_of("hermes") == "Qwen3, Qwen2.5, QwQ, Hermes 2 to 4, Granite 4"
+    assert models_of("hermes") == "Qwen3, Qwen2.5, QwQ, Hermes 2 to 4, SmolLM3, Trinity"
     assert all(map(models_of, hs.formats()))
-    assert models_of("minimax_m2") == ""
+    assert models_of("mine") == ""
 
 
 def test_the_result_is_what_parser_takes():

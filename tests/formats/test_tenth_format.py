@@ -8,10 +8,10 @@ from streams import as_tuple, chunkings, merge, run, without_ranges
 
 import harmonystream as hs
 
-MINIMAX_M2 = hs.Format(
-    name="minimax_m2",
+ACME = hs.Format(
+    name="acme",
     think=("<think>", "</think>"),
-    section=("<minimax:tool_call>", "</minimax:tool_call>"),
+    section=("<acme:calls>", "</acme:calls>"),
     call=('<invoke name="', '">', "</invoke>"),
     pair=('<parameter name="', '">', "", "</parameter>"),
     bare="declared",
@@ -19,7 +19,7 @@ MINIMAX_M2 = hs.Format(
     turns=("]~b]",),
 )
 SPECIAL = ("]~!b[", "]~b]", "[e~[")
-PLAIN = ("<think>", "</think>", "<minimax:tool_call>", "</minimax:tool_call>")
+PLAIN = ("<think>", "</think>", "<acme:calls>", "</acme:calls>")
 TYPES = {"city": {"type": "string"}, "days": {"type": "integer"}, "where": {"type": "object"}}
 TOOLS = [
     {"type": "function", "function": {"name": "get_forecast", "parameters": {"type": "object", "properties": TYPES}}},
@@ -30,7 +30,7 @@ OUTPUT = """Look it up: 天气.
 </think>
 
 It may rain.
-<minimax:tool_call>
+<acme:calls>
 <invoke name="get_forecast">
 <parameter name="city">Ber"gen
  </parameter> 😀</parameter>
@@ -39,7 +39,7 @@ It may rain.
 </invoke>
 <invoke name="now">
 </invoke>
-</minimax:tool_call>[e~["""
+</acme:calls>[e~["""
 EXPECTED = [
     ("MessageStart", "assistant", None, None, None),
     ("ReasoningDelta", "Look it up: 天气."),
@@ -57,14 +57,14 @@ VOCABS = [(SPECIAL, PLAIN), (SPECIAL + PLAIN, ()), (SPECIAL, ()), ((), ())]
 
 
 def test_text_at_every_chunking():
-    assert "minimax_m2" not in hs.formats()
-    whole = run(hs.Parser(MINIMAX_M2, tools=TOOLS, prompt=PROMPT), [OUTPUT])
+    assert "acme" not in hs.formats()
+    whole = run(hs.Parser(ACME, tools=TOOLS, prompt=PROMPT), [OUTPUT])
     assert without_ranges(whole) == EXPECTED
     for stream in (OUTPUT, OUTPUT.encode()):
         for pieces in chunkings(stream):
-            parser = hs.Parser(MINIMAX_M2, tools=TOOLS, prompt=PROMPT)
+            parser = hs.Parser(ACME, tools=TOOLS, prompt=PROMPT)
             assert run(parser, pieces) == whole
-            assert (parser.format, parser.deviations) == ("minimax_m2", ())
+            assert (parser.format, parser.deviations) == ("acme", ())
 
 
 @pytest.mark.parametrize(("special", "plain"), VOCABS)
@@ -72,30 +72,30 @@ def test_ids_at_every_chunking(special, plain):
     words, known = tokenizer(special, plain), vocab(special, plain)
     prompt, ids = encode(words, PROMPT), encode(words, OUTPUT)
     options = {"tools": TOOLS, "prompt": prompt, "check_stops": False}
-    whole = run(hs.Parser(MINIMAX_M2, known, **options), [ids])
+    whole = run(hs.Parser(ACME, known, **options), [ids])
     assert without_ranges(whole) == EXPECTED
     for pieces in chunkings(ids):
-        assert run(hs.Parser(MINIMAX_M2, known, **options), pieces) == whole
+        assert run(hs.Parser(ACME, known, **options), pieces) == whole
 
 
 def test_a_stream_moves_and_forks_at_every_position():
     words, known = tokenizer(SPECIAL, PLAIN), vocab(SPECIAL, PLAIN)
     ids = encode(words, OUTPUT)
-    parser = hs.Parser(MINIMAX_M2, known, tools=TOOLS, start="reasoning")
+    parser = hs.Parser(ACME, known, tools=TOOLS, start="reasoning")
     told = []
     for at, tid in enumerate(ids):
-        moved = hs.Parser.from_bytes(parser.to_bytes(), known, format=MINIMAX_M2, tools=TOOLS)
+        moved = hs.Parser.from_bytes(parser.to_bytes(), known, format=ACME, tools=TOOLS)
         for twin in (parser.fork(), moved):
             rest = twin.feed(ids[at:]) + twin.finish()
             assert without_ranges(merge(map(as_tuple, [*told, *rest]))) == EXPECTED
         told += parser.feed(tid)
-    with pytest.raises(ValueError, match="minimax_m2"):
+    with pytest.raises(ValueError, match="acme"):
         hs.Parser.from_bytes(parser.to_bytes(), known, tools=TOOLS)
 
 
 def test_what_is_only_mentioned_is_text():
-    for text in ('Write <invoke name="f"> here.', "The <minimax:tool_call> tag.", '<invoke name="nothing">\n</invoke>'):
-        done = hs.parse(text, MINIMAX_M2, tools=TOOLS)
+    for text in ('Write <invoke name="f"> here.', "The <acme:calls> tag.", '<invoke name="nothing">\n</invoke>'):
+        done = hs.parse(text, ACME, tools=TOOLS)
         assert (done.content, done.tool_calls) == (text, ())
     ids = encode(base(), "a [e~[ b")
-    assert hs.parse(ids, MINIMAX_M2, vocab=vocab(SPECIAL, PLAIN)).content == "a [e~[ b"
+    assert hs.parse(ids, ACME, vocab=vocab(SPECIAL, PLAIN)).content == "a [e~[ b"

@@ -11,7 +11,7 @@ from reference_tags_text import CALL, NEAR, PAIR, SECTION, WS, Marker, More, Tex
 
 BAD = set("<>{}[]()\"'`=,;")
 LONGEST = 256  # bytes of a name or key
-MOST = 8  # openers in a row
+MOST = 8  # openers in a row, or closers after the one of a value
 
 
 class Fails(Exception):  # noqa: N818 - no error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from reference_tags_bodies import NORMAL_STOPS, OPENERS, Bodies
-from reference_tags_header import LONGEST, Header
+from reference_tags_header import LONGEST, MOST, Header
 from reference_tags_text import CALL, SECTION, WS, Marker, More, latin
 from reference_tags_values import WS as SPACE
 from reference_tags_values import fits, may_be_literal, quote, transcode
@@ -240,7 +240,10 @@ class Pairs(Bodies):
     def value_end_at(self, j: int, header: Header, quotes: bool) -> Marker | None:
         text, rest = self.text, (*OPENERS, "stop")
         if mark := text.closer_at(j, self.size):
-            return mark if text.is_control(mark) or self.closes(mark, quotes or mark.misspelt) else None
+            if text.is_control(mark):
+                return mark
+            quoted = quotes and not mark.misspelt and text.is_quoted(mark.stop)
+            return mark if self.closes(mark, quotes or mark.misspelt) and not quoted else None
         mark = text.at(j, self.size, "call_close", "section_close", "stop")
         if mark and mark.kind == "stop":
             return mark if text.stop_counts(mark) else None
@@ -254,14 +257,14 @@ class Pairs(Bodies):
         return None
 
     def closes(self, mark: Marker, quotes: bool) -> bool:
-        """Does what may follow a value come after its closer, or after more of these?"""
+        """Does what may follow a value come after its closer, or after a few more of these?"""
         followers = ("key_open", "call_close", "section_close", *OPENERS, "stop", *["value_close"] * (not quotes))
-        limit, stop = self.text.limit(mark.start), mark.stop
+        limit, stop, closed = self.text.limit(mark.start), mark.stop, 0
         try:
-            while stop <= limit and (after := self.text.follows(stop, limit, *followers)):
+            while stop <= limit and closed <= MOST and (after := self.text.follows(stop, limit, *followers)):
                 if after.kind != "value_close":
                     return True
-                stop = after.stop
+                stop, closed = after.stop, closed + 1
         except More:
             return limit == self.size
         return False

@@ -17,6 +17,27 @@ import harmonystream as hs
 from harmonystream.formats import Format, format_of
 
 TAG_FORMATS = tuple(name for name in hs.formats() if name != "harmony")
+
+
+def shape_of(row: Format) -> tuple[object, ...]:
+    """What the machine does with a row, whatever its markers are spelled like."""
+    empty = [[part is not None and "" in part for part in field or ()] for field in (row.section, row.call, row.pair)]
+    switches = (row.wrapped, row.bare, row.name_as, bool(row.empty_call), row.newlines, row.untyped, row.control)
+    asked = (row.fenced, row.mention, row.after_call)
+    return (*map(tuple, empty), *map(bool, (row.think, row.section, row.call, row.pair, row.typed)), *switches, *asked)
+
+
+def shapes() -> dict[str, tuple[str, ...]]:
+    """The first format of each shape -> all of that shape."""
+    found: dict[object, list[str]] = {}
+    for name in TAG_FORMATS:
+        row = format_of(name)
+        assert isinstance(row, Format)
+        found.setdefault(shape_of(row), []).append(name)
+    return {names[0]: tuple(names) for names in found.values()}
+
+
+SHAPES = tuple(shapes())  # the long random suites run for these; test_rows.py runs for each format
 KEPT = 16  # deviations that a parser keeps
 VOCABULARIES = ("added", "ordinary", "plain")
 
@@ -103,9 +124,10 @@ def tokens(name: str, vocabulary: str = "added") -> Tokens:
     row = format_of(name)
     kinds = spellings_of(row)
     pieces = [bytes([byte]) for byte in range(256)] + [piece.encode() for piece in FRAGMENTS] + list(HALVES)
-    markers = dict.fromkeys(one for some in kinds.values() for one in some if is_a_token(one))
+    ends = (*row.stops, *row.turns)
+    markers = dict.fromkeys(one for some in kinds.values() for one in some if is_a_token(one) or one in ends)
     if vocabulary == "ordinary":
-        markers = dict.fromkeys(some[0] for some in kinds.values() if some and is_a_token(some[0]))
+        markers = dict.fromkeys(some[0] for some in kinds.values() if some and (is_a_token(some[0]) or some[0] in ends))
     special = [*markers, *row.keep, "<|pad|>", *["｜DSML｜"] * (name == "dsml")]
     if vocabulary == "plain":
         special = ["<|pad|>"]

@@ -57,7 +57,7 @@ class Batch:
     ) -> array[int]:
         """Slots for n new streams that share their options, as an array of int32, which feed() reads as it is.
 
-        Raises RuntimeError if fewer slots are free, and what Parser() raises; then none is taken.
+        Raises RuntimeError if fewer slots are free, ValueError if n is negative, and what Parser() raises.
         """
     def add(self, stream: Parser | EventStream, /) -> int:
         """A slot for an emitter (ChatStream, ...), or for a parser, as fork() makes one. It must have this batch's

@@ -10,6 +10,7 @@ import random_streams
 import random_tags
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference_tags_text import spellings_of
 from tag_streams import TAG_FORMATS, tokens
 
 import harmonystream as hs
@@ -48,8 +49,13 @@ def test_the_markers_of_a_row_are_its_tokens(name):
         for marker in field or ():
             known |= {marker} if isinstance(marker, str) else set(marker)
     assert set(said.values()) <= known | set(row.stops)
-    assert bool(row.think) == bool(markup.reasoning_start) == bool(markup.reasoning_end)
-    assert bool(row.section or row.call) == bool(markup.call_start) == bool(markup.call_end)
+    kinds = spellings_of(row)
+    tokens_of = {kind: [one for one in some if one in vocab.control] for kind, some in kinds.items()}
+    outer = "section" if row.section else "call"
+    assert bool(tokens_of.get("think_open")) == bool(markup.reasoning_start)
+    assert bool(tokens_of.get("think_close")) == bool(markup.reasoning_end)
+    assert bool(tokens_of.get(f"{outer}_open")) == bool(markup.call_start)
+    assert bool(tokens_of.get(f"{outer}_close")) == bool(markup.call_end)
 
 
 def test_a_marker_that_is_no_token_has_no_id():

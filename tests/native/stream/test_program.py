@@ -30,10 +30,7 @@ def test_a_small_vocabulary_is_enough():
 
 
 def test_formats_are_data():
-    assert hs.formats() == (
-        *("harmony", "hermes", "qwen3_coder", "mimo", "deepseek", "deepseek_search", "dsml"),
-        *("kimi_k2", "glm", "seed_oss", "think"),
-    )
+    assert hs.formats()[:4] == ("harmony", "hermes", "qwen3_coder", "mimo")
     assert hs.parse("Hi", HARMONY) == hs.parse("Hi", "harmony")
     assert repr(Program(HARMONY, hs.vocab.o200k_harmony())).startswith("<Program harmony on <Vocab o200k_harmony")
     with pytest.raises(hs.FormatError, match=r"exactly the markers.*differing: \['pause'\]"):

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_tags import id_streams, options, texts
 from streams import as_tuple, feed, merge
-from tag_streams import TAG_FORMATS, VOCABULARIES, Options, deviations, outcome, tokens
+from tag_streams import SHAPES, VOCABULARIES, Options, deviations, outcome, tokens
 
 import harmonystream as hs
 
-every_format = pytest.mark.parametrize("name", TAG_FORMATS)
+every_shape = pytest.mark.parametrize("name", SHAPES)
 LONGEST = 160  # bytes, or ids: each position is a run of its own
 few = settings(max_examples=max(10, settings.default.max_examples // 20))
 
@@ -37,7 +37,7 @@ def check_copies(chosen: Options, stream: Any, vocab: hs.Vocab | None) -> None:
             events += feed(parser, stream[position : position + 1])
 
 
-@every_format
+@every_shape
 @few
 @given(data=st.data())
 def test_copies_go_on_the_same_in_text(name: str, data: st.DataObject):
@@ -45,7 +45,7 @@ def test_copies_go_on_the_same_in_text(name: str, data: st.DataObject):
     check_copies(data.draw(options(name)), stream, None)
 
 
-@every_format
+@every_shape
 @few
 @given(data=st.data())
 def test_copies_go_on_the_same_in_ids(name: str, data: st.DataObject):
@@ -54,7 +54,7 @@ def test_copies_go_on_the_same_in_ids(name: str, data: st.DataObject):
     check_copies(data.draw(options(name)), stream, tokens(name, vocabulary).vocab)
 
 
-@every_format
+@every_shape
 @few
 @given(data=st.data(), finish=st.booleans())
 def test_a_reset_parser_is_a_new_one(name: str, data: st.DataObject, finish: bool):
@@ -68,7 +68,7 @@ def test_a_reset_parser_is_a_new_one(name: str, data: st.DataObject, finish: boo
     assert outcome(parser, [stream], chosen.finish) == outcome(chosen.parser(), [stream], chosen.finish)
 
 
-@every_format
+@every_shape
 @few
 @given(data=st.data())
 def test_a_fork_leaves_its_origin_alone(name: str, data: st.DataObject):

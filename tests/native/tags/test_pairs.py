@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from tag_cases import TOOLS, read
 
@@ -123,3 +125,18 @@ def test_a_value_streams_and_what_is_held_does_not():
     assert heard("<arg_key>o</arg_key><arg_value>{") == ['"']
     assert heard('"a": 1}') == []
     assert heard("</arg_value></tool_call>") == [', "o": {"a": 1}}']
+
+
+@pytest.mark.parametrize(("more", "value"), [(0, "a"), (1, "a"), (8, "a"), (9, "a" + "</parameter>")])
+def test_a_few_more_closers_belong_to_the_one_of_the_value(more, value):
+    body = "<parameter=s>a" + "</parameter>" * (1 + more)
+    assert pairs(body)[0] == [json.dumps({"s": value})]
+
+
+def test_a_long_run_of_closers_is_read_once():
+    parser = hs.Parser("qwen3_coder", tools=TOOLS)
+    parser.feed_text("<tool_call><function=f><parameter=s>a")
+    for _ in range(1000):
+        given = [event.arguments for event in parser.feed_text("</parameter>") if type(event) is hs.ToolCallDelta]
+        assert len(parser.to_bytes()) < 600  # it holds a few of them
+    assert given == ["</parameter>"]

@@ -15,12 +15,12 @@ from random_tags import id_streams, markers, options, texts
 from reference_tags import MAX_HOLD
 from reference_tags_text import spellings_of
 from streams import as_tuple, random_chunks
-from tag_streams import TAG_FORMATS, VOCABULARIES, Options, expected, outcome, schema, tokens
+from tag_streams import SHAPES, VOCABULARIES, Options, expected, outcome, schema, tokens
 
 import harmonystream as hs
 from harmonystream.formats import Format, format_of
 
-every_format = pytest.mark.parametrize("name", TAG_FORMATS)
+every_shape = pytest.mark.parametrize("name", SHAPES)
 every_pair_format = pytest.mark.parametrize("name", ["qwen3_coder", "hermes", "dsml", "glm", "seed_oss"])
 
 
@@ -42,7 +42,7 @@ def pieces_of(stream: Any, seed: int) -> list[list[Any]]:
 # --- the machine is the one that docs/tags.md describes, and no cut matters ---
 
 
-@every_format
+@every_shape
 @few
 @given(data=st.data(), seed=st.integers(0, 2**32 - 1))
 def test_text_equals_the_reference_at_every_cut(name: str, data: st.DataObject, seed: int):
@@ -51,7 +51,7 @@ def test_text_equals_the_reference_at_every_cut(name: str, data: st.DataObject, 
         compare(chosen, stream, None, pieces)
 
 
-@every_format
+@every_shape
 @few
 @given(data=st.data(), seed=st.integers(0, 2**32 - 1))
 def test_ids_equal_the_reference_at_every_cut(name: str, data: st.DataObject, seed: int):
@@ -61,7 +61,7 @@ def test_ids_equal_the_reference_at_every_cut(name: str, data: st.DataObject, se
         compare(chosen, stream, tokens(name, vocabulary).vocab, pieces)
 
 
-@every_format
+@every_shape
 @few
 @given(data=st.data())
 def test_labels_equal_the_reference(name: str, data: st.DataObject):
@@ -76,7 +76,7 @@ def test_labels_equal_the_reference(name: str, data: st.DataObject):
 # --- nothing is lost, nothing is invented ---
 
 
-@every_format
+@every_shape
 @few
 @given(data=st.data())
 def test_events_nest(name: str, data: st.DataObject):
@@ -118,7 +118,7 @@ def test_arguments_of_a_complete_call_in_pairs_are_json(name: str, data: st.Data
             assert isinstance(json.loads(arguments[event[1]]), dict)
 
 
-@every_format
+@every_shape
 @few
 @given(data=st.data(), seed=st.integers(0, 2**32 - 1))
 def test_text_of_nothing_but_mentions_comes_out_as_it_is(name: str, data: st.DataObject, seed: int):
@@ -138,7 +138,7 @@ def test_text_of_nothing_but_mentions_comes_out_as_it_is(name: str, data: st.Dat
     assert not [event for event in log if event[0] == "ToolCallStart"]
 
 
-@every_format
+@every_shape
 @few
 @given(data=st.data())
 def test_bytes_are_delivered_or_landed_elsewhere(name: str, data: st.DataObject):

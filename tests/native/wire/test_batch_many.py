@@ -39,6 +39,8 @@ def test_all_slots_are_opened_or_none():
     batch.open()
     with pytest.raises(RuntimeError, match="2 of 3 slots are free, not 3"):
         batch.open_many(3)
+    with pytest.raises(ValueError, match="0 or more, not -1"):
+        batch.open_many(-1)
     with pytest.raises(TypeError):
         batch.open_many(2, tools=5)
     assert len(batch) == 1

@@ -11,7 +11,7 @@ import random_tags
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from streams import as_tuple, merge
-from tag_streams import TAG_FORMATS, tokens
+from tag_streams import SHAPES, tokens
 
 import harmonystream as hs
 from harmonystream._native.wire.batch import Batch
@@ -152,7 +152,7 @@ def test_frames_are_those_that_the_emitter_makes_of_the_same_pieces(api, texts, 
         assert first[slot] == second[slot]
 
 
-@pytest.mark.parametrize("name", TAG_FORMATS)
+@pytest.mark.parametrize("name", SHAPES)
 @settings(max_examples=10, deadline=None)
 @given(st.data(), random_streams.seeds)
 def test_frames_of_tag_formats(name, data, seed):

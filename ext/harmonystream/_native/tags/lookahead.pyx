@@ -17,6 +17,7 @@ DEBUG = bool(DEBUG_BUILD)
 
 cdef enum:
     MAX_OPENERS = 8                    # in a row: more of them are text
+    MAX_CLOSERS = 8                    # in a row, after a value's closer: more of them are text
 
 
 cdef inline int undecided(const View* v, Py_ssize_t origin) noexcept nogil:
@@ -427,15 +428,18 @@ cdef int look_misspelt(const View* v, const TagTable* row, Py_ssize_t i, Py_ssiz
 
 cdef int look_value_follow(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin,
                            bint quotes) noexcept nogil:
-    """After a value's closer and, unless the value quotes pairs, more of these: what may follow a value?"""
+    """After a value's closer and, unless the value quotes pairs, a few more of these: what may follow a value?"""
     cdef Py_ssize_t n = limit(v, origin)
     cdef uint64_t mask = row.follow_value if quotes else row.follow_value | row.roles[VALUE_CLOSE]
-    cdef int k = -1, verdict
+    cdef int k = -1, closed = 0, verdict
     while True:
         i = skip_ws(v, i, n)
         verdict = match(v, row, i, n, mask, &k)
         if verdict != YES or row.literals[k].role != VALUE_CLOSE:
             return at_the_end(v, origin) if verdict == MORE else verdict
+        closed += 1
+        if closed > MAX_CLOSERS:
+            return NO
         i += row.literals[k].n
 
 
@@ -467,7 +471,8 @@ cdef int look_value_end(const View* v, const Context* c, const Stream* s, Py_ssi
     if is_special(v, i) and role != KEY_OPEN:
         return YES
     if role == VALUE_CLOSE:
-        return look_value_follow(v, row, stop[0], origin, s.tags.quotes)
+        verdict = look_value_follow(v, row, stop[0], origin, s.tags.quotes)
+        return unless_quoted(v, row, stop[0], verdict) if s.tags.quotes else verdict
     if role == STOP:
         return look_follow(v, row, stop[0], origin, row.follow_stop)
     if role == SECTION_CLOSE:

@@ -6,8 +6,8 @@ from harmonystream._native.tags.view cimport *
 
 
 cdef inline int look_quoted(const View* v, const TagTable* row, Py_ssize_t i) noexcept nogil:
-    """Does the value go on after the marker at i? It does if the value's own closer follows: then the value quotes a
-    call, and the marker is part of the quotation."""
+    """Does the value go on from i? It does if the value's own closer follows: then the value quotes a call, and the
+    marker at i, or the closer of a value before it, is part of the quotation."""
     cdef Py_ssize_t x = i, n = limit(v, i)
     cdef uint64_t mask = row.roles[KEY_OPEN] | row.roles[VALUE_CLOSE] | row.roles[STOP]
     cdef int k = -1, depth = 0, verdict = MORE
@@ -31,7 +31,7 @@ cdef inline int look_quoted(const View* v, const TagTable* row, Py_ssize_t i) no
 
 
 cdef inline int unless_quoted(const View* v, const TagTable* row, Py_ssize_t i, int verdict) noexcept nogil:
-    """The verdict of a marker at i that would end a value without the value's own closer. It becomes NO if that closer
-    follows, so that the marker is quoted."""
+    """The verdict of a marker that would end a value. It becomes NO if from i on the value's own closer follows: then
+    the marker is quoted."""
     cdef int quoted = look_quoted(v, row, i) if verdict == YES else NO
     return MORE if quoted == MORE else NO if quoted == YES else verdict

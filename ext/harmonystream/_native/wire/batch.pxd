@@ -23,6 +23,7 @@ cdef class Batch:
     cdef Guard guard               # of its streams
     cdef char busy
 
+    cdef Parser stream(self, object tools, object start, object prompt)
     cdef int claim(self) except -1
     cdef object place(self, Parser parser, SseWriter emitter)
     cdef object closed(self, Py_ssize_t slot)

@@ -51,8 +51,7 @@ cdef class Batch:
     """
 
     def __cinit__(self, format="harmony", vocab=None, Py_ssize_t capacity=1024, *, str trim="seams",
-                  str empty_args not None="{}",
-                  Py_ssize_t max_hold=1 << 20, bint check_stops=True):
+                  str empty_args not None="{}", Py_ssize_t max_hold=1 << 20, bint check_stops=True):
         cdef Parser first
         if not 0 < capacity <= MOST_SLOTS:
             raise ValueError(f"capacity is a number of slots from 1 to {MOST_SLOTS:,}, not {capacity}")
@@ -90,22 +89,24 @@ cdef class Batch:
         """A slot for a new stream, whose options are Parser's. Raises RuntimeError if all slots are taken, and what
         Parser() raises.
         """
-        return self.place(Parser.__new__(Parser, self.program, self.program.vocab, tools=tools, start=start,
-                                         prompt=prompt, trim=self.trim,
-                                         empty_args=self.empty_args, max_hold=self.max_hold, check_stops=False), None)
+        return self.place(self.stream(tools, start, prompt), None)
 
     def open_many(self, Py_ssize_t n, /, *, tools=None, start="auto", prompt=None):
         """Slots for n new streams that share their options, as an array of int32, which feed() reads as it is.
 
-        Raises RuntimeError if fewer slots are free, and what Parser() raises; then none is taken.
+        Raises RuntimeError if fewer slots are free, ValueError if n is negative, and what Parser() raises.
         """
-        cdef Parser first
         cdef Py_ssize_t i
+        if n < 0:
+            raise ValueError(f"n is the number of streams to open, 0 or more, not {n}")
         if n > len(self.free):
             raise RuntimeError(f"{len(self.free)} of {self.capacity_} slots are free, not {n}: close() some first")
-        first = Parser.__new__(Parser, self.program, self.program.vocab, tools=tools, start=start, prompt=prompt,
-                               trim=self.trim, empty_args=self.empty_args, max_hold=self.max_hold, check_stops=False)
+        first = self.stream(tools, start, prompt)
         return array("i", [self.place(first if i == 0 else first.fork(), None) for i in range(n)])
+
+    cdef Parser stream(self, object tools, object start, object prompt):
+        return Parser.__new__(Parser, self.program, self.program.vocab, tools=tools, start=start, prompt=prompt,
+                              trim=self.trim, empty_args=self.empty_args, max_hold=self.max_hold, check_stops=False)
 
     def add(self, stream, /):
         """A slot for an emitter (ChatStream, ...), or for a parser, as fork() makes one. It must have this batch's
@@ -132,8 +133,7 @@ cdef class Batch:
 
     cdef int claim(self) except -1:
         if not enter(&self.busy):
-            raise RuntimeError("this batch is in use, by another thread or an emitter that it has called: give each "
-                               "thread its own")
+            raise RuntimeError("this batch is in use, by another thread or its own callback: give each thread its own")
         return 0
 
     cdef object place(self, Parser parser, SseWriter emitter):

@@ -1,0 +1,43 @@
+"""Calls whose arguments are pairs of tags, `<arg_key>` and `<arg_value>`: GLM, and who took it over."""
+
+from .spec import Format
+
+GLM = Format(
+    name="glm",
+    think=("<think>", "</think>"),
+    call=("<tool_call>", "", "</tool_call>"),
+    pair=("<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>"),
+    wrapped=True,
+    untyped="json",
+    stops=("<|observation|>", "<|user|>", "<|endoftext|>", "<|role_end|>"),
+    turns=("<|assistant|>", "<|system|>", "<role>"),
+)
+
+POOLSIDE_V1 = GLM._replace(name="poolside_v1", stops=("</assistant>",), turns=("<assistant>", "<system>", "<user>"))
+
+IQUEST_Q1 = GLM._replace(
+    name="iquest_q1",
+    call=("<iquest_tool_call>", "", "</iquest_tool_call>"),
+    stops=(),
+    turns=("<|iquest_assistant|>",),
+)
+
+
+def _suffixed(tag: str) -> tuple[str, str]:
+    """As the preview of the model has it, and as the released one does."""
+    return tag, tag.replace(">", ":opensource>")
+
+
+HY_V3 = Format(
+    name="hy_v3",
+    think=(_suffixed("<think>"), _suffixed("</think>")),
+    section=(_suffixed("<tool_calls>"), _suffixed("</tool_calls>")),
+    call=(_suffixed("<tool_call>"), _suffixed("<tool_sep>"), _suffixed("</tool_call>")),
+    pair=(_suffixed("<arg_key>"), _suffixed("</arg_key>"), _suffixed("<arg_value>"), _suffixed("</arg_value>")),
+    untyped="json",
+    stops=("<｜hy_eos｜>", "<｜hy_eos:opensource｜>"),
+    turns=("<｜hy_User｜>", "<｜hy_Assistant｜>", "<｜hy_User:opensource｜>", "<｜hy_Assistant:opensource｜>"),
+)
+
+# Without a separator. A checkpoint may add a suffix of its own to each tag, which its tokenizer shows.
+HY_V4 = HY_V3._replace(name="hy_v4", call=(_suffixed("<tool_call>"), "", _suffixed("</tool_call>")))

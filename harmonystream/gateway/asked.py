@@ -1,0 +1,92 @@
+"""A request in words that are the same for all APIs, and the reading of its options by the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from .checks import Check
+from .options import TABLES
+from .refused import Refused
+
+__all__ = ["Asked", "part_of", "read_options"]
+
+_CODES = {"thread": "thread_unsupported_request"}  # without it, tool runners do not go on
+MOST_OPTIONS = 256
+
+
+@dataclass
+class Asked:
+    """What a request asks for.
+
+    body: the request. messages: the conversation, instructions included, in any API's form. tools: those that are
+    offered. choice: "required" also stands for a named tool, which is then the only one in `tools`; named: was it
+    named? parallel: may there be several calls? sampling: fields of `Sampling` and of the engine's request. thinking:
+    is reasoning on or off; None: the model's default. shown: is it sent to the client? budget: the most tokens of
+    reasoning. variables: of the chat template. output: the `response_format` that content must have, in Chat's form.
+    stored: the input items that a stored response keeps; None: it is not stored.
+    """
+
+    api: str
+    body: dict[str, Any]
+    model: str
+    messages: list[Any] = field(default_factory=list)
+    tools: list[Any] = field(default_factory=list)
+    choice: Literal["auto", "none", "required"] = "auto"
+    named: bool = False
+    parallel: bool = True
+    stream: bool = False
+    n: int = 1
+    stops: tuple[str, ...] = ()
+    max_tokens: int | None = None
+    sampling: dict[str, Any] = field(default_factory=dict)
+    effort: str | None = None
+    thinking: bool | None = None
+    shown: bool = True
+    budget: int | None = None
+    variables: dict[str, Any] = field(default_factory=dict)
+    output: dict[str, Any] | None = None
+    stored: list[Any] | None = None
+
+
+def read_options(api: str, body: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The options that the gateway reads, and those for the engine by the engine's names. None counts as not given.
+
+    Raises `Refused` for an option that is unknown, refused, or has a value that it cannot have.
+    """
+    if not isinstance(body, dict):
+        raise Refused(400, "The request is not a JSON object.")
+    if len(body) > MOST_OPTIONS:
+        raise Refused(400, f"The request has more than {MOST_OPTIONS} options.")
+    table = TABLES[api]
+    read: dict[str, Any] = {}
+    engine: dict[str, Any] = {}
+    for name, value in body.items():
+        option = table.get(name)
+        if option is None:
+            short = name if len(name) <= 64 else name[:64] + "…"
+            raise Refused(400, f"Unknown option: {short}.", param=short, code="unknown_parameter")
+        if value is None or option.does == "noted":
+            continue
+        if option.does == "refused":
+            if value not in option.unless:
+                code = _CODES.get(name, "unsupported_parameter")
+                raise Refused(400, f"{name} is not supported: {option.why}.", param=name, code=code)
+            continue
+        _hold(option.check, value, name)
+        (engine if option.does == "engine" else read)[option.to or name] = value
+    return read, engine
+
+
+def part_of(given: Mapping[str, Any], path: str, name: str, check: Check) -> Any:
+    """A field of an object inside an option, or None. Raises `Refused`, which names the field with its path."""
+    value = given.get(name)
+    if value is not None:
+        _hold(check, value, f"{path}.{name}")
+    return value
+
+
+def _hold(check: Check, value: Any, name: str) -> None:
+    if not check.holds(value):
+        raise Refused(400, f"{name} must be {check.words}.", param=name, code="invalid_value")

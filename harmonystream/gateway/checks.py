@@ -1,0 +1,49 @@
+"""What the values of a request's options may be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isfinite
+from typing import Any, NamedTuple
+
+__all__ = ["ANY", "BOOLEAN", "LIST", "OBJECT", "STOPS", "TEXT", "Check", "integer", "number", "one_of"]
+
+MOST_STOPS = 64
+LONGEST_STOP = 1024
+
+
+class Check(NamedTuple):
+    """A test of a value, and how an error says what the value should be."""
+
+    words: str
+    holds: Callable[[Any], bool]
+
+
+def integer(low: int, high: int = (1 << 31) - 1) -> Check:
+    return Check(f"an integer from {low} to {high}", lambda value: type(value) is int and low <= value <= high)
+
+
+def number(low: float, high: float) -> Check:
+    def holds(value: Any) -> bool:
+        return type(value) in (int, float) and isfinite(value) and low <= value <= high
+
+    return Check(f"a number from {low:g} to {high:g}", holds)
+
+
+def one_of(*words: str) -> Check:
+    return Check("one of " + ", ".join(words), lambda value: isinstance(value, str) and value in words)
+
+
+def _are_stops(value: Any) -> bool:
+    stops = [value] if isinstance(value, str) else value
+    if not isinstance(stops, list) or len(stops) > MOST_STOPS:
+        return False
+    return all(isinstance(stop, str) and 0 < len(stop) <= LONGEST_STOP for stop in stops)
+
+
+ANY = Check("any value", lambda _: True)
+BOOLEAN = Check("true or false", lambda value: isinstance(value, bool))
+TEXT = Check("a text", lambda value: isinstance(value, str))
+LIST = Check("a list", lambda value: isinstance(value, list))
+OBJECT = Check("an object", lambda value: isinstance(value, dict))
+STOPS = Check(f"a text, or a list of at most {MOST_STOPS}, each of 1 to {LONGEST_STOP} characters", _are_stops)

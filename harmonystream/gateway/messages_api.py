@@ -1,0 +1,79 @@
+"""Anthropic's Messages: its requests read, and the stream that answers them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .._native.stream.parser import Parser
+from ..emit import MessagesStream, call_ids_of
+from .asked import Asked, part_of, read_options
+from .chat_api import form_of
+from .checks import BOOLEAN, OBJECT, integer, one_of
+from .contents import refuse_media
+from .options import EFFORTS
+from .refused import Refused
+from .tool_choices import choose, offer
+
+__all__ = ["read", "streams"]
+
+_THINKING = {"enabled": True, "adaptive": None, "disabled": False}
+
+
+def read(body: Any, *, counting: bool = False) -> Asked:
+    """A request's body. counting: it is one of count_tokens, which has no max_tokens. Raises `Refused`."""
+    options, engine = read_options("messages", body)
+    asked = Asked("messages", body, options.get("model", ""), sampling=engine)
+    asked.messages = list(options.get("messages") or [])
+    if not asked.messages:
+        raise Refused(400, "messages must be a list of at least one message.", param="messages")
+    refuse_media(asked.messages, "messages")
+    if (system := options.get("system")) is not None:
+        refuse_media([{"content": system}], "system")
+        asked.messages.insert(0, {"role": "system", "content": system})
+    offer(asked, options.get("tools"), (None, "custom"))
+    choice = options.get("tool_choice")
+    choose(asked, choice)
+    asked.parallel = not part_of(choice or {}, "tool_choice", "disable_parallel_tool_use", BOOLEAN)
+    asked.stream = options.get("stream", False)
+    asked.stops = tuple([stops] if isinstance(stops := options.get("stop_sequences", []), str) else stops)
+    asked.max_tokens = options.get("max_tokens")
+    if asked.max_tokens is None and not counting:
+        raise Refused(400, "max_tokens: Field required.", param="max_tokens")
+    asked.variables = options.get("chat_template_kwargs", {})
+    _read_thinking(asked, options.get("thinking", {}))
+    _read_output(asked, options)
+    return asked
+
+
+def _read_thinking(asked: Asked, thinking: dict[str, Any]) -> None:
+    kind = part_of(thinking, "thinking", "type", one_of(*_THINKING))
+    if kind is not None:
+        asked.thinking = _THINKING[kind]
+        asked.shown = kind != "disabled"
+    asked.budget = part_of(thinking, "thinking", "budget_tokens", integer(1))
+
+
+def _read_output(asked: Asked, options: dict[str, Any]) -> None:
+    output = options.get("output_config", {})
+    asked.effort = part_of(output, "output_config", "effort", one_of(*EFFORTS))
+    form, path = options.get("output_format"), "output_format"
+    if form is None:
+        form, path = part_of(output, "output_config", "format", OBJECT), "output_config.format"
+    asked.output = form_of(form, path)
+
+
+def streams(
+    asked: Asked, parsers: Sequence[Parser], id: str, now: int, reasoning_field: Any, usage: dict[str, int]
+) -> list[MessagesStream]:
+    """The stream, as a list of one."""
+    made = MessagesStream(
+        parsers[0],
+        id=id,
+        model=asked.model,
+        usage={"input_tokens": usage["prompt_tokens"]},
+        thinking=asked.shown,
+        tool_choice=asked.body.get("tool_choice"),
+        taken=call_ids_of(asked.messages) or (),
+    )
+    return [made]

@@ -1,0 +1,151 @@
+"""A model as the gateway serves it: its engines, how its prompts are written, and what a request may ask of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal
+
+from ..engines import Engine, Sampling
+from ..errors import HarmonyStreamError, PromptError
+from ..formats import Format, HeaderFormat, format_of
+from ..formats.models import format_for
+from ..prompt import Prompt, Template, render
+from ..vocab import from_tokenizers
+from .asked import Asked
+from .refused import Refused
+
+__all__ = ["Model", "Served"]
+
+_SWITCHES = frozenset({"enable_thinking", "thinking", "thinking_budget"})
+_OWN = frozenset({"tools", "model", "format", "template", "vocab", "date", "dialect", "training", "continue_final"})
+"""Keywords of `render` that a request's `chat_template_kwargs` may not set."""
+_EFFORTS = {"minimal": "low", "xhigh": "high", "max": "high"}
+"""Efforts that gpt-oss does not know, and the nearest that it does."""
+_SAMPLING = frozenset(one.name for one in fields(Sampling)) - {"max_tokens", "stop", "extra"}
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model under a name.
+
+    name: as requests say it. engines: one, or several that serve the same model. family: a name by which the format is
+    known, such as "openai/gpt-oss-20b"; by default the model's own. format: instead of the family, as `render` has it.
+    tokenizer: the model's folder, with its tokenizer.json and chat template. template: another chat template.
+    context: how many tokens prompt and answer may have together; None: the engine knows. max_tokens: of an answer,
+    where a request does not say. sampling: of requests that do not say. reasoning_field: Chat's field for reasoning.
+    tools: offered where a request has none. aliases: more names.
+    """
+
+    name: str
+    engines: Engine | Sequence[Engine]
+    family: str | None = None
+    format: str | Format | HeaderFormat | None = None
+    tokenizer: str | os.PathLike[str] | None = None
+    template: str | os.PathLike[str] | Template | None = None
+    context: int | None = None
+    max_tokens: int = 4096
+    sampling: Mapping[str, Any] = field(default_factory=dict)
+    reasoning_field: Literal["reasoning", "reasoning_content", "both"] = "reasoning"
+    tools: Sequence[Any] = ()
+    aliases: Sequence[str] = ()
+
+
+class Served:
+    """A model that is ready to be asked. Raises `HarmonyStreamError` or ValueError for one that cannot be served."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.name = model.name
+        row = model.format if model.format is not None else format_for(model.family or model.name)
+        self.row: Format | HeaderFormat = format_of(row)
+        self.engines: list[Engine] = list(model.engines) if isinstance(model.engines, Sequence) else [model.engines]
+        if not self.engines:
+            raise ValueError(f"the model {model.name} has no engine")
+        self._writes_itself = isinstance(self.row, HeaderFormat) or bool(self.row.encoding)
+        self._vocab = None if model.tokenizer is None else from_tokenizers(model.tokenizer)
+        self._template: Template | None = None
+        source = model.template if self._writes_itself else model.template or model.tokenizer
+        if source is not None:
+            self._template = source if isinstance(source, Template) else Template(source)
+        elif not self._writes_itself:
+            raise ValueError(f"the model {model.name} needs its chat template: say where its tokenizer's folder is")
+
+    def prompt(self, asked: Asked) -> Prompt:
+        """The prompt for a request. Raises `Refused` for what the model cannot be asked."""
+        try:
+            return render(
+                asked.messages,
+                tools=asked.tools,
+                format=self.row,
+                model=self.model.family or self.name,
+                template=self._template,
+                vocab=self._vocab,
+                **self._switches(asked),
+            )
+        except PromptError as error:
+            param = "input" if asked.api == "responses" else "messages"
+            raise Refused(400, f"The conversation cannot be written for this model: {error}.", param=param) from None
+
+    def _switches(self, asked: Asked) -> dict[str, Any]:
+        """What turns reasoning on or off, and up or down, where this model has such a switch; other variables."""
+        if isinstance(self.row, HeaderFormat) and self._template is None:
+            return self._harmony(asked)
+        known = frozenset({"thinking", "reasoning_effort"}) if self._template is None else self._template.variables
+        given = dict(asked.variables)
+        if unknown := sorted(map(str, given.keys() - known | given.keys() & _OWN)):
+            readable = ", ".join(sorted(known - _OWN)) or "nothing"
+            what = f"chat_template_kwargs has {', '.join(unknown)[:100]}; this model's template reads {readable}."
+            raise Refused(400, what, param="chat_template_kwargs", code="unsupported_value")
+        if "reasoning_effort" in given:
+            given["reasoning"] = given.pop("reasoning_effort")
+        thinking = False if asked.effort == "none" else asked.thinking
+        if thinking is not None and known & _SWITCHES:
+            given.setdefault("thinking", thinking)
+        if asked.effort not in (None, "none") and "reasoning_effort" in known:
+            given.setdefault("reasoning", asked.effort)
+        return given
+
+    def _harmony(self, asked: Asked) -> dict[str, Any]:
+        given = dict(asked.variables)
+        effort = given.pop("reasoning_effort", None) or asked.effort or "medium"
+        if given:
+            what = f"chat_template_kwargs has {', '.join(map(str, given))[:100]}; gpt-oss reads reasoning_effort alone."
+            raise Refused(400, what, param="chat_template_kwargs", code="unsupported_value")
+        if effort == "none":
+            raise Refused(
+                400, "This model always reasons: its efforts are low, medium and high.", param="reasoning_effort"
+            )
+        return {"reasoning": _EFFORTS.get(effort, effort)}
+
+    def sampling(self, asked: Asked, prompt_tokens: int) -> Sampling:
+        """How to sample. Raises `Refused` for a prompt that leaves no room in the context."""
+        given = {**self.model.sampling, **asked.sampling}
+        wanted = asked.max_tokens or self.model.max_tokens
+        context = self.model.context
+        if context is not None:
+            if prompt_tokens >= context:
+                what = f"The conversation has {prompt_tokens} tokens; this model's context has {context}."
+                raise Refused(400, what, code="context_length_exceeded")
+            wanted = min(wanted, context - prompt_tokens)
+        own = {name: value for name, value in given.items() if name in _SAMPLING}
+        extra = {name: value for name, value in given.items() if name not in _SAMPLING}
+        return replace(Sampling(max_tokens=wanted, extra=extra), **own)
+
+
+def served(models: Sequence[Model]) -> dict[str, Served]:
+    """The models by name and alias. Raises ValueError if two have the same name, or one cannot be served."""
+    found: dict[str, Served] = {}
+    for model in models:
+        try:
+            ready = Served(model)
+        except (HarmonyStreamError, ImportError) as error:
+            raise ValueError(f"the model {model.name}: {error}") from error
+        for name in (model.name, *model.aliases):
+            if name in found:
+                raise ValueError(f"two models have the name {name}")
+            found[name] = ready
+    if not found:
+        raise ValueError("there are no models")
+    return found

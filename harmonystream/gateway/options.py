@@ -1,0 +1,157 @@
+"""Every option of the three APIs: read here, passed to the engine, noted without effect, or refused. Tables only.
+
+Each row is an option's name and what becomes of it. A name that has no row is refused, so that nobody believes that an
+option was honoured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+from .checks import ANY, BOOLEAN, LIST, OBJECT, STOPS, TEXT, Check, integer, number, one_of
+
+__all__ = ["CHAT", "EFFORTS", "MESSAGES", "RESPONSES", "TABLES", "Option"]
+
+
+class Option(NamedTuple):
+    """What becomes of an option.
+
+    does: "read": the gateway acts on it; "engine": it goes to the engine as the field `to`; "noted": no answer depends
+    on it, and it is ignored; "refused": `why` says why. unless: values of a refused option that ask for nothing,
+    and are taken.
+    """
+
+    does: Literal["read", "engine", "noted", "refused"]
+    check: Check = ANY
+    to: str = ""
+    why: str = ""
+    unless: tuple[Any, ...] = ()
+
+
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+
+_NOTED = Option("noted")
+_TOKENS = Option("read", integer(1))
+_FLAG = Option("read", BOOLEAN)
+_LIST = Option("read", LIST)
+_OBJECT = Option("read", OBJECT)
+_TEXT = Option("read", TEXT)
+
+
+def _refused(why: str, *unless: Any) -> Option:
+    return Option("refused", why=why, unless=unless)
+
+
+def _engine(to: str, check: Check) -> Option:
+    return Option("engine", check, to)
+
+
+_NOT_STORED = "conversations are not stored here; send the whole conversation"
+_NO_LOGPROBS = "logprobs are not available: the gateway asks the engine for tokens alone"
+
+_SAMPLING = {
+    "temperature": _engine("temperature", number(0, 100)),
+    "top_p": _engine("top_p", number(0, 1)),
+    "top_k": _engine("top_k", integer(-1)),
+    "min_p": _engine("min_p", number(0, 1)),
+    "presence_penalty": _engine("presence_penalty", number(-2, 2)),
+    "frequency_penalty": _engine("frequency_penalty", number(-2, 2)),
+    "repetition_penalty": _engine("repetition_penalty", number(0, 100)),
+    "seed": _engine("seed", integer(-(1 << 63), (1 << 63) - 1)),
+}
+"""Options of the engines. Only some are in the official APIs, but clients send the others to open models, too."""
+
+_MODELS_OWN = {
+    "chat_template_kwargs": _OBJECT,
+    "thinking_token_budget": Option("read", integer(0)),
+}
+"""Options that vLLM has in its APIs."""
+
+CHAT: Mapping[str, Option] = {
+    "model": _TEXT,
+    "messages": _LIST,
+    "stream": _FLAG,
+    "stream_options": _OBJECT,
+    "max_tokens": _TOKENS,
+    "max_completion_tokens": _TOKENS,
+    "n": Option("read", integer(1, 16)),
+    "stop": Option("read", STOPS),
+    "tools": _LIST,
+    "tool_choice": Option("read"),
+    "parallel_tool_calls": _FLAG,
+    "response_format": _OBJECT,
+    "reasoning_effort": Option("read", one_of(*EFFORTS)),
+    "reasoning": _OBJECT,
+    "include_reasoning": _FLAG,
+    **_MODELS_OWN,
+    **_SAMPLING,
+    "logit_bias": _engine("logit_bias", OBJECT),
+    "logprobs": _refused(_NO_LOGPROBS, False),
+    "top_logprobs": _refused(_NO_LOGPROBS, 0),
+    "prompt_logprobs": _refused(_NO_LOGPROBS, 0),
+    "modalities": _refused("the models here write text alone", ["text"]),
+    "audio": _refused("the models here write text alone"),
+    "web_search_options": _refused("the gateway has no web search"),
+    "functions": _refused("use tools"),
+    "function_call": _refused("use tool_choice"),
+    "thread": _refused(_NOT_STORED),
+    "conversation": _refused(_NOT_STORED),
+    "previous_response_id": _refused(_NOT_STORED),
+    **dict.fromkeys(("user", "metadata", "store", "service_tier", "safety_identifier", "verbosity"), _NOTED),
+    **dict.fromkeys(("prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "prediction"), _NOTED),
+}
+
+RESPONSES: Mapping[str, Option] = {
+    "model": _TEXT,
+    "input": Option("read"),
+    "instructions": _TEXT,
+    "stream": _FLAG,
+    "stream_options": Option("noted", OBJECT),
+    "max_output_tokens": _TOKENS,
+    "tools": _LIST,
+    "tool_choice": Option("read"),
+    "parallel_tool_calls": _FLAG,
+    "reasoning": _OBJECT,
+    "text": _OBJECT,
+    "include": _LIST,
+    "store": _FLAG,
+    "previous_response_id": _TEXT,
+    **_MODELS_OWN,
+    **_SAMPLING,
+    "top_logprobs": _refused(_NO_LOGPROBS, 0),
+    "background": _refused("a response is answered in its own request", False),
+    "conversation": _refused(_NOT_STORED),
+    "thread": _refused(_NOT_STORED),
+    "prompt": _refused("there are no stored prompts here; send the input"),
+    "context_management": _refused("the gateway does not shorten conversations"),
+    "truncation": _refused("the gateway does not shorten conversations", "disabled"),
+    "max_tool_calls": _refused("the gateway runs no tools of its own"),
+    **dict.fromkeys(("user", "metadata", "service_tier", "safety_identifier"), _NOTED),
+    **dict.fromkeys(("prompt_cache_key", "prompt_cache_options", "prompt_cache_retention"), _NOTED),
+}
+
+MESSAGES: Mapping[str, Option] = {
+    "model": _TEXT,
+    "messages": _LIST,
+    "system": Option("read"),
+    "stream": _FLAG,
+    "max_tokens": _TOKENS,
+    "stop_sequences": Option("read", STOPS),
+    "tools": _LIST,
+    "tool_choice": _OBJECT,
+    "thinking": _OBJECT,
+    "output_config": _OBJECT,
+    "output_format": _OBJECT,
+    "chat_template_kwargs": _OBJECT,
+    **_SAMPLING,
+    "thread": _refused(_NOT_STORED),
+    "previous_message_id": _refused(_NOT_STORED),
+    "container": _refused("the gateway has no containers"),
+    "mcp_servers": _refused("the gateway runs no tools of its own", []),
+    "context_management": _refused("the gateway does not shorten conversations"),
+    "speed": _refused("there is one speed here", "standard"),
+    **dict.fromkeys(("metadata", "service_tier", "inference_geo", "cache_control"), _NOTED),
+}
+
+TABLES: Mapping[str, Mapping[str, Option]] = {"chat": CHAT, "responses": RESPONSES, "messages": MESSAGES}

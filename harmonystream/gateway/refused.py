@@ -1,0 +1,81 @@
+"""What the gateway answers when it does not answer: one exception, and its body in the form of each API."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+__all__ = ["Refused", "body_of", "said_later", "status_of"]
+
+
+class _Kind(NamedTuple):
+    """The `type` of an error in the words of OpenAI's and of Anthropic's API."""
+
+    openai: str
+    anthropic: str
+
+
+_KINDS: Mapping[int, _Kind] = {
+    400: _Kind("invalid_request_error", "invalid_request_error"),
+    401: _Kind("invalid_request_error", "authentication_error"),
+    403: _Kind("invalid_request_error", "permission_error"),
+    404: _Kind("invalid_request_error", "not_found_error"),
+    405: _Kind("invalid_request_error", "invalid_request_error"),
+    408: _Kind("invalid_request_error", "invalid_request_error"),
+    413: _Kind("invalid_request_error", "request_too_large"),
+    429: _Kind("rate_limit_error", "rate_limit_error"),
+    500: _Kind("server_error", "api_error"),
+    502: _Kind("server_error", "api_error"),
+    503: _Kind("server_error", "overloaded_error"),
+    504: _Kind("server_error", "timeout_error"),
+}
+OVERLOADED = {"messages": 529}
+"""The status of a server that has too much to do, where an API has one of its own."""
+
+
+class Refused(Exception):  # noqa: N818  # it is an answer
+    """A request that ends with an error. The message is for the client.
+
+    status: HTTP's. param: the field that is to blame. code: what programs look at. retry_after: seconds.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        param: str | None = None,
+        code: str | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status, self.param, self.code, self.retry_after = status, param, code, retry_after
+
+    @property
+    def message(self) -> str:
+        return str(self)
+
+
+def status_of(refused: Refused, api: str) -> int:
+    """The HTTP status that an API's clients expect."""
+    return OVERLOADED.get(api, refused.status) if refused.status == 503 else refused.status
+
+
+def body_of(refused: Refused, api: str, request_id: str) -> dict[str, Any]:
+    """The answer's JSON, in the form of the API. OpenAI's form is that of everything but Messages."""
+    kind = _KINDS.get(refused.status, _KINDS[500])
+    if api == "messages":
+        error: dict[str, Any] = {"type": kind.anthropic, "message": refused.message}
+        if refused.code is not None:
+            error["details"] = {"error_code": refused.code}
+        return {"type": "error", "error": error, "request_id": request_id}
+    return {
+        "error": {"message": refused.message, "type": kind.openai, "param": refused.param, "code": refused.code},
+    }
+
+
+def said_later(refused: Refused, api: str) -> dict[str, str | None]:
+    """The arguments of a stream's error(), for a response that has begun."""
+    kind = _KINDS.get(refused.status, _KINDS[500])
+    said = {"message": refused.message, "type": kind.anthropic if api == "messages" else kind.openai}
+    return {**said, "code": refused.code}

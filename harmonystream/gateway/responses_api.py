@@ -1,0 +1,94 @@
+"""Responses: its requests read, and the stream that answers them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .._native.stream.parser import Parser
+from ..emit import ResponsesStream, call_ids_of
+from .asked import Asked, part_of, read_options
+from .chat_api import form_of
+from .checks import OBJECT, TEXT, one_of
+from .contents import refuse_media
+from .options import EFFORTS
+from .refused import Refused
+from .thoughts import opened, sealed
+from .tool_choices import choose, offer
+
+__all__ = ["Earlier", "read", "streams"]
+
+Earlier = Callable[[str, str], list[Any]]
+"""(kind, id) -> the items of a "response" and of all before it, or the one "item" with this id. Raises `Refused`."""
+
+_ENCRYPTED = "reasoning.encrypted_content"
+_INCLUDED = (
+    *(_ENCRYPTED, "web_search_call.results", "web_search_call.action.sources"),
+    *("file_search_call.results", "code_interpreter_call.outputs", "computer_call_output.output.image_url"),
+    "message.input_image.image_url",
+)
+"""What `include` may ask for. All but the first are about items that no response here has."""
+
+
+def read(body: Any, earlier: Earlier) -> Asked:
+    """A request's body. Raises `Refused`."""
+    options, engine = read_options("responses", body)
+    asked = Asked("responses", body, options.get("model", ""), sampling=engine)
+    items = _items(options.get("input"), earlier)
+    if (before := options.get("previous_response_id")) is not None:
+        items = [*earlier("response", before), *items]
+    asked.stored = items if options.get("store", True) else None
+    instructions = options.get("instructions")
+    asked.messages = [*([{"role": "system", "content": instructions}] if instructions else []), *opened(items)]
+    offer(asked, options.get("tools"), ("function", "custom"))
+    choose(asked, options.get("tool_choice"))
+    asked.parallel = options.get("parallel_tool_calls", True)
+    asked.stream = options.get("stream", False)
+    asked.max_tokens = options.get("max_output_tokens")
+    asked.variables = options.get("chat_template_kwargs", {})
+    reasoning = options.get("reasoning", {})
+    asked.effort = part_of(reasoning, "reasoning", "effort", one_of(*EFFORTS))
+    part_of(reasoning, "reasoning", "summary", one_of("auto", "concise", "detailed"))
+    asked.budget = options.get("thinking_token_budget")
+    form = part_of(options.get("text", {}), "text", "format", OBJECT)
+    asked.output = form_of(form, "text.format")
+    for at, wanted in enumerate(options.get("include", ())):
+        if wanted not in _INCLUDED:
+            raise Refused(400, f"include[{at}] is not supported.", param=f"include[{at}]", code="unsupported_parameter")
+    return asked
+
+
+def _items(given: Any, earlier: Earlier) -> list[Any]:
+    """The input as a list of items, with stored ones for references."""
+    if isinstance(given, str):
+        return [{"type": "message", "role": "user", "content": given}]
+    if not isinstance(given, list) or not given:
+        raise Refused(400, "input must be a text, or a list of at least one item.", param="input")
+    refuse_media(given, "input")
+    items: list[Any] = []
+    for at, item in enumerate(given):
+        if isinstance(item, dict) and item.get("type") == "item_reference":
+            id = part_of(item, f"input[{at}]", "id", TEXT)
+            items += earlier("item", id or "")
+        else:
+            items.append(item)
+    return items
+
+
+def streams(
+    asked: Asked, parsers: Sequence[Parser], id: str, now: int, reasoning_field: Any, usage: dict[str, int]
+) -> list[ResponsesStream]:
+    """The stream, as a list of one."""
+    packs = _ENCRYPTED in (asked.body.get("include") or ())
+    made = ResponsesStream(
+        parsers[0],
+        id=id,
+        model=asked.model,
+        created_at=now,
+        request=asked.body,
+        reasoning="summary" if asked.shown else False,  # five clients show nothing else
+        encrypt=sealed if packs else None,
+        extra={"store": asked.stored is not None},
+        taken=call_ids_of(asked.messages) or (),
+    )
+    return [made]

@@ -1,0 +1,199 @@
+"""Every option of the three APIs: what is read, passed on, ignored and refused, and in which form."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import pytest
+from gateways import ANSWER, ASKED, GPT_OSS, gateway, script_of
+
+from harmonystream.gateway import chat_api, messages_api, responses_api
+from harmonystream.gateway.asked import read_options
+from harmonystream.gateway.options import TABLES
+from harmonystream.gateway.refused import Refused, body_of, status_of
+
+APIS = tuple(TABLES)
+
+
+def read(api, **body):
+    body = {"model": "m", **ASKED[api], **body}
+    if api == "chat":
+        return chat_api.read(body)
+    return messages_api.read(body) if api == "messages" else responses_api.read(body, lambda kind, id: [])
+
+
+def refusal(api, **body):
+    with pytest.raises(Refused) as caught:
+        read(api, **body)
+    return caught.value
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_an_unknown_option_is_refused_by_its_name(api):
+    refused = refusal(api, sparkle=1)
+    assert (refused.status, refused.param, refused.code) == (400, "sparkle", "unknown_parameter")
+
+
+REFUSED = [(api, name) for api in APIS for name, option in TABLES[api].items() if option.does == "refused"]
+
+
+@pytest.mark.parametrize(("api", "name"), REFUSED)
+def test_what_cannot_be_done_is_refused_with_the_reason(api, name):
+    refused = refusal(api, **{name: ["x"]})
+    assert (refused.status, refused.param) == (400, name)
+    assert TABLES[api][name].why in refused.message
+
+
+@pytest.mark.parametrize(("api", "name"), REFUSED)
+def test_values_that_ask_for_nothing_are_taken(api, name):
+    for value in (None, *TABLES[api][name].unless):
+        read(api, **{name: value})
+
+
+CHECKED = [
+    (api, name) for api in APIS for name, option in TABLES[api].items() if option.check.words not in ("any value",)
+]
+
+
+@pytest.mark.parametrize(("api", "name"), CHECKED)
+def test_a_value_of_the_wrong_type_is_refused_with_what_it_should_be(api, name):
+    option = TABLES[api][name]
+    wrong = next(value for value in (object(), [[]], "no such word", 1e300) if not option.check.holds(value))
+    if option.does == "noted":
+        return
+    refused = refusal(api, **{name: wrong})
+    assert (refused.status, refused.param) == (400, name)
+    assert option.check.words in refused.message
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_null_is_the_same_as_absent(api):
+    given = dict.fromkeys(set(TABLES[api]) - {"model", *ASKED[api]})
+    assert asdict(read(api, **given)) | {"body": 0} == asdict(read(api)) | {"body": 0}
+
+
+def test_true_is_no_number():
+    assert refusal("chat", n=True).param == "n"
+    assert refusal("chat", temperature=True).param == "temperature"
+
+
+def test_the_engine_gets_its_options_by_its_own_names():
+    _, engine = read_options("chat", {"temperature": 0.5, "logit_bias": {"1": 2}, "user": "u"})
+    assert engine == {"temperature": 0.5, "logit_bias": {"1": 2}}
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_images_are_refused_with_their_place(api):
+    part = {"type": "image", "source": {}} if api == "messages" else {"type": "input_image", "image_url": "x"}
+    message = {"role": "user", "content": [{"type": "text", "text": "?"}, part]}
+    refused = refusal(api, **{"input" if api == "responses" else "messages": [message]})
+    assert refused.param == ("input" if api == "responses" else "messages") + "[0].content[1]"
+    assert "images" in refused.message
+
+
+def test_an_image_in_a_tools_result_is_refused():
+    result = {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "image"}]}
+    refused = refusal("messages", messages=[{"role": "user", "content": [result]}])
+    assert refused.param == "messages[0].content[0].content[0]"
+
+
+FUNCTION = {"type": "function", "function": {"name": "f"}}
+OTHER = {"type": "function", "function": {"name": "g"}}
+
+
+def test_tool_choice_of_each_api():
+    chat = read("chat", tools=[FUNCTION, OTHER], tool_choice={"type": "function", "function": {"name": "g"}})
+    assert (chat.choice, chat.named, chat.tools) == ("required", True, [OTHER])
+    none = read("chat", tools=[FUNCTION], tool_choice="none")
+    assert (none.choice, none.tools) == ("none", [])
+    flat = {"type": "function", "name": "f"}
+    responses = read("responses", tools=[flat], tool_choice="required")
+    assert (responses.choice, responses.named) == ("required", False)
+    allowed = {"type": "allowed_tools", "mode": "required", "tools": [{"type": "function", "name": "f"}]}
+    both = [flat, {"type": "custom", "name": "c"}]
+    assert read("responses", tools=both, tool_choice=allowed).tools == [flat]
+    messages = read("messages", tools=[{"name": "f"}], tool_choice={"type": "any", "disable_parallel_tool_use": True})
+    assert (messages.choice, messages.parallel) == ("required", False)
+
+
+@pytest.mark.parametrize(
+    ("body", "param"),
+    [
+        ({"tool_choice": "required"}, "tool_choice"),
+        ({"tool_choice": "perhaps"}, "tool_choice"),
+        ({"tool_choice": 3}, "tool_choice"),
+        ({"tools": [FUNCTION], "tool_choice": {"type": "function", "function": {"name": "no"}}}, "tool_choice"),
+        ({"tools": [FUNCTION], "tool_choice": {"type": "allowed_tools"}}, "tool_choice"),
+        ({"tools": ["f"]}, "tools[0]"),
+        ({"tools": [{"type": "function"}]}, "tools[0]"),
+        ({"tools": [{"type": "web_search"}]}, "tools[0].type"),
+        ({"tools": [FUNCTION] * 1025}, "tools"),
+        ({"response_format": {"type": "yaml"}}, "response_format.type"),
+        ({"response_format": {"type": "json_schema"}}, "response_format.json_schema"),
+        ({"reasoning": {"effort": "huge"}}, "reasoning.effort"),
+        ({"stream_options": {"include_usage": 1}}, "stream_options.include_usage"),
+        ({"stop": ["a", ""]}, "stop"),
+        ({"messages": []}, "messages"),
+    ],
+)
+def test_what_is_wrong_is_named(body, param):
+    assert refusal("chat", **body).param == param
+
+
+def test_thinking_of_messages():
+    on = read("messages", thinking={"type": "enabled", "budget_tokens": 2048})
+    assert (on.thinking, on.budget, on.shown) == (True, 2048, True)
+    off = read("messages", thinking={"type": "disabled"})
+    assert (off.thinking, off.shown) == (False, False)
+    assert read("messages", output_config={"effort": "max"}).effort == "max"
+    assert refusal("messages", max_tokens=None).param == "max_tokens"
+
+
+def test_the_forms_of_an_error():
+    refused = Refused(400, "No.", param="thread", code="thread_unsupported_request")
+    openai, anthropic = body_of(refused, "chat", "req_1"), body_of(refused, "messages", "req_1")
+    assert openai["error"]["param"] == "thread"
+    assert anthropic["error"]["details"] == {"error_code": "thread_unsupported_request"}
+    assert (anthropic["type"], anthropic["request_id"]) == ("error", "req_1")
+    assert [status_of(Refused(503, ""), api) for api in APIS] == [503, 503, 529]
+
+
+@pytest.fixture(scope="module")
+def made():
+    with gateway(script_of(ANSWER)) as made:
+        yield made
+
+
+BAD = {
+    "empty": b"",
+    "list": b"[]",
+    "cut": b"{",
+    "not utf-8": b'{"a": "\xff"}',
+    "deep": b"[" * 99_999,
+    "nan": b'{"a": NaN}',
+    "digits": b'{"a": %s}' % (b"9" * 9_999),
+    "number": b'{"input": 1, "messages": [1]}',
+}
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("what", BAD)
+def test_bodies_that_are_no_request_get_400(made, api, what):
+    path = {"chat": "/v1/chat/completions", "responses": "/v1/responses", "messages": "/v1/messages"}[api]
+    answer = made.http.post(path, content=BAD[what])
+    assert answer.status_code == 400
+    assert answer.json()["error"]["type"] == "invalid_request_error"
+    assert answer.headers["x-request-id"]
+
+
+def test_the_official_clients_raise_their_own_errors(made):
+    import anthropic
+    import openai
+
+    with made.clients() as clients:
+        with pytest.raises(openai.BadRequestError, match="logprobs"):
+            clients.openai.chat.completions.create(model=GPT_OSS, **ASKED["chat"], logprobs=True)
+        with pytest.raises(openai.NotFoundError):
+            clients.openai.responses.create(model="no", input="?")
+        with pytest.raises(anthropic.BadRequestError, match="mcp_servers"):
+            clients.anthropic.messages.create(model=GPT_OSS, **ASKED["messages"], extra_body={"mcp_servers": [1]})

@@ -1,0 +1,108 @@
+"""Stored responses: what is found, by whom, and what goes when there are too many."""
+
+from __future__ import annotations
+
+import pytest
+from gateways import ANSWER, CALL, GPT_OSS, gateway, script_of
+
+import harmonystream as hs
+from harmonystream.gateway.refused import Refused
+from harmonystream.gateway.store import Store
+
+
+def response(id, text="x"):
+    return {"id": id, "output": [{"id": f"msg_{id}", "type": "message", "role": "assistant", "content": text}]}
+
+
+def test_an_owner_finds_its_own():
+    store = Store()
+    store.put("a", [{"role": "user", "content": "?"}], response("r1"))
+    assert len(store.earlier("a", "response", "r1")) == 2
+    assert store.earlier("a", "item", "msg_r1")[0]["content"] == "x"
+    assert store.response("a", "r1")["id"] == "r1"
+    for kind, id in (("response", "r1"), ("item", "msg_r1")):
+        with pytest.raises(Refused, match="There is no"):
+            store.earlier("b", kind, id)
+    with pytest.raises(Refused):
+        store.response("b", "r1")
+    assert (store.delete("b", "r1"), store.delete("a", "r1"), store.delete("a", "r1")) == (False, True, False)
+    assert (len(store), store.size, store._items) == (0, 0, {})
+
+
+def test_the_oldest_go_first():
+    store = Store(responses=3)
+    for at in range(5):
+        store.put("a", [], response(f"r{at}"))
+    assert [id for _, id in store._entries] == ["r2", "r3", "r4"]
+    assert len(store._items) == 3
+
+
+def test_the_size_is_bounded():
+    store = Store(size=1000)
+    for at in range(50):
+        store.put("a", [], response(f"r{at}", "x" * 100))
+        assert 0 < store.size <= 1000
+    store.put("a", [], response("large", "x" * 1000))
+    assert ("a", "large") not in store._entries
+    store.put("a", [], response("r49", "y"))  # the same id again
+    assert store.response("a", "r49")["output"][0]["content"] == "y"
+
+
+def prompt_text(made):
+    vocab = hs.vocab.o200k_harmony()
+    return b"".join(map(vocab.token_bytes, made.sent()["prompt"])).decode()
+
+
+def test_a_loop_by_previous_response_id_over_http():
+    tools = [{"type": "function", "name": "add", "parameters": {"type": "object", "properties": {}}}]
+    with gateway(script_of(CALL)) as made, made.clients() as clients:
+        create = clients.openai.responses.create
+        last = create(model=GPT_OSS, input="First.", tools=tools)
+        for turn in range(5):
+            calls = [item for item in last.output if item.type == "function_call"]
+            result = {"type": "function_call_output", "call_id": calls[0].call_id, "output": f"result {turn}"}
+            stream = create(model=GPT_OSS, input=[result], tools=tools, previous_response_id=last.id, stream=True)
+            last = list(stream)[-1].response  # the next request follows the last frame at once
+        text = prompt_text(made)
+        assert "<|message|>First.<|end|>" in text
+        assert [f"result {turn}" in text for turn in range(5)] == [True] * 5
+        assert "<|channel|>analysis<|message|>A tool.<|end|>" in text
+        assert clients.openai.responses.retrieve(last.id).id == last.id
+        clients.openai.responses.delete(last.id)
+        with pytest.raises(Exception, match="There is no response"):
+            clients.openai.responses.retrieve(last.id)
+
+
+def test_item_references_and_unknown_ids():
+    with gateway(script_of(ANSWER)) as made:
+        first = made.post("responses", input="What?").json()
+        message = next(item for item in first["output"] if item["type"] == "message")
+        made.post(
+            "responses", input=[{"type": "item_reference", "id": message["id"]}, {"role": "user", "content": "Go"}]
+        )
+        assert "<|channel|>final<|message|>Hi there!<|end|>" in prompt_text(made)
+        unknown = made.post("responses", input=[{"type": "item_reference", "id": "msg_no"}])
+        assert (unknown.status_code, unknown.json()["error"]["code"]) == (404, "item_not_found")
+        unknown = made.post("responses", previous_response_id="resp_no")
+        assert unknown.json()["error"]["code"] == "previous_response_not_found"
+
+
+def test_store_false_keeps_nothing_and_packs_the_reasoning():
+    with gateway(script_of(ANSWER)) as made:
+        include = ["reasoning.encrypted_content"]
+        first = made.post("responses", store=False, include=include).json()
+        assert len(made.own.store) == 0
+        assert first["store"] is False
+        packed = next(item for item in first["output"] if item["type"] == "reasoning")
+        assert packed["encrypted_content"].startswith("hs1.")
+        alone = {
+            "type": "reasoning",
+            "id": packed["id"],
+            "summary": [],
+            "encrypted_content": packed["encrypted_content"],
+        }
+        call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+        result = {"type": "function_call_output", "call_id": "c", "output": "4"}
+        asked = {"role": "user", "content": "?"}
+        made.post("responses", store=False, input=[asked, alone, call, result])
+        assert "<|channel|>analysis<|message|>Hello<|end|>" in prompt_text(made)

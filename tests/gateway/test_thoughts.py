@@ -1,0 +1,36 @@
+"""Reasoning as encrypted_content: there and back, and what was not made here."""
+
+from __future__ import annotations
+
+import zlib
+from base64 import urlsafe_b64encode
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harmonystream.gateway import thoughts
+from harmonystream.gateway.refused import Refused
+
+
+@given(st.text())
+def test_there_and_back(text):
+    (item,) = thoughts.opened([{"type": "reasoning", "summary": [], "encrypted_content": thoughts.sealed(text)}])
+    assert item["content"] == [{"type": "reasoning_text", "text": text}]
+
+
+@pytest.mark.parametrize("packed", ["gAAAAAB", "hs1.", "hs1.AAAA", "hs1.!!!", "hs1." + "A" * 99])
+def test_what_was_made_elsewhere_is_refused(packed):
+    with pytest.raises(Refused, match=r"input\[1\]\.encrypted_content"):
+        thoughts.opened([{"role": "user"}, {"type": "reasoning", "encrypted_content": packed}])
+
+
+def test_a_bomb_is_refused():
+    bomb = "hs1." + urlsafe_b64encode(zlib.compress(b"0" * (thoughts.MOST + 1))).decode()
+    with pytest.raises(Refused):
+        thoughts.opened([{"type": "reasoning", "encrypted_content": bomb}])
+
+
+def test_text_that_comes_back_itself_is_left_alone():
+    items = [{"type": "reasoning", "summary": [{"type": "summary_text", "text": "a"}], "encrypted_content": "x"}, 3]
+    assert thoughts.opened(items) == items
