@@ -33,6 +33,7 @@ class Sampling:
     max_tokens: the limit of one generation. It is always sent, because servers have defaults as small as 16.
     stop: strings that end the generation.
     extra: further fields of the engine's request, sent as they are.
+    headers: headers of a request over HTTP, such as `traceparent`.
 
     Raises ValueError for a limit below 1.
     """
@@ -48,6 +49,7 @@ class Sampling:
     repetition_penalty: float | None = None
     stop: tuple[str, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.max_tokens < 1:
@@ -96,7 +98,7 @@ def request_fields(sampling: Sampling, names: Mapping[str, str]) -> dict[str, An
     made: dict[str, Any] = {}
     for one in fields(sampling):
         value = getattr(sampling, one.name)
-        if one.name != "extra" and value is not None and value != ():
+        if one.name not in ("extra", "headers") and value is not None and value != ():
             made[names.get(one.name, one.name)] = list(value) if isinstance(value, tuple) else value
     return made | dict(sampling.extra)
 

@@ -84,7 +84,9 @@ class Completions(HttpEngine):
         as_text: bool | None = None  # does it send text? None: nothing has come
         if self._model is None:
             self._model = await self._first_model()
-        async with aclosing(self._stream("/v1/completions", self._request(prompt, sampling))) as chunks:
+        async with aclosing(
+            self._stream("/v1/completions", self._request(prompt, sampling), sampling.headers)
+        ) as chunks:
             async for chunk in chunks:
                 usage = chunk.get("usage")
                 if usage and end is not None:

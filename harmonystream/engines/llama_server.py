@@ -52,7 +52,7 @@ class LlamaServer(HttpEngine):
         filler = self._filler(prompt) if not sampling.stop else None
         body = _request(prompt, sampling, with_ids=filler is not None)
         evaluated = predicted = 0
-        async with aclosing(self._stream("/completion", body)) as chunks:
+        async with aclosing(self._stream("/completion", body, sampling.headers)) as chunks:
             async for chunk in chunks:
                 evaluated = _count(chunk, "tokens_evaluated", evaluated)
                 predicted = _count(chunk, "tokens_predicted", predicted)
