@@ -43,8 +43,11 @@ SERVERS: Mapping[str, Server] = {
 class Completions(HttpEngine):
     """An engine at `url` + /v1/completions.
 
-    url: such as "http://localhost:8000". model: its name there; None asks the server for the first that it lists.
-    server: a key of `SERVERS`: "vllm", "sglang", "tensorrt_llm", or "text" for any other. key: sent as a bearer token.
+    url: such as "http://localhost:8000".
+    model: its name on the server. None: the first model that the server lists.
+    server: "vllm", "sglang", "tensorrt_llm", or "text" for any other.
+    key: sent as a bearer token.
+
     Ids go in and out where the prompt has ids and the server has them. With stop strings text comes out, because ids
     would include the stop string.
     """
