@@ -156,13 +156,9 @@ class ChatStream(EventStream):
 
     # --- the script ---
 
-    def start(self) -> bytes:
-        """The frames before the first token."""
-        script = self._script()
-        if script is None:
-            return super().start()
+    def _opening_told(self) -> bytes | None:
         self._check_turn()
-        return self._begin_script(script, *self._constants(), None)
+        return super()._opening_told()
 
     def _constants(self) -> Constants:
         return self.id, str(self.created), self._stem, ""
@@ -280,8 +276,12 @@ class ChatStream(EventStream):
     def finish(
         self, reason: Any = None, usage: Payload | None = None, *, stop_reason: int | str | None = None
     ) -> bytes:
-        """The last frames. reason: the engine's word; usage: the API's object, or another API's, in which counts may be
-        missing that the parser has; stop_reason: the stop string or token id at which the engine has stopped."""
+        """The last frames.
+
+        reason: the engine's word.
+        usage: the API's object, or another API's. The parser adds the counts that it has.
+        stop_reason: the stop string or token id at which the engine has stopped.
+        """
         self._stop_at(reason, stop_reason, dicts=False)
         frames = super().finish(reason, usage)
         return frames + _DONE if self._ends else frames

@@ -154,15 +154,8 @@ class MessagesStream(EventStream):
 
     # --- the script ---
 
-    def start(self) -> bytes:
-        """The frames before the first token."""
-        script = self._script()
-        if script is None:
-            return super().start()
-        opening = None
-        if self._given != _UNSAID:
-            opening = "".join(map(self.framed, self.opening())).encode()
-        return self._begin_script(script, *self._constants(), opening)
+    def _opening_told(self) -> bytes | None:
+        return None if self._given == _UNSAID else "".join(map(self.framed, self.opening())).encode()
 
     def _constants(self) -> Constants:
         return self.id, "", self._stem, ""
@@ -322,8 +315,12 @@ class MessagesStream(EventStream):
     # --- bytes ---
 
     def finish(self, reason: Any = None, usage: Payload | None = None, *, stop_sequence: str | None = None) -> bytes:
-        """The last frames. reason: the engine's word; usage: the API's object, or another API's. stop_sequence: the one
-        that the engine has stopped at, if any.
+        """The last frames.
+
+        reason: the engine's word.
+        usage: the API's object, or another API's.
+        stop_sequence: the stop string at which the engine has stopped, if any.
+
         """
         return super().finish(self._stopped(reason, stop_sequence, dicts=False), usage)
 

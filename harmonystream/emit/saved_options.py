@@ -53,7 +53,7 @@ def type_of(stream: EventStream) -> type[EventStream]:
     for kind in _GIVEN:
         if isinstance(stream, kind):
             return kind
-    raise ValueError(f"a {type(stream).__name__} has no state that is known")
+    raise ValueError(f"a {type(stream).__name__} cannot be moved: its class is of no API here")
 
 
 def hooked(callbacks: Callbacks) -> list[str]:

@@ -80,8 +80,15 @@ class EventStream(SseWriter):
 
     def start(self) -> bytes:
         """The frames before the first token."""
-        self._start(False)
-        return self._bytes(self.opening())
+        script = self._script()
+        if script is None:
+            self._start(False)
+            return self._bytes(self.opening())
+        return self._begin_script(script, *self._constants(), self._opening_told())
+
+    def _opening_told(self) -> bytes | None:
+        """The first frames of a stream with a script. None: the script has them."""
+        return None
 
     def _script(self) -> Script | None:
         """What the API says at each moment of a response; None: Python says it."""
@@ -117,7 +124,11 @@ class EventStream(SseWriter):
         raise NotImplementedError
 
     def finish(self, reason: Any = None, usage: Payload | None = None) -> bytes:
-        """The last frames, the terminal ones included. reason: the engine's word; usage: any API's object.
+        """The last frames, the terminal ones included.
+
+        reason: the engine's word.
+        usage: any API's object.
+
 
         None in the usage counts as missing. An invalid usage raises TypeError or ValueError, and the stream stays open.
         """
@@ -152,9 +163,12 @@ class EventStream(SseWriter):
     def to_bytes(self, *, key: bytes | None = None) -> bytes:
         """The state of a response that is under way, for from_bytes() in this process or another.
 
-        It has a version, the parser's state, the constructor's options and what has been said; not the vocabulary, the
-        tools and the callbacks. key: sign it, for a state that goes through somebody else's hands. Raises ValueError
-        before start(), after the end, and for a stream with token ids, logprobs or several choices.
+        It has a version, the parser's state, the constructor's options and the text so far, but not the vocabulary, the
+        tools and the callbacks.
+
+        key: signs the state, so that from_bytes() refuses one that was altered on its way.
+
+        Raises ValueError before start(), after the end, and for a stream with token ids, logprobs or several choices.
         """
         made: bytes = _mover().saved(self, key)
         return made
@@ -172,8 +186,9 @@ class EventStream(SseWriter):
     ) -> Self:
         """The stream that to_bytes() described; it goes on with feed() as if it had not been moved.
 
-        vocab, format, tools: as Parser.from_bytes() has them. key: of to_bytes(). callbacks: the constructor's
-        functions that the stream had, such as `call_id=`.
+        vocab, format, tools: as Parser.from_bytes() has them.
+        key: the key that to_bytes() was given.
+        callbacks: the constructor's functions that the stream had, such as `call_id=`.
 
         Every field is checked: ValueError for a state that is truncated, of another version, API, vocabulary, tools or
         callbacks, or altered in any byte if it is signed; TypeError for arguments that cannot be used.

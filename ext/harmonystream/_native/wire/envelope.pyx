@@ -111,7 +111,8 @@ cdef bytes part(Fields* f, Py_ssize_t n):
 
 cdef int check_key(object key) except -1:
     if key is not None and (not isinstance(key, bytes) or not key):
-        raise TypeError("key is bytes, at least one, that nobody else knows")
+        raise TypeError(
+            f"key is bytes that only your servers know, not {'empty' if key == b'' else type(key).__name__}")
     return 0
 
 
