@@ -1,6 +1,7 @@
-"""A hook of mkdocs: a page's link to a file outside docs/ leads to the file in the repository.
+"""A hook of mkdocs, for what pages on the host of the repository need in another form than on the site.
 
-On the host of the repository the same links work as they are, because there the whole tree can be read.
+A link to a file outside docs/ works on the host, where the whole tree can be read. On the site it leads to the host.
+In a table, the host reads `\\|` within code as a pipe. The site's Markdown would show the backslash.
 """
 
 from __future__ import annotations
@@ -9,8 +10,11 @@ import re
 from typing import Any
 
 OUTSIDE = re.compile(r"\]\(\.\./([^)]+)\)")
+ROW = re.compile(r"^\|.*\|$", re.MULTILINE)
+CODE = re.compile(r"(`+).+?\1")
 
 
 def on_page_markdown(markdown: str, *, config: Any, **_: Any) -> str:
-    """Returns the page with each link that leaves docs/ made absolute."""
-    return OUTSIDE.sub(rf"]({config.repo_url}/blob/main/\1)", markdown)
+    """Returns the page with absolute links to what is outside docs/, and with plain pipes in the code of tables."""
+    linked = OUTSIDE.sub(rf"]({config.repo_url}/blob/main/\1)", markdown)
+    return ROW.sub(lambda row: CODE.sub(lambda code: code[0].replace(r"\|", "|"), row[0]), linked)

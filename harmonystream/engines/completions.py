@@ -20,18 +20,20 @@ class Server(NamedTuple):
     """What one kind of server adds to OpenAI's request.
 
     ids: fields that make it send token ids; None: it takes and sends text only. text: fields that keep the markers in
-    text. plain_prompt: fields that keep it from adding tokens to a prompt that is text.
+    text. plain_prompt: fields that keep it from adding tokens to a prompt that is text. takes_form: does it constrain
+    the output with OpenAI's `response_format`?
     """
 
     ids: Mapping[str, Any] | None
     text: Mapping[str, Any]
     plain_prompt: Mapping[str, Any]
+    takes_form: bool = False
 
 
 SERVERS: Mapping[str, Server] = {
     # A version that does not know return_token_ids sends text, which then has its markers.
-    "vllm": Server({"return_token_ids": True, **_MARKERS}, _MARKERS, {"add_special_tokens": False}),
-    "sglang": Server({"return_token_ids": True, **_SKIP}, _SKIP, {}),
+    "vllm": Server({"return_token_ids": True, **_MARKERS}, _MARKERS, {"add_special_tokens": False}, True),
+    "sglang": Server({"return_token_ids": True, **_SKIP}, _SKIP, {}, True),
     # It refuses fields that it does not know, and has ids only where it does not make text.
     "tensorrt_llm": Server({"detokenize": False}, _MARKERS, {"add_special_tokens": False}),
     "text": Server(None, {}, {}),
@@ -65,6 +67,13 @@ class Completions(HttpEngine):
         super().__init__(url, headers={**bearer, **(headers or {})}, connect_timeout=connect_timeout, silence=silence)
         self._model = model
         self._server = SERVERS[server]
+
+    def form_fields(self, form: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The fields of a request whose whole output must have this form, a `response_format` of Chat Completions.
+
+        None: the server does not constrain its output.
+        """
+        return {"response_format": dict(form)} if self._server.takes_form else None
 
     async def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncIterator[Output]:
         """Ids or text, then `Finished`. Raises EngineError, also if the stream ends before the generation has."""

@@ -41,6 +41,11 @@ class LlamaServer(HttpEngine):
         super().__init__(url, headers={**bearer, **(headers or {})}, connect_timeout=connect_timeout, silence=silence)
         self._known: tuple[Vocab, list[int] | None] | None = None  # the vocabulary of the last prompt, and its byte_ids
 
+    def form_fields(self, form: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The fields of a request whose whole output must have this form, a `response_format` of Chat Completions."""
+        schema = form["json_schema"]["schema"] if form["type"] == "json_schema" else {"type": "object"}
+        return {"json_schema": schema}
+
     async def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncIterator[Output]:
         """Ids or text, then `Finished`. Raises EngineError, also if the stream ends before the generation has."""
         filler = self._filler(prompt) if not sampling.stop else None

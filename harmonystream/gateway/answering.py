@@ -23,7 +23,9 @@ from .begun import Begun
 from .bodies import read_json
 from .choices import merged
 from .model import Served
+from .plans import plan_of
 from .refused import Refused, body_of, said_later, status_of
+from .steering import Plan, steered
 from .store import Store
 
 __all__ = ["APIS", "Api", "Gateway"]
@@ -77,7 +79,9 @@ class Gateway:
         prompt = await asyncio.to_thread(write, asked) if size >= IN_A_THREAD else write(asked)
         sampling = served.sampling(asked, len(prompt.ids or ()))
         streams = self._streams(api, served, asked, prompt)
-        source = Begun(stopping(_generate(served, prompt, sampling, asked.n), asked.stops, streams))
+        plan = plan_of(asked, served.row, prompt, served.engines[0])
+        generations = [_generate(served, prompt, sampling, plan) for _ in range(asked.n)]
+        source = Begun(stopping(merged(generations), asked.stops, streams))
         return await self._respond(request, api, asked, streams, source, request_id)
 
     def _read(self, api: Api, body: Any) -> Asked:
@@ -86,6 +90,21 @@ class Gateway:
         if api.name == "messages":
             return messages_api.read(body)
         return responses_api.read(body, lambda kind, id: self.store.earlier("", kind, id))
+
+    async def count(self, request: Request) -> Response:
+        """The answer to Messages' count_tokens."""
+        request_id = new_id("req")
+        try:
+            body, _ = await read_json(request, 1 << 25, 60)
+            asked = messages_api.read(body, counting=True)
+            ids = self.served(asked.model).prompt(asked).ids
+            if ids is None:
+                raise Refused(400, "Tokens cannot be counted: this model has no vocabulary here.")
+            return JSONResponse({"input_tokens": len(ids)})
+        except ClientDisconnect:
+            return Response(status_code=499)
+        except Refused as refused:
+            return refusal(refused, "messages", request_id)
 
     def served(self, name: str) -> Served:
         """The model of this name; of no name, the only one. Raises `Refused` if there is none."""
@@ -151,14 +170,9 @@ async def _disconnected(request: Request) -> None:
         pass
 
 
-async def _generate(served: Served, prompt: Prompt, sampling: Sampling, n: int) -> AsyncIterator[Any]:
-    sources = [served.engines[0].generate(prompt, sampling) for _ in range(n)]
-    both = merged(sources)
-    try:
-        async for item in both:
-            yield item
-    finally:
-        await both.aclose()
+def _generate(served: Served, prompt: Prompt, sampling: Sampling, plan: Plan | None) -> AsyncIterator[Any]:
+    generate = served.engines[0].generate
+    return generate(prompt, sampling) if plan is None else steered(generate, prompt, sampling, plan)
 
 
 def refused_for(error: BaseException) -> Refused:

@@ -39,6 +39,7 @@ def app(models: Sequence[Model] | None = None) -> Starlette:
 
     routes = [_route(gateway, api) for api in APIS]
     routes += [
+        Route("/v1/messages/count_tokens", gateway.count, methods=["POST"]),
         Route("/v1/responses/{id}", _stored_response, methods=["GET", "DELETE"]),
         Route("/v1/models", _list_models, methods=["GET"]),
         Route("/v1/models/{name:path}", _show_model, methods=["GET"]),

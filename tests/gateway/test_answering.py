@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from gateways import ANSWER, ASKED, CALL, GPT_OSS, gateway, script_of, serving
+from gateways import ANSWER, ASKED, CALL, GPT_OSS, TOOLS, gateway, script_of, serving
 from wire_server import Clients
 
 import harmonystream as hs
@@ -14,12 +14,6 @@ from harmonystream.gateway import app
 from harmonystream.gateway.demo import DEMO_NAME, demo_model
 
 APIS = ("chat", "responses", "messages")
-ADD = {"type": "object", "properties": {"a": {"type": "integer"}}}
-TOOLS = {
-    "chat": [{"type": "function", "function": {"name": "add", "parameters": ADD}}],
-    "responses": [{"type": "function", "name": "add", "parameters": ADD}],
-    "messages": [{"name": "add", "input_schema": ADD}],
-}
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +94,16 @@ def test_the_system_prompt_and_the_tools_are_in_the_prompt(calling):
     text = b"".join(map(vocab.token_bytes, made.sent()["prompt"])).decode()
     assert "# Instructions\n\nBe brief." in text
     assert "type add = (_: {\n" in text
+
+
+def test_tokens_are_counted(calling):
+    made, clients = calling
+    asked = {"messages": [{"role": "user", "content": "What?"}], "tools": TOOLS["messages"]}
+    counted = clients.anthropic.messages.count_tokens(model=GPT_OSS, **asked).input_tokens
+    made.post("messages", **asked)
+    assert counted == len(made.sent()["prompt"])
+    refused = made.http.post("/v1/messages/count_tokens", json={"model": GPT_OSS})
+    assert (refused.status_code, refused.json()["error"]["type"]) == (400, "invalid_request_error")
 
 
 def test_streams_are_event_streams_and_have_ids(answering):

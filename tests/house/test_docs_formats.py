@@ -53,6 +53,6 @@ def test_the_readme_lists_some_of_them():
 
 
 def test_every_field_of_a_row_is_explained():
-    table = text_of("docs/formats.md").split("| field | says |")[1].split("\n\n")[0]
+    table = text_of("docs/formats.md").split("| field | meaning |")[1].split("\n\n")[0]
     named = [name for line in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", line.split("|")[1])]
     assert named == list(hs.Format._fields)

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,6 +15,9 @@ import harmonystream as hs
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
+sys.path.insert(0, str(DOCS / "site"))
+import links  # noqa: E402
+
 NAV = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
 PROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 REPOSITORY = re.search(r'^Repository = "(.+)"$', PROJECT, re.MULTILINE)[1]
@@ -38,7 +42,30 @@ def test_the_site_builds_without_a_warning(tmp_path):
     assert (done.stderr, done.returncode) == ("", 0)
     reference = (tmp_path / "site" / "reference" / "index.html").read_text(encoding="utf-8")
     assert 'id="harmonystream.Parser"' in reference
+    assert "<li><code>max_hold</code>: " in reference
+    built = {page.parent.name: page.read_text(encoding="utf-8") for page in (tmp_path / "site").glob("*/index.html")}
+    assert [name for name, page in built.items() if re.search(r"<td><code>[^<]*\\\|", page)] == []
+    assert "<code>&lt;|channel|&gt;</code></td>" in built["harmony"]
+    assert re.search(r"that fits applies:<ul>\s*<li>", built["harmony"])  # a list within a list
     assert "github.com" in (tmp_path / "site" / "design" / "index.html").read_text(encoding="utf-8")
+
+
+def test_the_pages_of_the_site_have_plain_pipes_in_the_code_of_tables_and_absolute_links():
+    page = r"""| `a\|b` | c\|d |
+
+`a\|b`, [see](../ext/README.md)."""
+    made = links.on_page_markdown(page, config=SimpleNamespace(repo_url="https://host/repo"))
+    assert made == page.replace(r"| `a\|b`", "| `a|b`").replace("../ext", "https://host/repo/blob/main/ext")
+
+
+def test_the_reference_lists_what_a_docstring_explains():
+    pytest.importorskip("griffe")
+    import parameters
+
+    text = "Reads.\n\nids: one. More. text: a str:\n    or bytes\nlast: the end\n\nRaises: nothing. ids: no"
+    assert parameters.with_lists(text, ["ids", "text", "last"]) == (
+        "Reads.\n\n- `ids`: one. More.\n- `text`: a str: or bytes\n- `last`: the end\n\nRaises: nothing. ids: no"
+    )
 
 
 @pytest.mark.parametrize("picture", sorted((DOCS / "pictures").glob("*.svg")), ids=lambda path: path.name)

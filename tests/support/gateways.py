@@ -29,6 +29,14 @@ ASKED: dict[str, dict[str, Any]] = {
 """The least that a request of each API has."""
 
 
+ADD = {"type": "object", "properties": {"a": {"type": "integer"}}}
+TOOLS = {
+    "chat": [{"type": "function", "function": {"name": "add", "parameters": ADD}}],
+    "responses": [{"type": "function", "name": "add", "parameters": ADD}],
+    "messages": [{"name": "add", "input_schema": ADD}],
+}
+
+
 def ids_of(text: str) -> list[int]:
     """Of Harmony text, markers included."""
     return hs.vocab.o200k_harmony().encode(text, control=True)

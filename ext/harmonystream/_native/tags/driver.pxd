@@ -22,7 +22,7 @@ cdef inline void set_tags_fast(Stream* s, const Held* held) noexcept nogil:
         if g.newlines == 0 and not g.seam and g.ticks == 0 and not g.lead and g.code != FENCE_INFO and (
                 g.code != FENCE_BLANK):
             s.fast = s.sink
-            s.shortcut_look = PLAIN | MARKS | EDGE | TICKS
+            s.shortcut_look = PLAIN | MARKS | EDGE | (TICKS if g.fence else 0)   # in a line, backquotes open no fence
             s.shortcut_want = PLAIN
     elif s.state == VALUE:
         if s.value_mode == STREAMED and g.begun and not g.line_start and held.value.n == 0:

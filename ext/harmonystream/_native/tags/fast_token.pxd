@@ -13,6 +13,8 @@ cdef struct QuickDelta:
 @cython.final
 cdef class TokenTexts:             # texts of plain tokens by id, as str; None until a caller needs it
     cdef list plain                # as it is
+    cdef list ended                # as it is, without the newlines at its end
+    cdef list begun                # as it is, after a newline
     cdef list escaped              # as it stands in a JSON string
     cdef list trimmed              # that, without the newline at its end
     cdef list continued            # that, after a newline that was held

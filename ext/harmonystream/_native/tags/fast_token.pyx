@@ -27,7 +27,7 @@ cdef class TokenTexts:
     """What ids say as str. Shared by all streams of a program."""
 
     def __cinit__(self, Py_ssize_t n, bint pairs):
-        self.plain = [None] * n
+        self.plain, self.ended, self.begun = [None] * n, [None] * n, [None] * n
         if pairs:
             self.escaped, self.trimmed, self.continued = [None] * n, [None] * n, [None] * n
 
@@ -47,7 +47,7 @@ cdef str quick_token(Stream* s, Held* held, const Tables* t, const TagTable* row
     if s.input_mode != ID_MODE or s.n_pending or s.announce or s.error or s.finished:
         return None
     if s.state == TEXT:
-        text = quick_text(s, held, p, n, delta)
+        text = quick_text(s, held, texts, tid, p, n, delta)
     elif s.state == VALUE:
         text = quick_value(s, held, row.strip, texts, tid, p, n, delta)
     elif s.state == WRAPPED or s.state == RAW:
@@ -69,7 +69,15 @@ cdef inline void delta_from(Stream* s, QuickDelta* delta, uint8_t kind, int64_t 
     delta.stop = s.attributed = s.position
 
 
-cdef str quick_text(Stream* s, const Held* held, const uint8_t* p, Py_ssize_t n, QuickDelta* delta):
+cdef inline str known_text(list known, Py_ssize_t tid, const uint8_t* p, Py_ssize_t n):
+    cdef str text = <str>known[tid]
+    if text is None:
+        text = known[tid] = decoded(p, n)
+    return text
+
+
+cdef str quick_text(Stream* s, const Held* held, TokenTexts texts, Py_ssize_t tid, const uint8_t* p, Py_ssize_t n,
+                    QuickDelta* delta):
     cdef Tags* g = &s.tags
     cdef uint8_t[2 * MOST] text
     cdef Py_ssize_t i = 0, e = n, k
@@ -94,8 +102,6 @@ cdef str quick_text(Stream* s, const Held* held, const uint8_t* p, Py_ssize_t n,
         g.newline_stop = start + 1
         token_over(s)
         return ""
-    memset(text, c'\n', k)
-    memcpy(text + k, p + i, e - i)
     if k:
         start = g.newline_at
     g.newlines = n - e
@@ -105,6 +111,12 @@ cdef str quick_text(Stream* s, const Held* held, const uint8_t* p, Py_ssize_t n,
     g.line_start = p[e - 1] == c'\n'
     token_over(s)
     delta_from(s, delta, s.sink, start)
+    if i == 0 and k == 0:
+        return known_text(texts.plain if e == n else texts.ended, tid, p, e)
+    memset(text, c'\n', k)
+    memcpy(text + k, p + i, e - i)
+    if i == 0 and k == 1 and e == n:
+        return known_text(texts.begun, tid, text, n + 1)
     return decoded(text, k + e - i)
 
 
@@ -187,9 +199,7 @@ cdef str quick_body(Stream* s, const Held* held, const TagTable* row, TokenTexts
     s.json = json
     s.wrote = 1
     g.line_start = p[n - 1] == c'\n'
-    text = <str>texts.plain[tid]
-    if text is None:
-        text = texts.plain[tid] = decoded(p, n)
+    text = known_text(texts.plain, tid, p, n)
     token_over(s)
     delta_from(s, delta, R_ARGUMENTS, s.position - 1)
     return text

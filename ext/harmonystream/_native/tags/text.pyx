@@ -75,7 +75,8 @@ cdef void read_backquotes(Tags* g, const uint8_t* p, Py_ssize_t n) noexcept nogi
         if p[i] == c'`':
             if g.ticks == 0:
                 read_line(g, p, line, i)
-            g.ticks += g.ticks < 255
+            if (g.lead or g.fence) and g.ticks < 255:                        # others open and close nothing
+                g.ticks += 1
             i += 1
             line = i
             continue

@@ -1,0 +1,183 @@
+"""A generation that is steered: text is put into the model's mouth where a request asks for more than sampling.
+
+An engine only continues a prompt. To end the reasoning at a budget, to make the model call a tool, or to constrain the
+answer and nothing before it, the generation is stopped at the right token, and another continues what was said so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from ..engines import EngineError, Finished, Sampling
+from ..prompt import Prompt
+from ..regions import Region
+
+__all__ = ["Plan", "steered"]
+
+BYTES = 4
+"""Bytes of text that count as a token, where an engine gives no ids."""
+
+_Generate = Callable[[Prompt, Sampling], AsyncIterator[Any]]
+
+
+class Plan(NamedTuple):
+    """What is done to a generation. Texts may have markers.
+
+    first: what the output begins with. after_reasoning: what follows the first reasoning. budget: how many tokens of
+    reasoning there may be; None: any number. closes: what ends the reasoning then, each time that it is too long; the
+    last one is repeated. form: fields of the engine's request that hold from where the answer's text begins.
+    """
+
+    first: str = ""
+    after_reasoning: str = ""
+    budget: int | None = None
+    closes: tuple[str, ...] = ("",)
+    form: Mapping[str, Any] | None = None
+
+
+async def steered(
+    generate: _Generate, prompt: Prompt, sampling: Sampling, plan: Plan
+) -> AsyncGenerator[list[int] | str | Finished, None]:
+    """The items of a generation with this plan: ids or text, then `Finished`. Raises what the engine raises."""
+    course = _Course(prompt, sampling, plan)
+    while (forced := course.forced()) is not None:
+        if forced:
+            yield forced
+        if course.left < 1:
+            yield Finished("length", course.usage(None))
+            return
+        stopped = False
+        async with aclosing(generate(course.prompt(), course.sampling())) as items:  # type: ignore[type-var]
+            async for item in items:
+                if isinstance(item, Finished):
+                    yield replace(item, usage=course.usage(item.usage))
+                    return
+                taken, stopped = course.take(item)
+                if taken:
+                    yield taken
+                if stopped:
+                    break
+        if not stopped:
+            yield Finished(None, course.usage(None))
+            return
+
+
+class _Course:
+    """What has been said, and what the plan asks for next."""
+
+    def __init__(self, prompt: Prompt, sampling: Sampling, plan: Plan) -> None:
+        self._prompt, self._sampling, self._plan = prompt, sampling, plan
+        self._parser = prompt.parser()
+        self._ids: list[int] = []
+        self._texts: list[str] = []
+        self._next = plan.first  # what is forced before the engine goes on
+        self._as_text: bool | None = None if prompt.ids is not None else True  # None: nothing has come yet
+        self._reasoned = self._parser.region is Region.REASONING
+        self._closed = 0  # how often the reasoning was ended
+        self._pending = plan.after_reasoning
+        self._formed = False
+        self._prompt_tokens: int | None = None
+
+    @property
+    def left(self) -> int:
+        """How many tokens there may still be."""
+        said = len(self._ids) + sum(map(len, self._texts)) // BYTES
+        return self._sampling.max_tokens - said
+
+    def prompt(self) -> Prompt:
+        """The prompt, and all that was said after it."""
+        ids = None if self._prompt.ids is None or self._as_text else [*self._prompt.ids, *self._ids]
+        text = self._prompt.text + ("".join(self._texts) or self._spelled())
+        return replace(self._prompt, ids=ids, text=text)
+
+    def _spelled(self) -> str:
+        vocab = self._prompt.vocab
+        return "" if vocab is None else b"".join(map(vocab.token_bytes, self._ids)).decode("utf-8", "replace")
+
+    def sampling(self) -> Sampling:
+        extra = self._sampling.extra
+        if self._formed and self._plan.form is not None:
+            extra = {**extra, **self._plan.form}
+        return replace(self._sampling, max_tokens=self.left, extra=extra)
+
+    def forced(self) -> list[int] | str | None:
+        """What is said without the engine; "" or [] if there is nothing. It is part of the output."""
+        text, self._next = self._next, ""
+        made = self._feed_forced(text)
+        while self._look():  # what was said may ask for more
+            more, self._next = self._next, ""
+            made = made + self._feed_forced(more)  # type: ignore[operator]
+            if not more:
+                break
+        return made
+
+    def _feed_forced(self, text: str) -> list[int] | str:
+        vocab = self._prompt.vocab
+        if self._as_text or vocab is None:
+            self._texts.append(text)
+            if text:
+                self._parser.feed_text(text)
+            return text
+        ids = vocab.encode(text, control=True) if text else []
+        self._ids += ids
+        self._parser.feed(ids)
+        return ids
+
+    def take(self, item: Any) -> tuple[list[int] | str, bool]:
+        """The part of an item that is said, and whether the generation stops after it."""
+        if isinstance(item, str):
+            return self._take_text(item)
+        self._as_text = False
+        ids = [item] if isinstance(item, int) else item
+        for at, tid in enumerate(ids):
+            self._ids.append(tid)
+            self._parser.feed(tid)
+            if self._look():
+                return list(ids[: at + 1]), True
+        return ids, False
+
+    def _take_text(self, text: str) -> tuple[str, bool]:
+        if self._as_text is None and self._ids:  # what was forced was ids: this engine speaks in text
+            raise EngineError("the engine answered ids with text", "protocol")
+        self._as_text = True
+        for at, character in enumerate(text):
+            self._parser.feed_text(character)
+            if self._look():
+                self._texts.append(text[: at + 1])
+                return text[: at + 1], True
+        self._texts.append(text)
+        return text, False
+
+    def _look(self) -> bool:
+        """Does the plan ask for something here? Then `_next` says what, which may be nothing but another request."""
+        region = self._parser.region
+        if region is Region.REASONING:
+            self._reasoned = True
+            budget = self._plan.budget
+            if budget is None or self._reasoning < budget:
+                return False
+            closes = self._plan.closes
+            self._next = closes[min(self._closed, len(closes) - 1)]
+            self._closed += 1
+            return bool(self._next)
+        if self._pending and self._reasoned:
+            self._next, self._pending = self._pending, ""
+            return True
+        if self._plan.form is None or self._formed or region is not Region.CONTENT:
+            return False
+        self._formed = self._parser.channel in (None, "final")
+        return self._formed
+
+    @property
+    def _reasoning(self) -> int:
+        counted = self._parser.usage.reasoning
+        return counted // BYTES if self._as_text else counted
+
+    def usage(self, last: Mapping[str, Any] | None) -> dict[str, int] | None:
+        """The usage of it all. last: that of the engine's last generation, whose prompt has what was said before."""
+        if self._as_text or self._prompt.ids is None:
+            return None
+        return {"prompt_tokens": len(self._prompt.ids), "completion_tokens": len(self._ids)}

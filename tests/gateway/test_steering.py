@@ -1,0 +1,249 @@
+"""Generations that are steered: budgets of reasoning, calls that must come, and answers of a form."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+from gateways import ADD, TOOLS, gateway, ids_of, script_of
+from scripted import Scripted
+
+import harmonystream as hs
+from harmonystream.engines import Completions, EngineError, Finished, LlamaServer, Sampling
+from harmonystream.formats import format_of
+from harmonystream.gateway.asked import Asked
+from harmonystream.gateway.plans import plan_of
+from harmonystream.gateway.refused import Refused
+from harmonystream.gateway.steering import Plan, steered
+
+THOUGHT = "<|channel|>analysis<|message|>One two three four five six"
+
+
+def play(engine, plan, *, max_tokens=99, prompt=None):
+    prompt = prompt or hs.render("?", model="gpt-oss")
+
+    async def collect():
+        return [item async for item in steered(engine.generate, prompt, Sampling(max_tokens=max_tokens), plan)]
+
+    return prompt, asyncio.run(collect())
+
+
+def parsed(prompt, items):
+    parser = prompt.parser()
+    events = []
+    for item in items:
+        if isinstance(item, Finished):
+            events += parser.finish(item.reason)
+        else:
+            events += parser.feed_text(item) if isinstance(item, str) else parser.feed(item)
+    return parser, events
+
+
+def texts(events):
+    reasoning = "".join(e.text for e in events if isinstance(e, hs.ReasoningDelta))
+    content = "".join(e.text for e in events if isinstance(e, hs.ContentDelta))
+    return reasoning, content
+
+
+def spelled(ids):
+    return b"".join(map(hs.vocab.o200k_harmony().token_bytes, ids)).decode()
+
+
+FINAL = "<|end|><|start|>assistant<|channel|>final<|message|>"
+
+
+@pytest.mark.parametrize("chunk", [1, 3, 100])
+def test_reasoning_ends_at_the_budget_and_the_answer_goes_on(chunk):
+    ids = ids_of(THOUGHT)
+    thought = [ids[at : at + chunk] for at in range(0, len(ids), chunk)]
+    engine = Scripted([*thought, Finished("length")], [ids_of("Six.<|return|>"), Finished("stop")])
+    prompt, items = play(engine, Plan(budget=3, closes=(FINAL,)))
+    assert texts(parsed(prompt, items)[1]) == ("One two three", "Six.")
+    assert list(engine.prompts[1].ids) == prompt.ids + ids_of("<|channel|>analysis<|message|>One two three" + FINAL)
+    assert engine.prompts[1].text == prompt.text + "<|channel|>analysis<|message|>One two three" + FINAL
+    assert engine.samplings[1].max_tokens == 99 - 6 - 6
+    assert engine.closed == 2
+    said = sum(len(item) for item in items[:-1])
+    assert items[-1] == Finished("stop", {"prompt_tokens": len(prompt.ids), "completion_tokens": said})
+
+
+def test_a_model_that_goes_on_reasoning_is_sent_to_its_answer():
+    more = [ids_of("<|channel|>analysis<|message|>And more"), Finished("length")]
+    engine = Scripted([ids_of(THOUGHT)], more, [ids_of("Done."), Finished("stop")])
+    prompt, items = play(engine, Plan(budget=2, closes=("<|end|><|start|>assistant", FINAL)))
+    assert texts(parsed(prompt, items)[1]) == ("One two", "Done.")
+    assert engine.prompts[2].text.endswith(FINAL)
+
+
+def test_a_budget_that_is_not_used_up_changes_nothing():
+    whole = ids_of("<|channel|>analysis<|message|>Hm<|end|><|start|>assistant<|channel|>final<|message|>Hi<|return|>")
+    engine = Scripted([whole, Finished("stop")])
+    _, items = play(engine, Plan(budget=50, closes=(FINAL,)))
+    assert items[0] == whole
+    assert len(engine.prompts) == 1
+
+
+def test_a_call_that_must_come():
+    call = "<|start|>assistant<|channel|>commentary to=functions.add <|constrain|>json<|message|>"
+    engine = Scripted([ids_of("A sum.<|end|>"), 1.0], [ids_of('{"a": 1}<|call|>'), Finished("stop")])
+    prompt, items = play(engine, Plan("<|channel|>analysis<|message|>", call))
+    assert engine.prompts[0].text.endswith("<|start|>assistant<|channel|>analysis<|message|>")
+    assert engine.prompts[1].text.endswith("A sum.<|end|>" + call)
+    _, events = parsed(prompt, items)
+    assert texts(events) == ("A sum.", "")
+    assert [e.name for e in events if isinstance(e, hs.ToolCallStart)] == ["add"]
+
+
+def test_the_form_holds_for_the_answer_alone():
+    engine = Scripted([ids_of("<|channel|>analysis<|message|>Hm" + FINAL + "x"), 1.0], [ids_of("{}"), Finished("stop")])
+    prompt, items = play(engine, Plan(form={"response_format": {"type": "json_object"}}))
+    assert engine.samplings[0].extra == {}
+    assert engine.samplings[1].extra == {"response_format": {"type": "json_object"}}
+    assert texts(parsed(prompt, items)[1]) == ("Hm", "{}")
+
+
+def test_text_is_steered_too():
+    prompt = hs.Prompt("<|im_start|>assistant\n<think>\n", None, format_of("hermes"))
+    engine = Scripted(["Thinking about it", " for ever and ever"], ["Yes.", Finished("stop")])
+    _, items = play(engine, Plan(budget=4, closes=("\n</think>\n\n",)), prompt=prompt)
+    parser = prompt.parser()
+    events = [e for item in items[:-1] for e in parser.feed_text(item)] + list(parser.finish("stop"))
+    assert texts(events) == ("Thinking about i", "Yes.")
+    assert engine.prompts[1].text == prompt.text + "Thinking about i\n</think>\n\n"
+    assert items[-1].usage is None
+
+
+def test_no_more_tokens_than_allowed():
+    engine = Scripted([ids_of(THOUGHT)])
+    _, items = play(engine, Plan(budget=3, closes=(FINAL,)), max_tokens=12)
+    assert items[-1].reason == "length"
+    assert len(engine.prompts) == 1
+
+
+def test_an_engine_that_answers_ids_with_text_is_an_error():
+    with pytest.raises(EngineError, match="answered ids with text"):
+        play(Scripted(["text"]), Plan(first="<|channel|>analysis<|message|>"))
+
+
+def tag_plan(name, prompt, **more):
+    asked = Asked("chat", {}, "m", **{"tools": TOOLS["chat"], "choice": "required", **more})
+    return plan_of(asked, format_of(name), hs.Prompt(prompt, None, format_of(name)), None)
+
+
+def test_the_plans_of_tag_formats():
+    assert tag_plan("hermes", "<|im_start|>assistant\n") == Plan(first="<tool_call>")
+    opened = tag_plan("hermes", "<|im_start|>assistant\n<think>\n", budget=9)
+    assert opened == Plan("", "\n\n<tool_call>", 9, ("\n</think>",))
+    assert tag_plan("glm", "").first == "<tool_call>"
+    assert tag_plan("dsml", "write <｜DSML｜function_calls> here").first == "<｜DSML｜function_calls>"
+    assert tag_plan("hermes", "", choice="auto", budget=5) == Plan(budget=5, closes=("\n</think>\n\n",))
+    assert tag_plan("hermes", "", choice="auto") is None
+
+
+def test_what_a_format_or_an_engine_cannot_do_is_refused():
+    with pytest.raises(Refused, match="cannot call tools"):
+        tag_plan("think", "")
+    with pytest.raises(Refused, match="response_format cannot be combined with tools"):
+        tag_plan("hermes", "", choice="auto", output={"type": "json_object"})
+    with pytest.raises(Refused, match="cannot constrain"):
+        tag_plan("hermes", "", choice="auto", tools=[], output={"type": "json_object"})
+
+
+def test_the_fields_of_a_form_by_engine():
+    form = {"type": "json_schema", "json_schema": {"name": "n", "schema": ADD}}
+    assert Completions("http://e").form_fields(form) == {"response_format": form}
+    assert Completions("http://e", server="text").form_fields(form) is None
+    assert LlamaServer("http://e").form_fields(form) == {"json_schema": ADD}
+    assert LlamaServer("http://e").form_fields({"type": "json_object"}) == {"json_schema": {"type": "object"}}
+
+
+# --- over HTTP ----------------------------------------------------------------------------------------------------
+
+
+class Engines:
+    """Scripts of one engine, one after the other."""
+
+    def __init__(self, *texts):
+        self.scripts = [script_of(*text) if isinstance(text, tuple) else script_of(text) for text in texts]
+
+
+def test_a_budget_in_each_api(steering):
+    asked = {
+        "chat": {"thinking_token_budget": 3},
+        "responses": {"thinking_token_budget": 3},
+        "messages": {"thinking": {"type": "enabled", "budget_tokens": 3}},
+    }
+    for api, options in asked.items():
+        made = steering((THOUGHT, "length"), "Six.<|return|>")
+        whole = made.post(api, **options).json()
+        assert "Six." in json.dumps(whole)
+        assert "three four" not in json.dumps(whole)
+        assert spelled(made.sent()["prompt"]).endswith("One two three" + FINAL)
+        key = "completion_tokens" if api == "chat" else "output_tokens"
+        assert whole["usage"][key] == 6 + 6 + 3
+
+
+@pytest.mark.parametrize("api", ["chat", "responses", "messages"])
+@pytest.mark.parametrize("named", [False, True])
+def test_a_required_call_in_each_api(steering, api, named):
+    made = steering("A sum.<|end|>", '{"a": 1}<|call|>')
+    both = [*TOOLS[api], json.loads(json.dumps(TOOLS[api][0]).replace("add", "other"))]
+    choices = {
+        "chat": {"type": "function", "function": {"name": "add"}},
+        "responses": {"type": "function", "name": "add"},
+        "messages": {"type": "tool", "name": "add"},
+    }
+    required = {"type": "any"} if api == "messages" else "required"
+    whole = made.post(api, tools=both if named else TOOLS[api], tool_choice=choices[api] if named else required).json()
+    assert '"add"' in json.dumps(whole)
+    prompt = spelled(made.sent()["prompt"])
+    assert prompt.endswith("to=functions.add <|constrain|>json<|message|>")
+    assert ("type other" in prompt) is False
+    if api == "chat":
+        assert whole["choices"][0]["finish_reason"] == ("stop" if named else "tool_calls")
+
+
+def test_a_required_call_of_several_tools_leaves_the_name_to_the_model(steering):
+    made = steering("A sum.<|end|>", '.other<|constrain|>json<|message|>{"a": 1}<|call|>')
+    both = [*TOOLS["chat"], {"type": "function", "function": {"name": "other", "parameters": ADD}}]
+    whole = made.post("chat", tools=both, tool_choice="required").json()
+    assert whole["choices"][0]["message"]["tool_calls"][0]["function"]["name"] == "other"
+    assert spelled(made.sent()["prompt"]).endswith("commentary to=functions")
+
+
+def test_a_response_format_is_passed_on_for_the_answer(steering):
+    made = steering("<|channel|>analysis<|message|>Hm" + FINAL, '{"a": 1}<|return|>')
+    schema = {"type": "json_schema", "json_schema": {"name": "n", "strict": True, "schema": ADD}}
+    whole = made.post("chat", response_format=schema, tools=TOOLS["chat"]).json()
+    assert whole["choices"][0]["message"]["content"] == '{"a": 1}'
+    assert "response_format" not in made.sent(0)
+    assert made.sent(1)["response_format"] == {"type": "json_schema", "json_schema": {"name": "n", "schema": ADD}}
+    flat = {"format": {"type": "json_schema", "name": "n", "schema": ADD}}
+    made.post("responses", text=flat)
+    assert made.sent()["response_format"]["json_schema"] == {"name": "n", "schema": ADD}
+    made.post("messages", output_config={"format": {"type": "json_schema", "schema": ADD}})
+    assert made.sent()["response_format"]["json_schema"]["schema"] == ADD
+
+
+@pytest.fixture
+def steering():
+    """A gateway whose engine plays these, one after the other."""
+    from contextlib import ExitStack
+
+    from upstream import Upstream
+
+    class Played(Upstream):
+        async def answer(self, request):
+            at = min(len(self.requests), len(self.scripts) - 1)
+            self.script = self.scripts[at]
+            return await super().answer(request)
+
+    with ExitStack() as stack:
+
+        def make(*texts):
+            engine = Played([])
+            engine.scripts = Engines(*texts).scripts
+            return stack.enter_context(gateway(engine))
+
+        yield make
