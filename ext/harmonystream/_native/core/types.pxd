@@ -201,8 +201,7 @@ cdef struct Tags:                                # what the tag machine remember
     int64_t newlines, newline_at, newline_stop   # the run of newlines that waits for what follows it: how many, where
     int64_t value_at, value_stop                 # tokens of the value that is held or being written
     int64_t probed                               # bytes of the object at the front of the hold that were looked at
-    int64_t name_at                              # offset of its name's quote; 0: not found yet
-    int64_t id_at                                # of its id's
+    int32_t name_at, id_at                       # offsets of the quotes of its name and id; 0: not found yet
     ObjectScan probe, object                     # of the look-ahead; of the open call
     int32_t tool                                 # the open call's tool; -1: not declared
     int32_t surrogate                            # high surrogate of a decoded string; waits for its other half
@@ -211,12 +210,11 @@ cdef struct Tags:                                # what the tag machine remember
     uint8_t mentions, think_mentions             # openers taken as text; so many closers will be text, too
     uint8_t fence, ticks, code                   # backquotes that opened the fence; those just read; Code
     uint8_t lead                                 # the line has had nothing but what may come before a fence
-    uint8_t blank                                # the answer has nothing but whitespace: an object may begin a call
     uint8_t fresh                                # the value has no byte yet; a newline now is layout
     uint8_t layout                               # the value began with a newline that is layout; so one at its end is
     uint8_t quotes                               # the value contains the opener of a key
     uint8_t wraps                                # the value may be all arguments in an object; then its own ValueMode
-    uint8_t opening                              # the value's opener may still come
+    uint8_t opening                              # the value's opener may still come; in TEXT: an answer's first object
     uint8_t line_start, begun                    # the last byte was a newline; the value or body has a byte
     uint8_t types, untyped_json                  # JSON types of the open value; a value without type may be JSON
     uint8_t pairs                                # the call has a written pair

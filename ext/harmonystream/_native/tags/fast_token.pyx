@@ -82,7 +82,7 @@ cdef str quick_text(Stream* s, const Held* held, TokenTexts texts, Py_ssize_t ti
     cdef uint8_t[2 * MOST] text
     cdef Py_ssize_t i = 0, e = n, k
     cdef int64_t start = s.position
-    if held.input.n or g.newlines > MOST or g.blank:
+    if held.input.n or g.newlines > MOST or g.opening:
         return None
     if g.seam:
         while i < n and p[i] == c'\n':

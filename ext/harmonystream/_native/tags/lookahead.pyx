@@ -1,7 +1,7 @@
 # Looking ahead: does a marker count (docs/tags.md, 2 to 6)? The answer depends on the bytes alone, not on how they were
 # cut: MORE asks for more of them, and a look that would need more bytes than its limit is a NO.
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcmp, memset
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.chars cimport is_json_space
@@ -285,9 +285,9 @@ cdef int look_member(const View* v, const Context* c, Tags* g, int found, Py_ssi
         if unmarked and member == OTHER_MEMBER:
             return NO
         if member == NAME_MEMBER:
-            g.name_at = x - origin if v.p[x] == c'"' else 0
+            g.name_at = <int32_t>(x - origin) if v.p[x] == c'"' else 0
         elif member == ID_MEMBER:
-            g.id_at = x - origin if v.p[x] == c'"' else 0
+            g.id_at = <int32_t>(x - origin) if v.p[x] == c'"' else 0
     if not g.name_at or not (named if found == F_BEGINS else found == F_ENDS and member == NAME_MEMBER):
         return MORE
     if not read_object_name(v, origin + g.name_at, name, &k) or not is_name(c.tools, name, k):
@@ -339,7 +339,7 @@ cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, P
         if verdict == F_OVER or verdict == F_ENDED_OVER:
             return failed(h, origin, x)
         if row.key_is_name and not g.name_at and g.probe.expect == X_IN_KEY:
-            g.name_at = x - origin
+            g.name_at = <int32_t>(x - origin)
         if verdict == F_BEGINS or verdict == F_ENDS:
             verdict = look_member(v, c, g, verdict, x, origin, unmarked, h)
             if verdict != MORE:

@@ -11,7 +11,7 @@ from harmonystream._native.core.types cimport *
 
 DEBUG = bool(DEBUG_BUILD)
 
-_FIXED = struct.Struct("<8q q6B q6B 2i 28B 6s 3I")
+_FIXED = struct.Struct("<6q 2i q6B q6B 2i 27B 6s 3I")
 
 
 cdef bytes tags_pack(const Stream* s, const Held* held):
@@ -25,7 +25,7 @@ cdef bytes tags_pack(const Stream* s, const Held* held):
         g.tool, g.surrogate,
         g.reasoning, g.answer, g.seam, g.in_section, g.trim, has_special(&held.marks),
         g.mentions, g.think_mentions, g.fence, g.ticks, g.lead,
-        g.code, g.blank, g.fresh, g.layout, g.quotes, g.wraps, g.opening, g.line_start, g.begun,
+        g.code, g.fresh, g.layout, g.quotes, g.wraps, g.opening, g.line_start, g.begun,
         g.types, g.untyped_json, g.pairs, g.fenced, g.array, g.passing, g.escape_n, s.value_mode,
         (<const char*>g.escape)[:6], held.input.n, held.marks.n, held.value.n)
     return b"".join((fixed, piece(&held.input), piece(&held.marks), piece(&held.value)))
@@ -69,7 +69,7 @@ cdef int tags_unpack(Stream* s, Held* held, const TagTable* row, const ToolTable
      g.tool, g.surrogate,
      g.reasoning, g.answer, g.seam, g.in_section, g.trim, g.special,
      g.mentions, g.think_mentions, g.fence, g.ticks, g.lead,
-     g.code, g.blank, g.fresh, g.layout, g.quotes, g.wraps, g.opening, g.line_start, g.begun,
+     g.code, g.fresh, g.layout, g.quotes, g.wraps, g.opening, g.line_start, g.begun,
      g.types, g.untyped_json, g.pairs, g.fenced, g.array, g.passing, g.escape_n, s.value_mode,
      escape, n_input, n_marks, n_value) = _FIXED.unpack_from(data)
     for i in range(6):
@@ -113,7 +113,7 @@ cdef int check_numbers(const Stream* s, const Held* held, const ToolTable* tools
         refuse("a field is out of range")
     if g.surrogate and not 0xD800 <= g.surrogate < 0xDC00:
         refuse("a field is out of range")
-    if max(g.reasoning, g.answer, g.seam, g.in_section, g.trim, g.special, g.blank, g.fresh, g.layout, g.quotes,
+    if max(g.reasoning, g.answer, g.seam, g.in_section, g.trim, g.special, g.fresh, g.layout, g.quotes,
            g.opening, g.line_start, g.lead, g.begun, g.untyped_json, g.pairs, g.array) > 1:
         refuse("a flag is neither 0 nor 1")
     if in_call != (s.kind != NOT_A_CALL):

@@ -111,8 +111,8 @@ cdef void put_plain(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcep
         while e > v.i and v.p[e - 1] == c'\n':
             e -= 1
     if e > v.i:
-        if s.tags.blank:
-            s.tags.blank = is_blank(v.p + v.i, e - v.i)
+        if s.tags.opening:
+            s.tags.opening = is_blank(v.p + v.i, e - v.i)
         flush_newlines(s, c)
         s.tags.seam = 0
         s.tags.line_start = v.p[e - 1] == c'\n'
@@ -198,7 +198,7 @@ cdef int step_blank(Stream* s, const Context* c, View* v) noexcept nogil:
     if verdict == YES:
         begin_call(s, c, v, &h)
         return YES
-    s.tags.blank = 0
+    s.tags.opening = 0
     return NO
 
 
@@ -207,7 +207,7 @@ cdef bint step_text(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef uint64_t live = live_in_text(s, c)
     cdef Py_ssize_t q = next_marker(v, row, live), stop = 0
     cdef int k = -1, verdict
-    if s.tags.blank:
+    if s.tags.opening and row.unmarked:
         verdict = step_blank(s, c, v)
         if verdict != NO:
             return verdict == YES
@@ -317,7 +317,7 @@ cdef bint step_text_marker(Stream* s, const Context* c, View* v, int k) noexcept
     drop_marker(s, c, v, n)
     if role == THINK_OPEN or role == THINK_CLOSE:
         g.reasoning = role == THINK_OPEN
-        g.blank = role == THINK_CLOSE and c.row.unmarked
+        g.opening = role == THINK_CLOSE and c.row.unmarked
         g.think_mentions = g.fence = g.ticks = g.code = 0
         enter_text(s)
     return True
