@@ -22,9 +22,11 @@ _SAMPLES = ("temperature", "top_p", "top_k", "min_p")
 class TransformersEngine:
     """An engine over a model that `transformers` has loaded. Needs torch and transformers.
 
-    model: has `generate(input_ids, streamer=...)`. tokenizer: encodes prompts that come without ids; None if none
-    does. Each generation runs in a thread of its own, which hands each token to the event loop and ends at the next
-    token once nobody wants it. One model generates for one caller at a time: further callers wait.
+    model: an object with `generate(input_ids, streamer=...)`.
+    tokenizer: encodes prompts that come without ids. None: all prompts have ids.
+
+    Each generation runs in a thread of its own. The thread hands each token to the event loop, and ends at the next
+    token once the caller has left. One model generates for one caller at a time: further callers wait.
     """
 
     def __init__(self, model: Any, tokenizer: Any = None) -> None:

@@ -22,7 +22,7 @@ MAY_USE = {
     "engines": CORE | {"engines"},
     "agent": CORE | {"prompt", "tools", "engines", "agent"},
     "gateway": CORE | {"emit", "prompt", "engines", "agent", "integrations", "gateway"},
-    "integrations": CORE | {"emit", "engines", "integrations"},
+    "integrations": CORE | {"compat", "emit", "engines", "integrations"},
     "compat": CORE | {"prompt", "compat"},
     "cli": CORE | {"prompt", "tools", "engines", "agent", "gateway", "cli"},
 }

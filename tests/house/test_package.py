@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import email
 import os
 import shutil
@@ -106,8 +107,14 @@ def test_the_metadata(wheel):
     assert metadata["License-Expression"] == "Apache-2.0 AND MIT"
     assert set(metadata.get_all("Provides-Extra", [])) == EXTRAS
     assert [line for line in metadata.get_all("Requires-Dist", []) if "extra ==" not in line] == []
-    entry_points = archive.read(f"{NAME}.dist-info/entry_points.txt").decode()
-    assert entry_points == "[console_scripts]\nharmonystream = harmonystream.cli:main\n"
+    entry_points = configparser.ConfigParser()
+    entry_points.read_string(archive.read(f"{NAME}.dist-info/entry_points.txt").decode())
+    assert {group: list(entry_points[group]) for group in entry_points.sections()} == {
+        "console_scripts": ["harmonystream"],
+        "vllm.general_plugins": ["harmonystream"],
+        "vllm.endpoint_plugins": ["harmonystream_derender", "harmonystream_frames"],
+    }
+    assert entry_points["console_scripts"]["harmonystream"] == "harmonystream.cli:main"
 
 
 def test_the_wheel_works_in_an_empty_environment(wheel, tmp_path):

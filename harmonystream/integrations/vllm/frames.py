@@ -1,0 +1,290 @@
+"""A plug-in for vLLM's streams of Chat Completions and Messages: our emitters write the frames, from vLLM's outputs.
+
+It takes the place of one method on each of two serving objects, the one that turns outputs into frames. All that comes
+before is vLLM's: the request, the prompt, the engine. A request that asks for something our emitters do not write is
+left to the method that was there, and the log says so once for each reason.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from argparse import Namespace
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Protocol
+
+from vllm.entrypoints.openai.chat_completion.message_assembly import keeps_tool_calls
+from vllm.entrypoints.serve.engine.protocol import CompletionTokenUsageInfo, UsageInfo
+from vllm.entrypoints.serve.utils.api_utils import should_include_usage
+from vllm.renderers.chat_utils import get_tool_call_id_type
+
+from ...emit import ChatStream, MessagesStream, call_ids_of
+from .output import Feed, parser_for
+from .unified import HarmonystreamParser
+
+__all__ = ["FramesPlugin"]
+
+_log = logging.getLogger("vllm.harmonystream")
+
+
+class FramesPlugin:
+    """The entry point `harmonystream_frames`. It needs a parser of ours, and leaves other models to vLLM."""
+
+    name = "harmonystream_frames"
+    required_tasks = ("generate",)
+
+    def attach_router(self, app: Any) -> None:
+        """The routes are vLLM's own."""
+
+    async def init_state(self, engine_client: Any, state: Any, args: Namespace) -> None:
+        for name, writer in (("openai_serving_chat", _ChatWriter), ("anthropic_serving_messages", _MessagesWriter)):
+            serving = getattr(state, name, None)
+            if serving is None:
+                continue
+            if serving.parser_cls is None or not issubclass(serving.parser_cls, HarmonystreamParser):
+                _log.warning("harmonystream_frames: the parsers of this server are not harmonystream's; vLLM streams")
+                return
+            serving.chat_completion_stream_generator = _Frames(serving, writer).generate
+
+
+class _Writer(Protocol):
+    """The streams of one response, all of its choices."""
+
+    choices: list[Any]
+
+    def start(self) -> bytes: ...
+    def feed(self, index: int, ids: list[int], logprobs: Any) -> bytes: ...
+    def finish(self, index: int, output: Any, usage: dict[str, Any] | None) -> bytes: ...
+    def error(self, message: str, kind: str) -> bytes: ...
+
+
+class _Frames:
+    """For one serving object of vLLM's."""
+
+    def __init__(self, serving: Any, writer: Callable[..., _Writer]) -> None:
+        self._serving, self._writer = serving, writer
+        self._stock = serving.chat_completion_stream_generator
+        self._told: set[str] = set()
+
+    def generate(self, request: Any, results: AsyncIterator[Any], *args: Any, **more: Any) -> AsyncIterator[Any]:
+        """vLLM's own signature: (request, results, request_id, model, conversation, tokenizer, metadata)."""
+        reason = _left_to_vllm(self._serving, request, messages=self._writer is _MessagesWriter)
+        if reason is None:
+            request_id, model, _, tokenizer, metadata = args
+            return self._frames(request, results, request_id, model, tokenizer, metadata)
+        if reason not in self._told:
+            self._told.add(reason)
+            _log.info("harmonystream_frames: vLLM streams requests with %s", reason)
+        stock: AsyncIterator[Any] = self._stock(request, results, *args, **more)
+        return stock
+
+    async def _frames(
+        self, request: Any, results: AsyncIterator[Any], request_id: str, model: str, tokenizer: Any, metadata: Any
+    ) -> AsyncIterator[bytes]:
+        serving, response = self._serving, None
+        try:
+            async for result in results:
+                if response is None:
+                    response = _Response(serving, request, result, request_id, model, tokenizer, self._writer)
+                    yield response.writer.start()
+                for output in result.outputs:
+                    if frames := response.take(output):
+                        yield frames
+            if response is not None:
+                metadata.final_usage_info = response.usage_info()
+        except Exception as error:
+            _log.exception("harmonystream_frames: a stream has ended with an error")
+            said = serving.create_error_response(error).error
+            if response is None:
+                yield _unbegun(self._writer, request_id, model).error(said.message, said.type)
+            else:
+                yield response.writer.error(said.message, said.type)
+
+
+_UNSAID = (
+    *("echo", "return_token_ids", "return_prompt_text", "return_weight_versions", "logprob_token_ids"),
+    *("kv_transfer_params", "use_beam_search"),
+)
+"""Fields of a request which ask for something that our emitters do not write."""
+
+
+def _left_to_vllm(serving: Any, request: Any, *, messages: bool) -> str | None:
+    """Why this request is not ours."""
+    for name in _UNSAID:
+        if getattr(request, name, None):
+            return name
+    if not request.add_generation_prompt:
+        return "add_generation_prompt=false"
+    if serving.enable_log_outputs and serving.request_logger:
+        return "--enable-log-outputs"
+    if serving.enable_per_request_metrics:
+        return "--enable-per-request-metrics"
+    continuous = should_include_usage(request.stream_options, serving.enable_force_include_usage)[1]
+    return "continuous_usage_stats" if continuous and not messages else None
+
+
+class _Response:
+    """One response: its feeds, which cut at stop strings, and the writer of its frames."""
+
+    def __init__(
+        self,
+        serving: Any,
+        request: Any,
+        first: Any,
+        id: str,
+        model: str,
+        tokenizer: Any,
+        writer: Callable[..., _Writer],
+    ) -> None:
+        self._serving, self._request, self._tokenizer = serving, request, tokenizer
+        ours: HarmonystreamParser = serving.parser_cls(tokenizer, request.tools)
+        self._prompt = first.prompt_token_ids or []
+        self._cached = first.num_cached_tokens
+        count = request.n or 1
+        self._counts = [0] * count
+        self._open = count
+        self._feeds = [Feed(ours.model, request) for _ in range(count)]
+        parsers = [parser_for(ours.model, ours.tools, self._prompt) for _ in range(count)]
+        self.parsers = parsers
+        shown = keeps_tool_calls(request, enable_auto_tools=serving.enable_auto_tools, parser_cls=serving.parser_cls)
+        options: dict[str, Any] = {"id": id, "model": model, "prompt_tokens": len(self._prompt), "shows_calls": shown}
+        if get_tool_call_id_type(serving.model_config) == "kimi_k2":  # they count from 0 in each turn
+            options["taken"] = call_ids_of([dict(message) for message in request.messages])
+        self.writer = writer(serving, request, parsers, **options)
+
+    def take(self, output: Any) -> bytes:
+        index, ids = output.index, list(output.token_ids)
+        last = output.finish_reason is not None
+        self._serving._raise_if_error(output.finish_reason, None)
+        self._counts[index] += len(ids)
+        logprobs = self._logprobs(output) if self._request.logprobs and self._request.include_reasoning else None
+        kept = self._feeds[index].take(ids, output.text, last=last)
+        if logprobs is not None and len(kept) != len(ids):
+            logprobs = logprobs[: len(kept)] + [None] * (len(kept) - len(logprobs))
+        frames = self.writer.feed(index, kept, logprobs) if kept else b""
+        if last:
+            self._open -= 1
+            frames += self.writer.finish(index, output, None if self._open else self._usage())
+        return frames
+
+    def _logprobs(self, output: Any) -> list[Any]:
+        request = self._request
+        made = self._serving._create_chat_logprobs(
+            token_ids=output.token_ids,
+            top_logprobs=output.logprobs,
+            tokenizer=self._tokenizer,
+            num_output_top_logprobs=request.top_logprobs,
+            return_as_token_id=request.return_tokens_as_token_ids,
+        )
+        return [entry.model_dump() for entry in made.content]
+
+    def _usage(self) -> dict[str, Any]:
+        total = sum(self._counts)
+        prompt = len(self._prompt)
+        usage: dict[str, Any] = {"prompt_tokens": prompt, "completion_tokens": total, "total_tokens": prompt + total}
+        if self._serving.enable_prompt_tokens_details and self._cached is not None:
+            usage["prompt_tokens_details"] = {"cached_tokens": self._cached}
+        return usage
+
+    def usage_info(self) -> UsageInfo:
+        """What vLLM's middleware reports of the request."""
+        reasoning = sum(parser.usage.reasoning for parser in self.parsers)
+        return UsageInfo(
+            **self._usage(), completion_tokens_details=CompletionTokenUsageInfo(reasoning_tokens=reasoning)
+        )
+
+
+class _ChatWriter:
+    def __init__(
+        self,
+        serving: Any,
+        request: Any,
+        parsers: list[Any],
+        *,
+        id: str,
+        model: str,
+        prompt_tokens: int,
+        shows_calls: bool,
+        taken: Any = (),
+    ) -> None:
+        usage = should_include_usage(request.stream_options, serving.enable_force_include_usage)[0]
+        choice = request.tool_choice
+        fingerprint = serving.system_fingerprint
+        self.choices = ChatStream.several(
+            parsers,
+            id=id,
+            model=model,
+            created=int(time.time()),
+            reasoning_field="reasoning" if request.include_reasoning else None,
+            tool_choice=choice if shows_calls else "none",
+            parallel_tool_calls=request.parallel_tool_calls,
+            include_usage=usage,
+            taken=taken,
+            extra=None if fingerprint is None else {"system_fingerprint": fingerprint},
+        )
+
+    def start(self) -> bytes:
+        return b"".join([stream.start() for stream in self.choices])
+
+    def feed(self, index: int, ids: list[int], logprobs: Any) -> bytes:
+        return self.choices[index].feed(ids) if logprobs is None else self.choices[index].feed(ids, logprobs)
+
+    def finish(self, index: int, output: Any, usage: dict[str, Any] | None) -> bytes:
+        return self.choices[index].finish(output.finish_reason, usage, stop_reason=output.stop_reason)
+
+    def error(self, message: str, kind: str) -> bytes:
+        return next((s.error(message, type=kind) for s in self.choices if not s.ended), b"")
+
+
+class _MessagesWriter:
+    """Messages has one choice, and no logprobs."""
+
+    def __init__(
+        self,
+        serving: Any,
+        request: Any,
+        parsers: list[Any],
+        *,
+        id: str,
+        model: str,
+        prompt_tokens: int,
+        shows_calls: bool,
+        taken: Any = (),
+    ) -> None:
+        choice: dict[str, Any] = {"type": "auto"} if shows_calls else {"type": "none"}
+        if request.parallel_tool_calls is False:
+            choice["disable_parallel_tool_use"] = True
+        self.choices = [
+            MessagesStream(
+                parsers[0],
+                id=id,
+                model=model,
+                usage={"input_tokens": prompt_tokens},
+                thinking=request.include_reasoning,
+                tool_choice=choice,
+                taken=taken,
+            )
+        ]
+
+    def start(self) -> bytes:
+        return self.choices[0].start()
+
+    def feed(self, index: int, ids: list[int], logprobs: Any) -> bytes:
+        return self.choices[0].feed(ids)
+
+    def finish(self, index: int, output: Any, usage: dict[str, Any] | None) -> bytes:
+        stop = output.stop_reason if isinstance(output.stop_reason, str) else None
+        return self.choices[0].finish(output.finish_reason, usage, stop_sequence=stop)
+
+    def error(self, message: str, kind: str) -> bytes:
+        return self.choices[0].error(message, type=kind)
+
+
+def _unbegun(writer: Callable[..., _Writer], id: str, model: str) -> Any:
+    """A stream whose first frame is its error: the engine has refused the request."""
+    stream: Any = (
+        MessagesStream(id=id, model=model)
+        if writer is _MessagesWriter
+        else ChatStream(id=id, model=model, created=int(time.time()))
+    )
+    return stream

@@ -1,0 +1,87 @@
+"""gpt-oss. vLLM has one parser for it, whatever the command line names; a subclass takes its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import vllm.parser
+import vllm.parser.harmony as stock
+from openai_harmony import Role
+from vllm.entrypoints.openai.parser.harmony_utils import get_encoding
+from vllm.parser.abstract_parser import DelegatingParser
+
+from ...compat.openai_harmony import StreamableParser
+from ...formats import HeaderFormat
+from .model import Model, model_of
+from .unified import HarmonystreamParser
+
+__all__ = ["HarmonystreamHarmonyParser", "install"]
+
+
+def install() -> None:
+    """Puts our subclass where vLLM looks for its parser of gpt-oss. Called when a name of ours is asked for."""
+    stock.HarmonyParser = vllm.parser.HarmonyParser = HarmonystreamHarmonyParser
+
+
+class HarmonystreamHarmonyParser(HarmonystreamParser, stock.HarmonyParser):  # type: ignore[misc]
+    """Chat reads deltas, as for every other model. Responses reads the parts of messages (`process_chunk`, `flush`)."""
+
+    def __init__(self, tokenizer: Any, tools: Any = None, *args: Any, **kwargs: Any) -> None:
+        DelegatingParser.__init__(self, tokenizer, tools, *args, **kwargs)
+        self.model = self._one_model()
+        self._tools = tools
+        self._parser: StreamableParser | None = None
+        self._num_processed_messages = self._num_counted_tokens = self._num_reasoning_tokens = 0
+        self._current_message_tokens: list[int] = []
+
+    def _one_model(self) -> Model:
+        """vLLM names its own reasoning parser of gpt-oss where the command line names none; that one reads nothing."""
+        model = model_of(self.model_tokenizer, "harmony")
+        for parser in (self._tool_parser, self._reasoning_parser):
+            other = getattr(parser, "model", model)
+            if not isinstance(other.format, HeaderFormat):
+                raise TypeError(f"gpt-oss writes harmony, and not {other.format.name}: name harmonystream_harmony")
+        return model
+
+    # --- Responses ---
+
+    @property
+    def _harmony_parser(self) -> StreamableParser:
+        if self._parser is None:
+            self._parser = StreamableParser(get_encoding(), Role.ASSISTANT, recover=True)
+        return self._parser
+
+    def process_chunk(self, token_ids: Sequence[int]) -> Any:
+        """The segments of these ids, one for each, as vLLM's own parser has them.
+
+        Two of them are repaired, because vLLM's server breaks off or says nothing at them: a message without a channel
+        is the answer, and a call without arguments has `{}`.
+        """
+        result = super().process_chunk(token_ids)
+        result.segments = [good for segment in result.segments for good in _repaired(segment)]
+        return result
+
+    def flush(self) -> list[Any]:
+        """What the end of the output completes."""
+        return [good for segment in super().flush() for good in _repaired(segment)]
+
+    @staticmethod
+    def _is_reasoning_token(token_id: int, channel: str | None, recipient: str | None) -> bool:
+        """vLLM's own counts the arguments of calls, too."""
+        return channel == "analysis" and recipient is None and not get_encoding().is_special_token(token_id)
+
+
+def _repaired(segment: Any) -> Iterator[Any]:
+    message = segment.completed_message
+    if segment.channel is None and (segment.delta or message is not None):
+        segment = segment._replace(channel="final")
+    if message is None:
+        yield segment
+        return
+    if message.channel is None:
+        message.channel = "final"
+    if message.recipient is not None and not message.content[0].text:
+        message.content[0].text = "{}"
+        yield segment._replace(channel=message.channel, recipient=message.recipient, delta="{}", completed_message=None)
+    yield segment

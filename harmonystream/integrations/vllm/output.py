@@ -1,0 +1,71 @@
+"""One output of a request, read as vLLM hands it over: new ids, new text, and whether it was the last of both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..._native.stream.parser import Parser
+from ...completion import Delta
+from ...text_limit import TextLimit
+from .model import Model
+
+__all__ = ["Feed", "Output", "joined", "parser_for", "tool_dicts"]
+
+
+class Feed:
+    """The ids of one choice that can be read.
+
+    request: vLLM's own request object, of any API. vLLM leaves its stop strings and stop tokens out of the text, so
+    they are left out here, too.
+    """
+
+    def __init__(self, model: Model, request: Any) -> None:
+        stop_ids = () if _of(request, "include_stop_str_in_output") else _of(request, "stop_token_ids") or ()
+        self._stop_ids = frozenset(stop_ids) - {*model.markup.stops}
+        self._limit = None
+        if _of(request, "stop"):
+            self._limit = TextLimit(model.vocab, special=_of(request, "skip_special_tokens") is False)
+
+    def take(self, ids: Sequence[int], text: str, *, last: bool) -> Sequence[int]:
+        """What comes next, without what the text does not have."""
+        if last and self._stop_ids and ids and ids[-1] in self._stop_ids:
+            ids = ids[:-1]
+        return ids if self._limit is None else self._limit.take(ids, text, last=last)
+
+
+class Output:
+    """Reads one choice. parser: `parser_for` the request, or one that has read a part of the output already."""
+
+    def __init__(self, model: Model, parser: Parser, request: Any) -> None:
+        self.parser = parser
+        self._feed = Feed(model, request)
+        self._in_text: bool | None = None
+
+    def add(self, ids: Sequence[int], text: str, *, last: bool) -> Delta:
+        """What comes next."""
+        if self._in_text is None and (ids or text):
+            self._in_text = not ids  # a caller that has no ids at all
+        delta = self.parser.feed_delta(text if self._in_text else self._feed.take(ids, text, last=last))
+        return joined(delta, self.parser.finish_delta()) if last else delta
+
+
+def parser_for(model: Model, tools: list[dict[str, Any]], prompt: Sequence[int] | None) -> Parser:
+    """tools: those of the request. prompt: its ids; None if vLLM does not say."""
+    start: dict[str, Any] = {} if prompt is None else {"prompt": prompt}
+    return Parser(model.format, model.vocab, tools=tools, **start)
+
+
+def joined(first: Delta, second: Delta) -> Delta:
+    """Two pieces as one."""
+    return Delta(first.reasoning + second.reasoning, first.content + second.content, first.calls + second.calls)
+
+
+def tool_dicts(tools: Any) -> list[dict[str, Any]]:
+    """The tools of a request, which are objects of pydantic, or dicts; [] if it has none."""
+    return [tool if isinstance(tool, dict) else tool.model_dump(exclude_none=True) for tool in tools or ()]
+
+
+def _of(request: Any, field: str) -> Any:
+    """A request of Responses has not every field."""
+    return getattr(request, field, None)

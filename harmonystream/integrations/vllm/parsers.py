@@ -1,0 +1,111 @@
+"""The pairs of parsers that the command line names. vLLM loads one by the name of its class when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any
+
+from vllm.reasoning.abs_reasoning_parsers import ReasoningParser
+from vllm.tool_parsers.abstract_tool_parser import ToolParser
+from vllm.tool_parsers.structural_tag_registry import SUPPORTED_STRUCTURAL_TAG_MODELS
+
+from ...formats import HeaderFormat
+from . import harmony
+from .model import Model, model_of
+from .plugin import check_version, names
+from .unified import Named
+
+__all__ = ["NamedReasoningParser", "NamedToolParser"]
+
+check_version()
+harmony.install()
+
+_TAGS = {
+    "harmony": "harmony",
+    "hermes": "hermes",
+    "qwen3_coder": "qwen_3_coder",
+    "mimo": "mimo",
+    "deepseek": "deepseek_v3_1",
+    "dsml": "deepseek_v3_2",
+    "kimi_k2": "kimi",
+    "glm": "glm_4_7",
+}
+"""Which of vLLM's structural tags writes the calls of a format. The others are not constrained by a grammar."""
+
+
+class NamedToolParser(ToolParser, metaclass=Named):  # type: ignore[misc]
+    """Says that calls are read, and how a grammar writes them. `HarmonystreamParser` reads them."""
+
+    format: str | None = None
+    engine_based_streaming = True  # no text is collected for it
+
+    def __init__(self, tokenizer: Any, tools: Any = None) -> None:
+        super().__init__(tokenizer, tools)
+        self.model = model_of(tokenizer, self.format)
+        tag = _TAGS.get(self.model.format.name)
+        self.structural_tag_model = tag if tag == "harmony" or tag in SUPPORTED_STRUCTURAL_TAG_MODELS else None
+        # A required or named call is read from the model's own format, as any other: nothing makes it a list in JSON.
+        self.supports_required_and_named = False
+
+
+class NamedReasoningParser(ReasoningParser, metaclass=Named):  # type: ignore[misc]
+    """Says where reasoning ends, for grammars and budgets. `HarmonystreamParser` reads it."""
+
+    format: str | None = None
+    engine_based_streaming = True
+
+    def __init__(self, tokenizer: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(tokenizer, *args, **kwargs)
+        self.model: Model = model_of(tokenizer, self.format)
+        markup = self.model.markup
+        self._ends = frozenset(markup.reasoning_end + markup.call_start)
+        # Harmony's structural tag has the reasoning in it, so the grammar begins with the first token.
+        self._in_grammar = isinstance(self.model.format, HeaderFormat)
+
+    @property
+    def reasoning_start_str(self) -> str | None:
+        return self._spelled(self.model.markup.reasoning_start)
+
+    @property
+    def reasoning_end_str(self) -> str | None:
+        return self._spelled(self.model.markup.reasoning_end)
+
+    def _spelled(self, ids: tuple[int, ...]) -> str | None:
+        return self.model.vocab.token_bytes(ids[0]).decode() if ids else None
+
+    def is_reasoning_end(self, input_ids: Sequence[int]) -> bool:
+        """Does this prompt leave the model after its reasoning?"""
+        return self._in_grammar or self.model.markup.where(input_ids) == "answer"
+
+    def is_reasoning_end_streaming(self, input_ids: Sequence[int], delta_ids: Iterable[int]) -> bool:
+        """Do these new ids end it?"""
+        if self._in_grammar:
+            return True
+        if self._ends:
+            return not self._ends.isdisjoint(delta_ids)
+        return self.model.markup.find_reasoning_end(input_ids) is not None
+
+    def extract_content_ids(self, input_ids: list[int]) -> list[int]:
+        end = self.model.markup.find_reasoning_end(input_ids)
+        return [] if end is None else input_ids[end:]
+
+    def extract_reasoning(self, model_output: str, request: Any) -> Any:
+        raise NotImplementedError(_READ)
+
+    def extract_reasoning_streaming(self, *args: Any) -> Any:
+        raise NotImplementedError(_READ)
+
+
+_READ = "harmonystream reads reasoning and calls in one pass: use the Parser that vLLM composes of it"
+
+
+@cache
+def __getattr__(name: str) -> type:
+    """The class of a name: `harmonystream_hermes_tools` and so on. vLLM asks for it by getattr()."""
+    stem, _, kind = name.rpartition("_")
+    known = names()
+    if stem not in known or kind not in ("tools", "reasoning"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    base: type = NamedToolParser if kind == "tools" else NamedReasoningParser
+    return Named(name, (base,), {"format": known[stem], "__module__": __name__})

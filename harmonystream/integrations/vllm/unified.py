@@ -1,0 +1,156 @@
+"""The class that reads the output of a request: reasoning, content and calls in one pass over the ids.
+
+vLLM composes a class of its own from the two parsers that the command line names. A parser of ours that is put into
+such a class gives it `HarmonystreamParser` as its base, so that vLLM's serving code calls this one. Nothing of vLLM's
+is replaced for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from vllm.entrypoints.generate.base.protocol import DeltaFunctionCall, DeltaMessage, DeltaToolCall, FunctionCall
+from vllm.parser.abstract_parser import DelegatingParser
+from vllm.parser.metrics import record_tool_parser_invocation
+from vllm.renderers.chat_utils import make_tool_call_id
+
+from ...completion import CallDelta, Delta
+from .model import Model
+from .output import Output, parser_for, tool_dicts
+
+__all__ = ["HarmonystreamParser", "Named"]
+
+
+class Named(type):
+    """The class of our named parsers. It learns which class vLLM composes of them."""
+
+    def __set_name__(cls, owner: type, name: str) -> None:
+        if not issubclass(owner, HarmonystreamParser):
+            owner.__bases__ = (HarmonystreamParser,)
+
+
+class HarmonystreamParser(DelegatingParser):
+    """vLLM's `Parser` over ids. One for each choice of a request.
+
+    Its requests are adjusted as those of any other parser: by the structural tag of the tool parser.
+    """
+
+    model: Model
+    output: Output | None = None
+    """What has been read; None before the first token."""
+    _prompt: Sequence[int] | None = None
+
+    def __init__(self, tokenizer: Any, tools: Any = None, *args: Any, **kwargs: Any) -> None:
+        super().__init__(tokenizer, tools, *args, **kwargs)
+        self.model = self._one_model()
+        self._tools = tools
+
+    def _one_model(self) -> Model:
+        named = [parser for parser in (self._tool_parser, self._reasoning_parser) if parser is not None]
+        for parser in named:
+            if not isinstance(parser.__class__, Named):
+                foreign = parser.__class__.__name__
+                raise TypeError(
+                    f"a parser of harmonystream reads calls and reasoning, so it cannot be used with {foreign}"
+                )
+        models: list[Model] = [parser.model for parser in named]
+        if any(model.format.name != models[0].format.name for model in models):
+            both = " and ".join(model.format.name for model in models)
+            raise TypeError(f"--tool-call-parser and --reasoning-parser name two formats of harmonystream: {both}")
+        return models[0]
+
+    @property
+    def tools(self) -> list[dict[str, Any]]:
+        """Those of the request. Without a parser of calls nothing is a call."""
+        return [] if self._tool_parser is None else tool_dicts(self._tools)
+
+    # --- what vLLM asks of a whole output ---
+
+    def set_prompt_token_ids(self, prompt_token_ids: Sequence[int]) -> None:
+        self._prompt = prompt_token_ids
+
+    def parse(
+        self,
+        model_output: str,
+        request: Any,
+        enable_auto_tools: bool = False,
+        model_output_token_ids: Sequence[int] = (),
+    ) -> tuple[str | None, str | None, list[FunctionCall] | None]:
+        """The reasoning, the content and the calls of a whole output."""
+        self._initialize_history_tool_call_cnt(request)
+        output = self.output = self._new_output(request)
+        said = output.add(list(model_output_token_ids), model_output, last=True)
+        calls = [] if request.tool_choice == "none" else self._whole_calls(said.calls)
+        self._count_invocation(request, bool(calls), streams=False)
+        content = said.content if not calls or said.content.strip() else ""
+        return said.reasoning or None, content or None, calls or None
+
+    def _whole_calls(self, deltas: Sequence[CallDelta]) -> list[FunctionCall]:
+        calls: dict[int, FunctionCall] = {}
+        for delta in deltas:
+            if delta.name is None:
+                calls[delta.index].arguments += delta.arguments
+            else:
+                id = self._make_tool_call_id(delta.name)
+                calls[delta.index] = FunctionCall(id=id, name=delta.name, arguments=delta.arguments)
+        return list(calls.values())
+
+    # --- and of a stream ---
+
+    def parse_delta(
+        self,
+        delta_text: str,
+        delta_token_ids: list[int],
+        request: Any,
+        prompt_token_ids: list[int] | None = None,
+        *,
+        finished: bool,
+    ) -> DeltaMessage | None:
+        """What new ids add; None: nothing that is shown."""
+        if self.output is None:
+            self._initialize_history_tool_call_cnt(request)
+            if prompt_token_ids is not None:
+                self._prompt = prompt_token_ids
+            self.output = self._new_output(request)
+        said = self.output.add(delta_token_ids, delta_text, last=finished)
+        return self._message(said, request)
+
+    def _message(self, said: Delta, request: Any) -> DeltaMessage | None:
+        fields: dict[str, Any] = {}
+        if said.reasoning and request.include_reasoning:
+            fields["reasoning"] = said.reasoning
+        if said.content:
+            fields["content"] = said.content
+        if said.calls and request.tool_choice != "none":
+            fields["tool_calls"] = [self._call(call) for call in said.calls]
+        if self._tool_parser is not None:
+            self._count_invocation(request, "tool_calls" in fields, streams=True)
+        return DeltaMessage(**fields) if fields else None
+
+    def _call(self, call: CallDelta) -> DeltaToolCall:
+        if call.name is None:
+            return DeltaToolCall(index=call.index, function=DeltaFunctionCall(arguments=call.arguments))
+        function = DeltaFunctionCall(name=call.name, arguments=call.arguments)
+        return DeltaToolCall(index=call.index, id=self.call_id(call), type="function", function=function)
+
+    def call_id(self, call: CallDelta) -> str:
+        """Random, but for Kimi-K2, whose ids count on from the calls of the request's messages."""
+        id: str = self._make_tool_call_id(call.name) or make_tool_call_id()
+        return id
+
+    def _new_output(self, request: Any) -> Output:
+        return Output(self.model, parser_for(self.model, self.tools, self._prompt), request)
+
+    @staticmethod
+    def _count_invocation(request: Any, called: bool, *, streams: bool) -> None:
+        record_tool_parser_invocation(is_tool_called=called, is_streaming=streams, request=request)
+
+    # --- tokens ---
+
+    def count_reasoning_tokens(self, token_ids: Sequence[int]) -> int:
+        output = self.output
+        if output is None or output.parser.usage.total != len(token_ids):
+            output = self._new_output(None)
+            output.add(list(token_ids), "", last=True)
+        return output.parser.usage.reasoning

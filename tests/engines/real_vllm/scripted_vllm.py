@@ -1,0 +1,84 @@
+"""vLLM's own server, with a script in place of the GPU: `python scripted_vllm.py SCRIPT serve MODEL --port ...`.
+
+Everything is vLLM's, from its command line to its detokenizer, but two things: the platform is its CPU platform, which
+the wheel for GPUs does not choose by itself, and the core of the engine. The core answers each request with the ids of
+the file SCRIPT, which a test writes first: {"ids": [...], "at_once": 1, "finish": "stop"}. What it was asked is in a
+file beside it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import vllm.platforms
+from vllm.platforms.cpu import CpuPlatform
+
+vllm.platforms._current_platform = CpuPlatform()
+
+from vllm.v1.engine import EngineCoreOutput, EngineCoreOutputs, FinishReason  # noqa: E402
+from vllm.v1.engine.core_client import EngineCoreClient  # noqa: E402
+
+SCRIPT = Path(sys.argv[1])
+
+
+class ScriptedCore:
+    """What AsyncLLM asks of the engine's core."""
+
+    engine_ranks_managed = (0,)
+    resources = SimpleNamespace(engine_dead=False)
+
+    def __init__(self) -> None:
+        self._steps: asyncio.Queue[EngineCoreOutputs] = asyncio.Queue()
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    async def get_supported_tasks_async(self) -> tuple[str, ...]:
+        return ("generate",)
+
+    async def get_output_async(self) -> EngineCoreOutputs:
+        return await self._steps.get()
+
+    async def add_request_async(self, request: Any) -> None:
+        structured = request.sampling_params.structured_outputs
+        asked = {
+            "prompt": request.prompt_token_ids,
+            "structural_tag": None if structured is None else structured.structural_tag,
+            "reasoning_ended": request.reasoning_ended,
+        }
+        SCRIPT.with_suffix(".asked").write_text(json.dumps(asked))
+        script = json.loads(SCRIPT.read_text())
+        self._tasks[request.request_id] = asyncio.create_task(self._play(request.request_id, script))
+
+    async def abort_requests_async(self, request_ids: list[str]) -> None:
+        for request_id in request_ids:
+            if (task := self._tasks.pop(request_id, None)) is not None:
+                task.cancel()
+
+    async def _play(self, request_id: str, script: dict[str, Any]) -> None:
+        ids, size = script["ids"], script.get("at_once", 1)
+        steps = [ids[at : at + size] for at in range(0, len(ids), size)] or [[]]
+        for number, step in enumerate(steps, 1):
+            reason = FinishReason[script.get("finish", "stop").upper()] if number == len(steps) else None
+            output = EngineCoreOutput(request_id, step, finish_reason=reason)
+            self._steps.put_nowait(EngineCoreOutputs(outputs=[output]))
+            await asyncio.sleep(0)  # one step is one output: the front end joins those that wait
+
+    async def reset_mm_cache_async(self) -> None: ...
+
+    def shutdown(self, timeout: float | None = None) -> None: ...
+
+
+def main() -> None:
+    EngineCoreClient.make_async_mp_client = staticmethod(lambda **_: ScriptedCore())
+    from vllm.entrypoints.cli.main import main as command
+
+    sys.argv = ["vllm", *sys.argv[2:]]
+    command()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""Servers of vLLM that play a script: see scripted_vllm.py."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import model_dirs
+from families import FAMILIES
+
+import harmonystream as hs
+
+HERE = Path(__file__).resolve().parent
+STOCK = {  # vLLM's own parsers of calls and of reasoning
+    "qwen3": ("hermes", "qwen3"),
+    "qwen3_coder": ("qwen3_coder", "qwen3"),
+    "kimi_k2": ("kimi_k2", "kimi_k2"),
+    "glm45": ("glm45", "glm45"),
+    "deepseek_v31": ("deepseek_v31", "deepseek_v3"),
+    "seed_oss": ("seed_oss", "seed_oss"),
+    "gpt_oss": ("openai", "openai_gptoss"),
+}
+
+
+class Server:
+    """One process. kind: "stock"; "names": our parsers; "frames": our plug-ins of endpoints as well."""
+
+    def __init__(self, directory: Path, family: str, kind: str) -> None:
+        self.family, self.kind = family, kind
+        self._script = directory / "script.json"
+        self._model = model_dirs.write(directory, family)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self._log = open(directory / "log", "wb")  # noqa: SIM115
+        self.process = subprocess.Popen(self._command(), env=self._environment(), stdout=self._log, stderr=self._log)
+        self._wait()
+
+    @property
+    def format(self) -> str:
+        return "harmony" if self.family == "gpt_oss" else FAMILIES[self.family].row
+
+    @cached_property
+    def vocab(self) -> hs.Vocab:
+        return hs.vocab.o200k_harmony() if self.family == "gpt_oss" else hs.vocab.from_tokenizers(self._model)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def play(self, ids: list[int], **more: Any) -> None:
+        """What the model writes next: "at_once" ids in each step; "finish": why it ends."""
+        self._script.write_text(json.dumps({"ids": ids, **more}))
+
+    def asked(self) -> dict[str, Any]:
+        """What the engine was asked last."""
+        found: dict[str, Any] = json.loads(self._script.with_suffix(".asked").read_text())
+        return found
+
+    def log(self) -> str:
+        return Path(self._log.name).read_text(errors="replace")
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(60)
+        self._log.close()
+
+    def _command(self) -> list[str]:
+        ours = "harmonystream" if self.family in ("qwen3", "gpt_oss") else f"harmonystream_{self.format}"
+        calls, reasoning = STOCK[self.family] if self.kind == "stock" else (ours, ours)
+        parsers = {"tool-call-parser": calls, "reasoning-parser": reasoning}
+        flags = {"port": self.port, "served-model-name": "tiny", **parsers}
+        listed = [str(part) for name, value in flags.items() for part in (f"--{name}", value)]
+        command = [sys.executable, str(HERE / "scripted_vllm.py"), str(self._script), "serve", str(self._model)]
+        return [*command, "--enable-auto-tool-choice", "--enable-scale-out", "--disable-uvicorn-access-log", *listed]
+
+    def _environment(self) -> dict[str, str]:
+        plugins = ["harmonystream"] + ["harmonystream_derender", "harmonystream_frames"] * (self.kind == "frames")
+        return {
+            **os.environ,
+            "VLLM_PLUGINS": ",".join(plugins),
+            "VLLM_NO_USAGE_STATS": "1",
+            "HARMONYSTREAM_DERENDER_KEY": "a key that all servers share, of 32 bytes or more",
+            "PYTHONDONTWRITEBYTECODE": "",
+            "HF_HUB_OFFLINE": "1",
+            "CUDA_VISIBLE_DEVICES": "",
+            "TIKTOKEN_ENCODINGS_BASE": str(self._model),
+        }
+
+    def _wait(self) -> None:
+        for _ in range(1200):
+            try:
+                with urllib.request.urlopen(f"{self.url}/health", timeout=1):
+                    return
+            except OSError:
+                time.sleep(0.25)
+            if self.process.poll() is not None:
+                break
+        raise RuntimeError(f"vLLM has not started:\n{self.log()[-4000:]}")
