@@ -314,8 +314,10 @@ cdef class Row:
 
 
 cdef uint64_t live_somewhere(const TagTable* t) noexcept nogil:
-    """The markers that may mean something where no header, key or value is open."""
-    return ~(t.roles[NAME_END] | t.roles[EMPTY_CALL] | t.roles[KEY_END] | t.roles[VALUE_OPEN] | t.roles[TURN])
+    """The markers that may mean something where no header, key or value is open: with control tokens, also an end of
+    a name."""
+    cdef uint64_t dead = t.roles[EMPTY_CALL] | t.roles[KEY_END] | t.roles[VALUE_OPEN] | t.roles[TURN]
+    return ~(dead if t.control else dead | t.roles[NAME_END])
 
 
 cdef uint8_t class_of_text(const uint8_t* p, Py_ssize_t n, bint valid, const bint* begins) noexcept nogil:
