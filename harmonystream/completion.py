@@ -45,7 +45,7 @@ class ToolCall(NamedTuple):
 
 
 class Message(NamedTuple):
-    """One message in the order written. In Harmony it has reasoning, content or one call; elsewhere it may have all.
+    """One message. In Harmony it has reasoning, content or one call; in other formats it may have all of them.
 
     `start` and `stop` are the range of generated tokens (text mode: bytes) from its header to its terminator.
     """

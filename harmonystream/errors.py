@@ -31,15 +31,15 @@ class FormatError(HarmonyStreamError, ValueError):
 
 
 class PromptError(HarmonyStreamError, ValueError):
-    """Messages, tools or a template cannot be made a prompt of; the text names the message and the field."""
+    """Messages, tools or a template cannot become a prompt. The text names the message and the field."""
 
 
 class ParseError(HarmonyStreamError, ValueError):
     """A deviation from the format, in strict mode only.
 
-    `code` names the deviation and `position` is the offset of the token (text mode: of the byte) that caused it.
-    `state` is where the parser stood, `expected` what would have been well formed there, and `events` what the same
-    call had parsed before it stopped.
+    `code` names the deviation, and `position` is the offset of the token (text mode: of the byte) that caused it.
+    `state` is the parser's state, and `expected` lists what would have been well formed there. `events` are the events
+    that the same call had parsed before.
     """
 
     def __init__(self, code: str, position: int, state: str, expected: str, events: tuple[Event, ...] = ()) -> None:
@@ -55,10 +55,10 @@ class ParseError(HarmonyStreamError, ValueError):
 
 
 class EmitterError(HarmonyStreamError):
-    """Emitters have raised in `Batch.feed_sse`, or their callbacks; all others have read the step.
+    """Emitters or their callbacks have raised in a step of `Batch`. All other streams have read the step.
 
-    `errors` has what was raised, by slot: close these. `frames` is what the call would have returned, with None for
-    each of them.
+    `errors` has the exceptions by slot. Close these slots. `frames` is what the call would have returned, with None for
+    each of these slots.
     """
 
     def __init__(self, errors: dict[int, Exception], frames: list[bytes | None]) -> None:

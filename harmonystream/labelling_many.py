@@ -29,10 +29,11 @@ def label_many(
 ) -> Parsed:
     """Label a column of whole outputs, or of conversations: for each row a list of its tokens' `Region`s, as uint8.
 
-    column: ids, as `parse_many` takes them. format, vocab, tools, start, conversation: as `label` has them. threads,
-    progress: as `parse_many` has them.
+    column: ids, as `parse_many` takes them.
+    format, vocab, tools, start, conversation: as `label` has them.
+    threads, progress: as `parse_many` has them.
 
-    A row that is null, or has anything that is no id, is null. Raises what `label` and `parse_many` raise for their
+    A row that is null, or has an invalid id, is null. Raises what `label` and `parse_many` raise for their
     arguments.
     """
     parser = labeller_of(format, vocab, tools, start, conversation)

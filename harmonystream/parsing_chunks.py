@@ -48,7 +48,7 @@ def parse_chunks(
     threads: int = 0,
     fields: Sequence[str] = COLUMNS,
 ) -> ParsedChunks:
-    """Parse a stream of outputs chunk by chunk, for data sets that do not fit into memory.
+    """Parses a stream of outputs chunk by chunk, for data sets that do not fit into memory.
 
     column: what `parse_many` takes, such as an Arrow stream, of the column or of record batches with this one column.
     The options are those of `parse_many`, which is called for each chunk, and raises what it raises.

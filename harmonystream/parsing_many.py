@@ -68,7 +68,7 @@ def parse_many(
     fields: Sequence[str] = COLUMNS,
     progress: Callable[[int, int], object] | None = None,
 ) -> Parsed:
-    """Parse a column of whole outputs into columns, for data sets: no object of Python is made for a row.
+    """Parses a column of whole outputs into columns, for data sets. It makes no Python object for a row.
 
     column: an Arrow array, chunked array or stream (of pyarrow, Polars, DuckDB and others): lists or large lists of
         int32, uint32 or int64 ids; or strings or binary, also large ones and views; or a pair `(values, offsets)` of

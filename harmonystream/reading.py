@@ -42,10 +42,12 @@ def events(
     """The events of a stream, each as soon as its tokens are there, and those of its end.
 
     source: an iterable, or an async one, whose events are then an async iterator. It yields token ids (an int, or
-    whatever else Parser.feed takes), or text (str, bytes); a str or bytes is one piece of text. format: a format's name
-    or row, with `vocab` and the options of Parser; or a parser that has read nothing. reason: why the engine stopped,
-    or a function that is called when the source has ended. Raises what Parser() raises at once, and what the source and
-    the parser raise where it happens; the stream then has no end.
+    whatever else Parser.feed takes), or text (str, bytes). A str or bytes in its place is one piece of text.
+    format: a format's name or row, with `vocab` and the options of Parser; or a parser that has read nothing.
+    reason: the engine's reason for stopping, or a function that is called when the source has ended.
+
+    Raises at once what Parser() raises. Exceptions of the source and of the parser are raised while the events are
+    read, and the stream then has no end.
     """
     if not isinstance(format, Parser):
         parser = Parser(format, vocab, **options)
@@ -83,7 +85,7 @@ def _called(reason: Any | Callable[[], Any]) -> Any:
 
 
 def asdict(event: Event) -> dict[str, Any]:
-    """An event as a dict of its `type` and its fields, which is JSON: `json.dumps(event, default=asdict)` works, too.
+    """An event as a dict of its `type` and its fields, which JSON can hold, as in `json.dumps(event, default=asdict)`.
 
     Raises TypeError for anything but an event, as JSON encoders expect of their `default`.
     """

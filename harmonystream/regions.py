@@ -9,7 +9,7 @@ __all__ = ["Region", "Usage"]
 
 
 class Region(IntEnum):
-    """Where a token landed, or where the next one would."""
+    """The part of the output in which a token landed, or the next one would."""
 
     START = 0  # between messages
     HEADER = 1  # control tokens and header text of the assistant's messages

@@ -22,10 +22,11 @@ class TextLimit:
     An engine that stops at a stop string returns text without it, but all ids. It also returns text later than ids,
     because it holds back what may begin a stop string. `take` returns an id when the text has all of it.
 
-    vocab: the model's. special: does the text spell control tokens (`skip_special_tokens=False`)? Otherwise a control
-    id comes with the id before it.
+    vocab: the model's vocabulary.
+    special: does the text spell control tokens (`skip_special_tokens=False`)? Otherwise a control id comes with the id
+    before it.
 
-    A text that is not that of the ids, because a detokenizer has tidied it up, limits nothing from there on.
+    If a detokenizer has changed the text, so that it differs from the text of the ids, it limits nothing from there on.
     """
 
     def __init__(self, vocab: Vocab, *, special: bool = False) -> None:
@@ -39,9 +40,12 @@ class TextLimit:
     def take(self, ids: Any, text: str = "", *, last: bool = False) -> list[int]:
         """The ids that can be fed now.
 
-        ids, text: what the engine has generated, and what it has said, since the last call.
-        last: the output has ended. An id that the text has in part is replaced by tokens of one byte each, as far as
-        the vocabulary has them, and what the text does not have is dropped. Raises what `Parser.feed` raises for ids.
+        ids: the ids that the engine has generated since the last call.
+        text: the text that it has returned since the last call.
+        last: the output has ended. An id of which the text has a part is replaced by tokens of one byte each, if the
+        vocabulary has them, and ids that the text does not have are dropped.
+
+        Raises what `Parser.feed` raises for ids.
         """
         for tid in SseWriter._listed(ids):
             said = self._said(tid)

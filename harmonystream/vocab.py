@@ -1,8 +1,8 @@
-"""Where a `Vocab` comes from: the embedded o200k_harmony, somebody's tokenizer, or a plain mapping.
+"""Makes a `Vocab` of the embedded o200k_harmony, of a tokenizer, or of a plain mapping.
 
 A `Vocab` maps each token id to its bytes and each control token's name to its id. Every loader here reads the bytes of
-single ids, never decoded text: a token that is half a character keeps its half. Nothing third-party is imported: a
-loader asks the object that it is given.
+single ids, never decoded text, so a token that is half a character keeps its half. Nothing third-party is imported; a
+loader calls methods of the object that it is given.
 """
 
 from __future__ import annotations
@@ -78,11 +78,13 @@ def from_bytes(
 ) -> Vocab:
     """A vocabulary from plain data.
 
-    `tokens` gives the bytes of each id, as a mapping or as a sequence indexed by id (`None`: no such id). `control`
-    gives the id of each control token by its name, such as `{"<|start|>": 200006}`; these ids need no entry in
-    `tokens`, and an entry that differs from the name is refused. Ids may have gaps and must be below 2**24.
-    `encode` gives the ids of an ordinary text, in which nothing is a control token; `Vocab.encode` needs it.
-    Raises `TypeError` for anything but ids, bytes and names, and `VocabError` for ids that cannot be.
+    tokens: the bytes of each id, as a mapping or as a sequence indexed by id (`None`: no such id).
+    control: the id of each control token by its name, such as `{"<|start|>": 200006}`. These ids need no entry in
+    `tokens`, and an entry that differs from the name is refused.
+    encode: a function from an ordinary text, in which nothing is a control token, to its ids. `Vocab.encode` needs it.
+
+    Ids may have gaps and must be below 2**24. Raises `TypeError` for anything but ids, bytes and names, and
+    `VocabError` for ids that are out of range or given twice.
     """
     return _build(tokens, control, name, None if encode is None else Pieces(control, encode))
 
@@ -141,14 +143,15 @@ def from_harmony(encoding: Any) -> Vocab:
 def from_tokenizers(tokenizer: Any, *, cache: str | os.PathLike[str] | None = None) -> Vocab:
     """The vocabulary of a Hugging Face tokenizer: byte-level, or sentencepiece with or without byte fallback.
 
-    `tokenizer` is a `tokenizers.Tokenizer`, a fast tokenizer of transformers, the path of a `tokenizer.json` or of its
-    directory, or the JSON text itself; files and text need no package. Added tokens that are marked special become
-    control ids, all others are ordinary tokens. A piece keeps the space that it starts with (`▁the` is ` the`), also
-    where the tokenizer drops it at the very beginning of a text.
-    `cache` is a directory for what was read, in files named by the SHA-256 of the tokenizer.json: the next process that
-    loads the same tokenizer maps the file, in milliseconds. Nobody who may write there should be a stranger.
-    Raises `TypeError` for another object, `VocabError` for a tokenizer that does not keep bytes, and `OSError` for a
-    cache that cannot be written.
+    tokenizer: a `tokenizers.Tokenizer`, a fast tokenizer of transformers, the path of a `tokenizer.json` or of its
+    directory, or the JSON text itself. Files and text need no package.
+    cache: a directory for files named by the SHA-256 of the tokenizer.json. The next process that loads the same
+    tokenizer maps the file, in milliseconds. Only trusted users may write to this directory.
+
+    Added tokens that are marked special become control ids, all others are ordinary tokens. A piece keeps the space
+    that it starts with (`▁the` is ` the`), also where the tokenizer drops it at the very beginning of a text. Raises
+    `TypeError` for another object, `VocabError` for a tokenizer that does not keep bytes, and `OSError` for a cache
+    that cannot be written.
     """
     text, origin = _tokenizer_text(tokenizer)
     name = str(getattr(tokenizer, "name_or_path", ""))

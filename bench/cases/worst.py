@@ -15,7 +15,7 @@ PLAIN = (("all `<`", "<"), ("spaces", " "), ("newlines", "\n"))
 def words(writer: Writer) -> dict[str, str]:
     """What the table may name."""
     own = {name: value for name, value in vars(writer).items() if isinstance(value, str)}
-    own |= {f"pair_{key}": writer.pair(key) for key in ("content", "o", "n")}
+    own |= {f"pair_{key}": writer.pair(key) for key in ("content", "o", "n", "arguments")}
     own["pair_numbered"] = own["pair_content"].replace("content", "key_{}", 1)
     own |= {"spaces": " " * 1000, "long": "a" * 300, "short": '{"content": "a"}', "name": '{"name": "write_file", '}
     own |= {"members": own["name"][1:] + '"arguments": ', "name": own["name"] + '"arguments": '}

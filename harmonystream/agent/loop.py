@@ -35,15 +35,15 @@ async def agent_loop(
     sampling: Sampling | None = None,
     **prompt: Any,
 ) -> AsyncGenerator[LoopEvent, None]:
-    """Let a model answer, and call tools until it does. Yields the parser's events and, between them, its own.
+    """Generates, and runs the tools that the model calls, until it answers. Yields the parser's events and its own.
 
-    engine: see `harmonystream.engines`. messages: the conversation, as for `render`; `LoopEnd.messages` has what to
-    add. tools: what the model may call. max_rounds: generations in which it may; after them it answers without tools.
-    max_tokens: generated in all rounds. timeout: seconds that the loop waits. max_repeats: of a call with the same
-    arguments. request: what the tools' `when=` gets. sampling: of each generation. prompt: options of `render`.
+    messages, prompt: the conversation and the options of `render`. `LoopEnd.messages` has the messages to add.
+    tools, request: the tools that the model may call, and the argument of their `when=`.
+    max_rounds: the number of generations in which it may call them. In the next one it answers without tools.
+    max_tokens, timeout: limits for all rounds, in tokens and seconds. max_repeats: of a call with the same arguments.
 
-    The last event is a `LoopEnd`, whatever happens to the engine and to the tools; what `render` and `when=` raise is
-    raised. Close the generator (`contextlib.aclosing`) to leave it early: that stops the engine and cancels the tools.
+    The last event is a `LoopEnd`, whatever happens to the engine and to the tools. Exceptions of `render` and `when=`
+    are raised. Close the generator (`contextlib.aclosing`) to leave it early: that stops the engine and the tools.
     """
     loop = _Loop(engine, normalize(messages), tools or Tools(), sampling or Sampling(), prompt, request)
     loop.limit(max_rounds, max_tokens, max_repeats)
@@ -99,9 +99,9 @@ class _Loop:
         self._usage: dict[str, Any] = {}
 
     def limit(self, max_rounds: int, max_tokens: int | None, max_repeats: int) -> None:
-        """Set the limits. Raises ValueError for those that no loop can keep."""
+        """Sets the limits. Raises ValueError for numbers that are too small."""
         if max_rounds < 0 or max_repeats < 0:
-            raise ValueError("max_rounds and max_repeats are 0 or more")
+            raise ValueError(f"max_rounds and max_repeats are 0 or more, not {max_rounds} and {max_repeats}")
         if max_tokens is not None and max_tokens < 1:
             raise ValueError(f"max_tokens is 1 or more, or None, not {max_tokens}")
         self._max_rounds = max_rounds

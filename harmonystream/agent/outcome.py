@@ -45,7 +45,7 @@ class ToolRunEnd:
 
 @dataclass(frozen=True, slots=True)
 class RoundEnd:
-    """A generation and its tools are through.
+    """A generation and its tools have ended.
 
     round: counted from 1. reason: why the generation ended, as in `StreamEnd`. messages: what the round adds to the
     conversation, in Chat Completions' form. usage: of this generation.
@@ -61,9 +61,9 @@ class RoundEnd:
 class LoopEnd:
     """The last event of a loop.
 
-    text: the content of the last generation. calls: the calls that nobody has answered, because their tools have no
-    function here. called: the names of all tools that were called, in order. messages: all that the loop adds to the
-    conversation. usage: summed over all rounds. error: what the engine raised.
+    text: the content of the last generation. calls: the calls without a result, because their tools have no function.
+    called: the names of all tools that were called, in order. messages: all that the loop adds to the conversation.
+    usage: summed over all rounds. error: what the engine raised.
     """
 
     reason: LoopReason
@@ -77,7 +77,7 @@ class LoopEnd:
 
     @property
     def outcome(self) -> Literal["text", "calls", "neither"]:
-        """What the loop gave: text to show, calls to answer, or neither, which needs a plan of your own."""
+        """What came of it: "text" to show, "calls" to answer, or "neither", for which the caller needs a plan."""
         if self.calls:
             return "calls"
         return "text" if self.text.strip() else "neither"

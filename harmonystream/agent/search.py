@@ -15,7 +15,7 @@ _FIELDS = ("title", "url", "date published")
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """`[citation:n]` in an answer: the number of a web page, and where the mark is, in characters of the answer."""
+    """`[citation:n]` in an answer. start, stop: its place, in characters of the answer."""
 
     number: int
     start: int
@@ -23,21 +23,21 @@ class Citation:
 
 
 class CitationReader:
-    """Splits an answer into text and citations, as it arrives. Held back is only what may become a citation."""
+    """Splits an answer into text and citations, as it arrives. Only text that may become a citation is held back."""
 
     def __init__(self) -> None:
         self._held = ""
         self._position = 0  # of what is held, in the answer
 
     def feed(self, text: str) -> list[str | Citation]:
-        """What is certain now: pieces of text, and citations between them."""
+        """The pieces of text that are certain now, and the citations between them."""
         text = self._held + text
         begun = _BEGUN.search(text, max(0, len(text) - 20))
         self._held = text[begun.start() :] if begun else ""
         return list(self._split(text[: begun.start()] if begun else text))
 
     def finish(self) -> list[str | Citation]:
-        """What was held back, which is text."""
+        """The text that was held back."""
         text, self._held = self._held, ""
         return list(self._split(text))
 
@@ -70,7 +70,7 @@ class Sources:
         self.pages: list[Mapping[str, str]] = []
 
     def add(self, pages: Iterable[Mapping[str, str]]) -> str:
-        """Number these pages, and write them as a search tool's result.
+        """Numbers these pages, and writes them as a search tool's result.
 
         A page has any of the keys title, url, date published, snippet and content.
         """

@@ -9,7 +9,7 @@ __all__ = ["supports_tools"]
 
 
 def supports_tools(format: str | Format | HeaderFormat) -> bool:
-    """Can a model call tools that writes this format? Takes a format, its name, or a model's name.
+    """Can a model that writes this format call tools? format: a format, its name, or a model's name.
 
     Raises FormatError for a name that is neither.
     """

@@ -1,36 +1,42 @@
-"""`harmonystream serve`: the gateway, in front of one engine, or with a recorded model."""
+"""`harmonystream serve`: the gateway, in front of engines, or with a recorded model."""
 
 from __future__ import annotations
 
 import argparse
+import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .read import InputError
 
 if TYPE_CHECKING:
-    from ..engines import Engine
-    from ..gateway import Model
+    from ..gateway.settings import Settings
 
 __all__ = ["add_to", "run"]
 
 _ABOUT = """\
 Serves Chat Completions, Responses and Messages over HTTP, in front of an engine
-that gives raw tokens. Without --engine a recorded conversation is served, which
-needs no model.
+that only generates tokens. Without --engine a recorded conversation is served,
+which needs no model.
 """
 
 _MORE = """\
 engines:
   vllm=URL, sglang=URL, tensorrt_llm=URL, completions=URL (any /v1/completions
   that keeps markers in text), llama-server=URL. A URL alone is vllm=URL.
+  Several engines serve the same model.
+
+keys:
+  --new-key NAME adds a key to the file of --keys, prints it once, and ends. The
+  file has hashes alone. With --keys each request needs one of them.
 
 examples:
     harmonystream serve
-    harmonystream serve --engine http://localhost:8001 \\
-      --model openai/gpt-oss-20b --tokenizer ./gpt-oss-20b
+    harmonystream serve --engine http://localhost:8001 --model openai/gpt-oss-20b
+    harmonystream serve --engine llama-server=http://localhost:8080 \\
+      --model Qwen/Qwen3-8B --tokenizer ./Qwen3-8B --keys keys.txt
+    harmonystream serve --config gateway.toml
 """
-
-_SERVERS = {"vllm": "vllm", "sglang": "sglang", "tensorrt_llm": "tensorrt_llm", "completions": "text", "text": "text"}
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -43,6 +49,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     serve.set_defaults(run=run)
+    serve.add_argument("--config", metavar="FILE", help="a TOML file with models, keys and limits")
     serve.add_argument("--engine", action="append", default=[], metavar="KIND=URL", help="see below; may be repeated")
     serve.add_argument("--served", metavar="NAME", help="the model's name at the engine; default: the first it lists")
     serve.add_argument("--engine-key", metavar="KEY", help="the engine's key, sent as a bearer token")
@@ -51,48 +58,90 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     serve.add_argument("--tokenizer", metavar="DIR", help="its folder, with tokenizer.json and the chat template")
     serve.add_argument("--template", metavar="PATH", help="another chat template: a folder, or a file")
     serve.add_argument("--context", type=int, metavar="N", help="tokens of prompt and answer together")
-    serve.add_argument("--host", default="127.0.0.1", help="the address to listen at (127.0.0.1)")
-    serve.add_argument("--port", type=int, default=8000, metavar="N", help="the port to listen at (8000)")
+    serve.add_argument("--keys", metavar="FILE", help="the keys of clients; see below")
+    serve.add_argument("--new-key", metavar="NAME", help="add a key for NAME to the file of --keys, and end")
+    serve.add_argument("--limit", action="append", default=[], metavar="NAME=N", help="a limit: concurrent=64")
+    serve.add_argument("--host", help="the address to listen at (127.0.0.1)")
+    serve.add_argument("--port", type=int, metavar="N", help="the port to listen at (8000)")
 
 
 def run(args: argparse.Namespace) -> None:
     """Serves until it is stopped."""
     try:
-        import uvicorn
-
         from ..gateway import app
+        from ..gateway.server import serve
     except ImportError as error:
-        missing = f"the gateway needs {error.name}: pip install 'harmonystream[gateway]'"
-        raise InputError(missing) from None
+        raise InputError(f"the gateway needs {error.name}: pip install 'harmonystream[gateway]'") from None
+    if args.new_key is not None:
+        _add_key(args)
+        return
     try:
-        made = app(_models(args))
+        settings = _settings(args)
+        made = app(settings.models or None, keys=settings.keys, limits=settings.limits, origins=tuple(settings.origins))
     except (ImportError, ValueError) as error:
         raise InputError(str(error)) from None
-    uvicorn.run(made, host=args.host, port=args.port, access_log=False, ws="none")
+    serve(made, settings.host, settings.port)
 
 
-def _models(args: argparse.Namespace) -> list[Model] | None:
+def _add_key(args: argparse.Namespace) -> None:
+    from ..gateway.keys import line_of, new_key
+
+    if args.keys is None:
+        raise InputError("--new-key needs --keys FILE, to which it adds the key's hash")
+    key = new_key()
+    try:
+        line = line_of(args.new_key, key)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    with open(args.keys, "a", encoding="utf-8") as file:
+        file.write(line + "\n")
+    print(key)
+    print(f"harmonystream: the key of {args.new_key}; it is not shown again", file=sys.stderr)
+
+
+def _settings(args: argparse.Namespace) -> Settings:
+    """The file's, and what the flags say instead."""
+    from ..gateway.keys import Keys
+    from ..gateway.settings import Settings, load
+
+    made = Settings() if args.config is None else load(args.config)
+    made.host, made.port = args.host or made.host, made.port if args.port is None else args.port
+    if args.keys is not None:
+        made.keys = Keys.load(args.keys)
+    made.limits = replace(made.limits, **dict(_limit(given) for given in args.limit))
+    if args.engine:
+        made.models = [*made.models, _model(args)]
+    elif args.model:
+        raise InputError("--model is for an engine: pass --engine KIND=URL, too")
+    return made
+
+
+def _limit(given: str) -> tuple[str, Any]:
+    from dataclasses import fields
+
+    from ..gateway.limits import Limits
+
+    name, _, value = given.partition("=")
+    known = [one.name for one in fields(Limits)]
+    if name not in known:
+        raise InputError(f"--limit {given}: known limits are {', '.join(known)}")
+    try:
+        return name, float(value) if "." in value else int(value)
+    except ValueError:
+        raise InputError(f"--limit {given}: {value!r} is not a number") from None
+
+
+def _model(args: argparse.Namespace) -> Any:
     from ..gateway import Model
+    from ..gateway.settings import engine_of
 
-    if not args.engine:
-        if args.model:
-            raise InputError("--model is for an engine: pass --engine KIND=URL, too")
-        return None
     if not args.model:
         raise InputError("--engine needs --model NAME, by which the model's format is known")
-    engines = [_engine(given, args) for given in args.engine]
+    engines = []
+    for given in args.engine:
+        kind, equals, url = given.partition("=")
+        if not equals or "://" in kind:
+            kind, url = "vllm", given
+        engines.append(engine_of(kind, url, args.served, args.engine_key))
     options: dict[str, Any] = {name: getattr(args, name) for name in ("format", "tokenizer", "template", "context")}
-    return [Model(args.model, engines, **options)]
-
-
-def _engine(given: str, args: argparse.Namespace) -> Engine:
-    from ..engines import Completions, LlamaServer
-
-    kind, equals, url = given.partition("=")
-    if not equals or "://" in kind:
-        kind, url = "vllm", given
-    if kind in ("llama-server", "llama"):
-        return LlamaServer(url, key=args.engine_key)
-    if kind not in _SERVERS:
-        raise InputError(f"unknown engine {kind!r}; known: {', '.join(_SERVERS)}, llama-server")
-    return Completions(url, args.served, server=_SERVERS[kind], key=args.engine_key)
+    return Model(args.model, engines, **options)

@@ -277,8 +277,12 @@ class ChatStream(EventStream):
     def finish(
         self, reason: Any = None, usage: Payload | None = None, *, stop_reason: int | str | None = None
     ) -> bytes:
-        """The last frames. reason: the engine's word; usage: the API's object, or another API's, in which counts may be
-        missing that the parser has; stop_reason: the stop string or token id at which the engine has stopped."""
+        """The last frames.
+
+        reason: the engine's word.
+        usage: the API's object, or another API's. The parser adds the counts that it has.
+        stop_reason: the stop string or token id at which the engine has stopped.
+        """
         self._stop_at(reason, stop_reason, dicts=False)
         frames = super().finish(reason, usage)
         return frames + _DONE if self._ends else frames

@@ -319,8 +319,12 @@ class MessagesStream(EventStream):
     # --- bytes ---
 
     def finish(self, reason: Any = None, usage: Payload | None = None, *, stop_sequence: str | None = None) -> bytes:
-        """The last frames. reason: the engine's word; usage: the API's object, or another API's. stop_sequence: the one
-        that the engine has stopped at, if any.
+        """The last frames.
+
+        reason: the engine's word.
+        usage: the API's object, or another API's.
+        stop_sequence: the stop string at which the engine has stopped, if any.
+
         """
         return super().finish(self._stopped(reason, stop_sequence, dicts=False), usage)
 

@@ -26,10 +26,10 @@ _FIELDS = {  # field -> the code that clients know, and what they can do
 
 
 def refuse_stored(body: Any) -> None:
-    """Raise StoredError if a request, of any of the three APIs, leaves out what the server should have stored.
+    """Raises StoredError if a request, of any of the three APIs, relies on what a server would have stored.
 
-    For servers that store nothing. Such a request is not an incomplete one by mistake: to ignore the field is to answer
-    a history of one tool result. Anthropic's tool runners ask for a `thread` and go on without at this error; OpenAI's
+    For servers that store nothing. A server that ignored the field would answer a history of one tool result.
+    Anthropic's tool runners ask for a `thread`, and go on without one at this error; OpenAI's
     clients send `previous_response_id`, `conversation`, or items of type "item_reference".
     Raises TypeError for a body that is not an object.
     """
@@ -47,7 +47,7 @@ def refuse_stored(body: Any) -> None:
 def refusal(error: Exception | str, *, type: str = "invalid_request_error") -> Payload:
     """The body of an answer with a status of 400 or more, which the clients of all three APIs raise as an error.
 
-    error: its text is the message; what refuse_stored() raises says the parameter and the code, too.
+    error: its text is the message. An error of refuse_stored() has the parameter and the code, too.
     """
     param, code = (error.param, error.code) if isinstance(error, StoredError) else (None, None)
     refused: Payload = {"type": type, "message": clean(f"Bad request: {error}"), "param": param, "code": code}

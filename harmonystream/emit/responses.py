@@ -46,15 +46,19 @@ _WHY = {"length": "max_output_tokens", "content_filter": "content_filter"}
 class ResponsesStream(EventStream):
     """The events of one response.
 
-    id, model, created_at (seconds since 1970): the response's identity. request: the request's fields, or its whole
-    body: those that a response repeats are repeated; tool_choice "none" hides calls, parallel_tool_calls False all but
-    the first; its tools say which calls have items of their own. reasoning: False hides it; "text" and "summary" say
-    which events stream it; True: a summary if the request asks for one, else the text. encrypt: the text of a reasoning
-    item -> its `encrypted_content`, where the request's `include` asks for that. item_type: a call's first event -> the
-    type of its item. item_id, call_id: (item type, output index) -> id, index of the call -> id; by default they are
-    derived from the response's id. A model's own call ids (Kimi-K2) are kept, unless it repeats one. taken: the ids of
-    calls in the request's input (`call_ids_of`), which no call of this response gets again.
-    container_id: of code interpreter calls. extra: more fields of the response.
+    parser: a Parser that has read nothing yet, or a format; then `vocab` and `tools` are for its parser.
+    id, model, created_at: fields of the response. created_at is in seconds since 1970.
+    request: the request's fields, or its whole body. Fields that a response repeats are repeated. tool_choice "none"
+    hides calls, parallel_tool_calls False all but the first, and `tools` decides which calls have items of their own.
+    reasoning: "text" or "summary" decides which events stream the reasoning. True: a summary if the request asks for
+    one, else the text. False hides reasoning.
+    encrypt: a function from the text of a reasoning item to its `encrypted_content`, called if the request's `include`
+    asks for that.
+    item_type: a function from a call's first event to the type of its item.
+    item_id: a function from item type and output index to an id. By default the id is derived from the response's id.
+    call_id: a function from a call's index to its id, for calls to which the model gave no id, or an old one.
+    taken: the ids of calls in the request's input (`call_ids_of`). No call of this response gets one of them.
+    container_id, extra: the container of code interpreter calls, and more fields of the response.
     """
 
     numbered: ClassVar[str | None] = "sequence_number"

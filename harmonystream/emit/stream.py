@@ -104,7 +104,11 @@ class EventStream(SseWriter):
         raise NotImplementedError
 
     def finish(self, reason: Any = None, usage: Payload | None = None) -> bytes:
-        """The last frames, the terminal ones included. reason: the engine's word; usage: any API's object.
+        """The last frames, the terminal ones included.
+
+        reason: the engine's word.
+        usage: any API's object.
+
 
         None in the usage counts as missing. An invalid usage raises TypeError or ValueError, and the stream stays open.
         """
@@ -139,9 +143,12 @@ class EventStream(SseWriter):
     def to_bytes(self, *, key: bytes | None = None) -> bytes:
         """The state of a response that is under way, for from_bytes() in this process or another.
 
-        It has a version, the parser's state, the constructor's options and what has been said; not the vocabulary, the
-        tools and the callbacks. key: sign it, for a state that goes through somebody else's hands. Raises ValueError
-        before start(), after the end, and for a stream with token ids, logprobs or several choices.
+        It has a version, the parser's state, the constructor's options and the text so far, but not the vocabulary, the
+        tools and the callbacks.
+
+        key: signs the state, so that from_bytes() refuses one that was altered on its way.
+
+        Raises ValueError before start(), after the end, and for a stream with token ids, logprobs or several choices.
         """
         from .saved_states import saved
 
@@ -160,8 +167,9 @@ class EventStream(SseWriter):
     ) -> Self:
         """The stream that to_bytes() described; it goes on with feed() as if it had not been moved.
 
-        vocab, format, tools: as Parser.from_bytes() has them. key: of to_bytes(). callbacks: the constructor's
-        functions that the stream had, such as `call_id=`.
+        vocab, format, tools: as Parser.from_bytes() has them.
+        key: the key that to_bytes() was given.
+        callbacks: the constructor's functions that the stream had, such as `call_id=`.
 
         Every field is checked: ValueError for a state that is truncated, of another version, API, vocabulary, tools or
         callbacks, or altered in any byte if it is signed; TypeError for arguments that cannot be used.

@@ -30,8 +30,12 @@ class Prompt(Protocol):
 class Sampling:
     """How to sample, and when to stop. A field that is None is not sent: the engine's own default holds.
 
-    max_tokens: of one generation; always sent, because servers have defaults as small as 16. stop: strings that end the
-    generation. extra: further fields of the engine's request, sent as they are. Raises ValueError for a limit below 1.
+    max_tokens: the limit of one generation. It is always sent, because servers have defaults as small as 16.
+    stop: strings that end the generation.
+    extra: further fields of the engine's request, sent as they are.
+    headers: headers of a request over HTTP, such as `traceparent`.
+
+    Raises ValueError for a limit below 1.
     """
 
     max_tokens: int = 4096
@@ -45,24 +49,25 @@ class Sampling:
     repetition_penalty: float | None = None
     stop: tuple[str, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.max_tokens < 1:
             raise ValueError(f"max_tokens is 1 or more, not {self.max_tokens}")
         if isinstance(self.stop, str) or not all(isinstance(text, str) and text for text in self.stop):
-            raise ValueError("stop is a sequence of strings that are not empty")
+            raise ValueError(f"stop is a sequence of strings that are not empty, not {self.stop!r}")
 
 
 @dataclass(frozen=True)
 class Finished:
     """The last item of a generation: why the engine stopped, and what it counted.
 
-    reason: the engine's word, such as "stop" or "length"; `harmonystream.reasons` knows what it means. usage: Chat
-    Completions' usage object: prompt_tokens, completion_tokens, total_tokens; a response takes one in the words of any
-    API. stop: the stop string that ended the generation. All are None where unknown.
+    reason: the engine's word, such as "stop" or "length". `harmonystream.reasons` has the meaning of each word.
+    usage: Chat Completions' usage object with prompt_tokens, completion_tokens and total_tokens, or any other API's.
+    stop: the stop string that ended the generation.
 
-    A source of EventStreamResponse may yield it, too. A stop string is then a normal end unless the reason is given;
-    The client learns which one it was in Messages, and in Chat Completions as `stop_reason`.
+    A field is None if it is unknown. A source of EventStreamResponse may yield a Finished, too. A stop string is then a
+    normal end unless the reason is given, and clients of Messages and of Chat Completions (`stop_reason`) get it.
     """
 
     reason: str | Mapping[str, Any] | None = None
@@ -93,7 +98,7 @@ def request_fields(sampling: Sampling, names: Mapping[str, str]) -> dict[str, An
     made: dict[str, Any] = {}
     for one in fields(sampling):
         value = getattr(sampling, one.name)
-        if one.name != "extra" and value is not None and value != ():
+        if one.name not in ("extra", "headers") and value is not None and value != ():
             made[names.get(one.name, one.name)] = list(value) if isinstance(value, tuple) else value
     return made | dict(sampling.extra)
 

@@ -43,8 +43,11 @@ SERVERS: Mapping[str, Server] = {
 class Completions(HttpEngine):
     """An engine at `url` + /v1/completions.
 
-    url: such as "http://localhost:8000". model: its name there; None asks the server for the first that it lists.
-    server: a key of `SERVERS`: "vllm", "sglang", "tensorrt_llm", or "text" for any other. key: sent as a bearer token.
+    url: such as "http://localhost:8000".
+    model: its name on the server. None: the first model that the server lists.
+    server: "vllm", "sglang", "tensorrt_llm", or "text" for any other.
+    key: sent as a bearer token.
+
     Ids go in and out where the prompt has ids and the server has them. With stop strings text comes out, because ids
     would include the stop string.
     """
@@ -81,7 +84,9 @@ class Completions(HttpEngine):
         as_text: bool | None = None  # does it send text? None: nothing has come
         if self._model is None:
             self._model = await self._first_model()
-        async with aclosing(self._stream("/v1/completions", self._request(prompt, sampling))) as chunks:
+        async with aclosing(
+            self._stream("/v1/completions", self._request(prompt, sampling), sampling.headers)
+        ) as chunks:
             async for chunk in chunks:
                 usage = chunk.get("usage")
                 if usage and end is not None:

@@ -84,14 +84,30 @@ class HttpEngine:
             await session.close()
 
     def _new_session(self) -> aiohttp.ClientSession:
-        return aiohttp.ClientSession(timeout=self._timeout, headers=self._headers)
+        # Each stream has a connection, and a pool's limit would make streams wait for each other.
+        connector = aiohttp.TCPConnector(limit=0)
+        return aiohttp.ClientSession(timeout=self._timeout, headers=self._headers, connector=connector)
 
-    async def _stream(self, path: str, body: Mapping[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
+    async def is_ready(self, seconds: float = 5.0) -> bool:
+        """Does the server answer? One that has no `/health`, or wants another key there, is there, too."""
+        session = self._session or self._new_session()
+        try:
+            async with session.get(self.url + "/health", timeout=aiohttp.ClientTimeout(total=seconds)) as response:
+                return response.status < 500
+        except (aiohttp.ClientError, OSError, asyncio.TimeoutError):
+            return False
+        finally:
+            if session is not self._session:
+                await session.close()
+
+    async def _stream(
+        self, path: str, body: Mapping[str, Any], headers: Mapping[str, str] | None = None
+    ) -> AsyncGenerator[dict[str, Any], None]:
         """The JSON objects that the server streams as an answer to a POST, up to `[DONE]` or the end.
 
         Raises EngineError. Closing the iterator closes the connection, and the server then stops generating.
         """
-        async with self._answer("POST", path, body) as response:
+        async with self._answer("POST", path, body, headers) as response:
             reader = SseReader()
             async for piece in response.content.iter_any():
                 for data in reader.feed(piece):
@@ -106,12 +122,14 @@ class HttpEngine:
             return _object(await response.content.read(MAX_EVENT))
 
     @asynccontextmanager
-    async def _answer(self, method: str, path: str, body: Any = None) -> AsyncIterator[aiohttp.ClientResponse]:
+    async def _answer(
+        self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
         """The response to a request, whose status is 200. What goes wrong in the block is raised as EngineError."""
         session = self._session or self._new_session()
         where = self.url + path
         try:
-            async with session.request(method, where, json=body) as response:
+            async with session.request(method, where, json=body, headers=headers) as response:
                 if response.status != 200:
                     said = (await response.content.read(MAX_REFUSAL)).decode("utf-8", "replace").strip()
                     raise EngineError(f"{where}: HTTP {response.status}: {said}", "status", response.status)

@@ -23,9 +23,10 @@ _NEVER = {0xC0, 0xC1, *range(0xF5, 0x100)}
 class LlamaServer(HttpEngine):
     """An engine at llama-server's `url`, such as "http://localhost:8080".
 
-    A prompt with ids gets ids. The server sends none for a token that ends inside a character; these gaps are filled
-    with the vocabulary's tokens for single bytes, so that the text is whole. A prompt without ids, stop strings, or a
-    vocabulary without such tokens: text, in which the server is asked to preserve the format's markers.
+    For a prompt with ids it yields ids. The server sends no id for a token that ends inside a character. These gaps are
+    filled with the vocabulary's tokens for single bytes, so that the text is complete. For a prompt without ids, with
+    stop strings, or with a vocabulary without such tokens, it yields text, in which the server keeps the format's
+    markers.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class LlamaServer(HttpEngine):
         filler = self._filler(prompt) if not sampling.stop else None
         body = _request(prompt, sampling, with_ids=filler is not None)
         evaluated = predicted = 0
-        async with aclosing(self._stream("/completion", body)) as chunks:
+        async with aclosing(self._stream("/completion", body, sampling.headers)) as chunks:
             async for chunk in chunks:
                 evaluated = _count(chunk, "tokens_evaluated", evaluated)
                 predicted = _count(chunk, "tokens_predicted", predicted)

@@ -42,7 +42,7 @@ def formats() -> tuple[str, ...]:
 
 
 def format_of(format: str | Format | HeaderFormat) -> Format | HeaderFormat:
-    """The format of that name; a `Format` is returned as it is. A name of vLLM's or SGLang's parsers will do.
+    """The format of that name, which may be vLLM's or SGLang's name of a parser. A `Format` is returned as it is.
 
     Raises `FormatError` for an unknown name.
     """

@@ -82,8 +82,8 @@ class Format(NamedTuple):
     def from_dict(cls, fields: Mapping[str, Any]) -> Format:
         """The row with these fields, as `to_dict` gives them or as a file has them: lists are tuples.
 
-        Raises `FormatError` for a field that is unknown, missing or of the wrong type. Whether the markers can be
-        told apart is known when a `Parser` compiles the row, which also raises `FormatError`.
+        Raises `FormatError` for a field that is unknown, missing or of the wrong type. A `Parser` raises
+        `FormatError` when it compiles a row whose markers clash.
         """
         from .files import row_of_fields
 

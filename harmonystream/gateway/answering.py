@@ -3,36 +3,42 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from ..emit import new_id
-from ..engines import Sampling
-from ..errors import EngineError
+from ..engines import EngineError, Sampling
 from ..integrations.starlette import EventStreamResponse, stopping, whole_response
 from ..prompt import Prompt
 from . import chat_api, messages_api, responses_api
+from .admission import Admission
 from .asked import Asked
 from .begun import Begun
 from .bodies import read_json
 from .choices import merged
-from .model import Served
+from .keys import Keys
+from .limits import Limits
+from .metrics import Metrics
+from .model import Model, Served, served
 from .plans import plan_of
-from .refused import Refused, body_of, said_later, status_of
+from .pool import Pool
+from .refused import Refused, body_of, refused_for, said_later, status_of
 from .steering import Plan, steered
 from .store import Store
+from .visit import Visit, log
 
 __all__ = ["APIS", "Api", "Gateway"]
 
-_log = logging.getLogger("harmonystream.gateway")
 IN_A_THREAD = 1 << 15
 """Bytes of a request from which its prompt is written in a thread, so that other streams go on meanwhile."""
+GONE = 499
+"""The status in the log of a request whose client left before its answer."""
 
 
 class Api(NamedTuple):
@@ -52,110 +58,187 @@ APIS = (
 
 
 class Gateway:
-    """Answers requests. models: by name."""
+    """Answers requests. keys: who may ask; None: everybody."""
 
-    def __init__(self, models: dict[str, Served]) -> None:
-        self.models = models
-        self.store = Store()
+    def __init__(self, models: Sequence[Model], keys: Keys | None, limits: Limits) -> None:
+        self.models = served(models)
+        self.keys, self.limits = keys, limits
+        self.metrics = Metrics()
+        self.admission = Admission(limits)
+        self.store = Store(limits.stored, limits.stored_bytes)
+        self.draining = False
+        self.pools = {
+            model.name: Pool(model.engines, limits, partial(self._engine_failed, model.name))
+            for model in self.models.values()
+        }
+        self.metrics.running.set_function(lambda: self.admission.open)
+        self.metrics.waiting.set_function(lambda: self.admission.waiting)
+        self.metrics.stored.set_function(lambda: len(self.store))
+
+    # --- what comes in ------------------------------------------------------------------------------------------------
 
     async def answer(self, request: Request, api: Api) -> Response:
-        """The response to a request, whatever it is."""
-        request_id = new_id("req")
+        """The response to a request for an answer."""
+        return await self.visited(request, api.name, partial(self._answer, request, api))
+
+    async def count(self, request: Request) -> Response:
+        """The answer to Messages' count_tokens."""
+        return await self.visited(request, "messages", partial(self._count, request))
+
+    async def visited(self, request: Request, api: str, answer: Callable[[Visit], Any]) -> Response:
+        """The response that `answer` gives to whoever may ask, or the one that says why not, with the request's id."""
+        visit = Visit(api, request.headers, self.metrics)
         try:
-            return await self._answer(request, api, request_id)
+            visit.owner = "" if self.keys is None else self.keys.owner(request.headers)
+            if self.draining:
+                raise Refused(503, "The gateway is about to stop.", code="draining", retry_after=1)
+            response: Response = await answer(visit)
         except ClientDisconnect:
-            return Response(status_code=499)
+            response = Response(status_code=GONE)
         except Refused as refused:
-            return refusal(refused, api.name, request_id)
+            response = refusal(refused, visit)
+        except asyncio.CancelledError:
+            visit.end(GONE)
+            raise
+        except Exception as error:
+            log.error("request %s failed: %r", visit.id, error, exc_info=error)
+            response = refusal(refused_for(error), visit)
+        response.headers["x-request-id"] = response.headers["request-id"] = visit.id
+        if not isinstance(response, EventStreamResponse):
+            visit.end(response.status_code)
+        return response
 
-    async def _answer(self, request: Request, api: Api, request_id: str) -> Response:
-        body, size = await read_json(request, 1 << 25, 60)
-        asked = self._read(api, body)
-        served = self.served(asked.model)
-        asked.model = asked.model or served.name
+    async def _count(self, request: Request, visit: Visit) -> Response:
+        body, _ = await read_json(request, self.limits.body, self.limits.body_seconds)
+        asked = messages_api.read(body, counting=True)
+        model = self.served(asked.model)
+        visit.model, visit.complete = model.name, True
+        ids = (await asyncio.to_thread(model.prompt, asked)).ids
+        if ids is None:
+            raise Refused(400, "Tokens cannot be counted: this model has no vocabulary here.")
+        return JSONResponse({"input_tokens": len(ids)})
+
+    async def _answer(self, request: Request, api: Api, visit: Visit) -> Response:
+        body, size = await read_json(request, self.limits.body, self.limits.body_seconds)
+        asked = self._read(api, body, visit.owner)
+        model = self.served(asked.model)
+        asked.model = asked.model or model.name
+        visit.model, visit.stream = model.name, asked.stream
         if not asked.tools and asked.choice == "auto":
-            asked.tools = list(served.model.tools)
-        write = served.prompt
+            asked.tools = list(model.model.tools)
+        write = model.prompt
         prompt = await asyncio.to_thread(write, asked) if size >= IN_A_THREAD else write(asked)
-        sampling = served.sampling(asked, len(prompt.ids or ()))
-        streams = self._streams(api, served, asked, prompt)
-        plan = plan_of(asked, served.row, prompt, served.engines[0])
-        generations = [_generate(served, prompt, sampling, plan) for _ in range(asked.n)]
-        source = Begun(stopping(merged(generations), asked.stops, streams))
-        return await self._respond(request, api, asked, streams, source, request_id)
+        sampling = model.sampling(asked, len(prompt.ids or ()), visit.engine_headers)
+        plan = plan_of(asked, model.row, prompt, model.engines[0])
+        streams = _streams(api, model, asked, prompt)
+        await self._enter(request, visit)
+        source = self._generate(model, prompt, sampling, plan, asked.n)
+        begun = Begun(stopping(source, asked.stops, streams), visit.first_token)
+        return await self._respond(request, asked, streams, begun, len(prompt.ids or ()), visit)
 
-    def _read(self, api: Api, body: Any) -> Asked:
+    def _read(self, api: Api, body: Any, owner: str) -> Asked:
         if api.name == "chat":
             return chat_api.read(body)
         if api.name == "messages":
             return messages_api.read(body)
-        return responses_api.read(body, lambda kind, id: self.store.earlier("", kind, id))
-
-    async def count(self, request: Request) -> Response:
-        """The answer to Messages' count_tokens."""
-        request_id = new_id("req")
-        try:
-            body, _ = await read_json(request, 1 << 25, 60)
-            asked = messages_api.read(body, counting=True)
-            ids = self.served(asked.model).prompt(asked).ids
-            if ids is None:
-                raise Refused(400, "Tokens cannot be counted: this model has no vocabulary here.")
-            return JSONResponse({"input_tokens": len(ids)})
-        except ClientDisconnect:
-            return Response(status_code=499)
-        except Refused as refused:
-            return refusal(refused, "messages", request_id)
+        return responses_api.read(body, partial(self.store.earlier, owner))
 
     def served(self, name: str) -> Served:
         """The model of this name; of no name, the only one. Raises `Refused` if there is none."""
-        if not name and len({id(one) for one in self.models.values()}) == 1:
+        if not name and len(self.pools) == 1:
             return next(iter(self.models.values()))
         if name not in self.models:
             short = name if len(name) <= 100 else name[:100] + "…"
             raise Refused(404, f"There is no model {short!r} here.", param="model", code="model_not_found")
         return self.models[name]
 
-    def _streams(self, api: Api, served: Served, asked: Asked, prompt: Prompt) -> list[Any]:
-        parsers = [prompt.parser() for _ in range(asked.n)]
-        now = int(time.time())
-        usage = {"prompt_tokens": len(prompt.ids or ())}
-        try:
-            made = api.streams(asked, parsers, new_id(api.prefix), now, served.model.reasoning_field, usage)
-        except (TypeError, ValueError) as error:
-            raise Refused(400, f"The request cannot be answered: {error}.") from None
-        return list(made)
+    async def _enter(self, request: Request, visit: Visit) -> None:
+        """Waits for a turn, which ends with the visit."""
+        began = time.monotonic()
+        await self.admission.enter(visit.owner)
+        visit.ends.append(partial(self.admission.leave, visit.owner))
+        self.metrics.waited.observe(time.monotonic() - began)
+        if await request.is_disconnected():
+            raise ClientDisconnect
+
+    # --- what goes out ------------------------------------------------------------------------------------------------
+
+    def _generate(self, model: Served, prompt: Prompt, sampling: Sampling, plan: Plan | None, n: int) -> Any:
+        """The items of all choices."""
+        until = asyncio.get_running_loop().time() + self.limits.total
+        generate = partial(self.pools[model.name].generate, until=until)
+        if plan is not None:
+            sources = [steered(generate, prompt, sampling, plan) for _ in range(n)]
+        else:
+            sources = [generate(prompt, sampling) for _ in range(n)]
+        return sources[0] if n == 1 else merged(sources)
 
     async def _respond(
-        self, request: Request, api: Api, asked: Asked, streams: list[Any], source: Begun, request_id: str
+        self, request: Request, asked: Asked, streams: list[Any], source: Begun, prompt_tokens: int, visit: Visit
     ) -> Response:
-        headers = {"x-request-id": request_id, "request-id": request_id}
+        def ended(stream: Any) -> None:
+            self.admission.count(visit.owner, visit.answered(streams, prompt_tokens))
+            if asked.stored is not None and visit.error is None and self.limits.stored:
+                self.store.put(visit.owner, asked.stored, stream.response())
 
-        def keep(stream: Any) -> None:
-            if asked.stored is not None:
-                self.store.put("", asked.stored, stream.response())
+        visit.ends.append(lambda: self.admission.count(visit.owner, visit.left(streams, prompt_tokens)))
 
-        def later(error: BaseException) -> dict[str, str | None]:
-            return said_later(refused_for(error), api.name)
+        def failed(error: BaseException) -> dict[str, str | None]:
+            refused = refused_for(error)
+            visit.error = refused.code or "error"
+            return said_later(refused, asked.api)
 
         try:
-            if not await _begins(request, source):
-                return Response(status_code=499)
+            if not await _begins(request, source, self.limits.status_wait if asked.stream else None):
+                return Response(status_code=GONE)
             if asked.stream:
-                return EventStreamResponse(source, streams, on_end=keep, error_message=later, headers=headers)
-            whole = await whole_response(source, streams, on_end=keep, receive=request.receive)
-        except Refused:
-            raise
-        except Exception as error:
+                source.closed = visit.end
+                return EventStreamResponse(
+                    source,
+                    streams,
+                    on_end=ended,
+                    error_message=failed,
+                    on_error=partial(_tell, visit.id),
+                    keep_alive=self.limits.keep_alive,
+                )
+            whole = await whole_response(source, streams, on_end=ended, receive=request.receive)
+        except EngineError as error:
+            _tell(visit.id, error)
             raise refused_for(error) from error
-        return Response(status_code=499) if whole is None else JSONResponse(whole, headers=headers)
+        return Response(status_code=GONE) if whole is None else JSONResponse(whole)
+
+    def _engine_failed(self, model: str, engine: str, error: EngineError) -> None:
+        self.metrics.engine_errors.labels(model, engine, error.kind).inc()
+
+    # --- the end ------------------------------------------------------------------------------------------------------
+
+    def stop_all(self) -> None:
+        """End all generations: their clients are told that the gateway stops."""
+        for pool in self.pools.values():
+            for patience in list(pool.open):
+                patience.stop("the gateway stops")
+
+    async def is_ready(self) -> bool:
+        """Does each model have an engine that answers?"""
+        return not self.draining and all(await asyncio.gather(*(pool.is_ready() for pool in self.pools.values())))
 
 
-async def _begins(request: Request, source: Begun) -> bool:
-    """Waits for the first item. Is the client still there?"""
+def _streams(api: Api, model: Served, asked: Asked, prompt: Prompt) -> list[Any]:
+    parsers = [prompt.parser() for _ in range(asked.n)]
+    usage = {"prompt_tokens": len(prompt.ids or ())}
+    try:
+        now, field = int(time.time()), model.model.reasoning_field
+        return list(api.streams(asked, parsers, new_id(api.prefix), now, field, usage))
+    except (TypeError, ValueError) as error:
+        raise Refused(400, f"The request cannot be answered: {error}.") from None
+
+
+async def _begins(request: Request, source: Begun, seconds: float | None) -> bool:
+    """Waits for the first item. Is the client still there? If it is not, or the source fails, the source is closed."""
     gone = asyncio.ensure_future(_disconnected(request))
     there = False
     try:
-        there = await source.wait(gone, 15.0)
+        there = await source.wait(gone, seconds)
     finally:
         gone.cancel()
         with suppress(asyncio.CancelledError):
@@ -170,31 +253,14 @@ async def _disconnected(request: Request) -> None:
         pass
 
 
-def _generate(served: Served, prompt: Prompt, sampling: Sampling, plan: Plan | None) -> AsyncIterator[Any]:
-    generate = served.engines[0].generate
-    return generate(prompt, sampling) if plan is None else steered(generate, prompt, sampling, plan)
+def _tell(request_id: str, error: BaseException) -> None:
+    """One line for an engine that fails; the way to a mistake of ours is told, too."""
+    trace = None if isinstance(error, EngineError) else error
+    log.error("request %s: %r", request_id, error, exc_info=trace)
 
 
-def refused_for(error: BaseException) -> Refused:
-    """What a client is told of an error. It says nothing of the engine's address or words."""
-    if isinstance(error, Refused):
-        return error
-    if not isinstance(error, EngineError):
-        return Refused(500, "The gateway failed to answer this request.")
-    if error.kind == "status" and error.status in (400, 413, 422):
-        return Refused(400, "The engine refused this request.", code="engine_refused")
-    if error.kind == "timeout":
-        return Refused(504, "The engine did not answer in time.", code="engine_timeout")
-    if error.kind == "connection" or error.status in (429, 503):
-        return Refused(
-            503, "The engine cannot be reached, or has too much to do.", code="engine_unavailable", retry_after=1
-        )
-    return Refused(502, "The engine failed to answer this request.", code="engine_error")
-
-
-def refusal(refused: Refused, api: str, request_id: str) -> Response:
+def refusal(refused: Refused, visit: Visit) -> Response:
     """The response that says so."""
-    headers = {"x-request-id": request_id, "request-id": request_id}
-    if refused.retry_after is not None:
-        headers["retry-after"] = str(max(1, round(refused.retry_after)))
-    return JSONResponse(body_of(refused, api, request_id), status_of(refused, api), headers=headers)
+    visit.error = refused.code or "error"
+    headers = {} if refused.retry_after is None else {"retry-after": str(max(1, round(refused.retry_after)))}
+    return JSONResponse(body_of(refused, visit.api, visit.id), status_of(refused, visit.api), headers=headers)

@@ -1,52 +1,80 @@
-"""The application: the endpoints of the three APIs, and which models there are."""
+"""The application: the endpoints of the three APIs, which models there are, and how the gateway does."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from ..emit import new_id
 from .answering import APIS, Api, Gateway, refusal
 from .demo import demo_model
-from .model import Model, served
+from .keys import Keys
+from .limits import Limits
+from .model import Model
 from .refused import Refused
+from .visit import Visit
 
 __all__ = ["app"]
 
 
-def app(models: Sequence[Model] | None = None) -> Starlette:
+def app(
+    models: Sequence[Model] | None = None,
+    *,
+    keys: Keys | None = None,
+    limits: Limits | None = None,
+    origins: Sequence[str] = (),
+) -> Starlette:
     """An ASGI application that serves these models; without any, a recorded conversation.
 
-    Raises ValueError for models that cannot be served.
+    keys: who may ask; None: everybody. limits: see `Limits`. origins: of pages whose scripts may ask (CORS).
+    Its `state.gateway` is the `Gateway`. Raises ValueError for models that cannot be served.
     """
-    gateway = Gateway(served([demo_model()] if models is None else models))
+    gateway = Gateway([demo_model()] if models is None else models, keys, limits or Limits())
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            for model in {id(one): one for one in gateway.models.values()}.values():
-                for engine in model.engines:
-                    context: Any = engine
-                    if hasattr(context, "__aenter__"):  # it keeps connections
-                        await stack.enter_async_context(context)
+            for engine in _engines(gateway):
+                if hasattr(engine, "__aenter__"):  # it keeps connections
+                    await stack.enter_async_context(engine)
             yield
 
-    routes = [_route(gateway, api) for api in APIS]
-    routes += [
+    cors = Middleware(CORSMiddleware, allow_origins=list(origins), allow_methods=["*"], allow_headers=["*"])
+    made = Starlette(
+        routes=_routes(gateway),
+        lifespan=lifespan,
+        middleware=[cors] if origins else [],
+        exception_handlers={404: _no_route, 405: _no_method},
+    )
+    made.state.gateway = gateway
+    return made
+
+
+def _engines(gateway: Gateway) -> list[Any]:
+    members = [member for pool in gateway.pools.values() for member in pool.members]
+    return list({id(member.engine): member.engine for member in members}.values())
+
+
+def _routes(gateway: Gateway) -> list[Route]:
+    return [
+        *(_route(gateway, api) for api in APIS),
         Route("/v1/messages/count_tokens", gateway.count, methods=["POST"]),
         Route("/v1/responses/{id}", _stored_response, methods=["GET", "DELETE"]),
         Route("/v1/models", _list_models, methods=["GET"]),
         Route("/v1/models/{name:path}", _show_model, methods=["GET"]),
+        Route("/health/live", _live, methods=["GET"]),
+        Route("/health/ready", _ready, methods=["GET"]),
+        Route("/health", _ready, methods=["GET"]),
+        Route("/metrics", _metrics, methods=["GET"]),
     ]
-    made = Starlette(routes=routes, lifespan=lifespan, exception_handlers={404: _no_route, 405: _no_method})
-    made.state.gateway = gateway
-    return made
 
 
 def _route(gateway: Gateway, api: Api) -> Route:
@@ -56,45 +84,75 @@ def _route(gateway: Gateway, api: Api) -> Route:
     return Route(api.path, respond, methods=["POST"])
 
 
-def _described(name: str, request: Request) -> dict[str, Any]:
+def _gateway(request: Request) -> Gateway:
+    gateway: Gateway = request.app.state.gateway
+    return gateway
+
+
+def _described(name: str) -> dict[str, Any]:
     """A model, with the fields of both OpenAI's and Anthropic's lists."""
     both = {"id": name, "object": "model", "created": 0, "owned_by": "harmonystream"}
     return {**both, "type": "model", "display_name": name, "created_at": "1970-01-01T00:00:00Z"}
 
 
 async def _list_models(request: Request) -> Response:
-    names = list(request.app.state.gateway.models)
-    more = {"has_more": False, "first_id": names[0], "last_id": names[-1]}
-    return JSONResponse({"object": "list", "data": [_described(name, request) for name in names], **more})
+    async def answer(visit: Visit) -> Response:
+        visit.complete = True
+        names = list(_gateway(request).models)
+        more = {"has_more": False, "first_id": names[0], "last_id": names[-1]}
+        return JSONResponse({"object": "list", "data": [_described(name) for name in names], **more})
+
+    return await _gateway(request).visited(request, "models", answer)
 
 
 async def _show_model(request: Request) -> Response:
-    try:
-        request.app.state.gateway.served(request.path_params["name"])
-    except Refused as refused:
-        return refusal(refused, "chat", new_id("req"))
-    return JSONResponse(_described(request.path_params["name"], request))
+    async def answer(visit: Visit) -> Response:
+        visit.complete = True
+        _gateway(request).served(request.path_params["name"])
+        return JSONResponse(_described(request.path_params["name"]))
+
+    return await _gateway(request).visited(request, "models", answer)
 
 
 async def _stored_response(request: Request) -> Response:
-    store, id = request.app.state.gateway.store, request.path_params["id"]
-    try:
-        response = store.response("", id)
-    except Refused as refused:
-        return refusal(refused, "responses", new_id("req"))
-    if request.method == "DELETE":
-        store.delete("", id)
-        return JSONResponse({"id": id, "object": "response", "deleted": True})
-    return JSONResponse(response)
+    store, id = _gateway(request).store, request.path_params["id"]
+
+    async def answer(visit: Visit) -> Response:
+        visit.complete = True
+        response = store.response(visit.owner, id)
+        if request.method == "DELETE":
+            store.delete(visit.owner, id)
+            return JSONResponse({"id": id, "object": "response", "deleted": True})
+        return JSONResponse(response)
+
+    return await _gateway(request).visited(request, "responses", answer)
 
 
-def _api_of(request: Request) -> str:
-    return "messages" if request.url.path.startswith("/v1/messages") else "chat"
+async def _live(_: Request) -> Response:
+    return JSONResponse({"status": "ok"})
 
 
-async def _no_route(request: Request, _: Exception) -> Response:
-    return refusal(Refused(404, "There is nothing at this path.", code="not_found"), _api_of(request), new_id("req"))
+async def _ready(request: Request) -> Response:
+    ready = await _gateway(request).is_ready()
+    return JSONResponse({"status": "ok" if ready else "unavailable"}, 200 if ready else 503)
 
 
-async def _no_method(request: Request, _: Exception) -> Response:
-    return refusal(Refused(405, "This path does not take this method."), _api_of(request), new_id("req"))
+async def _metrics(request: Request) -> Response:
+    metrics = _gateway(request).metrics
+    return Response(metrics.text(), media_type=metrics.content_type)
+
+
+async def _refuse(refused: Refused, request: Request, _: Exception) -> Response:
+    visit = Visit(
+        "messages" if request.url.path.startswith("/v1/messages") else "chat",
+        request.headers,
+        _gateway(request).metrics,
+    )
+    response = refusal(refused, visit)
+    response.headers["x-request-id"] = visit.id
+    visit.end(response.status_code)
+    return response
+
+
+_no_route = partial(_refuse, Refused(404, "There is nothing at this path.", code="not_found"))
+_no_method = partial(_refuse, Refused(405, "This path does not take this method.", code="method_not_allowed"))

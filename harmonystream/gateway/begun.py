@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 __all__ = ["Begun"]
 
 
 class Begun:
-    """The items of a source. The first one is awaited in a task of its own, from the beginning."""
+    """The items of a source. The first one is awaited in a task of its own, from the beginning.
 
-    def __init__(self, source: AsyncIterator[Any]) -> None:
-        self._source = source
+    on_first: called when the first item is there. closed: called when the source has been closed.
+    """
+
+    def __init__(self, source: AsyncIterator[Any], on_first: Callable[[], None] | None = None) -> None:
+        self._source, self._on_first = source, on_first
+        self.closed: Callable[[], None] | None = None
         self._first: asyncio.Future[bool] | None = asyncio.ensure_future(self._begin())
         self._item: Any = None
 
@@ -21,6 +25,8 @@ class Begun:
         """Is there an item?"""
         async for item in self._source:
             self._item = item
+            if self._on_first is not None:
+                self._on_first()
             return True
         return False
 
@@ -54,6 +60,10 @@ class Begun:
         if self._first is not None:
             self._first.cancel()
             await asyncio.gather(self._first, return_exceptions=True)
-        close = getattr(self._source, "aclose", None)
-        if close is not None:
-            await close()
+        try:
+            close = getattr(self._source, "aclose", None)
+            if close is not None:
+                await close()
+        finally:
+            if self.closed is not None:
+                self.closed()

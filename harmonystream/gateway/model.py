@@ -23,7 +23,7 @@ _OWN = frozenset({"tools", "model", "format", "template", "vocab", "date", "dial
 """Keywords of `render` that a request's `chat_template_kwargs` may not set."""
 _EFFORTS = {"minimal": "low", "xhigh": "high", "max": "high"}
 """Efforts that gpt-oss does not know, and the nearest that it does."""
-_SAMPLING = frozenset(one.name for one in fields(Sampling)) - {"max_tokens", "stop", "extra"}
+_SAMPLING = frozenset(one.name for one in fields(Sampling)) - {"max_tokens", "stop", "extra", "headers"}
 
 
 @dataclass(frozen=True)
@@ -119,8 +119,8 @@ class Served:
             )
         return {"reasoning": _EFFORTS.get(effort, effort)}
 
-    def sampling(self, asked: Asked, prompt_tokens: int) -> Sampling:
-        """How to sample. Raises `Refused` for a prompt that leaves no room in the context."""
+    def sampling(self, asked: Asked, prompt_tokens: int, headers: Mapping[str, str] | None = None) -> Sampling:
+        """How to sample. headers: of the engine's request. Raises `Refused` if the prompt fills the context."""
         given = {**self.model.sampling, **asked.sampling}
         wanted = asked.max_tokens or self.model.max_tokens
         context = self.model.context
@@ -131,7 +131,7 @@ class Served:
             wanted = min(wanted, context - prompt_tokens)
         own = {name: value for name, value in given.items() if name in _SAMPLING}
         extra = {name: value for name, value in given.items() if name not in _SAMPLING}
-        return replace(Sampling(max_tokens=wanted, extra=extra), **own)
+        return replace(Sampling(max_tokens=wanted, extra=extra, headers=headers or {}), **own)
 
 
 def served(models: Sequence[Model]) -> dict[str, Served]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["Refused", "body_of", "said_later", "status_of"]
+from ..errors import EngineError
+
+__all__ = ["Refused", "body_of", "refused_for", "said_later", "status_of"]
 
 
 class _Kind(NamedTuple):
@@ -79,3 +81,19 @@ def said_later(refused: Refused, api: str) -> dict[str, str | None]:
     kind = _KINDS.get(refused.status, _KINDS[500])
     said = {"message": refused.message, "type": kind.anthropic if api == "messages" else kind.openai}
     return {**said, "code": refused.code}
+
+
+def refused_for(error: BaseException) -> Refused:
+    """What a client is told of an error. It says nothing of the engine's address or words."""
+    if isinstance(error, Refused):
+        return error
+    if not isinstance(error, EngineError):
+        return Refused(500, "The gateway failed to answer this request.", code="internal_error")
+    if error.kind == "status" and error.status in (400, 413, 422):
+        return Refused(400, "The engine refused this request.", code="engine_refused")
+    if error.kind == "timeout":
+        return Refused(504, "The engine did not answer in time.", code="engine_timeout")
+    if error.kind == "connection" or error.status in (429, 503):
+        what = "The engine cannot be reached, or has too much to do."
+        return Refused(503, what, code="engine_unavailable", retry_after=1)
+    return Refused(502, "The engine failed to answer this request.", code="engine_error")

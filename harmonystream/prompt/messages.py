@@ -28,8 +28,9 @@ def normalize(messages: Any, *, think: tuple[str, str] | None = ("<think>", "</t
 
     think: the tags around reasoning inside an assistant's content, which become `reasoning`; None leaves content alone.
 
-    What changes: arguments become JSON text, ids that lack are made up, text parts become one text (user and tool: a
-    line each), a missing content becomes "", results are put in the order of their calls and get the call's name.
+    Arguments become JSON text, missing ids are made up, and text parts become one text (with a line for each part of a
+    user or tool). A missing content becomes "". Results are put in the order of their calls, and get the call's name.
+
     Raises `PromptError`, which names the message and the field.
     """
     reader = Reader(think)

@@ -15,12 +15,14 @@ __all__ = ["Prompt"]
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a model is asked.
+    """A rendered prompt.
 
-    text: the prompt with its markers spelled out, for engines that take text. ids: the same as token ids, in which no
-    text of a user, tool or document is a control token; None if there is no vocabulary that can encode. format: how the
-    model answers; None if nobody said. stop_ids, stops: where generation should stop, as ids and as text. vocab, tools:
-    what the prompt was rendered with.
+    text: the prompt with its markers spelled out, for engines that take text.
+    ids: the same as token ids, in which no text of a user, tool or document is a control token. None if there is no
+    vocabulary that can encode.
+    format: the format in which the model answers. None if it is not known.
+    stop_ids, stops: where generation should stop, as ids and as text.
+    vocab, tools: as they were given to `render`.
     """
 
     text: str
@@ -37,7 +39,7 @@ class Prompt:
         Raises `PromptError` if the format is not known: pass `format=` or `model=` to `render`.
         """
         if self.format is None:
-            raise PromptError("nobody said which format the model writes: pass format= or model= to render()")
+            raise PromptError("it is not known which format the model writes: pass format= or model= to render()")
         prompt = self.text if self.ids is None else self.ids
         given = {"vocab": self.vocab, "tools": self.tools, "prompt": prompt, **options}
         return Parser(self.format, given.pop("vocab"), **given)

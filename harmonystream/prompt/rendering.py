@@ -48,24 +48,22 @@ def render(
 ) -> Prompt:
     """The prompt for a conversation: text, ids, and a parser that starts where it ends.
 
-    messages: a str, or messages of Chat Completions, Responses or Anthropic's Messages (see `normalize`). tools: a
-    `Tools`, or a list of tool dicts of any of these APIs.
-
-    model, format, template: which prompt to write. A template, the model's own, is a `Template`, a folder, a file or
-    its text. Without one, Harmony (gpt-oss) and DSML (DeepSeek-V3.2, V4, V4.1) are written by encodings of their own;
-    all other formats need one. format says how the model answers, by default what `model`, or the template's path,
-    names.
-
+    messages: a str, or messages of Chat Completions, Responses or Anthropic's Messages (see `normalize`).
+    tools: a `Tools`, or a list of tool dicts of any of these APIs.
+    model: the model's name, which implies the format.
+    format: the format in which the model answers. By default the one of `model`, or of the template's path.
+    template: the model's own template, as a `Template`, a folder, a file or its text. Harmony (gpt-oss) and DSML
+    (DeepSeek-V3.2, V4, V4.1) need none; all other formats do.
     vocab: a `Vocab`, or what `vocab.from_tokenizers` takes. By default gpt-oss's own, or the `tokenizer.json` beside
-    the template; without one, `ids` is None. Harmony's ids need the package tiktoken; where it is missing they are
-    None.
-
-    reasoning: the effort, "low", "medium" or "high", where the prompt names one. thinking: turns reasoning on or off.
-    date: today's in the prompt: a date, a text for Harmony, "today", or None for no line (a template may write it
-    anyway). dialect: whose Harmony ("openai", "oss", "vllm", "template"), or which DSML ("v3.2", "v4", "v4.1").
-    training: the whole conversation, to learn from, without the beginning of another turn. continue_final: the prompt
-    ends inside the last message, which the model continues.
-    more: for Harmony, `identity`, `cutoff` and `builtin`; with a template, the variables that it reads.
+    the template. Without one, `ids` is None. For Harmony's ids the package tiktoken is needed, too.
+    reasoning: the effort, "low", "medium" or "high", if the prompt names one.
+    thinking: turns reasoning on or off.
+    date: the current date in the prompt. A date, a text for Harmony, "today", or None for no line; a template may write
+    the line anyway.
+    dialect: which Harmony ("openai", "oss", "vllm", "template"), or which DSML ("v3.2", "v4", "v4.1").
+    training: the whole conversation, to learn from, without the beginning of another turn.
+    continue_final: the prompt ends inside the last message, which the model continues.
+    more: for Harmony, `identity`, `cutoff` and `builtin`. With a template, the variables that it reads.
 
     Raises `PromptError`, which names what is wrong, and `ImportError` with the command that installs what is missing.
     """
@@ -88,7 +86,7 @@ def _written(
     if row is not None and row.encoding in _ENCODINGS:
         return _ENCODINGS[row.encoding](request, row, _vocab(vocab), model)
     if row is None:
-        raise PromptError("nothing says which prompt to write: pass model=, format= or template=")
+        raise PromptError("it is not known which prompt to write: pass model=, format= or template=")
     raise PromptError(
         f"the format {row.name} is written by the model's own chat template: pass template=, its folder or file"
     )

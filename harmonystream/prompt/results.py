@@ -18,12 +18,13 @@ def tool_results(
 ) -> list[dict[str, Any]]:
     """The messages that follow the assistant's calls, to be appended to a conversation.
 
-    calls: the calls, as `parse` or `Tools` or an API client has them. results: one for each call, in any order if they
-    have a `call_id`, else in the calls' order: text, JSON values, or a `ToolResult` of `Tools.run`.
+    calls: the calls, as `parse`, `Tools` or an API client has them.
+    results: one for each call, as text, a JSON value or a `ToolResult` of `Tools.run`. Results that have a `call_id`
+    may come in any order, others come in the order of the calls.
+    style: "tool" gives a message of the role `tool` for each call, to be put after the assistant's message with the
+    calls. "user" gives one user message with a block `[Tool Results]`, for chats that leave out the call itself.
+    closing: the last line of the user message.
 
-    style: "tool" gives a message of the role `tool` for each call; the assistant's message with the calls must stand
-    before them. "user" gives one user message with a block `[Tool Results]` and `closing` as its last line, for chats
-    in which the call itself is not repeated.
     Raises `PromptError` if there are not as many results as calls, or a result belongs to no call.
     """
     read = [_call(call, i) for i, call in enumerate(calls)]
@@ -87,4 +88,4 @@ def _text(result: Any, indent: int | None) -> str:
     try:
         return json.dumps(result, ensure_ascii=False, indent=indent)
     except (TypeError, ValueError, RecursionError) as error:
-        raise PromptError(f"a result of the type {type(result).__name__} is no JSON: {error}") from error
+        raise PromptError(f"a result of the type {type(result).__name__} cannot be written as JSON: {error}") from error

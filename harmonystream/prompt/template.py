@@ -36,13 +36,13 @@ class Rendered(NamedTuple):
 class Template:
     """A chat template in Jinja, as models come with it.
 
-    source: the template's text, a file (`.jinja`, `.json`, `.gguf`), or a model's folder. name: which one, where there
-    are several; by default `tool_use` if tools are given, else `default`. tokens: the special tokens that it writes,
-    such as `{"bos_token": "<s>"}`; a folder and a GGUF file have them. The package jinja2 is needed (the extra
-    `prompt`).
+    source: the template's text, a file (`.jinja`, `.json`, `.gguf`), or a model's folder.
+    name: which template, if there are several. By default `tool_use` if tools are given, else `default`.
+    tokens: the special tokens that it writes, such as `{"bos_token": "<s>"}`. A folder and a GGUF file have them.
 
-    It runs in Jinja's sandbox, for at most 10 s and 64 million characters. That bounds mistakes; a template of unknown
-    origin is a program, and belongs in a process that may be killed.
+    The package jinja2 is needed (the extra `prompt`). A template runs in Jinja's sandbox, for at most 10 s and 64
+    million characters. That bounds mistakes. A template of unknown origin is a program; run it in a process that you
+    can kill.
     """
 
     def __init__(
@@ -108,11 +108,14 @@ class Template:
     ) -> Rendered:
         """Render messages of any API (see `normalize`).
 
-        thinking: sets the switch that the template reads, `enable_thinking` or another. reasoning: how much, for
-        `reasoning_effort`. date: today's, for templates that write it. continue_final: the prompt ends inside the last
-        message, which the model continues. variables: others that the template reads; see `variables`.
-        markers: what user text must not become, such as `vocab.markers`. ids: the form of calls' ids, "keep" or
-        "functions" (Kimi's). think: the tags that contents may have around reasoning.
+        thinking: sets the switch that the template reads, `enable_thinking` or another.
+        reasoning: the value of `reasoning_effort`.
+        date: the current date, for templates that write it.
+        continue_final: the prompt ends inside the last message, which the model continues.
+        variables: other variables that the template reads; see `variables`.
+        markers: the markers that text of users must not become, such as `vocab.markers`.
+        ids: the form of calls' ids, "keep" or "functions" (Kimi's).
+        think: the tags that contents may have around reasoning.
 
         Raises `PromptError` for messages, tools or variables that the template cannot take, and for errors in it.
         """

@@ -38,15 +38,15 @@ class Tools:
 
     items: functions, `Tool`s, definitions as the Chat Completions, Responses and Messages APIs have them, names,
         classes that pydantic knows, and other `Tools`.
-    timeout: seconds that one run may take, unless the tool has its own; None: any time.
-    approve: asked before each run, unless the tool has its own.
-    mcp: MCP servers, whose tools are added while the `Tools` are entered (`async with tools`): a URL,
-        `mcp.StdioServerParameters` or an `mcp.Client` each; or a mapping to them, from what their tools' names begin
-        with.
-    max_concurrency: runs at the same time, in one event loop. max_threads: threads of plain functions, those included
-        that hang. max_result: characters of a result; more are cut, and the text says so.
+    timeout: the seconds that one run may take, unless the tool has its own. None: no limit.
+    approve: called before each run, unless the tool has its own.
+    mcp: MCP servers, whose tools are added while the `Tools` are entered (`async with tools`). Each is a URL, an
+        `mcp.StdioServerParameters` or an `mcp.Client`. In a mapping, the keys are prefixes of the tools' names.
+    max_concurrency: how many tools may run at the same time, in one event loop.
+    max_threads: how many threads of plain functions may be alive, including those that hang.
+    max_result: how many characters a result may have. A longer one is cut, and its last line reports that.
 
-    Raises ValueError for two tools of one name, and ValueError or TypeError for what cannot be a tool.
+    Raises ValueError for two tools of one name, and ValueError or TypeError for an item that cannot be a tool.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Tools:
 
     def _insert(self, tool: Tool) -> None:
         if tool.name in self._by_name:
-            raise ValueError(f"there are two tools of the name {tool.name!r}")
+            raise ValueError(f"there are two tools of the name {tool.name!r}: rename one, or remove() the first")
         self._by_name[tool.name] = tool
         self._changed()
 
@@ -91,10 +91,10 @@ class Tools:
         self.compiled: Compiled | None = None
 
     def compile(self) -> Compiled:
-        """The names and the types of the parameters as parsers look them up: made once, and anew after a change.
+        """The tables in which parsers look up names and types, made once, and again after a change.
 
-        `Parser(tools=tools)`, `label`, `Batch` and the emitters do this by themselves. It is made from the schemas as
-        they are then: a schema that is altered in place is not noticed.
+        `Parser(tools=tools)`, `label`, `Batch` and the emitters call this. A schema that is altered in place later is
+        not noticed.
         """
         made = self.compiled
         if made is None:
@@ -144,7 +144,7 @@ class Tools:
         return item
 
     def remove(self, name: str) -> None:
-        """Take a tool away; KeyError if no tool has this name. Runs that have begun continue."""
+        """Removes a tool. Raises KeyError if no tool has this name. Runs that have begun continue."""
         del self._by_name[name]
         self._changed()
 
@@ -157,7 +157,7 @@ class Tools:
     def choice(self, api: Api = "chat") -> Any:
         """The `tool_choice` that forces the `required` tool; "auto" in the API's form if no tool is required.
 
-        Of several required tools an API can force one of them, and not all.
+        Of several required tools, an API can only force that one of them is called.
         """
         required = [tool.name for tool in self if tool.required]
         if api == "messages":
@@ -196,7 +196,7 @@ class Tools:
         from .mcp import Connection
 
         if self._connections:
-            raise RuntimeError("these tools are entered already")
+            raise RuntimeError("these tools are entered already: use `async with` once, around all that needs them")
         try:
             for prefix, server in self._servers:
                 connection = Connection(server, prefix)
@@ -221,7 +221,7 @@ class Tools:
     # --- run ---
 
     async def run(self, call: object, *, timeout: float | None = None) -> ToolResult:
-        """Run one call, and give its result. Whatever goes wrong is a result with an `error`, too.
+        """Runs one call, and returns its result. A failure is a result with an `error`.
 
         call: a `harmonystream.ToolCall`, or a call as an API or its client has it; TypeError for anything else.
         timeout: seconds for all of it, the waiting and the approval included. Cancelling it cancels the tool.

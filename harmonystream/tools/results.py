@@ -47,11 +47,15 @@ class Failure(Exception):  # noqa: N818  # it never leaves this package
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a call gave.
+    """The result of a call.
 
-    text: what the model reads. error: None, or what kind of error the text reports. seconds: how long the tool itself
-    ran; 0.0 if it did not. arguments: what it was called with, None if it was not. value: what it returned.
-    exception: what it raised. truncated: whether the text was cut at the size limit.
+    text: the text for the model.
+    error: the kind of error that the text reports, or None.
+    seconds: how long the tool itself ran; 0.0 if it did not run.
+    arguments: the arguments that the tool was called with; None if it was not called.
+    value: the value that the tool returned.
+    exception: the exception that it raised.
+    truncated: was the text cut at the size limit?
     """
 
     call_id: str | None

@@ -29,10 +29,11 @@ arguments runs it with these. Everything else refuses it."""
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool. Without a function it is only declared: models may call it, and somebody else runs it.
+    """One tool. Without a function it is only declared, and your program runs its calls.
 
-    name: what the model calls it. description: what the model reads about it.
-    parameters: the JSON Schema of its arguments, an object; None: nobody has said. With a function, None takes the
+    name: the name by which the model calls it.
+    description: what the model reads about it.
+    parameters: the JSON Schema of its arguments, an object. None: it is not known. With a function, None takes the
         schema from the function's signature.
     function: runs a call, and is given the arguments by name. A coroutine function runs in the event loop, any other
         in a thread of its own.

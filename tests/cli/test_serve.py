@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 from command import ENV
 
 from harmonystream.cli import main
+from harmonystream.gateway.keys import Keys
 
 
 @pytest.fixture
@@ -31,6 +33,26 @@ def test_what_cannot_be_served_is_refused_with_what_to_do(refused):
     assert "needs its chat template" in refused("--engine", "http://127.0.0.1:9", "--model", "Qwen/Qwen3-8B")
     assert "nobody/knows" in refused("--engine", "http://127.0.0.1:9", "--model", "nobody/knows")
     assert "begins with http" in refused("--engine", "vllm=localhost", "--model", "gpt-oss")
+
+
+def test_limits_and_files_that_are_wrong(refused, tmp_path):
+    assert "known limits are body" in refused("--limit", "size=1")
+    assert "'x' is not a number" in refused("--limit", "concurrent=x")
+    assert "concurrent is 1 or more" in refused("--limit", "concurrent=0")
+    (tmp_path / "g.toml").write_text("prot = 1", "utf-8")
+    assert "prot is unknown" in refused("--config", str(tmp_path / "g.toml"))
+    assert "no keys" in refused("--keys", os.devnull)
+    assert "--new-key needs --keys" in refused("--new-key", "ann")
+
+
+def test_a_key_is_printed_once_and_kept_as_its_hash(capsys, tmp_path):
+    file = tmp_path / "keys.txt"
+    for name in ("ann", "bob"):
+        assert main(["serve", "--keys", str(file), "--new-key", name]) == 0
+        key = capsys.readouterr().out.strip()
+        assert key not in file.read_text("utf-8")
+        assert Keys.load(file).owner({"x-api-key": key}) == name
+    assert main(["serve", "--keys", str(file), "--new-key", "two words"]) == 2
 
 
 def test_the_recorded_model_is_served_until_the_process_is_stopped():

@@ -8,9 +8,9 @@ from reference_tags_bodies import NORMAL_STOPS, OPENERS, Bodies
 from reference_tags_header import LONGEST, MOST, Header
 from reference_tags_text import CALL, SECTION, WS, Marker, More, latin
 from reference_tags_values import WS as SPACE
-from reference_tags_values import fits, may_be_literal, quote, transcode
+from reference_tags_values import fits, may_be_json, may_be_literal, quote, transcode
 
-MAYBE = 64  # bytes of a string that may be something else
+MAYBE = 64  # bytes of a string that may be something else, and of ws before JSON that nothing declares
 AROUND_KEYS = ("key_open", "value_close", *CALL, *SECTION, "stop")
 WRAPPERS = ("arguments", "parameters", "input")
 
@@ -209,8 +209,9 @@ class Pairs(Bodies):
         declared = self.declared(header)
         if self.pairs_so_far or key not in WRAPPERS or not declared or key in declared:
             return False
-        plain = self.log.decode(indices).lstrip(SPACE)
-        return plain.startswith("{") or (cut and not plain)
+        text = self.log.decode(indices)
+        plain = text.lstrip(SPACE)
+        return (plain.startswith("{") or (cut and not plain)) and len(text) - len(plain) <= MAYBE
 
     def unwrap(self, indices: Sequence[int]) -> bool:
         """Write the members of the object as the call's arguments, if it is one."""
@@ -291,6 +292,8 @@ class Pairs(Bodies):
             return "string"
         if "string" in types and not types & {"object", "array"}:
             return "maybe" if len(indices) <= MAYBE else "string"
+        if not types and not may_be_json(self.log.decode(indices)):
+            return "string"
         if len(indices) > self.max_hold:
             self.log.note("held-too-long", indices[0])
             return "string"

@@ -105,3 +105,11 @@ def may_be_literal(text: str, types: frozenset[str]) -> bool:
         return any(word.startswith(bare.lower()) for word in words) or any(shape.fullmatch(bare) for shape in half)
     whole = [NUMBER] * ("number" in types) + [INTEGER] * ("integer" in types)
     return bare.lower() in words or any(shape.fullmatch(bare) for shape in whole)
+
+
+def may_be_json(text: str) -> bool:
+    """Is this the beginning of JSON of any kind? A word, and ws before anything else, have at most 64 bytes."""
+    front = text.lstrip(WS)
+    if len(text) - len(front) <= 64 and (not front or front[0] in '"[{-0123456789'):
+        return True
+    return len(text.encode()) <= 64 and may_be_literal(text, frozenset(["null", "boolean"]))

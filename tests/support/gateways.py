@@ -136,6 +136,13 @@ class Gatewayed:
         paths = {"chat": "/v1/chat/completions", "responses": "/v1/responses", "messages": "/v1/messages"}
         return self.http.post(paths[api], json={"model": GPT_OSS, **ASKED[api], **body})
 
+    def settled(self) -> bool:
+        """Have all requests ended? The gateway ends them after it has sent their last frame."""
+        deadline = time.monotonic() + 10
+        while self.own.admission.open and time.monotonic() < deadline:
+            time.sleep(0.002)
+        return not self.own.admission.open
+
     def sent(self, number: int = -1, engine: int = 0) -> dict[str, Any]:
         """The body of a request that an engine has had."""
         return self.engines[engine].requests[number][1]

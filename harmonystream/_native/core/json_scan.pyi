@@ -6,19 +6,19 @@ DEBUG: bool
 
 @final
 class JsonScanner:
-    """Follows a JSON value piece by piece, in constant memory, without looking back. It knows whether the value is
-    complete, and where it ended.
+    """Follows a JSON value piece by piece, in constant memory, and knows whether the value is complete, and where it
+    ended.
 
-    It tracks strings, nesting depth and bare scalars; a value that it calls balanced may still be invalid JSON inside.
+    It follows only strings, brackets and bare scalars. So a balanced value may still be invalid JSON inside.
     """
     def __new__(cls) -> Self: ...
     def feed(self, data: str | bytes, /) -> None:
-        """Read on: str or bytes, cut anywhere between bytes. Raises TypeError for anything else."""
+        """Reads the next piece, str or bytes, cut anywhere. Raises TypeError for anything else."""
     def reset(self) -> None:
-        """Forget everything."""
+        """Starts over with a new value."""
     @property
     def balanced(self) -> bool:
-        """Is what was read one whole value, with nothing but whitespace around it? A bare scalar may still go on."""
+        """Is the text so far one whole value, with only whitespace around it? A bare scalar may still go on."""
     @property
     def complete(self) -> bool:
         """Has the first value ended for certain?"""

@@ -3,15 +3,15 @@ from collections.abc import Callable
 DEBUG: bool
 
 class MisfitError(Exception):
-    """What is wrong with a value. `path` says where in it, the innermost key first: it is collected on the way out."""
+    """A value cannot be copied. `path` is the place of the fault, with the innermost key first."""
 
     problem: str
     path: list[str]
     def __init__(self, problem: str) -> None: ...
 
 def plain_copy(value: object, convert: Callable[[object], object], /) -> object:
-    """A copy made of dicts with text keys, lists, text, numbers, booleans and None alone, at most 100 levels deep.
+    """A copy that has only dicts with text keys, lists, text, numbers, booleans and None, at most 100 levels deep.
 
     convert(item) turns an item of any other type into one of these, or into something nearer to them.
-    Raises MisfitError for what nests deeper, and passes on what convert raises.
+    Raises MisfitError for a value with more levels, and whatever convert raises.
     """

@@ -23,7 +23,7 @@ class Tools:
         """The types of a tool's parameter, declared or not, one bit each; 0: anything, or unknown."""
 
 def compiled_tools(tools: _Tools | None) -> Tools:
-    """What a parser makes of `tools=`: a `Tools` that other parsers may be given in its place."""
+    """The `Tools` that a parser makes of its argument `tools=`. Other parsers take it in place of that argument."""
 
 def tool_name(tool: str | Mapping[str, Any]) -> str | None:
     """The name in a tool's description; None for a tool without one (a server-side tool such as web search)."""

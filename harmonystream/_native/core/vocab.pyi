@@ -16,9 +16,12 @@ class Vocab:
     """A vocabulary: id -> bytes, and control ids by name. Immutable; share it between threads. Usually made by a loader in
     `vocab`.
 
-    tokens[i] is the bytes of id i, or None where there is no such id; control maps names to ids.
-    encoder is what encode() asks, an Encoder of _encoders.py; loaders pass it.
-    Raises TypeError for what is not bytes or int, VocabError for ids that are out of range or given twice.
+    tokens: the bytes of each id, or None where there is no such id.
+    control: names -> ids.
+    encoder: an Encoder of _encoders.py, which encode() calls. Loaders pass it.
+
+    Raises TypeError for tokens that are not bytes and ids that are not int, VocabError for ids that are out of range or
+    given twice.
     """
     def __new__(
         cls,
@@ -30,18 +33,20 @@ class Vocab:
     @property
     def path(self) -> str | None: ...
     def save(self, path: str | PathLike[str]) -> None:
-        """Write it to a file, which load() maps: a few milliseconds instead of a second. An old file is replaced.
+        """Writes a file that load() maps in a few milliseconds. An old file is replaced.
 
-        A text's ids need the tokenizer, too: that of from_tokenizers() is saved with it, and that of a function is not.
-        Raises OSError if the file cannot be written.
+        The tokenizer that encode() needs is saved, too, unless it is a function of the caller. Raises OSError if the
+        file cannot be written.
         """
     @staticmethod
     def load(path: str | PathLike[str], *, encode: Callable[[str], list[int]] | None = None) -> Vocab:
         """The vocabulary in a file that save() wrote. It is mapped, so all processes that load it share its memory.
 
-        encode: gives the ids of an ordinary text, as from_bytes() has it; None: what was saved. What was loaded is
-        pickled as its path. Raises VocabError for a file that is damaged, truncated or none of ours, and OSError if it
-        cannot be read. Replace a file with save(): one that is written to while it is mapped makes processes crash.
+        encode: a function from an ordinary text to its ids, as in from_bytes(). None: the saved tokenizer.
+
+        A loaded vocabulary is pickled as its path. Raises VocabError for a file that is damaged, truncated or not
+        written by save(), and OSError if it cannot be read. Replace a file with save() only. A process crashes if its
+        mapped file is written to.
         """
     def encode(self, text: str, *, control: bool = False) -> list[int]:
         """The ids of a text, as a list.
@@ -53,7 +58,7 @@ class Vocab:
         """
     @property
     def markers(self) -> dict[str, int]:
-        """What encode(control=True) takes for one token, with its id: control tokens, and added tokens such as <think>."""
+        """The spellings that encode(control=True) reads as one token, with their ids: control and added tokens."""
     @property
     def name(self) -> str: ...
     @property
@@ -61,16 +66,15 @@ class Vocab:
         """Control names -> ids (a new dict)."""
     @property
     def fingerprint(self) -> int:
-        """64 bits that tell this vocabulary from others: the ids, their bytes and flags."""
+        """A hash of 64 bits over the ids, their bytes and flags."""
     def token_bytes(self, tid: int, /) -> bytes:
-        """The bytes of an id; a control id has its name. KeyError for an id that does not exist."""
+        """The bytes of an id; for a control id, its name. Raises KeyError for an id that does not exist."""
     def missing(self, format: str | Format | HeaderFormat, /) -> tuple[str, ...]:
-        """The markers of this format, a name or a row, that are no id here, as a tuple of spellings; () if nothing is
-        missing.
+        """The markers that this format needs and this vocabulary does not have as ids, as a tuple of spellings.
 
-        Looked for are the control tokens that Harmony needs, and in other formats the stops and, if its markers are
-        control tokens, these. Of a marker with several spellings, one is enough. Raises FormatError for an unknown
-        name.
+        format: a name or a row. Harmony needs its control tokens. Other formats need their stops and, if their markers
+        are control tokens, all markers. Of a marker with several spellings, one is enough. Raises FormatError for an
+        unknown name.
         """
     def is_control(self, tid: int, /) -> bool:
         """Is it a control id?"""

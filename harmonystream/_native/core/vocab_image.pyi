@@ -16,7 +16,7 @@ def vocab_of(image: Buffer, n: int, size: int, fingerprint: int, name: str, path
     """
 
 def give_encoder(vocab: Vocab, encoder: Encoder | None) -> None:
-    """Set what encode() asks, once, before anybody else has the vocabulary."""
+    """Sets the Encoder, once, before the vocabulary is shared."""
 
 def encoder_of(vocab: Vocab) -> Encoder | None:
-    """What encode() asks; None: it cannot."""
+    """The Encoder that encode() calls, or None."""

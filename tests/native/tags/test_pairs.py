@@ -140,3 +140,26 @@ def test_a_long_run_of_closers_is_read_once():
         given = [event.arguments for event in parser.feed_text("</parameter>") if type(event) is hs.ToolCallDelta]
         assert len(parser.to_bytes()) < 600  # it holds a few of them
     assert given == ["</parameter>"]
+
+
+@pytest.mark.parametrize("begun", ["", " " * 64, '"', "\n[1", "{", "-", "7", "t", "tru", "True ", " null " + " " * 58])
+def test_a_value_of_no_type_waits_while_it_may_be_json(begun):
+    parser = hs.Parser("glm")
+    assert len(parser.feed_text("<tool_call>f<arg_key>k</arg_key><arg_value>")) == 2
+    assert parser.feed_text(begun) == ()
+
+
+@pytest.mark.parametrize("begun", ["The", " " * 65, " " * 65 + "[", "tx", "trues", "x", "null " + " " * 60])
+def test_a_value_of_no_type_streams_once_it_cannot_be_json(begun):
+    parser = hs.Parser("glm")
+    parser.feed_text("<tool_call>f<arg_key>k</arg_key><arg_value>")
+    assert [event.arguments for event in parser.feed_text(begun)] == ['{"k": "' + begun]
+    assert [event.arguments for event in parser.feed_text("!</arg_value></tool_call>")[:1]] == ['!"}']
+
+
+@pytest.mark.parametrize(("spaces", "wrapped"), [(64, True), (65, False)])
+def test_some_ws_may_come_before_all_the_arguments(spaces, wrapped):
+    value = " " * spaces + '{"s": "a"}'
+    expected = '{"s": "a"}' if wrapped else json.dumps({"arguments": value})
+    body = f"<parameter=arguments>{value}</parameter>"
+    assert pairs(body, tools=TOOLS) == ([expected], ["wrapped-arguments"] * wrapped)

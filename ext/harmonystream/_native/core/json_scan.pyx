@@ -17,10 +17,10 @@ cdef class JsonScanner:
     """JsonScanner()
 --
 
-    Follows a JSON value piece by piece, in constant memory, without looking back. It knows whether the value is
-    complete, and where it ended.
+    Follows a JSON value piece by piece, in constant memory, and knows whether the value is complete, and where it
+    ended.
 
-    It tracks strings, nesting depth and bare scalars; a value that it calls balanced may still be invalid JSON inside.
+    It follows only strings, brackets and bare scalars. So a balanced value may still be invalid JSON inside.
     """
 
     cdef Json json
@@ -29,7 +29,7 @@ cdef class JsonScanner:
         json_reset(&self.json)
 
     def feed(self, data, /):
-        """Read on: str or bytes, cut anywhere between bytes. Raises TypeError for anything else."""
+        """Reads the next piece, str or bytes, cut anywhere. Raises TypeError for anything else."""
         cdef bytes piece
         if isinstance(data, str):
             piece = without_surrogates(data).encode()
@@ -40,12 +40,12 @@ cdef class JsonScanner:
         json_step(&self.json, <const uint8_t*>PyBytes_AS_STRING(piece), PyBytes_GET_SIZE(piece))
 
     def reset(self):
-        """Forget everything."""
+        """Starts over with a new value."""
         json_reset(&self.json)
 
     @property
     def balanced(self):
-        """Is what was read one whole value, with nothing but whitespace around it? A bare scalar may still go on."""
+        """Is the text so far one whole value, with only whitespace around it? A bare scalar may still go on."""
         return json_balanced(&self.json)
 
     @property

@@ -182,7 +182,7 @@ cdef Tools tools_of(object tools):
 
 
 def compiled_tools(tools):
-    """What a parser makes of `tools=`: a `Tools` that other parsers may be given in its place."""
+    """The `Tools` that a parser makes of its argument `tools=`. Other parsers take it in place of that argument."""
     return tools_of(tools)
 
 

@@ -25,9 +25,12 @@ cdef class Vocab:
     A vocabulary: id -> bytes, and control ids by name. Immutable; share it between threads. Usually made by a loader in
     `vocab`.
 
-    tokens[i] is the bytes of id i, or None where there is no such id; control maps names to ids.
-    encoder is what encode() asks, an Encoder of _encoders.py; loaders pass it.
-    Raises TypeError for what is not bytes or int, VocabError for ids that are out of range or given twice.
+    tokens: the bytes of each id, or None where there is no such id.
+    control: names -> ids.
+    encoder: an Encoder of _encoders.py, which encode() calls. Loaders pass it.
+
+    Raises TypeError for tokens that are not bytes and ids that are not int, VocabError for ids that are out of range or
+    given twice.
     """
 
     def __cinit__(self, tokens, control, str name="", encoder=None):
@@ -120,7 +123,7 @@ cdef class Vocab:
         return isinstance(tid, int) and 0 <= tid < self.n and not self.flags[<uint32_t>tid] & V_MISSING
 
     def token_bytes(self, tid, /):
-        """The bytes of an id; a control id has its name. KeyError for an id that does not exist."""
+        """The bytes of an id; for a control id, its name. Raises KeyError for an id that does not exist."""
         if tid not in self:
             raise KeyError(f"{tid!r} is not an id of this vocabulary (0 to {self.n - 1}, holes excepted)")
         cdef uint32_t i = tid
@@ -143,12 +146,11 @@ cdef class Vocab:
         return False
 
     def missing(self, format, /):
-        """The markers of this format, a name or a row, that are no id here, as a tuple of spellings; () if nothing is
-        missing.
+        """The markers that this format needs and this vocabulary does not have as ids, as a tuple of spellings.
 
-        Looked for are the control tokens that Harmony needs, and in other formats the stops and, if its markers are
-        control tokens, these. Of a marker with several spellings, one is enough. Raises FormatError for an unknown
-        name.
+        format: a name or a row. Harmony needs its control tokens. Other formats need their stops and, if their markers
+        are control tokens, all markers. Of a marker with several spellings, one is enough. Raises FormatError for an
+        unknown name.
         """
         from harmonystream.formats import control_markers
         found = [spellings[0] for spellings in control_markers(format)
@@ -170,8 +172,7 @@ cdef class Vocab:
 
     @property
     def markers(self):
-        """What encode(control=True) takes for one token, with its id: control tokens, and added tokens such as <think>.
-        """
+        """The spellings that encode(control=True) reads as one token, with their ids: control and added tokens."""
         return dict(self.by_name) if self.encoder is None else dict(self.encoder.markers)
 
     @property
@@ -181,14 +182,14 @@ cdef class Vocab:
 
     @property
     def fingerprint(self):
-        """64 bits that tell this vocabulary from others: the ids, their bytes and flags."""
+        """A hash of 64 bits over the ids, their bytes and flags."""
         return self.hashed
 
     def save(self, path):
-        """Write it to a file, which load() maps: a few milliseconds instead of a second. An old file is replaced.
+        """Writes a file that load() maps in a few milliseconds. An old file is replaced.
 
-        A text's ids need the tokenizer, too: that of from_tokenizers() is saved with it, and that of a function is not.
-        Raises OSError if the file cannot be written.
+        The tokenizer that encode() needs is saved, too, unless it is a function of the caller. Raises OSError if the
+        file cannot be written.
         """
         from harmonystream.vocab_files import save
         save(self, path)
@@ -197,9 +198,11 @@ cdef class Vocab:
     def load(path, *, encode=None):
         """The vocabulary in a file that save() wrote. It is mapped, so all processes that load it share its memory.
 
-        encode: gives the ids of an ordinary text, as from_bytes() has it; None: what was saved. What was loaded is
-        pickled as its path. Raises VocabError for a file that is damaged, truncated or none of ours, and OSError if it
-        cannot be read. Replace a file with save(): one that is written to while it is mapped makes processes crash.
+        encode: a function from an ordinary text to its ids, as in from_bytes(). None: the saved tokenizer.
+
+        A loaded vocabulary is pickled as its path. Raises VocabError for a file that is damaged, truncated or not
+        written by save(), and OSError if it cannot be read. Replace a file with save() only. A process crashes if its
+        mapped file is written to.
         """
         from harmonystream.vocab_files import load
         return load(path, encode=encode)

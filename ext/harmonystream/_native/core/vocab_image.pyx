@@ -107,10 +107,10 @@ cdef int name_controls(Vocab vocab) except -1:
 
 
 def give_encoder(Vocab vocab not None, encoder):
-    """Set what encode() asks, once, before anybody else has the vocabulary."""
+    """Sets the Encoder, once, before the vocabulary is shared."""
     vocab.encoder = encoder
 
 
 def encoder_of(Vocab vocab not None):
-    """What encode() asks; None: it cannot."""
+    """The Encoder that encode() calls, or None."""
     return vocab.encoder

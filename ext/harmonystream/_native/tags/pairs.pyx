@@ -12,7 +12,7 @@ from harmonystream._native.core.types cimport *
 from harmonystream._native.core.utf8 cimport utf8_repair
 from harmonystream._native.tags.lookahead cimport *
 from harmonystream._native.tags.transitions cimport end_call, leave_value, open_value, turn_raw
-from harmonystream._native.tags.values cimport literal_prefix, value_json
+from harmonystream._native.tags.values cimport first_byte, json_prefix, literal_prefix, value_json
 from harmonystream._native.tags.view cimport *
 
 DEBUG = bool(DEBUG_BUILD)
@@ -81,10 +81,8 @@ cdef void open_key(Stream* s, const Context* c, View* v, const uint8_t* key, Py_
 
 cdef void judge_wrapper(Stream* s, const Buffer* value) noexcept nogil:
     """The first byte of what may be all the arguments says whether it is an object."""
-    cdef Py_ssize_t i = 0
-    while i < value.n and is_space(value.p[i]):
-        i += 1
-    if i < value.n and value.p[i] != c'{':
+    cdef int first = first_byte(value.p, value.n)
+    if first != -1 and first != c'{':
         s.value_mode = s.tags.wraps
         s.tags.wraps = 0
 
@@ -128,6 +126,8 @@ cdef void flush_value(Stream* s, const Context* c) noexcept nogil:
     if g.wraps:
         judge_wrapper(s, value)
     if s.value_mode == LITERAL and not literal_prefix(value.p, value.n, g.types):
+        s.value_mode = STREAMED
+    if s.value_mode == HELD and g.types == 0 and not g.wraps and not json_prefix(value.p, value.n):
         s.value_mode = STREAMED
     if s.value_mode == HELD and value.n > o.held.cap:
         note(s, D_HELD_TOO_LONG, g.value_at)

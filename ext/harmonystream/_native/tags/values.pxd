@@ -4,7 +4,11 @@ from libc.stdint cimport uint8_t
 from harmonystream._native.core.types cimport Buffer
 
 cdef enum:
-    LITERAL_CAP = 64    # bytes; where strings are allowed, a longer text is no literal: nobody waits for its end
+    # bytes of a literal, where strings are allowed, and of ws before JSON, where nothing is declared: nobody waits for
+    # the end of a longer text
+    LITERAL_CAP = 64
 
 cdef int value_json(const uint8_t* p, Py_ssize_t n, int types, bint untyped_json, Buffer* out) noexcept nogil
 cdef bint literal_prefix(const uint8_t* p, Py_ssize_t n, int types) noexcept nogil
+cdef int first_byte(const uint8_t* p, Py_ssize_t n) noexcept nogil
+cdef bint json_prefix(const uint8_t* p, Py_ssize_t n) noexcept nogil

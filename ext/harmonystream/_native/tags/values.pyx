@@ -75,6 +75,21 @@ cdef bint literal_prefix(const uint8_t* p, Py_ssize_t n, int types) noexcept nog
                                      or (begins_word(p, n, b"false") and (unfinished or n == 5)))
 
 
+cdef int first_byte(const uint8_t* p, Py_ssize_t n) noexcept nogil:
+    """The value's first byte after ws. -1: it has not come. 0: there is more ws than a value may begin with."""
+    cdef Py_ssize_t i = 0
+    while i < n and i <= LITERAL_CAP and is_space(p[i]):
+        i += 1
+    return 0 if i > LITERAL_CAP else -1 if i == n else p[i]
+
+
+cdef bint json_prefix(const uint8_t* p, Py_ssize_t n) noexcept nogil:
+    """Could this, or a longer text that begins so, be JSON? Its first byte tells, and all of a word."""
+    cdef int first = first_byte(p, n)
+    return (first == -1 or first == c'"' or first == c'[' or first == c'{' or first == c'-' or c'0' <= first <= c'9'
+            or literal_prefix(p, n, TYPE_STRING | TYPE_NULL | TYPE_BOOLEAN))
+
+
 # --- values -----------------------------------------------------------------------------------------------------------
 
 cdef int put_unescaped(const uint8_t* s, Py_ssize_t n, Buffer* out) noexcept nogil:

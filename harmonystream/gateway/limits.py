@@ -1,0 +1,56 @@
+"""What a gateway allows: how much at once, how long, and how large."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+__all__ = ["Limits"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of one process. Times are in seconds. Raises ValueError for a limit that is not positive.
+
+    body, body_seconds: of a request's body, and how long it may take to arrive. concurrent: requests that are
+    answered at once; concurrent_per_key: of one key; 0: no limit of its own. queue, queue_seconds: how many wait for
+    their turn, and how long. tokens_per_minute: of prompts and answers of one key; 0: no limit.
+
+    first_token, silence, total: how long an engine may take for its first token, for another one, and for the whole
+    answer. status_wait: how long a stream's status may wait for the first token, so that an error has a status of its
+    own; after that the stream begins with comments. keep_alive: silence after which a stream gets a comment. retries:
+    other attempts at a generation that fails before its first token. drain: how long open answers may take when the
+    gateway is stopped.
+
+    stored, stored_bytes: responses that are kept for `previous_response_id`, and their size as JSON; stored = 0 keeps
+    none.
+    """
+
+    body: int = 1 << 25
+    body_seconds: float = 60.0
+    concurrent: int = 512
+    concurrent_per_key: int = 0
+    queue: int = 1024
+    queue_seconds: float = 30.0
+    tokens_per_minute: int = 0
+    first_token: float = 300.0
+    silence: float = 120.0
+    total: float = 3600.0
+    status_wait: float = 15.0
+    keep_alive: float = 15.0
+    retries: int = 2
+    drain: float = 30.0
+    stored: int = 10_000
+    stored_bytes: int = 1 << 28
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value = getattr(self, one.name)
+            whole = isinstance(one.default, int)
+            if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
+                raise ValueError(f"{one.name} is {'an integer' if whole else 'a number'}, not {value!r}")
+            least = 0 if one.name in _MAY_BE_NOTHING else 1 if whole else 0.001
+            if not least <= value <= 1e12:
+                raise ValueError(f"{one.name} is {least} or more, not {value}")
+
+
+_MAY_BE_NOTHING = {"concurrent_per_key", "queue", "tokens_per_minute", "retries", "stored", "status_wait", "drain"}

@@ -1,0 +1,52 @@
+"""What is counted, for Prometheus. Labels have configured names alone, never what a client says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+__all__ = ["Metrics"]
+
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
+_PER_TOKEN = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)
+
+
+class Metrics:
+    """The metrics of one gateway, in a registry of their own."""
+
+    content_type = "text/plain; version=0.0.4; charset=utf-8"
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+
+        def counter(name: str, about: str, *labels: str) -> Counter:
+            return Counter(f"harmonystream_{name}", about, labels, registry=self.registry)
+
+        def histogram(name: str, about: str, buckets: Any, *labels: str) -> Histogram:
+            return Histogram(f"harmonystream_{name}", about, labels, buckets=buckets, registry=self.registry)
+
+        def gauge(name: str, about: str) -> Gauge:
+            return Gauge(f"harmonystream_{name}", about, registry=self.registry)
+
+        of = ("api", "model")
+        self.requests = counter("requests", "Requests that have ended, by HTTP status.", *of, "status")
+        self.outcomes = counter("outcomes", "How requests have ended: ok, refused, failed, gone.", *of, "outcome")
+        self.finishes = counter("finishes", "Answers by their finish reason.", *of, "reason")
+        self.seconds = histogram("request_duration_seconds", "From a request to the end of its answer.", _SECONDS, *of)
+        self.first = histogram("time_to_first_token_seconds", "From a request to its first token.", _SECONDS, *of)
+        self.each = histogram("time_per_output_token_seconds", "Between tokens, on average.", _PER_TOKEN, *of)
+        self.waited = histogram("queue_time_seconds", "How long requests wait for their turn.", _SECONDS)
+        self.tokens = counter("tokens", "Tokens: prompt, completion, and reasoning as a part of that.", *of, "kind")
+        self.deviations = counter("deviations", "Repairs of what a model wrote, by code.", "model", "code")
+        self.calls = counter("tool_calls", "Tool calls: complete, or cut by the end of the answer.", "model", "outcome")
+        self.engine_errors = counter(
+            "engine_errors", "Attempts at a generation that failed.", "model", "engine", "kind"
+        )
+        self.running = gauge("requests_running", "Requests that are being answered.")
+        self.waiting = gauge("requests_waiting", "Requests that wait for their turn.")
+        self.stored = gauge("stored_responses", "Responses that are kept for previous_response_id.")
+
+    def text(self) -> bytes:
+        """As Prometheus reads it."""
+        return generate_latest(self.registry)

@@ -1,0 +1,127 @@
+"""The engines of one model: which one generates, and which one is tried when that fails before its first token."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from hashlib import blake2b
+from typing import Any
+
+from ..engines import Engine, EngineError, Sampling
+from ..prompt import Prompt
+from .limits import Limits
+from .patience import Patience
+
+__all__ = ["Pool"]
+
+PREFIX = 256
+"""Tokens of a prompt by which it is sent where prompts that begin alike went before; text: four times as many."""
+SLACK = 4
+"""How many generations more than the least busy engine such an engine may have."""
+COOLING = 1.0, 30.0
+"""Seconds for which an engine that failed is avoided: at first, and at most."""
+_STATUSES = (408, 429, 500, 502, 503, 504)
+
+
+class Member:
+    """An engine. open: its generations. failures: in a row."""
+
+    def __init__(self, engine: Engine, name: str) -> None:
+        self.engine, self.name = engine, name
+        self.open = self.failures = 0
+        self.avoided_until = 0.0
+
+    def failed(self, now: float) -> None:
+        self.failures += 1
+        self.avoided_until = now + min(COOLING[0] * 2 ** (self.failures - 1), COOLING[1])
+
+    def answered(self) -> None:
+        self.failures, self.avoided_until = 0, 0.0
+
+
+class Pool:
+    """Engines that serve one model. open: the time limits of all generations that are under way.
+
+    on_error: called with the engine's name and its error, for each attempt that fails.
+    """
+
+    def __init__(self, engines: Sequence[Engine], limits: Limits, on_error: Callable[[str, EngineError], None]) -> None:
+        self.members = [Member(engine, str(at)) for at, engine in enumerate(engines)]
+        self.open: set[Patience] = set()
+        self._limits, self._on_error = limits, on_error
+
+    def choose(self, prompt: Prompt, tried: Sequence[Member], now: float) -> Member:
+        """The engine for a prompt: one that does not fail, if there is one, and where its prefix was before."""
+        fresh = [one for one in self.members if one not in tried] or self.members
+        sound = [one for one in fresh if one.avoided_until <= now]
+        if not sound:
+            return min(fresh, key=lambda one: one.avoided_until)
+        if len(sound) == 1:
+            return sound[0]
+        least = min(one.open for one in sound)
+        usual = max(sound, key=lambda one: _weight(prompt, one.name))
+        if usual.open <= least + SLACK:
+            return usual
+        return min(sound, key=lambda one: one.open)
+
+    async def generate(self, prompt: Prompt, sampling: Sampling, until: float) -> AsyncGenerator[Any, None]:
+        """The items of a generation, of whichever engine gives a first one. Raises EngineError.
+
+        until: the time of the event loop at which it must be over.
+        """
+        loop = asyncio.get_running_loop()
+        tried: list[Member] = []
+        while True:
+            member = self.choose(prompt, tried, loop.time())
+            tried.append(member)
+            began = False
+            try:
+                async with aclosing(self._attempt(member, prompt, sampling, until)) as items:
+                    async for item in items:
+                        if not began:
+                            began = True
+                            member.answered()
+                        yield item
+                return
+            except EngineError as error:
+                self._on_error(member.name, error)
+                if _is_engines_fault(error):
+                    member.failed(loop.time())
+                retries = self._limits.retries - len(tried) + 1
+                if began or retries < 1 or not _is_engines_fault(error) or loop.time() >= until:
+                    raise
+            if len(tried) >= len(self.members):
+                await asyncio.sleep(0.1 * 4 ** (len(tried) - len(self.members)))
+
+    async def _attempt(
+        self, member: Member, prompt: Prompt, sampling: Sampling, until: float
+    ) -> AsyncGenerator[Any, None]:
+        patience = Patience(self._limits.first_token, self._limits.silence, until)
+        self.open.add(patience)
+        member.open += 1
+        try:
+            async with aclosing(patience.items(member.engine.generate(prompt, sampling))) as items:
+                async for item in items:
+                    yield item
+        finally:
+            member.open -= 1
+            self.open.discard(patience)
+
+    async def is_ready(self) -> bool:
+        """Does an engine answer? One without `is_ready` does."""
+        asked = [getattr(member.engine, "is_ready", None) for member in self.members]
+        if None in asked:
+            return True
+        return any(await asyncio.gather(*(ask() for ask in asked if ask is not None)))
+
+
+def _is_engines_fault(error: EngineError) -> bool:
+    """May another engine, or a later attempt, do better?"""
+    return error.kind in ("connection", "timeout", "protocol", "engine") or error.status in _STATUSES
+
+
+def _weight(prompt: Prompt, name: str) -> bytes:
+    """Rendezvous hashing: each prefix has its own order of engines, which changes little when engines come and go."""
+    start: Any = prompt.text[: 4 * PREFIX] if prompt.ids is None else prompt.ids[:PREFIX]
+    return blake2b(f"{name} {start}".encode("utf-8", "replace"), digest_size=8).digest()

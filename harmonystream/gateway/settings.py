@@ -1,0 +1,190 @@
+"""The gateway's settings: a TOML file of models, keys and limits, checked field by field."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from ..engines import Engine, Recorded
+from ..errors import HarmonyStreamError
+from .keys import Keys
+from .limits import Limits
+from .model import Model
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["ENGINES", "Settings", "engine_of", "load"]
+
+ENGINES = ("vllm", "sglang", "tensorrt_llm", "completions", "llama-server", "recorded")
+"""Kinds of engines; `completions` is any server of /v1/completions that keeps markers in its text."""
+_COMPLETIONS = {"vllm": "vllm", "sglang": "sglang", "tensorrt_llm": "tensorrt_llm", "completions": "text"}
+MOST_BYTES = 1 << 20
+MOST_MODELS, MOST_ENGINES = 256, 64
+
+
+@dataclass
+class Settings:
+    """What a file says. models: [] serves a recorded conversation."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    keys: Keys | None = None
+    origins: list[str] = field(default_factory=list)
+    limits: Limits = field(default_factory=Limits)
+    models: list[Model] = field(default_factory=list)
+
+
+def engine_of(kind: str, url: str, model: str | None = None, key: str | None = None) -> Engine:
+    """An engine. model: its name there. key: sent as a bearer token. Raises ValueError, ImportError, or OSError."""
+    from ..engines import Completions, LlamaServer
+
+    if kind == "recorded":
+        return Recorded(url or None)
+    if kind == "llama-server":
+        return LlamaServer(url, key=key)
+    if kind not in _COMPLETIONS:
+        raise ValueError(f"unknown engine {kind!r}; known: {', '.join(ENGINES)}")
+    return Completions(url, model, server=_COMPLETIONS[kind], key=key)
+
+
+def load(path: str | os.PathLike[str]) -> Settings:
+    """The settings of a file. Paths in it are relative to its folder. Raises ValueError, which names the key."""
+    file = Path(path)
+    try:
+        if file.stat().st_size > MOST_BYTES:
+            raise ValueError(f"{path} has more than {MOST_BYTES} bytes")
+        given = tomllib.loads(file.read_text("utf-8"))
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not TOML: {error}") from None
+    try:
+        return _settings(_Table("", given), file.parent)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+class _Table:
+    """A table of the file. Each key is taken once; `end` refuses what is left."""
+
+    def __init__(self, where: str, given: Mapping[str, Any]) -> None:
+        self.where, self._left = where, dict(given)
+
+    def take(self, name: str, kind: type | tuple[type, ...], default: Any = None) -> Any:
+        if name not in self._left:
+            return default
+        value = self._left.pop(name)
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            kinds = kind if isinstance(kind, tuple) else (kind,)
+            words = " or ".join(_WORDS[one] for one in kinds)
+            raise ValueError(f"{self.where}{name} must be {words}")
+        return value
+
+    def texts(self, name: str) -> list[str]:
+        value: list[str] = self.take(name, list, [])
+        if not all(isinstance(one, str) for one in value):
+            raise ValueError(f"{self.where}{name} must be a list of texts")
+        return value
+
+    def table(self, name: str) -> _Table:
+        return _Table(f"{self.where}{name}.", self.take(name, dict, {}))
+
+    def rest(self) -> dict[str, Any]:
+        left, self._left = self._left, {}
+        return left
+
+    def end(self, known: str) -> None:
+        if self._left:
+            raise ValueError(f"{self.where}{next(iter(self._left))} is unknown; known: {known}")
+
+
+_WORDS = {str: "a text", int: "an integer", float: "a number", list: "a list", dict: "a table", bool: "true or false"}
+
+
+def _settings(table: _Table, folder: Path) -> Settings:
+    made = Settings(table.take("host", str, "127.0.0.1"), table.take("port", int, 8000))
+    if not 0 <= made.port <= 65535:
+        raise ValueError("port must be 0 to 65535")
+    made.origins = table.texts("origins")
+    if (keys := table.take("keys", str)) is not None:
+        try:
+            made.keys = Keys.load(folder / keys)
+        except OSError as error:
+            raise ValueError(f"keys: {folder / keys}: {error.strerror}") from None
+    made.limits = _limits(table.table("limits"))
+    models = table.table("models").rest()
+    if len(models) > MOST_MODELS:
+        raise ValueError(f"models has more than {MOST_MODELS} tables")
+    for name, given in models.items():
+        if not isinstance(given, dict):
+            raise ValueError(f"models.{name} must be a table")
+        made.models.append(_model(name, _Table(f"models.{name}.", given), folder))
+    table.end("host, port, keys, origins, limits, models")
+    return made
+
+
+def _limits(table: _Table) -> Limits:
+    given = table.rest()
+    known = [one.name for one in fields(Limits)]
+    for name in given:
+        if name not in known:
+            raise ValueError(f"limits.{name} is unknown; known: {', '.join(known)}")
+    try:
+        return Limits(**given)
+    except ValueError as error:
+        raise ValueError(f"limits.{error}") from None
+
+
+def _model(name: str, table: _Table, folder: Path) -> Model:
+    given = {key: table.take(key, str) for key in ("family", "format", "tokenizer", "template", "reasoning_field")}
+    given |= {key: table.take(key, int) for key in ("context", "max_tokens")}
+    for key in ("context", "max_tokens"):
+        if given[key] is not None and given[key] < 1:
+            raise ValueError(f"{table.where}{key} must be 1 or more")
+    if given["reasoning_field"] not in (None, "reasoning", "reasoning_content", "both"):
+        raise ValueError(f"{table.where}reasoning_field must be reasoning, reasoning_content or both")
+    for key in ("tokenizer", "template"):
+        if given[key] is not None:
+            given[key] = str(folder / given[key])
+    options = {key: value for key, value in given.items() if value is not None}
+    options["aliases"] = table.texts("aliases")
+    options["sampling"] = _sampling(table.table("sampling"))
+    engines = table.take("engines", list, [])
+    if not 1 <= len(engines) <= MOST_ENGINES:
+        raise ValueError(f"{table.where}engines must have 1 to {MOST_ENGINES} tables")
+    made = [_engine(f"{table.where}engines[{at}].", one, folder) for at, one in enumerate(engines)]
+    table.end(f"engines, aliases, sampling, {', '.join(given)}")
+    return Model(name, made, **options)
+
+
+def _sampling(table: _Table) -> dict[str, Any]:
+    given = table.rest()
+    for name, value in given.items():
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            raise ValueError(f"{table.where}{name} must be a number")
+    return given
+
+
+def _engine(where: str, given: Any, folder: Path) -> Engine:
+    if not isinstance(given, dict):
+        raise ValueError(f"{where.rstrip('.')} must be a table")
+    table = _Table(where, given)
+    kind, url = table.take("kind", str, "vllm"), table.take("url", str, "")
+    model, variable = table.take("model", str), table.take("key_env", str)
+    table.end("kind, url, model, key_env")
+    key = None
+    if variable is not None and not (key := os.environ.get(variable)):
+        raise ValueError(f"{where}key_env: the environment has no {variable}")
+    if kind == "recorded" and url:
+        url = str(folder / url)
+    try:
+        return engine_of(kind, url, model, key)
+    except (HarmonyStreamError, ValueError, OSError) as error:
+        raise ValueError(f"{where.rstrip('.')}: {error}") from None

@@ -1,0 +1,119 @@
+"""One request while it is answered: what the log and the metrics say of it when it has ended."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..emit import new_id
+from .metrics import Metrics
+
+__all__ = ["Visit", "log"]
+
+log = logging.getLogger("harmonystream.gateway")
+_ID = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
+_TRACE = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+
+
+_REASONS = frozenset(("stop", "length", "tool_calls", "content_filter", "error", "timeout", "abort"))
+
+
+def _known(reason: str | None) -> str:
+    """An engine may have any word, and a label of a metric may not."""
+    return reason if reason in _REASONS else "stop" if reason is None else "other"
+
+
+class Visit:
+    """A request. id: the client's own `x-request-id`, or a new one. Its end is told once, by whoever comes first."""
+
+    def __init__(self, api: str, headers: Mapping[str, str], metrics: Metrics) -> None:
+        own = headers.get("x-request-id", "")
+        self.id = own if _ID.fullmatch(own) else new_id("req")
+        self.api = api
+        self.owner = ""
+        self.model = ""
+        self.status = 200
+        self.stream = False
+        self.error: str | None = None
+        self.complete = False  # was the answer made to its end?
+        self.ends: list[Callable[[], None]] = []  # called at the end, last first
+        self._trace = headers.get("traceparent", "")
+        self._metrics = metrics
+        self._began = time.monotonic()
+        self._first: float | None = None
+        self._ended = False
+        self._said: dict[str, Any] = {}
+
+    @property
+    def engine_headers(self) -> dict[str, str]:
+        """What an engine is told of the request."""
+        trace = {"traceparent": self._trace} if _TRACE.fullmatch(self._trace) else {}
+        return {"x-request-id": self.id, **trace}
+
+    def first_token(self) -> None:
+        self._first = time.monotonic()
+        self._metrics.first.labels(self.api, self.model).observe(self._first - self._began)
+
+    def answered(self, streams: Sequence[Any], prompt_tokens: int) -> int:
+        """The answer has been made. How many tokens were used?"""
+        self.complete = True
+        model, metrics = self.model, self._metrics
+        counts = [stream.parser.usage for stream in streams if not stream.in_text]
+        written, reasoning = sum(one.total for one in counts), sum(one.reasoning for one in counts)
+        for kind, count in (("prompt", prompt_tokens), ("completion", written), ("reasoning", reasoning)):
+            metrics.tokens.labels(self.api, model, kind).inc(count)
+        if self._first is not None and written > 1:
+            metrics.each.labels(self.api, model).observe((time.monotonic() - self._first) / (written - 1))
+        codes = Counter(one.code for stream in streams for one in stream.parser.deviations)
+        for code, count in codes.items():
+            metrics.deviations.labels(model, code).inc(count)
+        reasons = [_known(stream.parser.finish_reason) for stream in streams]
+        for stream, reason in zip(streams, reasons):
+            metrics.finishes.labels(self.api, model, reason).inc()
+            self._count_calls(stream.parser.calls, reason)
+        self._said = {"prompt_tokens": prompt_tokens, "completion_tokens": written, "reasoning_tokens": reasoning}
+        self._said |= {"finish": reasons[0], "deviations": dict(codes)}
+        return int(prompt_tokens + written)
+
+    def left(self, streams: Sequence[Any], prompt_tokens: int) -> int:
+        """How many tokens were used by an answer that was not made to its end."""
+        if self.complete:
+            return 0
+        return int(prompt_tokens + sum(one.parser.usage.total for one in streams if not one.in_text))
+
+    def _count_calls(self, calls: int, reason: str) -> None:
+        """Of an answer that was cut, the last call counts as cut."""
+        cut = min(calls, int(reason not in ("stop", "tool_calls")))
+        self._metrics.calls.labels(self.model, "complete").inc(calls - cut)
+        self._metrics.calls.labels(self.model, "cut").inc(cut)
+
+    def end(self, status: int | None = None) -> None:
+        """The request has ended. status: if it is another one than 200."""
+        if self._ended:
+            return
+        self._ended = True
+        for call in reversed(self.ends):
+            call()
+        self.status = status or self.status
+        seconds = time.monotonic() - self._began
+        outcome = self._outcome()
+        metrics = self._metrics
+        metrics.requests.labels(self.api, self.model, str(self.status)).inc()
+        metrics.outcomes.labels(self.api, self.model, outcome).inc()
+        if self.complete:
+            metrics.seconds.labels(self.api, self.model).observe(seconds)
+        said = {"request": self.id, "api": self.api, "model": self.model, "key": self.owner, "stream": self.stream}
+        said |= {"status": self.status, "outcome": outcome, "error": self.error, "seconds": round(seconds, 4)}
+        if self._first is not None:
+            said["first_token_seconds"] = round(self._first - self._began, 4)
+        log.info("%s", json.dumps({**said, **self._said}))
+
+    def _outcome(self) -> str:
+        if self.error is not None:
+            return "failed" if self.status == 200 or self.status >= 500 else "refused"
+        return "ok" if self.complete else "gone"

@@ -1,0 +1,103 @@
+"""Keys: who gets in, in which form others are sent away, and what a file may have."""
+
+from __future__ import annotations
+
+import logging
+
+import anthropic
+import openai
+import pytest
+from gateways import ANSWER, ASKED, GPT_OSS, gateway, script_of
+
+from harmonystream.gateway.keys import Keys, line_of, new_key
+from harmonystream.gateway.refused import Refused
+
+
+@pytest.fixture
+def file(tmp_path):
+    def make(text):
+        path = tmp_path / "keys.txt"
+        path.write_text(text, "utf-8")
+        return path
+
+    return make
+
+
+def test_a_file_has_hashes_alone(file):
+    key, other = new_key(), new_key()
+    path = file(f"# keys\n\n{line_of('ann', key)}\n  {line_of('bob', other)}\n")
+    assert key not in path.read_text()
+    keys = Keys.load(path)
+    assert len(keys) == 2
+    assert keys.owner({"authorization": f"Bearer {key}"}) == "ann"
+    assert keys.owner({"authorization": f"bearer  {other} "}) == "bob"
+    assert keys.owner({"x-api-key": other}) == "bob"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"authorization": "Bearer "},
+        {"authorization": "Basic KEY"},
+        {"x-api-key": "KEY "},
+        {"x-api-key": "key"},
+        {"authorization": "Bearer é\udc80"},
+        {"x-api-key": "KEY" + "x" * 10_000},
+    ],
+)
+def test_nobody_else_gets_in(headers):
+    keys = Keys({line_of("ann", "KEY").split()[1]: "ann"})
+    with pytest.raises(Refused) as caught:
+        keys.owner(headers)
+    assert (caught.value.status, caught.value.code) == (401, "invalid_api_key")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no keys"),
+        ("ann", "line 1"),
+        ("# a\nann " + "0" * 63, "line 2"),
+        ("a b " + "0" * 64, "line 1"),
+        (f"ann {'0' * 64}\nbob {'0' * 64}", "line 2: this key is there already"),
+    ],
+)
+def test_a_file_that_is_wrong_is_refused_with_its_line(file, text, message):
+    with pytest.raises(ValueError, match=message):
+        Keys.load(file(text))
+
+
+def test_a_name_is_one_word():
+    with pytest.raises(ValueError, match="a key's name"):
+        line_of("a b", "k")
+
+
+def test_over_http_each_client_raises_its_own_error(caplog):
+    key = new_key()
+    keys = Keys({line_of("ann", key).split()[1]: "ann"})
+    caplog.set_level(logging.INFO, "harmonystream.gateway")
+    with gateway(script_of(ANSWER), app_options={"keys": keys}) as made, made.clients() as clients:
+        with pytest.raises(openai.AuthenticationError):
+            clients.openai.chat.completions.create(model=GPT_OSS, **ASKED["chat"])
+        with pytest.raises(anthropic.AuthenticationError):
+            clients.anthropic.messages.create(model=GPT_OSS, **ASKED["messages"])
+        with pytest.raises(openai.AuthenticationError):
+            clients.openai.models.list()
+        for path in ("/v1/responses/x", "/v1/models/x", "/v1/messages/count_tokens"):
+            assert made.http.request("POST" if "count" in path else "GET", path).status_code == 401
+        assert made.engines[0].requests == []
+        with_key = clients.openai.with_options(api_key=key)
+        assert with_key.chat.completions.create(model=GPT_OSS, **ASKED["chat"]).choices[0].finish_reason == "stop"
+        anthropics = clients.anthropic.with_options(api_key=key)
+        assert anthropics.messages.create(model=GPT_OSS, **ASKED["messages"]).stop_reason == "end_turn"
+        # What one has stored, another does not find; and the engine never sees a client's key.
+        assert [owner for owner, _ in made.own.store._entries] == []
+        with_key.responses.create(model=GPT_OSS, input="?")
+        assert [owner for owner, _ in made.own.store._entries] == ["ann"]
+        assert key not in str(made.engines[0].headers)
+        for path in ("/health/live", "/health/ready", "/metrics"):
+            assert made.http.get(path).status_code == 200
+        assert key not in made.http.get("/metrics").text
+    assert key not in caplog.text
+    assert '"key": "ann"' in caplog.text

@@ -1,0 +1,31 @@
+"""docs/gateway.md lists every option and every limit."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+from harmonystream.gateway.limits import Limits
+from harmonystream.gateway.options import TABLES
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "gateway.md").read_text("utf-8")
+APIS = {"chat": "Chat Completions", "responses": "Responses", "messages": "Messages"}
+WORDS = {"read": "acted on", "engine": "passed to the engine", "noted": "ignored", "refused": "refused"}
+
+
+def test_every_option_is_in_the_table():
+    rows = {
+        (cells[0], cells[1]): re.findall(r"`(\w+)`", cells[2])
+        for line in PAGE.splitlines()
+        if len(cells := [cell.strip() for cell in line.split("|")[1:-1]]) == 3 and cells[0] in APIS.values()
+    }
+    for api, table in TABLES.items():
+        for does, words in WORDS.items():
+            names = sorted(name for name, option in table.items() if option.does == does)
+            assert rows[APIS[api], words] == names
+
+
+def test_every_limit_is_in_the_table():
+    listed = re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`.*?) \|", PAGE, re.MULTILINE)))
+    assert {one.name for one in fields(Limits)} <= set(listed)

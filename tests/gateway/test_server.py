@@ -1,0 +1,56 @@
+"""The gateway as a process that is stopped: open answers end, new ones are refused, nobody is left without an end."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+from command import ENV
+from gateways import ANSWER, chunk, ids_of, running, script_of
+from upstream import HANG, Upstream
+
+SCRIPT = """
+import sys
+from harmonystream.gateway import Model, app
+from harmonystream.gateway.limits import Limits
+from harmonystream.gateway.server import serve
+from harmonystream.gateway.settings import engine_of
+
+model = Model("gpt-oss", engine_of("vllm", sys.argv[1], "m"))
+serve(app([model], limits=Limits(drain=float(sys.argv[2]))), "127.0.0.1", 0)
+"""
+
+
+def url_of(process):
+    for line in process.stderr:
+        if "http://" in line:
+            return "http://" + line.split("http://")[1].split()[0]
+    raise AssertionError
+
+
+@pytest.mark.parametrize("hangs", [False, True])
+def test_sigterm_lets_open_answers_end(hangs):
+    ids = ids_of("<|channel|>final<|message|>Half")
+    script = [chunk(ids), HANG] if hangs else [chunk(ids), 0.5, *script_of(ANSWER)[7:]]
+    with running(Upstream(script)) as upstream:
+        command = [sys.executable, "-c", SCRIPT, upstream, "0.3" if hangs else "20"]
+        process = subprocess.Popen(command, env=ENV, stderr=subprocess.PIPE, text=True)
+        try:
+            url = url_of(process)
+            body = json.dumps({"messages": [{"role": "user", "content": "?"}], "stream": True}).encode()
+            with urllib.request.urlopen(f"{url}/v1/chat/completions", body, timeout=20) as answer:
+                first = answer.readline()
+                process.send_signal(signal.SIGTERM)
+                text = (first + answer.read()).decode()
+        finally:
+            process.terminate()
+            _, errors = process.communicate(timeout=20)
+    assert text.endswith("data: [DONE]\n\n")
+    assert ("engine_timeout" in text) is hangs
+    assert ('"finish_reason":"stop"' in text) is not hangs
+    assert "Traceback" not in errors
+    assert '"outcome": "failed"' in errors if hangs else '"outcome": "ok"' in errors

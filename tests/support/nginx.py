@@ -1,0 +1,67 @@
+"""A real nginx in front of a server, which keeps its connections.
+
+Tests of it are skipped without nginx. HARMONYSTREAM_NEEDS=nginx, which the workflow sets on Linux, makes them fail.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+NEEDED = "nginx" in os.environ.get("HARMONYSTREAM_NEEDS", "").split()
+needs_nginx = pytest.mark.skipif(
+    NGINX is None and not NEEDED, reason="nginx is not installed: apt-get install nginx-light"
+)
+
+CONFIG = """
+daemon off; worker_processes 1; pid {dir}/pid; error_log {dir}/error.log;
+events {{ worker_connections 256; }}
+http {{
+    access_log off;
+    client_body_temp_path {dir}/body; proxy_temp_path {dir}/proxy; fastcgi_temp_path {dir}/fastcgi;
+    uwsgi_temp_path {dir}/uwsgi; scgi_temp_path {dir}/scgi;
+    upstream app {{ server {upstream}; keepalive 32; }}
+    server {{
+        listen 127.0.0.1:{port};
+        location / {{
+            proxy_pass http://app; proxy_http_version 1.1; proxy_set_header Connection "";
+            proxy_next_upstream off;
+        }}
+    }}
+}}
+"""
+
+
+@contextmanager
+def nginx_before(upstream: str, directory: Path) -> Iterator[str]:
+    """The address of an nginx in front of a server, which uses its connections to it again."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    config = directory / "nginx.conf"
+    config.write_text(CONFIG.format(dir=directory, upstream=upstream, port=port))
+    assert NGINX is not None, "HARMONYSTREAM_NEEDS=nginx, but nginx is not installed: apt-get install nginx-light"
+    command = [NGINX, "-e", str(directory / "error.log"), "-p", str(directory), "-c", str(config)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 20
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                break
+            except OSError:
+                assert time.monotonic() < deadline
+                assert process.poll() is None, (directory / "error.log").read_text()
+                time.sleep(0.02)
+        yield f"127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
