@@ -99,9 +99,9 @@ class _Loop:
         self._usage: dict[str, Any] = {}
 
     def limit(self, max_rounds: int, max_tokens: int | None, max_repeats: int) -> None:
-        """Set the limits. Raises ValueError for those that no loop can keep."""
+        """Sets the limits. Raises ValueError for numbers that are too small."""
         if max_rounds < 0 or max_repeats < 0:
-            raise ValueError("max_rounds and max_repeats are 0 or more")
+            raise ValueError(f"max_rounds and max_repeats are 0 or more, not {max_rounds} and {max_repeats}")
         if max_tokens is not None and max_tokens < 1:
             raise ValueError(f"max_tokens is 1 or more, or None, not {max_tokens}")
         self._max_rounds = max_rounds

@@ -65,7 +65,7 @@ def _read(number: int, text: bytes) -> Line:
     if isinstance(value, dict):
         reason = value.get("finish_reason")
         if reason is not None and not isinstance(reason, str):
-            raise InputError(f"line {number}: finish_reason is a text")
+            raise InputError(f"line {number}: finish_reason is a string")
         value = next((value[name] for name in ("ids", "token_ids", "text") if name in value), None)
     if isinstance(value, str):
         return Line(number, value, reason)

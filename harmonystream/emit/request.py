@@ -26,7 +26,7 @@ def shown_calls(tool_choice: Any, parallel: bool | None) -> int | None:
     if kind is not None and not isinstance(kind, str):
         raise TypeError(f"tool_choice is a str, or an object with a type, not {type(tool_choice).__name__}")
     if kind is None and tool_choice is not None:
-        raise ValueError("tool_choice is an object without a type")
+        raise ValueError(f"tool_choice is an object with a type, such as 'function', not {tool_choice!r}")
     return 0 if kind == "none" else 1 if parallel is not None and not parallel else None
 
 
@@ -40,7 +40,7 @@ def called(name: str, callback: Any) -> Any:
 def taken_ids(taken: Iterable[str]) -> frozenset[str]:
     """Raises TypeError for one str."""
     if isinstance(taken, str):
-        raise TypeError("taken is several ids, not one str")
+        raise TypeError("taken is a list of ids, not one str: pass call_ids_of(messages)")
     return frozenset(taken)
 
 

@@ -70,7 +70,9 @@ def unpacked(data: Any, key: bytes | None) -> Saved:
 
 def _checked_key(key: Any) -> bytes | None:
     if key is not None and (not isinstance(key, bytes) or not key):
-        raise TypeError("key is bytes, at least one, that nobody else knows")
+        raise TypeError(
+            f"key is bytes that only your servers know, not {'empty' if key == b'' else type(key).__name__}"
+        )
     return key
 
 

@@ -34,7 +34,7 @@ def saved(stream: EventStream, key: bytes | None) -> bytes:
     stream._check_movable()
     api = next((api for api, (kind, _, _) in _APIS.items() if isinstance(stream, kind)), None)
     if api is None:
-        raise ValueError(f"a {type(stream).__name__} has no state that is known")
+        raise ValueError(f"a {type(stream).__name__} cannot be moved: its class is of no API here")
     stream._catch_up()
     dicts, number, *kept = stream._moving()
     state = _APIS[api][1](stream)

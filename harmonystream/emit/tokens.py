@@ -35,7 +35,7 @@ class Tokens:
         """Tokens that will be fed; position: of the first. Raises ValueError unless each has its logprobs."""
         if logprobs is not None:
             if len(logprobs) != len(ids):
-                raise ValueError(f"{len(logprobs)} logprobs for {len(ids)} tokens")
+                raise ValueError(f"{len(logprobs)} logprobs for {len(ids)} tokens: pass one for each")
             self._logprobs.extend(enumerate(map(_sendable, logprobs), position))
         if self._show_ids:
             self._ids.extend(enumerate(ids, position))

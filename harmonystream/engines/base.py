@@ -55,7 +55,7 @@ class Sampling:
         if self.max_tokens < 1:
             raise ValueError(f"max_tokens is 1 or more, not {self.max_tokens}")
         if isinstance(self.stop, str) or not all(isinstance(text, str) and text for text in self.stop):
-            raise ValueError("stop is a sequence of strings that are not empty")
+            raise ValueError(f"stop is a sequence of strings that are not empty, not {self.stop!r}")
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ class TransformersEngine:
                 running = await stream.items.get() is not None
             thread.join()  # it has said its last word, and ends at once
         if stream.error is not None:
-            raise EngineError(f"generate() has raised {stream.error!r}") from stream.error
+            raise EngineError(f"generate() of transformers raised {stream.error!r}") from stream.error
         cut = count >= sampling.max_tokens and last not in prompt.stop_ids
         yield Finished("length" if cut else "stop", chat_usage(len(ids), count))
 
@@ -127,7 +127,7 @@ def _options(prompt: Prompt, sampling: Sampling) -> dict[str, Any]:
     made = request_fields(sampling, _NAMES)
     refused = [name for name in _REFUSED if name in made and name not in sampling.extra]
     if refused:
-        raise ValueError(f"transformers cannot do this: {', '.join(refused)}")
+        raise ValueError(f"generate() of transformers cannot do this: {', '.join(refused)}; leave it out of Sampling")
     if prompt.stop_ids:
         made.setdefault("eos_token_id", list(prompt.stop_ids))
         made.setdefault("pad_token_id", prompt.stop_ids[0])

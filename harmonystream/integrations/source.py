@@ -105,7 +105,7 @@ class Reader:
             raise TypeError(f"the source of several streams yields (choice, item), not {type(pair).__name__}")
         choice, item = pair
         if choice not in range(len(self.streams)):
-            raise ValueError(f"the source speaks for choice {choice!r} of {len(self.streams)}")
+            raise ValueError(f"the source yielded choice {choice!r}, and the choices are 0 to {len(self.streams) - 1}")
         self.stream = self.streams[choice]
         return self._take(item)
 

@@ -77,7 +77,7 @@ class EventStreamResponse(Response):
         background: BackgroundTask | None = None,
     ) -> None:
         if keep_alive is not None and not keep_alive > 0:
-            raise ValueError("keep_alive is seconds > 0, or None")
+            raise ValueError(f"keep_alive is more than 0 seconds, or None, not {keep_alive!r}")
         self._reader = Reader(tokens, stream, reason, usage)
         self.status_code, self.background = status_code, background
         self.init_headers(headers)

@@ -107,7 +107,7 @@ class _Watch:
             yield from self.rest()
             yield item
         elif isinstance(item, Framed):
-            raise TypeError("stop strings are found in tokens or text, not in frames that have been made")
+            raise TypeError("stopping() reads tokens or text, not Framed, whose frames have been made")
         elif isinstance(item, (str, bytes)):
             self.read = None
             yield from self._watched(item.encode() if isinstance(item, str) else item, item)

@@ -156,7 +156,7 @@ def _without_system(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _joined(messages: list[dict[str, Any]]) -> str:
     for message in messages:
         if not isinstance(message["content"], str):
-            raise PromptError(f"a {message['role']} message has parts that are no text")
+            raise PromptError(f"a {message['role']} message has parts that are not text")
     return "\n\n".join(message["content"] for message in messages)
 
 

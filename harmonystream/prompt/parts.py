@@ -84,7 +84,7 @@ def _part(part: Any, where: str) -> str | dict[str, Any]:
         return text
     if kind in MEDIA:
         return part
-    raise PromptError(f"{where}.type is {kind!r}, which is no content part that is known")
+    raise PromptError(f"{where}.type is {kind!r}, which is not a known content part")
 
 
 def text_of_parts(value: Any, where: str, joint: str) -> str:

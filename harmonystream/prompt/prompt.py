@@ -39,7 +39,7 @@ class Prompt:
         Raises `PromptError` if the format is not known: pass `format=` or `model=` to `render`.
         """
         if self.format is None:
-            raise PromptError("nobody said which format the model writes: pass format= or model= to render()")
+            raise PromptError("it is not known which format the model writes: pass format= or model= to render()")
         prompt = self.text if self.ids is None else self.ids
         given = {"vocab": self.vocab, "tools": self.tools, "prompt": prompt, **options}
         return Parser(self.format, given.pop("vocab"), **given)

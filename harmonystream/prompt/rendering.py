@@ -86,7 +86,7 @@ def _written(
     if row is not None and row.encoding in _ENCODINGS:
         return _ENCODINGS[row.encoding](request, row, _vocab(vocab), model)
     if row is None:
-        raise PromptError("nothing says which prompt to write: pass model=, format= or template=")
+        raise PromptError("it is not known which prompt to write: pass model=, format= or template=")
     raise PromptError(
         f"the format {row.name} is written by the model's own chat template: pass template=, its folder or file"
     )

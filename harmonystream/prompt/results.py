@@ -88,4 +88,4 @@ def _text(result: Any, indent: int | None) -> str:
     try:
         return json.dumps(result, ensure_ascii=False, indent=indent)
     except (TypeError, ValueError, RecursionError) as error:
-        raise PromptError(f"a result of the type {type(result).__name__} is no JSON: {error}") from error
+        raise PromptError(f"a result of the type {type(result).__name__} cannot be written as JSON: {error}") from error

@@ -81,7 +81,7 @@ class Tools:
 
     def _insert(self, tool: Tool) -> None:
         if tool.name in self._by_name:
-            raise ValueError(f"there are two tools of the name {tool.name!r}")
+            raise ValueError(f"there are two tools of the name {tool.name!r}: rename one, or remove() the first")
         self._by_name[tool.name] = tool
         self._changed()
 
@@ -196,7 +196,7 @@ class Tools:
         from .mcp import Connection
 
         if self._connections:
-            raise RuntimeError("these tools are entered already")
+            raise RuntimeError("these tools are entered already: use `async with` once, around all that needs them")
         try:
             for prefix, server in self._servers:
                 connection = Connection(server, prefix)

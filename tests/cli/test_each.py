@@ -54,7 +54,7 @@ def test_a_line_says_why_its_stream_ended_or_the_option_does():
         ("[1, -1]", "line 2: a list of ids"),
         ("[1, true]", "line 2: a list of ids"),
         ('{"tokens": []}', "line 2: a list of ids"),
-        ('{"ids": [], "finish_reason": 5}', "line 2: finish_reason is a text"),
+        ('{"ids": [], "finish_reason": 5}', "line 2: finish_reason is a string"),
         ("[" * 100_000, "line 2: not JSON"),
     ],
 )

@@ -74,7 +74,7 @@ def test_colours_mark_the_control_tokens():
     [
         ((), "{", "standard input: not JSON"),
         ((), "{}", "the request has neither messages nor input"),
-        ((), "[]", "nothing says which prompt to write"),
+        ((), "[]", "it is not known which prompt to write"),
         (("--model", "gpt-oss"), '[{"role": "poet"}]', "message 0: role is 'poet'"),
         (("--model", "poem-7b"), "[]", "no format is known"),
         (("--model", "gpt-oss", "--date", "soon"), "[]", "--date soon: expected YYYY-MM-DD, today or none"),

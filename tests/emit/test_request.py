@@ -112,7 +112,7 @@ def test_a_conversation_of_any_shape_is_looked_through() -> None:
     for odd in (None, 5, "text", {}, [None, 5, "x", {"tool_calls": 5}], {"content": {"content": []}}, deep):
         assert call_ids_of(odd) == set()
     assert call_ids_of([{"tool_calls": [{"type": "function", "id": 5}, {"type": "function", "id": "a"}]}]) == {"a"}
-    with pytest.raises(TypeError, match="taken is several ids, not one str"):
+    with pytest.raises(TypeError, match="taken is a list of ids, not one str"):
         CallIds(str, "call_1")
 
 
@@ -142,7 +142,12 @@ def stream_of(api: str, **options: Any) -> Any:
         ("chat", {"tool_choice": "auot"}, ValueError, "tool_choice is one of auto, none, required, any, or an object"),
         ("messages", {"tool_choice": "auot"}, ValueError, "not 'auot'"),
         ("responses", {"request": {"tool_choice": "auot"}}, ValueError, "not 'auot'"),
-        ("chat", {"tool_choice": {"name": "f"}}, ValueError, "tool_choice is an object without a type"),
+        (
+            "chat",
+            {"tool_choice": {"name": "f"}},
+            ValueError,
+            "tool_choice is an object with a type, such as 'function', not {'name': 'f'}",
+        ),
         ("chat", {"tool_choice": 5}, TypeError, "tool_choice is a str, or an object with a type, not int"),
         ("chat", {"call_id": "call_1"}, TypeError, "call_id is a function, not str"),
         ("responses", {"item_id": "x"}, TypeError, "item_id is a function, not str"),

@@ -120,7 +120,7 @@ def test_sampling_becomes_options_of_generate(sampling, options):
 
 @pytest.mark.parametrize("sampling", [Sampling(seed=1), Sampling(stop=("x",)), Sampling(presence_penalty=0.1)])
 def test_what_transformers_cannot_do_is_refused(sampling):
-    with pytest.raises(ValueError, match="transformers cannot do this: "):
+    with pytest.raises(ValueError, match="of transformers cannot do this: "):
         run(Model([5]), sampling=sampling)
 
 

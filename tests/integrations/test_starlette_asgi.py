@@ -221,7 +221,7 @@ def test_the_caller_decides_about_headers_and_status():
 
 @pytest.mark.parametrize("keep_alive", [0, -1, float("nan")])
 def test_keep_alive_is_a_time(keep_alive):
-    with pytest.raises(ValueError, match="keep_alive is seconds > 0, or None"):
+    with pytest.raises(ValueError, match="keep_alive is more than 0 seconds, or None, not"):
         EventStreamResponse(of()(), stream_of("chat"), keep_alive=keep_alive)
 
 

@@ -107,8 +107,8 @@ BREAKS: dict[str, tuple[list[Any], str, int]] = {  # with the choices that have 
     "the open one": ([(0, SHORT), (0, Finished("stop")), (1, SHORT[:4]), (1, "text")], "either ids or text", 1),
     "the source": ([(1, SHORT[:4]), (1, Finished("stop")), 5], r"yields \(choice, item\), not int", 1),
     "no pair": ([(0, SHORT[:4]), SHORT[4:6]], r"yields \(choice, item\), not list", 0),
-    "no such choice": ([(0, SHORT[:4]), (2, 13225)], "choice 2 of 2", 0),
-    "a choice from behind": ([(0, SHORT[:4]), (-1, 13225)], "choice -1 of 2", 0),
+    "no such choice": ([(0, SHORT[:4]), (2, 13225)], "choice 2, and the choices are 0 to 1", 0),
+    "a choice from behind": ([(0, SHORT[:4]), (-1, 13225)], "choice -1, and the choices are 0 to 1", 0),
     "one that has ended": ([(0, SHORT), (0, Finished("stop")), (0, SHORT)], "this stream has ended", 1),
     "a usage too early": ([(0, SHORT), (0, Finished("stop", USAGE))], "usage is of the whole request", 0),
     "a usage that is none": ([(0, SHORT), Finished("stop", [])], "usage is a dict", 1),  # type: ignore[arg-type]

@@ -172,7 +172,7 @@ def test_what_is_no_stop_string_is_refused_before_the_response_begins(stops, err
 
 
 def test_frames_have_no_stop_strings():
-    with pytest.raises(TypeError, match="not in frames that have been made"):
+    with pytest.raises(TypeError, match="not Framed, whose frames have been made"):
         answered([Framed(b"")], "x")
 
 

@@ -57,7 +57,7 @@ def test_results_of_tools_are_put_in_the_order_of_the_calls():
     [
         (CALLS, ["one"], "tool", "2 calls and 1 results"),
         (CALLS, [Result("c1", ""), Result("c9", "")], "tool", "the result 'c9' belongs to no call"),
-        (CALLS[:1], [{1j: 2}], "tool", "no JSON"),
+        (CALLS[:1], [{1j: 2}], "tool", "cannot be written as JSON"),
         (CALLS[:1], [""], "system", "style is 'system'"),
         ([{}], [""], "tool", "call 0 has no name"),
     ],
