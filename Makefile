@@ -8,6 +8,7 @@ OLD := .venv-bench-004
 RIVALS := .venv-bench-rivals
 ENGINES := .venv-engines
 ENGINES_VLLM := .venv-engines-vllm
+ENGINES_DATA := .venv-engines-data
 LLAMA := -DBUILD_SHARED_LIBS=OFF -DLLAMA_CURL=OFF -DLLAMA_OPENSSL=OFF -DLLAMA_BUILD_UI=OFF -DLLAMA_BUILD_TESTS=OFF \
 	-DLLAMA_BUILD_EXAMPLES=OFF
 
@@ -28,7 +29,7 @@ endif
 
 .DELETE_ON_ERROR:
 .PHONY: check-engines check-renderers check-templates build demo serve test quick bench bench-server bench-rivals \
-	clients engines engines-vllm fuzz cov docs pictures lint types lock clean
+	clients engines engines-data engines-vllm fuzz cov docs pictures lint types lock clean
 
 build: $(VENV)/built
 
@@ -103,6 +104,16 @@ $(ENGINES)/done: $(VENV)/built pyproject.toml
 engines-vllm: $(ENGINES_VLLM)/done
 	$(ENGINES_VLLM)/bin/python -m pytest -rs -p no:cacheprovider tests/engines/real_vllm
 
+# A local Ray, a local Spark (with the machine's Java), Daft and datasets: 1.5 GB.
+engines-data: $(ENGINES_DATA)/done
+	PYTHONPATH=. $(ENGINES_DATA)/bin/python -m pytest -rs -p no:cacheprovider -W default tests/engines/real/test_real_data_engines.py
+
+$(ENGINES_DATA)/done: $(VENV)/built pyproject.toml
+	$(PYTHON) -m venv $(ENGINES_DATA)
+	$(ENGINES_DATA)/bin/python -m pip --disable-pip-version-check --quiet install --upgrade 'pip>=25.1'
+	$(ENGINES_DATA)/bin/python -m pip --disable-pip-version-check --quiet install --group data
+	touch $@
+
 $(ENGINES_VLLM)/done: $(VENV)/built pyproject.toml $(wildcard tests/engines/real_vllm/*.txt)
 	$(PYTHON) -m venv $(ENGINES_VLLM)
 	$(VLLM_PIP) --upgrade 'pip>=25.1'
@@ -169,6 +180,6 @@ types: $(VENV)/dev
 	$(BIN)/python -m mypy.stubtest $(MODULES)
 
 clean:
-	rm -rf $(VENV) $(OLD) $(RIVALS) $(ENGINES) $(ENGINES_VLLM) .venv-clients build dist .cov *.egg-info .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(OLD) $(RIVALS) $(ENGINES) $(ENGINES_VLLM) $(ENGINES_DATA) .venv-clients build dist .cov *.egg-info .mypy_cache .pytest_cache .ruff_cache
 	rm -rf .hypothesis
 	find ext harmonystream -name '*.c' -delete -o -name '*.so' -delete

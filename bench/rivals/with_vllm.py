@@ -149,7 +149,7 @@ class Framer:
             chat_template_kwargs={},
         )
         async for frame in frames:
-            data = frame.encode()
+            data = frame if isinstance(frame, bytes) else frame.encode()
             if kept is not None:
                 kept.append(data)
 

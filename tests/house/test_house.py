@@ -28,6 +28,11 @@ UNTESTED = {  # modules without a test file of their own, and what tests them
         (f"_native/stream/{name}" for name in ("many", "arrow_in", "arrow_out")), "tests/test_parsing_many.py"
     ),
     "emit/arguments": "tests/emit/test_messages.py",
+    **dict.fromkeys(  # polars, too, is in test_columns.py
+        (f"integrations/{name}" for name in ("daft", "datasets", "ray", "spark")),
+        "tests/engines/real/test_real_data_engines.py",
+    ),
+    "integrations/polars": "tests/integrations/test_columns.py",
     "integrations/vllm/model": "tests/integrations/test_vllm_output.py",
     "integrations/vllm/output": "tests/integrations/test_vllm_output.py",
     "integrations/vllm/plugin": "tests/integrations/test_vllm_plugin.py",

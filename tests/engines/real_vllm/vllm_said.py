@@ -127,7 +127,11 @@ def responses(server: Server, *, streams: bool, **more: Any) -> Said:
 
 
 INPUTS = [
-    {"name": tool["function"]["name"], "input_schema": {"type": "object", **tool["function"]["parameters"]}}
+    {
+        "name": tool["function"]["name"],
+        "description": "A tool.",
+        "input_schema": {"type": "object", **tool["function"]["parameters"]},
+    }
     for tool in TOOLS
 ]
 

@@ -1,0 +1,89 @@
+"""`python -m bench.vllm_plugins`, in the environment of `make engines-vllm`: vLLM's outputs to SSE in three ways.
+
+"stock" is vLLM's generator with its own parsers, "names" the same generator with ours, and "frames" our plug-in in its
+place. No engine and no server run. The outputs are there before the clock starts.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import harmonystream as hs
+from bench import streams
+from bench.clock import medians, pin
+from bench.families import OF_FORMAT
+from bench.rivals.with_vllm import Framer, server, tokenizer
+from bench.streams import Stream
+
+KINDS = ("stock", "names", "frames")
+
+
+def ours(format: str) -> Any:
+    """The class that vLLM composes of our names."""
+    from vllm.parser import ParserManager
+    from vllm.plugins import load_general_plugins
+
+    load_general_plugins()
+    name = f"harmonystream_{format}"
+    return ParserManager.get_parser(
+        tool_parser_name=name,
+        reasoning_parser_name=name,
+        enable_auto_tools=True,
+        is_harmony=format == "harmony",
+        tokenizer=tokenizer(),
+    )
+
+
+class Plugged(Framer):
+    def __init__(self, stream: dict[str, Any], kind: str) -> None:
+        super().__init__(stream)
+        if kind == "stock":
+            return
+        self._server = server(ours(stream["format"]))
+        if kind == "frames":
+            from harmonystream.integrations.vllm.frames import FramesPlugin
+
+            config = SimpleNamespace(model_type="qwen3")
+            self._server.model_config = SimpleNamespace(hf_config=config, hf_overrides=None, hf_text_config=config)
+            state = SimpleNamespace(openai_serving_chat=self._server)
+            with suppress(StopIteration):  # nothing in it waits
+                FramesPlugin().init_state(None, state, None).send(None)
+
+
+def rows() -> list[tuple[str, Stream]]:
+    hermes = OF_FORMAT["hermes"]
+    return [
+        ("Hermes, a call of 1,000 tokens", streams.call(hermes, 1000)),
+        ("Hermes, a call of 16,000 tokens", streams.call(hermes, 16_000)),
+        ("Hermes, content of 1,000 tokens", streams.content(hermes, 1000)),
+        ("Qwen3-Coder, a call of 1,000 tokens", streams.call(OF_FORMAT["qwen3_coder"], 1000)),
+        ("gpt-oss, content of 1,000 tokens", streams.harmony_content(1000)),
+        ("gpt-oss, a call of 1,000 tokens", streams.harmony_call(1000)),
+    ]
+
+
+def main() -> None:
+    words = hs.vocab.o200k_harmony()  # there is no openai-harmony in this environment
+    streams._plain_ids = lambda text: tuple(words.encode(text))
+    streams.harmony_ids = lambda text: words.encode(text, control=True)
+    pin()
+    print("| vLLM's outputs to SSE, µs per token | stock | names | frames | names : stock | stock : frames |")
+    print("|---|---|---|---|---|---|")
+    for name, stream in rows():
+        message = replace(stream, name=name, framed=True, whole=False).merged().message()
+        readers = {kind: Plugged(message, kind) for kind in KINDS}
+        for kind, reader in readers.items():
+            if problem := reader.check()[0].wrong(message["expected"]):
+                print(f"{name}, {kind}: {problem} wrong", file=sys.stderr)
+        took = medians({kind: reader.read for kind, reader in readers.items()}, 7, 4.0)
+        stock, names, frames = (took[kind] / 1000 for kind in KINDS)
+        ratios = f"{names / stock:.2f} | {stock / frames:.0f}"
+        print(f"| {name} | {stock:.1f} | {names:.1f} | {frames:.2f} | {ratios} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

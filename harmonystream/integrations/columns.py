@@ -1,0 +1,127 @@
+"""A column of outputs in a batch of any data engine, as a further column of what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .._native.core.vocab import Vocab
+from ..formats import Format, HeaderFormat
+from ..labelling_many import label_many
+from ..parsing_many import COLUMNS, Parsed, parse_many
+
+__all__ = ["Labelled", "ParsedColumn"]
+
+
+class ParsedColumn:
+    """A function of Arrow tables, or of record batches: it adds a struct column, as `parse_many` makes it.
+
+    column: the name of the column of outputs: lists of ids, or texts. into: that of the new column.
+    finish: why the outputs ended: a reason for all, or by `finish_column=` the name of a column of reasons.
+    prompt_column: the name of a column of the prompts that the rows continue.
+    format, vocab, tools, fields: as `parse_many` has them. threads: 1, because a data engine runs one worker per core.
+
+    It can be pickled, and then each worker needs the vocabulary once: a `Vocab.load`ed one is pickled as its path.
+    """
+
+    def __init__(
+        self,
+        column: str,
+        format: str | Format | HeaderFormat = "harmony",
+        vocab: Vocab | None = None,
+        *,
+        into: str = "parsed",
+        finish: str | None = None,
+        finish_column: str | None = None,
+        prompt_column: str | None = None,
+        tools: Iterable[Any] | None = None,
+        fields: Sequence[str] = COLUMNS,
+        threads: int = 1,
+    ) -> None:
+        if finish is not None and finish_column is not None:
+            raise ValueError("pass finish= or finish_column=, not both")
+        self.column, self.into = column, into
+        self._format, self._vocab, self._tools = format, vocab, None if tools is None else list(tools)
+        self._finish, self._finish_column, self._prompt_column = finish, finish_column, prompt_column
+        self._fields, self._threads = tuple(fields), threads
+        self.read([])  # so that wrong options are refused here, and not in a worker
+
+    @property
+    def needs_columns(self) -> bool:
+        """Does it read more than the column of outputs?"""
+        return self._finish_column is not None or self._prompt_column is not None
+
+    def read(self, column: Any, reasons: Sequence[Any] | None = None, prompts: Any = None) -> Parsed:
+        """One column, for engines that hand over columns."""
+        if isinstance(column, list) and not column:
+            column = _nothing()
+        return parse_many(
+            column,
+            self._format,
+            self._vocab,
+            finish=self._finish if reasons is None else reasons,
+            tools=self._tools,
+            prompts=prompts,
+            threads=self._threads,
+            fields=self._fields,
+        )
+
+    def __call__(self, batch: Any) -> Any:
+        """A table (or record batch) of pyarrow with the new column."""
+        reasons = None if self._finish_column is None else batch.column(self._finish_column).to_pylist()
+        prompts = None if self._prompt_column is None else batch.column(self._prompt_column)
+        return _with_column(batch, self.into, self.read(batch.column(self.column), reasons, prompts))
+
+
+class Labelled:
+    """The same for `label_many`: it adds a list column of each token's `Region`, for loss masks."""
+
+    def __init__(
+        self,
+        column: str,
+        format: str | Format | HeaderFormat = "harmony",
+        vocab: Vocab | None = None,
+        *,
+        into: str = "regions",
+        tools: Iterable[Any] | None = None,
+        conversation: bool = False,
+        threads: int = 1,
+    ) -> None:
+        self.column, self.into = column, into
+        self._format, self._vocab, self._tools = format, vocab, None if tools is None else list(tools)
+        self._conversation, self._threads = conversation, threads
+        self.read([])
+
+    def read(self, column: Any) -> Parsed:
+        """One column, for engines that hand over columns."""
+        if isinstance(column, list) and not column:
+            column = _nothing()
+        return label_many(
+            column,
+            self._format,
+            self._vocab,
+            tools=self._tools,
+            conversation=self._conversation,
+            threads=self._threads,
+        )
+
+    def __call__(self, batch: Any) -> Any:
+        """A table (or record batch) of pyarrow with the new column."""
+        return _with_column(batch, self.into, self.read(batch.column(self.column)))
+
+
+def _nothing() -> Any:
+    """A column of no rows: (values, offsets)."""
+    from array import array
+
+    return array("i"), array("i", [0])
+
+
+def _with_column(batch: Any, name: str, made: Parsed) -> Any:
+    import pyarrow
+
+    column = pyarrow.array(made)
+    if isinstance(batch, pyarrow.RecordBatch):
+        batch = pyarrow.Table.from_batches([batch])
+        return batch.append_column(name, column).combine_chunks().to_batches()[0] if len(batch) else batch
+    return batch.append_column(name, column)

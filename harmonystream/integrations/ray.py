@@ -1,0 +1,19 @@
+"""Ray Data: a dataset with a column more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .columns import Labelled, ParsedColumn
+
+__all__ = ["add_column"]
+
+
+def add_column(dataset: Any, column: ParsedColumn | Labelled, **options: Any) -> Any:
+    """`dataset` with the column of `ParsedColumn(...)` or `Labelled(...)`.
+
+    options: more of `map_batches`, such as `batch_size`. Blocks stay Arrow tables; by default a batch is a whole block.
+    """
+    return dataset.map_batches(
+        column, **{"batch_format": "pyarrow", "zero_copy_batch": True, "batch_size": None, **options}
+    )

@@ -1,0 +1,81 @@
+"""Events while `generate()` of transformers runs, for one row or a batch. It imports neither transformers nor torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from .._native.core.vocab import Vocab
+from .._native.stream.markup import Markup
+from .._native.stream.parser import Parser
+from ..events import Event
+from ..formats import Format, HeaderFormat
+
+__all__ = ["EventStreamer"]
+
+
+class EventStreamer:
+    """A streamer for `model.generate(..., streamer=...)` that parses every row of the batch.
+
+    on_events: called with a row's index and its new events. What it raises ends generate().
+    format, vocab: as Parser has them. options: Parser's other options, but `prompt` and `start`, because each row's
+    parser starts where the row's prompt ends.
+    stop_ids: the ids after which a row has ended and generate() pads it; by default the format's. Give the
+    `eos_token_id` of the model's generation config if it has others.
+
+    After generate(), `parsers` has the parser of each row. A streamer reads one call of generate(). Raises the errors
+    of Parser.
+    """
+
+    def __init__(
+        self,
+        on_events: Callable[[int, tuple[Event, ...]], object],
+        format: str | Format | HeaderFormat = "harmony",
+        vocab: Vocab | None = None,
+        *,
+        stop_ids: Iterable[int] = (),
+        **options: Any,
+    ) -> None:
+        if not options.keys().isdisjoint(("prompt", "start")):
+            raise TypeError("each row starts where its prompt ends: EventStreamer takes no prompt and no start")
+        self._on_events, self._format, self._vocab, self._options = on_events, format, vocab, options
+        self._stops = frozenset(stop_ids) or frozenset(Markup(format, vocab).stops)
+        Parser(format, vocab, **options)  # so that wrong options are refused here, and not inside generate()
+        self.parsers: list[Parser] = []
+        self._ended: list[bool] = []
+
+    def put(self, value: Any) -> None:
+        """What generate() calls: first with the prompts, then with the new ids of each row."""
+        rows = value.tolist()
+        if not self.parsers:
+            self._begin(rows if rows and isinstance(rows[0], list) else [rows])
+        elif rows and isinstance(rows[0], list):  # several ids of one row, from assisted decoding
+            self._take(0, rows[0])
+        elif len(self.parsers) == 1:
+            self._take(0, rows)
+        else:
+            for row, token in enumerate(rows):
+                self._take(row, (token,))
+
+    def end(self) -> None:
+        """What generate() calls last. A row that has not come to a stop was cut."""
+        for row, ended in enumerate(self._ended):
+            if not ended:
+                self._finish(row, "length")
+
+    def _begin(self, prompts: list[list[int]]) -> None:
+        self.parsers = [Parser(self._format, self._vocab, prompt=ids, **self._options) for ids in prompts]
+        self._ended = [False] * len(prompts)
+
+    def _take(self, row: int, ids: Sequence[int]) -> None:
+        if self._ended[row]:
+            return  # padding
+        end = next((at for at, token in enumerate(ids, 1) if token in self._stops), None)
+        if events := self.parsers[row].feed(ids if end is None else ids[:end]):
+            self._on_events(row, events)
+        if end is not None:
+            self._finish(row, "stop")
+
+    def _finish(self, row: int, reason: str) -> None:
+        self._ended[row] = True
+        self._on_events(row, self.parsers[row].finish(reason))

@@ -1,0 +1,86 @@
+"""vLLM's parsers beside ours, in its own server: which of the scenarios the official clients are told rightly.
+
+Prints the table of docs/vllm.md. tests/support, tests/reference and tests must be on the path. Right is what the
+scenario says, which is written down by hand.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import openai
+from vllm_said import FORMATS, chat, chat_stream, ids_of, messages, scenarios
+from vllm_servers import Server
+from wire_scenarios import Call, Scenario, told, write
+
+ROUTES: dict[str, Callable[[Server], Any]] = {
+    "Chat, streamed": lambda host: chat_stream(host)[0],
+    "Chat, whole": lambda host: chat(host)[0],
+    "Messages": messages,
+}
+
+
+def wrong(route: str, host: Server, format: str, scenario: Scenario) -> str:
+    """What is wrong with an answer; "" if it is right."""
+    try:
+        said = ROUTES[route](host)
+    except (openai.APIError, anthropic.APIError, ValueError, OSError) as error:
+        return type(error).__name__
+    items = told(format, scenario)
+    calls = [item for item in items if isinstance(item, Call)]
+    if [name.removeprefix("functions.") for name, _ in said.calls] != [call.name for call in calls]:
+        return "calls"
+    if route != "Messages" and [arguments for _, arguments in said.calls] != [call.arguments for call in calls]:
+        return "arguments"
+    texts = {"reasoning": "", "content": ""}
+    for item in items:
+        if not isinstance(item, Call):
+            texts["reasoning" if item.kind == "reasoning" else "content"] += item.text
+    squeezed = ["".join(text.split()) for text in (said.reasoning, said.content, *texts.values())]
+    if squeezed[0] != squeezed[2]:
+        return "reasoning"
+    return "content" if squeezed[1] != squeezed[3] else ""
+
+
+def compared(format: str, kinds: tuple[str, str]) -> dict[tuple[str, str], tuple[str, ...]]:
+    """(scenario, route) -> what is wrong with each kind of server."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for kind in kinds:
+        with tempfile.TemporaryDirectory() as directory:
+            host = Server(Path(directory), FORMATS[format], kind)
+            for name, scenario in scenarios(format).items():
+                reason = scenario.reason if scenario.reason in ("stop", "length") else "stop"
+                ids = ids_of(host, write(format, scenario), stops=reason == "stop" and scenario.cut == "")
+                host.play(ids, finish=reason)
+                for route in ROUTES:
+                    found.setdefault((name, route), []).append(wrong(route, host, format, scenario))
+            host.stop()
+    return {key: tuple(each) for key, each in found.items()}
+
+
+def main() -> None:
+    kinds = ("stock", "frames")
+    better, worse, counts = [], [], []
+    for format in sys.argv[1:] or FORMATS:
+        found = compared(format, kinds)
+        right = [sum(not each[at] for each in found.values()) for at in range(len(kinds))]
+        counts.append(f"| `{format}` | {len(found)} | {right[0]} | {right[1]} |")
+        for (name, route), (stock, ours) in found.items():
+            if stock and not ours:
+                better.append((format, name, route, stock))
+            if ours and not stock:
+                worse.append((format, name, route, ours))
+        print(counts[-1], flush=True)
+    for title, rows in (("Ours alone are right", better), ("vLLM's alone are right", worse)):
+        print(f"\n{title}:\n")
+        for format, name, route, problem in rows:
+            print(f"| `{format}` | {name} | {route} | {problem} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""Columns of data engines: pyarrow's tables and Polars' frames here, the others in tests/engines/real."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import polars
+import pyarrow
+import pytest
+
+import harmonystream as hs
+from harmonystream.integrations.columns import Labelled, ParsedColumn
+from harmonystream.integrations.polars import expression
+
+VOCAB = hs.vocab.o200k_harmony()
+TEXTS = [
+    "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Hi<|return|>",
+    '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a": 1}<|call|>',
+    "",
+]
+ROWS = [VOCAB.encode(text, control=True) for text in TEXTS]
+TABLE = pyarrow.table({"n": [1, 2, 3], "ids": pyarrow.array(ROWS, pyarrow.list_(pyarrow.int32()))})
+
+
+def whole(**options: Any) -> list[Any]:
+    return pyarrow.array(hs.parse_many(TABLE.column("ids"), **options)).to_pylist()
+
+
+@pytest.mark.parametrize("chunks", [1, 3])
+def test_a_table_gets_a_column(chunks):
+    table = pyarrow.concat_tables([TABLE] * chunks)
+    made = ParsedColumn("ids", finish="stop")(table)
+    assert made.column_names == ["n", "ids", "parsed"]
+    assert made.column("parsed").to_pylist() == whole(finish="stop") * chunks
+
+
+def test_a_record_batch_stays_one():
+    (batch,) = TABLE.to_batches()
+    made = ParsedColumn("ids", into="said", fields=["content"])(batch)
+    assert isinstance(made, pyarrow.RecordBatch)
+    assert made.column("said").to_pylist() == whole(fields=["content"])
+    assert len(ParsedColumn("ids")(batch.slice(0, 0))) == 0
+
+
+def test_reasons_and_prompts_are_columns():
+    prompt = "<|start|>assistant<|channel|>final<|message|>"
+    table = pyarrow.table(
+        {"text": ["a", "b"], "why": ["length", "stop"], "before": [prompt, None]},
+    )
+    made = ParsedColumn("text", finish_column="why", prompt_column="before")(table).column("parsed").to_pylist()
+    assert [row["finish_reason"] for row in made] == ["length", "stop"]
+    assert made[0]["content"] == "a"
+    with pytest.raises(ValueError, match="not both"):
+        ParsedColumn("text", finish="stop", finish_column="why")
+
+
+def test_labels():
+    made = Labelled("ids")(TABLE).column("regions").to_pylist()
+    assert made == [list(hs.label(ids)) for ids in ROWS]
+
+
+def test_wrong_options_are_refused_before_a_worker_has_them():
+    with pytest.raises(hs.FormatError):
+        ParsedColumn("ids", "nothing")
+    with pytest.raises(hs.FormatError):
+        Labelled("ids", "nothing")
+    with pytest.raises(ValueError, match="fields"):
+        ParsedColumn("ids", fields=["nothing"])
+
+
+def test_it_can_be_pickled_with_a_vocabulary_of_a_file(tmp_path):
+    VOCAB.save(tmp_path / "vocab")
+    column = pickle.loads(pickle.dumps(ParsedColumn("ids", vocab=hs.Vocab.load(tmp_path / "vocab"), finish="stop")))
+    assert column(TABLE).column("parsed").to_pylist() == whole(finish="stop")
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_polars(lazy):
+    frame: Any = polars.from_arrow(TABLE)
+    frame = frame.lazy() if lazy else frame
+    made = frame.with_columns(expression(ParsedColumn("ids", finish="stop")), expression(Labelled("ids")))
+    made = made.collect() if lazy else made
+    assert made["parsed"].to_list() == polars.Series(hs.parse_many(TABLE.column("ids"), finish="stop")).to_list()
+    assert made["regions"].to_list() == [list(hs.label(ids)) for ids in ROWS]
+    with pytest.raises(ValueError, match="one column"):
+        expression(ParsedColumn("ids", finish_column="why"))
