@@ -180,6 +180,8 @@ cdef Fault run_again(Writer* w, Record* r, Py_ssize_t n, Texts* texts, Buffer* f
     cdef Answer answer
     if n > texts.n[r.kind] - texts.at[r.kind] or not is_inside_string(text, n):
         return REFUSED
+    if not buffer_room(&w.kept[r.kind], n + 1):                              # tell() reads it there, though it is empty
+        return LACKS_MEMORY
     texts.at[r.kind] += n
     w.told.hooked = True
     answer = tell(w, r, text, frames)
