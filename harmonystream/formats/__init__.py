@@ -22,16 +22,28 @@ from .json_calls import (
 )
 from .key_tags import GLM, HY_V3, HY_V4, IQUEST_Q1, POOLSIDE_V1
 from .kimi import KIMI_K2
+from .open_calls import (
+    APERTUS,
+    COHERE,
+    GIGACHAT3,
+    GRANITE3,
+    GRANITE_20B,
+    LLAMA3,
+    MISTRAL,
+    PHI4_MINI,
+    XLAM,
+)
 from .spec import Format, HeaderFormat
 from .think import KIMI_VL, THINK
-from .xml_calls import DOTS, FUNCTIONARY, MIMO, MINICPM5, MINIMAX_M2, QWEN3_CODER, SEED_OSS
+from .xml_calls import DOTS, FUNCTIONARY, MIMO, MINICPM5, MINIMAX_M2, QWEN3_CODER, SEED_OSS, STEP3
 
 __all__ = ["ALIASES", "Format", "HeaderFormat", "control_markers", "format_of", "formats"]
 
 _ROWS = (
     *(HARMONY, HERMES, QWEN3_CODER, MIMO, DEEPSEEK, DEEPSEEK_SEARCH, DSML, KIMI_K2, GLM, SEED_OSS, MINIMAX_M2),
     *(GRANITE4, EXAONE4, LING2, REKA, ERNIE45, LONGCAT, JAMBA, HUNYUAN_A13B, APRIEL, NEMOTRON_V2, INTERNLM),
-    *(HY_V3, HY_V4, POOLSIDE_V1, IQUEST_Q1, DOTS, MINICPM5, FUNCTIONARY, GIGACHAT35, KIMI_VL, THINK),
+    *(HY_V3, HY_V4, POOLSIDE_V1, IQUEST_Q1, DOTS, MINICPM5, FUNCTIONARY, GIGACHAT35, GIGACHAT3),
+    *(STEP3, MISTRAL, LLAMA3, XLAM, PHI4_MINI, GRANITE3, GRANITE_20B, COHERE, APERTUS, KIMI_VL, THINK),
 )
 _BY_NAME: dict[str, Format | HeaderFormat] = {row.name: row for row in _ROWS}
 
@@ -64,5 +76,5 @@ def control_markers(format: str | Format | HeaderFormat) -> list[tuple[str, ...]
     wanted: list[tuple[str, ...]] = [(stop,) for stop in row.stops]
     if row.control:
         markers = [marker for field in (row.think, row.section, row.call, row.pair) for marker in field or () if marker]
-        wanted += [marker if isinstance(marker, tuple) else (marker,) for marker in markers]
+        wanted += [tuple(filter(None, marker)) if isinstance(marker, tuple) else (marker,) for marker in markers]
     return wanted

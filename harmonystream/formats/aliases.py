@@ -1,6 +1,9 @@
 """What vLLM and SGLang call the parsers of a format, where that is not the name of our row."""
 
 ALIASES = {
+    "apertus2509": "apertus",
+    "cohere_command3": "cohere",
+    "cohere_command4": "cohere",
     "deepseek_v3": "deepseek",
     "deepseek_v31": "deepseek",
     "deepseekv3": "deepseek",
@@ -23,7 +26,9 @@ ALIASES = {
     "gpt-oss": "harmony",
     "openai": "harmony",
     "openai_gptoss": "harmony",
-    "granite_thinking_parser": "granite4",
+    "granite": "granite3",
+    "granite-20b-fc": "granite_20b",
+    "granite_thinking_parser": "granite3",
     "holo2": "hermes",
     "qwen": "hermes",
     "qwen25": "hermes",
@@ -34,6 +39,8 @@ ALIASES = {
     "hunyuan": "hy_v3",
     "interns1": "internlm",
     "kimi": "kimi_vl",
+    "llama3_json": "llama3",
+    "llama4_json": "llama3",
     "minimax": "minimax_m2",
     "minimax-m2": "minimax_m2",
     "minimax-append-think": "minimax_m2",
@@ -42,6 +49,7 @@ ALIASES = {
     "nanbeige": "qwen3_coder",
     "nemotron_3": "qwen3_coder",
     "nemotron_v3": "qwen3_coder",
+    "phi4_mini_json": "phi4_mini",
     "qwen3_xml": "qwen3_coder",
     "step3p5": "qwen3_coder",
     "step5": "qwen3_coder",

@@ -75,9 +75,9 @@ def _field(name: str, value: Any) -> Any:
         if not isinstance(value, bool):
             raise FormatError(f"{name} is true or false, not {value!r:.80}")
         return value
-    if name == "typed":
+    if name in ("typed", "members"):
         if not isinstance(value, Mapping):
-            raise FormatError(f"typed is an object, not {value!r:.80}")
+            raise FormatError(f"{name} is an object, not {value!r:.80}")
         return {_string(name, key): _string(name, kind) for key, kind in value.items()}
     return _string(name, value)
 

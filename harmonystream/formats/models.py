@@ -55,6 +55,21 @@ _FAMILIES = (
     (r"glm-?(4\.[5-9]|5(?!\d))v?", "glm", "GLM-4.5 to 5"),
     (r"ling-?3", "glm", "Ling-3"),
     (r"seed-?oss", "seed_oss", "Seed-OSS"),
+    (
+        r"magistral|devstral|ministral-3|mistral-(small|medium|large|nemo)|pixtral|voxtral",
+        "mistral",
+        "Mistral, Ministral, Devstral, Magistral",
+    ),
+    (r"(ministral|mistral|mixtral)-(8b|7b|8x7b|8x22b)-instruct-(v0\.3|2410)", "mistral", ""),
+    (r"hammer-?2(\.\d)?|(llama-)?xlam-?2?", "xlam", "xLAM 2"),
+    (r"(meta-)?llama-?3\.[123]", "llama3", "Llama 3.1 to 3.3"),
+    (r"phi-?4-(mini|multimodal)(?!-(flash-)?reasoning)", "phi4_mini", "Phi-4-mini"),
+    (r"granite-20b-functioncalling|granite-20b-fc", "granite_20b", "Granite-20B-FunctionCalling"),
+    (r"granite-?3(\.\d)?", "granite3", "Granite 3"),
+    (r"gigachat-?3(\.1)?(?!\.\d)", "gigachat3", "GigaChat 3"),
+    (r"(c4ai-)?command-(a|r7b)(-(reasoning|vision))?", "cohere", "Command A, R7B"),
+    (r"apertus", "apertus", "Apertus"),
+    (r"step-?3(?!\.\d)", "step3", "Step-3"),
     (r"laguna", "poolside_v1", "Laguna"),
     (r"iquest-?q1", "iquest_q1", "IQuest-Q1"),
     (r"spark-?x?2\.5", "glm", "Spark-X2.5"),
@@ -70,14 +85,14 @@ _FAMILIES = (
 
 # Families that no built-in format reads. A name with one of these and another family does not show its format.
 _OTHERS = (
-    r"apertus|aya|cohere|command-[ar]|devstral|ernie|exaone|falcon|gemma|hunyuan|intern(lm|vl)|jamba|lfm|llama|longcat|magistral"
-    r"|minicpm|ministral|mistral|mixtral|olmo|phi|smollm|xlam|yi"
+    r"aya|cohere|command-r|ernie|exaone|falcon|gemma|hunyuan|intern(lm|vl)|jamba|lfm|llama|longcat"
+    r"|minicpm|ministral|mistral|mixtral|olmo|phi|smollm|yi"
 )
 _OTHER_TASKS = r"asr|embed|embedding|guard|prm|reranker|reward|rm|tts"
 
 # Parts of a path that name no model: its parent does.
 _NAMELESS = (
-    r"|[0-9a-f]{12,64}|snapshots|blobs|refs|checkpoint[-_]?\d+|(epoch|step|v)?[-_]?\d+|main|best|final|latest|merged|hf|gguf|onnx"
+    r"|[0-9a-f]{12,64}|snapshots|blobs|refs|checkpoint[-_]?\d+|(epoch|step(?!3\Z)|v)?[-_]?\d+|main|best|final|latest|merged|hf|gguf|onnx"
     r"|(adapter_|ggml-|pytorch_)?model([-_.].*)?|weights|(i?q|bf|fp?)\d\w*(\.gguf)?|[^.]*\.json"
 )
 

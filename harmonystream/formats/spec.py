@@ -34,13 +34,24 @@ class Format(NamedTuple):
     think: tuple[Marker, Marker] | None = None
     """The opener and the closer of reasoning; None: the model has none."""
     section: tuple[Marker, Marker] | None = None
-    """The opener and the closer around all calls of one go; None: there are none."""
+    """The opener and the closer around all calls of one go; None: there are none.
+
+    Around wrapped JSON alone, "" as an opener says that an answer may begin with the JSON, and "" as a closer that
+    the JSON's end is enough.
+    """
     call: tuple[Marker, Marker, Marker] | None = None
-    """Opener, end of the name ("": the name ends before the next marker), closer; None: calls are wrapped JSON only."""
+    """Opener, end of the name, closer; None: calls are wrapped JSON only.
+
+    "" as an end of the name: it ends before the next marker or `{`. "" as the closer: the call ends with its JSON.
+    """
     pair: tuple[Marker, Marker, Marker, Marker] | None = None
     """Key opener, end of the key, value opener ("" if the key's end is one), value closer; None: the body is JSON."""
     wrapped: bool = False
     """{"name": ..., "arguments": ...}, or an array of those, may follow the outer opener."""
+    members: Mapping[str, str] = {"name": "name", "arguments": "arguments", "parameters": "arguments"}
+    """Keys of a wrapped call -> "name", "arguments", "id" or "other"; {"*": "call"}: each key is a name."""
+    between: str = ""
+    """What may part two wrapped calls outside of an array, such as ";"."""
     bare: str = "any"
     """Calls outside a section: "any", "no", or "declared" (only what cannot be prose)."""
     name_as: str = "plain"

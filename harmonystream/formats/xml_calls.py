@@ -63,3 +63,17 @@ MINICPM5 = Format(
     stops=("<|im_end|>", "</s>"),
     turns=("<|im_start|>",),
 )
+
+STEP3 = Format(
+    name="step3",
+    think=("<think>", "</think>"),
+    section=("<｜tool_calls_begin｜>", "<｜tool_calls_end｜>"),
+    call=(
+        '<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="',
+        '">',
+        ("</steptml:invoke><｜tool_call_end｜>", "</steptml:invoke>\n<｜tool_call_end｜>"),
+    ),
+    pair=('<steptml:parameter name="', '">', "", "</steptml:parameter>"),
+    stops=("<|EOT|>", "<｜end▁of▁sentence｜>"),
+    turns=("<|BOT|>",),
+)

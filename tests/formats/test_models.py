@@ -118,6 +118,38 @@ KNOWN = {
     "gigachat35": """
         ai-sage/GigaChat3.5-432B-A28B
     """,
+    "mistral": """
+        mistralai/Devstral-Small-2507  mistralai/Mistral-Small-3.2-24B-Instruct-2506  mistralai/Magistral-Small-2509
+        mistralai/Ministral-3-8B-Instruct-2512  mistralai/Ministral-8B-Instruct-2410  mistralai/Mistral-7B-Instruct-v0.3
+        mistralai/Mistral-Nemo-Instruct-2407  devstral:24b
+    """,
+    "llama3": """
+        meta-llama/Llama-3.3-70B-Instruct  meta-llama/Meta-Llama-3.1-8B-Instruct  llama3.1:8b  llama3.2
+    """,
+    "xlam": """
+        Salesforce/Llama-xLAM-2-8b-fc-r  Salesforce/xLAM-2-32b-fc-r  MadeAgents/Hammer2.1-7b
+    """,
+    "phi4_mini": """
+        microsoft/Phi-4-mini-instruct  phi4-mini  microsoft/Phi-4-multimodal-instruct
+    """,
+    "granite3": """
+        ibm-granite/granite-3.3-8b-instruct  granite3.2:8b
+    """,
+    "granite_20b": """
+        ibm-granite/granite-20b-functioncalling
+    """,
+    "gigachat3": """
+        ai-sage/GigaChat3-10B-A1.8B  ai-sage/GigaChat3.1-10B-A1.8B
+    """,
+    "cohere": """
+        CohereLabs/c4ai-command-a-03-2025  CohereLabs/c4ai-command-r7b-12-2024  CohereLabs/command-a-reasoning-08-2025
+    """,
+    "apertus": """
+        swiss-ai/Apertus-8B-Instruct-2509
+    """,
+    "step3": """
+        stepfun-ai/step3
+    """,
     "kimi_vl": """
         moonshotai/Kimi-VL-A3B-Thinking  moonshotai/Kimi-VL-A3B-Instruct
     """,
@@ -158,12 +190,12 @@ def test_the_last_part_of_a_path_that_names_something(path, row):
 
 
 UNKNOWN = """
-    meta-llama/Llama-3.3-70B-Instruct  mistralai/Mistral-Small-3.2-24B  google/gemma-3-27b-it
+    meta-llama/Meta-Llama-3-8B-Instruct  mistralai/Mistral-7B-Instruct-v0.2  google/gemma-3-27b-it  command-r:35b
     moonshotai/Kimi-K3  THUDM/glm-4-9b-chat
     zai-org/GLM-Z1-32B-0414  Qwen/Qwen2-7B-Instruct  Qwen/Qwen-7B  Qwen/Qwen4-8B  qwen30b
     deepseek-ai/DeepSeek-V2  deepseek-ai/DeepSeek-V3.5  deepseek-ai/DeepSeek-V5  deepseek-chat
-    ibm-granite/granite-3.3-8b-instruct
-    teknium/OpenHermes-2.5-Mistral-7B  stepfun-ai/step3  microsoft/phi-4  gpt-4o  MyQwen3-8B
+
+    teknium/OpenHermes-2.5-Mistral-7B  microsoft/phi-4  gpt-4o  MyQwen3-8B
     nvidia/nemotron-3-8b-chat-4k-sft  /models/qwen3/Llama-3-8B  /models/final  model.gguf  /
 """
 

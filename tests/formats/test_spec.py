@@ -44,6 +44,8 @@ def test_what_a_row_says_if_it_says_nothing():
         None,
         None,
         False,
+        {"name": "name", "arguments": "arguments", "parameters": "arguments"},
+        "",
         "any",
         "plain",
         "",

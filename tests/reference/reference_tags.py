@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from reference import REGIONS, EventTuple, Item
 from reference_tags_bodies import NORMAL_STOPS
 from reference_tags_fences import Fences
-from reference_tags_header import Fails, Header, HeaderReader
+from reference_tags_header import Header, HeaderReader
 from reference_tags_pairs import Pairs
-from reference_tags_text import CALL, INERT, NEAR, PAIR, SECTION, Marker, More, Text
+from reference_tags_text import CALL, INERT, NEAR, PAIR, SECTION, Marker, More, Text, may_lack
 
 from harmonystream.formats import Format
 
@@ -45,6 +45,8 @@ class Machine(Fences, Pairs):
         self.marked = 0 if start in ("reasoning", "answer") else -1  # the place directly behind the last marker
         self.mentions = 0
         self.think_mentions = 0
+        self.lacks = self.row.section is not None and may_lack(self.row.section[0])
+        self.blank = self.lacks and self.region == "content"  # of the answer there is nothing but whitespace
         self.pending = (-1, -1)  # newlines before a dropped marker wait for what follows: where they end, and it
         self.over = False
 
@@ -85,6 +87,13 @@ class Machine(Fences, Pairs):
             return self.byte(i)
         if mark:
             return self.marker(mark)
+        if self.blank and self.region == "content" and self.tools != [] and self.text.s[i] in "{[":
+            header = self.reader().read_object(i, unmarked=True)
+            if header.verdict == "stands":
+                self.act(i, i)
+                self.begin(i, header)
+                return self.wrapped(i)
+            self.blank = False
         is_late = self.calls and self.trim and i == self.marked and self.code != "example" and self.tools != []
         if is_late and (late := self.text.late_closer(i)):
             self.log.note("misspelt-closer", i)
@@ -98,6 +107,7 @@ class Machine(Fences, Pairs):
         else:
             for char in self.text.spelled(i):
                 self.follow(char)
+                self.blank = self.blank and char in " \n\t"
             self.log.put(self.region, [i])
         return i + 1
 
@@ -191,6 +201,7 @@ class Machine(Fences, Pairs):
         if after == self.region:
             self.log.note("repeated-opener" if after == "reasoning" else "stray-closer", mark.start)
         self.region = after
+        self.blank = self.lacks and after == "content"
         return mark.stop
 
     def stop(self, mark: Marker) -> int:
@@ -245,7 +256,10 @@ class Machine(Fences, Pairs):
     # -- calls --------------------------------------------------------------------------------------------------------
 
     def header(self, i: int, in_section: bool) -> Header:
-        return HeaderReader(self.text, self.tools, self.max_hold, self.marked).read(i, in_section)
+        return self.reader().read(i, in_section)
+
+    def reader(self) -> HeaderReader:
+        return HeaderReader(self.text, self.tools, self.max_hold, self.marked)
 
     def take(self, i: int, header: Header) -> int:
         """A header at `i` that did not fail."""
@@ -269,6 +283,7 @@ class Machine(Fences, Pairs):
 
     def begin(self, i: int, header: Header) -> None:
         self.mentions = 0
+        self.blank = False
         self.code, self.at_start = self.code and "code", True
         self.written = ""
         for code in [*header.notes, *["call-in-reasoning"] * (self.region == "reasoning")]:
@@ -326,10 +341,10 @@ class Machine(Fences, Pairs):
                     self.log.note("ignored-text", i)
                 in_array = in_array and s[i] == "}"
                 i += 1
-            elif s[i] == "," and in_array:
+            elif (s[i] == "," and in_array) or (s[i] and s[i] == self.row.between):
                 i += 1
             elif s[i] == "{":
-                header = self.object_header(i)
+                header = self.reader().read_object(i)
                 if header.verdict == "fails":
                     return self.plain(i, header.stop)
                 if header.verdict == "open":
@@ -350,15 +365,6 @@ class Machine(Fences, Pairs):
                 self.drop_control(i)
                 i += 1
         return i
-
-    def object_header(self, i: int) -> Header:
-        reader = HeaderReader(self.text, self.tools, self.max_hold, self.marked)
-        header, far = Header(stop=i), self.text.limit(i, max(NEAR, self.max_hold))
-        try:
-            header.name = reader.name_in_object(i, far)
-        except (Fails, More) as how:
-            reader.failed(i, how, header)
-        return header
 
 
 def interpret_tags(

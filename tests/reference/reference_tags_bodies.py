@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from reference_tags_json import ObjectScan, decode_string, json_state
 from reference_tags_log import Log
-from reference_tags_text import WS, Marker, More, Text
+from reference_tags_text import WS, Marker, More, Text, may_lack
 
 NORMAL_STOPS = ("stop", "tool_calls", "function_call")
 WHOLE = ("closed", "scalar")
@@ -68,17 +68,24 @@ class Bodies:
     # -- RAW ----------------------------------------------------------------------------------------------------------
 
     def raw(self, b: int) -> int:
+        assert self.row.call
+        alone = may_lack(self.row.call[2])
         s, i = self.text.s, self.text.skip(b, self.size)
         while i < self.size and not self.text.is_byte(i) and not self.text.at(i, self.size, *ENDS):
             if not self.kept(i, i + 1):
                 i = self.text.skip(i + 1, self.size)
             else:
                 break
-        fence = re.compile(r"```[A-Za-z]*[ \t\r\n]*").match(s, i)
+        fence = None if alone else re.compile(r"```[A-Za-z]*[ \t\r\n]*").match(s, i)
         i = fence.end() if fence else i
         body: list[int] = []
         edges = {*WS, "`", *(form[0] for kind in ENDS for form in self.text.kinds.get(kind, ()))}
         while i < self.size:
+            if alone and self.is_over(body, i):
+                self.log.lands(b, i, "arguments")
+                self.write_raw(body)
+                self.end_call(i, True)
+                return i
             if self.text.is_byte(i) and s[i] not in edges:
                 body.append(i)
                 i += 1
@@ -103,7 +110,15 @@ class Bodies:
             i = stop
         self.log.lands(b, self.size, "arguments")
         self.write_raw(body)
+        if alone and self.is_over(body, i):
+            self.end_call(i, True)
+            return i
         return self.cut_call()
+
+    def is_over(self, body: list[int], i: int) -> bool:
+        """Is the JSON before `i` whole? A number or word is if ws follows."""
+        state = json_state("".join(map(self.text.spelled, body)))
+        return state == "closed" or (state == "scalar" and i < self.size and self.text.s[i] in WS)
 
     def raw_tail(self, i: int, fenced: bool, state: str) -> Marker | None:
         """Past ws, and the fence, from `i`: the marker that ends the body, if one does. `More`: the stream ends."""
@@ -160,9 +175,12 @@ class Bodies:
         for i in scan.dropped:
             self.drop_control(i)
         self.log.lands(q, scan.stop, "arguments")
-        member = next((one for one in scan.members if one.key in ("arguments", "parameters")), None)
-        for other in scan.members:
-            if other is not member and other.key != "name" and not other.misplaced:
+        says = self.row.members
+        any_key = says == {"*": "call"}
+        roles = ["" if one.misplaced else "arguments" if any_key else says.get(one.key, "") for one in scan.members]
+        member = next((one for one, role in zip(scan.members, roles) if role == "arguments"), None)
+        for other, role in zip(scan.members, roles):
+            if other is not member and role in ("", "arguments") and not other.misplaced:
                 self.log.note("ignored-member", other.start)
         if member and member.indices:
             if member.kind == "string":

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from reference_tags_json import ObjectScan, decode_string
-from reference_tags_text import CALL, NEAR, PAIR, SECTION, WS, Marker, More, Text, latin
+from reference_tags_text import CALL, NEAR, PAIR, SECTION, WS, Marker, More, Text, latin, may_lack
 
 BAD = set("<>{}[]()\"'`=,;")
 LONGEST = 256  # bytes of a name or key
@@ -51,6 +51,21 @@ class HeaderReader:
         self.at = i
         try:
             self.opener(i, self.text.limit(i), header)
+        except (Fails, More) as how:
+            self.failed(i, how, header)
+        return header
+
+    def read_object(self, i: int, unmarked: bool = False) -> Header:
+        """Of an object after another, or, if `unmarked`, of an object or array that begins an answer."""
+        header, far = Header(stop=i), self.text.limit(i, max(NEAR, self.max_hold))
+        try:
+            q = i
+            if self.text.s[i] == "[":
+                near = self.text.limit(i)
+                q = self.text.skip(i + 1, near)
+                if q == near:
+                    raise More(near)
+            self.in_object(q, far, header, unmarked)
         except (Fails, More) as how:
             self.failed(i, how, header)
         return header
@@ -101,25 +116,52 @@ class HeaderReader:
         text, far = self.text, self.text.limit(i, max(NEAR, self.max_hold))
         header.stop = q
         header.body = "wrapped"
-        header.name = self.name_in_object(text.skip(q + 1, far) if text.s[q] == "[" else q, far)
+        self.in_object(text.skip(q + 1, far) if text.s[q] == "[" else q, far, header)
 
-    def name_in_object(self, q: int, far: int) -> str:
+    def in_object(self, q: int, far: int, header: Header, unmarked: bool = False) -> None:
+        """The name and the id in the object at `q`. `unmarked`: there was no opener."""
         if q == far:
             raise More(far)
         if self.text.s[q] != "{":
             raise Fails(q)
         scan = ObjectScan(self.text, q, far, (*SECTION, *CALL))
+        says = self.row.members
+        if says == {"*": "call"}:
+            members = [member for member in scan.members if not member.misplaced]
+            name = self.fitting(members[0].key_indices) if members else ""
+            if name:
+                header.name = name
+                return
+        name, id = "", None
         for member in scan.members:
-            if member.key == "name" and member.kind == "string" and member.closed:
-                name = "".join(char for char, _ in decode_string(self.text, member.indices, closed=True))
-                name = name.strip(WS)
-                plain = not any(char < " " or char == "\x7f" or char in BAD or char in WS for char in name)
-                known = latin(name) in (self.tools or ())
-                if (plain or known) and 1 <= len(name.encode()) <= LONGEST:
-                    return name
+            role = "" if member.misplaced else says.get(member.key, "")
+            if unmarked and not role and not member.misplaced:
+                raise Fails(member.start)
+            if role == "id":
+                text = self.decoded(member.indices) if member.kind == "string" and member.closed else ""
+                id = text if 1 <= len(text.encode()) <= LONGEST else None
+            elif role == "name":
+                name = self.fitting(member.indices) if member.kind == "string" and member.closed else ""
+            known = latin(name) in (self.tools or ())
+            if name and (role == "name" and (not unmarked or known)):
+                header.name, header.id = name, id
+                return
+            if name and unmarked and role == "arguments" and self.tools is None:
+                header.name, header.id = name, id
+                return
         if scan.ended != "limit":
             raise Fails(scan.stop - (scan.ended == "object"))
         raise More(far)
+
+    def decoded(self, indices: Sequence[int]) -> str:
+        return "".join(char for char, _ in decode_string(self.text, indices, closed=True)).strip(WS)
+
+    def fitting(self, indices: Sequence[int]) -> str:
+        """The name that a string says; empty: it does not fit."""
+        name = self.decoded(indices)
+        plain = not any(char < " " or char == "\x7f" or char in BAD or char in WS for char in name)
+        known = latin(name) in (self.tools or ())
+        return name if (plain or known) and 1 <= len(name.encode()) <= LONGEST else ""
 
     # -- the name -----------------------------------------------------------------------------------------------------
 
@@ -147,7 +189,8 @@ class HeaderReader:
         return 1 <= len(name) <= LONGEST and (not any(c in WS for c in name) or name in (self.tools or ()))
 
     def named(self, p: int, limit: int, header: Header) -> None:
-        has_end = bool(self.text.kinds.get("name_end"))
+        assert self.row.call
+        has_end, open_end = not may_lack(self.row.call[1]), may_lack(self.row.call[2])
         others = (*SECTION, *CALL, *PAIR, "stop") if self.row.control or not has_end else ()
         name, stop, mark = self.scan_name(p, limit, ("name_end", "empty_call", *others), "" if has_end else r"\{")
         header.stop = stop
@@ -158,7 +201,7 @@ class HeaderReader:
             header.stop = mark.stop
             if mark.kind == "empty_call":
                 header.body = "empty"
-        elif has_end:
+        elif has_end or (open_end and mark):
             spelled = mark is not None and self.text.is_byte(mark.start)
             known = name in (self.tools or ()) or (
                 self.row.name_as == "id" and name.startswith("functions.") and len(name) > 10
@@ -172,7 +215,7 @@ class HeaderReader:
         without_pairs = not has_end and mark is not None and mark.kind == "call_close"
         if without_pairs and self.tools is not None and name not in self.tools:
             raise Fails
-        if self.row.name_as == "function" and name == "function" and has_end:
+        if self.row.name_as == "function" and name == "function" and mark and mark.kind == "name_end":
             name, header.stop = self.after_function(header.stop, limit, others)
         header.name = name.encode("latin-1").decode("utf-8", "replace")
         if self.row.name_as == "id":

@@ -46,6 +46,7 @@ class Member:
     start: int = 0
     stop: int = 0  # where it was closed
     misplaced: bool = False  # a container where no value belongs
+    key_indices: list[int] = field(default_factory=list)  # between the quotes of its key
 
 
 class ObjectScan:
@@ -63,6 +64,7 @@ class ObjectScan:
         self.depth = 1
         self.expects = "key"  # then ":", a "value", and ":" again up to the comma; what is not expected is passed over
         self.key = ""
+        self.key_indices: list[int] = []
         self.stop = start + 1
         self.ended = self.run()
 
@@ -136,7 +138,7 @@ class ObjectScan:
         i = first + 1
         new = None
         if self.depth == 1 and self.expects == "value":
-            new = Member(self.key, "string", indices, start=first)
+            new = Member(self.key, "string", indices, start=first, key_indices=self.key_indices)
             self.members.append(new)
         ended = ""
         while i < self.limit:
@@ -165,7 +167,7 @@ class ObjectScan:
             new.closed, new.stop = True, i
         if self.depth == 1:
             if self.expects == "key":
-                self.key = "".join(s[k] for k in indices)
+                self.key, self.key_indices = "".join(s[k] for k in indices), indices
             self.expects = ":"
         return ""
 
@@ -200,7 +202,9 @@ class ObjectScan:
             self.depth += 1
             self.expects = ":"
         kind = "container" if c in OPENERS else "scalar"
-        self.members.append(Member(self.key, kind, [i], start=i, misplaced=misplaced))
+        self.members.append(
+            Member(self.key, kind, [i], start=i, misplaced=misplaced, key_indices=[] if misplaced else self.key_indices)
+        )
 
 
 def decode_string(text: Text, indices: Sequence[int], closed: bool) -> list[tuple[str, int]]:

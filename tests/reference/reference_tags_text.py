@@ -44,7 +44,13 @@ def latin(spelling: str) -> str:
 
 
 def aliases(marker: str | Sequence[str]) -> tuple[str, ...]:
-    return (marker,) if isinstance(marker, str) else tuple(marker)
+    """Its spellings, without the empty one."""
+    return tuple(one for one in ((marker,) if isinstance(marker, str) else marker) if one)
+
+
+def may_lack(marker: str | Sequence[str] | None) -> bool:
+    """Is one of its spellings empty?"""
+    return marker == "" or (isinstance(marker, tuple) and "" in marker)
 
 
 def spellings_of(row: Format) -> dict[str, tuple[str, ...]]:
@@ -57,7 +63,7 @@ def spellings_of(row: Format) -> dict[str, tuple[str, ...]]:
         (PAIR, row.pair),
     )
     for names, markers in groups:
-        kinds |= {name: aliases(marker) for name, marker in zip(names, markers or ()) if marker}
+        kinds |= {name: aliases(marker) for name, marker in zip(names, markers or ()) if aliases(marker)}
     if row.empty_call:
         kinds["empty_call"] = (row.empty_call,)
     if row.typed:

@@ -7,7 +7,7 @@ from functools import cache
 
 from hypothesis import strategies as st
 from reference_tags import MAX_HOLD
-from reference_tags_text import spellings_of
+from reference_tags_text import may_lack, spellings_of
 from tag_streams import TAG_FORMATS, VOCABULARIES, Options, tokens
 
 from harmonystream.formats import Format, format_of
@@ -51,6 +51,7 @@ VALUES = {
     "k" * 257: ("too long",),
     "日": ("é",),
 }
+IDS = ('"x"', '"x"', '"0"', '""', "1", '"\\u0031 "', "{}", '"' + "y" * 300 + '"')
 LONG = ("x" * 1100, " " * 1100, "\n" * 1030, "y" * 250)
 FULL_WIDTH = b"\xef\xbd\x9c"
 
@@ -86,8 +87,8 @@ def pairs(draw: st.DrawFn, row: Format) -> str:
 
 
 @st.composite
-def objects(draw: st.DrawFn) -> str:
-    """A wrapped call."""
+def objects(draw: st.DrawFn, row: Format) -> str:
+    """A wrapped call, with the row's own keys or with others."""
     arguments = draw(
         st.sampled_from(
             [
@@ -105,8 +106,14 @@ def objects(draw: st.DrawFn) -> str:
             ]
         )
     )
-    key = draw(st.sampled_from(["arguments", "arguments", "parameters"]))
-    members = [f'"name": {json.dumps(draw(st.sampled_from(NAMES)))}', f'"{key}": {arguments}', '"id": "x"']
+    name = json.dumps(draw(st.sampled_from(NAMES)))
+    if row.members == {"*": "call"}:
+        return "{" + ", ".join(draw(st.lists(st.just(f"{name}: {arguments}"), min_size=1, max_size=2))) + "}"
+    keys = {role: [key for key, says in row.members.items() if says == role] for role in ("name", "arguments", "id")}
+    wrong = draw(st.integers(0, 9)) == 0
+    key = draw(st.sampled_from(["arguments", "parameters"] if wrong else keys["arguments"]))
+    other = draw(st.sampled_from([*keys["id"], "id", "type"]))
+    members = [f'"{keys["name"][0]}": {name}', f'"{key}": {arguments}', f'"{other}": {draw(st.sampled_from(IDS))}']
     members = draw(st.permutations(members))[: draw(st.integers(1, 3))]
     return "{" + ", ".join(members) + "}"
 
@@ -124,10 +131,14 @@ def calls(draw: st.DrawFn, row: Format) -> str:
     """A call with or without its section, mostly as it should be."""
     space = draw(st.sampled_from(["", "\n", "\n", " "]))
     section = [first(one) for one in row.section] if row.section else ["", ""]
+    if row.section and any(map(may_lack, row.section)):
+        section = [draw(st.sampled_from(one if isinstance(one, tuple) else (one,))) for one in row.section]
     if row.wrapped and draw(st.integers(0, 2)) == 0:
         outer = section if row.section else [first(row.call[0]), first(row.call[2])] if row.call else ["", ""]
-        inner = draw(st.lists(objects(), min_size=1, max_size=2))
+        inner = draw(st.lists(objects(row), min_size=1, max_size=2))
         body = inner[0] if len(inner) == 1 else "[" + ", ".join(inner) + "]"
+        if row.between and draw(st.booleans()):
+            body = f"{row.between} ".join(inner)
         return "".join(damage(draw, [outer[0], space, body, space, outer[1]]))
     if not row.call:
         return ""

@@ -21,9 +21,10 @@ TAG_FORMATS = tuple(name for name in hs.formats() if name != "harmony")
 
 def shape_of(row: Format) -> tuple[object, ...]:
     """What the machine does with a row, whatever its markers are spelled like."""
-    empty = [[part is not None and "" in part for part in field or ()] for field in (row.section, row.call, row.pair)]
+    fields = (row.section, row.call, row.pair)
+    empty = [[part == "" or (isinstance(part, tuple) and "" in part) for part in field or ()] for field in fields]
     switches = (row.wrapped, row.bare, row.name_as, bool(row.empty_call), row.newlines, row.untyped, row.control)
-    asked = (row.fenced, row.mention, row.after_call)
+    asked = (row.fenced, row.mention, row.after_call, *row.members.items(), bool(row.between))
     return (*map(tuple, empty), *map(bool, (row.think, row.section, row.call, row.pair, row.typed)), *switches, *asked)
 
 

@@ -10,6 +10,7 @@ import harmonystream as hs
 from harmonystream._native.tags.tag_table import Row
 
 THINK = ("<think>", "</think>")
+S = ("<s>", "</s>")
 CALL = ("<call=", ">", "</call>")
 PAIR = ("<key=", ">", "", "</key>")
 NAMELESS = ("<call>", "", "</call>")
@@ -37,16 +38,49 @@ REFUSED = {
     "a number": ({"think": ("<think>", 7)}, "the think closer 7 must be a string"),
     "bytes": ({"think": (b"<think>", "</think>")}, "the think opener b'<think>' must be a string"),
     "half a character": ({"think": ("<think>", "\ud800")}, "the think closer '\\ud800' is not text"),
-    "empty": ({"think": ("", "</think>")}, "the think opener '' must have 1 to 64 bytes, not 0"),
-    "an empty alias": (
-        {"call": ("<call=", ("", ">"), "</call>")},
-        "the end of a name '' must have 1 to 64 bytes, not 0",
+    "empty": ({"think": ("", "</think>")}, "the think opener '' must have 1 to 128 bytes, not 0"),
+    "an empty opener of a call": ({"call": ("", ">", "</call>")}, "the call opener '' must have 1 to 128 bytes, not 0"),
+    "an empty closer of pairs": (
+        {"call": ("<call=", ">", ""), "pair": PAIR},
+        "the call closer is empty, which needs a row without section and pair, and no other closer",
     ),
+    "an empty closer among others": (
+        {"call": ("<call=", ">", ("", "</call>"))},
+        "the call closer is empty, which needs a row without section and pair, and no other closer",
+    ),
+    "an empty closer of a section of calls": (
+        {"section": ("<s>", ""), "call": CALL, "wrapped": True},
+        "a marker of section is empty, which needs wrapped=True and no call",
+    ),
+    "an empty opener of a section of calls": (
+        {"section": (("", "<s>"), "</s>"), "call": CALL},
+        "a marker of section is empty, which needs wrapped=True and no call",
+    ),
+    "members": ({"section": S, "wrapped": True, "members": {}}, "members maps 1 to 8 keys of a wrapped call"),
+    "members of nothing": (
+        {"section": S, "wrapped": True, "members": ()},
+        "members maps 1 to 8 keys of a wrapped call",
+    ),
+    "a member": (
+        {"section": S, "wrapped": True, "members": {"name": "names"}},
+        "members maps keys to 'name', 'arguments', 'id', 'other', or is {'*': 'call'}, "
+        "and cannot map 'name' to 'names'",
+    ),
+    "a key": (
+        {"section": S, "wrapped": True, "members": {"": "name"}},
+        "members maps keys to 'name', 'arguments', 'id', 'other', or is {'*': 'call'}, and cannot map '' to 'name'",
+    ),
+    "a long key": ({"section": S, "wrapped": True, "members": {"k" * 129: "name"}}, "has a key of more than 128 bytes"),
+    "no arguments": (
+        {"section": S, "wrapped": True, "members": {"tool": "name"}},
+        "members needs a key for the name and one for the arguments",
+    ),
+    "between": ({"section": S, "wrapped": True, "between": "; "}, "between is a mark such as ';', or empty, not '; '"),
     "an empty end of a key": (
         {"call": CALL, "pair": ("<key>", "", "<value>", "</value>")},
-        "the end of a key '' must have 1 to 64 bytes, not 0",
+        "the end of a key '' must have 1 to 128 bytes, not 0",
     ),
-    "too long": ({"stops": ("é" * 33,)}, f"the stop {'é' * 33!r} must have 1 to 64 bytes, not 66"),
+    "too long": ({"stops": ("é" * 65,)}, f"the stop {'é' * 65!r} must have 1 to 128 bytes, not 130"),
     "whitespace": (
         {"think": (" <think>", "</think>")},
         "the think opener ' <think>' begins with what separates markers",

@@ -192,3 +192,12 @@ def test_a_fence_is_followed_in_pieces_of_one_character():
             events = [event for piece in pieces for event in parser.feed_text(piece)]
             events += parser.finish()
             assert "".join(event.text for event in events if isinstance(event, hs.ContentDelta)) == text
+
+
+def test_an_end_of_a_name_that_begins_unlike_the_other_markers_is_found_too():
+    row = hs.Format("mine", call=("<C>", (":", "<sep>"), "</C>"), control=True, stops=("<|e|>",))
+    for pieces in (["a: b"], list("a: b")):
+        parser = hs.Parser(row)
+        told = [event for piece in pieces for event in parser.feed_text(piece)] + list(parser.finish())
+        assert "".join(event.text for event in told if isinstance(event, hs.ContentDelta)) == "a b"
+    assert [deviation.code for deviation in parser.deviations] == ["stray-control"]

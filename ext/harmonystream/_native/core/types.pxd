@@ -113,6 +113,7 @@ cdef enum:
     LOOK_CAP = 1024                              # bytes that a look-ahead sees
     NEWLINE_CAP = 1 << 20                        # of a run of newlines that waits for what follows
     NAME_CAP = 256
+    MAX_SPELLING = 128                           # bytes of a marker
 
 cdef enum Bare:
     BARE_ANY, BARE_NO, BARE_DECLARED
@@ -137,6 +138,12 @@ cdef struct Literal:
 cdef enum:
     NO_LITERAL = 255
     BY_ID = 32
+    MAX_MEMBERS = 8                              # keys of a wrapped call that mean something
+
+cdef struct MemberKey:
+    const uint8_t* text
+    int n
+    uint8_t member                               # Member (tags/call_object.pxd)
 
 # a Format, compiled (tags/tag_table.pyx). A set of markers is a mask of 64 bits, two for each role: those that are
 # control ids have the bit `role + BY_ID`, all others the bit `role`.
@@ -157,7 +164,13 @@ cdef struct TagTable:
     bint examples                                # a call that begins a fence is text
     bint mentions                                # so is an opener of thoughts inside a line of content, or in a fence
     bint ends_reasoning                          # what follows a call is content
+    bint open_end                                # a raw call ends where its JSON does
+    bint unmarked                                # a wrapped call may begin an answer without an opener
+    bint key_is_name                             # wrapped: {"f": {…}}
     uint8_t bare, name_as
+    uint8_t between                              # what may stand between two objects outside of an array; 0: nothing
+    int n_members
+    MemberKey[MAX_MEMBERS] members
     int only_first                               # all markers begin with this byte; -1: they do not
 
 cdef struct ToolTable:
@@ -188,7 +201,7 @@ cdef struct Tags:                                # what the tag machine remember
     int64_t newlines, newline_at, newline_stop   # the run of newlines that waits for what follows it: how many, where
     int64_t value_at, value_stop                 # tokens of the value that is held or being written
     int64_t probed                               # bytes of the object at the front of the hold that were looked at
-    int64_t name_at                              # offset of its name's quote; 0: not found yet
+    int32_t name_at, id_at                       # offsets of the quotes of its name and id; 0: not found yet
     ObjectScan probe, object                     # of the look-ahead; of the open call
     int32_t tool                                 # the open call's tool; -1: not declared
     int32_t surrogate                            # high surrogate of a decoded string; waits for its other half
@@ -201,7 +214,7 @@ cdef struct Tags:                                # what the tag machine remember
     uint8_t layout                               # the value began with a newline that is layout; so one at its end is
     uint8_t quotes                               # the value contains the opener of a key
     uint8_t wraps                                # the value may be all arguments in an object; then its own ValueMode
-    uint8_t opening                              # the value's opener may still come
+    uint8_t opening                              # the value's opener may still come; in TEXT: an answer's first object
     uint8_t line_start, begun                    # the last byte was a newline; the value or body has a byte
     uint8_t types, untyped_json                  # JSON types of the open value; a value without type may be JSON
     uint8_t pairs                                # the call has a written pair

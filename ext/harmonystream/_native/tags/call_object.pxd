@@ -5,13 +5,14 @@
 from libc.stdint cimport uint8_t
 from libc.string cimport memset
 from harmonystream._native.core.chars cimport is_json_space
-from harmonystream._native.core.types cimport ObjectScan
+from harmonystream._native.core.types cimport ObjectScan, TagTable
 
 cdef enum Expect:
     X_KEY, X_IN_KEY, X_COLON, X_VALUE, X_IN_STRING, X_IN_NEST, X_IN_SCALAR, X_COMMA, X_OVER
 
 cdef enum Member:
-    OTHER_MEMBER, NAME_MEMBER, ARGUMENTS_MEMBER
+    OTHER_MEMBER, NAME_MEMBER, ARGUMENTS_MEMBER, ID_MEMBER
+    KNOWN_MEMBER                       # it means nothing here, and nobody need hear of it
 
 cdef enum Found:                       # what a byte did
     F_NOTHING
@@ -21,34 +22,25 @@ cdef enum Found:                       # what a byte did
     F_OVER                             # it closed the object
     F_ENDED_OVER                       # both of the last two
 
-cdef enum:
-    MAYBE_NAME = 1
-    MAYBE_ARGUMENTS = 2
-    MAYBE_PARAMETERS = 4
-
-
 cdef inline void object_reset(ObjectScan* o) noexcept nogil:
     memset(o, 0, sizeof(ObjectScan))
 
 
-cdef inline void key_byte(ObjectScan* o, uint8_t c) noexcept nogil:
-    cdef uint8_t k = o.key_n
-    if k < 4:
-        o.named &= ~(0 if c == (<const char*>b"name")[k] else MAYBE_NAME)
-    if k < 9:
-        o.named &= ~(0 if c == (<const char*>b"arguments")[k] else MAYBE_ARGUMENTS)
-    if k < 10:
-        o.named &= ~(0 if c == (<const char*>b"parameters")[k] else MAYBE_PARAMETERS)
-    if k < 255:
+cdef inline void key_byte(ObjectScan* o, const TagTable* row, uint8_t c) noexcept nogil:
+    cdef int i
+    for i in range(row.n_members):
+        if o.key_n >= row.members[i].n or row.members[i].text[o.key_n] != c:
+            o.named &= ~(1 << i)
+    if o.key_n < 255:
         o.key_n += 1
 
 
-cdef inline void key_over(ObjectScan* o) noexcept nogil:
-    o.key = OTHER_MEMBER
-    if o.named & MAYBE_NAME and o.key_n == 4:
-        o.key = NAME_MEMBER
-    elif (o.named & MAYBE_ARGUMENTS and o.key_n == 9) or (o.named & MAYBE_PARAMETERS and o.key_n == 10):
-        o.key = ARGUMENTS_MEMBER
+cdef inline void key_over(ObjectScan* o, const TagTable* row) noexcept nogil:
+    cdef int i
+    o.key = ARGUMENTS_MEMBER if row.key_is_name else OTHER_MEMBER
+    for i in range(row.n_members):
+        if o.named >> i & 1 and o.key_n == row.members[i].n:
+            o.key = row.members[i].member
     o.expect = X_COLON
 
 
@@ -56,7 +48,7 @@ cdef inline bint object_in_string(const ObjectScan* o) noexcept nogil:
     return o.in_string
 
 
-cdef inline int object_step(ObjectScan* o, uint8_t c) noexcept nogil:
+cdef inline int object_step(ObjectScan* o, const TagTable* row, uint8_t c) noexcept nogil:
     """One byte of the object, the first of which is its `{`."""
     if o.depth == 0:
         o.depth = 1
@@ -70,14 +62,14 @@ cdef inline int object_step(ObjectScan* o, uint8_t c) noexcept nogil:
         elif c == c'"':
             o.in_string = 0
             if o.expect == X_IN_KEY:
-                key_over(o)
+                key_over(o, row)
                 return F_NOTHING
             if o.expect == X_IN_STRING:
                 o.expect = X_COMMA
                 return F_ENDS
             return F_NOTHING
         if o.expect == X_IN_KEY:
-            key_byte(o, c)
+            key_byte(o, row, c)
         return F_NOTHING
     if o.expect == X_IN_NEST:
         if c == c'"':
@@ -127,7 +119,7 @@ cdef inline int object_step(ObjectScan* o, uint8_t c) noexcept nogil:
             o.expect = X_IN_KEY
             o.key = OTHER_MEMBER
             o.key_n = 0
-            o.named = MAYBE_NAME | MAYBE_ARGUMENTS | MAYBE_PARAMETERS
+            o.named = 255
     elif c == c'{' or c == c'[':                                             # where none belongs: it nests all the same
         o.depth = 2
         o.expect = X_IN_NEST

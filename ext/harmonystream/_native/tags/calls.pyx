@@ -64,12 +64,16 @@ cdef bint is_number(const uint8_t* p, Py_ssize_t n) noexcept nogil:
     return True
 
 
-cdef void name_call(Stream* s, const Context* c, Record* r, const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    """The call's name, and its id if the format has ids, into the record. Names the tool."""
+cdef void name_call(Stream* s, const Context* c, Record* r, const uint8_t* p, Py_ssize_t n,
+                    const uint8_t* id, Py_ssize_t n_id) noexcept nogil:
+    """The call's name, and its id if the format has ids, into the record. Names the tool. id: NULL if it is not told
+    beside the name."""
     cdef Py_ssize_t size = n, at = 0
     cdef const uint8_t* name = p
     s.kind = FUNCTION
     if c.row.name_as == ID_NAME:
+        id = p
+        n_id = n
         at = name_in_id(p, n, &size)
         misspelt_id(c.tools, p, n, &at, &size)
         name = p + at
@@ -82,16 +86,16 @@ cdef void name_call(Stream* s, const Context* c, Record* r, const uint8_t* p, Py
                 name = p
                 size = n
     s.tags.tool = tool_index(c.tools, name, size)
-    if r == NULL or not out_room(c.out, size + n):
+    if r == NULL or not out_room(c.out, size + n_id):
         return
     r.at = c.out.n_text
     memcpy(c.out.text + c.out.n_text, name, size)
     c.out.n_text += size
     r.n = size
-    if c.row.name_as == ID_NAME:
-        memcpy(c.out.text + c.out.n_text, p, n)
-        c.out.n_text += n
-        r.n_id = <uint16_t>n
+    if id != NULL:
+        memcpy(c.out.text + c.out.n_text, id, n_id)
+        c.out.n_text += n_id
+        r.n_id = <uint16_t>n_id
     r.flags = s.kind
 
 
@@ -112,9 +116,10 @@ cdef void note_header(Stream* s, const Context* c, const View* v, const CallHead
 cdef void begin_call(Stream* s, const Context* c, View* v, const CallHeader* h) noexcept nogil:
     """The header h has been read: the call begins."""
     cdef Record* r = NULL
-    cdef uint8_t[NAME_CAP + 16] decoded
+    cdef uint8_t[NAME_CAP + 16] decoded, id
     cdef const uint8_t* name = v.p + h.name_at
-    cdef int n = <int>h.name_n
+    cdef int n = <int>h.name_n, n_id = 0
+    cdef bint has_id = h.body == WRAPPED and h.object_id and read_object_name(v, h.object_id, id, &n_id)
     cdef int64_t start, stop
     flush_pending(s, c.out)
     note_header(s, c, v, h)
@@ -129,7 +134,7 @@ cdef void begin_call(Stream* s, const Context* c, View* v, const CallHeader* h) 
         r = out_record(c.out, R_CALL_START, start, stop)
         if r != NULL:
             r.index = s.calls
-    name_call(s, c, r, name, n)
+    name_call(s, c, r, name, n, id if has_id else NULL, n_id)
     s.attributed = stop
     open_call(s, h, c.row.ends_reasoning)
     if h.key_n:

@@ -116,7 +116,7 @@ cdef void take_token(Stream* s, const Context* c, const uint8_t* p, Py_ssize_t n
 cdef void take_control(Stream* s, const Context* c, uint32_t tid) noexcept nogil:
     """A control id: the marker that it is, or an inert one."""
     cdef const TagTable* row = c.row
-    cdef uint8_t[64] marks
+    cdef uint8_t[MAX_SPELLING] marks
     cdef const uint8_t* spelling = b"\xff"
     cdef int i, n = 1
     marks[0] = BEGINS_TOKEN | INERT_ID
@@ -172,6 +172,7 @@ cdef Py_ssize_t skip_run(Stream* s, const Context* c, const uint32_t* ids, Py_ss
 cdef void tags_ids(Stream* s, const Context* c, const uint32_t* ids, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i = 0, taken
     if n and s.announce:
+        s.tags.opening = c.row.unmarked and not s.tags.reasoning
         put_message_start(s, c.out, 0, 0)
     while i < n and not s.error and not c.out.no_memory:
         set_tags_fast(s, c.out.held)
@@ -196,6 +197,7 @@ cdef void tags_text(Stream* s, const Context* c, const uint8_t* p, Py_ssize_t n)
     cdef View v
     cdef Py_ssize_t more
     if n and s.announce:
+        s.tags.opening = c.row.unmarked and not s.tags.reasoning
         put_message_start(s, c.out, 0, 0)
     v.p = p
     v.marks = NULL

@@ -51,7 +51,7 @@ cdef str quick_token(Stream* s, Held* held, const Tables* t, const TagTable* row
     elif s.state == VALUE:
         text = quick_value(s, held, row.strip, texts, tid, p, n, delta)
     elif s.state == WRAPPED or s.state == RAW:
-        text = quick_body(s, held, texts, tid, p, n, delta)
+        text = quick_body(s, held, row, texts, tid, p, n, delta)
     if text is not None:
         set_tags_fast(s, held)
     return text
@@ -82,7 +82,7 @@ cdef str quick_text(Stream* s, const Held* held, TokenTexts texts, Py_ssize_t ti
     cdef uint8_t[2 * MOST] text
     cdef Py_ssize_t i = 0, e = n, k
     cdef int64_t start = s.position
-    if held.input.n or g.newlines > MOST:
+    if held.input.n or g.newlines > MOST or g.opening:
         return None
     if g.seam:
         while i < n and p[i] == c'\n':
@@ -171,8 +171,8 @@ cdef str escaped_text(const uint8_t* p, Py_ssize_t n, bint continued):
     return decoded(text, 2 + json_escape(p, n, text + 2)) if continued else decoded(text, json_escape(p, n, text))
 
 
-cdef str quick_body(Stream* s, const Held* held, TokenTexts texts, Py_ssize_t tid, const uint8_t* p, Py_ssize_t n,
-                    QuickDelta* delta):
+cdef str quick_body(Stream* s, const Held* held, const TagTable* row, TokenTexts texts, Py_ssize_t tid,
+                    const uint8_t* p, Py_ssize_t n, QuickDelta* delta):
     """JSON that is passed on and does not end here."""
     cdef Tags* g = &s.tags
     cdef ObjectScan object
@@ -186,7 +186,7 @@ cdef str quick_body(Stream* s, const Held* held, TokenTexts texts, Py_ssize_t ti
             return None
         object = g.object
         for i in range(n):
-            if object_step(&object, p[i]) != F_NOTHING:
+            if object_step(&object, row, p[i]) != F_NOTHING:
                 return None
         g.object = object
         json_step(&json, p, n)

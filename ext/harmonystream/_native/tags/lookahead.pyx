@@ -1,7 +1,7 @@
 # Looking ahead: does a marker count (docs/tags.md, 2 to 6)? The answer depends on the bytes alone, not on how they were
 # cut: MORE asks for more of them, and a look that would need more bytes than its limit is a NO.
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcmp, memset
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.chars cimport is_json_space
@@ -190,7 +190,7 @@ cdef int look_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t or
     if role == KEY_END and row.open_name:
         if split_key(v, c.tools, h) == NO:
             return NO
-    elif role != NAME_END and role != EMPTY_CALL and not row.open_name:
+    elif role != NAME_END and role != EMPTY_CALL and (not row.open_name or (row.open_end and k >= 0)):
         return VOID if is_half(v, c, stop, h) else NO
     if not is_good(v, c.tools, h.name_at, h.name_n):
         return NO
@@ -246,7 +246,7 @@ cdef int look_header(const View* v, const Context* c, Stream* s, Py_ssize_t i, b
     elif verdict == MORE:
         return undecided(v, i)
     if row.wrapped and (v.p[j] == c'{' or v.p[j] == c'['):
-        return look_object(v, c, s, j, i, h)
+        return look_object(v, c, s, j, i, False, h)
     return NO
 
 
@@ -272,7 +272,34 @@ cdef bint is_name(const ToolTable* tools, const uint8_t* name, int n) noexcept n
     return True
 
 
-cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, Py_ssize_t origin,
+cdef int look_member(const View* v, const Context* c, Tags* g, int found, Py_ssize_t x, Py_ssize_t origin,
+                     bint unmarked, CallHeader* h) noexcept nogil:
+    """A value of the probed object begins or ends at x. YES: its call has a name. NO: it is no call.
+
+    unmarked: there was no opener, so a name that is not declared needs the arguments after it.
+    """
+    cdef uint8_t[NAME_CAP + 16] name
+    cdef int k, member = g.probe.key
+    cdef bint named = member == ARGUMENTS_MEMBER and (c.row.key_is_name or (unmarked and c.tools.n < 0))
+    if found == F_BEGINS:
+        if unmarked and member == OTHER_MEMBER:
+            return NO
+        if member == NAME_MEMBER:
+            g.name_at = <int32_t>(x - origin) if v.p[x] == c'"' else 0
+        elif member == ID_MEMBER:
+            g.id_at = <int32_t>(x - origin) if v.p[x] == c'"' else 0
+    if not g.name_at or not (named if found == F_BEGINS else found == F_ENDS and member == NAME_MEMBER):
+        return MORE
+    if not read_object_name(v, origin + g.name_at, name, &k) or not is_name(c.tools, name, k):
+        return MORE
+    if unmarked and not named and tool_index(c.tools, name, k) < 0:
+        return MORE
+    h.object_name = origin + g.name_at
+    h.object_id = origin + g.id_at if g.id_at and g.id_at < g.name_at else 0
+    return YES
+
+
+cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, Py_ssize_t origin, bint unmarked,
                      CallHeader* h) noexcept nogil:
     """Has the object, or array of objects, at i a name? Continues where the last look stopped, because the input may be
     long."""
@@ -281,7 +308,6 @@ cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, P
     cdef uint64_t markers = (row.roles[SECTION_OPEN] | row.roles[SECTION_CLOSE]
                              | row.roles[CALL_OPEN] | row.roles[CALL_CLOSE])
     cdef Py_ssize_t x = i, most = v.n if v.n - origin < c.out.held.cap else origin + c.out.held.cap
-    cdef uint8_t[NAME_CAP + 16] name
     cdef int k, verdict
     h.stop = i
     h.body = WRAPPED
@@ -296,7 +322,7 @@ cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, P
         x = <Py_ssize_t>(origin + g.probed)
     else:
         object_reset(&g.probe)
-        g.name_at = 0
+        g.name_at = g.id_at = 0
     while x < most:
         if is_special(v, x):
             if v.marks[x] & BEGINS_CONTROL:
@@ -309,16 +335,15 @@ cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, P
                 return failed(h, origin, x)
             if verdict == MORE:
                 break
-        verdict = object_step(&g.probe, v.p[x])
+        verdict = object_step(&g.probe, row, v.p[x])
         if verdict == F_OVER or verdict == F_ENDED_OVER:
             return failed(h, origin, x)
-        if g.probe.key == NAME_MEMBER:
-            if verdict == F_BEGINS:
-                g.name_at = x - origin if v.p[x] == c'"' else 0
-            elif (verdict == F_ENDS and g.name_at and read_object_name(v, origin + g.name_at, name, &k)
-                  and is_name(c.tools, name, k)):
-                h.object_name = origin + g.name_at
-                return YES
+        if row.key_is_name and not g.name_at and g.probe.expect == X_IN_KEY:
+            g.name_at = <int32_t>(x - origin)
+        if verdict == F_BEGINS or verdict == F_ENDS:
+            verdict = look_member(v, c, g, verdict, x, origin, unmarked, h)
+            if verdict != MORE:
+                return verdict if verdict == YES else failed(h, origin, x)
         x += 1
     g.probed = x - origin
     return MORE if v.n - origin < c.out.held.cap else failed(h, origin, most)

@@ -13,7 +13,8 @@ DEBUG = bool(DEBUG_BUILD)
 
 
 cdef inline bint is_closed(const Stream* s) noexcept nogil:
-    return s.json.stage == J_CLOSED and not s.json.broken
+    """Is the JSON over? An incomplete character after it will break it."""
+    return s.json.stage == J_CLOSED and not s.json.broken and s.n_pending == 0
 
 
 cdef int look_raw_end(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, bint closed,
@@ -48,7 +49,7 @@ cdef bint step_raw_begin(Stream* s, const Context* c, View* v) noexcept nogil:
     if is_json_space(ch):
         consume(s, c, v, skip_ws(v, v.i, v.n), IN_ARGUMENTS)
         return True
-    if ch == c'`' and not g.fenced:
+    if ch == c'`' and not g.fenced and not c.row.open_end:
         verdict = backquotes(v, v.i, v.n)
         if verdict == MORE and not v.end:
             return False
@@ -123,9 +124,14 @@ cdef bint step_raw(Stream* s, const Context* c, View* v) noexcept nogil:
             q += 1
         if q > v.i:
             put_run(s, c, v, v.i + open_run(&s.json, v.p + v.i, q - v.i))
+            if row.open_end and is_closed(s):
+                end_call(s, c, s.position, True, False)
             return True
     elif is_json_space(v.p[q]) or (v.p[q] == c'`' and s.tags.fenced):
-        closed = closed or (is_json_space(v.p[q]) and json_balanced(&s.json))
+        closed = closed or (is_json_space(v.p[q]) and s.n_pending == 0 and json_balanced(&s.json))
+        if row.open_end and closed:                                                  # a bare scalar
+            end_call(s, c, s.position, True, False)
+            return True
         verdict = look_raw_tail(v, row, s.tags.fenced, closed, &stop)
         if verdict == MORE:
             return False

@@ -11,7 +11,7 @@ from harmonystream._native.core.types cimport *
 
 DEBUG = bool(DEBUG_BUILD)
 
-_FIXED = struct.Struct("<7q q6B q6B 2i 27B 6s 3I")
+_FIXED = struct.Struct("<6q 2i q6B q6B 2i 27B 6s 3I")
 
 
 cdef bytes tags_pack(const Stream* s, const Held* held):
@@ -19,7 +19,7 @@ cdef bytes tags_pack(const Stream* s, const Held* held):
     cdef const ObjectScan* a = &g.probe
     cdef const ObjectScan* b = &g.object
     fixed = _FIXED.pack(
-        g.newlines, g.newline_at, g.newline_stop, g.value_at, g.value_stop, g.probed, g.name_at,
+        g.newlines, g.newline_at, g.newline_stop, g.value_at, g.value_stop, g.probed, g.name_at, g.id_at,
         a.depth, a.in_string, a.escape, a.expect, a.key, a.key_n, a.named,
         b.depth, b.in_string, b.escape, b.expect, b.key, b.key_n, b.named,
         g.tool, g.surrogate,
@@ -63,7 +63,7 @@ cdef int tags_unpack(Stream* s, Held* held, const TagTable* row, const ToolTable
     cdef Py_ssize_t at = _FIXED.size
     if len(data) < at:
         refuse("it is truncated")
-    (g.newlines, g.newline_at, g.newline_stop, g.value_at, g.value_stop, g.probed, g.name_at,
+    (g.newlines, g.newline_at, g.newline_stop, g.value_at, g.value_stop, g.probed, g.name_at, g.id_at,
      a.depth, a.in_string, a.escape, a.expect, a.key, a.key_n, a.named,
      b.depth, b.in_string, b.escape, b.expect, b.key, b.key_n, b.named,
      g.tool, g.surrogate,
@@ -98,6 +98,8 @@ cdef int check_numbers(const Stream* s, const Held* held, const ToolTable* tools
         refuse("a position lies outside the stream")
     if not 0 <= g.name_at <= g.probed <= held.input.n or (g.name_at and g.name_at == g.probed):
         refuse("it has looked further than it has read")
+    if not 0 <= g.id_at <= g.probed:
+        refuse("it has looked further than it has read")
     for scan in (g.probe, g.object):
         if (scan["depth"] < 0 or scan["depth"] > s.position + held.input.n + (1 << 20)
                 or scan["expect"] > X_OVER or scan["in_string"] > 1):
@@ -111,8 +113,8 @@ cdef int check_numbers(const Stream* s, const Held* held, const ToolTable* tools
         refuse("a field is out of range")
     if g.surrogate and not 0xD800 <= g.surrogate < 0xDC00:
         refuse("a field is out of range")
-    if max(g.reasoning, g.answer, g.seam, g.in_section, g.trim, g.special, g.fresh, g.layout, g.quotes, g.opening,
-           g.line_start, g.lead, g.begun, g.untyped_json, g.pairs, g.array) > 1:
+    if max(g.reasoning, g.answer, g.seam, g.in_section, g.trim, g.special, g.fresh, g.layout, g.quotes,
+           g.opening, g.line_start, g.lead, g.begun, g.untyped_json, g.pairs, g.array) > 1:
         refuse("a flag is neither 0 nor 1")
     if in_call != (s.kind != NOT_A_CALL):
         refuse("it has an open call and none")

@@ -9,9 +9,10 @@ from harmonystream._native.core.vocab cimport Vocab
 @cython.final
 cdef class Row:
     cdef TagTable table
-    cdef list spellings            # keeps the literals' text alive
+    cdef list spellings, keys      # keep the text of literals and members alive
 
     cdef int fill(self, object format) except -1
+    cdef int fill_members(self, object format) except -1
     cdef int add(self, object format, object spelling, int role, int typed=*) except -1
     cdef int check_clashes(self, object format) except -1
     cdef void group(self) noexcept

@@ -9,15 +9,13 @@ from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.chars cimport may_lead
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.vocab cimport V_CONTROL, V_MISSING, V_VALID, Vocab, text_class
+from harmonystream._native.tags.call_object cimport ARGUMENTS_MEMBER, ID_MEMBER, KNOWN_MEMBER, NAME_MEMBER
 
 from collections.abc import Mapping
 
 from harmonystream.errors import FormatError
 
 DEBUG = bool(DEBUG_BUILD)
-
-cdef enum:
-    MAX_SPELLING = 64                  # bytes of a marker
 
 cdef dict BARE = {"any": BARE_ANY, "no": BARE_NO, "declared": BARE_DECLARED}
 cdef dict NAMES = {"plain": PLAIN_NAME, "function": FUNCTION_NAME, "id": ID_NAME}
@@ -27,6 +25,8 @@ cdef dict MENTIONS = {"text": True, "think": False}
 cdef dict AFTER_CALL = {"same": False, "content": True}
 cdef dict UNTYPED = {"string": False, "json": True}
 cdef dict TYPED = {"string": <int>TYPE_STRING, "json": <int>TYPE_OBJECT}
+cdef dict MEMBERS = {"name": <int>NAME_MEMBER, "arguments": <int>ARGUMENTS_MEMBER, "id": <int>ID_MEMBER,
+                     "other": <int>KNOWN_MEMBER}
 cdef tuple ROLE_NAMES = ("think opener", "think closer", "drop", "stop", "turn", "section opener", "section closer",
                          "call opener", "end of a name", "empty call", "call closer",
                          "key opener", "end of a key", "value opener", "value closer")
@@ -55,6 +55,16 @@ cdef tuple several(object format, str field):
     return value
 
 
+cdef tuple spelled(marker):
+    """Its spellings, without the empty one."""
+    return tuple(one for one in (marker if isinstance(marker, tuple) else (marker,)) if one != "")
+
+
+cdef bint may_lack(marker):
+    """Is one of its spellings empty?"""
+    return marker == "" or (isinstance(marker, tuple) and "" in marker)
+
+
 cdef uint64_t bit(int i) noexcept nogil:
     return <uint64_t>1 << i
 
@@ -64,7 +74,7 @@ cdef class Row:
     """A tag format's tables. Immutable once its Program is made."""
 
     def __cinit__(self, format, Vocab vocab not None):
-        self.spellings = []
+        self.spellings, self.keys = [], []
         memset(&self.table, 0, sizeof(TagTable))
         self.fill(format)
         self.check_clashes(format)
@@ -95,21 +105,29 @@ cdef class Row:
         if think:
             roles += [(think[0], THINK_OPEN), (think[1], THINK_CLOSE)]
         if section:
-            roles += [(section[0], SECTION_OPEN), (section[1], SECTION_CLOSE)]
+            t.unmarked = may_lack(section[0])
+            if (t.unmarked or may_lack(section[1])) and (call is not None or not t.wrapped):
+                raise FormatError(f"format {format.name!r}: a marker of section is empty, which needs wrapped=True and "
+                                  "no call, because only JSON shows where it begins and ends")
+            roles += [(spelled(section[0]), SECTION_OPEN), (spelled(section[1]), SECTION_CLOSE)]
         if call:
-            t.open_name = call[1] == ""
-            roles += [(call[0], CALL_OPEN), (call[2], CALL_CLOSE)] + ([] if t.open_name else [(call[1], NAME_END)])
+            t.open_name, t.open_end = may_lack(call[1]), may_lack(call[2])
+            if t.open_end and (section is not None or pair is not None or spelled(call[2])):
+                raise FormatError(f"format {format.name!r}: the call closer is empty, which needs a row without "
+                                  "section and pair, and no other closer, because only JSON shows where it ends")
+            roles += [(call[0], CALL_OPEN), (spelled(call[2]), CALL_CLOSE), (spelled(call[1]), NAME_END)]
         if pair:
             t.value_opener = pair[2] != ""
             roles += [(pair[0], KEY_OPEN), (pair[1], KEY_END), (pair[3], VALUE_CLOSE)]
             roles += [(pair[2], VALUE_OPEN)] if t.value_opener else []
         if format.empty_call:
-            if call is None or t.open_name:
+            if call is None or call[1] == "":
                 raise FormatError(f"format {format.name!r}: empty_call needs a call with an end of the name, "
                                   "which it replaces")
             roles.append((format.empty_call, EMPTY_CALL))
         roles += [(several(format, "stops"), STOP), (several(format, "turns"), TURN), (several(format, "drop"), DROP)]
         several(format, "keep")
+        self.fill_members(format)
         for marker, role in roles:
             for spelling in (marker if isinstance(marker, tuple) else (marker,)):
                 self.add(format, spelling, role)
@@ -123,6 +141,34 @@ cdef class Row:
             self.add(format, spelling, KEY_END, TYPED[kind])
         if t.n == 0:
             raise FormatError(f"format {format.name!r} has no markers")
+        return 0
+
+    cdef int fill_members(self, object format) except -1:
+        """What the keys of a wrapped call mean, and what may stand between two objects."""
+        cdef TagTable* t = &self.table
+        cdef bytes data
+        what = f"format {format.name!r}: members"
+        if not isinstance(format.members, Mapping) or not 0 < len(format.members) <= MAX_MEMBERS:
+            raise FormatError(f"{what} maps 1 to {MAX_MEMBERS} keys of a wrapped call to what they hold")
+        t.key_is_name = dict(format.members) == {"*": "call"}
+        for key, member in () if t.key_is_name else format.members.items():
+            if not isinstance(key, str) or not isinstance(member, str) or not key or member not in MEMBERS:
+                raise FormatError(f"{what} maps keys to {', '.join(map(repr, MEMBERS))}, or is {{'*': 'call'}}, "
+                                  f"and cannot map {key!r:.80} to {member!r:.80}")
+            data = key.encode("utf-8", "replace")
+            if len(data) > MAX_SPELLING:
+                raise FormatError(f"{what} has a key of more than {MAX_SPELLING} bytes")
+            self.keys.append(data)
+            t.members[t.n_members].text = <const uint8_t*>PyBytes_AS_STRING(data)
+            t.members[t.n_members].n = <int>PyBytes_GET_SIZE(data)
+            t.members[t.n_members].member = <uint8_t><int>MEMBERS[member]
+            t.n_members += 1
+        if not t.key_is_name and not {"name", "arguments"} <= set(format.members.values()):
+            raise FormatError(f"{what} needs a key for the name and one for the arguments")
+        if not isinstance(format.between, str) or format.between not in ("", *"!#$%&*+-.:;=?@^_|~"):
+            raise FormatError(f"format {format.name!r}: between is a mark such as ';', or empty, "
+                              f"not {format.between!r:.80}")
+        t.between = <uint8_t>ord(format.between) if format.between else 0
         return 0
 
     cdef int add(self, object format, object spelling, int role, int typed=0) except -1:
@@ -268,8 +314,10 @@ cdef class Row:
 
 
 cdef uint64_t live_somewhere(const TagTable* t) noexcept nogil:
-    """The markers that may mean something where no header, key or value is open."""
-    return ~(t.roles[NAME_END] | t.roles[EMPTY_CALL] | t.roles[KEY_END] | t.roles[VALUE_OPEN] | t.roles[TURN])
+    """The markers that may mean something where no header, key or value is open: with control tokens, also an end of
+    a name."""
+    cdef uint64_t dead = t.roles[EMPTY_CALL] | t.roles[KEY_END] | t.roles[VALUE_OPEN] | t.roles[TURN]
+    return ~(dead if t.control else dead | t.roles[NAME_END])
 
 
 cdef uint8_t class_of_text(const uint8_t* p, Py_ssize_t n, bint valid, const bint* begins) noexcept nogil:

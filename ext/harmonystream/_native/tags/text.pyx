@@ -90,6 +90,14 @@ cdef void read_backquotes(Tags* g, const uint8_t* p, Py_ssize_t n) noexcept nogi
     read_line(g, p, line, n)
 
 
+cdef bint is_blank(const uint8_t* p, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        if p[i] != c' ' and p[i] != c'\n' and p[i] != c'\t':
+            return False
+    return True
+
+
 cdef void put_plain(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcept nogil:
     """Text up to `to`, of which a newline run at the end waits."""
     cdef Py_ssize_t e = to
@@ -103,6 +111,8 @@ cdef void put_plain(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcep
         while e > v.i and v.p[e - 1] == c'\n':
             e -= 1
     if e > v.i:
+        if s.tags.opening:
+            s.tags.opening = is_blank(v.p + v.i, e - v.i)
         flush_newlines(s, c)
         s.tags.seam = 0
         s.tags.line_start = v.p[e - 1] == c'\n'
@@ -164,11 +174,43 @@ cdef int look_late_closer(const View* v, const TagTable* row, uint64_t live, Py_
     return look_follow(v, row, stop[0], i, row.follow_call | row.roles[CALL_CLOSE]) if verdict == YES else verdict
 
 
+cdef int step_blank(Stream* s, const Context* c, View* v) noexcept nogil:
+    """Before an answer's first word: does an object here begin a call without an opener? YES: it is read, or ws is. NO:
+    here is something else."""
+    cdef CallHeader h
+    cdef uint8_t ch = v.p[v.i]
+    cdef Py_ssize_t i = v.i
+    cdef int verdict
+    if is_special(v, v.i) or s.tags.reasoning or c.tools.forbidden:
+        return NO
+    while i < v.n and is_blank(v.p + i, 1):
+        i += 1
+    if i > v.i:
+        put_plain(s, c, v, i)
+        return YES
+    if ch != c'{' and ch != c'[':
+        return NO
+    memset(&h, 0, sizeof(CallHeader))
+    verdict = look_object(v, c, s, v.i, v.i, True, &h)
+    if verdict == MORE and not v.end:
+        return MORE
+    s.tags.probed = s.tags.name_at = s.tags.id_at = 0
+    if verdict == YES:
+        begin_call(s, c, v, &h)
+        return YES
+    s.tags.opening = 0
+    return NO
+
+
 cdef bint step_text(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef const TagTable* row = c.row
     cdef uint64_t live = live_in_text(s, c)
     cdef Py_ssize_t q = next_marker(v, row, live), stop = 0
     cdef int k = -1, verdict
+    if s.tags.opening and row.unmarked:
+        verdict = step_blank(s, c, v)
+        if verdict != NO:
+            return verdict == YES
     if q > v.i:
         put_plain(s, c, v, q)
         return True
@@ -275,6 +317,7 @@ cdef bint step_text_marker(Stream* s, const Context* c, View* v, int k) noexcept
     drop_marker(s, c, v, n)
     if role == THINK_OPEN or role == THINK_CLOSE:
         g.reasoning = role == THINK_OPEN
+        g.opening = role == THINK_CLOSE and c.row.unmarked
         g.think_mentions = g.fence = g.ticks = g.code = 0
         enter_text(s)
     return True
@@ -322,7 +365,7 @@ cdef bint step_opener(Stream* s, const Context* c, View* v, Py_ssize_t n, Py_ssi
         note(s, D_UNFINISHED_HEADER, position_at(s, v, at))
         drop_marker(s, c, v, v.n - v.i)
         return True
-    g.probed = g.name_at = 0
+    g.probed = g.name_at = g.id_at = 0
     if s.state == TEXT and is_example(s, c, v, verdict):
         g.code = EXAMPLE
         note(s, D_FENCED_CALL, s.position)

@@ -66,7 +66,7 @@ cdef void open_call(Stream* s, const CallHeader* h, bint ends_reasoning) noexcep
     """The header h has been read: its call is open. ToolCallStart has been written. ends_reasoning: content follows
     the call."""
     cdef Tags* g = &s.tags
-    g.seam = g.mentions = g.pairs = g.fenced = g.begun = g.passing = g.escape_n = 0
+    g.opening = g.seam = g.mentions = g.pairs = g.fenced = g.begun = g.passing = g.escape_n = 0
     g.newlines = g.surrogate = 0
     if g.code != NO_CODE:                                  # the open fence is not empty any more
         g.code = CODE

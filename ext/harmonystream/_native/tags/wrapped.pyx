@@ -135,7 +135,7 @@ cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int f
     cdef int64_t at
     if found == F_BEGINS:
         pass_to(s, c, v, x)
-        if g.object.key != NAME_MEMBER and (g.object.key != ARGUMENTS_MEMBER or g.begun):
+        if g.object.key == OTHER_MEMBER or (g.object.key == ARGUMENTS_MEMBER and g.begun):
             note(s, D_IGNORED_MEMBER, position_at(s, v, x))
         elif g.object.key == ARGUMENTS_MEMBER:
             g.begun = 1
@@ -241,7 +241,7 @@ cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
                 break
             if x == mark:
                 continue
-        found = object_step(&g.object, v.p[x])
+        found = object_step(&g.object, row, v.p[x])
         if found != F_NOTHING:
             object_found(s, c, v, x, found)
             if s.state != WRAPPED:
@@ -309,7 +309,8 @@ cdef bint step_after(Stream* s, const Context* c, View* v) noexcept nogil:
         if v.end:
             consume(s, c, v, v.n, IN_HEADER)
         return v.end
-    elif is_json_space(ch) or ch == c'}' or ch == c']' or (ch == c',' and g.array):
+    elif is_json_space(ch) or ch == c'}' or ch == c']' or (ch == c',' and g.array) or (
+            row.between and ch == row.between):
         if ch == c'}' or (ch == c']' and not g.array):
             note(s, D_IGNORED_TEXT, s.position)
         if ch == c']':
@@ -319,13 +320,13 @@ cdef bint step_after(Stream* s, const Context* c, View* v) noexcept nogil:
     elif ch == c'{':
         memset(&h, 0, sizeof(CallHeader))
         h.in_section = g.in_section
-        verdict = look_object(v, c, s, v.i, v.i, &h)
+        verdict = look_object(v, c, s, v.i, v.i, False, &h)
         if verdict == MORE:
             if v.end:
                 note(s, D_UNFINISHED_HEADER, s.position)
                 consume(s, c, v, v.n, IN_HEADER)
             return v.end
-        g.probed = g.name_at = 0
+        g.probed = g.name_at = g.id_at = 0
         if verdict == YES:
             begin_call(s, c, v, &h)
         else:

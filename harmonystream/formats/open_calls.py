@@ -1,0 +1,88 @@
+"""Calls without a closer: they end where their JSON does."""
+
+from .spec import Format
+
+MISTRAL = Format(
+    name="mistral",
+    think=("[THINK]", "[/THINK]"),
+    call=("[TOOL_CALLS]", ("[ARGS]", ""), ""),
+    wrapped=True,
+    stops=("</s>",),
+    turns=("[INST]", "[/INST]", "[TOOL_RESULTS]"),
+)
+
+PHI4_MINI = Format(
+    name="phi4_mini",
+    section=(("functools", "<|tool_call|>"), ("", "<|/tool_call|>")),
+    wrapped=True,
+    stops=("<|end|>", "<|endoftext|>"),
+    turns=("<|user|>", "<|system|>", "<|assistant|>"),
+)
+
+GRANITE3 = Format(
+    name="granite3",
+    think=(
+        ("Here is my thought process:", "Here's my thought process:", "<think>"),
+        ("Here is my response:", "Here's my response:", "</think>"),
+    ),
+    section=(("<|tool_call|>", "<tool_call>"), ("", "</tool_call>")),
+    wrapped=True,
+    stops=("<|end_of_text|>",),
+    turns=("<|start_of_role|>",),
+    drop=("<response>", "</response>"),
+)
+
+GRANITE_20B = Format(
+    name="granite_20b",
+    section=("<function_call>", ""),
+    wrapped=True,
+    stops=("<|endoftext|>",),
+)
+
+GIGACHAT3 = Format(
+    name="gigachat3",
+    section=("function call<|role_sep|>", ""),
+    wrapped=True,
+    stops=("</s>",),
+    drop=("<|message_sep|>",),
+)
+
+LLAMA3 = Format(
+    name="llama3",
+    section=(("<|python_tag|>", ""), ""),
+    wrapped=True,
+    members={"name": "name", "parameters": "arguments", "arguments": "arguments", "type": "other"},
+    between=";",
+    stops=("<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|eot|>", "<|eom|>"),
+    turns=("<|start_header_id|>", "<|header_start|>"),
+)
+
+XLAM = LLAMA3._replace(
+    name="xlam",
+    think=("<think>", "</think>"),
+    section=(("<tool_call>", "[TOOL_CALLS]", ""), ("</tool_call>", "")),
+    between="",
+    stops=("<|im_end|>", "<|endoftext|>", "</s>", "<|eot_id|>"),
+    turns=("<|im_start|>", "<|start_header_id|>"),
+)
+
+COHERE = Format(
+    name="cohere",
+    think=("<|START_THINKING|>", "<|END_THINKING|>"),
+    section=("<|START_ACTION|>", "<|END_ACTION|>"),
+    wrapped=True,
+    members={"tool_call_id": "id", "tool_name": "name", "parameters": "arguments"},
+    stops=("<|END_OF_TURN_TOKEN|>",),
+    turns=("<|START_OF_TURN_TOKEN|>",),
+    drop=("<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|START_TEXT|>", "<|END_TEXT|>", "<|CHATBOT_TOKEN|>"),
+)
+
+APERTUS = Format(
+    name="apertus",
+    think=("<|inner_prefix|>", "<|inner_suffix|>"),
+    section=("<|tools_prefix|>", "<|tools_suffix|>"),
+    wrapped=True,
+    members={"*": "call"},
+    stops=("<|assistant_end|>",),
+    turns=("<|assistant_start|>", "<|user_start|>", "<|system_start|>"),
+)
