@@ -29,7 +29,7 @@ from .payload import Payload, checked, sendable, to_json
 from .request import CallIds, called, shown_calls, taken_ids
 from .script import HOLE, idle
 from .scripts import chat_script
-from .stream import EventStream
+from .stream import Constants, EventStream
 from .tokens import Tokens
 from .usage import CHAT, counted
 
@@ -156,13 +156,12 @@ class ChatStream(EventStream):
 
     # --- the script ---
 
-    def start(self) -> bytes:
-        """The frames before the first token."""
-        script = self._script()
-        if script is None:
-            return super().start()
+    def _opening_told(self) -> bytes | None:
         self._check_turn()
-        return self._begin_script(script, self.id, str(self.created), self._stem, "", None)
+        return super()._opening_told()
+
+    def _constants(self) -> Constants:
+        return self.id, str(self.created), self._stem, ""
 
     def _script(self) -> Script | None:
         if type(self) is not ChatStream or self._hooked or self.parser.strict or self._preamble_field in self._fields:

@@ -28,7 +28,7 @@ from .payload import Payload, checked, sendable
 from .request import CallIds, called, shown_calls, taken_ids
 from .script import HOLE, idle
 from .scripts import messages_script
-from .stream import EventStream
+from .stream import Constants, EventStream
 from .usage import MESSAGES, counted
 
 __all__ = ["MessagesStream"]
@@ -154,15 +154,11 @@ class MessagesStream(EventStream):
 
     # --- the script ---
 
-    def start(self) -> bytes:
-        """The frames before the first token."""
-        script = self._script()
-        if script is None:
-            return super().start()
-        opening = None
-        if self._given != _UNSAID:
-            opening = "".join(map(self.framed, self.opening())).encode()
-        return self._begin_script(script, self.id, "", self._stem, "", opening)
+    def _opening_told(self) -> bytes | None:
+        return None if self._given == _UNSAID else "".join(map(self.framed, self.opening())).encode()
+
+    def _constants(self) -> Constants:
+        return self.id, "", self._stem, ""
 
     def _script(self) -> Script | None:
         if type(self) is not MessagesStream or self._hooked or self.parser.strict:

@@ -28,12 +28,11 @@ from .payload import Payload, checked, sendable, to_json
 from .request import CallIds, called, shown_calls, taken_ids
 from .script import CHANNELS, HOLE, idle
 from .scripts import responses_script
-from .stream import EventStream
+from .stream import Constants, EventStream
 from .usage import RESPONSES, counted
 
 __all__ = ["ResponsesStream"]
 
-_ENCRYPTED = "reasoning.encrypted_content"  # what a request's `include` calls it
 _STATE = ("status", "error", "incomplete_details", "output", "usage")  # of a response: what is not its head
 _NOTHING: Payload = {}
 _UNSAID = (_NOTHING, _NOTHING)
@@ -117,7 +116,7 @@ class ResponsesStream(EventStream):
         asked = request or {}
         self._reasoning = options.reasoning_item(reasoning, asked)
         wanted = asked.get("include") or ()
-        if called("encrypt", encrypt) and isinstance(wanted, (list, tuple)) and _ENCRYPTED in wanted:
+        if called("encrypt", encrypt) and isinstance(wanted, (list, tuple)) and options.ENCRYPTED in wanted:
             self._reasoning_fields = {"encrypt": encrypt}
         echoed = sendable({name: asked[name] for name in options.ECHOED if asked.get(name) is not None})
         self._said = echoed, {name: value for name, value in more.items() if name not in _STATE}
@@ -150,14 +149,10 @@ class ResponsesStream(EventStream):
 
     # --- the script ---
 
-    def start(self) -> bytes:
-        """The frames before the first token."""
-        script = self._script()
-        if script is None:
-            return super().start()
+    def _constants(self) -> Constants:
         if self._said != _UNSAID:
             self._head_json = to_json(self._head)[1:-1]
-        return self._begin_script(script, self.id, to_json(self.created_at), self._stem, self._head_json or None, None)
+        return self.id, to_json(self.created_at), self._stem, self._head_json or None
 
     def _script(self) -> Script | None:
         if type(self) is not ResponsesStream or self._hooked or self.parser.strict:

@@ -11,7 +11,7 @@ from .items import Reasoning, Summary
 from .payload import Payload
 
 __all__ = [
-    *("ECHOED", "PHASES", "PREFIXES", "call_id", "defaults", "error", "failed"),
+    *("ECHOED", "ENCRYPTED", "PHASES", "PREFIXES", "call_id", "defaults", "error", "failed"),
     *("made_id", "owned", "phase", "reasoning_item", "seconds"),
 ]
 
@@ -24,6 +24,7 @@ PREFIXES = {
     "code_interpreter_call": "ci",
     "web_search_call": "ws",
 }
+ENCRYPTED = "reasoning.encrypted_content"  # what a request's `include` calls it
 PHASES = {"final": "final_answer", "commentary": "commentary"}
 ECHOED = (
     *("background", "conversation", "instructions", "max_output_tokens", "max_tool_calls", "metadata"),

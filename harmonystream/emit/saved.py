@@ -1,82 +1,24 @@
-"""An emitter's state as bytes: the envelope, its signature, and the reading of what comes from outside."""
+"""The JSON in an emitter's state, which comes from outside: each field is checked as it is taken."""
 
 from __future__ import annotations
 
-import hmac
 import json
 import math
 from collections.abc import Callable
-from struct import Struct
-from typing import Any, NamedTuple
+from typing import Any
 
-from .payload import Payload, clean, to_json
+from .payload import Payload, clean
 
-__all__ = ["Saved", "State", "packed", "refused", "unpacked"]
+__all__ = ["State", "json_object", "refused"]
 
-_VERSION = 1
-_HEAD = Struct("<3sBcBqII")  # what it is, version, API, flags, running number, sizes of the parser's state and the rest
-_DICTS, _SIGNED = 1, 2  # flags
-_DIGEST = 32
 _DEEPEST = 128
-
-
-class Saved(NamedTuple):
-    """What an emitter was: a parser's state, the number of its next payload, and the rest as JSON."""
-
-    api: str
-    dicts: bool
-    number: int
-    parser: bytes
-    state: Payload
 
 
 def refused(what: str) -> ValueError:
     return ValueError(f"not a usable emitter state: {what}")
 
 
-def packed(saved: Saved, key: bytes | None) -> bytes:
-    """As bytes, signed if there is a key."""
-    signs = _checked_key(key)
-    state = to_json(saved.state).encode()
-    flags = (_DICTS if saved.dicts else 0) | (_SIGNED if signs else 0)
-    head = _HEAD.pack(b"HSE", _VERSION, saved.api.encode(), flags, saved.number, len(saved.parser), len(state))
-    data = head + saved.parser + state
-    return data + hmac.digest(signs, data, "sha256") if signs else data
-
-
-def unpacked(data: Any, key: bytes | None) -> Saved:
-    """Raises TypeError for what is not bytes, ValueError for what packed() did not write with this key."""
-    signs = _checked_key(key)
-    if not isinstance(data, (bytes, bytearray, memoryview)):
-        raise TypeError(f"from_bytes() takes bytes, not {type(data).__name__}")
-    data = bytes(data)
-    if len(data) < _HEAD.size or not data.startswith(b"HSE"):
-        raise ValueError("not an emitter state: it does not begin like one, or is truncated")
-    _, version, api, flags, number, n_parser, n_state = _HEAD.unpack_from(data)
-    if version != _VERSION:
-        raise ValueError(f"this emitter state has version {version}; this release reads version {_VERSION}")
-    if signs and not (
-        flags & _SIGNED and hmac.compare_digest(hmac.digest(signs, data[:-_DIGEST], "sha256"), data[-_DIGEST:])
-    ):
-        raise ValueError("this emitter state was not signed with this key, or has been altered since")
-    if flags & _SIGNED and not signs:
-        raise ValueError("this emitter state is signed: pass the key")
-    state_at = _HEAD.size + n_parser
-    if len(data) != state_at + n_state + (_DIGEST if flags & _SIGNED else 0) or flags > 3:
-        raise refused("its length does not fit its content")
-    state = _json_object(data[state_at : state_at + n_state])
-    return Saved(api.decode("latin-1"), bool(flags & _DICTS), number, data[_HEAD.size : state_at], state)
-
-
-def _checked_key(key: Any) -> bytes | None:
-    if key is not None and (not isinstance(key, bytes) or not key):
-        raise TypeError(
-            f"key is bytes that only your servers know, not {'empty' if key == b'' else type(key).__name__}"
-        )
-    return key
-
-
-def _json_object(data: bytes) -> Payload:
+def json_object(data: bytes) -> Payload:
     try:
         state = json.loads(data.decode(), parse_constant=_no_number, parse_float=_finite)
     except (ValueError, RecursionError):

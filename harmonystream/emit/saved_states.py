@@ -1,81 +1,151 @@
-"""What each emitter remembers of its response, as JSON and back."""
+"""Emitters as bytes and back: what their script has told, or what Python remembers of the response."""
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from .._native.stream.parser import Parser
+from .._native.wire.envelope import Saved, pack, unpack
+from .._native.wire.script import Script
 from .arguments import Arguments, assembled
 from .chat import ChatStream
-from .chat_options import call, check_preamble, reasoning_fields
-from .items import CALLS, Item, Message, Reasoning, Summary, declared
+from .chat_options import call
+from .items import CALLS, Item, Message
 from .messages import MessagesStream
-from .payload import Payload
+from .payload import Payload, to_json
 from .request import CallIds
 from .responses import ResponsesStream
-from .saved import Saved, State, packed, refused, unpacked
-from .script import idle
-from .usage import MESSAGES, counted
+from .saved import State, json_object, refused
+from .saved_options import Callbacks, check_callbacks, made, options_of, shape_of, type_of
 
 if TYPE_CHECKING:
     from .stream import EventStream
 
 __all__ = ["restored", "saved"]
 
-Callbacks: TypeAlias = "dict[str, Callable[..., Any] | None]"
 _KINDS = ("reasoning", "content", "arguments")
-_REASONING: dict[str | None, type[Reasoning] | None] = {None: None, "text": Reasoning, "summary": Summary}
 _TEXT_OF = {"reasoning": "thinking", "content": "text"}  # a kind of delta: the field of its block
+_SMALL = 4096  # bytes of options that are worth remembering
 
 
-def saved(stream: EventStream, key: bytes | None) -> bytes:
+def saved(stream: Any, key: bytes | None) -> bytes:
     """The stream as bytes. Raises ValueError for one that cannot be moved now, or not at all."""
-    stream._check_movable()
-    api = next((api for api, (kind, _, _) in _APIS.items() if isinstance(stream, kind)), None)
-    if api is None:
-        raise ValueError(f"a {type(stream).__name__} cannot be moved: its class is of no API here")
-    stream._catch_up()
-    dicts, number, *kept = stream._moving()
-    state = _APIS[api][1](stream)
-    state |= {kind: text for kind, text in zip(_KINDS, kept) if text}
-    state |= {"hooks": sorted(_hooks(state.pop("callbacks")))}
-    dense = {name: value for name, value in state.items() if value or (type(value) is int)}
-    return packed(Saved(api, dicts, number, stream.parser.to_bytes(), dense), key)
+    kind = type_of(stream)
+    if kind is ChatStream:
+        _check_alone(stream)
+    state = stream._told_state()
+    told = state is not None
+    if state is None:
+        state = _remembered(stream, kind)
+    elif kind is MessagesStream:
+        state = _with_filter(stream._arguments_through, state)
+    dicts, number = stream._moving()
+    created = getattr(stream, _TIME[kind], None)
+    time = b"%d" % created if type(created) is int else b"" if created is None else to_json(created).encode()
+    parser, options, id = stream.parser.to_bytes(), options_of(stream), stream.id.encode()
+    return pack(Saved(_LETTER[kind], dicts, told, number, parser, options, id, time, state), key)
 
 
 def restored(
     kind: type[EventStream], data: Any, vocab: Any, format: Any, tools: Any, key: bytes | None, callbacks: Callbacks
 ) -> EventStream:
     """The stream of these bytes. Raises TypeError or ValueError for bytes that cannot be used."""
-    saved = unpacked(data, key)
-    of, _, restore = _APIS.get(saved.api, (None, None, None))
-    if of is None or restore is None or not issubclass(kind, of) or saved.number < 0:
+    saved = unpack(data, key)
+    of = _OF_LETTER.get(saved.api)
+    if of is None or not issubclass(kind, of):
         raise refused(f"it is not that of a {kind.__name__}")
-    state = State(saved.state)
-    had = state.texts("hooks")
-    if sorted(_hooks(callbacks)) != had:
-        raise ValueError(f"this emitter state was made with the callbacks {had}: pass them again, and no others")
+    identity = _identity(of, saved)
     parser = Parser.from_bytes(saved.parser, vocab, format=format, tools=tools)
+    if not saved.told:
+        given = {name: callback for name, callback in callbacks.items() if callback is not None}
+        return _remember(made(kind, saved.options, identity, given), of, parser, saved)
+    if kind is not of:
+        raise refused(f"it is that of a {of.__name__}, which a subclass cannot go on with")
+    if callbacks:
+        check_callbacks(callbacks, [])
+    fields, script = _shape_of(kind, saved.options)
+    if script is None or saved.dicts or parser.strict:
+        raise refused("it has no script that could have told it")
+    stream: Any = kind.__new__(kind, parser, _moved=True)
+    stream.__dict__.update(fields, **identity)
+    _tell_again(stream, script, saved)
+    return stream  # type: ignore[no-any-return]
+
+
+def _shape_of(kind: Any, options: bytes) -> tuple[Payload, Script | None]:
+    return shape_of(kind, options) if len(options) <= _SMALL else shape_of.__wrapped__(kind, options)
+
+
+def _identity(kind: type[EventStream], saved: Saved) -> Payload:
+    """The response's id, and when it was created."""
+    try:
+        identity: Payload = {"id": saved.id.decode()}
+        if kind is not MessagesStream:
+            digits = saved.created.isdigit()
+            created = identity[_TIME[kind]] = int(saved.created) if digits else json.loads(saved.created)
+            if type(created) is not int and (type(created) is not float or not math.isfinite(created)):
+                raise refused("its time is out of range")
+    except ValueError:
+        raise refused("its id or its time is out of range") from None
+    return identity
+
+
+# --- what the script has told ---
+
+
+def _with_filter(filter: Arguments | None, told: bytes) -> bytes:
+    """And the filter of the open call's arguments, before it: whether there is one, its state."""
+    if filter is None:
+        return b"\0" + told
+    in_text, text = filter.state
+    data = text.encode()
+    return (b"\2" if in_text else b"\1") + len(data).to_bytes(4, "little") + data + told
+
+
+def _tell_again(stream: Any, script: Script, saved: Saved) -> None:
+    told, filter = saved.said, None
+    if isinstance(stream, MessagesStream):
+        told, filter = _without_filter(stream._text_key, told)
+    stream._tell_again(script, *stream._constants(), told, filter, saved.number)
+
+
+def _without_filter(text_key: str, state: bytes) -> tuple[bytes, Arguments | None]:
+    if state[:1] == b"\0":
+        return state[1:], None
+    end = 5 + int.from_bytes(state[1:5], "little")
+    if state[:1] not in (b"\1", b"\2") or end > len(state):
+        raise refused("it is truncated")
+    try:
+        text = state[5:end].decode()
+    except UnicodeDecodeError:
+        raise refused("its arguments are not text") from None
+    return state[end:], _filter(text_key, state[:1] == b"\2", text)
+
+
+# --- what Python remembers ---
+
+
+def _remembered(stream: Any, kind: type[EventStream]) -> bytes:
+    stream._catch_up()
+    state = _REMEMBERED[kind][0](stream)
+    state |= {kind: text for kind, text in zip(_KINDS, stream._kept()) if text}
+    return to_json({name: value for name, value in state.items() if value or type(value) is int}).encode()
+
+
+def _remember(stream: Any, kind: type[EventStream], parser: Parser, saved: Saved) -> EventStream:
+    state = State(json_object(saved.said))
     kept = [state.text(name) for name in _KINDS]
-    stream: EventStream = restore(kind, state, callbacks)
+    _REMEMBERED[kind][1](stream, state)
     state.end()
     stream._move_to(parser, saved.dicts, saved.number)
     for name, text in zip(_KINDS, kept):
         stream._keep(name, text)
     if isinstance(stream, MessagesStream):
         stream._arguments_through = stream._arguments
-    return stream
-
-
-def _made(kind: Any, state: State, callbacks: Callbacks, **options: Any) -> Any:
-    """A new stream with these options, and those that every API has."""
-    named = {"id": state.text("id"), "model": state.text("model"), "taken": state.texts("taken")}
-    return kind(idle(), **named, **options, **callbacks)
-
-
-def _hooks(callbacks: Callbacks) -> list[str]:
-    return [name for name, callback in callbacks.items() if callback is not None]
+    return stream  # type: ignore[no-any-return]
 
 
 # --- the ids of calls ---
@@ -83,8 +153,7 @@ def _hooks(callbacks: Callbacks) -> list[str]:
 
 def _of_ids(stream: Any) -> Payload:
     made: CallIds | None = stream.__dict__.get("_call_ids")
-    ids = {"taken": sorted(stream._taken)}
-    return ids if made is None else {**ids, "given": sorted(made._given - stream._taken), "made": sorted(made._made)}
+    return {} if made is None else {"given": sorted(made._given - stream._taken), "made": sorted(made._made)}
 
 
 def _restore_ids(stream: Any, state: State) -> None:
@@ -97,31 +166,23 @@ def _restore_ids(stream: Any, state: State) -> None:
 # --- Chat Completions ---
 
 
-def _of_chat(stream: ChatStream) -> Payload:
+def _check_alone(stream: ChatStream) -> None:
     if stream._watched:
         raise ValueError("a stream that sends token ids or logprobs cannot be moved: it waits for their events")
     if stream._all is not None:
         raise ValueError("a stream of several choices cannot be moved: its end depends on the others'")
+
+
+def _of_chat(stream: ChatStream) -> Payload:
     texts = {field: text for field, pieces in stream._texts.items() if (text := "".join(pieces))}
     calls = [[one["id"], one["function"]["name"], one["function"]["arguments"]] for one in stream._calls]
     return {
-        **{"id": stream.id, "model": stream.model, "created": stream.created, "fields": "+".join(stream._fields)},
-        **{"preamble": stream._preamble_field, "usage": stream._include_usage, "shown": stream._calls_shown},
-        **{"named": stream._named, "extra": stream._extra, "channel": stream._channel, "open": stream._open},
-        **{"has_text": stream._has_text, "calls": calls, "texts": texts},
-        **{"callbacks": {"call_id": stream._call_id}, **_of_ids(stream)},
+        **{"channel": stream._channel, "open": stream._open, "has_text": stream._has_text},
+        **{"calls": calls, "texts": texts, **_of_ids(stream)},
     }
 
 
-def _restore_chat(kind: type[ChatStream], state: State, callbacks: Callbacks) -> ChatStream:
-    created = state.take("created", lambda value: type(value) is int)
-    stream: ChatStream = _made(kind, state, callbacks, created=created)
-    fields = {"+".join(reasoning_fields(name)): name for name in ("reasoning", "reasoning_content", "both", None)}
-    stream._fields = reasoning_fields(fields[state.take("fields", lambda value: value in list(fields), "")])
-    stream._preamble_field = state.maybe_text("preamble")
-    check_preamble(stream._preamble_field)
-    stream._include_usage, stream._calls_shown = state.flag("usage"), state.maybe_count("shown")
-    stream._named, stream._extra = state.flag("named"), state.fields("extra")
+def _restore_chat(stream: ChatStream, state: State) -> None:
     stream._channel, stream._has_text = state.maybe_text("channel"), state.flag("has_text")
     for one in state.take("calls", _are_calls, []):
         made = call(one[0], one[1])
@@ -133,7 +194,6 @@ def _restore_chat(kind: type[ChatStream], state: State, callbacks: Callbacks) ->
         raise refused("texts is out of range")
     stream._texts.update({field: [text] for field, text in texts.items()})
     _restore_ids(stream, state)
-    return stream
 
 
 def _are_calls(value: Any) -> bool:
@@ -147,36 +207,19 @@ def _are_calls(value: Any) -> bool:
 
 
 def _of_responses(stream: ResponsesStream) -> Payload:
-    reasoning = next(name for name, item in _REASONING.items() if item is stream._reasoning)
     opened, item = None, stream._open
     if item is not None:
         fields = {name: value for name, value in item.fields.items() if name != "encrypt"}
         opened = {"type": item.type, "id": item.id, "index": item.index, "fields": fields}
-    encrypt = stream._reasoning_fields.get("encrypt")
-    callbacks = {"item_id": stream._own_item_id, "call_id": stream._own_call_id, "item_type": stream._item_type}
-    return {
-        **{"id": stream.id, "model": stream.model, "created": stream.created_at, "items": reasoning},
-        **{"container": stream._container_id, "echoed": stream._said[0], "extra": stream._said[1]},
-        **{"shown": stream._calls_shown, "calls": stream._calls, "open": opened, "output": stream._output},
-        **{"callbacks": {**callbacks, "encrypt": encrypt}, **_of_ids(stream)},
-    }
+    return {"calls": stream._calls, "open": opened, "output": stream._output, **_of_ids(stream)}
 
 
-def _restore_responses(kind: type[ResponsesStream], state: State, callbacks: Callbacks) -> ResponsesStream:
-    created = state.take("created", lambda value: type(value) in (int, float))
-    encrypt = callbacks.get("encrypt")
-    container = state.text("container")
-    stream: ResponsesStream = _made(kind, state, callbacks, created_at=created, container_id=container)
-    stream._reasoning = _REASONING[state.take("items", lambda value: value in list(_REASONING))]
-    stream._reasoning_fields = {} if encrypt is None else {"encrypt": encrypt}
-    stream._said = state.fields("echoed"), state.fields("extra")
-    stream._tools = declared(stream._said[0].get("tools"))
-    stream._calls_shown, stream._calls = state.maybe_count("shown"), state.count("calls")
+def _restore_responses(stream: ResponsesStream, state: State) -> None:
+    stream._calls = state.count("calls")
     stream._output.extend(state.several("output"))
     opened = state.fields("open")
     stream._open = _open_item(stream, State(opened)) if opened else None
     _restore_ids(stream, state)
-    return stream
 
 
 def _open_item(stream: ResponsesStream, state: State) -> Item:
@@ -199,23 +242,14 @@ def _open_item(stream: ResponsesStream, state: State) -> Item:
 def _of_messages(stream: MessagesStream) -> Payload:
     filter = stream._arguments_through
     return {
-        **{"id": stream.id, "model": stream.model, "thinking": bool(stream._thinking), "text_key": stream._text_key},
-        **{"signs": stream._signs, "extra": stream._given[0], "usage": stream._given[1]},
-        **{"shown": stream._calls_shown, "calls": stream._calls, "blocks": stream._message["content"]},
-        **{"kind": stream._kind if stream._block is not None else "", "blank": list(stream._blank)},
-        **{"filter": None if filter is None else list(filter.state)},
-        **{"callbacks": {"call_id": stream._call_id, "signature": stream._signature}, **_of_ids(stream)},
+        **{"calls": stream._calls, "blocks": stream._message["content"], "blank": list(stream._blank)},
+        **{"kind": stream._kind if stream._block is not None else ""},
+        **{"filter": None if filter is None else list(filter.state), **_of_ids(stream)},
     }
 
 
-def _restore_messages(kind: type[MessagesStream], state: State, callbacks: Callbacks) -> MessagesStream:
-    thinking, text_key = state.flag("thinking"), state.text("text_key")
-    stream: MessagesStream = _made(kind, state, callbacks, thinking=thinking, text_key=text_key)
-    stream._signs = state.flag("signs")
-    stream._given = state.fields("extra"), counted(state.fields("usage"), MESSAGES) or {}
-    if not isinstance(stream._given[1].get("output_tokens_details", {}), dict):
-        raise refused("usage is out of range")
-    stream._calls_shown, stream._calls = state.maybe_count("shown"), state.count("calls")
+def _restore_messages(stream: MessagesStream, state: State) -> None:
+    stream._calls = state.count("calls")
     stream._message["content"], stream._kind = state.several("blocks"), state.text("kind")
     stream._blank = tuple(state.texts("blank"))
     filter = state.take("filter", _is_filter)
@@ -224,7 +258,6 @@ def _restore_messages(kind: type[MessagesStream], state: State, callbacks: Callb
     if stream._kind:
         stream._block = _open_block(stream)
     _restore_ids(stream, state)
-    return stream
 
 
 def _is_filter(value: Any) -> bool:
@@ -237,7 +270,7 @@ def _filter(text_key: str, in_text: bool, text: str) -> Arguments:
     """The filter that has let all of this through, or that has read it."""
     made = Arguments.of(text_key, in_text, text)
     try:
-        assembled(made.sent)
+        assembled(made.sent) if in_text else None  # else it has read it all itself
     except (ValueError, IndexError, RecursionError):
         raise refused("its arguments are not the beginning of an object") from None
     return made
@@ -253,8 +286,11 @@ def _open_block(stream: MessagesStream) -> Payload:
     return blocks[-1]
 
 
-_APIS: dict[str, tuple[Any, Callable[..., Payload], Callable[..., Any]]] = {
-    "c": (ChatStream, _of_chat, _restore_chat),
-    "r": (ResponsesStream, _of_responses, _restore_responses),
-    "m": (MessagesStream, _of_messages, _restore_messages),
+_REMEMBERED: dict[type[EventStream], tuple[Callable[[Any], Payload], Callable[[Any, State], None]]] = {
+    ChatStream: (_of_chat, _restore_chat),
+    ResponsesStream: (_of_responses, _restore_responses),
+    MessagesStream: (_of_messages, _restore_messages),
 }
+_LETTER: dict[type[EventStream], bytes] = {ChatStream: b"c", ResponsesStream: b"r", MessagesStream: b"m"}
+_TIME: dict[type[EventStream], str] = {ChatStream: "created", ResponsesStream: "created_at", MessagesStream: ""}
+_OF_LETTER = {letter: kind for kind, letter in _LETTER.items()}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from .._native.core.vocab import Vocab
 from .._native.wire.frame import Frame
+from .._native.wire.script import Script
 from .._native.wire.sse import SseWriter
 from ..errors import ParseError
 from ..events import ContentDelta, Event, ReasoningDelta, ToolCallDelta
@@ -20,7 +22,9 @@ from .usage import counted
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["EventStream"]
+__all__ = ["Constants", "EventStream"]
+
+Constants: TypeAlias = "tuple[str, str, str, str | None]"
 
 _SILENCE = Frame([b""], "")
 _DELTAS: dict[type, str] = {ReasoningDelta: "reasoning", ContentDelta: "content", ToolCallDelta: "arguments"}
@@ -40,6 +44,7 @@ class EventStream(SseWriter):
     numbered: ClassVar[str | None] = None
     """The field that numbers the payloads, if the API has one."""
     _inside = False  # is what ends the response somebody else's?
+    _options: bytes | None = None  # of its state
     _unsent: tuple[Payload, ...] | list[Payload] = ()  # dicts of a call that raised
 
     # --- what an API defines ---
@@ -75,8 +80,23 @@ class EventStream(SseWriter):
 
     def start(self) -> bytes:
         """The frames before the first token."""
-        self._start(False)
-        return self._bytes(self.opening())
+        script = self._script()
+        if script is None:
+            self._start(False)
+            return self._bytes(self.opening())
+        return self._begin_script(script, *self._constants(), self._opening_told())
+
+    def _opening_told(self) -> bytes | None:
+        """The first frames of a stream with a script. None: the script has them."""
+        return None
+
+    def _script(self) -> Script | None:
+        """What the API says at each moment of a response; None: Python says it."""
+        return None
+
+    def _constants(self) -> Constants:
+        """What a script says of this response: its id, when it was created, the stem of ids, the head of it all."""
+        raise NotImplementedError
 
     def _catch_up(self) -> None:
         """Learn what the script has told. Callbacks have no part in a script, so nothing is asked of them twice."""
@@ -150,9 +170,8 @@ class EventStream(SseWriter):
 
         Raises ValueError before start(), after the end, and for a stream with token ids, logprobs or several choices.
         """
-        from .saved_states import saved
-
-        return saved(self, key)
+        made: bytes = _mover().saved(self, key)
+        return made
 
     @classmethod
     def from_bytes(
@@ -174,9 +193,7 @@ class EventStream(SseWriter):
         Every field is checked: ValueError for a state that is truncated, of another version, API, vocabulary, tools or
         callbacks, or altered in any byte if it is signed; TypeError for arguments that cannot be used.
         """
-        from .saved_states import restored
-
-        made: Any = restored(cls, data, vocab, format, tools, key, callbacks)
+        made: Any = _mover().restored(cls, data, vocab, format, tools, key, callbacks)
         return made  # type: ignore[no-any-return]
 
     # --- dicts ---
@@ -297,6 +314,14 @@ class EventStream(SseWriter):
                 payload[self.numbered] = HOLE["n"]
             made.append(self.framed(payload))
         return cut("".join(made))
+
+
+@cache
+def _mover() -> Any:
+    """The module that knows all three APIs. An import statement takes longer than to move a stream."""
+    from . import saved_states
+
+    return saved_states
 
 
 def _text_of(delta: Event) -> str:

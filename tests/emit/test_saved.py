@@ -1,4 +1,4 @@
-"""A state from outside is refused with ValueError, or makes a stream that works; a signed one is refused if altered."""
+"""JSON in a state from outside is refused with ValueError, or makes a stream that works."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from wire_server import APIS
 
 import harmonystream as hs
-from harmonystream.emit.saved import Saved, packed, unpacked
+from harmonystream._native.wire.envelope import Saved, pack, unpack
+from harmonystream.emit.saved import State, json_object
 
-VOCAB = hs.vocab.o200k_harmony()
-KEY = b"nobody knows"
 PIECES = (
     "<|channel|>analysis<|message|>Look",
     " it up.<|end|><|start|>assistant to=functions.f<|channel|>commentary<|message|>",
@@ -25,13 +24,22 @@ PIECES = (
 
 
 def states(api: str) -> list[Saved]:
+    """Of a stream of which Python remembers everything, because somebody has asked for the response."""
     stream = APIS[api].stream_of(hs.Parser())
     stream.start()
     found = []
     for piece in PIECES:
         stream.feed_text(piece)
-        found.append(unpacked(stream.to_bytes(), None))
+        stream.response()
+        found.append(unpack(stream.to_bytes()))
+    assert not any(saved.told for saved in found)
     return found
+
+
+def changed(saved: Saved, *, state: bytes | None = None, options: bytes | None = None) -> bytes:
+    head = (saved.api, saved.dicts, saved.told, saved.number, saved.parser)
+    options, state = saved.options if options is None else options, saved.said if state is None else state
+    return pack(Saved(*head, options, saved.id, saved.created, state))
 
 
 SAVED = {api: states(api) for api in APIS}
@@ -56,75 +64,32 @@ def revive(api: str, data: bytes) -> bool:
     return True
 
 
-@pytest.mark.parametrize("api", APIS)
-def test_it_is_refused_if_any_byte_is_altered(api):
-    saved = SAVED[api][1]
-    data = packed(saved, KEY)
-    assert unpacked(data, KEY) == saved
-    for at in range(len(data)):
-        altered = data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1 :]
-        with pytest.raises(ValueError):
-            unpacked(altered, KEY)
-    for size in range(len(data)):
-        with pytest.raises(ValueError):
-            unpacked(data[:size], KEY)
-    with pytest.raises(ValueError):
-        unpacked(data + b"\0", KEY)
-
-
-def test_keys():
-    saved = SAVED["chat"][0]
-    signed, plain = packed(saved, KEY), packed(saved, None)
-    assert len(signed) == len(plain) + 32
-    with pytest.raises(ValueError, match="not signed with this key"):
-        unpacked(signed, b"another")
-    with pytest.raises(ValueError, match="not signed with this key"):
-        unpacked(plain, KEY)
-    with pytest.raises(ValueError, match="is signed: pass the key"):
-        unpacked(signed, None)
-    with pytest.raises(ValueError):
-        unpacked(signed[:-32], None)
-    for key in ("text", b"", 5):
-        with pytest.raises(TypeError, match="key is bytes"):
-            packed(saved, key)
-
-
-def test_what_is_no_state():
-    with pytest.raises(TypeError, match="takes bytes, not str"):
-        unpacked("text", None)
-    for data in (b"", b"HSE", b"HSP" + bytes(60)):
-        with pytest.raises(ValueError, match="does not begin like one"):
-            unpacked(data, None)
-    data = bytearray(packed(SAVED["chat"][0], None))
-    data[3] = 2
-    with pytest.raises(ValueError, match="has version 2; this release reads version 1"):
-        unpacked(data, None)
-
-
 @pytest.mark.parametrize(
     "text", ["[1]", "{", '{"a": NaN}', '{"a": 1e999}', '{"a":' + "[" * 300 + "]" * 300 + "}", "\xff"]
 )
-def test_a_rest_that_is_no_object_of_json(text):
-    saved = SAVED["chat"][0]
-    data = packed(saved._replace(state={}), None)
-    body = text.encode("latin-1")
-    data = data[:-2] + body
-    head = bytearray(data)
-    head[18:22] = len(body).to_bytes(4, "little")
-    with pytest.raises(ValueError, match="not a usable emitter state"):
-        unpacked(bytes(head), None)
+def test_what_is_no_object_of_json(text):
+    saved, data = SAVED["chat"][0], text.encode("latin-1")
+    for altered in (changed(saved, state=data), changed(saved, options=data)):
+        with pytest.raises(ValueError, match="not a usable emitter state"):
+            hs.ChatStream.from_bytes(altered)
+
+
+def test_fields_are_taken_once():
+    state = State(json_object(b'{"a": 1, "b": "x"}'))
+    assert (state.count("a"), state.text("b"), state.text("c")) == (1, "x", "")
+    state.end()
 
 
 @pytest.mark.parametrize("api", APIS)
 def test_its_own_states_revive(api):
-    assert all(revive(api, packed(saved, None)) for saved in SAVED[api])
+    assert all(revive(api, pack(saved)) for saved in SAVED[api])
 
 
 @pytest.mark.parametrize("api", APIS)
 def test_changed_bytes_do_no_harm(api):
     dice = random.Random(7)
     for _ in range(1500):
-        data = bytearray(packed(dice.choice(SAVED[api]), None))
+        data = bytearray(pack(dice.choice(SAVED[api])))
         for _ in range(dice.randrange(1, 4)):
             data[dice.randrange(len(data))] = dice.randrange(256)
         revive(api, bytes(data))
@@ -142,23 +107,41 @@ values = st.recursive(
 def test_hostile_fields_do_no_harm(api, number, data):
     """Any field may be any JSON, and fields may be missing, or be those of another moment."""
     saved, other = SAVED[api][number], data.draw(st.sampled_from(SAVED[api]))
-    names = sorted({*saved.state, *other.state, "open", "filter", "texts", "blank"})
-    state = dict(saved.state)
-    for name in data.draw(st.lists(st.sampled_from(names), min_size=1, max_size=3)):
+    state, others = json.loads(saved.said), json.loads(other.said)
+    options, constructors = json.loads(saved.options), ["model", *OPTIONS[api]]
+    for name in data.draw(st.lists(st.sampled_from(sorted({*state, *others, *MORE})), min_size=1, max_size=3)):
         how = data.draw(st.integers(0, 3))
         if how == 0:
             state.pop(name, None)
-        elif how == 1 and name in other.state:
-            state[name] = other.state[name]
+        elif how == 1 and name in others:
+            state[name] = others[name]
         else:
             state[name] = data.draw(values)
-    made = json.dumps(state).encode()
-    head = bytearray(packed(saved._replace(state={}), None))
-    head[18:22] = len(made).to_bytes(4, "little")
-    revive(api, bytes(head[:-2]) + made)
+    if data.draw(st.booleans()):
+        options[data.draw(st.sampled_from(constructors))] = data.draw(values)
+    revive(api, changed(saved, state=json.dumps(state).encode(), options=json.dumps(options).encode()))
+
+
+MORE = ("open", "filter", "texts", "blank")
+OPTIONS = {
+    "chat": (
+        "reasoning_field",
+        "preamble_field",
+        "tool_choice",
+        "parallel_tool_calls",
+        "include_usage",
+        "extra",
+        "taken",
+    ),
+    "responses": ("request", "reasoning", "container_id", "extra", "taken", "created_at"),
+    "messages": ("usage", "thinking", "signature", "tool_choice", "text_key", "extra", "taken", "hooks"),
+}
 
 
 def test_unknown_fields_are_refused():
     saved = SAVED["chat"][0]
+    more = json.dumps({**json.loads(saved.said), "more": 1}).encode()
     with pytest.raises(ValueError, match="unknown fields: more"):
-        hs.ChatStream.from_bytes(packed(saved._replace(state={**saved.state, "more": 1}), None))
+        hs.ChatStream.from_bytes(changed(saved, state=more))
+    with pytest.raises(ValueError, match="its options are not this emitter's"):
+        hs.ChatStream.from_bytes(changed(saved, options=b'{"model": "m", "more": 1}'))

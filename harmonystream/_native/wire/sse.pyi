@@ -3,12 +3,12 @@ from typing import Any, SupportsIndex
 
 from typing_extensions import Buffer, disjoint_base
 
-from harmonystream._native.wire.writer import OpenWriter
+from harmonystream._native.wire.moving import MovingWriter
 
 DEBUG: bool
 
 @disjoint_base
-class SseWriter(OpenWriter):
+class SseWriter(MovingWriter):
     """The base of all emitters: feeds a parser, and writes its deltas into frames. A subclass has two methods.
     _on_event(event) gets every
     event that is no delta, and deltas that have no frame: it returns the bytes to send, or, for a delta, the Frame that

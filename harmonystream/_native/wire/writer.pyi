@@ -24,6 +24,7 @@ class OpenWriter:
         *args: Any,
         vocab: Vocab | None = None,
         tools: object = None,
+        _moved: bool = False,
         **kwargs: Any,
     ) -> Self: ...
     @property
@@ -82,12 +83,6 @@ class OpenWriter:
         """Something was half done when it raised."""
     def _over(self) -> bytes:
         """It has ended, and takes nothing more. The frames that were made before it broke, if it did."""
-    def _check_movable(self) -> None:
-        """Raises ValueError unless it has started and goes on."""
-    def _moving(self) -> tuple[bool, int, str, str, str]:
-        """Is it dicts, the next payload's number, and what is kept of each kind of delta; after _catch_up()."""
-    def _move_to(self, parser: Parser, dicts: bool, number: int, /) -> None:
-        """It is new, and from now on what such a stream was. The parser need not be fresh."""
     def _keep(self, kind: str, text: str) -> str:
         """Keep a delta's text that goes out some other way; what of it may go out."""
     def _take(self, kind: str) -> str:

@@ -37,8 +37,10 @@ from vllm.renderers import online_derenderer as stock
 from vllm.renderers.chat_utils import get_tool_call_id_type, make_tool_call_id
 
 from ..._native.stream.parser import Parser
+from ..._native.wire.envelope import Saved, pack, unpack
 from ...completion import CallDelta
-from ...emit.saved import Saved, State, packed, unpacked
+from ...emit.payload import to_json
+from ...emit.saved import State, json_object
 from .output import Output, parser_for
 from .unified import HarmonystreamParser
 
@@ -47,7 +49,7 @@ __all__ = ["KEY", "DerenderPlugin"]
 KEY = "HARMONYSTREAM_DERENDER_KEY"
 """The environment variable of the key that signs states: text of 32 bytes or more, the same in all servers."""
 PATH = "/v1/chat/completions/derender"
-_API = "D"
+_API = b"D"
 
 _log = logging.getLogger("vllm.harmonystream")
 
@@ -238,10 +240,10 @@ class _Derenderer:
             if isinstance(state, StreamState) and (state.output_token_ids or state.role_sent):
                 raise ValueError("stream_state is not harmonystream's: the stream has begun on another kind of server")
             return _Stream(request, index, int(time.time()), False, False, None)
-        saved = unpacked(base64.b64decode(state.harmonystream, validate=True), self._key)
+        saved = unpack(base64.b64decode(state.harmonystream, validate=True), self._key)
         if saved.api != _API:
             raise ValueError("stream_state is that of another kind of stream")
-        said = State(saved.state)
+        said = State(json_object(saved.said))
         model = parser.model
         read = Parser.from_bytes(saved.parser, model.vocab, format=model.format, tools=parser.tools)
         counts, flags = (said.count("choice"), said.count("created")), (said.flag("role"), said.flag("calls"))
@@ -253,7 +255,8 @@ class _Derenderer:
     def _signed(self, stream: _Stream, parser: Parser) -> str:
         fields = stream._asdict()
         del fields["parser"]
-        data = packed(Saved(_API, False, 0, parser.to_bytes(), fields), self._key)
+        said = to_json(fields).encode()
+        data = pack(Saved(_API, False, False, 0, parser.to_bytes(), b"", b"", b"", said), self._key)
         return base64.b64encode(data).decode()
 
 

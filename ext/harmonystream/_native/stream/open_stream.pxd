@@ -31,6 +31,7 @@ cdef class OpenStream(EventMaker):
     cdef Tools tools
     cdef Watcher watcher           # None: no value is watched
 
+    cdef int take_options(self, bint trims, str empty_args, Py_ssize_t max_hold) except -1
     cdef int claim(self, uint8_t mode=*) except -1
     cdef int check_open(self, uint8_t mode) except -1
     cdef str open_part(self, int k)

@@ -50,6 +50,14 @@ cdef class Guard:
 cdef class OpenStream(EventMaker):
     """The state of one stream, and its lock. Parser adds the verbs."""
 
+    cdef int take_options(self, bint trims, str empty_args, Py_ssize_t max_hold) except -1:
+        if len(empty_args) > 256:
+            raise ValueError(f"empty_args is {len(empty_args)} characters long; at most 256")
+        if not 1024 <= max_hold <= 1 << 30:
+            raise ValueError(f"max_hold is a number of bytes from 1,024 to 2**30, not {max_hold}")
+        self.trims, self.empty_args, self.held.cap = trims, empty_args, max_hold
+        return 0
+
     # --- the lock ---
 
     cdef int claim(self, uint8_t mode=NO_INPUT) except -1:

@@ -42,7 +42,7 @@ from harmonystream._native.stream.prompt cimport begin_stream
 from harmonystream._native.stream.records cimport delta_event
 from harmonystream._native.tags.fast_token cimport QuickDelta, quick_token
 from harmonystream._native.core.out cimport out_free, out_init, out_record
-from harmonystream._native.stream.snapshot cimport blob_pack, blob_unpack, state_pack, state_unpack
+from harmonystream._native.stream.snapshot cimport *
 from harmonystream._native.core.tools cimport tools_of
 from harmonystream._native.core.types cimport *
 from harmonystream._native.stream.watch cimport watch_unpack, watcher_of
@@ -94,10 +94,7 @@ cdef class Parser(OpenStream):
                   watch=()):
         if trim != "seams" and trim != "none":
             raise ValueError(f"trim is 'seams' or 'none', not {trim!r}")
-        if len(empty_args) > 256:
-            raise ValueError(f"empty_args is {len(empty_args)} characters long; at most 256")
-        if not 1024 <= max_hold <= 1 << 30:
-            raise ValueError(f"max_hold is a number of bytes from 1,024 to 2**30, not {max_hold}")
+        self.take_options(trim == "seams", empty_args, max_hold)
         if vocab is not None and not isinstance(vocab, Vocab):
             raise TypeError(f"vocab is a Vocab, not {type(vocab).__name__}: "
                             "load one with harmonystream.vocab.from_tiktoken() or its siblings")
@@ -111,9 +108,6 @@ cdef class Parser(OpenStream):
                 "To read with it all the same, pass check_stops=False")
         self.tools = tools_of(tools)
         self.strings = self.program.texts.plain
-        self.empty_args = empty_args
-        self.trims = trim == "seams"
-        self.held.cap = max_hold
         self.watcher = watcher_of(watch)
         if start == "auto" and prompt is None:
             machine_init(&self.s, self.program.tags, self.trims)
@@ -433,12 +427,13 @@ cdef class Parser(OpenStream):
         """The whole state, for from_bytes() in this process or another: small and versioned. Vocabulary and tools are
         not in it.
         """
+        cdef Head head
         self.claim()
         try:
-            return blob_pack(self.program.format.name, self.program.fingerprint, self.tools.fingerprint,
-                             not self.trims,
-                             self.held.cap, self.empty_args, self.origin, state_pack(&self.s, &self.held,
-                                                                                     self.program.tags != NULL),
+            head.vocab, head.tools = self.program.fingerprint, self.tools.fingerprint
+            head.no_trim, head.max_hold = not self.trims, <uint32_t>self.held.cap
+            return blob_pack(self.program.format.name, &head, self.empty_args, self.origin,
+                             state_pack(&self.s, &self.held, self.program.tags != NULL),
                              b"" if self.watcher is None else self.watcher.pack())
         finally:
             leave(&self.busy)
@@ -453,15 +448,15 @@ cdef class Parser(OpenStream):
         """
         cdef Parser p
         cdef Stream origin
-        blob = blob_unpack(data)
+        cdef Blob blob = blob_unpack(data)
         if format is not None and format_of(format).name != blob.format:
             raise ValueError(f"this parser state has the format {blob.format!r}, not {format_of(format).name!r}")
-        p = Parser.__new__(Parser, format or blob.format, vocab, tools=tools, trim="none" if blob.no_trim else "seams",
-                           empty_args=blob.empty_args, max_hold=blob.max_hold, check_stops=False, watch=watch)
-        if p.program.fingerprint != blob.vocab:
+        p = Parser.__new__(Parser, format or blob.format, vocab, tools=tools, check_stops=False, watch=watch)
+        p.take_options(not blob.head.no_trim, blob.empty_args, blob.head.max_hold)
+        if p.program.fingerprint != blob.head.vocab:
             raise ValueError(f"this parser state belongs to another vocabulary than {p.program.vocab!r}, or to "
                              f"another format of this name")
-        if p.tools.fingerprint != blob.tools:
+        if p.tools.fingerprint != blob.head.tools:
             raise ValueError("this parser state was made with other tools: pass the same tools= to from_bytes()")
         if blob.origin is not None:
             memset(&origin, 0, sizeof(Stream))

@@ -2,11 +2,12 @@
 # against the others as far as memory and the counts depend on them, and what follows from others (sink, region, the
 # shortcut) is not stored.
 
-import struct
-from typing import NamedTuple
-
-from libc.string cimport memcmp, memcpy
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.string cimport memcmp, memcpy, memset
+cimport cython
 from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.fields cimport *
 from harmonystream._native.harmony.header_words cimport span_begins
 from harmonystream._native.harmony.message_transitions cimport route
 from harmonystream._native.stream.program cimport Program
@@ -18,32 +19,74 @@ DEBUG = bool(DEBUG_BUILD)
 
 cdef uint32_t MOST = 0x7FFFFFFF               # counts stop there
 cdef int64_t HIGHEST = <int64_t>1 << 62      # no stream is longer; leaves room for sums
-_FIXED = struct.Struct("<6q7q3q6B8H17B2I")
+
+cdef enum:
+    DEVIATION_SIZE = 9
+    # bytes of a stream's fields, and of all that follows them at most
+    FIELDS_SIZE = 16 * 8 + 6 + 8 * 2 + 17 + 2 * 4 + 3 * 2 + 8 + 1
+    MOST_STATE = FIELDS_SIZE + DEVIATION_CAP * DEVIATION_SIZE + 3 + HOLD_CAP + HEADER_CAP + 32
 
 
-cdef bytes state_pack(const Stream* s, const Held* held, bint tagged):
-    cdef int kept = min(<int>s.deviations, DEVIATION_CAP), i
-    fixed = _FIXED.pack(
-        s.position, s.attributed, s.header_at, s.header_text_at, s.pending_at, s.pending_stop,
-        s.usage[0], s.usage[1], s.usage[2], s.usage[3], s.usage[4], s.usage[5], s.usage[6],
-        s.json.depth, s.json.count, s.json.end, s.json.in_string, s.json.escape, s.json.stage, s.json.broken,
-        s.json.scalar, s.json.matched,
-        s.role.at, s.role.n, s.channel.at, s.channel.n, s.recipient.at, s.recipient.n, s.content_type.at,
-        s.content_type.n,
-        s.state, s.channel_code, s.kind, s.role_state, s.marked, s.phase, s.extra, s.announce, s.terminated,
-        s.incomplete, s.wrote,
-        s.input_mode, s.finished, s.strict, s.n_pending, s.n_held, s.error,
-        s.deviations, s.calls)
-    parts = [fixed, struct.pack("<3HqB", s.header_n, s.word_at, s.prompt_n, s.error_at, s.error_state)]
-    for i in range(kept):
-        parts.append(struct.pack("<Bq", s.deviation[i], s.deviation_at[i]))
-    parts.append((<const char*>s.pending)[:s.n_pending])
-    parts.append((<const char*>s.held)[:s.n_held])
-    parts.append((<const char*>s.header)[:s.header_n])
-    parts.append((<const char*>s.token_starts)[:(s.header_n + 7) // 8])
-    if tagged:
-        parts.append(tags_pack(s, held))
-    return b"".join(parts)
+cdef void walk(Stream* s, Fields* f) noexcept:
+    """The fields of every stream."""
+    cdef uint32_t calls = <uint32_t>s.calls
+    cdef int64_t** longs = [&s.position, &s.attributed, &s.header_at, &s.header_text_at, &s.pending_at,
+                            &s.pending_stop]
+    cdef Span** spans = [&s.role, &s.channel, &s.recipient, &s.content_type]
+    cdef uint8_t** bytes_ = [
+        &s.state, &s.channel_code, &s.kind, &s.role_state, &s.marked, &s.phase, &s.extra, &s.announce, &s.terminated,
+        &s.incomplete, &s.wrote, &s.input_mode, &s.finished, &s.strict, &s.n_pending, &s.n_held, &s.error]
+    cdef int i
+    for i in range(6):
+        long_field(f, longs[i])
+    for i in range(N_REGIONS):
+        long_field(f, &s.usage[i])
+    walk_json(&s.json, f)
+    for i in range(4):
+        short_field(f, &spans[i].at)
+        short_field(f, &spans[i].n)
+    for i in range(17):
+        byte_field(f, bytes_[i])
+    word_field(f, &s.deviations)
+    word_field(f, &calls)
+    s.calls = <int32_t>calls                                                 # check_numbers() refuses what is negative
+    short_field(f, &s.header_n)
+    short_field(f, &s.word_at)
+    short_field(f, &s.prompt_n)
+    long_field(f, &s.error_at)
+    byte_field(f, &s.error_state)
+
+
+cdef void walk_json(Json* j, Fields* f) noexcept:
+    cdef int i
+    cdef uint8_t** bytes_ = [&j.in_string, &j.escape, &j.stage, &j.broken, &j.scalar, &j.matched]
+    long_field(f, &j.depth)
+    long_field(f, &j.count)
+    long_field(f, &j.end)
+    for i in range(6):
+        byte_field(f, bytes_[i])
+
+
+cdef void walk_parts(Stream* s, Fields* f) noexcept:
+    """What the fields count: deviations, and bytes that wait. There are so many."""
+    cdef int i
+    for i in range(min(<int>s.deviations, DEVIATION_CAP)):
+        byte_field(f, &s.deviation[i])
+        long_field(f, &s.deviation_at[i])
+    bytes_field(f, s.pending, s.n_pending)
+    bytes_field(f, s.held, s.n_held)
+    bytes_field(f, s.header, s.header_n)
+    bytes_field(f, s.token_starts, (s.header_n + 7) // 8)
+
+
+cdef bytes state_pack(Stream* s, const Held* held, bint tagged):
+    cdef uint8_t[MOST_STATE] room
+    cdef Fields f
+    f.p, f.n, f.at, f.writing, f.truncated = room, MOST_STATE, 0, True, False
+    walk(s, &f)
+    walk_parts(s, &f)
+    state = PyBytes_FromStringAndSize(<const char*>room, f.at)
+    return state + tags_pack(s, held) if tagged else state
 
 
 cdef int refuse(what) except -1:
@@ -52,53 +95,32 @@ cdef int refuse(what) except -1:
 
 cdef int state_unpack(Stream* s, Held* held, Program program, const ToolTable* tools, bytes data) except -1:
     """Fills a zeroed Stream; raises ValueError for anything that state_pack() could not have written."""
-    cdef int i, kept
-    cdef Py_ssize_t at = _FIXED.size, size
-    if len(data) < at + 15:
+    cdef Fields f
+    cdef int i
+    f.p, f.n, f.at, f.writing, f.truncated = (<uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data), 0, False,
+                                              False)
+    walk(s, &f)
+    if f.truncated:
         refuse("it is truncated")
-    (s.position, s.attributed, s.header_at, s.header_text_at, s.pending_at, s.pending_stop,
-     s.usage[0], s.usage[1], s.usage[2], s.usage[3], s.usage[4], s.usage[5], s.usage[6],
-     s.json.depth, s.json.count, s.json.end, s.json.in_string, s.json.escape, s.json.stage, s.json.broken,
-     s.json.scalar, s.json.matched,
-     s.role.at, s.role.n, s.channel.at, s.channel.n, s.recipient.at, s.recipient.n, s.content_type.at, s.content_type.n,
-     s.state, s.channel_code, s.kind, s.role_state, s.marked, s.phase, s.extra, s.announce, s.terminated,
-     s.incomplete, s.wrote,
-     s.input_mode, s.finished, s.strict, s.n_pending, s.n_held, s.error,
-     s.deviations, calls) = _FIXED.unpack_from(data)
-    if calls > MOST or s.deviations > MOST:
+    if s.calls < 0 or s.deviations > MOST:
         refuse("a count is out of range")
-    s.calls = calls
-    s.header_n, s.word_at, s.prompt_n, s.error_at, s.error_state = struct.unpack_from("<3HqB", data, at)
-    at += 15
-    kept = min(<int>s.deviations, DEVIATION_CAP)
     if s.n_pending > 3 or s.n_held > HOLD_CAP or s.header_n > HEADER_CAP:
         refuse("a buffer is larger than it can be")
-    size = at + 9 * kept + s.n_pending + s.n_held + s.header_n + (s.header_n + 7) // 8
-    if len(data) < size or (len(data) > size and program.tags == NULL):
+    walk_parts(s, &f)
+    if f.truncated or (f.at < f.n and program.tags == NULL):
         refuse("its length does not fit its content")
-    for i in range(kept):
-        s.deviation[i], s.deviation_at[i] = struct.unpack_from("<Bq", data, at)
-        at += 9
-        if not 0 < s.deviation[i] < N_DEVIATIONS or not 0 <= s.deviation_at[i] <= s.position + len(data):
+    for i in range(min(<int>s.deviations, DEVIATION_CAP)):
+        if not 0 < s.deviation[i] < N_DEVIATIONS or not 0 <= s.deviation_at[i] <= s.position + f.n:
             refuse("a deviation is unknown")
-    at = take(s.pending, data, at, s.n_pending)
-    at = take(s.held, data, at, s.n_held)
-    at = take(s.header, data, at, s.header_n)
-    take(s.token_starts, data, at, (s.header_n + 7) // 8)
     check_numbers(s, program.tags != NULL)
     check_flags(s)
     if program.tags != NULL:
-        tags_unpack(s, held, program.tags, tools, data[size:])
+        tags_unpack(s, held, program.tags, tools, data[f.at:])
         return 0
     check_messages(s)
     check_buffers(s, &program.tables)
     restore_derived(s)
     return 0
-
-
-cdef Py_ssize_t take(uint8_t* to, bytes data, Py_ssize_t at, Py_ssize_t n):
-    memcpy(to, <const char*>data + at, n)
-    return at + n
 
 
 cdef int check_numbers(const Stream* s, bint slack) except -1:
@@ -159,8 +181,9 @@ cdef int tokens_in_header(const Stream* s) noexcept:
 cdef int check_buffers(const Stream* s, const Tables* t) except -1:
     cdef int k
     cdef bint found
-    for part in (s.role, s.channel, s.recipient, s.content_type):
-        if part["at"] + part["n"] > s.header_n:
+    cdef const Span** spans = [&s.role, &s.channel, &s.recipient, &s.content_type]
+    for k in range(4):
+        if spans[k].at + spans[k].n > s.header_n:
             refuse("a name lies outside the header")
     if s.prompt_n > s.header_n or (s.word_at != NO_WORD and s.word_at >= s.header_n):
         refuse("a position lies outside the header")
@@ -193,52 +216,73 @@ cdef void restore_derived(Stream* s) noexcept:
 
 # --- the envelope: what the state belongs to --------------------------------------------------------------------------
 
-_ENVELOPE = struct.Struct("<3sB16sQQBIHII")
 VERSION = 2
 
+cdef enum:
+    NAME_SIZE = 16                     # bytes of a format's name
+    HEAD_SIZE = 4 + NAME_SIZE + 8 + 8 + 1 + 4 + 2 + 4 + 4
 
-class Blob(NamedTuple):
+
+@cython.final
+cdef class Blob:
     """What to_bytes() wrote: the state, and the options and fingerprints that it belongs to."""
 
-    format: str
-    vocab: int
-    tools: int
-    no_trim: int
-    max_hold: int
-    empty_args: str
-    origin: bytes | None
-    state: bytes
-    watched: bytes  # of a Watcher; empty if the parser has none
+
+cdef void walk_head(Head* h, Fields* f) noexcept:
+    h.vocab = field(f, h.vocab, 8)
+    h.tools = field(f, h.tools, 8)
+    byte_field(f, &h.no_trim)
+    word_field(f, &h.max_hold)
+    short_field(f, &h.n_args)
+    word_field(f, &h.n_origin)
+    word_field(f, &h.n_state)
 
 
-cdef bytes blob_pack(str format, object vocab, object tools, bint no_trim, Py_ssize_t max_hold, str empty_args,
-                     bytes origin, bytes state, bytes watched):
-    args = empty_args.encode("utf-8", "surrogatepass")
-    origin = origin or b""
-    head = _ENVELOPE.pack(b"HSP", VERSION, format.encode(), vocab, tools, no_trim, max_hold, len(args), len(origin),
-                          len(state))
-    return b"".join((head, args, origin, state, watched))
+cdef bytes blob_pack(str format, Head* head, str empty_args, bytes origin, bytes state, bytes watched):
+    cdef uint8_t[HEAD_SIZE] room
+    cdef bytes name = format.encode(), args = empty_args.encode("utf-8", "surrogatepass")
+    cdef Fields f
+    f.p, f.n, f.at, f.writing, f.truncated = room, HEAD_SIZE, 4 + NAME_SIZE, True, False
+    memset(room, 0, HEAD_SIZE)
+    memcpy(room, b"HSP", 3)
+    room[3] = VERSION
+    memcpy(room + 4, PyBytes_AS_STRING(name), PyBytes_GET_SIZE(name))
+    head.n_args = <uint16_t>len(args)
+    head.n_origin = 0 if origin is None else <uint32_t>len(origin)
+    head.n_state = <uint32_t>len(state)
+    walk_head(head, &f)
+    return b"".join((PyBytes_FromStringAndSize(<const char*>room, HEAD_SIZE), args, origin or b"", state, watched))
 
 
-cdef object blob_unpack(object data):
-    if not isinstance(data, (bytes, bytearray, memoryview)):
-        raise TypeError(f"from_bytes() takes bytes, not {type(data).__name__}")
-    data = bytes(data)
-    if len(data) < _ENVELOPE.size or not data.startswith(b"HSP"):
+cdef Blob blob_unpack(object given):
+    cdef Blob blob = Blob.__new__(Blob)
+    cdef bytes data
+    cdef Fields f
+    cdef Py_ssize_t origin_at, state_at, watched_at
+    if not isinstance(given, (bytes, bytearray, memoryview)):
+        raise TypeError(f"from_bytes() takes bytes, not {type(given).__name__}")
+    data = bytes(given)
+    f.p, f.n, f.at, f.writing, f.truncated = (<uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data),
+                                              4 + NAME_SIZE, False, False)
+    if f.n < HEAD_SIZE or memcmp(f.p, b"HSP", 3):
         raise ValueError("not a parser state: it does not begin like one, or is truncated")
-    _, version, name, vocab, tools, no_trim, max_hold, n_args, n_origin, n_state = _ENVELOPE.unpack_from(data)
-    if version != VERSION:
-        raise ValueError(f"this parser state has version {version}; this release reads version {VERSION}")
-    args_at = _ENVELOPE.size
-    origin_at = args_at + n_args
-    state_at = origin_at + n_origin
-    watched_at = state_at + n_state
-    if len(data) < watched_at or no_trim > 1:
+    if f.p[3] != VERSION:
+        raise ValueError(f"this parser state has version {f.p[3]}; this release reads version {VERSION}")
+    walk_head(&blob.head, &f)
+    origin_at = HEAD_SIZE + blob.head.n_args
+    state_at = origin_at + blob.head.n_origin
+    watched_at = state_at + blob.head.n_state
+    if f.n < watched_at or blob.head.no_trim > 1:
         refuse("its length does not fit its content")
     try:
-        format = name.rstrip(b"\0").decode("ascii")
-        empty_args = data[args_at:origin_at].decode("utf-8", "surrogatepass")
+        blob.format = part(&f, 4, 4 + NAME_SIZE).rstrip(b"\0").decode("ascii")
+        blob.empty_args = part(&f, HEAD_SIZE, origin_at).decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
         raise ValueError("not a usable parser state: a name is not text") from None
-    return Blob(format, vocab, tools, no_trim, max_hold, empty_args, data[origin_at:state_at] or None,
-                data[state_at:watched_at], data[watched_at:])
+    blob.origin = part(&f, origin_at, state_at) if state_at > origin_at else None
+    blob.state, blob.watched = part(&f, state_at, watched_at), part(&f, watched_at, f.n)
+    return blob
+
+
+cdef bytes part(const Fields* f, Py_ssize_t begin, Py_ssize_t end):
+    return PyBytes_FromStringAndSize(<const char*>f.p + begin, end - begin)

@@ -3,13 +3,13 @@
 cimport cython
 from libc.stdint cimport int64_t, uint8_t
 from harmonystream._native.wire.frame cimport Frame, Pieces
-from harmonystream._native.wire.writer cimport OpenWriter
+from harmonystream._native.wire.moving cimport MovingWriter
 from harmonystream._native.stream.parser cimport Parser
 from harmonystream._native.stream.plain_piece cimport Piece
 from harmonystream._native.core.types cimport *
 
 
-cdef class SseWriter(OpenWriter):
+cdef class SseWriter(MovingWriter):
     cdef bint watched
     cdef list frames               # by kind; what the writer points to
 

@@ -18,7 +18,8 @@ from harmonystream._native.stream.parser cimport Parser, plain_token, take_ids
 from harmonystream._native.stream.plain_piece cimport Piece, account_piece
 from harmonystream._native.core.types cimport *
 from harmonystream._native.wire.tell cimport BROKEN, BYTES
-from harmonystream._native.wire.writer cimport OpenWriter, sendable
+from harmonystream._native.wire.writer cimport sendable
+from harmonystream._native.wire.moving cimport MovingWriter
 
 DEBUG = bool(DEBUG_BUILD)
 
@@ -27,7 +28,7 @@ cdef enum:
 
 
 @cython.auto_pickle(False)
-cdef class SseWriter(OpenWriter):
+cdef class SseWriter(MovingWriter):
     """SseWriter(parser, ...)
 --
 

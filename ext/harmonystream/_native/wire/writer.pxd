@@ -30,6 +30,8 @@ cdef class OpenWriter:
     @cython.final
     cdef bint keep_text(self, uint8_t kind, const uint8_t* p, Py_ssize_t n) except -1
     @cython.final
+    cdef int set_script(self, Script script, str id, str created, str stem, str head) except -1
+    @cython.final
     cdef int put_constant(self, int k, str text, bint escaped) except -1
     @cython.final
     cdef int replay(self, list events) except -1

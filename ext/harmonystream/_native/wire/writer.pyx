@@ -38,7 +38,7 @@ cdef tuple REFUSALS = (
 cdef class OpenWriter:
     """The state of one response, and its lock. SseWriter adds the verbs."""
 
-    def __cinit__(self, parser="harmony", *_, vocab=None, tools=None, **__):
+    def __cinit__(self, parser="harmony", *_, vocab=None, tools=None, bint _moved=False, **__):
         if not isinstance(parser, Parser):
             parser = Parser(parser, vocab, tools=tools)
         elif vocab is not None or tools is not None:
@@ -48,7 +48,8 @@ cdef class OpenWriter:
             raise ValueError("an API has no watched values: give the emitter a parser without watch=, and feed one "
                              "with it the same ids")
         self.pending = b""
-        self.check_fresh()
+        if not _moved:
+            self.check_fresh()
 
     def __dealloc__(self):
         cdef int kind
@@ -73,32 +74,33 @@ cdef class OpenWriter:
         head: the JSON of what a response begins with; None: the script has it. opening: the first frames, if they are
         not the script's.
         """
-        cdef Told* t = &self.w.told
-        cdef bint done
         self.claim_alone()
         try:
             self.check(NEW)
             self.check_fresh()
-            self.script = script
-            self.put_constant(0, id, True)
-            self.put_constant(1, created, False)
-            self.put_constant(2, stem, True)
-            t.script, t.stale = &script.table, &self.parser.stale
-            if head is None:
-                done = say(&self.w, &script.table.head, &t.hook)
-                done = done and buffer_put(&t.constants, t.hook.p, t.hook.n)
-                t.constant_at[4] = t.constants.n
-                t.hook.n = 0
-            else:
-                done = True
-                self.put_constant(3, head, False)
+            self.set_script(script, id, created, stem, head)
             self.out.n = 0
-            if not done or (opening is None and not say(&self.w, &script.table.opening, &self.out)):
+            if opening is None and not say(&self.w, &script.table.opening, &self.out):
                 raise MemoryError()
             self.w.stage = BYTES
             return PyBytes_FromStringAndSize(<const char*>self.out.p, self.out.n) if opening is None else opening
         finally:
             self.leave()
+
+    cdef int set_script(self, Script script, str id, str created, str stem, str head) except -1:
+        cdef Told* t = &self.w.told
+        self.script = script
+        self.put_constant(0, id, True)
+        self.put_constant(1, created, False)
+        self.put_constant(2, stem, True)
+        t.script, t.stale = &script.table, &self.parser.stale
+        if head is not None:
+            return self.put_constant(3, head, False)
+        if not say(&self.w, &script.table.head, &t.hook) or not buffer_put(&t.constants, t.hook.p, t.hook.n):
+            raise MemoryError()
+        t.constant_at[4] = t.constants.n
+        t.hook.n = 0
+        return 0
 
     cdef int put_constant(self, int k, str text, bint escaped) except -1:
         cdef Told* t = &self.w.told
@@ -193,6 +195,7 @@ cdef class OpenWriter:
         cdef list entries = []
         cdef dict texts = {}
         cdef int kind
+        t.caught_up = True
         while at < t.journal.n:
             entries.append(at)
             memcpy(&entry, t.journal.p + at, sizeof(Entry))
@@ -344,33 +347,6 @@ cdef class OpenWriter:
         self.w.stage = ENDED
         self.leave()
         return pending
-
-    # --- moving ---
-
-    def _check_movable(self):
-        """Raises ValueError unless it has started and goes on."""
-        if self.w.stage != DICTS:
-            self.check(BYTES)
-
-    def _moving(self):
-        """Is it dicts, the next payload's number, and what is kept of each kind of delta; after _catch_up()."""
-        cdef int kind
-        self.claim_alone()
-        try:
-            self._check_movable()
-            kept = [self.text_of(kind, 0, self.w.kept[kind].n) for kind in range(R_REASONING, N_DELTAS)]
-            return (self.w.stage == DICTS, self.w.number, *kept)
-        finally:
-            self.leave()
-
-    def _move_to(self, Parser parser not None, bint dicts, int64_t number, /):
-        """It is new, and from now on what such a stream was. The parser need not be fresh."""
-        self.claim_alone()
-        try:
-            self.check(NEW)
-            self.parser, self.w.number, self.w.stage = parser, number, DICTS if dicts else BYTES
-        finally:
-            self.leave()
 
     @property
     def is_new(self):

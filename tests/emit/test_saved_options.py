@@ -1,0 +1,81 @@
+"""The options in a state: what the constructor got, and nothing that is as usual."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from wire_server import APIS
+
+import harmonystream as hs
+from harmonystream.emit.saved_options import made, options_of, shape_of, type_of
+from harmonystream.emit.stream import EventStream
+
+GIVEN = {
+    "chat": [
+        {"reasoning_field": "both", "preamble_field": None, "include_usage": True, "extra": {"a": 1}, "taken": ["x"]},
+        {"tool_choice": "none"},
+        {"tool_choice": {"type": "function", "function": {"name": "f"}}, "parallel_tool_calls": False},
+    ],
+    "responses": [
+        {"request": {"temperature": 0.5, "tool_choice": "none"}, "reasoning": "text", "container_id": "c"},
+        {"request": {"reasoning": {"summary": "auto"}, "parallel_tool_calls": False}, "extra": {"a": 1}},
+        {"reasoning": False, "taken": ["x"]},
+    ],
+    "messages": [
+        {"usage": {"input_tokens": 3}, "signature": "", "text_key": "t"},
+        {"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}, "thinking": False},
+        {"tool_choice": {"type": "none"}, "extra": {"a": 1}, "taken": ["x"]},
+    ],
+}
+IDENTITY = {"chat": {"id": "i", "created": 1}, "responses": {"id": "i", "created_at": 1}, "messages": {"id": "i"}}
+PRIVATE = ("_calls_shown", "_named", "_fields", "_preamble_field", "_include_usage", "_extra", "_taken", "_reasoning")
+MORE = ("_said", "_tools", "_container_id", "_given", "_thinking", "_signs", "_text_key", "_hooked")
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("number", range(4))
+def test_the_constructor_makes_the_same_of_them(api, number):
+    given = {} if number == 3 else GIVEN[api][number]
+    stream = APIS[api].stream_of(hs.Parser(), **given)
+    again = made(type_of(stream), options_of(stream), IDENTITY[api], {})
+    for name in (*PRIVATE, *MORE):
+        assert getattr(again, name, None) == getattr(stream, name, None), name
+    again._options = None
+    assert options_of(again) == options_of(stream)
+
+
+def test_what_is_as_usual_is_not_said():
+    said = {api: [*json.loads(options_of(module.stream_of(hs.Parser())))] for api, module in APIS.items()}
+    assert said == {"chat": ["model"], "responses": ["model", "reasoning"], "messages": ["model"]}
+
+
+def test_streams_share_what_nobody_changes():
+    stream = APIS["chat"].stream_of(hs.Parser())
+    options = options_of(stream)
+    fields, script = shape_of(hs.ChatStream, options)
+    assert script is stream._script()
+    assert not {"id", "created"} & {*fields}
+    before = dict(fields)
+    stream.start()
+    moved = hs.ChatStream.from_bytes(stream.to_bytes())
+    moved.feed_text("<|channel|>final<|message|>Hi<|return|>")
+    moved.response()
+    moved.finish("stop")
+    assert shape_of(hs.ChatStream, options) == (before, script)
+
+
+def test_large_options_are_not_remembered():
+    stream = APIS["chat"].stream_of(hs.Parser(), extra={"note": "x" * 5000})
+    stream.start()
+    shape_of.cache_clear()
+    assert hs.ChatStream.from_bytes(stream.to_bytes())._extra == stream._extra
+    assert shape_of.cache_info().currsize == 0
+
+
+def test_an_emitter_of_ones_own_has_no_state():
+    class Other(EventStream):
+        pass
+
+    with pytest.raises(ValueError, match="a Other cannot be moved: its class is of no API here"):
+        type_of(Other(hs.Parser()))
