@@ -1,4 +1,4 @@
-"""What an output holds: a completion, with its messages and calls; and what one piece of an output adds."""
+"""A whole output as a completion with messages and calls, and the delta that one piece of an output adds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["CallDelta", "Completion", "Delta", "Message", "ToolCall"]
 
 
 class ToolCall(NamedTuple):
-    """One call. `arguments` are its deltas joined; see `ToolCallEnd` for `complete` and `balanced`."""
+    """One call. `arguments` are its joined deltas. `ToolCallEnd` explains `complete` and `balanced`."""
 
     index: int  # type: ignore[assignment]  # hides tuple.index, which nobody needs here
     name: str
@@ -62,12 +62,12 @@ class Message(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The content; of a message without content the reasoning, or else the calls' arguments."""
+        """The content, or the reasoning if there is no content, or else the calls' arguments."""
         return self.content or self.reasoning or "".join(call.arguments for call in self.tool_calls)
 
 
 class Completion(NamedTuple):
-    """A whole output. `reasoning` and `content` are the deltas joined as they came, without separators."""
+    """A whole output. `reasoning` and `content` are the joined deltas, without separators."""
 
     messages: tuple[Message, ...]
     reasoning: str

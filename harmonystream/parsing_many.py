@@ -73,16 +73,16 @@ def parse_many(
     column: an Arrow array, chunked array or stream (of pyarrow, Polars, DuckDB and others): lists or large lists of
         int32, uint32 or int64 ids; or strings or binary, also large ones and views; or a pair `(values, offsets)` of
         integer buffers.
-    finish: the engine's reason, or one for each row. format, vocab, tools, start: as `Parser` has them.
-    prompts: a column of the prompts that the rows continue, or their ends, as ids or text: each is `Parser(prompt=)`.
-        A null prompt is none.
-    threads: how many read at the same time, without the GIL; 0: one for each core.
-    fields: which of `COLUMNS`. progress: called with the rows that are done, and all, after each 1,024.
+    finish: the engine's reason, or one for each row.
+    format, vocab, tools, start: as `Parser` has them.
+    prompts: a column of prompts, or of their ends, that the rows continue, as in `Parser(prompt=)`; null: no prompt.
+    threads: how many rows are read at the same time, without the GIL. 0: one for each core.
+    fields: which of `COLUMNS`. progress: called with the rows done and all rows, after each 1,024.
 
-    In a null row all columns are null but the note, "null". A row with anything that is no id is empty and has the note
-    "not-an-id". One whose prompt no stream can continue has the note "bad-prompt". Everything else is what `parse` says
-    of that row. Raises TypeError for another type, and ValueError for offsets that do not ascend or lie outside the
-    values, and for reasons or prompts that are not one for each row.
+    In a null row all columns are null except the note, "null". A row with an invalid id is empty and has the note
+    "not-an-id". A row whose prompt cannot be continued has the note "bad-prompt". All else is as in `parse`.
+    Raises TypeError for another type of column, and ValueError for offsets that do not ascend or lie outside the
+    values, or if there is not one reason or prompt for each row.
     """
     if unknown := set(fields) - set(COLUMNS):
         raise ValueError(f"fields are some of {', '.join(COLUMNS)}, not {', '.join(sorted(unknown))}")

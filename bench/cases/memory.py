@@ -80,6 +80,26 @@ def harmony_growth(opening: list[int], ids: list[int], n: int) -> tuple[int, int
     return growth(hs.Parser(), opening, ids, n)
 
 
+def soak(opening: list[int], ids: list[int], n: int) -> int:
+    """What the process grows while n short responses begin and end in a batch; a tenth of them come before."""
+    from bench.cases.batch import begun
+    from bench.cases.emitters import EMITTERS
+
+    batch, answer = hs.Batch(capacity=4), array("i", [*opening, *ids])
+    apis = [*EMITTERS]
+
+    def say(times: int) -> None:
+        for number in range(times):
+            slot = begun(batch, apis[number % len(apis)])
+            batch.feed_sse([slot], answer, [0, len(answer)])
+            batch.finish(slot, "stop")
+
+    say(n // 10 + 1)
+    before = resident()
+    say(n)
+    return resident() - before
+
+
 def tag_growth(n: int) -> dict[str, dict[str, tuple[int, int, int]]]:
     """Of every format, while it reads content and the arguments of a call."""
     from bench.cases import blocks
@@ -110,6 +130,9 @@ def sizes(n: int, scale: float = 1.0) -> Iterator[Row]:
         _, grown, process = in_new_process("harmony_growth", work.opening, work.body, int(MILLION * scale))
         note = f"the whole process: {process:,} B"
         yield figure(f"growth after a million tokens of {name}", grown, "B", at_most=0, note=note)
+    answer = streams.prose(16)
+    grown = in_new_process("soak", answer.opening, answer.body, int(MILLION * scale))
+    yield figure("growth after a million short responses in a batch, of the process", grown, "B", at_most=MILLION)
 
 
 def tag_sizes(scale: float = 1.0) -> Iterator[Row]:

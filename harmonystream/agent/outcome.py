@@ -17,16 +17,24 @@ LoopReason: TypeAlias = Literal[
 ]
 """Why a loop ended.
 
-answer: the model answered and called nothing. calls: it called tools that have no function here; `LoopEnd.calls` has
-these calls. stealth: it called a stealth tool. rounds: it still called tools when the rounds were used up, and then
-answered without tools. repeated: so did it when a round had nothing but repeated calls. tokens, timeout: the loop's
-limit. length: the generation was cut at its own limit. error: the engine failed; `LoopEnd.error` says how.
+- `answer`: the model answered and called nothing.
+- `calls`: it called tools that have no function. `LoopEnd.calls` has these calls.
+- `stealth`: it called a stealth tool.
+- `rounds`: it still called tools after the last round, and then answered without tools.
+- `repeated`: a round had only repeated calls, and then the model answered without tools.
+- `tokens`, `timeout`: a limit of the loop.
+- `length`: a generation was cut at its own limit.
+- `error`: the engine failed. `LoopEnd.error` is its exception.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class ToolRunStart:
-    """A tool begins to run. early: the model is still writing. message: what a user may read meanwhile, or None."""
+    """A tool begins to run.
+
+    early: the model is still writing.
+    message: a text that a user may read while the tool runs, or None.
+    """
 
     round: int
     call: ToolCall
@@ -36,7 +44,7 @@ class ToolRunStart:
 
 @dataclass(frozen=True, slots=True)
 class ToolRunEnd:
-    """A tool has run, or was not run after all; each `ToolRunStart` has one. `result` is what the model will read."""
+    """A tool has run, or was not run after all. Each `ToolRunStart` has one. `result` is what the model will read."""
 
     round: int
     call: ToolCall
@@ -47,8 +55,10 @@ class ToolRunEnd:
 class RoundEnd:
     """A generation and its tools have ended.
 
-    round: counted from 1. reason: why the generation ended, as in `StreamEnd`. messages: what the round adds to the
-    conversation, in Chat Completions' form. usage: of this generation.
+    round: counted from 1.
+    reason: why the generation ended, as in `StreamEnd`.
+    messages: the messages that the round adds to the conversation, in Chat Completions' form.
+    usage: the usage of this generation.
     """
 
     round: int
@@ -61,9 +71,12 @@ class RoundEnd:
 class LoopEnd:
     """The last event of a loop.
 
-    text: the content of the last generation. calls: the calls without a result, because their tools have no function.
-    called: the names of all tools that were called, in order. messages: all that the loop adds to the conversation.
-    usage: summed over all rounds. error: what the engine raised.
+    text: the content of the last generation.
+    calls: the calls without a result, because their tools have no function.
+    called: the names of all tools that were called, in order.
+    messages: the messages that the loop adds to the conversation.
+    usage: the sum over all rounds.
+    error: the exception of the engine, or None.
     """
 
     reason: LoopReason

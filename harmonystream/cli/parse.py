@@ -25,7 +25,7 @@ from .paint import add_colour, make_show, paint
 from .read import IdReader, InputError, is_ids, pieces
 from .show import json_line, repairs
 
-__all__ = ["add_to", "run"]
+__all__ = ["add_to", "decided", "format_named", "opened", "run", "tools_given"]
 
 _ABOUT = """\
 Shows a stream as it arrives: reasoning, content, tool calls with their
@@ -143,7 +143,7 @@ def _add_options(parse: argparse.ArgumentParser) -> None:
     )
 
 
-def _format(name: str) -> str | Format:
+def format_named(name: str) -> str | Format:
     """The format of that name, of that file, or of that model."""
     if name in formats():
         return name
@@ -153,23 +153,23 @@ def _format(name: str) -> str | Format:
 def run(args: argparse.Namespace) -> None:
     """Reads the input to its end and shows it."""
     try:
-        format = _format(args.format)
+        format = format_named(args.format)
         known = None if args.tokenizer is None else vocab.from_tokenizers(Path(args.tokenizer))
-        tools = [] if args.no_tools else _tools(args.tools)
+        tools = [] if args.no_tools else tools_given(args.tools)
         fresh = partial(Parser, format, known, tools=tools, start=args.start, strict=args.strict)
         parser = fresh()
     except (TypeError, ValueError) as error:
         raise InputError(str(error)) from None
     if args.each:
         takes_ids = known is not None or format == "harmony"
-        with _opened(args.file) as fd:
+        with opened(args.file) as fd:
             shown = {"as_json": args.json, "color": args.color}
             return parse_each(fd, fresh, takes_ids=takes_ids, reason=args.finish, **shown)
     kind = args.input
     if kind == "auto" and format != "harmony":
         kind = "text" if known is None else "ids"
-    with _opened(args.file) as fd:
-        as_ids, arriving = _decided(kind, pieces(fd))
+    with opened(args.file) as fd:
+        as_ids, arriving = decided(kind, pieces(fd))
         if as_ids and known is None and format != "harmony":
             raise InputError(f"ids of the format {parser.format!r} need --tokenizer: the model's tokenizer.json")
         events = _events(parser, as_ids, arriving, args.finish)
@@ -179,7 +179,8 @@ def run(args: argparse.Namespace) -> None:
             paint(make_show(args.color), parser, events, "tokens" if as_ids else "bytes")
 
 
-def _tools(given: str | None) -> list[Any] | None:
+def tools_given(given: str | None) -> list[Any] | None:
+    """The tools of the option --tools: names, or those of a file. Raises `InputError`."""
     if given is None:
         return None
     if not given.endswith(".json"):
@@ -195,7 +196,8 @@ def _tools(given: str | None) -> list[Any] | None:
 
 
 @contextlib.contextmanager
-def _opened(name: str) -> Iterator[int]:
+def opened(name: str) -> Iterator[int]:
+    """The descriptor of a file, or of standard input for -."""
     if name == "-":
         if os.isatty(0):
             print("harmonystream: reading from the terminal; Ctrl-D ends the input", file=sys.stderr)
@@ -205,7 +207,7 @@ def _opened(name: str) -> Iterator[int]:
             yield file.fileno()
 
 
-def _decided(kind: str, arriving: Iterator[bytes]) -> tuple[bool, Iterator[bytes]]:
+def decided(kind: str, arriving: Iterator[bytes]) -> tuple[bool, Iterator[bytes]]:
     """Are these ids? And the pieces, none lost: `auto` looks at the first ones."""
     if kind != "auto":
         return kind == "ids", arriving

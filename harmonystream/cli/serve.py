@@ -61,6 +61,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     serve.add_argument("--keys", metavar="FILE", help="the keys of clients; see below")
     serve.add_argument("--new-key", metavar="NAME", help="add a key for NAME to the file of --keys, and end")
     serve.add_argument("--limit", action="append", default=[], metavar="NAME=N", help="a limit: concurrent=64")
+    serve.add_argument(
+        "--inspect", action="store_true", help="show the last streams at /inspect, to this machine alone"
+    )
     serve.add_argument("--host", help="the address to listen at (127.0.0.1)")
     serve.add_argument("--port", type=int, metavar="N", help="the port to listen at (8000)")
 
@@ -77,7 +80,13 @@ def run(args: argparse.Namespace) -> None:
         return
     try:
         settings = _settings(args)
-        made = app(settings.models or None, keys=settings.keys, limits=settings.limits, origins=tuple(settings.origins))
+        made = app(
+            settings.models or None,
+            keys=settings.keys,
+            limits=settings.limits,
+            origins=settings.origins,
+            inspect=args.inspect,
+        )
     except (ImportError, ValueError) as error:
         raise InputError(str(error)) from None
     serve(made, settings.host, settings.port)

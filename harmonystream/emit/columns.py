@@ -19,10 +19,13 @@ _CHANNELS: Final = (None, "analysis", "commentary", "final", None)
 class Columns:
     """The rows of a step, slot by slot in the order of the call, as columns that numpy and others read without a copy.
 
-    slot: int32. kind: uint8, a `Region` for a delta (REASONING, CONTENT or ARGUMENTS); 7 and more for other events,
-    which are in `others` by row. index: int32, the call's, for what belongs to one. channel: uint8, of the open
-    message: 0 none, 1 analysis, 2 commentary, 3 final, 4 one of another name. start, stop: int64, the range of tokens.
-    offset: int64, rows + 1: a delta's text is `text[offset[row]:offset[row + 1]]`, UTF-8.
+    slot: int32.
+    kind: uint8. A `Region` for a delta (REASONING, CONTENT or ARGUMENTS). 7 and more for other events, which are in
+    `others` by row.
+    index: int32. The index of the call, in a row that belongs to a call.
+    channel: uint8. The channel of the open message: 0 none, 1 analysis, 2 commentary, 3 final, 4 any other.
+    start, stop: int64. The range of tokens.
+    offset: int64, rows + 1. A delta's text is `text[offset[row]:offset[row + 1]]`, UTF-8.
     """
 
     __slots__ = ("_block", "_text", "others", "rows")

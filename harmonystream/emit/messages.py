@@ -225,9 +225,9 @@ class MessagesStream(EventStream):
         if not (known and self._scripted and self._stop_reason) or self.in_text:
             return super()._closing_bytes(usage)
         self._ended_plainly = True
-        counts, parts = self.parser.usage, _closing()
-        values = self._stop_reason.encode(), b"%d" % counts.total, b"%d" % counts.reasoning
-        return b"".join([part for pair in zip(parts, (*values, b"")) for part in pair])
+        counts, said = self.parser.usage, _closing()
+        total, reasoning = b"%d" % counts.total, b"%d" % counts.reasoning
+        return b"".join((said[0], self._stop_reason.encode(), said[1], total, said[2], reasoning, said[3]))
 
     def closing(self, usage: Payload | None) -> Iterable[Payload]:
         self._message["stop_reason"], self._message["stop_sequence"] = self._stop_reason, self._stop_sequence

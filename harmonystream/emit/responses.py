@@ -152,7 +152,9 @@ class ResponsesStream(EventStream):
     def _constants(self) -> Constants:
         if self._said != _UNSAID:
             self._head_json = to_json(self._head)[1:-1]
-        return self.id, to_json(self.created_at), self._stem, self._head_json or None
+        created = self.created_at
+        number = str(created) if type(created) is int else to_json(created)
+        return self.id, number, self.id.removeprefix("resp_"), self._head_json or None
 
     def _script(self) -> Script | None:
         if type(self) is not ResponsesStream or self._hooked or self.parser.strict:
@@ -262,14 +264,14 @@ class ResponsesStream(EventStream):
         """What is done need not be made anew: the script has it as JSON."""
         if not self._scripted or self._ending["status"] == "failed":
             return super()._closing_bytes(usage)
-        self._usage = self._whole_usage(usage or {})
         self._head_json = self._head_told
         if usage is None and not self.in_text and self._ending == _COMPLETED:
             self._ended_plainly = True
-            counts, parts = self.parser.usage, _completed()
-            values = self._head_json, self._output_told[1:], counts.total, counts.total, counts.reasoning, self._number
-            self._number += 1
-            return "".join([part for pair in zip(parts, (*map(str, values), "")) for part in pair]).encode()
+            counts, number, said = self.parser.usage, self._number, _completed()
+            self._number = number + 1
+            total, reasoning = str(counts.total), str(counts.reasoning)
+            items = said[0], self._head_json, said[1], self._output_told[1:], said[2]
+            return "".join((*items, total, said[3], total, said[4], reasoning, said[5], str(number), said[6])).encode()
         self._usage = self._whole_usage(usage or {})
         (payload,) = self._numbered([self._ended(HOLE["w"])])
         before, _, after = self.framed(payload).partition(f'"{HOLE["w"]}"')

@@ -82,9 +82,9 @@ Output: TypeAlias = "int | Sequence[int] | str | Finished"
 class Engine(Protocol):
     """Generates. Any object with this method is an engine.
 
-    The iterator yields ids or text as they come, markers included, and may end with a `Finished`. It raises whatever
-    keeps it from going on; this package's adapters raise `EngineError`. When it is closed, or its task is cancelled,
-    it stops the generation and frees what it holds.
+    The iterator yields ids or text as they come, markers included, and may end with a `Finished`. It raises an
+    exception if it cannot go on, which is `EngineError` in this package's adapters. When it is closed, or its task is
+    cancelled, it stops the generation and frees what it holds.
     """
 
     def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncIterator[Output]: ...

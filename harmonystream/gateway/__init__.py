@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from .app import app
-from .model import Model
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .app import app
+    from .model import Model
 
 __all__ = ["Model", "app"]
+
+_LATER = {"Model": ".model", "app": ".app"}
+
+
+def __getattr__(name: str) -> Any:
+    """Loaded when it is first asked for: pages of the inspector are made without a server."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_LATER[name], __name__), name)
+    return value

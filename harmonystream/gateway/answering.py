@@ -22,6 +22,7 @@ from .asked import Asked
 from .begun import Begun
 from .bodies import read_json
 from .choices import merged
+from .inspector import Inspector
 from .keys import Keys
 from .limits import Limits
 from .metrics import Metrics
@@ -67,6 +68,7 @@ class Gateway:
         self.admission = Admission(limits)
         self.store = Store(limits.stored, limits.stored_bytes)
         self.draining = False
+        self.inspector: Inspector | None = None
         self.pools = {
             model.name: Pool(model.engines, limits, partial(self._engine_failed, model.name))
             for model in self.models.values()
@@ -133,6 +135,8 @@ class Gateway:
         streams = _streams(api, model, asked, prompt)
         await self._enter(request, visit)
         source = self._generate(model, prompt, sampling, plan, asked.n)
+        if self.inspector is not None:
+            source = self.inspector.recorded(source, visit, prompt)
         begun = Begun(stopping(source, asked.stops, streams), visit.first_token)
         return await self._respond(request, asked, streams, begun, len(prompt.ids or ()), visit)
 

@@ -16,6 +16,7 @@ from starlette.routing import Route
 
 from .answering import APIS, Api, Gateway, refusal
 from .demo import demo_model
+from .inspector import Inspector
 from .keys import Keys
 from .limits import Limits
 from .model import Model
@@ -31,13 +32,20 @@ def app(
     keys: Keys | None = None,
     limits: Limits | None = None,
     origins: Sequence[str] = (),
+    inspect: bool = False,
 ) -> Starlette:
     """An ASGI application that serves these models; without any, a recorded conversation.
 
-    keys: who may ask; None: everybody. limits: see `Limits`. origins: of pages whose scripts may ask (CORS).
+    keys: who may ask; None: everybody. limits: see `Limits`. origins: of pages whose scripts may ask (CORS). inspect:
+    keep the last streams, prompts included, and show them at /inspect to whoever sits at this machine.
     Its `state.gateway` is the `Gateway`. Raises ValueError for models that cannot be served.
     """
     gateway = Gateway([demo_model()] if models is None else models, keys, limits or Limits())
+
+    routes = _routes(gateway)
+    if inspect:
+        gateway.inspector = Inspector(gateway)
+        routes += gateway.inspector.routes()
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -49,7 +57,7 @@ def app(
 
     cors = Middleware(CORSMiddleware, allow_origins=list(origins), allow_methods=["*"], allow_headers=["*"])
     made = Starlette(
-        routes=_routes(gateway),
+        routes=routes,
         lifespan=lifespan,
         middleware=[cors] if origins else [],
         exception_handlers={404: _no_route, 405: _no_method},

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
+from .._native.core.vocab import Vocab
 from ..engines import Engine, Sampling
 from ..errors import HarmonyStreamError, PromptError
 from ..formats import Format, HeaderFormat, format_of
@@ -71,6 +72,11 @@ class Served:
             self._template = source if isinstance(source, Template) else Template(source)
         elif not self._writes_itself:
             raise ValueError(f"the model {model.name} needs its chat template: say where its tokenizer's folder is")
+
+    @property
+    def vocab(self) -> Vocab | None:
+        """The model's vocabulary; None if it is gpt-oss's, or not known."""
+        return self._vocab or (None if self._template is None else self._template.vocab)
 
     def prompt(self, asked: Asked) -> Prompt:
         """The prompt for a request. Raises `Refused` for what the model cannot be asked."""

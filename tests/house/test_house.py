@@ -55,6 +55,7 @@ UNTESTED = {  # modules without a test file of their own, and what tests them
     "prompt/writer": "tests/prompt/test_harmony_text.py",
     "cli/parse": "tests/cli/test_cli.py",
     "gateway/plans": "tests/gateway/test_steering.py",
+    "gateway/inspector": "tests/gateway/test_inspection.py",
     "gateway/limits": "tests/gateway/test_admission.py",
     "gateway/visit": "tests/gateway/test_metrics.py",
     "gateway/demo": "tests/gateway/test_answering.py",

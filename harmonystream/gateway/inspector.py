@@ -1,0 +1,155 @@
+"""The inspector's part of the gateway: the last streams are kept, and shown to whoever sits at this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import time
+from base64 import b64encode
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import sha256
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from ..engines import Finished
+from ..errors import HarmonyStreamError
+from ..formats import formats
+from ..prompt import Prompt
+from .bodies import read_json
+from .inspection import MOST, inspected, page_with, prompt_tokens
+from .refused import Refused
+
+__all__ = ["Inspector"]
+
+KEPT = 32
+"""Streams that are kept."""
+
+
+@dataclass
+class _Recording:
+    api: str
+    model: str
+    owner: str
+    prompt: Prompt
+    began: float = field(default_factory=time.monotonic)
+    tokens: list[Any] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+    finish: Any = None
+    ended: bool = False
+
+    def take(self, item: Any) -> None:
+        if isinstance(item, tuple):  # of several choices the first one is kept
+            choice, item = item
+            if choice:
+                return
+        if isinstance(item, Finished):
+            self.finish, self.ended = item.reason, True
+            return
+        pieces = [item] if isinstance(item, int) else item
+        if len(self.tokens) < MOST:
+            self.tokens += pieces
+            self.times += [time.monotonic() - self.began] * len(pieces)
+
+    def shown(self) -> dict[str, Any]:
+        prompt = self.prompt
+        start = prompt.text if prompt.ids is None else prompt.ids
+        tokens = "".join(self.tokens) if self.tokens and isinstance(self.tokens[0], str) else self.tokens
+        options: dict[str, Any] = {"tools": prompt.tools, "prompt": start, "finish": self.finish, "times": self.times}
+        made = inspected(tokens, prompt.format, prompt.vocab, **options)
+        made["prompt"] = prompt_tokens(prompt.ids, prompt.text, prompt.vocab)
+        return {**made, "api": self.api, "model": self.model, "ended": self.ended}
+
+
+class Inspector:
+    """Keeps streams, and answers the page. gateway: whose requests are shown."""
+
+    def __init__(self, gateway: Any) -> None:
+        self._gateway = gateway
+        self._kept: OrderedDict[str, _Recording] = OrderedDict()
+
+    async def recorded(self, source: AsyncIterator[Any], visit: Any, prompt: Prompt) -> AsyncIterator[Any]:
+        """The source's items, which are kept."""
+        recording = self._kept[visit.id] = _Recording(visit.api, visit.model, visit.owner, prompt)
+        while len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+        try:
+            async for item in source:
+                recording.take(item)
+                yield item
+        finally:
+            recording.ended = True
+            close: Any = getattr(source, "aclose", None)
+            if close is not None:
+                await close()
+
+    def routes(self) -> list[Route]:
+        return [
+            Route("/inspect", self._page, methods=["GET"]),
+            Route("/inspect/streams", self._local(self._list), methods=["GET"]),
+            Route("/inspect/streams/{id}", self._local(self._show), methods=["GET"]),
+            Route("/inspect/parse", self._local(self._parse), methods=["POST"]),
+        ]
+
+    async def _page(self, request: Request) -> Response:
+        """The page itself has no data. Its one script is the only one that may run."""
+        if not _is_local(request):
+            return Response(status_code=404)
+        page = page_with(None)
+        script = page.split("<script>", 1)[1].split("</script>", 1)[0]
+        digest = b64encode(sha256(script.encode()).digest()).decode()
+        policy = f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; connect-src 'self'"
+        headers = {"content-security-policy": f"{policy}; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"}
+        return HTMLResponse(page, headers={**headers, "x-content-type-options": "nosniff", "cache-control": "no-store"})
+
+    def _local(self, answer: Any) -> Any:
+        """An endpoint for this machine alone, behind the keys."""
+
+        async def respond(request: Request) -> Response:
+            if not _is_local(request):
+                return Response(status_code=404)
+            made: Response = await self._gateway.visited(request, "inspect", partial(answer, request))
+            return made
+
+        return respond
+
+    async def _list(self, request: Request, visit: Any) -> Response:
+        visit.complete = True
+        own = [(id, one) for id, one in reversed(self._kept.items()) if one.owner == visit.owner]
+        listed = [{"id": id, "api": one.api, "model": one.model, "ended": one.ended} for id, one in own]
+        return JSONResponse({"streams": listed, "formats": list(formats())})
+
+    async def _show(self, request: Request, visit: Any) -> Response:
+        recording = self._kept.get(request.path_params["id"])
+        if recording is None or recording.owner != visit.owner:
+            raise Refused(404, "There is no such stream, or no longer.")
+        visit.complete = True
+        return JSONResponse(await asyncio.to_thread(recording.shown))
+
+    async def _parse(self, request: Request, visit: Any) -> Response:
+        body, _ = await read_json(request, self._gateway.limits.body, self._gateway.limits.body_seconds)
+        tokens = body.get("tokens") if isinstance(body, dict) else None
+        if not isinstance(tokens, (str, list)) or not isinstance(body.get("format"), str):
+            raise Refused(400, "tokens must be a text or a list of ids, and format the name of a format.")
+        vocab = None
+        if isinstance(tokens, list):
+            found = [one for one in self._gateway.models.values() if one.row.name == body["format"]]
+            vocab = found[0].vocab if found else None
+        try:
+            made = await asyncio.to_thread(inspected, tokens, body["format"], vocab)
+        except (HarmonyStreamError, TypeError, ValueError) as error:
+            raise Refused(400, f"This cannot be parsed: {error}") from None
+        visit.complete = True
+        return JSONResponse(made | {"ended": True})
+
+
+def _is_local(request: Request) -> bool:
+    try:
+        return request.client is not None and ipaddress.ip_address(request.client.host).is_loopback
+    except ValueError:
+        return False
