@@ -28,7 +28,7 @@ export CC := ccache cc
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: check-engines check-renderers check-templates build demo serve test quick bench bench-server bench-rivals \
+.PHONY: check-engines check-renderers check-templates build demo serve test quick bench bench-server bench-gateway bench-rivals \
 	clients engines engines-data engines-vllm fuzz cov docs pictures lint types lock clean
 
 build: $(VENV)/built
@@ -81,6 +81,9 @@ $(OLD)/done: bench/old_release.txt
 
 bench-server: $(VENV)/dev
 	$(BIN)/python -m bench.server
+
+bench-gateway: $(VENV)/dev
+	$(BIN)/python -m bench.gateway
 
 bench-rivals: $(VENV)/dev $(RIVALS)/done
 	$(BIN)/python -m bench.rivals

@@ -70,6 +70,7 @@ _FAMILIES = (
     (r"(c4ai-)?command-(a|r7b)(-(reasoning|vision))?", "cohere", "Command A, R7B"),
     (r"apertus", "apertus", "Apertus"),
     (r"step-?3(?!\.\d)", "step3", "Step-3"),
+    (r"plamo-?3", "plamo3", "PLaMo 3"),
     (r"laguna", "poolside_v1", "Laguna"),
     (r"iquest-?q1", "iquest_q1", "IQuest-Q1"),
     (r"spark-?x?2\.5", "glm", "Spark-X2.5"),

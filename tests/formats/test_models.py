@@ -147,6 +147,9 @@ KNOWN = {
     "apertus": """
         swiss-ai/Apertus-8B-Instruct-2509
     """,
+    "plamo3": """
+        pfnet/plamo-3-nict-8b-base
+    """,
     "step3": """
         stepfun-ai/step3
     """,

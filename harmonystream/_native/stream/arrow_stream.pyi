@@ -10,5 +10,5 @@ class Chunks:
 def stream_of(kind: Any, chunks: Iterator[Any]) -> object:
     """An "arrow_array_stream" capsule: the arrays that the iterator `chunks` gives, of the type of `kind`.
 
-    What the iterator raises is told to the reader as the error of its call, and ends the stream.
+    What the iterator raises becomes the error of the reader's call, and ends the stream.
     """

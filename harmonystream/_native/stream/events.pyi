@@ -138,7 +138,7 @@ class ToolCallStart:
 
 @final
 class ToolCallDelta:
-    """More of a call's arguments, byte for byte as the model wrote them."""
+    """More of a call's arguments: JSON as the model wrote it, or made of its keys and values in formats with tags."""
 
     __match_args__: ClassVar[tuple[Literal["index"], Literal["arguments"], Literal["start"], Literal["stop"]]] = (
         "index",
@@ -269,7 +269,7 @@ class ValueEnd:
 
 @final
 class StreamEnd:
-    """The stream is over. `reason`: tool_calls, stop, length, whatever the engine said, or None without evidence."""
+    """The stream is over. `reason`: tool_calls, stop, length or the engine's own word; None if nothing shows why."""
 
     __match_args__: ClassVar[tuple[Literal["reason"], Literal["start"], Literal["stop"]]] = ("reason", "start", "stop")
     def __init__(self, reason: str | None = None, start: int = 0, stop: int = 0) -> None: ...

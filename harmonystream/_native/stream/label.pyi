@@ -60,5 +60,5 @@ def labeller_of(
 
 def label_rows_of(parser: Parser, rows: Rows, begin: int, stop: int, conversation: bool) -> tuple[bytes, bytes, bytes]:
     """Label the rows begin .. stop of a column of ids, without the GIL: the labels, where each row's end (int64), and
-    a byte for each row, 0 if it is null or has anything that is no id. Such a row has no labels.
+    a byte for each row, 0 if it is null or has an invalid id. Such a row has no labels.
     """

@@ -48,7 +48,7 @@ class Markup:
         start: str = "auto",
         prompt: SupportsIndex | Iterable[SupportsIndex] | Buffer | str | bytes | None = None,
     ) -> int | None:
-        """How many of these ids, an output from its beginning, it takes until reasoning is over; None: it is not.
+        """The number of these ids, an output from its beginning, after which reasoning is over. None if it is not over.
 
         What comes after them is an answer or a call. Without any reasoning, that begins with the delta that has the
         first word. In Harmony reasoning is over where the header of another message ends; more may follow later.

@@ -9,7 +9,7 @@ DEBUG: bool
 
 @final
 class Header:
-    """Who says a message, on which channel, to whom."""
+    """A message's author, channel and recipient."""
     @property
     def role(self) -> Any: ...
     @property
@@ -26,7 +26,7 @@ class MessageReader:
     """Reads the messages of a Harmony conversation token by token, as openai-harmony's StreamableParser does.
 
     role: the author of the first message, whose header has begun; None: a `<|start|>` is expected. roles: name -> what
-    `current_role` says. make_message: called with a Header and a text when a message has ended. error: the class of
+    `current_role` returns. make_message: called with a Header and a text when a message has ended. error: the class of
     what is raised for tokens that are not Harmony; recover: nothing is raised.
     """
     def __init__(
@@ -40,7 +40,7 @@ class MessageReader:
         error: type[Exception],
     ) -> None: ...
     def process(self, token: int, /) -> Self:
-        """Reads one token id, and returns the reader. Raises HarmonyError where the token cannot be."""
+        """Reads one token id, and returns the reader. Raises HarmonyError if the token is invalid here."""
     def process_eos(self) -> Self:
         """The stream has ended: so has the open message. Raises HarmonyError inside a header."""
     @property

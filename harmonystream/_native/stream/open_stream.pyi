@@ -58,10 +58,10 @@ class OpenStream(EventMaker):
         """The vocabulary."""
     @property
     def strict(self) -> bool:
-        """Does a deviation raise?"""
+        """True if a deviation raises ParseError."""
     @property
     def finish_reason(self) -> str | None:
-        """What `StreamEnd` said as the reason; None before the end, and in a parser that from_bytes() made."""
+        """The reason that `StreamEnd` gave. None before the end, and in a parser that from_bytes() made."""
     @property
     def finished(self) -> bool:
         """Has finish() been called?"""

@@ -11,7 +11,7 @@ _Paths: TypeAlias = Iterable[Iterable[str | int | EllipsisType]]
 
 @final
 class Watch:
-    """The paths that a parser watches. Raises TypeError or ValueError for what is no list of paths."""
+    """The paths that a parser watches. Raises TypeError or ValueError for anything else."""
     def __new__(cls, paths: _Paths) -> Self: ...
     @property
     def paths(self) -> tuple[tuple[str | int | EllipsisType, ...], ...]: ...
@@ -20,7 +20,7 @@ class Watch:
 
 @final
 class Watcher:
-    """What of one stream's arguments has been read."""
+    """How far the arguments of one stream have been read."""
     @property
     def watch(self) -> Watch: ...
     def __sizeof__(self) -> int: ...

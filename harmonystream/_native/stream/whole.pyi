@@ -7,7 +7,7 @@ DEBUG: bool
 
 @final
 class Gathered:
-    """What the records of one output say so far."""
+    """What has been gathered from the records of one output."""
 
 def whole(parser: Parser, output: Any, finish_reason: Any = None) -> Completion:
     """Let a fresh parser read all of `output` (ids, or text as str or bytes) and end it; returns the `Completion`.

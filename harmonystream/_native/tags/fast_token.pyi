@@ -5,4 +5,4 @@ __pyx_capi__: dict[str, object]
 
 @final
 class TokenTexts:
-    """What ids say as str. Shared by all streams of a program."""
+    """The texts of ids as str. Shared by all streams of a program."""

@@ -18,7 +18,7 @@ class Frames(Block):
     """What `Batch.feed_sse` returns: a sequence with the frames of each slot, in the order of the call, as bytes; b""
     if there are none.
 
-    They stand in one block, and each becomes an object when it is asked for: `block[offset[i]:offset[i + 1]]` is the
+    They are in one block, and each becomes an object when it is asked for: `block[offset[i]:offset[i + 1]]` is the
     i-th without a copy.
     """
     @property

@@ -34,10 +34,10 @@ class OpenWriter:
         """Is it fed text? Then the parser counts bytes, not tokens."""
     @property
     def is_new(self) -> bool:
-        """Has it not started?"""
+        """True until it has started."""
     @property
     def ended(self) -> bool:
-        """Has it? Then it takes nothing more."""
+        """True after its end: it takes nothing more."""
     def _begin_script(
         self, script: Script, id: str, created: str, stem: str, head: str | None, opening: bytes | None, /
     ) -> bytes:

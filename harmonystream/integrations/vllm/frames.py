@@ -53,7 +53,7 @@ class _Writer(Protocol):
     choices: list[Any]
 
     def start(self) -> bytes: ...
-    def feed(self, index: int, ids: list[int], logprobs: Any) -> bytes: ...
+    def feed(self, index: int, ids: list[int]) -> bytes: ...
     def finish(self, index: int, output: Any, usage: dict[str, Any] | None) -> bytes: ...
     def error(self, message: str, kind: str) -> bytes: ...
 
@@ -102,7 +102,7 @@ class _Frames:
 
 
 _UNSAID = (
-    *("echo", "return_token_ids", "return_prompt_text", "return_weight_versions", "logprob_token_ids"),
+    *("logprobs", "echo", "return_token_ids", "return_prompt_text", "return_weight_versions", "logprob_token_ids"),
     *("kv_transfer_params", "use_beam_search"),
 )
 """Fields of a request which ask for something that our emitters do not write."""
@@ -136,7 +136,7 @@ class _Response:
         tokenizer: Any,
         writer: Callable[..., _Writer],
     ) -> None:
-        self._serving, self._request, self._tokenizer = serving, request, tokenizer
+        self._serving = serving
         ours: HarmonystreamParser = serving.parser_cls(tokenizer, request.tools)
         self._prompt = first.prompt_token_ids or []
         self._cached = first.num_cached_tokens
@@ -157,26 +157,12 @@ class _Response:
         last = output.finish_reason is not None
         self._serving._raise_if_error(output.finish_reason, None)
         self._counts[index] += len(ids)
-        logprobs = self._logprobs(output) if self._request.logprobs and self._request.include_reasoning else None
         kept = self._feeds[index].take(ids, output.text, last=last)
-        if logprobs is not None and len(kept) != len(ids):
-            logprobs = logprobs[: len(kept)] + [None] * (len(kept) - len(logprobs))
-        frames = self.writer.feed(index, kept, logprobs) if kept else b""
+        frames = self.writer.feed(index, kept) if kept else b""
         if last:
             self._open -= 1
             frames += self.writer.finish(index, output, None if self._open else self._usage())
         return frames
-
-    def _logprobs(self, output: Any) -> list[Any]:
-        request = self._request
-        made = self._serving._create_chat_logprobs(
-            token_ids=output.token_ids,
-            top_logprobs=output.logprobs,
-            tokenizer=self._tokenizer,
-            num_output_top_logprobs=request.top_logprobs,
-            return_as_token_id=request.return_tokens_as_token_ids,
-        )
-        return [entry.model_dump() for entry in made.content]
 
     def _usage(self) -> dict[str, Any]:
         total = sum(self._counts)
@@ -226,8 +212,8 @@ class _ChatWriter:
     def start(self) -> bytes:
         return b"".join([stream.start() for stream in self.choices])
 
-    def feed(self, index: int, ids: list[int], logprobs: Any) -> bytes:
-        return self.choices[index].feed(ids) if logprobs is None else self.choices[index].feed(ids, logprobs)
+    def feed(self, index: int, ids: list[int]) -> bytes:
+        return self.choices[index].feed(ids)
 
     def finish(self, index: int, output: Any, usage: dict[str, Any] | None) -> bytes:
         return self.choices[index].finish(output.finish_reason, usage, stop_reason=output.stop_reason)
@@ -237,7 +223,7 @@ class _ChatWriter:
 
 
 class _MessagesWriter:
-    """Messages has one choice, and no logprobs."""
+    """Messages has one choice."""
 
     def __init__(
         self,
@@ -269,7 +255,7 @@ class _MessagesWriter:
     def start(self) -> bytes:
         return self.choices[0].start()
 
-    def feed(self, index: int, ids: list[int], logprobs: Any) -> bytes:
+    def feed(self, index: int, ids: list[int]) -> bytes:
         return self.choices[0].feed(ids)
 
     def finish(self, index: int, output: Any, usage: dict[str, Any] | None) -> bytes:

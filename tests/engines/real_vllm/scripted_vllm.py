@@ -15,6 +15,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import vllm.platforms
 from vllm.platforms.cpu import CpuPlatform
 
@@ -22,6 +23,7 @@ vllm.platforms._current_platform = CpuPlatform()
 
 from vllm.v1.engine import EngineCoreOutput, EngineCoreOutputs, FinishReason  # noqa: E402
 from vllm.v1.engine.core_client import EngineCoreClient  # noqa: E402
+from vllm.v1.outputs import LogprobsLists  # noqa: E402
 
 SCRIPT = Path(sys.argv[1])
 
@@ -51,25 +53,34 @@ class ScriptedCore:
         }
         SCRIPT.with_suffix(".asked").write_text(json.dumps(asked))
         script = json.loads(SCRIPT.read_text())
-        self._tasks[request.request_id] = asyncio.create_task(self._play(request.request_id, script))
+        top = request.sampling_params.logprobs
+        self._tasks[request.request_id] = asyncio.create_task(self._play(request.request_id, script, top))
 
     async def abort_requests_async(self, request_ids: list[str]) -> None:
         for request_id in request_ids:
             if (task := self._tasks.pop(request_id, None)) is not None:
                 task.cancel()
 
-    async def _play(self, request_id: str, script: dict[str, Any]) -> None:
+    async def _play(self, request_id: str, script: dict[str, Any], top: int | None) -> None:
         ids, size = script["ids"], script.get("at_once", 1)
         steps = [ids[at : at + size] for at in range(0, len(ids), size)] or [[]]
         for number, step in enumerate(steps, 1):
             reason = FinishReason[script.get("finish", "stop").upper()] if number == len(steps) else None
-            output = EngineCoreOutput(request_id, step, finish_reason=reason)
+            said = None if top is None else logprobs(step, top)
+            output = EngineCoreOutput(request_id, step, new_logprobs=said, finish_reason=reason)
             self._steps.put_nowait(EngineCoreOutputs(outputs=[output]))
             await asyncio.sleep(0)  # one step is one output: the front end joins those that wait
 
     async def reset_mm_cache_async(self) -> None: ...
 
     def shutdown(self, timeout: float | None = None) -> None: ...
+
+
+def logprobs(ids: list[int], top: int) -> LogprobsLists:
+    """Each token is the likeliest, before the ids that follow it."""
+    candidates = np.array([[token, *range(token, token + top)] for token in ids]).reshape(len(ids), top + 1)
+    likely = np.array([[-0.5, *(-0.5 - at for at in range(top))] for _ in ids], np.float32).reshape(len(ids), top + 1)
+    return LogprobsLists(candidates, likely, np.ones(len(ids), int))
 
 
 def main() -> None:

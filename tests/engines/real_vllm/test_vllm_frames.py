@@ -105,6 +105,13 @@ def test_what_is_left_to_vllm_is_streamed_by_it_and_logged_once(server):
     for _ in range(2):
         assert raw(host, return_token_ids=True)[1]["choices"][0]["token_ids"]
     assert host.log().count("vLLM streams requests with return_token_ids") == 1
+    likely = [
+        choice["logprobs"]["content"]
+        for chunk in raw(host, logprobs=True, top_logprobs=2)
+        for choice in chunk["choices"]
+        if choice["logprobs"]
+    ]
+    assert sum(map(len, likely)) == len(ids_of(host, "Hi", stops=True))
     continuous = {"include_usage": True, "continuous_usage_stats": True}
     assert all(chunk["usage"] for chunk in raw(host, stream_options=continuous))
 

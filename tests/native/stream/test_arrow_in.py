@@ -52,14 +52,14 @@ LIES: list[dict[str, Any]] = [
 @pytest.mark.parametrize("lie", LIES, ids=", ".join)
 def test_lists_that_lie_are_refused(lie):
     made = lists(**lie)
-    with pytest.raises(ValueError, match=r"impossible counts|beyond the"):
+    with pytest.raises(ValueError, match=r"damaged|beyond the"):
         rows_of(made)
     assert made.released == 1
 
 
 def test_strings_and_batches_that_lie_are_refused():
     for lie in ({"length": -1}, {"offset": -1}, {"n_buffers": 2}, {"buffers": NULL}):
-        with pytest.raises(ValueError, match="impossible counts"):
+        with pytest.raises(ValueError, match=r"damaged|one column"):
             rows_of(strings(**lie))
     inner = array_of(2, [None, OFFSETS, b"abc"])
     for length, children, fields in (
@@ -71,7 +71,7 @@ def test_strings_and_batches_that_lie_are_refused():
         (2, [inner], {"buffers": NULL}),
     ):
         outer = array_of(length, [None], children, **fields)  # type: ignore[arg-type]
-        with pytest.raises(ValueError, match=r"impossible counts|longer than its column"):
+        with pytest.raises(ValueError, match=r"damaged|one column|longer than its column"):
             rows_of(Column(schema_of(b"+s", [schema_of(b"u")]), outer))
     with pytest.raises(TypeError, match="a column is an Arrow array"):
         rows_of(Column(schema_of(b"+s", [schema_of(b"+s", [schema_of(b"u")])]), array_of(2, [None], [inner])))

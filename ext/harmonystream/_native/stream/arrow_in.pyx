@@ -52,12 +52,12 @@ cdef class Rows:
             kind = f"{format!r} of {item!r}" if format in LISTS else repr(format)
             raise TypeError(f"{WANTED}; this one has the Arrow type {kind}")
         if not possible(a, 1 if is_batch else buffers):
-            raise ValueError("this Arrow array has impossible counts")
+            raise ValueError("this Arrow array is damaged: its length, offset or number of buffers is impossible")
         self.n, self.first = a.length, a.offset
         if is_batch:
             a = a.children[0] if a.n_children == 1 and a.null_count <= 0 and a.buffers[0] == NULL else NULL
             if a == NULL or not possible(a, max(3, a.n_buffers) if self.kind == VIEW else buffers):
-                raise ValueError("this record batch has impossible counts")
+                raise ValueError("a record batch has one column, and no nulls of its own, unlike this one")
             if a.length < self.first + self.n:
                 raise ValueError("this record batch is longer than its column")
             self.first += a.offset
@@ -71,7 +71,7 @@ cdef class Rows:
         else:
             child = a.children[0] if a.n_children == 1 else NULL
             if child == NULL or not possible(child, 2):
-                raise ValueError("this Arrow array has impossible counts")
+                raise ValueError("this Arrow array is damaged: its length, offset or number of buffers is impossible")
             if child.null_count != 0:
                 self.ids_valid = <const uint8_t*>child.buffers[0]
             self.values, self.n_values = <const uint8_t*>child.buffers[1], child.length
@@ -85,7 +85,7 @@ cdef class Rows:
         self.n_blocks = a.n_buffers - 3
         self.sizes = <const int64_t*>a.buffers[a.n_buffers - 1]
         if (self.n and self.values == NULL) or (self.n_blocks and self.sizes == NULL):
-            raise ValueError("this Arrow array has no values")
+            raise ValueError("this Arrow array is damaged: its rows have values, and the buffer of values is missing")
         for k in range(self.n):
             if not is_null(self, k) and not text_at(self, k, &p, &n):
                 raise ValueError(f"string {k} of this Arrow array lies outside of its buffers")
@@ -109,7 +109,7 @@ cdef class Rows:
         if 0 <= self.n_values < last:
             raise ValueError(f"the offsets end at {last}, beyond the {self.n_values} values")
         if self.values == NULL and last > offset_at(self, 0):
-            raise ValueError("this Arrow array has no values")
+            raise ValueError("this Arrow array is damaged: its rows have values, and the buffer of values is missing")
         return 0
 
 

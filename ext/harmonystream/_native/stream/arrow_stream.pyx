@@ -25,7 +25,7 @@ cdef class Chunks:
 def stream_of(kind, chunks):
     """An "arrow_array_stream" capsule: the arrays that the iterator `chunks` gives, of the type of `kind`.
 
-    What the iterator raises is told to the reader as the error of its call, and ends the stream.
+    What the iterator raises becomes the error of the reader's call, and ends the stream.
     """
     cdef ArrowArrayStream* made
     cdef Chunks owner = Chunks.__new__(Chunks)

@@ -145,7 +145,7 @@ cdef class ToolCallDelta:
     """ToolCallDelta(index, arguments, start=0, stop=0)
 --
 
-    More of a call's arguments, byte for byte as the model wrote them."""
+    More of a call's arguments: JSON as the model wrote it, or made of its keys and values in formats with tags."""
 
     __match_args__ = ("index", "arguments", "start", "stop")
 
@@ -251,7 +251,7 @@ cdef class StreamEnd:
     """StreamEnd(reason=None, start=0, stop=0)
 --
 
-    The stream is over. `reason`: tool_calls, stop, length, whatever the engine said, or None without evidence."""
+    The stream is over. `reason`: tool_calls, stop, length or the engine's own word; None if nothing shows why."""
 
     __match_args__ = ("reason", "start", "stop")
 

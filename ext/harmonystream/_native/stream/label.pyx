@@ -125,7 +125,7 @@ def labeller_of(format, vocab, tools, start, bint conversation):
 
 def label_rows_of(Parser parser not None, Rows rows not None, int64_t begin, int64_t stop, bint conversation):
     """Label the rows begin .. stop of a column of ids, without the GIL: the labels, where each row's end (int64), and
-    a byte for each row, 0 if it is null or has anything that is no id. Such a row has no labels.
+    a byte for each row, 0 if it is null or has an invalid id. Such a row has no labels.
     """
     cdef Parser own = parser.fork()
     cdef Buffer[4] made            # labels, ends, is it there?, ids that were wide

@@ -55,7 +55,7 @@ def read_rows(Parser parser not None, Rows rows not None, int64_t begin, int64_t
     if parser.program.vocab is NO_VOCAB and not (is_text(rows) and (prompts is None or is_text(prompts))):
         raise ValueError(f"ids need the model's vocabulary: parse_many(column, {parser.format!r}, vocab)")
     if reasons and max(reasons) >= len(stopped):
-        raise ValueError("a reason has no number")
+        raise ValueError(f"reason {max(reasons)} is not one of the {len(stopped)} that are given")
     openings = Openings(own, TEXT_MODE if is_text(rows) else ID_MODE, prompts, prompt, stop - begin)
     for i in range(N_BUFFERS):
         buffers[i].p = NULL

@@ -39,7 +39,7 @@ cdef list placed(list words):
 
 @cython.final
 cdef class Header:
-    """Who says a message, on which channel, to whom."""
+    """A message's author, channel and recipient."""
 
     cdef readonly object role
     cdef readonly object name           # of a tool
@@ -55,7 +55,7 @@ cdef class MessageReader:
     Reads the messages of a Harmony conversation token by token, as openai-harmony's StreamableParser does.
 
     role: the author of the first message, whose header has begun; None: a `<|start|>` is expected. roles: name -> what
-    `current_role` says. make_message: called with a Header and a text when a message has ended. error: the class of
+    `current_role` returns. make_message: called with a Header and a text when a message has ended. error: the class of
     what is raised for tokens that are not Harmony; recover: nothing is raised.
     """
 
@@ -95,7 +95,7 @@ cdef class MessageReader:
         self.fed, self.header_ids, self.pieces, self.ended = [], [], [], []
 
     def process(self, token, /):
-        """Reads one token id, and returns the reader. Raises HarmonyError where the token cannot be."""
+        """Reads one token id, and returns the reader. Raises HarmonyError if the token is invalid here."""
         with cython.critical_section(self):
             self.step(token)
         return self

@@ -195,12 +195,12 @@ cdef class OpenStream(EventMaker):
 
     @property
     def strict(self):
-        """Does a deviation raise?"""
+        """True if a deviation raises ParseError."""
         return bool(self.s.strict)
 
     @property
     def finish_reason(self):
-        """What `StreamEnd` said as the reason; None before the end, and in a parser that from_bytes() made."""
+        """The reason that `StreamEnd` gave. None before the end, and in a parser that from_bytes() made."""
         return self.end_reason if self.s.finished else None
 
     @property

@@ -143,9 +143,9 @@ cdef class Parser(OpenStream):
         """The events of these token ids, as a tuple: one delta for each run of the same kind.
 
         ids: one int, a list, tuple, range or other iterable of ints, or an integer buffer (array, numpy, torch) with
-        one long dimension. Raises TypeError or ValueError, before anything is read, for what is no id (0 to 2**32 - 1);
-        ValueError after finish() or feed_text(); in strict mode ParseError, which carries the events parsed before it.
-        Unknown ids become U+FFFD.
+        one long dimension. Raises TypeError or ValueError, before anything is read, for an id that is not 0 to
+        2**32 - 1; ValueError after finish() or feed_text(); in strict mode ParseError, which carries the events parsed
+        before it. Unknown ids become U+FFFD.
         """
         cdef Py_ssize_t tid = plain_token(self, ids)
         cdef str text
@@ -306,7 +306,7 @@ cdef class Parser(OpenStream):
     def feed_delta(self, output, /):
         """What these token ids, or this text, add to the reasoning, the content and the calls, as one `Delta`.
 
-        For hosts that have no use for events. Takes and raises what feed() and feed_text() do; in strict mode the
+        For hosts that need no events. Takes and raises what feed() and feed_text() do; in strict mode the
         error has the events before it. Calls of feed() may come between.
         """
         cdef Ids ids

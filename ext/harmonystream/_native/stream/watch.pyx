@@ -35,7 +35,7 @@ cdef class Watch:
     """Watch(paths)
 --
 
-    The paths that a parser watches. Raises TypeError or ValueError for what is no list of paths."""
+    The paths that a parser watches. Raises TypeError or ValueError for anything else."""
 
     def __cinit__(self, paths):
         if isinstance(paths, (str, bytes)) or not hasattr(paths, "__iter__"):
@@ -122,7 +122,7 @@ cdef int watch_unpack(Watcher watcher, bytes data) except -1:
 @cython.final
 @cython.no_gc
 cdef class Watcher:
-    """What of one stream's arguments has been read."""
+    """How far the arguments of one stream have been read."""
 
     def __dealloc__(self):
         buffer_free(&self.key)

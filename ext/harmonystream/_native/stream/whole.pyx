@@ -20,7 +20,7 @@ DEBUG = bool(DEBUG_BUILD)
 
 @cython.final
 cdef class Gathered:
-    """What the records of one output say so far."""
+    """What has been gathered from the records of one output."""
     cdef list messages, reasoning, content, calls, arguments
     cdef Py_ssize_t reasoning_from, content_from, calls_from   # where the open message's begin
     cdef int64_t start                                         # of the open message

@@ -24,7 +24,7 @@ cdef enum:
 
 @cython.final
 cdef class TokenTexts:
-    """What ids say as str. Shared by all streams of a program."""
+    """The texts of ids as str. Shared by all streams of a program."""
 
     def __cinit__(self, Py_ssize_t n, bint pairs):
         self.plain, self.ended, self.begun = [None] * n, [None] * n, [None] * n

@@ -200,9 +200,9 @@ cdef class Batch:
         """What finish() gives for each slot, as a list.
 
         reasons: one for all, or a list with one for each. usages: None, or a list with one for each. Raises TypeError
-        or ValueError, before anything has ended, for what is no open slot, a slot given twice, or another number of
+        or ValueError, before anything has ended, for a slot that is not open, a slot given twice, or another number of
         reasons or usages. If streams raise, the others end all the same, and the slots that failed stay open. Then
-        EmitterError has what came of the others.
+        EmitterError has the results of the others.
         """
         cdef list numbers = numbers_of(slots), made = []
         cdef dict errors = {}
@@ -231,7 +231,7 @@ cdef class Batch:
 
     def counts(self, slots, /):
         """What was counted in each slot so far: a memoryview of int64, with a row for each slot. The columns are the
-        tokens of each `Region`, and how much was repaired. Raises TypeError or ValueError for what is no open slot.
+        tokens of each `Region`, and how much was repaired. Raises TypeError or ValueError for a slot that is not open.
         """
         cdef list numbers = numbers_of(slots), found = []
         self.claim()
@@ -244,12 +244,12 @@ cdef class Batch:
         return column.cast("B").cast("q", (len(numbers), N_REGIONS + 1)) if found else column
 
     def feed(self, slots, ids, offsets=None):
-        """One step: `ids[i]` goes to `slots[i]`. What comes of it, as Columns; for all else, ask the parsers,
+        """One step: `ids[i]` goes to `slots[i]`. The deltas are returned as Columns; everything else is in the parsers,
         `batch[slot]`.
 
         slots, ids: what Parser.feed() takes, of equal length; with offsets, `ids[offsets[i]:offsets[i + 1]]` goes to
-        `slots[i]`. Raises TypeError, ValueError or RuntimeError, before anything is read, for what is no open slot, a
-        slot given twice or with an emitter, no id, not of one length, or a stream that takes no ids or is in use.
+        `slots[i]`. Raises TypeError, ValueError or RuntimeError, before anything is read, for a slot that is not open,
+        comes twice or has an emitter, an invalid id, lists of two lengths, or a stream that takes no ids or is in use.
         """
         return self.run(slots, ids, offsets, False)
 

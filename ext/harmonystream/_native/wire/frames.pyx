@@ -34,7 +34,7 @@ cdef class Block:
 
     def __getbuffer__(self, Py_buffer* view, int flags):
         if self.p == NULL:
-            raise BufferError("it is empty")
+            raise BufferError("this block is empty: Batch.feed_sse() makes those that are not")
         if flags & PyBUF_WRITABLE:
             raise BufferError("it is read-only")
         view.obj = self
@@ -59,7 +59,7 @@ cdef class Frames(Block):
     """What `Batch.feed_sse` returns: a sequence with the frames of each slot, in the order of the call, as bytes; b""
     if there are none.
 
-    They stand in one block, and each becomes an object when it is asked for: `block[offset[i]:offset[i + 1]]` is the
+    They are in one block, and each becomes an object when it is asked for: `block[offset[i]:offset[i + 1]]` is the
     i-th without a copy.
     """
 

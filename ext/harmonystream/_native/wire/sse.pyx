@@ -41,8 +41,8 @@ cdef class SseWriter(MovingWriter):
     `_number` is the next frame's. The text of deltas is kept until _take(). While `_arguments_through` is set, argument
     deltas pass that filter, which keeps their text.
 
-    feed(), feed_text(), start, finish and error refuse, with RuntimeError, a second thread and what they have called
-    themselves.
+    feed(), feed_text(), start, finish and error raise RuntimeError in a second thread, and in a callback that they
+    have called.
 
     parser: one that has read nothing; or a format's name or row, with `vocab` and `tools` for its parser.
     """

@@ -350,12 +350,12 @@ cdef class OpenWriter:
 
     @property
     def is_new(self):
-        """Has it not started?"""
+        """True until it has started."""
         return self.w.stage == NEW
 
     @property
     def ended(self):
-        """Has it? Then it takes nothing more."""
+        """True after its end: it takes nothing more."""
         return self.w.stage == ENDED
 
     cdef int claim(self) except -1:
@@ -397,8 +397,8 @@ cdef class OpenWriter:
 
     cdef int check_fresh(self) except -1:
         if self.parser.s.position or self.parser.s.finished:
-            raise ValueError(f"this parser has read up to {self.parser.s.position}: what it said is lost to an "
-                             f"emitter; give it a fresh one")
+            raise ValueError(f"this parser has read up to {self.parser.s.position}: an emitter would lack its "
+                             f"events; give it a fresh one")
         return 0
 
     # --- what the deltas have said ---
