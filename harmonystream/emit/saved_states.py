@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .._native.stream.parser import Parser
 from .._native.wire.envelope import Saved, pack, unpack
 from .._native.wire.script import Script
-from .arguments import Arguments, assembled
+from .arguments import Arguments
 from .chat import ChatStream
 from .chat_options import call
 from .items import CALLS, Item, Message
@@ -267,12 +267,14 @@ def _is_filter(value: Any) -> bool:
 
 
 def _filter(text_key: str, in_text: bool, text: str) -> Arguments:
-    """The filter that has let all of this through, or that has read it."""
+    """The filter that has let all of this through, or that has read it. In a string, only its end may be missing."""
     made = Arguments.of(text_key, in_text, text)
     try:
-        assembled(made.sent) if in_text else None  # else it has read it all itself
-    except (ValueError, IndexError, RecursionError):
-        raise refused("its arguments are not the beginning of an object") from None
+        whole = json.loads(made.sent + '"}') if in_text else {}
+    except (ValueError, RecursionError):
+        whole = None
+    if not isinstance(whole, dict):
+        raise refused("its arguments are not the beginning of an object")
     return made
 
 

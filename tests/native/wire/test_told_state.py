@@ -145,6 +145,7 @@ def test_an_open_call_of_messages_has_a_filter():
         b"\1" + (99).to_bytes(4, "little") + b"{",
         b"\1" + (1).to_bytes(4, "little") + b"\xff" + open_call,
         b"\2" + (1).to_bytes(4, "little") + b"]" + open_call,
+        b"\2" + (9).to_bytes(4, "little") + b'{"a": "\\u' + open_call,  # it would be no JSON when it ends
     ):
         with pytest.raises(ValueError, match="not a usable emitter state"):
             restored(state, "messages")
