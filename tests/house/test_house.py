@@ -28,11 +28,11 @@ UNTESTED = {  # modules without a test file of their own, and what tests them
         (f"_native/stream/{name}" for name in ("many", "arrow_in", "arrow_out")), "tests/test_parsing_many.py"
     ),
     "emit/arguments": "tests/emit/test_messages.py",
-    **dict.fromkeys(  # polars, too, is in test_columns.py
+    **dict.fromkeys(  # polars, too, is in test_columns_in_data_engines.py
         (f"integrations/{name}" for name in ("daft", "datasets", "ray", "spark")),
         "tests/engines/real/test_real_data_engines.py",
     ),
-    "integrations/polars": "tests/integrations/test_columns.py",
+    "integrations/polars": "tests/integrations/test_columns_in_data_engines.py",
     "integrations/vllm/model": "tests/integrations/test_vllm_output.py",
     "integrations/vllm/output": "tests/integrations/test_vllm_output.py",
     "integrations/vllm/plugin": "tests/integrations/test_vllm_plugin.py",
@@ -107,6 +107,12 @@ def test_every_module_has_its_test_file(module):
         assert (ROOT / UNTESTED[module]).is_file()
         return
     assert list((ROOT / "tests" / path.parent).glob(f"test_{path.name.lstrip('_')}*.py"))
+
+
+def test_no_two_test_files_have_one_name():
+    """pytest imports each by its name alone, and refuses the second."""
+    names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))
 
 
 @pytest.mark.release
