@@ -1,5 +1,3 @@
-from typing_extensions import disjoint_base
-
 from harmonystream._native.stream.parser import Parser
 from harmonystream._native.wire.json_filter import Arguments
 from harmonystream._native.wire.script import Script
@@ -7,7 +5,6 @@ from harmonystream._native.wire.writer import OpenWriter
 
 DEBUG: bool
 
-@disjoint_base
 class MovingWriter(OpenWriter):
     """The state of one response, as bytes and back."""
     def _check_movable(self) -> None:

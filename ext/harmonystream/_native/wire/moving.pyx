@@ -3,6 +3,7 @@
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
+cimport cython
 from harmonystream._native.core.buffer cimport buffer_free
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.fields cimport Fields
@@ -18,6 +19,7 @@ from harmonystream._native.wire.writer cimport OpenWriter
 DEBUG = bool(DEBUG_BUILD)
 
 
+@cython.auto_pickle(False)
 cdef class MovingWriter(OpenWriter):
     """The state of one response, as bytes and back."""
 
