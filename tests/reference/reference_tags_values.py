@@ -32,7 +32,7 @@ def transcode(text: str, types: frozenset[str], untyped: str) -> str:
     """`types` empty: the schema does not say. The first rule that fits."""
     bare = text.strip(WS)
     if not types:
-        return bare if untyped == "json" and is_json(bare) else quote(text)
+        return bare if untyped == "json" and may_be_json(text) and is_json(bare) else quote(text)
     if types == {"string"}:
         return quote(text)
     if bare.lower() == "null" and ("null" in types or "string" not in types):

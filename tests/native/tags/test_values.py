@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from json_texts import DOCUMENTS, PIECES, SCRAPS, SPACES, is_json, quoted, strict
 from native_values import fits, may_be_literal, transcode
+from reference_tags_values import may_be_json
 
 from harmonystream._schema import TYPES
 
@@ -120,6 +121,10 @@ def test_what_fits_no_type_is_a_string(text, types):
         ("a b", '"a b"'),
         (" ", '" "'),
         ("", '""'),
+        ("true" + " " * 60, "true"),
+        ("true" + " " * 61, '"true' + " " * 61 + '"'),
+        (" " * 64 + "[1]", "[1]"),
+        (" " * 65 + "[1]", '"' + " " * 65 + '[1]"'),
     ],
 )
 def test_untyped_values(text, as_json):
@@ -144,7 +149,8 @@ def damaged(draw):
 @given(damaged() | SCRAPS)
 def test_json_is_told_from_what_is_none(text):
     stripped = text.strip(" \t\n\v\f\r")
-    assert transcode(text, untyped="json") == (stripped if is_json(stripped) else quoted(text))
+    said = is_json(stripped) and may_be_json(text)
+    assert transcode(text, untyped="json") == (stripped if said else quoted(text))
 
 
 @given(damaged() | SCRAPS | st.text(), st.sets(st.sampled_from(list(TYPES))), st.sampled_from(["string", "json"]))

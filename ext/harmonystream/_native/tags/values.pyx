@@ -174,7 +174,7 @@ cdef int value_json(const uint8_t* p, Py_ssize_t n, int types, bint untyped_json
     cdef Py_ssize_t size = n, before = out.n
     cdef const char* word
     cdef int done = 0
-    if types != TYPE_STRING and not (n > LITERAL_CAP and streams_as_string(types)):
+    if types != TYPE_STRING and not (n > LITERAL_CAP and streams_as_string(types)) and (types or json_prefix(p, n)):
         while size > 0 and is_space(s[0]):
             s += 1
             size -= 1
