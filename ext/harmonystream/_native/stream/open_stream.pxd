@@ -18,15 +18,16 @@ cdef class Guard:
 
 
 cdef class OpenStream(EventMaker):
-    cdef Stream s
-    cdef Held held                 # tag formats: input and values that are not yet decided
     cdef char busy                 # a call is in progress: see claim()
     cdef char slotted              # the stream is in a batch
     cdef char stale                # a script has told of a message: open_part() must make its names anew
     cdef char trims                # newlines next to a tag are dropped
     cdef char watching             # a call is open that has watched values
     cdef char diverted             # and its plain tokens would take the shortcut
+    cdef Stream s                  # after `busy`, so that a batch finds both in the same lines of memory
+    cdef Held held                 # tag formats: input and values that are not yet decided
     cdef Guard guard               # of that batch; None if there is no batch, or Python has no GIL
+    cdef char* slot_open           # with a guard: the slot's flag, which each call takes back
     cdef Program program
     cdef Tools tools
     cdef Watcher watcher           # None: no value is watched

@@ -62,7 +62,11 @@ cdef class OpenStream(EventMaker):
 
     cdef int claim(self, uint8_t mode=NO_INPUT) except -1:
         """Enter a call; leave() ends it. Unless the mode is NO_INPUT, check that the stream can take more of it."""
-        if (not FREE_THREADED and self.guard is not None and self.guard.stepping) or not enter(&self.busy):
+        cdef bint stepping = False
+        if not FREE_THREADED and self.guard is not None:
+            stepping = self.guard.stepping
+            self.slot_open[0] = False
+        if stepping or not enter(&self.busy):
             raise RuntimeError("this parser is in use by another thread or its batch's step: give each stream its "
                                "own, or fork() it")
         if mode and (self.s.finished or self.s.error or self.s.input_mode != mode):
