@@ -12,7 +12,6 @@ from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.naming cimport name_errors
 from harmonystream._native.core.locks cimport FREE_THREADED, enter, gil_await, gil_left, gil_taken, leave
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
-from harmonystream._native.stream.open_stream cimport Guard
 from harmonystream._native.stream.parser cimport Parser
 from harmonystream._native.stream.program cimport NO_VOCAB, Program
 from harmonystream._native.core.out cimport out_free, out_init
@@ -46,7 +45,7 @@ cdef class Batch:
     released once.
 
     All arguments but capacity are Parser's. A batch is lenient: one stream's error must not stop the others.
-    One thread at a time; several batches are independent. A slot costs what a Parser does, and 208 bytes.
+    One thread at a time; several batches are independent. A slot costs what a Parser does, and 224 bytes.
     Raises ValueError for a capacity that is not from 1 to 2**20, and what Parser() raises.
     """
 
@@ -62,7 +61,6 @@ cdef class Batch:
         self.capacity_ = capacity
         self.emitters = [None] * capacity
         self.free = list(range(capacity - 1, -1, -1))
-        self.guard = Guard.__new__(Guard)
         self.step.capacity = capacity
         self.step.textual = self.program.vocab is NO_VOCAB
         self.step.slots = <Slot*>calloc(capacity, sizeof(Slot))
@@ -149,10 +147,9 @@ cdef class Batch:
             number = self.free.pop()
             self.emitters[number] = emitter
             slot = &self.step.slots[<Py_ssize_t>number]
-            slot.open = False
+            slot.place.guard, slot.place.open = &self.guard, False
             if not FREE_THREADED:
-                parser.guard = self.guard
-                parser.slot_open = &slot.open
+                parser.place = &slot.place
             Py_INCREF(parser)
             slot.parser = <PyObject*>parser
             slot.s, slot.held, slot.tools, slot.busy = &parser.s, &parser.held, &parser.tools.table, &parser.busy
@@ -491,7 +488,7 @@ cdef void unslotted(Slot* slot) noexcept:
     cdef Parser parser
     if slot.s != NULL:
         parser = <Parser>slot.parser
-        parser.guard = None
+        parser.place = NULL
         leave(&parser.slotted)
         slot.s = NULL
         slot.parser = NULL

@@ -2,11 +2,12 @@
 
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from harmonystream._native.stream.open_stream cimport Place
 from harmonystream._native.wire.frame cimport Filling, Pieces
 from harmonystream._native.wire.tell cimport Writer
 from harmonystream._native.core.types cimport *
 
-# Pointers into an open slot's parser; s is NULL if the slot is free. 64 bytes, a line of a cache.
+# Pointers into an open slot's parser; s is NULL if the slot is free.
 cdef struct Slot:
     PyObject* parser               # that parser
     Stream* s
@@ -14,9 +15,8 @@ cdef struct Slot:
     const ToolTable* tools
     char* busy
     Writer* writer                 # its emitter's, or NULL
+    Place place
     uint64_t serial                # of the last step that it was part of
-    # the stream can take ids: a step has seen that, and claim() has not let anybody change it since
-    char open
     char no_empty                  # calls without arguments get no "{}"
 
 # One slot's part of a step. A copy, because the caller's buffers may change while the GIL is released.

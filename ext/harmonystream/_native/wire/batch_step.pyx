@@ -94,7 +94,7 @@ cdef inline void fetch(const Step* step, uint32_t number) noexcept nogil:
     if number < step.capacity:
         slot = &step.slots[number]
         if slot.s != NULL:
-            if not slot.open:
+            if not slot.place.open:
                 prefetch(slot.busy)
                 prefetch(&slot.s.error)
             if slot.writer != NULL:
@@ -114,19 +114,19 @@ cdef inline Fault take(Step* step, Task* task) noexcept nogil:
         return NO_EMITTER if step.framed else HAS_EMITTER
     if step.framed and not take_writer(step, slot.writer):
         return EMITTER_IN_USE
-    if not slot.open and not (enter(slot.busy) if FREE_THREADED else not is_in(slot.busy)):
+    if not slot.place.open and not (enter(slot.busy) if FREE_THREADED else not is_in(slot.busy)):
         if step.framed:
             leave_writer(slot.writer)
         return PARSER_IN_USE
     if step.framed and slot.writer.stage != BYTES:
         fault = WRONG_STAGE
-    elif not slot.open and (slot.s.finished or slot.s.error or slot.s.input_mode == TEXT_MODE or step.textual):
+    elif not slot.place.open and (slot.s.finished or slot.s.error or slot.s.input_mode == TEXT_MODE or step.textual):
         fault = TAKES_NO_IDS
     if fault != NO_FAULT:
         leave_slot(step, slot)
         return fault
     slot.serial = step.serial
-    slot.open = not FREE_THREADED
+    slot.place.open = not FREE_THREADED
     return NO_FAULT
 
 
@@ -170,7 +170,7 @@ cdef void step_lost(Step* step) noexcept nogil:
         slot = slot_of(step, &step.tasks[i])
         slot.s.finished = 1
         slot.s.fast = 0
-        slot.open = False
+        slot.place.open = False
         if step.framed:
             slot.writer.stage = BROKEN
 
