@@ -116,6 +116,9 @@ class Served:
     def _harmony(self, asked: Asked) -> dict[str, Any]:
         given = dict(asked.variables)
         effort = given.pop("reasoning_effort", None) or asked.effort or "medium"
+        if not isinstance(effort, str):
+            what = "chat_template_kwargs.reasoning_effort must be a text."
+            raise Refused(400, what, param="chat_template_kwargs", code="invalid_value")
         if given:
             what = f"chat_template_kwargs has {', '.join(map(str, given))[:100]}; gpt-oss reads reasoning_effort alone."
             raise Refused(400, what, param="chat_template_kwargs", code="unsupported_value")

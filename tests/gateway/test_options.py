@@ -127,6 +127,9 @@ def test_tool_choice_of_each_api():
         ({"tools": ["f"]}, "tools[0]"),
         ({"tools": [{"type": "function"}]}, "tools[0]"),
         ({"tools": [{"type": "web_search"}]}, "tools[0].type"),
+        ({"tools": [{"type": "function", "function": {"name": "f<|end|>"}}]}, "tools[0]"),
+        ({"tools": [{"type": "function", "function": {"name": "f g"}}]}, "tools[0]"),
+        ({"tools": [{"type": "function", "function": {"name": "f" * 257}}]}, "tools[0]"),
         ({"tools": [FUNCTION] * 1025}, "tools"),
         ({"response_format": {"type": "yaml"}}, "response_format.type"),
         ({"response_format": {"type": "json_schema"}}, "response_format.json_schema"),
@@ -173,6 +176,7 @@ BAD = {
     "nan": b'{"a": NaN}',
     "digits": b'{"a": %s}' % (b"9" * 9_999),
     "number": b'{"input": 1, "messages": [1]}',
+    "half a surrogate pair": b'{"\\ud800": 1}',
 }
 
 
@@ -184,6 +188,19 @@ def test_bodies_that_are_no_request_get_400(made, api, what):
     assert answer.status_code == 400
     assert answer.json()["error"]["type"] == "invalid_request_error"
     assert answer.headers["x-request-id"]
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_an_effort_that_is_no_text_is_refused(made, api):
+    answer = made.post(api, chat_template_kwargs={"reasoning_effort": [1]})
+    assert answer.status_code == 400
+    assert "reasoning_effort" in answer.json()["error"]["message"]
+
+
+def test_another_method_is_told_which_there_are(made):
+    answer = made.http.put("/v1/messages")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+    assert answer.json()["error"]["type"] == "invalid_request_error"
 
 
 def test_the_official_clients_raise_their_own_errors(made):
