@@ -137,6 +137,7 @@ def test_stop_strings_end_the_answer_in_the_content_alone(answering):
     whole = made.post("chat", stop=["el", " there"]).json()
     assert whole["choices"][0]["message"]["content"] == "Hi"
     assert whole["choices"][0]["message"]["reasoning"] == "Hello"
+    assert whole["usage"]["prompt_tokens"] == len(made.sent()["prompt"])
     assert "stop" not in made.sent()
     message = made.post("messages", stop_sequences=[" there"]).json()
     assert (message["stop_reason"], message["stop_sequence"]) == ("stop_sequence", " there")
