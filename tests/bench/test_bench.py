@@ -7,13 +7,12 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 import harmonystream as hs
 from bench import __main__ as command
 from bench import publish, report, streams
-from bench.cases import alone, batch, emitters, many, memory, ratios, rows, threads
+from bench.cases import alone, batch, emitters, memory, ratios, threads
 from bench.clock import BLOCKS, Case, compared, last_over_first, medians
 from bench.report import Row, figure
 from bench.rivals import with_openai_harmony as official
@@ -215,22 +214,6 @@ def test_a_step_is_one_token_for_each_open_answer(monkeypatch):
     assert [case.round() > 0 for case in batch.cases()] == [True] * 3
 
 
-def test_many_streams_and_a_data_set_have_floors(rival, monkeypatch):
-    monkeypatch.setattr(many, "TOKENS", 2048)
-    found = list(many.measured(1, rival, 1 / 1024))
-    assert [row.cells[2] for row in found] == ["at most 1.5", "at least 300"]
-    assert found[0].cells[0].startswith("columns of 64 streams")
-
-
-def test_both_read_the_same_data_set():
-    ids = rows.row()
-    ours = pa.array(hs.parse_many(rows.columns(ids, 2), fields=("reasoning", "content", "calls"))).to_pylist()
-    for row in ours:
-        row["calls"] = [{name: call[name] for name in ("name", "arguments")} for call in row["calls"]]
-    assert official.arrow_of(list(ids), 2).to_pylist() == ours
-    assert ours[1]["calls"][0]["name"] == "write_file"
-
-
 def test_memory_is_measured_in_new_processes():
     rows = [*memory.sizes(64, 0.001), *memory.start_up(1)]
     assert [row.cells[2] for row in rows] == ["at most 1024"] * (len(rows) - 6) + ["at most 0"] * 3 + [
@@ -290,14 +273,6 @@ def test_what_a_worker_does(monkeypatch, at):
     busy.forget()
     if busy.api:
         assert busy.batch.close(0).response()["choices"][0]["message"]["content"] == ""
-
-
-def test_a_worker_reads_a_data_set_without_a_batch(monkeypatch):
-    monkeypatch.setattr(threads, "FEW", 2)
-    threads.prepare(len(threads.CASES) - 1, seconds=0.001)
-    threads.work()
-    threads.OWN.busy.forget()
-    assert len(threads.OWN.busy.feed(threads.OWN.busy.slots)) == threads.ROWS_EACH
 
 
 def test_threads_are_measured_in_a_process_of_their_own():

@@ -57,8 +57,7 @@ cdef class Batch:
         first = Parser.__new__(Parser, format, vocab, trim=trim, empty_args=empty_args, max_hold=max_hold,
                                check_stops=check_stops)
         self.program = first.program
-        self.trim, self.empty_args, self.max_hold = trim, empty_args, max_hold
-        self.capacity_ = capacity
+        self.trim, self.empty_args, self.max_hold, self.capacity_ = trim, empty_args, max_hold, capacity
         self.emitters = [None] * capacity
         self.free = list(range(capacity - 1, -1, -1))
         self.step.capacity = capacity
@@ -286,9 +285,7 @@ cdef class Batch:
         """All of it is done, or nothing has changed."""
         cdef Context c
         cdef bint planned = False, ready = True
-        cdef const uint32_t* cuts = NULL
-        if offsets.n >= 0:
-            cuts = offsets.ids
+        cdef const uint32_t* cuts = offsets.ids if offsets.n >= 0 else NULL
         if cuts == NULL and ids.n != slots.n:
             raise ValueError(f"{slots.n} slots and {ids.n} ids: without offsets, each slot takes one id")
         if cuts != NULL and offsets.n != slots.n + 1:
@@ -457,7 +454,8 @@ cdef class Batch:
         return self.capacity_ - len(self.free)
 
     def __sizeof__(self):
-        cdef Py_ssize_t size = self.capacity_ * (sizeof(Slot) + sizeof(Task) + sizeof(Saying) + 2 * sizeof(void*)) + sizeof(Out)
+        cdef Py_ssize_t each = sizeof(Slot) + sizeof(Task) + sizeof(Saying) + 2 * sizeof(void*)
+        cdef Py_ssize_t size = self.capacity_ * each + sizeof(Out)
         if self.out.cap_records != INLINE_RECORDS:
             size += self.out.cap_records * sizeof(Record)
         return object.__sizeof__(self) + size + (self.out.cap_text if self.out.cap_text != INLINE_TEXT else 0)
