@@ -48,7 +48,8 @@ def _engine(to: str, check: Check) -> Option:
 
 
 _NOT_STORED = "conversations are not stored here; send the whole conversation"
-_NO_LOGPROBS = "logprobs are not available: the gateway asks the engine for tokens alone"
+_NO_MODERATION = _refused("the gateway does not moderate")
+_NO_LOGPROBS = "logprobs are in Chat Completions alone"
 
 _SAMPLING = {
     "temperature": _engine("temperature", number(0, 100)),
@@ -87,12 +88,13 @@ CHAT: Mapping[str, Option] = {
     **_MODELS_OWN,
     **_SAMPLING,
     "logit_bias": _engine("logit_bias", OBJECT),
-    "logprobs": _refused(_NO_LOGPROBS, False),
-    "top_logprobs": _refused(_NO_LOGPROBS, 0),
-    "prompt_logprobs": _refused(_NO_LOGPROBS, 0),
+    "logprobs": _FLAG,
+    "top_logprobs": Option("read", integer(0, 20)),
+    "prompt_logprobs": _refused("the engine is asked for the logprobs of its own tokens alone"),
     "modalities": _refused("the models here write text alone", ["text"]),
     "audio": _refused("the models here write text alone"),
     "web_search_options": _refused("the gateway has no web search"),
+    "moderation": _NO_MODERATION,
     "functions": _refused("use tools"),
     "function_call": _refused("use tool_choice"),
     "thread": _refused(_NOT_STORED),
@@ -121,6 +123,10 @@ RESPONSES: Mapping[str, Option] = {
     **_SAMPLING,
     "top_logprobs": _refused(_NO_LOGPROBS, 0),
     "background": _refused("a response is answered in its own request", False),
+    "background_options": _refused("a response is answered in its own request"),
+    "image": _refused("the models here write text alone"),
+    "moderation": _NO_MODERATION,
+    "access_programs": _refused("there are no access programs here"),
     "conversation": _refused(_NOT_STORED),
     "thread": _refused(_NOT_STORED),
     "prompt": _refused("there are no stored prompts here; send the input"),
@@ -150,8 +156,12 @@ MESSAGES: Mapping[str, Option] = {
     "container": _refused("the gateway has no containers"),
     "mcp_servers": _refused("the gateway runs no tools of its own", []),
     "context_management": _refused("the gateway does not shorten conversations"),
+    "compaction": _refused("the gateway does not shorten conversations"),
+    "fallbacks": _refused("a name stands for one model here"),
+    "billing_policy": _refused("nothing is billed here"),
+    "fallback_credit_token": _refused("nothing is billed here"),
     "speed": _refused("there is one speed here", "standard"),
-    **dict.fromkeys(("metadata", "service_tier", "inference_geo", "cache_control"), _NOTED),
+    **dict.fromkeys(("metadata", "service_tier", "inference_geo", "cache_control", "diagnostics"), _NOTED),
 }
 
 TABLES: Mapping[str, Mapping[str, Option]] = {"chat": CHAT, "responses": RESPONSES, "messages": MESSAGES}

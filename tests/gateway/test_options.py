@@ -208,8 +208,8 @@ def test_the_official_clients_raise_their_own_errors(made):
     import openai
 
     with made.clients() as clients:
-        with pytest.raises(openai.BadRequestError, match="logprobs"):
-            clients.openai.chat.completions.create(model=GPT_OSS, **ASKED["chat"], logprobs=True)
+        with pytest.raises(openai.BadRequestError, match="modalities"):
+            clients.openai.chat.completions.create(model=GPT_OSS, **ASKED["chat"], modalities=["audio"])
         with pytest.raises(openai.NotFoundError):
             clients.openai.responses.create(model="no", input="?")
         with pytest.raises(anthropic.BadRequestError, match="mcp_servers"):
