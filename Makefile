@@ -137,6 +137,7 @@ clients: $(VENV)/dev
 
 fuzz: $(VENV)/dev
 	$(PIP) install --group fuzz
+	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest tests/gateway/test_app_fuzzed.py
 	FUZZ_SECONDS=$(FUZZ_SECONDS) PYTHON=$(abspath $(BIN))/python bash tests/fuzz/run.sh
 
 # Line tracing makes the modules slow, so they are built and measured in a copy of the tree.
