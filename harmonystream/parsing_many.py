@@ -86,22 +86,19 @@ def parse_many(
     Raises TypeError for another type of column, and ValueError for offsets that do not ascend or lie outside the
     values, or if there is not one reason or prompt for each row.
     """
-    known = (*COLUMNS, _MESSAGES)
-    if unknown := set(fields) - set(known):
-        raise ValueError(f"fields are some of {', '.join(known)}, not {', '.join(sorted(unknown))}")
+    _check_fields(fields)
     parser = Parser(format, vocab, tools=tools, start=start, check_stops=False)
     chunks = rows_of(column)
-    total = sum(map(len, chunks))
+    total, done = sum(map(len, chunks)), 0
     openings = [] if prompts is None else _openings(prompts, total, start)
     reasons, numbers = _numbered(finish, total)
     stopped = bytes(reason in _STOPS for reason in reasons)
     pieces = []
-    done = 0
 
     def read(span: _Span) -> tuple[bytes, ...]:
         own = numbers if len(numbers) == 1 else numbers[span.first : span.first + len(span.rows)]
-        prompt = (span.prompts, span.prompt, _MESSAGES in fields)
-        return read_rows(parser, span.rows, span.begin, span.stop, own, stopped, *prompt)
+        more = (own, stopped, span.prompts, span.prompt, _MESSAGES in fields)
+        return read_rows(parser, span.rows, span.begin, span.stop, *more)
 
     for piece, count in each(read, spans(chunks, openings), threads):
         pieces.append(piece)
@@ -109,6 +106,12 @@ def parse_many(
         if progress is not None:
             progress(done, total)
     return Parsed(_Table(pieces, [reason.encode() for reason in reasons]).node(done, fields))
+
+
+def _check_fields(fields: Sequence[str]) -> None:
+    known = (*COLUMNS, _MESSAGES)
+    if unknown := set(fields) - set(known):
+        raise ValueError(f"fields are some of {', '.join(known)}, not {', '.join(sorted(unknown))}")
 
 
 def _openings(prompts: Any, total: int, start: str) -> list[Rows]:
