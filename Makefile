@@ -83,7 +83,7 @@ bench-server: $(VENV)/dev
 	$(BIN)/python -m bench.server
 
 bench-gateway: $(VENV)/dev
-	$(BIN)/python -m bench.gateway
+	$(BIN)/python -m bench.server --gateway
 
 bench-rivals: $(VENV)/dev $(RIVALS)/done
 	$(BIN)/python -m bench.rivals
