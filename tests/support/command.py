@@ -36,14 +36,13 @@ def run(*args: str, stdin: str | bytes = b"", env: dict[str, str] | None = None)
     """
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2))
     kept = os.dup(0)
-    given = io.TextIOWrapper(tempfile.TemporaryFile(), encoding="utf-8")
-    with given, pytest.MonkeyPatch.context() as patch:
-        given.buffer.write(stdin.encode() if isinstance(stdin, str) else stdin)
-        given.buffer.seek(0)
+    with tempfile.TemporaryFile() as file, io.TextIOWrapper(file) as given, pytest.MonkeyPatch.context() as patch:
+        file.write(stdin.encode() if isinstance(stdin, str) else stdin)
+        file.seek(0)
         patch.setattr(os, "environ", ENV | (env or {}))
         for name, stream in (("stdin", given), ("stdout", out), ("stderr", err)):
             patch.setattr(sys, name, stream)
-        os.dup2(given.fileno(), 0)
+        os.dup2(file.fileno(), 0)
         try:
             status = cli.main(list(args))
         finally:
