@@ -68,7 +68,7 @@ def read_options(api: str, body: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         if option is None:
             short = name if len(name) <= 64 else name[:64] + "…"
             raise Refused(400, f"Unknown option: {short}.", param=short, code="unknown_parameter")
-        if value is None or option.does == "noted":
+        if value is None:
             continue
         if option.does == "refused":
             if value not in option.unless:
@@ -76,6 +76,8 @@ def read_options(api: str, body: Any) -> tuple[dict[str, Any], dict[str, Any]]:
                 raise Refused(400, f"{name} is not supported: {option.why}.", param=name, code=code)
             continue
         _hold(option.check, value, name)
+        if option.does == "noted":
+            continue
         (engine if option.does == "engine" else read)[option.to or name] = value
     return read, engine
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from .checks import ANY, BOOLEAN, LIST, OBJECT, STOPS, TEXT, Check, integer, number, one_of
+from .checks import ANY, BOOLEAN, LIST, OBJECT, STOPS, TEXT, TEXTS, Check, integer, number, one_of
 
 __all__ = ["CHAT", "EFFORTS", "MESSAGES", "RESPONSES", "TABLES", "Option"]
 
@@ -31,7 +31,6 @@ class Option(NamedTuple):
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
-_NOTED = Option("noted")
 _TOKENS = Option("read", integer(1))
 _FLAG = Option("read", BOOLEAN)
 _LIST = Option("read", LIST)
@@ -41,6 +40,10 @@ _TEXT = Option("read", TEXT)
 
 def _refused(why: str, *unless: Any) -> Option:
     return Option("refused", why=why, unless=unless)
+
+
+def _noted(check: Check) -> Option:
+    return Option("noted", check)
 
 
 def _engine(to: str, check: Check) -> Option:
@@ -62,6 +65,14 @@ _SAMPLING = {
     "seed": _engine("seed", integer(-(1 << 63), (1 << 63) - 1)),
 }
 """Options of the engines. Only some are in the official APIs, but clients send the others to open models, too."""
+
+_COMMON = {
+    **dict.fromkeys(("user", "service_tier", "safety_identifier"), _noted(TEXT)),
+    **dict.fromkeys(("prompt_cache_key", "prompt_cache_retention"), _noted(TEXT)),
+    "prompt_cache_options": _noted(OBJECT),
+    "metadata": _noted(TEXTS),
+}
+"""Options of OpenAI's APIs on which no answer depends. They are checked, because Responses says them again."""
 
 _MODELS_OWN = {
     "chat_template_kwargs": _OBJECT,
@@ -100,8 +111,10 @@ CHAT: Mapping[str, Option] = {
     "thread": _refused(_NOT_STORED),
     "conversation": _refused(_NOT_STORED),
     "previous_response_id": _refused(_NOT_STORED),
-    **dict.fromkeys(("user", "metadata", "store", "service_tier", "safety_identifier", "verbosity"), _NOTED),
-    **dict.fromkeys(("prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "prediction"), _NOTED),
+    **_COMMON,
+    "store": _noted(BOOLEAN),
+    "verbosity": _noted(TEXT),
+    "prediction": _noted(OBJECT),
 }
 
 RESPONSES: Mapping[str, Option] = {
@@ -109,7 +122,7 @@ RESPONSES: Mapping[str, Option] = {
     "input": Option("read"),
     "instructions": _TEXT,
     "stream": _FLAG,
-    "stream_options": Option("noted", OBJECT),
+    "stream_options": _noted(OBJECT),
     "max_output_tokens": _TOKENS,
     "tools": _LIST,
     "tool_choice": Option("read"),
@@ -133,8 +146,7 @@ RESPONSES: Mapping[str, Option] = {
     "context_management": _refused("the gateway does not shorten conversations"),
     "truncation": _refused("the gateway does not shorten conversations", "disabled"),
     "max_tool_calls": _refused("the gateway runs no tools of its own"),
-    **dict.fromkeys(("user", "metadata", "service_tier", "safety_identifier"), _NOTED),
-    **dict.fromkeys(("prompt_cache_key", "prompt_cache_options", "prompt_cache_retention"), _NOTED),
+    **_COMMON,
 }
 
 MESSAGES: Mapping[str, Option] = {
@@ -161,7 +173,8 @@ MESSAGES: Mapping[str, Option] = {
     "billing_policy": _refused("nothing is billed here"),
     "fallback_credit_token": _refused("nothing is billed here"),
     "speed": _refused("there is one speed here", "standard"),
-    **dict.fromkeys(("metadata", "service_tier", "inference_geo", "cache_control", "diagnostics"), _NOTED),
+    **dict.fromkeys(("service_tier", "inference_geo"), _noted(TEXT)),
+    **dict.fromkeys(("metadata", "cache_control", "diagnostics"), _noted(OBJECT)),
 }
 
 TABLES: Mapping[str, Mapping[str, Option]] = {"chat": CHAT, "responses": RESPONSES, "messages": MESSAGES}
