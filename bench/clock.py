@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -16,6 +17,9 @@ FINE = time.get_clock_info("thread_time").resolution < 1e-6
 now = time.thread_time_ns if FINE else time.perf_counter_ns
 TIMER = "time.thread_time" if FINE else "time.perf_counter"  # the same clock, as pytest-benchmark takes it
 BLOCKS = 64
+
+# Nanoseconds that a loop over `{}.get` took for each id on the machine for which the floors in units of time were set.
+LOOKUP = 15.0
 
 
 class Case(NamedTuple):
@@ -52,6 +56,16 @@ def pin() -> int | None:
     core = max(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {core})
     return core
+
+
+@cache
+def slowness() -> float:
+    """How many times as long this machine takes for a lookup in CPython as the one that the floors were set for.
+
+    At least 1: a faster machine makes no floor stricter.
+    """
+    lookups = Case("", lambda: {}.get, range(2048), 2048)
+    return max(1.0, median(lookups.round() for _ in range(101)) / LOOKUP)
 
 
 def medians(contenders: Mapping[str, Round], rounds: int, seconds: float = 4.0) -> dict[str, float]:

@@ -9,8 +9,10 @@ from importlib.metadata import version
 from types import MappingProxyType
 from typing import NamedTuple
 
+from bench.clock import slowness
 from bench.worker import interpreter
 
+TIMES = ("ns", "µs", "ms", "ns/id")  # the units of which a slower machine needs more
 ABSOLUTE = ("absolute", "measured", "floor", "", "")
 
 
@@ -35,12 +37,20 @@ def verdict(met: bool | None) -> str:
 def figure(
     name: str, value: float, unit: str, *, at_most: float | None = None, at_least: float | None = None, note: str = ""
 ) -> Row:
-    """A row of one number. `at_most` or `at_least` is its floor; `note` says what to compare it with."""
+    """A row of one number. `at_most` or `at_least` is its floor; `note` says what to compare it with.
+
+    Floors of times and of megabytes per second are those of the machine that they were set for. They are corrected by
+    how much slower this one is.
+    """
     met, floor = None, ""
     if at_most is not None:
-        met, floor = value <= at_most, f"at most {at_most:g}"
+        allowed = at_most * slowness() if unit in TIMES else at_most
+        met, floor = value <= allowed, f"at most {at_most:g}"
+        floor += f" ({shown(allowed)} here)" if allowed != at_most else ""
     elif at_least is not None:
-        met, floor = value >= at_least, f"at least {at_least:g}"
+        needed = at_least / slowness() if unit == "MB/s" else at_least
+        met, floor = value >= needed, f"at least {at_least:g}"
+        floor += f" ({shown(needed)} here)" if needed != at_least else ""
     cells = (name, f"{shown(value)} {unit}", floor, verdict(met), note)
     return Row(cells, {} if met is None else {name: met})
 
@@ -79,6 +89,7 @@ def machine(core: int | None) -> list[str]:
     return [
         f"machine: {cpu_model()}, {platform.system()} {platform.machine()}, {pinned}",
         f"python: {interpreter()}",
+        f"speed: a lookup in CPython takes {slowness():.2f} times as long as where the floors in ns were set",
         f"harmonystream {hs.__version__}, openai-harmony {version('openai-harmony')}",
     ]
 

@@ -32,17 +32,27 @@ class Admission:
     async def enter(self, owner: str) -> None:
         """Waits for a turn; `leave` gives it back. Raises `Refused` if there are too many, or it takes too long."""
         self._check(owner)
-        if self.open >= self._limits.concurrent:
-            await self._wait()
-        else:
+        self._of[owner] = self._of.get(owner, 0) + 1  # those that wait, too: they will all be let in
+        if self.open < self._limits.concurrent:
             self.open += 1
-        self._of[owner] = self._of.get(owner, 0) + 1
+            return
+        try:
+            await self._wait()
+        except BaseException:
+            self._forget(owner)
+            raise
 
     def leave(self, owner: str) -> None:
         """The turn goes to the one that has waited longest."""
+        self._forget(owner)
+        self._hand_on()
+
+    def _forget(self, owner: str) -> None:
         self._of[owner] -= 1
         if not self._of[owner]:
             del self._of[owner]
+
+    def _hand_on(self) -> None:
         while self._queue:
             turn = self._queue.popleft()
             if not turn.done():
@@ -92,12 +102,7 @@ class Admission:
     def _give_up(self, turn: asyncio.Future[None]) -> None:
         """Leave the queue; a turn that came at the same moment goes to the next one."""
         if turn.done() and not turn.cancelled():
-            while self._queue:
-                other = self._queue.popleft()
-                if not other.done():
-                    other.set_result(None)
-                    return
-            self.open -= 1
+            self._hand_on()
             return
         turn.cancel()
         self._queue.remove(turn)

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from ..emit import new_id
 from ..engines import EngineError, Sampling
@@ -20,7 +20,7 @@ from . import chat_api, messages_api, responses_api
 from .admission import Admission
 from .asked import Asked
 from .begun import Begun
-from .bodies import read_json
+from .bodies import Json, read_json
 from .choices import merged
 from .inspector import Inspector
 from .keys import Keys
@@ -32,6 +32,7 @@ from .pool import Pool
 from .refused import Refused, body_of, refused_for, said_later, status_of
 from .steering import Plan, steered
 from .store import Store
+from .tracing import Spans
 from .visit import Visit, log
 
 __all__ = ["APIS", "Api", "Gateway"]
@@ -59,11 +60,11 @@ APIS = (
 
 
 class Gateway:
-    """Answers requests. keys: who may ask; None: everybody."""
+    """Answers requests. keys: who may ask; None: everybody. spans: of requests; None: there are none."""
 
-    def __init__(self, models: Sequence[Model], keys: Keys | None, limits: Limits) -> None:
+    def __init__(self, models: Sequence[Model], keys: Keys | None, limits: Limits, spans: Spans | None = None) -> None:
         self.models = served(models)
-        self.keys, self.limits = keys, limits
+        self.keys, self.limits, self._spans = keys, limits, spans
         self.metrics = Metrics()
         self.admission = Admission(limits)
         self.store = Store(limits.stored, limits.stored_bytes)
@@ -89,7 +90,7 @@ class Gateway:
 
     async def visited(self, request: Request, api: str, answer: Callable[[Visit], Any]) -> Response:
         """The response that `answer` gives to whoever may ask, or the one that says why not, with the request's id."""
-        visit = Visit(api, request.headers, self.metrics)
+        visit = Visit(api, request.headers, self.metrics, self._spans)
         try:
             visit.owner = "" if self.keys is None else self.keys.owner(request.headers)
             if self.draining:
@@ -118,7 +119,7 @@ class Gateway:
         ids = (await asyncio.to_thread(model.prompt, asked)).ids
         if ids is None:
             raise Refused(400, "Tokens cannot be counted: this model has no vocabulary here.")
-        return JSONResponse({"input_tokens": len(ids)})
+        return Json({"input_tokens": len(ids)})
 
     async def _answer(self, request: Request, api: Api, visit: Visit) -> Response:
         body, size = await read_json(request, self.limits.body, self.limits.body_seconds)
@@ -192,6 +193,8 @@ class Gateway:
             visit.error = refused.code or "error"
             return said_later(refused, asked.api)
 
+        # What an answer says that ends at a stop string, or whose engine counts nothing.
+        usage = {"prompt_tokens": prompt_tokens} if prompt_tokens else None
         try:
             if not await _begins(request, source, self.limits.status_wait if asked.stream else None):
                 return Response(status_code=GONE)
@@ -204,12 +207,13 @@ class Gateway:
                     error_message=failed,
                     on_error=partial(_tell, visit.id),
                     keep_alive=self.limits.keep_alive,
+                    usage=usage,
                 )
-            whole = await whole_response(source, streams, on_end=ended, receive=request.receive)
+            whole = await whole_response(source, streams, on_end=ended, usage=usage, receive=request.receive)
         except EngineError as error:
             _tell(visit.id, error)
             raise refused_for(error) from error
-        return Response(status_code=GONE) if whole is None else JSONResponse(whole)
+        return Response(status_code=GONE) if whole is None else Json(whole)
 
     def _engine_failed(self, model: str, engine: str, error: EngineError) -> None:
         self.metrics.engine_errors.labels(model, engine, error.kind).inc()
@@ -219,8 +223,7 @@ class Gateway:
     def stop_all(self) -> None:
         """End all generations: their clients are told that the gateway stops."""
         for pool in self.pools.values():
-            for patience in list(pool.open):
-                patience.stop("the gateway stops")
+            pool.stop("the gateway stops")
 
     async def is_ready(self) -> bool:
         """Does each model have an engine that answers?"""
@@ -267,4 +270,4 @@ def refusal(refused: Refused, visit: Visit) -> Response:
     """The response that says so."""
     visit.error = refused.code or "error"
     headers = {} if refused.retry_after is None else {"retry-after": str(max(1, round(refused.retry_after)))}
-    return JSONResponse(body_of(refused, visit.api, visit.id), status_of(refused, visit.api), headers=headers)
+    return Json(body_of(refused, visit.api, visit.id), status_of(refused, visit.api), headers=headers)

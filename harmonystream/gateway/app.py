@@ -11,16 +11,18 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from .answering import APIS, Api, Gateway, refusal
+from .bodies import Json
 from .demo import demo_model
 from .inspector import Inspector
 from .keys import Keys
 from .limits import Limits
 from .model import Model
 from .refused import Refused
+from .tracing import Spans
 from .visit import Visit
 
 __all__ = ["app"]
@@ -33,14 +35,18 @@ def app(
     limits: Limits | None = None,
     origins: Sequence[str] = (),
     inspect: bool = False,
+    trace: Any = None,
 ) -> Starlette:
     """An ASGI application that serves these models; without any, a recorded conversation.
 
     keys: who may ask; None: everybody. limits: see `Limits`. origins: of pages whose scripts may ask (CORS). inspect:
-    keep the last streams, prompts included, and show them at /inspect to whoever sits at this machine.
-    Its `state.gateway` is the `Gateway`. Raises ValueError for models that cannot be served.
+    keep the last streams, prompts included, and show them at /inspect to whoever sits at this machine. trace: a
+    TracerProvider of OpenTelemetry, or True for that of the process: each request has a span.
+    Its `state.gateway` is the `Gateway`. Raises ValueError for models that cannot be served, and ImportError for spans
+    without the extra `otel`.
     """
-    gateway = Gateway([demo_model()] if models is None else models, keys, limits or Limits())
+    spans = Spans(None if trace is True else trace) if trace else None
+    gateway = Gateway([demo_model()] if models is None else models, keys, limits or Limits(), spans)
 
     routes = _routes(gateway)
     if inspect:
@@ -108,7 +114,7 @@ async def _list_models(request: Request) -> Response:
         visit.complete = True
         names = list(_gateway(request).models)
         more = {"has_more": False, "first_id": names[0], "last_id": names[-1]}
-        return JSONResponse({"object": "list", "data": [_described(name) for name in names], **more})
+        return Json({"object": "list", "data": [_described(name) for name in names], **more})
 
     return await _gateway(request).visited(request, "models", answer)
 
@@ -117,7 +123,7 @@ async def _show_model(request: Request) -> Response:
     async def answer(visit: Visit) -> Response:
         visit.complete = True
         _gateway(request).served(request.path_params["name"])
-        return JSONResponse(_described(request.path_params["name"]))
+        return Json(_described(request.path_params["name"]))
 
     return await _gateway(request).visited(request, "models", answer)
 
@@ -130,19 +136,19 @@ async def _stored_response(request: Request) -> Response:
         response = store.response(visit.owner, id)
         if request.method == "DELETE":
             store.delete(visit.owner, id)
-            return JSONResponse({"id": id, "object": "response", "deleted": True})
-        return JSONResponse(response)
+            return Json({"id": id, "object": "response", "deleted": True})
+        return Json(response)
 
     return await _gateway(request).visited(request, "responses", answer)
 
 
 async def _live(_: Request) -> Response:
-    return JSONResponse({"status": "ok"})
+    return Json({"status": "ok"})
 
 
 async def _ready(request: Request) -> Response:
     ready = await _gateway(request).is_ready()
-    return JSONResponse({"status": "ok" if ready else "unavailable"}, 200 if ready else 503)
+    return Json({"status": "ok" if ready else "unavailable"}, 200 if ready else 503)
 
 
 async def _metrics(request: Request) -> Response:
@@ -150,7 +156,7 @@ async def _metrics(request: Request) -> Response:
     return Response(metrics.text(), media_type=metrics.content_type)
 
 
-async def _refuse(refused: Refused, request: Request, _: Exception) -> Response:
+async def _refuse(refused: Refused, request: Request, error: Any) -> Response:
     visit = Visit(
         "messages" if request.url.path.startswith("/v1/messages") else "chat",
         request.headers,
@@ -158,6 +164,7 @@ async def _refuse(refused: Refused, request: Request, _: Exception) -> Response:
     )
     response = refusal(refused, visit)
     response.headers["x-request-id"] = visit.id
+    response.headers.update(error.headers or {})  # such as `allow`
     visit.end(response.status_code)
     return response
 

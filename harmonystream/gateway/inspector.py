@@ -14,14 +14,14 @@ from hashlib import sha256
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from ..engines import Finished
+from ..engines import Finished, Sampled
 from ..errors import HarmonyStreamError
 from ..formats import formats
 from ..prompt import Prompt
-from .bodies import read_json
+from .bodies import Json, read_json
 from .inspection import MOST, inspected, page_with, prompt_tokens
 from .refused import Refused
 
@@ -48,6 +48,8 @@ class _Recording:
             choice, item = item
             if choice:
                 return
+        if isinstance(item, Sampled):
+            item = item.ids
         if isinstance(item, Finished):
             self.finish, self.ended = item.reason, True
             return
@@ -122,14 +124,14 @@ class Inspector:
         visit.complete = True
         own = [(id, one) for id, one in reversed(self._kept.items()) if one.owner == visit.owner]
         listed = [{"id": id, "api": one.api, "model": one.model, "ended": one.ended} for id, one in own]
-        return JSONResponse({"streams": listed, "formats": list(formats())})
+        return Json({"streams": listed, "formats": list(formats())})
 
     async def _show(self, request: Request, visit: Any) -> Response:
         recording = self._kept.get(request.path_params["id"])
         if recording is None or recording.owner != visit.owner:
             raise Refused(404, "There is no such stream, or no longer.")
         visit.complete = True
-        return JSONResponse(await asyncio.to_thread(recording.shown))
+        return Json(await asyncio.to_thread(recording.shown))
 
     async def _parse(self, request: Request, visit: Any) -> Response:
         body, _ = await read_json(request, self._gateway.limits.body, self._gateway.limits.body_seconds)
@@ -145,7 +147,7 @@ class Inspector:
         except (HarmonyStreamError, TypeError, ValueError) as error:
             raise Refused(400, f"This cannot be parsed: {error}") from None
         visit.complete = True
-        return JSONResponse(made | {"ended": True})
+        return Json(made | {"ended": True})
 
 
 def _is_local(request: Request) -> bool:

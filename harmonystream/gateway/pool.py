@@ -49,6 +49,7 @@ class Pool:
     def __init__(self, engines: Sequence[Engine], limits: Limits, on_error: Callable[[str, EngineError], None]) -> None:
         self.members = [Member(engine, str(at)) for at, engine in enumerate(engines)]
         self.open: set[Patience] = set()
+        self._stopped = False
         self._limits, self._on_error = limits, on_error
 
     def choose(self, prompt: Prompt, tried: Sequence[Member], now: float) -> Member:
@@ -89,7 +90,7 @@ class Pool:
                 if _is_engines_fault(error):
                     member.failed(loop.time())
                 retries = self._limits.retries - len(tried) + 1
-                if began or retries < 1 or not _is_engines_fault(error) or loop.time() >= until:
+                if began or retries < 1 or not _is_engines_fault(error) or loop.time() >= until or self._stopped:
                     raise
             if len(tried) >= len(self.members):
                 await asyncio.sleep(0.1 * 4 ** (len(tried) - len(self.members)))
@@ -107,6 +108,12 @@ class Pool:
         finally:
             member.open -= 1
             self.open.discard(patience)
+
+    def stop(self, what: str) -> None:
+        """All generations end now, and none is tried again."""
+        self._stopped = True
+        for patience in list(self.open):
+            patience.stop(what)
 
     async def is_ready(self) -> bool:
         """Does an engine answer? One without `is_ready` does."""

@@ -15,7 +15,7 @@ __all__ = ["opened", "sealed"]
 
 _PREFIX = "hs1."
 MOST = 1 << 24
-"""Bytes of one item's reasoning."""
+"""Bytes of reasoning that the items of one request may have when they are unpacked."""
 
 
 def sealed(text: str) -> str:
@@ -23,10 +23,13 @@ def sealed(text: str) -> str:
     return _PREFIX + urlsafe_b64encode(zlib.compress(text.encode("utf-8", "replace"))).decode()
 
 
-def _text(packed: str, where: str) -> str:
+def _text(packed: str, where: str, most: int) -> str:
     try:
         reader = zlib.decompressobj()
-        text = reader.decompress(urlsafe_b64decode(packed.removeprefix(_PREFIX)), MOST)
+        text = reader.decompress(urlsafe_b64decode(packed.removeprefix(_PREFIX)), most + 1)
+        if len(text) > most:
+            what = f"The reasoning in encrypted_content has more than {MOST} bytes in all."
+            raise Refused(400, what, param=f"{where}.encrypted_content", code="invalid_encrypted_content")
         if not reader.eof or reader.unconsumed_tail:
             raise ValueError
         return text.decode()
@@ -38,6 +41,7 @@ def _text(packed: str, where: str) -> str:
 def opened(items: list[Any]) -> list[Any]:
     """The items, with its text in each reasoning item that has only `encrypted_content`. Raises `Refused`."""
     made = []
+    left = MOST
     for at, item in enumerate(items):
         if (
             isinstance(item, dict)
@@ -46,6 +50,8 @@ def opened(items: list[Any]) -> list[Any]:
         ):
             packed = item.get("encrypted_content")
             if isinstance(packed, str) and packed:
-                item = {**item, "content": [{"type": "reasoning_text", "text": _text(packed, f"input[{at}]")}]}
+                text = _text(packed, f"input[{at}]", left)
+                left -= len(text.encode())
+                item = {**item, "content": [{"type": "reasoning_text", "text": text}]}
         made.append(item)
     return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from typing import Any
 
@@ -11,6 +12,9 @@ from .refused import Refused
 __all__ = ["choose", "offer", "tool_name"]
 
 MOST_TOOLS = 1024
+LONGEST_NAME = 256
+_NAME = re.compile(rf"[^\s<>|\x00-\x1f\x7f]{{1,{LONGEST_NAME}}}")
+"""A name becomes a part of the text with markers that a call begins with, so that it must have none itself."""
 _WORDS = {"none": "none", "auto": "auto", "required": "required", "any": "required"}
 
 
@@ -37,8 +41,9 @@ def offer(asked: Asked, tools: Any, types: Collection[str | None]) -> None:
             what = f"tools[{at}].type is not supported: the gateway runs no tools, and offers those of type {known}."
             raise Refused(400, what, param=f"tools[{at}].type", code="unsupported_parameter")
         name = tool_name(tool)
-        if not isinstance(name, str) or not name:
-            raise Refused(400, f"tools[{at}] has no name.", param=f"tools[{at}]", code="invalid_value")
+        if not isinstance(name, str) or _NAME.fullmatch(name) is None:
+            what = f"tools[{at}] needs a name of 1 to {LONGEST_NAME} characters, without spaces and any of <>|."
+            raise Refused(400, what, param=f"tools[{at}]", code="invalid_value")
     asked.tools = tools
 
 

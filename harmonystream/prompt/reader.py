@@ -49,6 +49,8 @@ class Reader:
         role = item["role"]
         if not isinstance(role, str) or role not in ROLES:
             raise PromptError(f"{self.where}: role is {role!r}; expected one of {', '.join(ROLES)}")
+        if not isinstance(item.get("name", ""), (str, type(None))):
+            raise PromptError(f"{self.where}: name is {type(item['name']).__name__}; expected text")
         role = ROLES[role]
         if role == "assistant" and "type" in item:  # an output item of Responses
             return self._output(item)
@@ -133,16 +135,17 @@ class Reader:
         self._assistant_turn("content", "tool_calls", *(["reasoning"] if "reasoning" in made else [])).update(made)
 
     def _reasoning(self, item: dict[str, Any]) -> None:
-        texts = [
-            part["text"]
-            for part in (*(item.get("content") or ()), *(item.get("summary") or ()))
-            if isinstance(part, dict) and isinstance(part.get("text"), str)
-        ]
-        own = [part for part in item.get("content") or () if isinstance(part, dict)]
+        content, summary = (self._parts(item, name) for name in ("content", "summary"))
+        texts = [part["text"] for part in (*content, *summary) if isinstance(part.get("text"), str)]
         if texts:
-            self._assistant_turn("reasoning", "content", "tool_calls")["reasoning"] = "\n".join(
-                texts[: len(own)] if own else texts
-            )
+            told = texts[: len(content)] if content else texts
+            self._assistant_turn("reasoning", "content", "tool_calls")["reasoning"] = "\n".join(told)
+
+    def _parts(self, item: dict[str, Any], name: str) -> list[dict[str, Any]]:
+        parts = item.get(name) or []
+        if not isinstance(parts, list):
+            raise PromptError(f"{self.where}: {name} is {type(parts).__name__}; expected a list")
+        return [part for part in parts if isinstance(part, dict)]
 
     def _function_call(self, item: dict[str, Any]) -> None:
         call = self._call(item, self.where)

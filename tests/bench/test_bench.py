@@ -22,6 +22,11 @@ from bench.worker import Worker
 TOKENS = 128
 
 
+@pytest.fixture(autouse=True)
+def as_fast_as_the_floors_assume(monkeypatch):
+    monkeypatch.setattr(report, "slowness", lambda: 1.0)
+
+
 @pytest.fixture(scope="module")
 def rival():
     """Any release will do to try the pipe: here it is the one of this environment."""
@@ -328,6 +333,14 @@ def test_floors_decide_the_verdict():
     assert verdicts == ["PASS", "FAIL", "", "PASS", "FAIL", ""]
     assert report.summary(rows) == ("2 of 4 floors met; missed: missed; too small", False)
     assert report.summary(rows[:1]) == ("1 of 1 floors met", True)
+
+
+def test_a_slower_machine_may_take_longer_but_not_scale_worse(monkeypatch):
+    monkeypatch.setattr(report, "slowness", lambda: 2.0)
+    rows = [figure("time", 4, "µs", at_most=2), figure("longer", 4.1, "ns", at_most=2)]
+    rows += [figure("speed", 250, "MB/s", at_least=500), figure("growth", 1.2, "×", at_most=1.1)]
+    assert [row.cells[2] for row in rows] == [*["at most 2 (4.00 here)"] * 2, "at least 500 (250 here)", "at most 1.1"]
+    assert [row.cells[3] for row in rows] == ["PASS", "FAIL", "PASS", "FAIL"]
 
 
 def test_tables():

@@ -151,3 +151,27 @@ def test_over_http_a_full_gateway_says_so_in_each_form():
             chat, messages = made.post("chat"), made.post("messages")
             assert (chat.status_code, chat.headers["retry-after"]) == (503, "30")
             assert (messages.status_code, messages.json()["error"]["type"]) == (529, "overloaded_error")
+
+
+def test_requests_that_wait_count_as_their_keys():
+    async def main():
+        doors = Admission(Limits(concurrent=3, concurrent_per_key=2))
+        for _ in range(3):
+            await doors.enter(f"other {_}")
+        waiting = [asyncio.ensure_future(doors.enter("a")) for _ in range(2)]
+        await asyncio.sleep(0)
+        with pytest.raises(Refused) as refused:
+            await doors.enter("a")
+        waiting[0].cancel()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        again = asyncio.ensure_future(doors.enter("a"))
+        for _ in range(3):
+            doors.leave(f"other {_}")
+        await asyncio.gather(waiting[1], again)
+        opened = dict(doors._of)
+        doors.leave("a")
+        doors.leave("a")
+        return refused.value.status, opened, doors.open, doors._of
+
+    assert run(main) == (429, {"a": 2}, 0, {})

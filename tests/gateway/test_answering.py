@@ -137,6 +137,7 @@ def test_stop_strings_end_the_answer_in_the_content_alone(answering):
     whole = made.post("chat", stop=["el", " there"]).json()
     assert whole["choices"][0]["message"]["content"] == "Hi"
     assert whole["choices"][0]["message"]["reasoning"] == "Hello"
+    assert whole["usage"]["prompt_tokens"] == len(made.sent()["prompt"])
     assert "stop" not in made.sent()
     message = made.post("messages", stop_sequences=[" there"]).json()
     assert (message["stop_reason"], message["stop_sequence"]) == ("stop_sequence", " there")
@@ -180,8 +181,8 @@ def test_the_recording_goes_on_after_a_result(demo):
 
 
 def test_the_models_are_listed_for_both_clients(demo):
-    assert [one.id for one in demo.openai.models.list()] == [DEMO_NAME, "gpt-oss"]
-    assert [one.id for one in demo.anthropic.models.list()] == [DEMO_NAME, "gpt-oss"]
+    assert [one.id for one in demo.openai.models.list()] == [DEMO_NAME, "gpt-oss", "recorded"]
+    assert [one.id for one in demo.anthropic.models.list()] == [DEMO_NAME, "gpt-oss", "recorded"]
     assert demo.openai.models.retrieve(DEMO_NAME).id == DEMO_NAME
     with pytest.raises(Exception, match="There is no model 'no'"):
         demo.openai.models.retrieve("no")

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from starlette.requests import Request
 
-from harmonystream.gateway.bodies import read_json
+from harmonystream.gateway.bodies import DEEPEST, Json, read_json
 from harmonystream.gateway.refused import Refused
 
 
@@ -42,3 +42,16 @@ def test_too_many_bytes():
 
 def test_too_slow():
     assert status(b"{", 30.0, b"}", seconds=0.01) == 408
+
+
+def test_nesting_is_bounded():
+    def nested(levels):
+        return b"[" * levels + b"{}" + b"]" * levels
+
+    assert read(nested(DEEPEST - 1), most=1000)[1] == 2 * DEEPEST
+    for levels in (DEEPEST, 400, 50_000):
+        assert status(nested(levels), most=1 << 20) == 400
+
+
+def test_half_a_surrogate_pair_can_be_answered():
+    assert Json({"a": "\ud83d!"}).body == b'{"a":"?!"}'

@@ -59,8 +59,6 @@ CHECKED = [
 def test_a_value_of_the_wrong_type_is_refused_with_what_it_should_be(api, name):
     option = TABLES[api][name]
     wrong = next(value for value in (object(), [[]], "no such word", 1e300) if not option.check.holds(value))
-    if option.does == "noted":
-        return
     refused = refusal(api, **{name: wrong})
     assert (refused.status, refused.param) == (400, name)
     assert option.check.words in refused.message
@@ -127,12 +125,16 @@ def test_tool_choice_of_each_api():
         ({"tools": ["f"]}, "tools[0]"),
         ({"tools": [{"type": "function"}]}, "tools[0]"),
         ({"tools": [{"type": "web_search"}]}, "tools[0].type"),
+        ({"tools": [{"type": "function", "function": {"name": "f<|end|>"}}]}, "tools[0]"),
+        ({"tools": [{"type": "function", "function": {"name": "f g"}}]}, "tools[0]"),
+        ({"tools": [{"type": "function", "function": {"name": "f" * 257}}]}, "tools[0]"),
         ({"tools": [FUNCTION] * 1025}, "tools"),
         ({"response_format": {"type": "yaml"}}, "response_format.type"),
         ({"response_format": {"type": "json_schema"}}, "response_format.json_schema"),
         ({"reasoning": {"effort": "huge"}}, "reasoning.effort"),
         ({"stream_options": {"include_usage": 1}}, "stream_options.include_usage"),
         ({"stop": ["a", ""]}, "stop"),
+        ({"stop": "\ud83d"}, "stop"),
         ({"messages": []}, "messages"),
     ],
 )
@@ -173,6 +175,7 @@ BAD = {
     "nan": b'{"a": NaN}',
     "digits": b'{"a": %s}' % (b"9" * 9_999),
     "number": b'{"input": 1, "messages": [1]}',
+    "half a surrogate pair": b'{"\\ud800": 1}',
 }
 
 
@@ -186,13 +189,26 @@ def test_bodies_that_are_no_request_get_400(made, api, what):
     assert answer.headers["x-request-id"]
 
 
+@pytest.mark.parametrize("api", APIS)
+def test_an_effort_that_is_no_text_is_refused(made, api):
+    answer = made.post(api, chat_template_kwargs={"reasoning_effort": [1]})
+    assert answer.status_code == 400
+    assert "reasoning_effort" in answer.json()["error"]["message"]
+
+
+def test_another_method_is_told_which_there_are(made):
+    answer = made.http.put("/v1/messages")
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+    assert answer.json()["error"]["type"] == "invalid_request_error"
+
+
 def test_the_official_clients_raise_their_own_errors(made):
     import anthropic
     import openai
 
     with made.clients() as clients:
-        with pytest.raises(openai.BadRequestError, match="logprobs"):
-            clients.openai.chat.completions.create(model=GPT_OSS, **ASKED["chat"], logprobs=True)
+        with pytest.raises(openai.BadRequestError, match="modalities"):
+            clients.openai.chat.completions.create(model=GPT_OSS, **ASKED["chat"], modalities=["audio"])
         with pytest.raises(openai.NotFoundError):
             clients.openai.responses.create(model="no", input="?")
         with pytest.raises(anthropic.BadRequestError, match="mcp_servers"):

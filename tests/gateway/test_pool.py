@@ -75,6 +75,23 @@ def test_retries_are_counted():
     assert len(engine.prompts) == 3
 
 
+def test_a_gateway_that_stops_tries_nothing_again():
+    async def main():
+        engine = Scripted([30.0])
+        pool = pool_of(engine, retries=5)
+        until = asyncio.get_running_loop().time() + 60
+        items = pool.generate(prompt_of("?"), Sampling(), until)
+        first = asyncio.ensure_future(anext(items))
+        while not engine.prompts:
+            await asyncio.sleep(0)
+        pool.stop("the gateway stops")
+        with pytest.raises(EngineError, match="the gateway stops"):
+            await first
+        return len(engine.prompts), pool.open
+
+    assert asyncio.run(asyncio.wait_for(main(), 20)) == (1, set())
+
+
 def test_an_engine_that_never_answers_is_left_for_another():
     engines = Scripted([30.0]), Scripted([[7], STOP])
     for order in (engines, engines[::-1]):

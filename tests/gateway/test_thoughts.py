@@ -31,6 +31,15 @@ def test_a_bomb_is_refused():
         thoughts.opened([{"type": "reasoning", "encrypted_content": bomb}])
 
 
+def test_many_small_bombs_are_one():
+    packed = "hs1." + urlsafe_b64encode(zlib.compress(b"0" * (thoughts.MOST // 2))).decode()
+    items = [{"type": "reasoning", "encrypted_content": packed}] * 3
+    assert len(thoughts.opened(items[:2])) == 2
+    with pytest.raises(Refused, match=r"more than 16777216 bytes in all") as refused:
+        thoughts.opened(items)
+    assert refused.value.param == "input[2].encrypted_content"
+
+
 def test_text_that_comes_back_itself_is_left_alone():
     items = [{"type": "reasoning", "summary": [{"type": "summary_text", "text": "a"}], "encrypted_content": "x"}, 3]
     assert thoughts.opened(items) == items

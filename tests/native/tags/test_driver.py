@@ -12,6 +12,7 @@ from tag_cases import TOOLS, ids, read
 from tag_streams import tokens
 
 import harmonystream as hs
+from harmonystream.formats import format_of
 
 CALL = "<tool_call>f<arg_key>s</arg_key><arg_value>x</arg_value></tool_call>"
 
@@ -211,3 +212,28 @@ def test_time_is_linear(case):
 def test_many_pieces_of_text_are_read_as_one():
     text = "a" * 10 + "<think>\n" + "b <c" * 1000 + "</think>" + CALL * 50
     assert read("glm", text)[2] == [("f", '{"s": "x"}')] * 50
+
+
+def feed_cost(format: str, text: str, unit: str) -> float:
+    """Seconds that one more `unit` takes after the text, at the least of some tries."""
+    parser = hs.Parser(format, tools=TOOLS)
+    parser.feed_text(text)
+    best = 1e9
+    for _ in range(12):
+        start = time.perf_counter()
+        parser.feed_text(unit)
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+@pytest.mark.release
+@pytest.mark.parametrize("format", sorted(set(hs.formats()) - {"harmony"}))
+def test_what_is_held_is_not_read_again(format):
+    """A scan of 60,000 held bytes would take a hundred times as long as the few bytes that came."""
+    row = format_of(format)
+    opener = "".join(markers[0] for markers in (row.section, row.call) if markers and isinstance(markers[0], str))
+    openers = {opener, *(("", *markers[0]) if (markers := row.section) and not isinstance(markers[0], str) else ())}
+    for before in sorted({"", *openers, *(f"{each}{{" for each in openers), "{", "[{", '{"name": "f", '}):
+        for unit in (" ", '"name": "zz", '):
+            long = feed_cost(format, before + unit * (60_000 // len(unit)), unit)
+            assert long < 10 * feed_cost(format, before + 3 * unit, unit) + 5e-6, (before, unit)

@@ -248,36 +248,40 @@ cdef enum InputMode:                             # what the stream is fed
     NO_INPUT, ID_MODE, TEXT_MODE                 # nothing yet; token ids; text
 
 cdef struct Stream:
+    # What a plain token reads and writes comes first: a batch of many streams takes it from memory, in whole lines.
+    uint8_t fast                                 # the sink if plain tokens may take the shortcut, else 0
+    uint8_t shortcut_look, shortcut_want         # a token may if its class & shortcut_look == shortcut_want
+    uint8_t state, sink, region
+    uint8_t channel_code, kind
+    uint8_t input_mode                           # InputMode
+    uint8_t finished, strict, error, error_state
+    uint8_t value_mode                           # ValueMode; not 0: text goes to Held.value
+    uint8_t wrote                                # the open call has a byte of arguments
+    uint8_t n_pending
+    int32_t calls
+    uint32_t deviations
     int64_t position                             # tokens read so far; in text mode bytes
     int64_t attributed                           # it is decided to which event, if any, each token before this belongs
+    int64_t usage[N_REGIONS]
+    Json json
+    # from here on, what only the machines read
     int64_t header_at                            # position of the header's first token (<|start|>, if there is one)
     int64_t header_text_at                       # position of header[0]
     int64_t pending_at, pending_stop             # tokens that hold the incomplete character
-    int64_t usage[N_REGIONS]
     int64_t deviation_at[DEVIATION_CAP]
     int64_t error_at
-    Json json
-    uint32_t deviations
-    int32_t calls
     Span role, channel, recipient, content_type  # in `header`; role.n == 0: assistant
     uint16_t header_n
     uint16_t word_at                             # start of the word being read in segment 0, or NO_WORD
     uint16_t prompt_n                            # header bytes that came with the prompt
     uint8_t deviation[DEVIATION_CAP]
-    uint8_t state, sink, region, fast            # fast: the sink if plain tokens may take the shortcut, else 0
-    uint8_t shortcut_look, shortcut_want         # a token may if its class & shortcut_look == shortcut_want
-    uint8_t value_mode                           # ValueMode; not 0: text goes to Held.value
-    uint8_t channel_code, kind
     # header: RoleState; has a mark been seen; how far segment 0 is read (harmony/headers.pyx)
     uint8_t role_state, marked, phase, extra
     uint8_t announce                             # the prompt opened a message whose start has no event yet
     uint8_t terminated                           # the last marker was a terminator; 2: and text after it is noted
     uint8_t incomplete                           # a call was cut off
-    uint8_t wrote                                # the open call has a byte of arguments
-    uint8_t input_mode                           # InputMode
-    uint8_t finished, strict, error, error_state
     uint8_t token_region                         # where the token being read has landed so far
-    uint8_t n_pending, n_held
+    uint8_t n_held
     uint8_t pending[4]                           # an incomplete UTF-8 character
     uint8_t held[HOLD_CAP]                       # text mode: a possible marker
     uint8_t header[HEADER_CAP]

@@ -13,6 +13,7 @@ from harmonystream._native.core.utf8 cimport utf8_is_whole, utf8_repair
 from harmonystream._native.stream.arrow_in cimport NO_ROOM, TAKEN, Rows, ids_at, is_null, is_text, text_at
 from harmonystream._native.stream.machine cimport machine_finish, machine_ids, machine_text
 from harmonystream._native.stream.program cimport NO_VOCAB
+from harmonystream._native.stream.open_stream cimport context_of
 from harmonystream._native.stream.parser cimport Parser
 
 DEBUG = bool(DEBUG_BUILD)
@@ -159,7 +160,7 @@ cdef int read_all(Parser own, Rows rows, int64_t begin, int64_t stop, Openings o
     ids.p = NULL
     ids.n = ids.cap = 0
     out_init(&out)
-    c = own.context(&out)
+    c = context_of(own, &out)
     with nogil:
         for i in range(begin, stop):
             opened = openings.open(s, i - begin)

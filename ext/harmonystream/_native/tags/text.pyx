@@ -205,12 +205,13 @@ cdef int step_blank(Stream* s, const Context* c, View* v) noexcept nogil:
 cdef bint step_text(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef const TagTable* row = c.row
     cdef uint64_t live = live_in_text(s, c)
-    cdef Py_ssize_t q = next_marker(v, row, live), stop = 0
+    cdef Py_ssize_t q, stop = 0
     cdef int k = -1, verdict
     if s.tags.opening and row.unmarked:
-        verdict = step_blank(s, c, v)
+        verdict = step_blank(s, c, v)                                        # before a scan: what is held may be long
         if verdict != NO:
             return verdict == YES
+    q = next_marker(v, row, live)
     if q > v.i:
         put_plain(s, c, v, q)
         return True

@@ -14,6 +14,7 @@ from harmonystream._native.core.locks cimport FREE_THREADED, leave
 from harmonystream._native.wire.frame cimport Filling, Frame, Pieces, fill, fill_with
 from harmonystream._native.core.out cimport out_init, out_record
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
+from harmonystream._native.stream.open_stream cimport check_memory
 from harmonystream._native.stream.parser cimport Parser, plain_token, take_ids
 from harmonystream._native.stream.plain_piece cimport Piece, account_piece
 from harmonystream._native.core.types cimport *
@@ -211,7 +212,7 @@ cdef class SseWriter(MovingWriter):
         cdef Parser parser = self.parser
         cdef tuple events
         try:
-            parser.check_memory(out)
+            check_memory(parser, out)
             if not parser.s.error:
                 return self.records(out, 0, out.n_records)
             events = parser.preview(out)
