@@ -85,7 +85,7 @@ bench-server: $(VENV)/dev
 	$(BIN)/python -m bench.server
 
 bench-gateway: $(VENV)/dev
-	$(BIN)/python -m bench.gateway
+	$(BIN)/python -m bench.server --gateway
 
 # What must stay true while engines are killed and clients misbehave; the figures of docs/gateway.md.
 soak: $(VENV)/dev

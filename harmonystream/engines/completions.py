@@ -65,7 +65,7 @@ class Completions(HttpEngine):
         key: str | None = None,
         headers: Mapping[str, str] | None = None,
         connect_timeout: float = 10.0,
-        silence: float = 300.0,
+        silence: float | None = 300.0,
     ) -> None:
         if server not in SERVERS:
             raise ValueError(f"unknown server {server!r}; known: {', '.join(SERVERS)}")
