@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -158,9 +158,10 @@ class Gateway:
         return self.models[name]
 
     async def _enter(self, request: Request, visit: Visit) -> None:
-        """Waits for a turn, which ends with the visit."""
+        """Waits for a turn, which ends with the visit. A client that leaves meanwhile gives up its place."""
         began = time.monotonic()
-        await self.admission.enter(visit.owner)
+        entering = self.admission.enter(visit.owner)
+        await (_unless_gone(request, entering) if self.admission.is_full else entering)
         visit.ends.append(partial(self.admission.leave, visit.owner))
         self.metrics.waited.observe(time.monotonic() - began)
         if await request.is_disconnected():
@@ -253,6 +254,20 @@ async def _begins(request: Request, source: Begun, seconds: float | None) -> boo
         if not there:
             await source.aclose()
     return there
+
+
+async def _unless_gone(request: Request, waiting: Coroutine[Any, Any, None]) -> None:
+    """Waits, but not longer than the client does: then raises ClientDisconnect."""
+    task, gone = asyncio.ensure_future(waiting), asyncio.ensure_future(_disconnected(request))
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise ClientDisconnect
+        task.result()
+    finally:
+        task.cancel()
+        gone.cancel()
+        await asyncio.gather(task, gone, return_exceptions=True)
 
 
 async def _disconnected(request: Request) -> None:
