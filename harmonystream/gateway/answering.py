@@ -277,7 +277,7 @@ async def _disconnected(request: Request) -> None:
 
 def _tell(request_id: str, error: BaseException) -> None:
     """One line for an engine that fails; the way to a mistake of ours is told, too."""
-    trace = None if isinstance(error, EngineError) else error
+    trace = None if isinstance(error, (EngineError, Refused)) else error
     log.error("request %s: %r", request_id, error, exc_info=trace)
 
 
