@@ -8,7 +8,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 cdef enum State:
     START, HEADER, BODY, DONE                    # Harmony; the tag machine shares DONE
-    TEXT, SECTION, PAIRS, VALUE, RAW, WRAPPED, AFTER
+    TEXT, SECTION, PAIRS, VALUE, RAW, WRAPPED, AFTER, PYTHON
     N_STATES
 
 # Where a token lands. The public IntEnum `Region` has the same numbers.
@@ -67,8 +67,8 @@ cdef enum:                                       # Deviation: the codes of devia
     D_ABANDONED_HEADER, D_MISSING_MESSAGE, D_HEADER_TOO_LONG, D_NO_MARKUP
     D_TEXT_TO_ASSISTANT, D_STRAY_CONTROL, D_END_OF_TEXT, D_UNKNOWN_ID
     D_STRAY_CLOSER, D_REPEATED_OPENER, D_MISSING_OPENER, D_MISSING_CLOSER, D_MISSPELT_CLOSER, D_OTHER_BODY
-    D_IGNORED_TEXT, D_MISSING_VALUE, D_WRAPPED_ARGUMENTS, D_MISSPELT_ID
-    D_LAST_STRICT = D_MISSPELT_ID                # strict mode raises up to here
+    D_IGNORED_TEXT, D_MISSING_VALUE, D_WRAPPED_ARGUMENTS, D_MISSPELT_ID, D_CALL_SYNTAX
+    D_LAST_STRICT = D_CALL_SYNTAX                # strict mode raises up to here
     D_REPEATED_RECIPIENT, D_BARE_RECIPIENT, D_FOREIGN_ROLE, D_CALL_WITHOUT_TOOLS, D_INVALID_UTF8
     D_UNFINISHED_HEADER, D_AFTER_END
     D_CALL_IN_REASONING, D_HELD_TOO_LONG, D_VALUE_TYPE, D_IGNORED_MEMBER, D_FENCED_CALL
@@ -167,6 +167,7 @@ cdef struct TagTable:
     bint open_end                                # a raw call ends where its JSON does
     bint unmarked                                # a wrapped call may begin an answer without an opener
     bint key_is_name                             # wrapped: {"f": {…}}
+    bint python                                  # Python calls may follow the opener of a section
     uint8_t bare, name_as
     uint8_t between                              # what may stand between two objects outside of an array; 0: nothing
     int n_members
@@ -202,7 +203,7 @@ cdef struct Tags:                                # what the tag machine remember
     int64_t value_at, value_stop                 # tokens of the value that is held or being written
     int64_t probed                               # bytes of the object at the front of the hold that were looked at
     int32_t name_at, id_at                       # offsets of the quotes of its name and id; 0: not found yet
-    ObjectScan probe, object                     # of the look-ahead; of the open call
+    ObjectScan probe, object                     # of the look-ahead; of the open call. PYTHON: tags/python_look.pxd
     int32_t tool                                 # the open call's tool; -1: not declared
     int32_t surrogate                            # high surrogate of a decoded string; waits for its other half
     uint8_t reasoning, answer, seam, in_section
@@ -215,7 +216,7 @@ cdef struct Tags:                                # what the tag machine remember
     uint8_t quotes                               # the value contains the opener of a key
     uint8_t wraps                                # the value may be all arguments in an object; then its own ValueMode
     uint8_t opening                              # the value's opener may still come; in TEXT: an answer's first object
-    uint8_t line_start, begun                    # the last byte was a newline; the value or body has a byte
+    uint8_t line_start, begun                    # the last byte was a newline; the value, body or array has begun
     uint8_t types, untyped_json                  # JSON types of the open value; a value without type may be JSON
     uint8_t pairs                                # the call has a written pair
     uint8_t fenced                               # Fence

@@ -15,7 +15,8 @@ from harmonystream.regions import Region, Usage
 
 DEBUG = bool(DEBUG_BUILD)
 
-cdef tuple STATES = ("START", "HEADER", "BODY", "DONE", "TEXT", "SECTION", "PAIRS", "VALUE", "RAW", "WRAPPED", "AFTER")
+cdef tuple STATES = ("START", "HEADER", "BODY", "DONE", "TEXT", "SECTION", "PAIRS", "VALUE", "RAW", "WRAPPED", "AFTER",
+                     "PYTHON")
 cdef tuple REGIONS = tuple(Region)
 
 
