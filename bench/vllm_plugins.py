@@ -1,12 +1,13 @@
 """`python -m bench.vllm_plugins`, in the environment of `make engines-vllm`: vLLM's outputs to SSE in three ways.
 
-"stock" is vLLM's generator with its own parsers, "names" the same generator with ours, and "frames" our plug-in in its
+"vLLM" is its generator with its own parsers, "parsers" the same generator with ours, and "frames" our plug-in in its
 place. No engine and no server run. The outputs are there before the clock starts.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from types import SimpleNamespace
@@ -15,10 +16,12 @@ from typing import Any
 from bench import streams
 from bench.clock import medians, pin
 from bench.families import OF_FORMAT
+from bench.report import Row, show
 from bench.rivals.with_vllm import Framer, server, tokenizer
 from bench.streams import Stream
 
-KINDS = ("stock", "names", "frames")
+KINDS = ("vLLM", "parsers", "frames")
+HEAD = ("µs per token", *KINDS, "parsers : vLLM", "vLLM : frames")
 
 
 def ours(format: str) -> Any:
@@ -40,7 +43,7 @@ def ours(format: str) -> Any:
 class Plugged(Framer):
     def __init__(self, stream: dict[str, Any], kind: str) -> None:
         super().__init__(stream)
-        if kind == "stock":
+        if kind == "vLLM":
             return
         self._server = server(ours(stream["format"]))
         if kind == "frames":
@@ -53,7 +56,7 @@ class Plugged(Framer):
                 FramesPlugin().init_state(None, state, None).send(None)
 
 
-def rows() -> list[tuple[str, Stream]]:
+def streams_of() -> list[tuple[str, Stream]]:
     hermes = OF_FORMAT["hermes"]
     return [
         ("Hermes, a call of 1,000 tokens", streams.call(hermes, 1000)),
@@ -65,20 +68,22 @@ def rows() -> list[tuple[str, Stream]]:
     ]
 
 
-def main() -> None:
-    pin()
-    print("| vLLM's outputs to SSE, µs per token | stock | names | frames | names : stock | stock : frames |")
-    print("|---|---|---|---|---|---|")
-    for name, stream in rows():
+def measured() -> Iterator[Row]:
+    for name, stream in streams_of():
         message = replace(stream, name=name, framed=True, whole=False).merged().message()
         readers = {kind: Plugged(message, kind) for kind in KINDS}
         for kind, reader in readers.items():
             if problem := reader.check()[0].wrong(message["expected"]):
                 print(f"{name}, {kind}: {problem} wrong", file=sys.stderr)
         took = medians({kind: reader.read for kind, reader in readers.items()}, 7, 4.0)
-        stock, names, frames = (took[kind] / 1000 for kind in KINDS)
-        ratios = f"{names / stock:.2f} | {stock / frames:.0f}"
-        print(f"| {name} | {stock:.1f} | {names:.1f} | {frames:.2f} | {ratios} |", flush=True)
+        vllm, parsers, frames = (took[kind] / 1000 for kind in KINDS)
+        cells = (f"{vllm:.1f}", f"{parsers:.1f}", f"{frames:.2f}", f"{parsers / vllm:.2f}", f"{vllm / frames:.0f}")
+        yield Row((name, *cells))
+
+
+def main() -> None:
+    pin()
+    show(HEAD, measured(), markdown=True)
 
 
 if __name__ == "__main__":
