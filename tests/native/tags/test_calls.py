@@ -83,3 +83,14 @@ def test_declared_names_in_ids_that_are_misspelt(id):
 def test_the_longest_name_in_an_id_counts():
     text = "<|tool_call_begin|>functions_f_3<|tool_call_argument_begin|>{}<|tool_call_end|>"
     assert hs.parse(text, "kimi_k2", tools=["f", "f_3"]).tool_calls[0].name == "f_3"
+
+
+def test_a_member_that_is_the_name_is_no_id():
+    """Only a name between markers can be an id with the name in it."""
+    row = hs.Format(
+        name="both", section=("<calls>", "</calls>"), call=("<call>", ">", "</call>"), wrapped=True, name_as="id"
+    )
+    parser = hs.Parser(row)
+    events = parser.feed_text('<calls>{"name": "functions.f:0", "arguments": {}}<call>functions.g:1>{}</call></calls>')
+    starts = [event for event in events if isinstance(event, hs.ToolCallStart)]
+    assert [(start.name, start.id) for start in starts] == [("functions.f:0", None), ("g", "functions.g:1")]

@@ -65,13 +65,13 @@ cdef bint is_number(const uint8_t* p, Py_ssize_t n) noexcept nogil:
 
 
 cdef void name_call(Stream* s, const Context* c, Record* r, const uint8_t* p, Py_ssize_t n,
-                    const uint8_t* id, Py_ssize_t n_id) noexcept nogil:
+                    const uint8_t* id, Py_ssize_t n_id, bint wrapped) noexcept nogil:
     """The call's name, and its id if the format has ids, into the record. Names the tool. id: NULL if it is not told
-    beside the name."""
+    beside the name. wrapped: the name is a member of an object."""
     cdef Py_ssize_t size = n, at = 0
     cdef const uint8_t* name = p
     s.kind = FUNCTION
-    if c.row.name_as == ID_NAME:
+    if c.row.name_as == ID_NAME and not wrapped:
         id = p
         n_id = n
         at = name_in_id(p, n, &size)
@@ -134,7 +134,7 @@ cdef void begin_call(Stream* s, const Context* c, View* v, const CallHeader* h) 
         r = out_record(c.out, R_CALL_START, start, stop)
         if r != NULL:
             r.index = s.calls
-    name_call(s, c, r, name, n, id if has_id else NULL, n_id)
+    name_call(s, c, r, name, n, id if has_id else NULL, n_id, h.body == WRAPPED)
     s.attributed = stop
     open_call(s, h, c.row.ends_reasoning)
     if h.key_n:
