@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 FUZZ_SECONDS ?= 3600
+SOAK_SECONDS ?= 600
+SOAK_STREAMS ?= 500
 PORT ?= 8000
 WORKERS ?= 2
 OLD := .venv-bench-004
@@ -30,7 +32,7 @@ export CC := ccache cc
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: check-engines check-renderers check-templates build demo serve test quick bench bench-server bench-gateway bench-rivals \
+.PHONY: check-engines check-renderers check-templates build demo serve test quick bench bench-server bench-gateway bench-rivals soak \
 	clients engines engines-data engines-sglang engines-vllm fuzz cov docs pictures lint types lock clean
 
 build: $(VENV)/built
@@ -85,7 +87,11 @@ bench-server: $(VENV)/dev
 	$(BIN)/python -m bench.server
 
 bench-gateway: $(VENV)/dev
-	$(BIN)/python -m bench.gateway
+	$(BIN)/python -m bench.server --gateway
+
+# What must stay true while engines are killed and clients misbehave; the figures of docs/gateway.md.
+soak: $(VENV)/dev
+	$(BIN)/python -m bench.gateway_soak --seconds $(SOAK_SECONDS) --streams $(SOAK_STREAMS)
 
 bench-rivals: $(VENV)/dev $(RIVALS)/done
 	$(BIN)/python -m bench.rivals
@@ -152,6 +158,7 @@ clients: $(VENV)/dev
 
 fuzz: $(VENV)/dev
 	$(PIP) install --group fuzz
+	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest tests/gateway/test_app_fuzzed.py
 	FUZZ_SECONDS=$(FUZZ_SECONDS) PYTHON=$(abspath $(BIN))/python bash tests/fuzz/run.sh
 
 # Line tracing makes the modules slow, so they are built and measured in a copy of the tree.

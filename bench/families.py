@@ -25,11 +25,11 @@ class Family(NamedTuple):
 
     format: str
     label: str
-    prompt: str
-    before: str
-    after: str
-    vllm: str
-    sglang: str
+    vllm: str = ""
+    sglang: str = ""
+    prompt: str = ""
+    before: str = ""
+    after: str = ""
 
     @property
     def json(self) -> bool:
@@ -53,53 +53,55 @@ DEEPSEEK = "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>write_file<�
 DSML = '<｜DSML｜function_calls>\n<｜DSML｜invoke name="write_file">\n<｜DSML｜parameter name="content" string="true">'
 DSML_END = "</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>"
 
-# format | label | vllm | sglang; and prompt, before, after.
-ROWS = {
-    "hermes | Qwen3, Hermes | hermes qwen3 | qwen25 qwen3": (
-        "<|im_start|>assistant\n<think>\n\n</think>\n\n",
-        '<tool_call>\n{"name": "write_file", "arguments": ' + JSON[0],
-        JSON[1] + "}\n</tool_call>",
+FAMILIES = (
+    Family(
+        *("hermes", "Qwen3, Hermes", "hermes qwen3", "qwen25 qwen3"),
+        prompt="<|im_start|>assistant\n<think>\n\n</think>\n\n",
+        before='<tool_call>\n{"name": "write_file", "arguments": ' + JSON[0],
+        after=JSON[1] + "}\n</tool_call>",
     ),
-    "qwen3_coder | Qwen3-Coder | qwen3_coder - | qwen3_coder -": (
-        "<|im_start|>assistant\n",
-        "<tool_call>\n<function=write_file>\n<parameter=content>\n",
-        "\n</parameter>\n</function>\n</tool_call>",
+    Family(
+        *("qwen3_coder", "Qwen3-Coder", "qwen3_coder -", "qwen3_coder -"),
+        prompt="<|im_start|>assistant\n",
+        before="<tool_call>\n<function=write_file>\n<parameter=content>\n",
+        after="\n</parameter>\n</function>\n</tool_call>",
     ),
-    "seed_oss | Seed-OSS | seed_oss seed_oss |": (
-        "<seed:bos>assistant\n<seed:think></seed:think>",
-        "<seed:tool_call>\n<function=write_file>\n<parameter=content>",
-        "</parameter>\n</function>\n</seed:tool_call>",
+    Family(
+        *("seed_oss", "Seed-OSS", "seed_oss seed_oss", ""),
+        prompt="<seed:bos>assistant\n<seed:think></seed:think>",
+        before="<seed:tool_call>\n<function=write_file>\n<parameter=content>",
+        after="</parameter>\n</function>\n</seed:tool_call>",
     ),
-    "kimi_k2 | Kimi-K2 | kimi_k2 - | kimi_k2 -": (
-        "<|im_assistant|>assistant<|im_middle|>",
-        KIMI,
-        JSON[1] + "<|tool_call_end|><|tool_calls_section_end|>",
+    Family(
+        *("kimi_k2", "Kimi-K2", "kimi_k2 -", "kimi_k2 -"),
+        prompt="<|im_assistant|>assistant<|im_middle|>",
+        before=KIMI,
+        after=JSON[1] + "<|tool_call_end|><|tool_calls_section_end|>",
     ),
-    "glm | GLM-4.5 | glm45 glm45 | glm45 glm45": (
-        "<|assistant|>\n<think></think>\n",
-        "<tool_call>write_file\n<arg_key>content</arg_key>\n<arg_value>",
-        "</arg_value>\n</tool_call>",
+    Family(
+        *("glm", "GLM-4.5", "glm45 glm45", "glm45 glm45"),
+        prompt="<|assistant|>\n<think></think>\n",
+        before="<tool_call>write_file\n<arg_key>content</arg_key>\n<arg_value>",
+        after="</arg_value>\n</tool_call>",
     ),
-    "deepseek | DeepSeek-V3.1 | deepseek_v31 deepseek_v3 | deepseekv31 deepseek-v3": (
-        "<｜Assistant｜></think>",
-        DEEPSEEK,
-        JSON[1] + "<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    Family(
+        *("deepseek", "DeepSeek-V3.1", "deepseek_v31 deepseek_v3", "deepseekv31 deepseek-v3"),
+        prompt="<｜Assistant｜></think>",
+        before=DEEPSEEK,
+        after=JSON[1] + "<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
     ),
-    "dsml | DeepSeek-V3.2 | deepseek_v32 deepseek_v3 | deepseekv32 deepseek-v3": (
-        "<｜Assistant｜></think>",
-        DSML,
-        DSML_END,
+    Family(
+        *("dsml", "DeepSeek-V3.2", "deepseek_v32 deepseek_v3", "deepseekv32 deepseek-v3"),
+        prompt="<｜Assistant｜></think>",
+        before=DSML,
+        after=DSML_END,
     ),
-    "think | DeepSeek-R1 | - deepseek_r1 | - deepseek-r1": ("<｜Assistant｜><think>\n", "", "</think>\n\nIt is done."),
-}
-
-
-def family(names: str, prompt: str, before: str, after: str) -> Family:
-    format, label, *parsers = (cell.strip() for cell in names.split("|"))
-    return Family(format, label, prompt, before, after, *parsers)
-
-
-*FAMILIES, THINK = (family(names, *texts) for names, texts in ROWS.items())
+)
+THINK = Family(
+    *("think", "DeepSeek-R1", "- deepseek_r1", "- deepseek-r1"),
+    prompt="<｜Assistant｜><think>\n",
+    after="</think>\n\nIt is done.",
+)
 OF_FORMAT = {family.format: family for family in (*FAMILIES, THINK)}
 
 # One vocabulary serves all families: o200k_base, and these markers from 199,998 on, one token each.

@@ -55,20 +55,13 @@ def chat(turns: int) -> list[dict[str, Any]]:
 def taken(works: dict[str, Callable[[], Any]]) -> list[float]:
     """Nanoseconds of one call of each, in turns."""
 
-    def round_of(work: Callable[[], Any]) -> Callable[[], float]:
-        begin = now()
+    def timed(work: Callable[[], Any]) -> float:
+        started = now()
         work()
-        times = max(1, 3_000_000 // max(1, now() - begin))  # a round lasts about 3 ms
+        return now() - started
 
-        def run() -> float:
-            started = now()
-            for _ in range(times):
-                work()
-            return (now() - started) / times
-
-        return run
-
-    return list(medians({name: round_of(work) for name, work in works.items()}, 301, SECONDS).values())
+    rounds = {name: partial(timed, work) for name, work in works.items()}
+    return list(medians(rounds, 3001, SECONDS).values())
 
 
 def others(messages: list[dict[str, Any]]) -> tuple[Callable[[], Any], Callable[[], Any], Callable[[], Any]]:

@@ -1,42 +1,50 @@
-"""`python -m bench.server`: whole Starlette servers with a scripted model, in chunks per second of a core.
+"""`python -m bench.server`: whole servers, in processor time of their process for each chunk. Linux only.
 
-The server has a process of its own, whose processor time is what counts: neither the client nor other processes do.
-The three answer alike, a chunk for each token, to as many clients at a time, in turns:
+Three Starlette servers answer alike, a chunk for each token of a scripted model, in turns:
 
 - ours: EventStreamResponse and ChatStream;
 - official: openai-harmony's parser with the getters that a server needs, a pydantic model of each chunk, and
   Starlette's own StreamingResponse;
 - nothing: StreamingResponse of a chunk that is there already, which is what is left to Starlette, uvicorn and asyncio.
+
+With `--gateway`, `harmonystream serve` in front of a scripted engine that speaks vLLM's contract. Its pace leaves the
+gateway idle in between, so that chunks are not read several at once.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
+import re
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from importlib.util import find_spec
 from statistics import median
 from typing import Any
 
 from bench import report, streams
-from bench.report import Row
+from bench.report import Row, shown
 from bench.worker import ROOT
 
 HEAD = ("a server that sends", "chunks/s of a core", "a chunk", "without the server")
+GATEWAY_HEAD = ("the gateway, streams at a time", "tokens in a chunk", "a chunk of the engine")
 KINDS = {
     "ours": "harmonystream, EventStreamResponse",
     "official": "openai-harmony, pydantic",
     "nothing": "one chunk again and again",
 }
-REQUEST = b"POST /%s HTTP/1.1\r\nhost: bench\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+CHAT = json.dumps({"model": "gpt-oss", "stream": True, "messages": [{"role": "user", "content": "?"}]}).encode()
+DONE = b"data: [DONE]\n\n"
+PAUSE = 0.0003  # seconds of the engine's pace, for each stream
 
 
-# --- the server's process -------------------------------------------------------------------------------------------
+# --- Starlette's process --------------------------------------------------------------------------------------------
 
 
 def script(tokens: int) -> list[int]:
@@ -79,19 +87,19 @@ async def official(ids: list[int], chunk: Callable[..., str]) -> AsyncIterator[b
         if text and recipient is None:
             delta = {"reasoning" if channel == "analysis" else "content": text}
             yield f"data: {chunk(**delta)}\n\n".encode()
-    yield b"data: [DONE]\n\n"
+    yield DONE
 
 
 async def nothing(ids: list[int], frame: bytes) -> AsyncIterator[bytes]:
     async for _ in engine(ids):
         yield frame
-    yield b"data: [DONE]\n\n"
+    yield DONE
 
 
 def app_of(tokens: int) -> Any:
     from starlette.applications import Starlette
     from starlette.requests import Request
-    from starlette.responses import PlainTextResponse, Response, StreamingResponse
+    from starlette.responses import Response, StreamingResponse
     from starlette.routing import Route
 
     import harmonystream as hs
@@ -103,8 +111,6 @@ def app_of(tokens: int) -> Any:
 
     async def answer(request: Request) -> Response:
         kind = request.url.path[1:]
-        if kind == "cpu":
-            return PlainTextResponse(str(time.process_time_ns()))
         if kind == "ours":
             return EventStreamResponse(engine(ids), ChatStream(hs.Parser(), id="chatcmpl-1", model="m", created=1))
         source = official(ids, chunk) if kind == "official" else nothing(ids, frame)
@@ -113,53 +119,97 @@ def app_of(tokens: int) -> Any:
     return Starlette(routes=[Route("/{kind}", answer, methods=["POST"])])
 
 
-def serve(fd: int, tokens: int) -> None:
+def serve_starlette(listening: socket.socket, tokens: int) -> None:
     import uvicorn
 
-    with socket.socket(fileno=fd) as listening:
-        config = uvicorn.Config(app_of(tokens), ws="none", lifespan="off", access_log=False, log_level="error")
-        uvicorn.Server(config).run([listening])
+    config = uvicorn.Config(app_of(tokens), ws="none", lifespan="off", access_log=False, log_level="error")
+    uvicorn.Server(config).run([listening])
 
 
-# --- the client -----------------------------------------------------------------------------------------------------
+# --- the engine's process -------------------------------------------------------------------------------------------
 
 
-async def post(port: int, kind: str) -> bytes:
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(REQUEST % kind.encode())
-    body = await reader.read()
+def chunks(tokens: int, size: int) -> list[bytes]:
+    """What vLLM's completions send; `size` ids in a chunk."""
+    ids = script(tokens)
+    made = []
+    for at in range(0, len(ids), size):
+        reason = "stop" if at + size >= len(ids) else None
+        choice = {"index": 0, "text": "", "logprobs": None, "finish_reason": reason, "stop_reason": None}
+        choice |= {"prompt_token_ids": None, "token_ids": ids[at : at + size]}
+        chunk = {"id": "cmpl-1", "object": "text_completion", "created": 1, "model": "m", "choices": [choice]}
+        made.append(b"data: " + json.dumps(chunk).encode() + b"\n\n")
+    return [*made, DONE]
+
+
+async def serve_engine(listening: socket.socket, tokens: int, size: int, pause: float) -> None:
+    made = chunks(tokens, size)
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = re.search(rb"content-length: (\d+)", head, re.I)
+        await reader.readexactly(int(length[1]) if length else 0)
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")
+        for chunk in made:
+            writer.write(chunk)
+            await asyncio.sleep(pause)
+        writer.close()
+
+    await (await asyncio.start_server(answer, sock=listening)).serve_forever()
+
+
+# --- the client's process -------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def running(*arguments: object) -> Iterator[tuple[int, str]]:
+    """A module of Python as a server: its process, and the address that it prints."""
+    command = [sys.executable, "-m", *map(str, arguments)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        try:
+            found = (re.search(r"http://[\d.]+:\d+", line) for line in process.stdout)
+            yield process.pid, next(address[0] for address in found if address)
+        finally:
+            process.terminate()
+            process.communicate()
+
+
+async def post(address: str, path: str, body: bytes) -> bytes:
+    host, port = address.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    head = f"POST {path} HTTP/1.1\r\nhost: bench\r\nconnection: close\r\ncontent-length: {len(body)}\r\n\r\n"
+    writer.write(head.encode() + body)
+    answer = await reader.read()
     writer.close()
     await writer.wait_closed()
-    return body.partition(b"\r\n\r\n")[2]
+    return answer.partition(b"\r\n\r\n")[2]
 
 
-async def spent(port: int, kind: str, at_a_time: int) -> tuple[int, int]:
-    """Nanoseconds of the server's processor, and chunks."""
-    before = int(await post(port, "cpu"))
-    bodies = await asyncio.gather(*(post(port, kind) for _ in range(at_a_time)))
-    after = int(await post(port, "cpu"))
-    chunks = [body.count(b"\ndata: ") for body in bodies]
-    if not all(b"data: [DONE]" in body for body in bodies) or len(set(chunks)) != 1:
-        raise RuntimeError(f"{kind}: responses that are not whole: {chunks}")
-    return after - before, sum(chunks)
+async def answers(address: str, path: str, at_a_time: int, body: bytes = b"") -> int:
+    """How many chunks each of the answers had."""
+    bodies = await asyncio.gather(*(post(address, path, body) for _ in range(at_a_time)))
+    found = {each.count(b"\ndata: ") for each in bodies}
+    if not all(DONE in each for each in bodies) or len(found) != 1:
+        raise RuntimeError(f"{path}: responses that are not whole: {sorted(found)} chunks")
+    return found.pop()
+
+
+def processor_ns(pid: int) -> int:
+    """Nanoseconds that the process has had the processor: Linux's clock of it."""
+    return time.clock_gettime_ns(~pid << 3 | 2)
 
 
 def measured(tokens: int, at_a_time: int, rounds: int) -> dict[str, float]:
     """Nanoseconds of the server's processor for each chunk: the median round."""
     taken: dict[str, list[float]] = {kind: [] for kind in KINDS}
-    with socket.create_server(("127.0.0.1", 0), backlog=1024) as listening:
-        port, fd = listening.getsockname()[1], listening.fileno()
-        command = [sys.executable, "-m", "bench.server", "--fd", str(fd), "--tokens", str(tokens)]
-        server = subprocess.Popen(command, cwd=ROOT, pass_fds=[fd])
-        try:
-            for turn in range(rounds + 1):
-                for kind in KINDS:
-                    nanoseconds, chunks = asyncio.run(spent(port, kind, at_a_time))
-                    if turn:  # the first one warms up
-                        taken[kind].append(nanoseconds / chunks)
-        finally:
-            server.terminate()
-            server.wait()
+    with running("bench.server", "--serve", "starlette", "--tokens", tokens) as (pid, address):
+        for turn in range(rounds + 1):
+            for kind in KINDS:
+                before = processor_ns(pid)
+                sent = asyncio.run(answers(address, f"/{kind}", at_a_time))
+                if turn:  # the first one warms up
+                    taken[kind].append((processor_ns(pid) - before) / (sent * at_a_time))
     return {kind: median(values) for kind, values in taken.items()}
 
 
@@ -172,27 +222,61 @@ def rows(taken: dict[str, float]) -> list[Row]:
     return list(map(row, KINDS))
 
 
-def main() -> int:
+def gateway_rows(tokens: int, counts: list[int]) -> Iterator[Row]:
+    """`counts`: of streams at a time."""
+    for count in counts:
+        for size in (1, 8):
+            script = ("--serve", "engine", "--tokens", tokens, "--size", size, "--pause", PAUSE * count)
+            with running("bench.server", *script) as (_, url):
+                front = ("serve", "--engine", url, "--model", "gpt-oss", "--served", "m", "--port", 0)
+                with running("harmonystream", *front) as (pid, address):
+                    asyncio.run(answers(address, "/v1/chat/completions", 2, CHAT))  # what is made once
+                    before = processor_ns(pid)
+                    asyncio.run(answers(address, "/v1/chat/completions", count, CHAT))
+                    took = (processor_ns(pid) - before) / (count * (len(chunks(tokens, size)) - 1))
+            yield Row((f"{count:,}", str(size), f"{shown(took / 1e3)} µs"))
+
+
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.server", description=__doc__.partition("\n")[0])
     parser.add_argument("--markdown", action="store_true", help="print a Markdown table")
-    parser.add_argument("--tokens", type=int, default=2048, help="of a response")
-    parser.add_argument("--streams", type=int, default=16, help="clients at a time")
-    parser.add_argument("--rounds", type=int, default=9, help="of each server, of which the median counts")
-    parser.add_argument("--fd", type=int, help=argparse.SUPPRESS)  # be the server
-    asked = parser.parse_args()
-    if asked.fd is not None:
-        serve(asked.fd, asked.tokens)
-        return 0
-    names = ("starlette", "uvicorn", "pydantic")
-    parts = [f"{name} {version(name)}" for name in names]
+    parser.add_argument("--gateway", action="store_true", help="only the gateway")
+    parser.add_argument("--tokens", type=int, help="of a response (default: 2048; of the gateway, 400)")
+    parser.add_argument("--streams", type=int, nargs="+", help="at a time (default: 16; of the gateway, 32 and 500)")
+    parser.add_argument("--rounds", type=int, default=9, help="of each Starlette server, of which the median counts")
+    parser.add_argument("--serve", choices=("starlette", "engine"), help=argparse.SUPPRESS)  # be that process
+    parser.add_argument("--size", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--pause", type=float, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def serve(asked: argparse.Namespace) -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=1024) as listening:
+        print(f"http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
+        if asked.serve == "starlette":
+            serve_starlette(listening, asked.tokens)
+        else:
+            asyncio.run(serve_engine(listening, asked.tokens, asked.size, asked.pause))
+
+
+def main() -> None:
+    asked = arguments()
+    if asked.serve:
+        serve(asked)
+        return
+    parts = [f"{name} {version(name)}" for name in ("starlette", "uvicorn", "pydantic")]
     parts += [f"{name} {version(name) if find_spec(name) else 'absent'}" for name in ("httptools", "uvloop")]
-    asked_for = f"{asked.streams} clients at a time, {asked.tokens:,} tokens each, {asked.rounds} rounds"
-    print(*report.machine(None), ", ".join(parts), asked_for, sep="\n", end="\n\n")
-    taken = measured(asked.tokens, asked.streams, asked.rounds)
-    print(report.table(HEAD, rows(taken), asked.markdown))
-    print(f"\nours sends {taken['official'] / taken['ours']:.2f}× as many chunks as the official parser with pydantic")
-    return 0
+    print(*report.machine(None), ", ".join(parts), sep="\n")
+    if asked.gateway:
+        print()
+        report.show(GATEWAY_HEAD, gateway_rows(asked.tokens or 400, asked.streams or [32, 500]), asked.markdown)
+        return
+    tokens, at_a_time = asked.tokens or 2048, (asked.streams or [16])[0]
+    print(f"{at_a_time} clients at a time, {tokens:,} tokens each, {asked.rounds} rounds", end="\n\n")
+    taken = measured(tokens, at_a_time, asked.rounds)
+    report.show(HEAD, rows(taken), asked.markdown)
+    print(f"ours sends {taken['official'] / taken['ours']:.2f}× as many chunks as the official parser with pydantic")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

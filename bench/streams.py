@@ -24,6 +24,7 @@ SHORT_ANSWER = (
     f"<|start|>assistant{FINAL}It is sunny in Paris, 21 degrees, with a light wind from the west. The evening will be "
     "cooler, so take a jacket along. Do enjoy the day!<|return|>"
 )
+HARMONY = Family("harmony", "gpt-oss", before=CALL + JSON[0], after=JSON[1] + "<|call|>")
 # The rivals take what looks like a marker for one, anywhere: their outputs would not be comparable.
 MARKUP = re.compile(r"<\\?[|/a-z｜]|[^\x00-\x7f]")
 ONE_TOKEN = re.compile("|".join(map(re.escape, ADDED_IDS)))
@@ -77,9 +78,7 @@ def vocab() -> hs.Vocab:
 
 @cache
 def _plain_ids(text: str) -> tuple[int, ...]:
-    from bench.rivals.with_openai_harmony import encoding
-
-    return tuple(encoding().encode(text, disallowed_special=()))
+    return tuple(hs.vocab.o200k_harmony().encode(text))
 
 
 def plain_ids(text: str) -> list[int]:
@@ -89,10 +88,7 @@ def plain_ids(text: str) -> list[int]:
 
 def harmony_ids(text: str) -> list[int]:
     """Ids of Harmony text: a spelled marker is one control id."""
-    from bench.rivals.with_openai_harmony import encoding
-
-    ids: list[int] = encoding().encode(text, allowed_special="all")
-    return ids
+    return hs.vocab.o200k_harmony().encode(text, control=True)
 
 
 def marked_ids(text: str, cut: Any = plain_ids) -> list[int]:
@@ -232,23 +228,11 @@ def said(reasoning: str = "", content: str = "", calls: Iterable[Any] = ()) -> d
     return {"reasoning": reasoning, "content": content, "calls": list(calls)}
 
 
-def harmony_content(n: int) -> Stream:
-    body, text = prose_block(n)
-    return replace(inside("harmony content", FINAL, body), expected=said(content=text))
-
-
-def harmony_call(n: int) -> Stream:
-    body, value = code_block(n, escaped=True)
-    expected = said(calls=[["write_file", {"content": value}]])
-    return Stream(
-        "harmony call", harmony_ids(CALL + JSON[0]), body, harmony_ids(JSON[1] + "<|call|>"), expected=expected
-    )
-
-
 def of_family(family: Family, what: str, before: str, body: list[int], after: str, expected: dict[str, Any]) -> Stream:
-    prompt = tuple(marked_ids(family.prompt))
-    opening, closing, name = marked_ids(before), marked_ids(after), f"{family.format} {what} {len(body)}"
-    return Stream(name, opening, body, closing, family.format, expected=expected, prompt=prompt)
+    ids = harmony_ids if family is HARMONY else marked_ids
+    name = f"{family.format} {what} {len(body)}"
+    prompt = tuple(ids(family.prompt))
+    return Stream(name, ids(before), body, ids(after), family.format, expected=expected, prompt=prompt)
 
 
 def call(family: Family, n: int) -> Stream:
@@ -261,7 +245,7 @@ def call(family: Family, n: int) -> Stream:
 def content(family: Family, n: int) -> Stream:
     """n tokens of text, and nothing else."""
     body, text = prose_block(n)
-    return of_family(family, "content", "", body, "", said(content=text))
+    return of_family(family, "content", FINAL if family is HARMONY else "", body, "", said(content=text))
 
 
 def reasoning(n: int) -> Stream:

@@ -12,7 +12,6 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
-import harmonystream as hs
 from bench import streams
 from bench.clock import medians, pin
 from bench.families import OF_FORMAT
@@ -61,15 +60,12 @@ def rows() -> list[tuple[str, Stream]]:
         ("Hermes, a call of 16,000 tokens", streams.call(hermes, 16_000)),
         ("Hermes, content of 1,000 tokens", streams.content(hermes, 1000)),
         ("Qwen3-Coder, a call of 1,000 tokens", streams.call(OF_FORMAT["qwen3_coder"], 1000)),
-        ("gpt-oss, content of 1,000 tokens", streams.harmony_content(1000)),
-        ("gpt-oss, a call of 1,000 tokens", streams.harmony_call(1000)),
+        ("gpt-oss, content of 1,000 tokens", streams.content(streams.HARMONY, 1000)),
+        ("gpt-oss, a call of 1,000 tokens", streams.call(streams.HARMONY, 1000)),
     ]
 
 
 def main() -> None:
-    words = hs.vocab.o200k_harmony()  # there is no openai-harmony in this environment
-    streams._plain_ids = lambda text: tuple(words.encode(text))
-    streams.harmony_ids = lambda text: words.encode(text, control=True)
     pin()
     print("| vLLM's outputs to SSE, µs per token | stock | names | frames | names : stock | stock : frames |")
     print("|---|---|---|---|---|---|")

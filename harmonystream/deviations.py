@@ -54,6 +54,7 @@ _STRICT = {
     "missing-value": "a value after the key",
     "wrapped-arguments": "the tool's parameters as keys",
     "misspelt-id": "functions.NAME:N",
+    "call-syntax": "name=literal, as Python writes arguments",
 }
 _LENIENT = (
     "repeated-recipient",

@@ -20,6 +20,7 @@ from .regions import Usage
 __all__ = ["COLUMNS", "Parsed", "parse_many"]
 
 COLUMNS = ("reasoning", "content", "calls", "finish_reason", "usage", "deviations", "note")
+_MESSAGES = "messages"
 CHUNK = 1024
 """Rows that a thread takes at a time."""
 
@@ -77,27 +78,27 @@ def parse_many(
     format, vocab, tools, start: as `Parser` has them.
     prompts: a column of prompts, or of their ends, that the rows continue, as in `Parser(prompt=)`; null: no prompt.
     threads: how many rows are read at the same time, without the GIL. 0: one for each core.
-    fields: which of `COLUMNS`. progress: called with the rows done and all rows, after each 1,024.
+    fields: which of `COLUMNS`, and "messages", which is not among them: a list with a struct for each message, with the
+        fields of `Message`. progress: called with the rows done and all rows, after each 1,024.
 
     In a null row all columns are null except the note, "null". A row with an invalid id is empty and has the note
     "not-an-id". A row whose prompt cannot be continued has the note "bad-prompt". All else is as in `parse`.
     Raises TypeError for another type of column, and ValueError for offsets that do not ascend or lie outside the
     values, or if there is not one reason or prompt for each row.
     """
-    if unknown := set(fields) - set(COLUMNS):
-        raise ValueError(f"fields are some of {', '.join(COLUMNS)}, not {', '.join(sorted(unknown))}")
+    _check_fields(fields)
     parser = Parser(format, vocab, tools=tools, start=start, check_stops=False)
     chunks = rows_of(column)
-    total = sum(map(len, chunks))
+    total, done = sum(map(len, chunks)), 0
     openings = [] if prompts is None else _openings(prompts, total, start)
     reasons, numbers = _numbered(finish, total)
     stopped = bytes(reason in _STOPS for reason in reasons)
     pieces = []
-    done = 0
 
     def read(span: _Span) -> tuple[bytes, ...]:
         own = numbers if len(numbers) == 1 else numbers[span.first : span.first + len(span.rows)]
-        return read_rows(parser, span.rows, span.begin, span.stop, own, stopped, span.prompts, span.prompt)
+        more = (own, stopped, span.prompts, span.prompt, _MESSAGES in fields)
+        return read_rows(parser, span.rows, span.begin, span.stop, *more)
 
     for piece, count in each(read, spans(chunks, openings), threads):
         pieces.append(piece)
@@ -105,6 +106,12 @@ def parse_many(
         if progress is not None:
             progress(done, total)
     return Parsed(_Table(pieces, [reason.encode() for reason in reasons]).node(done, fields))
+
+
+def _check_fields(fields: Sequence[str]) -> None:
+    known = (*COLUMNS, _MESSAGES)
+    if unknown := set(fields) - set(known):
+        raise ValueError(f"fields are some of {', '.join(known)}, not {', '.join(sorted(unknown))}")
 
 
 def _openings(prompts: Any, total: int, start: str) -> list[Rows]:
@@ -204,6 +211,7 @@ class _Table:
             "usage": lambda name: self.usage(name, n),
             "deviations": lambda name: self.deviations(name, n),
             "note": lambda name: self.coded(name, self.all("note"), _NOTES),
+            _MESSAGES: lambda name: self.messages(name, n),
         }
         return Node(b"+s", "", n, (None,), tuple(made[name](name) for name in fields))
 
@@ -220,6 +228,10 @@ class _Table:
         return Node(b"U", name, len(codes), (valid if missing else None, *named(codes, names)), (), missing)
 
     def calls(self, name: str, n: int) -> Node:
+        return self.column(b"+L", name, n, (self.ends("calls_at", "index", 4),), self.call_item())
+
+    def call_item(self) -> Node:
+        """All calls of all rows."""
         kinds = self.all("kind")
         m = len(kinds)
         has_id, without = bits(self.all("has_id"))
@@ -233,8 +245,28 @@ class _Table:
             Node(b"b", "complete", m, (None, bits(self.all("complete"))[0])),
             Node(b"b", "balanced", m, (None, bits(self.all("balanced"))[0])),
         )
+        return Node(b"+s", "item", m, (None,), fields)
+
+    def messages(self, name: str, n: int) -> Node:
+        """A message's texts and calls are parts of its row's, so their memory is shared."""
+        m = len(self.all("start")) // 8
+
+        def part(field: str) -> Node:
+            valid, missing = bits(self.all(f"has_{field}"))
+            return Node(b"U", field, m, (valid if missing else None, *self.text_of(field)), (), missing)
+
+        fields = (
+            Node(b"U", "role", m, (None, *self.text_of("role"))),
+            *map(part, ("channel", "recipient", "content_type")),
+            *(
+                Node(b"U", field, m, (None, self.ends(f"message_{field}_at", field), self.all(field)))
+                for field in ("reasoning", "content")
+            ),
+            Node(b"+L", "tool_calls", m, (None, self.ends("message_calls_at", "index", 4)), (self.call_item(),)),
+            *(Node(b"l", field, m, (None, self.all(field))) for field in ("start", "stop")),
+        )
         item = Node(b"+s", "item", m, (None,), fields)
-        return self.column(b"+L", name, n, (self.ends("calls_at", "index", 4),), item)
+        return self.column(b"+L", name, n, (self.ends("messages_at", "start", 8),), item)
 
     def usage(self, name: str, n: int) -> Node:
         rows = self.all("usage")

@@ -15,11 +15,13 @@ from array import array
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from statistics import median
 from typing import Any, NamedTuple
 
+import harmonystream as hs
 from bench import streams
-from bench.cases import batch
+from bench.cases import batch, rows
 from bench.report import Row, figure
 from bench.worker import Worker
 
@@ -30,19 +32,37 @@ SCALE = 1.8  # of the threads, where two cores are free
 FREE = (1.9, 2.1)  # what two processes get there, and what is no accident
 ENOUGH, MOST = 11, 60  # turns with two free cores, and turns
 
+ROWS, ROWS_EACH = "rows", 64
+
 # The name, the emitters' API, and the tokens for each stream in a step.
 CASES = tuple(
     (f"{name}, {n} token{'s' * (n > 1)}", api, n)
     for name, api in (("columns", ""), ("SSE bytes", "Chat"))
     for n in (1, 16)
 )
+CASES += ((f"parse_many, {ROWS_EACH} rows each", ROWS, 0),)
 OWN = threading.local()  # what each worker has made for itself, in its own memory
+
+
+class DataSet:
+    """Rows for parse_many, in place of a batch."""
+
+    def __init__(self) -> None:
+        self.slots = rows.columns(rows.row(), ROWS_EACH)
+        self.feed = partial(hs.parse_many, threads=1)
+
+    def forget(self) -> None:
+        """Nothing is kept."""
 
 
 def prepare(at: int, seconds: float) -> None:
     """Make a batch whose memory is there: in a server, new answers reuse that of those that ended."""
     _, api, n = CASES[at]
-    OWN.busy, OWN.seconds = batch.filled(api), seconds
+    OWN.seconds = seconds
+    if api == ROWS:
+        OWN.busy, OWN.given = DataSet(), ()
+        return
+    OWN.busy = batch.filled(api)
     ids = array("i", streams.prose(batch.STREAMS * n).body)
     OWN.given = (ids,) if n == 1 else (ids, array("q", range(0, len(ids) + 1, n)))
     rate(3 * seconds)
@@ -149,7 +169,7 @@ def verdict(case: str, found: Found, cores: int, enough: int) -> Row:
     judged = found.free >= enough
     note = f"two processes get {found.processes:.2f}×; {cores} cores, two of them free in {found.free} of {found.turns}"
     return figure(
-        f"two threads on two batches, over one: {case}",
+        f"two threads, over one: {case}",
         found.threads,
         "×",
         at_least=SCALE if judged else None,

@@ -11,7 +11,7 @@ from bench.clock import medians
 from bench.families import FAMILIES, OF_FORMAT, THINK, Family
 from bench.report import Row, shown, verdict
 from bench.rivals.sides import Side
-from bench.streams import Stream
+from bench.streams import HARMONY, Stream
 
 OURS, RIVALS = "harmonystream", ("vLLM", "SGLang")
 ONCE = 3.0  # seconds: what takes longer is read once, as it is checked
@@ -120,12 +120,12 @@ def framed(sides: Sequence[Side], n: int, rounds: int, seconds: float) -> Iterat
     """Token id -> SSE bytes: bodies of n tokens, and short responses as a whole. SGLang's path is not measured."""
     hermes, short = OF_FORMAT["hermes"], n // 10
     for name, stream, whole, floor in (
-        ("Harmony, content", streams.harmony_content(n), False, FRAMES),
-        ("Harmony, arguments", streams.harmony_call(n), False, FRAMES),
+        ("Harmony, content", streams.content(HARMONY, n), False, FRAMES),
+        ("Harmony, arguments", streams.call(HARMONY, n), False, FRAMES),
         ("Hermes, content", streams.content(hermes, n), False, None),
         ("Hermes, arguments", streams.call(hermes, n), False, None),
-        ("Harmony, a whole response: content", streams.harmony_content(short), True, None),
-        ("Harmony, a whole response: a call", streams.harmony_call(short), True, None),
+        ("Harmony, a whole response: content", streams.content(HARMONY, short), True, None),
+        ("Harmony, a whole response: a call", streams.call(HARMONY, short), True, None),
     ):
         able = [side for side in sides if side.name != "SGLang"]
         stream = replace(stream, name=f"{name} {len(stream.ids)}", framed=True, whole=whole)

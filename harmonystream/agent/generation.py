@@ -10,7 +10,7 @@ from typing import Any
 
 from .._native.stream.parser import Parser
 from ..completion import Collector, ToolCall
-from ..engines import EngineError, Finished, Output
+from ..engines import EngineError, Finished, Output, Sampled
 from ..engines.base import chat_usage
 from ..events import Event
 from ..reasons import normal
@@ -82,7 +82,7 @@ class Generation:
             elif isinstance(item, Finished):
                 return self.finish(item)
             else:
-                events = self._parser.feed(item)
+                events = self._parser.feed(item.ids if isinstance(item, Sampled) else item)
         except Exception as error:  # an engine that yields neither ids nor text, or both
             self.failure = error
             return self.finish()

@@ -64,6 +64,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     serve.add_argument(
         "--inspect", action="store_true", help="show the last streams at /inspect, to this machine alone"
     )
+    serve.add_argument("--trace", action="store_true", help="make a span of OpenTelemetry for each request")
     serve.add_argument("--host", help="the address to listen at (127.0.0.1)")
     serve.add_argument("--port", type=int, metavar="N", help="the port to listen at (8000)")
 
@@ -86,7 +87,12 @@ def run(args: argparse.Namespace) -> None:
             limits=settings.limits,
             origins=settings.origins,
             inspect=args.inspect,
+            trace=args.trace,
         )
+    except ModuleNotFoundError as error:
+        if args.trace and (error.name or "").startswith("opentelemetry"):
+            raise InputError("--trace needs OpenTelemetry: pip install 'harmonystream[otel]'") from None
+        raise InputError(str(error)) from None
     except (ImportError, ValueError) as error:
         raise InputError(str(error)) from None
     serve(made, settings.host, settings.port)

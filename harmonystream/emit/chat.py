@@ -157,8 +157,9 @@ class ChatStream(EventStream):
     # --- the script ---
 
     def _opening_told(self) -> bytes | None:
-        self._check_turn()
-        return super()._opening_told()
+        if self.choice:
+            self._check_turn()
+        return None
 
     def _constants(self) -> Constants:
         return self.id, str(self.created), self._stem, ""

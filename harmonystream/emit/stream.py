@@ -129,7 +129,6 @@ class EventStream(SseWriter):
         reason: the engine's word.
         usage: any API's object.
 
-
         None in the usage counts as missing. An invalid usage raises TypeError or ValueError, and the stream stays open.
         """
         usage, reason = self.checked_usage(usage), normal(reason)

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..errors import EngineError
-from .base import Engine, Finished, Output, Sampling
+from .base import Engine, Finished, Output, Sampled, Sampling
 
 if TYPE_CHECKING:
     from .completions import Completions
@@ -22,6 +22,7 @@ __all__ = [
     "LlamaServer",
     "Output",
     "Recorded",
+    "Sampled",
     "Sampling",
     "TransformersEngine",
 ]

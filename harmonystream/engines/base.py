@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias
 from .._native.stream.parser import Parser
 from ..formats import Format, HeaderFormat
 
-__all__ = ["Engine", "Finished", "Output", "Prompt", "Sampling", "add_usage", "chat_usage", "request_fields"]
+__all__ = ["Engine", "Finished", "Output", "Prompt", "Sampled", "Sampling", "add_usage", "chat_usage", "request_fields"]
 
 
 class Prompt(Protocol):
@@ -32,6 +32,8 @@ class Sampling:
 
     max_tokens: the limit of one generation. It is always sent, because servers have defaults as small as 16.
     stop: strings that end the generation.
+    logprobs: ask for each token's log probability, and for those of so many alternatives; None: for none. An engine
+    whose `gives_logprobs` is true then yields `Sampled`; others do not look at this.
     extra: further fields of the engine's request, sent as they are.
     headers: headers of a request over HTTP, such as `traceparent`.
 
@@ -48,6 +50,7 @@ class Sampling:
     frequency_penalty: float | None = None
     repetition_penalty: float | None = None
     stop: tuple[str, ...] = ()
+    logprobs: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
 
@@ -75,7 +78,15 @@ class Finished:
     stop: str | None = None
 
 
-Output: TypeAlias = "int | Sequence[int] | str | Finished"
+@dataclass(frozen=True)
+class Sampled:
+    """Ids, and the API's logprobs object for each, as ChatStream.feed takes them; other APIs' streams refuse them."""
+
+    ids: Any
+    logprobs: Sequence[dict[str, Any]] | None = None
+
+
+Output: TypeAlias = "int | Sequence[int] | str | Sampled | Finished"
 """One item of a generation: an id, several ids, text, or the end. A generation has ids or text, never both."""
 
 
@@ -91,14 +102,14 @@ class Engine(Protocol):
 
 
 def request_fields(sampling: Sampling, names: Mapping[str, str]) -> dict[str, Any]:
-    """The fields of a request: those of `sampling` that are set, and then its `extra`.
+    """The fields of a request: those of `sampling` that are set, logprobs aside, and then its `extra`.
 
     names: how the engine calls a field, where it differs.
     """
     made: dict[str, Any] = {}
     for one in fields(sampling):
         value = getattr(sampling, one.name)
-        if one.name not in ("extra", "headers") and value is not None and value != ():
+        if one.name not in ("extra", "headers", "logprobs") and value is not None and value != ():
             made[names.get(one.name, one.name)] = list(value) if isinstance(value, tuple) else value
     return made | dict(sampling.extra)
 

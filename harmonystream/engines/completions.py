@@ -7,12 +7,14 @@ from contextlib import aclosing
 from typing import Any, NamedTuple
 
 from ..errors import EngineError
-from .base import Finished, Output, Prompt, Sampling, request_fields
+from .base import Finished, Output, Prompt, Sampled, Sampling, request_fields
 from .http import HttpEngine
+from .logprobs import token_logprobs
 
 __all__ = ["SERVERS", "Completions", "Server"]
 
 _SKIP = {"skip_special_tokens": False}
+_BY_ID = {"return_tokens_as_token_ids": True}
 _MARKERS = {**_SKIP, "spaces_between_special_tokens": False}
 
 
@@ -21,19 +23,21 @@ class Server(NamedTuple):
 
     ids: fields that make it send token ids; None: it takes and sends text only. text: fields that keep the markers in
     text. plain_prompt: fields that keep it from adding tokens to a prompt that is text. takes_form: does it constrain
-    the output with OpenAI's `response_format`?
+    the output with OpenAI's `response_format`? logprobs: fields that it needs beside `logprobs`; None: it has none
+    for ids.
     """
 
     ids: Mapping[str, Any] | None
     text: Mapping[str, Any]
     plain_prompt: Mapping[str, Any]
     takes_form: bool = False
+    logprobs: Mapping[str, Any] | None = None
 
 
 SERVERS: Mapping[str, Server] = {
     # A version that does not know return_token_ids sends text, which then has its markers.
-    "vllm": Server({"return_token_ids": True, **_MARKERS}, _MARKERS, {"add_special_tokens": False}, True),
-    "sglang": Server({"return_token_ids": True, **_SKIP}, _SKIP, {}, True),
+    "vllm": Server({"return_token_ids": True, **_MARKERS}, _MARKERS, {"add_special_tokens": False}, True, _BY_ID),
+    "sglang": Server({"return_token_ids": True, **_SKIP}, _SKIP, {}, True, {}),  # it names alternatives by their text
     # It refuses fields that it does not know, and has ids only where it does not make text.
     "tensorrt_llm": Server({"detokenize": False}, _MARKERS, {"add_special_tokens": False}),
     "text": Server(None, {}, {}),
@@ -61,7 +65,7 @@ class Completions(HttpEngine):
         key: str | None = None,
         headers: Mapping[str, str] | None = None,
         connect_timeout: float = 10.0,
-        silence: float = 300.0,
+        silence: float | None = 300.0,
     ) -> None:
         if server not in SERVERS:
             raise ValueError(f"unknown server {server!r}; known: {', '.join(SERVERS)}")
@@ -78,10 +82,17 @@ class Completions(HttpEngine):
         """
         return {"response_format": dict(form)} if self._server.takes_form else None
 
+    @property
+    def gives_logprobs(self) -> bool:
+        """Are there log probabilities for `Sampling.logprobs`? Only ids have them: not text, and not with `stop`."""
+        return self._server.logprobs is not None
+
     async def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncIterator[Output]:
         """Ids or text, then `Finished`. Raises EngineError, also if the stream ends before the generation has."""
         end: Finished | None = None
         as_text: bool | None = None  # does it send text? None: nothing has come
+        most = sampling.logprobs or 0
+        vocab = prompt.parser().vocab if self._sends_logprobs(prompt, sampling) else None
         if self._model is None:
             self._model = await self._first_model()
         async with aclosing(
@@ -97,12 +108,19 @@ class Completions(HttpEngine):
                 item = _output(choice, as_text)
                 if item:
                     as_text = isinstance(item, str)
-                    yield item
+                    if vocab is None or isinstance(item, str):
+                        yield item
+                    else:
+                        yield Sampled(item, token_logprobs(choice.get("logprobs"), item, vocab, most))
                 if choice.get("finish_reason") is not None:
                     end = _end(choice, usage)
         if end is None:
             raise EngineError(f"{self.url}: the stream ended before the generation did", "connection")
         yield end
+
+    def _sends_logprobs(self, prompt: Prompt, sampling: Sampling) -> bool:
+        asked = sampling.logprobs is not None and self.gives_logprobs
+        return asked and prompt.ids is not None and not sampling.stop
 
     def _request(self, prompt: Prompt, sampling: Sampling) -> dict[str, Any]:
         server = self._server
@@ -117,6 +135,8 @@ class Completions(HttpEngine):
             made["stop_token_ids"] = list(prompt.stop_ids)
         made.update(server.ids if with_ids and server.ids is not None and not sampling.stop else server.text)
         made.update({} if with_ids else server.plain_prompt)
+        if self._sends_logprobs(prompt, sampling):
+            made.update({"logprobs": sampling.logprobs, **(server.logprobs or {})})
         return made | request_fields(sampling, {})
 
     async def _first_model(self) -> str:

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
+
+try:
+    import orjson
+
+    _loads: Callable[[bytes], Any] = orjson.loads
+except ImportError:  # it is only faster
+    _loads = json.loads
 
 from ..errors import EngineError
 
@@ -25,6 +33,9 @@ LINGER = 0.2
 """Seconds that a body may take to end after `[DONE]`."""
 
 
+_ONE = re.compile(rb"data: [^\n]*\n\n")
+
+
 class SseReader:
     """Turns pieces of a `text/event-stream` into the data of its events. Comments and other fields are dropped."""
 
@@ -35,6 +46,8 @@ class SseReader:
 
     def feed(self, piece: bytes) -> list[bytes]:
         """The data of each event that is whole now. Raises EngineError for an event above `MAX_EVENT` bytes."""
+        if not self._line and not self._data and _ONE.fullmatch(piece):  # one event, which is how most come
+            return [piece[6:-2].removesuffix(b"\r")]
         *lines, rest = piece.split(b"\n")
         events: list[bytes] = []
         if lines:
@@ -64,9 +77,11 @@ class HttpEngine:
     Outside of `async with`, each generation opens a connection of its own and closes it, so that nothing is left open.
     """
 
-    def __init__(self, url: str, *, headers: Mapping[str, str] | None, connect_timeout: float, silence: float) -> None:
+    def __init__(
+        self, url: str, *, headers: Mapping[str, str] | None, connect_timeout: float, silence: float | None
+    ) -> None:
         """url: of the server, without the API's path. connect_timeout, silence: in seconds; silence is how long the
-        server may send nothing."""
+        server may send nothing; None: for ever."""
         if not url.startswith(("http://", "https://")):
             raise ValueError(f"an engine's url begins with http:// or https://, unlike {url!r}")
         self.url = url.rstrip("/")
@@ -109,7 +124,7 @@ class HttpEngine:
         """
         async with self._answer("POST", path, body, headers) as response:
             reader = SseReader()
-            async for piece in response.content.iter_any():
+            while piece := await response.content.readany():
                 for data in reader.feed(piece):
                     if data == b"[DONE]":
                         await _read_end(response)
@@ -149,9 +164,16 @@ async def _read_end(response: aiohttp.ClientResponse) -> None:
         await asyncio.wait_for(response.content.read(MAX_REFUSAL), LINGER)
 
 
+def _json(data: bytes) -> Any:
+    try:
+        return _loads(data)
+    except ValueError:  # what only the standard library takes, such as -Infinity in logprobs
+        return json.loads(data)
+
+
 def _object(data: bytes) -> dict[str, Any]:
     try:
-        value = json.loads(data)
+        value = _json(data)
     except (ValueError, RecursionError) as error:
         raise EngineError(f"the engine sent a chunk that is not JSON: {error}: {data[:200]!r}", "protocol") from None
     if not isinstance(value, dict):

@@ -36,7 +36,7 @@ class LlamaServer(HttpEngine):
         key: str | None = None,
         headers: Mapping[str, str] | None = None,
         connect_timeout: float = 10.0,
-        silence: float = 300.0,
+        silence: float | None = 300.0,
     ) -> None:
         bearer = {} if key is None else {"Authorization": f"Bearer {key}"}
         super().__init__(url, headers={**bearer, **(headers or {})}, connect_timeout=connect_timeout, silence=silence)

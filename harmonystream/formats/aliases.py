@@ -41,6 +41,7 @@ ALIASES = {
     "kimi": "kimi_vl",
     "llama3_json": "llama3",
     "llama4_json": "llama3",
+    "llama4_pythonic": "pythonic",
     "minimax": "minimax_m2",
     "minimax-m2": "minimax_m2",
     "minimax-append-think": "minimax_m2",

@@ -36,11 +36,11 @@ class Format(NamedTuple):
     section: tuple[Marker, Marker] | None = None
     """The opener and the closer around all calls of one go; None: there are none.
 
-    Around wrapped JSON alone, "" as an opener says that an answer may begin with the JSON, and "" as a closer that
-    the JSON's end is enough.
+    Where calls are nothing but wrapped JSON or Python calls, "" as an opener says that an answer may begin with one,
+    and "" as a closer that the end of the calls is enough.
     """
     call: tuple[Marker, Marker, Marker] | None = None
-    """Opener, end of the name, closer; None: calls are wrapped JSON only.
+    """Opener, end of the name, closer; None: calls are wrapped JSON or Python calls only.
 
     "" as an end of the name: it ends before the next marker or `{`. "" as the closer: the call ends with its JSON.
     """
@@ -52,6 +52,8 @@ class Format(NamedTuple):
     """Keys of a wrapped call -> "name", "arguments", "id" or "other"; {"*": "call"}: each key is a name."""
     between: str = ""
     """What may part two wrapped calls outside of an array, such as ";"."""
+    body: str = "json"
+    """How arguments without tags are written: "json", or "python" for calls such as `[f(a=1, b="x"), g()]`."""
     bare: str = "any"
     """Calls outside a section: "any", "no", or "declared" (only what cannot be prose)."""
     name_as: str = "plain"

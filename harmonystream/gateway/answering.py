@@ -32,6 +32,7 @@ from .pool import Pool
 from .refused import Refused, body_of, refused_for, said_later, status_of
 from .steering import Plan, steered
 from .store import Store
+from .tracing import Spans
 from .visit import Visit, log
 
 __all__ = ["APIS", "Api", "Gateway"]
@@ -59,11 +60,11 @@ APIS = (
 
 
 class Gateway:
-    """Answers requests. keys: who may ask; None: everybody."""
+    """Answers requests. keys: who may ask; None: everybody. spans: of requests; None: there are none."""
 
-    def __init__(self, models: Sequence[Model], keys: Keys | None, limits: Limits) -> None:
+    def __init__(self, models: Sequence[Model], keys: Keys | None, limits: Limits, spans: Spans | None = None) -> None:
         self.models = served(models)
-        self.keys, self.limits = keys, limits
+        self.keys, self.limits, self._spans = keys, limits, spans
         self.metrics = Metrics()
         self.admission = Admission(limits)
         self.store = Store(limits.stored, limits.stored_bytes)
@@ -89,7 +90,7 @@ class Gateway:
 
     async def visited(self, request: Request, api: str, answer: Callable[[Visit], Any]) -> Response:
         """The response that `answer` gives to whoever may ask, or the one that says why not, with the request's id."""
-        visit = Visit(api, request.headers, self.metrics)
+        visit = Visit(api, request.headers, self.metrics, self._spans)
         try:
             visit.owner = "" if self.keys is None else self.keys.owner(request.headers)
             if self.draining:

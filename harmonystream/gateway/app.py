@@ -22,6 +22,7 @@ from .keys import Keys
 from .limits import Limits
 from .model import Model
 from .refused import Refused
+from .tracing import Spans
 from .visit import Visit
 
 __all__ = ["app"]
@@ -34,14 +35,18 @@ def app(
     limits: Limits | None = None,
     origins: Sequence[str] = (),
     inspect: bool = False,
+    trace: Any = None,
 ) -> Starlette:
     """An ASGI application that serves these models; without any, a recorded conversation.
 
     keys: who may ask; None: everybody. limits: see `Limits`. origins: of pages whose scripts may ask (CORS). inspect:
-    keep the last streams, prompts included, and show them at /inspect to whoever sits at this machine.
-    Its `state.gateway` is the `Gateway`. Raises ValueError for models that cannot be served.
+    keep the last streams, prompts included, and show them at /inspect to whoever sits at this machine. trace: a
+    TracerProvider of OpenTelemetry, or True for that of the process: each request has a span.
+    Its `state.gateway` is the `Gateway`. Raises ValueError for models that cannot be served, and ImportError for spans
+    without the extra `otel`.
     """
-    gateway = Gateway([demo_model()] if models is None else models, keys, limits or Limits())
+    spans = Spans(None if trace is True else trace) if trace else None
+    gateway = Gateway([demo_model()] if models is None else models, keys, limits or Limits(), spans)
 
     routes = _routes(gateway)
     if inspect:

@@ -22,10 +22,10 @@ class Asked:
 
     body: the request. messages: the conversation, instructions included, in any API's form. tools: those that are
     offered. choice: "required" also stands for a named tool, which is then the only one in `tools`; named: was it
-    named? parallel: may there be several calls? sampling: fields of `Sampling` and of the engine's request. thinking:
-    is reasoning on or off; None: the model's default. shown: is it sent to the client? budget: the most tokens of
-    reasoning. variables: of the chat template. output: the `response_format` that content must have, in Chat's form.
-    stored: the input items that a stored response keeps; None: it is not stored.
+    named? parallel: may there be several calls? sampling: fields of `Sampling` and of the engine's request. logprobs:
+    as `Sampling` has it. thinking: is reasoning on or off; None: the model's default. shown: is it sent to the client?
+    budget: the most tokens of reasoning. variables: of the chat template. output: the `response_format` that content
+    must have, in Chat's form. stored: the input items that a stored response keeps; None: it is not stored.
     """
 
     api: str
@@ -41,6 +41,7 @@ class Asked:
     stops: tuple[str, ...] = ()
     max_tokens: int | None = None
     sampling: dict[str, Any] = field(default_factory=dict)
+    logprobs: int | None = None
     effort: str | None = None
     thinking: bool | None = None
     shown: bool = True
@@ -67,7 +68,7 @@ def read_options(api: str, body: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         if option is None:
             short = name if len(name) <= 64 else name[:64] + "…"
             raise Refused(400, f"Unknown option: {short}.", param=short, code="unknown_parameter")
-        if value is None or option.does == "noted":
+        if value is None:
             continue
         if option.does == "refused":
             if value not in option.unless:
@@ -75,6 +76,8 @@ def read_options(api: str, body: Any) -> tuple[dict[str, Any], dict[str, Any]]:
                 raise Refused(400, f"{name} is not supported: {option.why}.", param=name, code=code)
             continue
         _hold(option.check, value, name)
+        if option.does == "noted":
+            continue
         (engine if option.does == "engine" else read)[option.to or name] = value
     return read, engine
 

@@ -39,6 +39,7 @@ def read(body: Any) -> Asked:
     asked.shown = options.get("include_reasoning", True)
     asked.output = form_of(options.get("response_format"), "response_format")
     _read_reasoning(asked, options)
+    _read_logprobs(asked, options)
     part_of(options.get("stream_options", {}), "stream_options", "include_usage", BOOLEAN)
     return asked
 
@@ -53,6 +54,13 @@ def _read_reasoning(asked: Asked, options: dict[str, Any]) -> None:
         asked.budget = part_of(given, "reasoning", "max_tokens", integer(0))
     if part_of(given, "reasoning", "exclude", BOOLEAN):
         asked.shown = False
+
+
+def _read_logprobs(asked: Asked, options: dict[str, Any]) -> None:
+    if options.get("logprobs"):
+        asked.logprobs = options.get("top_logprobs", 0)
+    elif options.get("top_logprobs"):
+        raise Refused(400, "top_logprobs needs logprobs: true.", param="top_logprobs", code="invalid_value")
 
 
 def form_of(given: Any, path: str) -> dict[str, Any] | None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from math import isfinite
 from typing import Any, NamedTuple
 
-__all__ = ["ANY", "BOOLEAN", "LIST", "OBJECT", "STOPS", "TEXT", "Check", "integer", "number", "one_of"]
+__all__ = ["ANY", "BOOLEAN", "LIST", "OBJECT", "STOPS", "TEXT", "TEXTS", "Check", "integer", "number", "one_of"]
 
 MOST_STOPS = 64
 LONGEST_STOP = 1024
+_HALF = re.compile("[\ud800-\udfff]")
+"""Half of a surrogate pair: JSON can have it, and no text that a model writes does."""
 
 
 class Check(NamedTuple):
@@ -38,12 +41,17 @@ def _are_stops(value: Any) -> bool:
     stops = [value] if isinstance(value, str) else value
     if not isinstance(stops, list) or len(stops) > MOST_STOPS:
         return False
-    return all(isinstance(stop, str) and 0 < len(stop) <= LONGEST_STOP for stop in stops)
+    return all(isinstance(stop, str) and 0 < len(stop) <= LONGEST_STOP and _HALF.search(stop) is None for stop in stops)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
 
 
 ANY = Check("any value", lambda _: True)
 BOOLEAN = Check("true or false", lambda value: isinstance(value, bool))
-TEXT = Check("a text", lambda value: isinstance(value, str))
+TEXT = Check("a text", _is_text)
 LIST = Check("a list", lambda value: isinstance(value, list))
 OBJECT = Check("an object", lambda value: isinstance(value, dict))
+TEXTS = Check("an object of texts", lambda value: isinstance(value, dict) and all(map(_is_text, value.values())))
 STOPS = Check(f"a text, or a list of at most {MOST_STOPS}, each of 1 to {LONGEST_STOP} characters", _are_stops)

@@ -38,4 +38,6 @@ class Demo:
 
 def demo_model(delay: float = 0.02) -> Model:
     """delay: seconds before each token."""
-    return Model(DEMO_NAME, Demo(delay), family="gpt-oss", context=131_072, tools=(_TOOL,), aliases=("gpt-oss",))
+    return Model(
+        DEMO_NAME, Demo(delay), family="gpt-oss", context=131_072, tools=(_TOOL,), aliases=("gpt-oss", "recorded")
+    )

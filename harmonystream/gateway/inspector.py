@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from ..engines import Finished
+from ..engines import Finished, Sampled
 from ..errors import HarmonyStreamError
 from ..formats import formats
 from ..prompt import Prompt
@@ -48,6 +48,8 @@ class _Recording:
             choice, item = item
             if choice:
                 return
+        if isinstance(item, Sampled):
+            item = item.ids
         if isinstance(item, Finished):
             self.finish, self.ended = item.reason, True
             return

@@ -24,7 +24,7 @@ _OWN = frozenset({"tools", "model", "format", "template", "vocab", "date", "dial
 """Keywords of `render` that a request's `chat_template_kwargs` may not set."""
 _EFFORTS = {"minimal": "low", "xhigh": "high", "max": "high"}
 """Efforts that gpt-oss does not know, and the nearest that it does."""
-_SAMPLING = frozenset(one.name for one in fields(Sampling)) - {"max_tokens", "stop", "extra", "headers"}
+_SAMPLING = frozenset(one.name for one in fields(Sampling)) - {"max_tokens", "stop", "logprobs", "extra", "headers"}
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,7 @@ class Served:
         self.engines: list[Engine] = list(model.engines) if isinstance(model.engines, Sequence) else [model.engines]
         if not self.engines:
             raise ValueError(f"the model {model.name} has no engine")
+        self._gives_logprobs = all(getattr(engine, "gives_logprobs", False) for engine in self.engines)
         self._writes_itself = isinstance(self.row, HeaderFormat) or bool(self.row.encoding)
         self._vocab = None if model.tokenizer is None else from_tokenizers(model.tokenizer)
         self._template: Template | None = None
@@ -129,7 +130,10 @@ class Served:
         return {"reasoning": _EFFORTS.get(effort, effort)}
 
     def sampling(self, asked: Asked, prompt_tokens: int, headers: Mapping[str, str] | None = None) -> Sampling:
-        """How to sample. headers: of the engine's request. Raises `Refused` if the prompt fills the context."""
+        """How to sample. prompt_tokens: 0 for a prompt without ids. headers: of the engine's request.
+
+        Raises `Refused` if the prompt fills the context, or the engine cannot do what is asked.
+        """
         given = {**self.model.sampling, **asked.sampling}
         wanted = asked.max_tokens or self.model.max_tokens
         context = self.model.context
@@ -140,7 +144,11 @@ class Served:
             wanted = min(wanted, context - prompt_tokens)
         own = {name: value for name, value in given.items() if name in _SAMPLING}
         extra = {name: value for name, value in given.items() if name not in _SAMPLING}
-        return replace(Sampling(max_tokens=wanted, extra=extra, headers=headers or {}), **own)
+        if asked.logprobs is not None and not (prompt_tokens and self._gives_logprobs):
+            what = "logprobs is not supported: this model's engine has none for token ids."
+            raise Refused(400, what, param="logprobs", code="unsupported_parameter")
+        made = Sampling(max_tokens=wanted, logprobs=asked.logprobs, extra=extra, headers=headers or {})
+        return replace(made, **own)
 
 
 def served(models: Sequence[Model]) -> dict[str, Served]:

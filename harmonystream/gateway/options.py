@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from .checks import ANY, BOOLEAN, LIST, OBJECT, STOPS, TEXT, Check, integer, number, one_of
+from .checks import ANY, BOOLEAN, LIST, OBJECT, STOPS, TEXT, TEXTS, Check, integer, number, one_of
 
 __all__ = ["CHAT", "EFFORTS", "MESSAGES", "RESPONSES", "TABLES", "Option"]
 
@@ -31,7 +31,6 @@ class Option(NamedTuple):
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
-_NOTED = Option("noted")
 _TOKENS = Option("read", integer(1))
 _FLAG = Option("read", BOOLEAN)
 _LIST = Option("read", LIST)
@@ -43,12 +42,17 @@ def _refused(why: str, *unless: Any) -> Option:
     return Option("refused", why=why, unless=unless)
 
 
+def _noted(check: Check) -> Option:
+    return Option("noted", check)
+
+
 def _engine(to: str, check: Check) -> Option:
     return Option("engine", check, to)
 
 
 _NOT_STORED = "conversations are not stored here; send the whole conversation"
-_NO_LOGPROBS = "logprobs are not available: the gateway asks the engine for tokens alone"
+_NO_MODERATION = _refused("the gateway does not moderate")
+_NO_LOGPROBS = "logprobs are in Chat Completions alone"
 
 _SAMPLING = {
     "temperature": _engine("temperature", number(0, 100)),
@@ -61,6 +65,14 @@ _SAMPLING = {
     "seed": _engine("seed", integer(-(1 << 63), (1 << 63) - 1)),
 }
 """Options of the engines. Only some are in the official APIs, but clients send the others to open models, too."""
+
+_COMMON = {
+    **dict.fromkeys(("user", "service_tier", "safety_identifier"), _noted(TEXT)),
+    **dict.fromkeys(("prompt_cache_key", "prompt_cache_retention"), _noted(TEXT)),
+    "prompt_cache_options": _noted(OBJECT),
+    "metadata": _noted(TEXTS),
+}
+"""Options of OpenAI's APIs on which no answer depends. They are checked, because Responses says them again."""
 
 _MODELS_OWN = {
     "chat_template_kwargs": _OBJECT,
@@ -87,19 +99,22 @@ CHAT: Mapping[str, Option] = {
     **_MODELS_OWN,
     **_SAMPLING,
     "logit_bias": _engine("logit_bias", OBJECT),
-    "logprobs": _refused(_NO_LOGPROBS, False),
-    "top_logprobs": _refused(_NO_LOGPROBS, 0),
-    "prompt_logprobs": _refused(_NO_LOGPROBS, 0),
+    "logprobs": _FLAG,
+    "top_logprobs": Option("read", integer(0, 20)),
+    "prompt_logprobs": _refused("the engine is asked for the logprobs of its own tokens alone"),
     "modalities": _refused("the models here write text alone", ["text"]),
     "audio": _refused("the models here write text alone"),
     "web_search_options": _refused("the gateway has no web search"),
+    "moderation": _NO_MODERATION,
     "functions": _refused("use tools"),
     "function_call": _refused("use tool_choice"),
     "thread": _refused(_NOT_STORED),
     "conversation": _refused(_NOT_STORED),
     "previous_response_id": _refused(_NOT_STORED),
-    **dict.fromkeys(("user", "metadata", "store", "service_tier", "safety_identifier", "verbosity"), _NOTED),
-    **dict.fromkeys(("prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "prediction"), _NOTED),
+    **_COMMON,
+    "store": _noted(BOOLEAN),
+    "verbosity": _noted(TEXT),
+    "prediction": _noted(OBJECT),
 }
 
 RESPONSES: Mapping[str, Option] = {
@@ -107,7 +122,7 @@ RESPONSES: Mapping[str, Option] = {
     "input": Option("read"),
     "instructions": _TEXT,
     "stream": _FLAG,
-    "stream_options": Option("noted", OBJECT),
+    "stream_options": _noted(OBJECT),
     "max_output_tokens": _TOKENS,
     "tools": _LIST,
     "tool_choice": Option("read"),
@@ -121,14 +136,17 @@ RESPONSES: Mapping[str, Option] = {
     **_SAMPLING,
     "top_logprobs": _refused(_NO_LOGPROBS, 0),
     "background": _refused("a response is answered in its own request", False),
+    "background_options": _refused("a response is answered in its own request"),
+    "image": _refused("the models here write text alone"),
+    "moderation": _NO_MODERATION,
+    "access_programs": _refused("there are no access programs here"),
     "conversation": _refused(_NOT_STORED),
     "thread": _refused(_NOT_STORED),
     "prompt": _refused("there are no stored prompts here; send the input"),
     "context_management": _refused("the gateway does not shorten conversations"),
     "truncation": _refused("the gateway does not shorten conversations", "disabled"),
     "max_tool_calls": _refused("the gateway runs no tools of its own"),
-    **dict.fromkeys(("user", "metadata", "service_tier", "safety_identifier"), _NOTED),
-    **dict.fromkeys(("prompt_cache_key", "prompt_cache_options", "prompt_cache_retention"), _NOTED),
+    **_COMMON,
 }
 
 MESSAGES: Mapping[str, Option] = {
@@ -150,8 +168,13 @@ MESSAGES: Mapping[str, Option] = {
     "container": _refused("the gateway has no containers"),
     "mcp_servers": _refused("the gateway runs no tools of its own", []),
     "context_management": _refused("the gateway does not shorten conversations"),
+    "compaction": _refused("the gateway does not shorten conversations"),
+    "fallbacks": _refused("a name stands for one model here"),
+    "billing_policy": _refused("nothing is billed here"),
+    "fallback_credit_token": _refused("nothing is billed here"),
     "speed": _refused("there is one speed here", "standard"),
-    **dict.fromkeys(("metadata", "service_tier", "inference_geo", "cache_control"), _NOTED),
+    **dict.fromkeys(("service_tier", "inference_geo"), _noted(TEXT)),
+    **dict.fromkeys(("metadata", "cache_control", "diagnostics"), _noted(OBJECT)),
 }
 
 TABLES: Mapping[str, Mapping[str, Option]] = {"chat": CHAT, "responses": RESPONSES, "messages": MESSAGES}

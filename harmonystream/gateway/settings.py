@@ -42,16 +42,19 @@ class Settings:
 
 
 def engine_of(kind: str, url: str, model: str | None = None, key: str | None = None) -> Engine:
-    """An engine. model: its name there. key: sent as a bearer token. Raises ValueError, ImportError, or OSError."""
+    """An engine. model: its name there. key: sent as a bearer token. Raises ValueError, ImportError, or OSError.
+
+    It has no time limit of its own for silence, which would set a timer for each chunk: the gateway's limits hold.
+    """
     from ..engines import Completions, LlamaServer
 
     if kind == "recorded":
         return Recorded(url or None)
     if kind == "llama-server":
-        return LlamaServer(url, key=key)
+        return LlamaServer(url, key=key, silence=None)
     if kind not in _COMPLETIONS:
         raise ValueError(f"unknown engine {kind!r}; known: {', '.join(ENGINES)}")
-    return Completions(url, model, server=_COMPLETIONS[kind], key=key)
+    return Completions(url, model, server=_COMPLETIONS[kind], key=key, silence=None)
 
 
 def load(path: str | os.PathLike[str]) -> Settings:

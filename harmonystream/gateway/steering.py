@@ -11,7 +11,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ..engines import EngineError, Finished, Sampling
+from ..engines import EngineError, Finished, Sampled, Sampling
 from ..prompt import Prompt
 from ..regions import Region
 
@@ -40,7 +40,7 @@ class Plan(NamedTuple):
 
 async def steered(
     generate: _Generate, prompt: Prompt, sampling: Sampling, plan: Plan
-) -> AsyncGenerator[list[int] | str | Finished, None]:
+) -> AsyncGenerator[list[int] | str | Sampled | Finished, None]:
     """The items of a generation with this plan: ids or text, then `Finished`. Raises what the engine raises."""
     course = _Course(prompt, sampling, plan)
     while (forced := course.forced()) is not None:
@@ -126,12 +126,17 @@ class _Course:
         self._parser.feed(ids)
         return ids
 
-    def take(self, item: Any) -> tuple[list[int] | str, bool]:
+    def take(self, item: Any) -> tuple[list[int] | str | Sampled, bool]:
         """The part of an item that is said, and whether the generation stops after it."""
         if isinstance(item, str):
             return self._take_text(item)
+        if isinstance(item, Sampled):
+            ids, stopped = self._take_ids(item.ids)
+            return Sampled(ids, None if item.logprobs is None else item.logprobs[: len(ids)]), stopped
+        return self._take_ids([item] if isinstance(item, int) else item)
+
+    def _take_ids(self, ids: list[int]) -> tuple[list[int], bool]:
         self._as_text = False
-        ids = [item] if isinstance(item, int) else item
         for at, tid in enumerate(ids):
             self._ids.append(tid)
             self._parser.feed(tid)

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..emit import new_id
 from .metrics import Metrics
+from .tracing import Spans
 
 __all__ = ["Visit", "log"]
 
@@ -29,9 +30,12 @@ def _known(reason: str | None) -> str:
 
 
 class Visit:
-    """A request. id: the client's own `x-request-id`, or a new one. Its end is told once, by whoever comes first."""
+    """A request. Its end is told once, by whoever comes first.
 
-    def __init__(self, api: str, headers: Mapping[str, str], metrics: Metrics) -> None:
+    id: the client's own `x-request-id`, or a new one. said: what the log says of its answer, once there is one.
+    """
+
+    def __init__(self, api: str, headers: Mapping[str, str], metrics: Metrics, spans: Spans | None = None) -> None:
         own = headers.get("x-request-id", "")
         self.id = own if _ID.fullmatch(own) else new_id("req")
         self.api = api
@@ -44,20 +48,25 @@ class Visit:
         self.ends: list[Callable[[], None]] = []  # called at the end, last first
         self._trace = headers.get("traceparent", "")
         self._metrics = metrics
+        self._span = None if spans is None else spans.begin(api, headers)
         self._began = time.monotonic()
         self._first: float | None = None
         self._ended = False
-        self._said: dict[str, Any] = {}
+        self.said: dict[str, Any] = {}
 
     @property
     def engine_headers(self) -> dict[str, str]:
         """What an engine is told of the request."""
+        if self._span is not None:
+            return {"x-request-id": self.id, **self._span.headers}
         trace = {"traceparent": self._trace} if _TRACE.fullmatch(self._trace) else {}
         return {"x-request-id": self.id, **trace}
 
     def first_token(self) -> None:
         self._first = time.monotonic()
         self._metrics.first.labels(self.api, self.model).observe(self._first - self._began)
+        if self._span is not None:
+            self._span.first_token()
 
     def answered(self, streams: Sequence[Any], prompt_tokens: int) -> int:
         """The answer has been made. How many tokens were used?"""
@@ -76,8 +85,8 @@ class Visit:
         for stream, reason in zip(streams, reasons):
             metrics.finishes.labels(self.api, model, reason).inc()
             self._count_calls(stream.parser.calls, reason)
-        self._said = {"prompt_tokens": prompt_tokens, "completion_tokens": written, "reasoning_tokens": reasoning}
-        self._said |= {"finish": reasons[0], "deviations": dict(codes)}
+        self.said = {"prompt_tokens": prompt_tokens, "completion_tokens": written, "reasoning_tokens": reasoning}
+        self.said |= {"finish": reasons[0], "deviations": dict(codes)}
         return int(prompt_tokens + written)
 
     def left(self, streams: Sequence[Any], prompt_tokens: int) -> int:
@@ -101,7 +110,7 @@ class Visit:
             call()
         self.status = status or self.status
         seconds = time.monotonic() - self._began
-        outcome = self._outcome()
+        outcome = self.outcome
         metrics = self._metrics
         metrics.requests.labels(self.api, self.model, str(self.status)).inc()
         metrics.outcomes.labels(self.api, self.model, outcome).inc()
@@ -111,9 +120,12 @@ class Visit:
         said |= {"status": self.status, "outcome": outcome, "error": self.error, "seconds": round(seconds, 4)}
         if self._first is not None:
             said["first_token_seconds"] = round(self._first - self._began, 4)
-        log.info("%s", json.dumps({**said, **self._said}))
+        log.info("%s", json.dumps({**said, **self.said}))
+        if self._span is not None:
+            self._span.end(self)
 
-    def _outcome(self) -> str:
+    @property
+    def outcome(self) -> str:
         if self.error is not None:
             return "failed" if self.status == 200 or self.status >= 500 else "refused"
         return "ok" if self.complete else "gone"

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias
 
 from ..emit.chat import ChatStream
 from ..emit.usage import CHAT, counted
-from ..engines.base import Finished
+from ..engines.base import Finished, Sampled
 
 __all__ = ["Finished", "Framed", "Reader", "Said", "Sampled", "Stream", "Usages"]
 
@@ -32,14 +32,6 @@ class Stream(Protocol):
     def finish(self, reason: Any = None, usage: Any = None) -> bytes: ...
     def error(self, message: str, *, type: str | None = None, code: str | None = None) -> bytes: ...
     def response(self) -> dict[str, Any]: ...
-
-
-@dataclass(frozen=True)
-class Sampled:
-    """Ids, and the API's logprobs object for each, as ChatStream.feed takes them; other APIs' streams refuse them."""
-
-    ids: Any
-    logprobs: Sequence[dict[str, Any]] | None = None
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,8 @@ class Reader:
         role = item["role"]
         if not isinstance(role, str) or role not in ROLES:
             raise PromptError(f"{self.where}: role is {role!r}; expected one of {', '.join(ROLES)}")
+        if not isinstance(item.get("name", ""), (str, type(None))):
+            raise PromptError(f"{self.where}: name is {type(item['name']).__name__}; expected text")
         role = ROLES[role]
         if role == "assistant" and "type" in item:  # an output item of Responses
             return self._output(item)

@@ -22,11 +22,6 @@ from bench.worker import Worker
 TOKENS = 128
 
 
-@pytest.fixture(autouse=True)
-def as_fast_as_the_floors_assume(monkeypatch):
-    monkeypatch.setattr(report, "slowness", lambda: 1.0)
-
-
 @pytest.fixture(scope="module")
 def rival():
     """Any release will do to try the pipe: here it is the one of this environment."""
@@ -161,31 +156,6 @@ def test_every_case_feeds_as_many_units_as_it_says():
     for group in alone.groups(TOKENS).values():
         names = [each.case.name for each in group]
         assert len(set(names)) == len(names)
-
-
-def test_pytest_benchmark_times_the_cases():
-    took = alone.times(64, 1, "English or modf or Chat or Parser")
-    assert min(took.values()) > 0
-    cases = [next(emitters.cases(64)), alone.groups(64)["parser"][0].case, next(alone.texts(64)).case]
-    assert {case.name for case in cases} < set(took)
-    assert "Responses, content" not in took
-
-
-def test_a_failure_under_pytest_benchmark_is_told(monkeypatch, tmp_path):
-    monkeypatch.setattr(alone, "ROOT", tmp_path)
-    with pytest.raises(RuntimeError, match="pytest failed"):
-        alone.times(64, 1, "modf")
-
-
-def test_a_row_has_the_unit_of_its_case():
-    case = Case("x", lambda: None, [], 1)
-    assert alone.Alone(case, "MB/s", 500).row(2.0).cells == ("x", "500 MB/s", "at least 500", "PASS", "")
-    assert alone.Alone(case, "µs", 2).row(2001).cells == ("x", "2.00 µs", "at most 2", "FAIL", "")
-    took = {f"{api}, {kind}": 12.34 for api in (*emitters.EMITTERS, emitters.ALONE) for kind in emitters.KINDS}
-    rows = list(alone.emitter_rows(took))
-    assert [row.cells[0] for row in rows] == ["Chat", "Responses", "Messages", emitters.ALONE]
-    assert rows[0].cells[1:] == ("12.3 ns",) * 4
-    assert len(rows[0].cells) == len(alone.EMITTERS_HEAD)
 
 
 @pytest.mark.parametrize("api", emitters.EMITTERS)

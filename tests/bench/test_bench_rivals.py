@@ -70,7 +70,7 @@ def test_a_string_ends_neither_in_white_space_nor_in_half_an_escape():
 
 @pytest.mark.parametrize("n", [1, 63, 1000])
 def test_a_call_in_harmony(n):
-    stream = streams.harmony_call(n)
+    stream = streams.call(streams.HARMONY, n)
     [[name, arguments]] = stream.expected["calls"]
     assert json.dumps(arguments["content"])[1:-1] == text_in(stream.body)
     assert 0 <= len(stream.body) - n < 16
@@ -89,9 +89,8 @@ def ours():
 
 def stream_of(name, n=64):
     format, _, kind = name.partition(" ")
-    if format in families.OF_FORMAT:
-        return getattr(streams, kind)(families.OF_FORMAT[format], n)
-    return getattr(streams, name.replace(" ", "_"))(n)
+    family = {**families.OF_FORMAT, "harmony": streams.HARMONY}.get(format)
+    return getattr(streams, kind)(family, n) if family else streams.reasoning(n)
 
 
 HARMONY = ["harmony content", "harmony call"]
@@ -115,7 +114,7 @@ def test_ours_sends_what_the_streams_say(ours, name, whole):
 
 
 def test_a_side_tells_what_it_cannot_read(ours):
-    stream = streams.harmony_content(8)
+    stream = streams.content(streams.HARMONY, 8)
     with pytest.raises(RuntimeError, match="FormatError: unknown format 'none'"):
         ours.load(replace(streams.content(families.THINK, 8), format="none"))
     assert ours.load(replace(stream, expected=streams.said(content="else")))["wrong"] == "content"

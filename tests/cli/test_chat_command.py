@@ -7,8 +7,7 @@ import json
 import os
 
 import pytest
-from command import ENV
-from command import run as as_process
+from command import ENV, as_process
 
 from harmonystream.cli import main
 

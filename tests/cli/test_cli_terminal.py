@@ -9,7 +9,7 @@ import sys
 import time
 
 import pytest
-from command import ENV, ROOT, SHOWN_TEXT, TEXT, on_terminal, run
+from command import ENV, ROOT, SHOWN_TEXT, TEXT, as_process, on_terminal, run
 
 import harmonystream as hs
 from harmonystream import cli
@@ -43,7 +43,7 @@ def test_without_rich_a_terminal_gets_plain_text_and_a_hint(tmp_path):
     env = {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
     hint = "harmonystream: for colours, pip install 'harmonystream[cli]'\n"
     assert on_terminal("parse", stdin=TEXT.encode(), env=env) == hint + SHOWN_TEXT
-    assert run("parse", stdin=TEXT, env=env) == (0, SHOWN_TEXT, "")
+    assert as_process("parse", stdin=TEXT, env=env) == (0, SHOWN_TEXT, "")
 
 
 @pytest.mark.parametrize("args", [[], ["--json"]])

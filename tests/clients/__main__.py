@@ -1,4 +1,4 @@
-"""Runs real clients, the newest that there are, against examples/fastapi_server.py: `make clients`.
+"""Runs real clients, the newest that there are, against the example server and the gateway: `make clients`.
 
 Each is installed into an environment of its own under .venv-clients. The table goes to docs/clients.md.
 """
@@ -12,6 +12,8 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -80,23 +82,22 @@ def table(rows: list[dict[str, Any]]) -> str:
     def cell(value: Any) -> str:
         return {True: "right", False: "**wrong**", None: "–"}[value]
 
-    lines = ["| client | version | API | call | answer | reasoning | |", "|---|---|---|---|---|---|---|"]
+    lines = ["| client | version | API | call | answer | reasoning | gateway | |", "|---|---|---|---|---|---|---|---|"]
     for row in rows:
         seen = "not shown" if row.get("reasoning") is None else cell(row["reasoning"])
         note = row["note"].replace("|", "\\|").replace("\n", " ")
-        checks = f"{cell(row['call'])} | {cell(row['answer'])} | {seen}"
+        checks = f"{cell(row['call'])} | {cell(row['answer'])} | {seen} | {cell(row['gateway'])}"
         lines.append(f"| {row['client']} | {row['version']} | {row['api']} | {checks} | {note} |")
     return "\n".join(lines) + "\n"
 
 
-def main() -> int:
+@contextmanager
+def running(*command: str) -> Iterator[str]:
+    """The URL of a server, whose command gets its port as the last argument."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    server = subprocess.Popen(
-        [sys.executable, str(ROOT / "examples" / "fastapi_server.py"), str(port)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stderr=subprocess.DEVNULL,
-    )
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    server = subprocess.Popen([sys.executable, *command, str(port)], env=env, stderr=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + 60
         while True:
@@ -107,16 +108,38 @@ def main() -> int:
                 if time.monotonic() > deadline or server.poll() is not None:
                     raise
                 time.sleep(0.1)
-        scripts = [("Python", script) for script in PYTHON] + [("Node", script) for script in NODE]
-        rows = [row for kind, script in scripts for row in rows_of(kind, script, f"http://127.0.0.1:{port}")]
+        yield f"http://127.0.0.1:{port}"
     finally:
         server.terminate()
         server.wait(timeout=60)
+
+
+CHECKS = ("call", "answer", "reasoning")
+
+
+def both(kind: str, script: str, example: str, gateway: str) -> list[dict[str, Any]]:
+    """The rows of a script before the example server, and whether the gateway does as well."""
+    rows, others = rows_of(kind, script, example), rows_of(kind, script, gateway)
+    by_name = {(row["client"], row["api"]): row for row in others}
+    for row in rows:
+        other = by_name.get((row["client"], row["api"]), {})
+        row["gateway"] = all(other.get(check, False) == row.get(check) for check in CHECKS) if row["version"] else None
+        row["note"] = row["note"] or other.get("note", "")
+    return rows
+
+
+def main() -> int:
+    example = running(str(ROOT / "examples" / "fastapi_server.py"))
+    gateway = running("-m", "harmonystream", "serve", "--port")
+    with example as first, gateway as second:
+        scripts = [("Python", script) for script in PYTHON] + [("Node", script) for script in NODE]
+        rows = [row for kind, script in scripts for row in both(kind, script, first, second)]
     made = table(rows)
     print(made)
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     PAGE.write_text(before + BEGIN + made + END + rest.partition(END)[2], encoding="utf-8")
-    return 0 if all(row["call"] and row["answer"] and row.get("reasoning") is not False for row in rows) else 1
+    right = (row["call"] and row["answer"] and row["gateway"] and row.get("reasoning") is not False for row in rows)
+    return 0 if all(right) else 1
 
 
 if __name__ == "__main__":

@@ -102,12 +102,14 @@ def test_official_clients(clients, name, api):
 @pytest.mark.slow
 @pytest.mark.parametrize("api", APIS)
 def test_long_arguments_token_by_token(api):
+    """The first 2,000: the clients themselves take milliseconds for each."""
     name = "harmony/ids/10,000 tokens of arguments"
+    ids = [token for piece in pieces_of(name) for token in piece]
 
     async def source() -> AsyncIterator[Any]:
-        for piece in pieces_of(name):
-            for token in piece:
-                yield token
+        for token in ids[:2000]:
+            yield token
+        yield ids[2000:]
 
     with clients_of(routed(lambda api, body: (source(), stream_over(parser_of(name), api)))) as clients:
         assert clients.assembled(api, "m") == expected(api, name)

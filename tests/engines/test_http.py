@@ -25,6 +25,20 @@ def test_events_do_not_depend_on_how_the_stream_is_cut(cuts):
     assert [event for at, end in pairwise(edges) for event in reader.feed(STREAM[at:end])] == EVENTS
 
 
+@given(st.lists(st.sampled_from([b"data: ", b"data:", b"\n", b"\n\n", b"\r", b"x", b": ", b"data: x\n\n"]).map(bytes)))
+def test_pieces_of_any_size_say_the_same(pieces):
+    at_once, one_by_one = SseReader(), SseReader()
+    data = b"".join(pieces)
+    expected = [event for at in range(len(data)) for event in one_by_one.feed(data[at : at + 1])]
+    assert [event for piece in pieces for event in at_once.feed(piece)] == expected
+
+
+def test_numbers_that_are_not_json_are_read_all_the_same():
+    assert adapter._object(b'{"a": -Infinity}') == {"a": float("-inf")}
+    with pytest.raises(EngineError, match="not JSON"):
+        adapter._object(b"[" * 100_000)
+
+
 def test_an_event_that_has_not_ended_is_not_told():
     reader = SseReader()
     assert reader.feed(b"data: 1\n") == []

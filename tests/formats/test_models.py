@@ -129,6 +129,15 @@ KNOWN = {
     "xlam": """
         Salesforce/Llama-xLAM-2-8b-fc-r  Salesforce/xLAM-2-32b-fc-r  MadeAgents/Hammer2.1-7b
     """,
+    "pythonic": """
+        meta-llama/Llama-4-Scout-17B-16E-Instruct  llama4:maverick  Team-ACE/ToolACE-8B  Llama-4-Maverick-17B-128E
+    """,
+    "olmo3": """
+        allenai/Olmo-3-7B-Instruct  allenai/Olmo-3-32B-Think  olmo-3.1:32b
+    """,
+    "lfm2": """
+        LiquidAI/LFM2-1.2B  LiquidAI/LFM2-1.2B-Tool  lfm2.5-thinking:1.2b  LiquidAI/LFM2.5-1.2B-Instruct
+    """,
     "phi4_mini": """
         microsoft/Phi-4-mini-instruct  phi4-mini  microsoft/Phi-4-multimodal-instruct
     """,

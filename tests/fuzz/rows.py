@@ -259,4 +259,5 @@ def decode_row(data: bytes) -> Fields:
         names = list(fields)
         fields[names[(data[15] >> 2) % len(names)]] = ODD[data[0] % len(ODD)]
     fields |= {"fenced": ("text", "call")[data[4] >> 2 & 1], "mention": ("text", "think")[data[4] >> 3 & 1]}
-    return fields | {"after_call": ("same", "content")[data[4] >> 4 & 1]}
+    fields |= {"after_call": ("same", "content")[data[4] >> 4 & 1]}
+    return fields | {"body": ("json", "python")[data[4] >> 5 & data[4] >> 6 & 1]}

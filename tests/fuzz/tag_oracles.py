@@ -65,6 +65,14 @@ def check_pairs(row: hs.Format, log: Sequence[EventTuple], parser: hs.Parser, st
             assert text == "" or text.startswith('{"'), text
 
 
+def check_python(row: hs.Format, log: Sequence[EventTuple], stream: bytes, empty_args: str) -> None:
+    """What is written from a complete Python call is a JSON object."""
+    if row.body == "python" and not (row.wrapped and b'"' in stream and b"{" in stream):
+        for complete, balanced, text in arguments(log):
+            if complete and (text or empty_args):
+                assert isinstance(loads(text), dict) and balanced, text
+
+
 def loads(text: str) -> Any:
     """JSON by the grammar; Python's reader takes NaN and Infinity as well."""
     return json.loads(text, parse_constant=lambda name: float("not " + name))

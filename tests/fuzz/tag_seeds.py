@@ -11,6 +11,7 @@ from harmonystream.formats import format_of
 OBJECT = '{"name": "f", "arguments": {"k": [1, "a\\\\"]}}'
 STRING = '{"name": "f", "arguments": "{\\"k\\": \\"\\ud83d\\ude00\\"}"}'
 BODIES = ('{"k": [1, "a"], "o": {}}', '\n```json\n{"k": "b"}\n```\n', "5", "", '{"k": "a')
+PYTHON = ('f(k=1, s="a")', "f(s='it\\'s', o={'a': [1, (None,)]})", 'f("x", k=g(1), n=1_0.)')
 VALUES = ("a", "\ntext\n", "5", "null", "{'a': (1, None)}", '{"k": 1}', "true", "")
 
 
@@ -37,6 +38,9 @@ def calls(row: hs.Format) -> Iterator[str]:
         yield from (f"{first(outer[0])}\n{call}\n{first(outer[1])}" for call in inner)
         yield f"{first(outer[0])}{''.join(inner)}{first(outer[1])}"
     yield from inner
+    if row.section and row.body == "python":
+        yield from (f"{first(row.section[0])}{text}{first(row.section[1])}" for text in PYTHON)
+        yield f"{first(row.section[0])}[{', '.join(PYTHON)}]{first(row.section[1])}"
     if outer and row.wrapped:
         yield from (f"{first(outer[0])}{text}{first(outer[1])}" for text in (OBJECT, STRING, f"[{OBJECT}, {STRING}]"))
 

@@ -181,8 +181,8 @@ def test_the_recording_goes_on_after_a_result(demo):
 
 
 def test_the_models_are_listed_for_both_clients(demo):
-    assert [one.id for one in demo.openai.models.list()] == [DEMO_NAME, "gpt-oss"]
-    assert [one.id for one in demo.anthropic.models.list()] == [DEMO_NAME, "gpt-oss"]
+    assert [one.id for one in demo.openai.models.list()] == [DEMO_NAME, "gpt-oss", "recorded"]
+    assert [one.id for one in demo.anthropic.models.list()] == [DEMO_NAME, "gpt-oss", "recorded"]
     assert demo.openai.models.retrieve(DEMO_NAME).id == DEMO_NAME
     with pytest.raises(Exception, match="There is no model 'no'"):
         demo.openai.models.retrieve("no")

@@ -6,6 +6,10 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
+import anthropic
+import openai
+import pytest
+
 from harmonystream.gateway.limits import Limits
 from harmonystream.gateway.options import TABLES
 
@@ -24,6 +28,25 @@ def test_every_option_is_in_the_table():
         for does, words in WORDS.items():
             names = sorted(name for name, option in table.items() if option.does == does)
             assert rows[APIS[api], words] == names
+
+
+# Parameters of the official clients that are no fields of the body.
+IN_HEADERS = {"betas", "user_profile_id", "workspace_id"}
+
+
+@pytest.mark.parametrize(
+    ("api", "params"),
+    [
+        ("chat", openai.types.chat.completion_create_params.CompletionCreateParamsBase),
+        ("responses", openai.types.responses.response_create_params.ResponseCreateParamsBase),
+        ("messages", anthropic.types.message_create_params.MessageCreateParamsBase),
+        ("messages", anthropic.types.beta.message_create_params.MessageCreateParamsBase),
+        ("messages", anthropic.types.MessageCountTokensParams),
+    ],
+    ids=["chat", "responses", "messages", "messages-beta", "count-tokens"],
+)
+def test_every_option_of_the_official_clients_is_known(api, params):
+    assert set(params.__annotations__) - IN_HEADERS - set(TABLES[api]) == set()
 
 
 def test_every_limit_is_in_the_table():

@@ -88,9 +88,27 @@ def test_commands_print_what_the_page_shows(page, command, output, tmp_path):
     assert done.stdout + done.stderr == output
 
 
+# By language, the pages that have blocks in it: tests/gateway/test_app_documented.py reads the settings, and
+# `make clients` runs the clients in JavaScript, as the mark above such a block says.
+ELSEWHERE = {
+    "yaml": ("gateway-migrating.md",),
+    "toml": ("gateway-migrating.md",),
+    "js": ("gateway-clients.md",),
+}
+
+
 def test_only_these_languages_are_used_so_that_no_block_is_missed():
     used = {match[1] for page in PAGES for match in re.finditer(r"^```(\w+)", text_of(page), re.MULTILINE)}
-    assert used <= {"python", "console", "sh", "text", "mermaid"}
+    assert used <= {"python", "console", "sh", "text", "mermaid", *ELSEWHERE}
+
+
+@pytest.mark.parametrize("language", ELSEWHERE)
+def test_a_block_in_another_language_is_where_its_test_or_its_mark_is(language):
+    found = {page.name for page in PAGES if f"\n```{language}\n" in text_of(page)}
+    assert found <= set(ELSEWHERE[language])
+    if language == "js":
+        marks = [re.findall(r"(.*)\n```js\n", text_of(page)) for page in PAGES if page.name in found]
+        assert all(mark.startswith("<!-- not run here: ") for each in marks for mark in each)
 
 
 def test_a_shell_block_says_why_it_is_not_run():

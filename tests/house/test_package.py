@@ -28,7 +28,19 @@ GENERATED = (".c", ".html", ".so", ".pyd", ".pyc", ".pyo")
 
 pytestmark = [pytest.mark.slow, pytest.mark.release]
 
-EXTRAS = {"cli", "engines", "gateway", "harmony", "mcp", "prompt", "starlette", "tiktoken", "tokenizers", "tools"}
+EXTRAS = {
+    "cli",
+    "engines",
+    "gateway",
+    "harmony",
+    "mcp",
+    "otel",
+    "prompt",
+    "starlette",
+    "tiktoken",
+    "tokenizers",
+    "tools",
+}
 
 
 # Every source is built. C code, and with ccache the compiler's answer, of a source that has not changed since the last

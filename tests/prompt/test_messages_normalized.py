@@ -140,6 +140,7 @@ def test_nothing_of_the_input_is_changed():
     [
         ([{"role": "bot", "content": ""}], "message 0: role is 'bot'; expected one of system"),
         ([FORM[0], {"content": "x"}], "message 1: there is no role"),
+        ([{"role": "user", "content": "", "name": []}], "message 0: name is list; expected text"),
         ([{"type": "reasoning", "content": 1}], "message 0: content is int; expected a list"),
         ([{"type": "reasoning", "summary": "Hm."}], "message 0: summary is str; expected a list"),
         ([{"type": "file_search_call"}], "message 0: type is 'file_search_call'; expected message, reasoning"),

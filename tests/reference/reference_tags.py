@@ -17,6 +17,7 @@ from reference import REGIONS, EventTuple, Item
 from reference_tags_bodies import NORMAL_STOPS
 from reference_tags_fences import Fences
 from reference_tags_header import Header, HeaderReader
+from reference_tags_lists import Lists
 from reference_tags_pairs import Pairs
 from reference_tags_text import CALL, INERT, NEAR, PAIR, SECTION, Marker, More, Text, may_lack
 
@@ -34,7 +35,7 @@ class TagResult:
     usage: dict[str, int]
 
 
-class Machine(Fences, Pairs):
+class Machine(Fences, Pairs, Lists):
     """Section 3, and what comes after a call (5)."""
 
     def __init__(self, text: Text, tools: Sequence[str] | None, start: str, trim: str, **options: object):
@@ -92,7 +93,7 @@ class Machine(Fences, Pairs):
             if header.verdict == "stands":
                 self.act(i, i)
                 self.begin(i, header)
-                return self.wrapped(i)
+                return self.listed(header) if header.body == "python" else self.wrapped(i, header)
             self.blank = False
         is_late = self.calls and self.trim and i == self.marked and self.code != "example" and self.tools != []
         if is_late and (late := self.text.late_closer(i)):
@@ -271,8 +272,10 @@ class Machine(Fences, Pairs):
             self.log.note("abandoned-header", i)
             return header.stop
         self.begin(i, header)
+        if header.body == "python":
+            return self.listed(header)
         if header.body == "wrapped":
-            return self.wrapped(header.stop)
+            return self.wrapped(header.stop, header)
         if header.body == "empty":
             self.end_call(header.stop, True)
             after = header.stop
@@ -328,43 +331,6 @@ class Machine(Fences, Pairs):
                 return self.take(q, header)
             self.log.note("abandoned-header", q)
             i = header.stop
-
-    def wrapped(self, q: int) -> int:
-        """Wrapped JSON from its `{` or `[`, and what comes after an object."""
-        s, text = self.text.s, self.text
-        in_array = s[q] == "["
-        i = self.json(text.skip(q + 1, self.size) if in_array else q)
-        while (i := text.skip(i, self.size)) < self.size:
-            self.marked = i
-            if s[i] in "}]":
-                if s[i] == "}" or not in_array:
-                    self.log.note("ignored-text", i)
-                in_array = in_array and s[i] == "}"
-                i += 1
-            elif (s[i] == "," and in_array) or (s[i] and s[i] == self.row.between):
-                i += 1
-            elif s[i] == "{":
-                header = self.reader().read_object(i)
-                if header.verdict == "fails":
-                    return self.plain(i, header.stop)
-                if header.verdict == "open":
-                    self.log.note("unfinished-header", i)
-                    return self.size
-                self.begin(i, header)
-                i = self.json(i)
-            else:
-                try:
-                    mark = text.closer_at(i, self.size, self.outer[1])
-                except More:
-                    return self.size
-                if mark and mark.misspelt:
-                    self.log.note("misspelt-closer", i)
-                if mark or text.is_byte(i) or text.is_a(i, "stop"):
-                    self.marked = mark.stop if mark else i
-                    return self.marked
-                self.drop_control(i)
-                i += 1
-        return i
 
 
 def interpret_tags(

@@ -28,7 +28,8 @@ class Header:
     name: str = ""
     id: str | None = None
     kind: str = "function"
-    body: str = ""  # "raw", "pairs", "wrapped" or "empty"
+    body: str = ""  # "raw", "pairs", "wrapped", "python" or "empty"
+    array: bool = False  # python: the call is the first of an array
     key: str = ""  # of a first pair without its opener
     value: int = 0  # where its value begins
     in_section: bool = False
@@ -59,6 +60,11 @@ class HeaderReader:
         """Of an object after another, or, if `unmarked`, of an object or array that begins an answer."""
         header, far = Header(stop=i), self.text.limit(i, max(NEAR, self.max_hold))
         try:
+            if self.is_python(i, self.text.limit(i)):
+                self.in_python(i, self.text.limit(i), header, unmarked)
+                return header
+            if not self.row.wrapped:
+                raise Fails(i)
             q = i
             if self.text.s[i] == "[":
                 near = self.text.limit(i)
@@ -97,7 +103,9 @@ class HeaderReader:
         if q == limit:
             raise More(limit)
         is_outer = sections > 0 if not calls else not self.row.section
-        if self.row.wrapped and is_outer and self.text.s[q] in "{[":
+        if is_outer and self.is_python(q, limit):
+            self.in_python(q, limit, header)
+        elif self.row.wrapped and is_outer and self.text.s[q] in "{[":
             self.wrapped(i, q, header)
         elif calls:
             self.named(name, limit, header)
@@ -117,6 +125,44 @@ class HeaderReader:
         header.stop = q
         header.body = "wrapped"
         self.in_object(text.skip(q + 1, far) if text.s[q] == "[" else q, far, header)
+
+    def is_python(self, q: int, limit: int) -> bool:
+        """Is it a Python call, if anything, that begins at `q`? No object does, nor an array of objects."""
+        first = self.text.skip(q + 1, limit) if self.text.s[q] == "[" else q
+        is_object = self.row.wrapped and first < limit and self.text.s[first] == "{"
+        return self.row.body == "python" and not is_object
+
+    def in_python(self, q: int, limit: int, header: Header, alone: bool = False) -> None:
+        """The name of the Python call at `q`, up to its bracket. `alone`: nothing but the call says that it is one."""
+        s = self.text.s
+        header.array, header.body = s[q] == "[", "python"
+        start = j = self.text.skip(q + 1, limit) if header.array else q
+        roomy = any(c in tool for tool in self.tools or () for c in WS)
+        while j < limit and s[j] != "(":
+            is_bad = s[j] in BAD or s[j] < " " or s[j] == "\x7f" or s[j] > "\xff"
+            if j - start >= LONGEST or (not roomy if s[j] in WS else is_bad):
+                raise Fails
+            j += 1
+        if j == limit:
+            raise More(limit)
+        name = s[start:j]
+        if not name or name != name.strip(WS) or not self.good(name):
+            raise Fails
+        header.name, header.stop = name.encode("latin-1").decode("utf-8", "replace"), j + 1
+        if not alone:
+            return
+        if self.tools is not None:
+            if name not in self.tools:
+                raise Fails
+            return
+        form = re.compile(r"[ \t\n\r]*(\)|([0-9A-Za-z_.\-\x80-\xff]{1,256}[ \t\n\r]*(=(?!=)|\Z)|\Z))")
+        found = form.match(s[j + 1 : limit])
+        if found is None:
+            raise Fails
+        if found[1] != ")" and not (found[3] or "").startswith("="):
+            raise More(limit)
+        if found[3] == "=" and j + 1 + found.end() == limit < len(self.text):
+            raise Fails
 
     def in_object(self, q: int, far: int, header: Header, unmarked: bool = False) -> None:
         """The name and the id in the object at `q`. `unmarked`: there was no opener."""

@@ -85,6 +85,7 @@ class Text:
         self.row = row
         self.order = sorted(controls)
         self.kinds = {kind: [self.form(one) for one in some] for kind, some in spellings_of(row).items()}
+        self.first = {kind: {form[:1] for form in forms} for kind, forms in self.kinds.items()}
         self.says = {self.form(one): says for one, says in row.typed.items()}
         self.starts: list[int] = []
         self.stops: list[int] = []
@@ -142,6 +143,8 @@ class Text:
 
     def at(self, i: int, limit: int, *kinds: str) -> Marker | None:
         """The marker of these kinds that begins at `i`."""
+        if i < limit and not any(self.first.get(kind, set()) & {self.s[i], ""} for kind in kinds):
+            return None  # quick: none of them begins so
         seen = self.s[i:limit]
         partial = i >= limit
         best: Marker | None = None

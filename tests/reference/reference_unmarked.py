@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from reference_header import CHANNELS, WHITESPACE, Char, Header, Symbol, Word, characters, is_assistant, next_word
 from reference_headerless import is_prefix_of_assistants
@@ -12,14 +13,21 @@ def still_looks_like_a_role_part(header: Header, symbol: Symbol, tools: Sequence
     """Whether the header may go on with `symbol`, a byte or an inert id. After a marker it may go on with anything."""
     if len(header.segments) > 1:
         return True
-    symbols = [*header.segments[0][1], symbol]
+    written = tuple(each.value if each.kind == "byte" else None for each in (*header.segments[0][1], symbol))
+    return may_be_a_role_part(written, header.role_open, None if tools is None else tuple(tools))
+
+
+@lru_cache(1 << 15)  # tests read the same headers again and again
+def may_be_a_role_part(written: tuple[int | None, ...], role_open: bool, tools: tuple[str, ...] | None) -> bool:
+    """`written`: the header's bytes; None for an inert id."""
+    symbols = [Symbol("inert" if value is None else "byte", value or 0, 0, 0) for value in written]
     complete, incomplete = split_incomplete(symbols)
     chars = [char.text for char in characters(complete)]
     if not incomplete:
-        return fits(chars, header.role_open, tools)
+        return fits(chars, role_open, tools)
     endings = [white for white in sorted(WHITESPACE) if white.encode().startswith(incomplete)]
     endings = [*endings[:1], "\N{REPLACEMENT CHARACTER}"]  # what the character may become; all others are alike here
-    return any(fits([*chars, ending], header.role_open, tools) for ending in endings)
+    return any(fits([*chars, ending], role_open, tools) for ending in endings)
 
 
 def split_incomplete(symbols: Sequence[Symbol]) -> tuple[Sequence[Symbol], bytes]:

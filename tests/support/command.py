@@ -1,15 +1,21 @@
-"""Runs the command line as a user does: as a process, with pipes or a terminal."""
+"""Runs the command line: in this process, or as a user does, as one of its own with pipes or a terminal."""
 
 from __future__ import annotations
 
+import io
 import os
 import pty
 import select
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
+
+import pytest
+
+from harmonystream import cli
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = [sys.executable, "-m", "harmonystream"]
@@ -24,6 +30,32 @@ SHOWN_TEXT = "answer\n  Hi!\n\nfinish: stop\nbytes: 40 (37 header, 3 content)\n"
 
 
 def run(*args: str, stdin: str | bytes = b"", env: dict[str, str] | None = None) -> tuple[int, str, str]:
+    """The status and the outputs of the command in this process, which takes a tenth of the time of a new one.
+
+    Standard input is a file, as the descriptor 0 too.
+    """
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2))
+    kept = os.dup(0)
+    with tempfile.TemporaryFile() as file, io.TextIOWrapper(file) as given, pytest.MonkeyPatch.context() as patch:
+        file.write(stdin.encode() if isinstance(stdin, str) else stdin)
+        file.seek(0)
+        patch.setattr(os, "environ", ENV | (env or {}))
+        for name, stream in (("stdin", given), ("stdout", out), ("stderr", err)):
+            patch.setattr(sys, name, stream)
+        os.dup2(file.fileno(), 0)
+        try:
+            status = cli.main(list(args))
+        finally:
+            os.dup2(kept, 0)
+            os.close(kept)
+    written = []
+    for stream in (out, err):
+        stream.flush()
+        written.append(stream.buffer.getvalue().decode())
+    return status, written[0], written[1]
+
+
+def as_process(*args: str, stdin: str | bytes = b"", env: dict[str, str] | None = None) -> tuple[int, str, str]:
     data = stdin.encode() if isinstance(stdin, str) else stdin
     done = subprocess.run([*COMMAND, *args], input=data, capture_output=True, env=ENV | (env or {}), timeout=60)
     return done.returncode, done.stdout.decode(), done.stderr.decode()

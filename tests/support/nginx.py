@@ -29,6 +29,10 @@ http {{
     access_log off;
     client_body_temp_path {dir}/body; proxy_temp_path {dir}/proxy; fastcgi_temp_path {dir}/fastcgi;
     uwsgi_temp_path {dir}/uwsgi; scgi_temp_path {dir}/scgi;
+    {site}
+}}
+"""
+SITE = """
     upstream app {{ server {upstream}; keepalive 32; }}
     server {{
         listen 127.0.0.1:{port};
@@ -37,17 +41,19 @@ http {{
             proxy_next_upstream off;
         }}
     }}
-}}
 """
 
 
 @contextmanager
-def nginx_before(upstream: str, directory: Path) -> Iterator[str]:
-    """The address of an nginx in front of a server, which uses its connections to it again."""
+def nginx_before(upstream: str, directory: Path, site: str = SITE) -> Iterator[str]:
+    """The address of an nginx in front of a server, which uses its connections to it again.
+
+    site: what stands in the `http` block, with {upstream} and {port}.
+    """
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     config = directory / "nginx.conf"
-    config.write_text(CONFIG.format(dir=directory, upstream=upstream, port=port))
+    config.write_text(CONFIG.format(dir=directory, site=site.format(upstream=upstream, port=port)))
     assert NGINX is not None, "HARMONYSTREAM_NEEDS=nginx, but nginx is not installed: apt-get install nginx-light"
     command = [NGINX, "-e", str(directory / "error.log"), "-p", str(directory), "-c", str(config)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -53,6 +53,24 @@ VALUES = {
 }
 IDS = ('"x"', '"x"', '"0"', '""', "1", '"\\u0031 "', "{}", '"' + "y" * 300 + '"')
 LONG = ("x" * 1100, " " * 1100, "\n" * 1030, "y" * 250)
+PYTHON = (
+    *("1", "-2", "1_000", ".5", "1.", "0x1F", "0b_1", "+1", "1e5", "007", "1j", "9" * 70, "9" * 300, "0" * 257),
+    *("True", "None", "null", "nan", "x", "x.y", "a + b ", "g(1, 2)", "[i for i in x]", "not x", "-", "*args"),
+    *('"x"', "'x'", '""', "''", '"""a\n"b" """', "'''c'''", '"a" "b"', "\"a\"\n'b'", '"a""b"', 'r"\\d\\""'),
+    *('f"{x}"', "b'x'", "'it's'", '"say "hi" now"', '"a\\n\\t\\\\\\""', '"\\x41\\u00e9\\101\\7"'),
+    *(
+        '"\\ud83d\\ude00"',
+        '"\\ud83d!"',
+        '"\\N{DASH}"',
+        '"\\U0001F600\\U00110000"',
+        '"\\d\\x4\\u12"',
+        '"\\\n."',
+        '"日本é"',
+    ),
+    *('"', "'", '"""', "\\", '"</function_calls>"', "[1, 2]", "[]", "[1,,]", "[[], {}]", "(1,)", "(1)", "{}"),
+    *("{'a': 1, \"b\": [True]}", "{1: 2, None: 3}", "{1, 2}", "{x: y}", "[1)", "{'a': [1}", "[1][0]", "{'a'}", "[1"),
+    *("", " ", "[" * 40 + "]" * 40, "('x', )"),
+)
 FULL_WIDTH = b"\xef\xbd\x9c"
 
 
@@ -118,6 +136,16 @@ def objects(draw: st.DrawFn, row: Format) -> str:
     return "{" + ", ".join(members) + "}"
 
 
+@st.composite
+def python_calls(draw: st.DrawFn) -> str:
+    """A Python call, mostly as it should be."""
+    name = draw(st.sampled_from(NAMES))
+    keys = st.sampled_from(["s=", "i = ", "n=", "any=", "é=", "k" * 257 + "=", "a.b-c=", "", "", "x==", "**"])
+    pieces = st.builds(str.__add__, keys, st.sampled_from(PYTHON))
+    args = draw(st.sampled_from([", ", ", ", ",", ",\n  ", " "])).join(draw(st.lists(pieces, max_size=3)))
+    return "".join(damage(draw, [name, "(", args, draw(st.sampled_from(["", "", "\n", ","])), ")"]))
+
+
 def damage(draw: st.DrawFn, parts: list[str]) -> list[str]:
     """Sometimes a part is missing, doubled or cut."""
     how = draw(st.sampled_from(["", "", "", "", "drop", "double", "cut"]))
@@ -140,6 +168,10 @@ def calls(draw: st.DrawFn, row: Format) -> str:
         if row.between and draw(st.booleans()):
             body = f"{row.between} ".join(inner)
         return "".join(damage(draw, [outer[0], space, body, space, outer[1]]))
+    if row.body == "python" and draw(st.integers(0, 4)):
+        inner = draw(st.lists(python_calls(), min_size=1, max_size=2))
+        body = "[" + ", ".join(inner) + "]" if draw(st.booleans()) else "\n".join(inner)
+        return "".join(damage(draw, [section[0], space, body, space, section[1]]))
     if not row.call:
         return ""
     opener, end, closer = map(first, row.call)

@@ -84,7 +84,8 @@ def items_of_text(data: bytes) -> list[Item]:
 
 def items_of_ids(ids: Sequence[int], vocab: hs.Vocab | None = None) -> list[Item]:
     vocab = vocab or hs.vocab.o200k_harmony()
-    markers = {vocab.control[f"<|{name}|>"]: name for name in MARKERS}
+    control = vocab.control
+    markers = {control[f"<|{name}|>"]: name for name in MARKERS}
     items: list[Item] = []
     for position, tid in enumerate(ids):
         if tid in markers:

@@ -19,12 +19,13 @@ def read_rows(
     stopped: bytes,
     prompts: Rows | None = None,
     prompt: int = 0,
+    messages: bool = False,
 ) -> tuple[bytes, ...]:
     """Parse the rows begin .. stop, each with a copy of this parser, which has read nothing. Releases the GIL.
 
     reasons: for each row of the column (or one byte for all) the number of its reason, 0 for none; stopped: for each
-    reason, is it a usual stop? prompts: what each row continues, from row `prompt` of that column on. Returns the
-    columns as bytes, in the order of FIELDS.
+    reason, is it a usual stop? prompts: what each row continues, from row `prompt` of that column on. messages: keep
+    them. Returns the columns as bytes, in the order of FIELDS.
     """
 
 def joined_ends(pieces: list[tuple[bytes, int]]) -> bytes:

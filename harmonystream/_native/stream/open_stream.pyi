@@ -1,5 +1,3 @@
-from typing import final
-
 from typing_extensions import disjoint_base
 
 from harmonystream._native.core.vocab import Vocab
@@ -10,12 +8,6 @@ from harmonystream.regions import Region, Usage
 DEBUG: bool
 MEANINGS: dict[str, str]
 __pyx_capi__: dict[str, object]
-
-@final
-class Guard:
-    """What keeps others out of a batch's streams during a step. The batch has it, and so has each of its parsers, which
-    may outlive it.
-    """
 
 @disjoint_base
 class OpenStream(EventMaker):

@@ -10,10 +10,9 @@ DEBUG: bool
 @disjoint_base
 class SseWriter(MovingWriter):
     """The base of all emitters: feeds a parser, and writes its deltas into frames. A subclass has two methods.
-    _on_event(event) gets every
-    event that is no delta, and deltas that have no frame: it returns the bytes to send, or, for a delta, the Frame that
-    this delta and those after it go into. _feed_with(ids, logprobs) returns the bytes for all that is fed with
-    logprobs, or while `_watched` is set.
+    _on_event(event) gets every event that is no delta, and deltas that have no frame. It returns the bytes to send, or
+    a Frame: for a delta the one that this delta and those after it go into, for another event one without a hole for
+    text. _feed_with(ids, logprobs) returns the bytes for all that is fed with logprobs, or while `_watched` is set.
 
     `_number` is the next frame's. The text of deltas is kept until _take(). While `_arguments_through` is set, argument
     deltas pass that filter, which keeps their text.

@@ -11,7 +11,7 @@ import logging
 import time
 from argparse import Namespace
 from collections.abc import AsyncIterator, Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from vllm.entrypoints.openai.chat_completion.message_assembly import keeps_tool_calls
 from vllm.entrypoints.serve.engine.protocol import CompletionTokenUsageInfo, UsageInfo
@@ -46,6 +46,16 @@ class FramesPlugin:
                 _log.warning("harmonystream_frames: the parsers of this server are not harmonystream's; vLLM streams")
                 return
             serving.chat_completion_stream_generator = _Frames(serving, writer).generate
+
+
+class _Answer(NamedTuple):
+    """What a writer is told of the response. `taken`: the call ids that the conversation has."""
+
+    id: str
+    model: str
+    prompt_tokens: int
+    shows_calls: bool
+    taken: Any = ()
 
 
 class _Writer(Protocol):
@@ -148,10 +158,10 @@ class _Response:
         parsers = [parser_for(ours.model, ours.tools, self._prompt) for _ in range(count)]
         self.parsers = parsers
         shown = keeps_tool_calls(request, enable_auto_tools=serving.enable_auto_tools, parser_cls=serving.parser_cls)
-        options: dict[str, Any] = {"id": id, "model": model, "prompt_tokens": len(self._prompt), "shows_calls": shown}
+        answer = _Answer(id, model, len(self._prompt), shown)
         if get_tool_call_id_type(serving.model_config) == "kimi_k2":  # they count from 0 in each turn
-            options["taken"] = call_ids_of([dict(message) for message in request.messages])
-        self.writer = writer(serving, request, parsers, **options)
+            answer = answer._replace(taken=call_ids_of([dict(message) for message in request.messages]))
+        self.writer = writer(serving, request, parsers, answer)
 
     def take(self, output: Any) -> bytes:
         index, ids = output.index, list(output.token_ids)
@@ -182,31 +192,20 @@ class _Response:
 
 
 class _ChatWriter:
-    def __init__(
-        self,
-        serving: Any,
-        request: Any,
-        parsers: list[Any],
-        *,
-        id: str,
-        model: str,
-        prompt_tokens: int,
-        shows_calls: bool,
-        taken: Any = (),
-    ) -> None:
+    def __init__(self, serving: Any, request: Any, parsers: list[Any], answer: _Answer) -> None:
         usage = should_include_usage(request.stream_options, serving.enable_force_include_usage)[0]
         choice = request.tool_choice
         fingerprint = serving.system_fingerprint
         self.choices = ChatStream.several(
             parsers,
-            id=id,
-            model=model,
+            id=answer.id,
+            model=answer.model,
             created=int(time.time()),
             reasoning_field="reasoning" if request.include_reasoning else None,
-            tool_choice=choice if shows_calls else "none",
+            tool_choice=choice if answer.shows_calls else "none",
             parallel_tool_calls=request.parallel_tool_calls,
             include_usage=usage,
-            taken=taken,
+            taken=answer.taken,
             extra=None if fingerprint is None else {"system_fingerprint": fingerprint},
         )
 
@@ -226,30 +225,19 @@ class _ChatWriter:
 class _MessagesWriter:
     """Messages has one choice."""
 
-    def __init__(
-        self,
-        serving: Any,
-        request: Any,
-        parsers: list[Any],
-        *,
-        id: str,
-        model: str,
-        prompt_tokens: int,
-        shows_calls: bool,
-        taken: Any = (),
-    ) -> None:
-        choice: dict[str, Any] = {"type": "auto"} if shows_calls else {"type": "none"}
+    def __init__(self, serving: Any, request: Any, parsers: list[Any], answer: _Answer) -> None:
+        choice: dict[str, Any] = {"type": "auto"} if answer.shows_calls else {"type": "none"}
         if request.parallel_tool_calls is False:
             choice["disable_parallel_tool_use"] = True
         self.choices = [
             MessagesStream(
                 parsers[0],
-                id=id,
-                model=model,
-                usage={"input_tokens": prompt_tokens},
+                id=answer.id,
+                model=answer.model,
+                usage={"input_tokens": answer.prompt_tokens},
                 thinking=request.include_reasoning,
                 tool_choice=choice,
-                taken=taken,
+                taken=answer.taken,
             )
         ]
 

@@ -8,7 +8,7 @@ import struct
 from typing import Any
 
 import pytest
-from arrow_structs import Array, Column, array_of, schema_of
+from arrow_structs import Array, Column, Schema, array_of, schema_of
 
 import harmonystream as hs
 from harmonystream._native.stream.arrow_in import rows_of
@@ -81,6 +81,16 @@ def test_strings_and_batches_that_lie_are_refused():
 def test_other_formats_are_refused(format):
     with pytest.raises((TypeError, UnicodeDecodeError), match=r"a column is an Arrow array|codec"):
         rows_of(Column(schema_of(format), array_of(1, [None, IDS])))
+
+
+def test_schemas_with_null_pointers_are_refused():
+    no_format, no_item = schema_of(b"+l", [schema_of(b"i")]), schema_of(b"i")
+    no_format.format = no_item.format = None
+    no_children = schema_of(b"+l", [schema_of(b"i")])
+    no_children.children = ctypes.POINTER(ctypes.POINTER(Schema))()
+    for schema in (no_format, no_children, schema_of(b"+l", [None]), schema_of(b"+l", [no_item])):
+        with pytest.raises(ValueError, match="schema is damaged: a pointer in it is null"):
+            rows_of(Column(schema, lists().array))
 
 
 def test_random_counts_are_refused_or_read():

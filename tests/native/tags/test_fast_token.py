@@ -1,4 +1,4 @@
-"""The second shortcut of feed(int): one token gives exactly what the machine gives for it."""
+"""The second shortcut of feed(int), and that of feed_text(str): they give exactly what the machine gives."""
 
 from __future__ import annotations
 
@@ -89,6 +89,27 @@ def test_a_token_alone_gives_what_it_gives_in_a_list(format, trim):
             assert state(alone) == state(listed)
             deltas += len(events)
         assert alone.finish() == listed.finish()
+    assert deltas > 5 * TRIES
+
+
+@pytest.mark.parametrize("format", MARKUP)
+def test_a_piece_of_str_gives_what_its_bytes_give(format):
+    """Bytes do not take the shortcut. In a call's arguments it looks at the JSON of the piece."""
+    pieces = [*(markup.encode() for markup in MARKUP[format] * 2), *PIECES[:-2], b"xyz", b'x"y', "é".encode()]
+    whole, bytewise = (hs.Parser(format, tools=TOOLS) for _ in range(2))
+    number, deltas = 1, 0
+    for _ in range(TRIES):
+        whole.reset()
+        bytewise.reset()
+        number = number * 6364136223846793005 % (1 << 64) + 1442695040888963407
+        digits = number >> 8
+        while digits:
+            digits, at = divmod(digits, len(pieces))
+            events = whole.feed_text(pieces[at].decode())
+            assert [as_tuple(event) for event in events] == [as_tuple(e) for e in bytewise.feed_text(pieces[at])]
+            assert state(whole) == state(bytewise)
+            deltas += len(events)
+        assert whole.finish() == bytewise.finish()
     assert deltas > 5 * TRIES
 
 

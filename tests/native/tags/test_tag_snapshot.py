@@ -45,6 +45,12 @@ STREAMS = {
         'a<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>\n{"a": 1}\n'
         "<|tool_call_end|><|tool_call_begin|>g<|tool_call_argument_begin|>[<|tool_calls_section_end|>b<|im_end|>"
     ),
+    "lfm2": (
+        "<think>a</think>b<|tool_call_start|>[f(s=\"é\\n\", i=0x1, any=[{'a': (1, x + y), 2: r'\\\\'}]), "
+        "f('p', s='it's')"
+        "]<|tool_call_end|><|tool_call_start|>[f(s='''a\n'b'''<|tool_call_end|><|im_end|>"
+    ),
+    "pythonic": '[f(s="""a"b""", o={"a": [1, 2), l="a" \'b\')] <|python_start|>f(b={x}[0], s="\\ud83d\\ude00 c',
     "think": "<think>\n\na\nb\n\n</think>\n\nc</thin",
 }
 

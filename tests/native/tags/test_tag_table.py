@@ -24,7 +24,7 @@ REFUSED = {
     ),
     "an empty section": (
         {"section": ("<s>", "</s>")},
-        "section needs call, or wrapped=True, because a section contains nothing but calls",
+        "section needs call, wrapped=True or body='python', because a section contains nothing but calls",
     ),
     "JSON in nothing": (
         {"think": THINK, "wrapped": True},
@@ -50,12 +50,15 @@ REFUSED = {
     ),
     "an empty closer of a section of calls": (
         {"section": ("<s>", ""), "call": CALL, "wrapped": True},
-        "a marker of section is empty, which needs wrapped=True and no call",
+        "a marker of section is empty, which needs wrapped=True or body='python', and no call",
     ),
     "an empty opener of a section of calls": (
         {"section": (("", "<s>"), "</s>"), "call": CALL},
-        "a marker of section is empty, which needs wrapped=True and no call",
+        "a marker of section is empty, which needs wrapped=True or body='python', and no call",
     ),
+    "a body": ({"section": S, "body": "yaml"}, "body is one of 'json', 'python', not 'yaml'"),
+    "Python in nothing": ({"think": THINK, "body": "python"}, "body='python' needs a section and no call"),
+    "Python in calls": ({"section": S, "call": CALL, "body": "python"}, "body='python' needs a section and no call"),
     "members": ({"section": S, "wrapped": True, "members": {}}, "members maps 1 to 8 keys of a wrapped call"),
     "members of nothing": (
         {"section": S, "wrapped": True, "members": ()},

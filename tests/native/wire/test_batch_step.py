@@ -134,3 +134,44 @@ def test_a_callback_may_change_what_the_step_would_have_filled(order):
     assert meddler.seen == "Hi"  # nothing had been kept yet of what was to be filled
     assert other.feed(13225) == twin.feed(13225)
     assert other.response() == twin.response()
+
+
+@pytest.mark.parametrize("framed", [False, True])
+@pytest.mark.parametrize("fault", ["finished", "text"])
+def test_a_step_sees_what_happened_to_its_streams_since_the_last(framed, fault):
+    """A batch remembers which streams can take ids. Whoever uses one by itself makes it look again."""
+    batch = hs.Batch(capacity=4)
+    made = [ChatStream(hs.Parser(), id="c", model="m", created=1) if framed else hs.Parser() for _ in range(4)]
+    for stream in made if framed else ():
+        stream.start()
+    slots = [batch.add(stream) for stream in made]
+    feed = batch.feed_sse if framed else batch.feed
+    for tid in TURN[:4]:
+        feed(slots, [tid] * 4)
+    parser = batch[slots[2]]
+    if fault == "finished":
+        parser.finish("stop")
+    else:
+        parser.reset()
+        parser.feed_text("Hi")
+    before = [batch[slot].position for slot in slots]
+    with pytest.raises(ValueError, match=SAID[fault]):
+        feed(slots, [TURN[4]] * 4)
+    assert [batch[slot].position for slot in slots] == before
+    parser.reset()
+    feed(slots, [TURN[4]] * 4)
+    assert [batch[slot].position for slot in slots] == [before[0] + 1, before[1] + 1, 1, before[3] + 1]
+
+
+def test_a_slot_that_is_taken_again_is_looked_at_again():
+    batch = hs.Batch(capacity=2)
+    slots = [batch.open(), batch.open()]
+    batch.feed(slots, TURN[:2])
+    first = batch.close(slots[0])
+    parser = hs.Parser()
+    parser.feed_text("Hi")
+    assert batch.add(parser) == slots[0]
+    first.feed(TURN[1:2])  # this stream has no slot any more
+    with pytest.raises(ValueError, match="either ids or text"):
+        batch.feed(slots, TURN[2:4])
+    assert batch[slots[1]].position == 1

@@ -118,7 +118,7 @@ def test_what_is_no_frame_of_a_writer():
         def _on_event(self, event: hs.Event) -> Frame:
             return TEXT
 
-    with pytest.raises(TypeError, match="_on_event returns bytes, or a Frame for a delta, not Frame"):
+    with pytest.raises(TypeError, match=r"only a delta has a hole for text, not Frame\("):
         writer(kind=Framing).feed([*FINAL, 13225])
     with pytest.raises(KeyError):
         writer()._take("thoughts")
@@ -142,12 +142,30 @@ def test_a_callback_that_returns_a_frame_is_asked_once():
     assert (made.asked, made._take("content")) == (1, "HelloHelloHello")
 
 
+def test_a_frame_of_any_event_has_numbers():
+    class Framing(Writer):
+        def _on_event(self, event: hs.Event) -> bytes | Frame:
+            if isinstance(event, hs.MessageStart):
+                return Frame([b"<", b" ", b">"], "nn")
+            return super()._on_event(event)
+
+    made = writer(Frame([b"[", b":", b"]"], "nt"), Framing)
+    assert made.feed([*FINAL, 13225]) == b"<0 1>[2:Hello]"
+    assert (made.feed(13225), made._number) == (b"[3:Hello]", 4)
+    batch = hs.Batch()
+    slots = [batch.add(writer(TEXT, Framing)), batch.add(made)]
+    assert list(batch.feed_sse(slots, [*FINAL, 13225, 200007, *FINAL[:0]], [0, 4, 5])) == [
+        b'<0 1>data: {"t":"Hello"}\n\n',
+        b"<MessageEnd>",
+    ]
+
+
 def test_events_become_bytes():
     class Wrong(SseWriter):
         def _on_event(self, event: hs.Event) -> str:
             return "text"
 
-    with pytest.raises(TypeError, match="_on_event returns bytes, or a Frame for a delta, not str"):
+    with pytest.raises(TypeError, match=r"_on_event returns bytes or a Frame, .* not 'text'"):
         writer(kind=Wrong).feed(FINAL)
     with pytest.raises(AttributeError, match="_on_event"):
         writer(kind=SseWriter).feed(FINAL)

@@ -8,7 +8,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 cdef enum State:
     START, HEADER, BODY, DONE                    # Harmony; the tag machine shares DONE
-    TEXT, SECTION, PAIRS, VALUE, RAW, WRAPPED, AFTER
+    TEXT, SECTION, PAIRS, VALUE, RAW, WRAPPED, AFTER, PYTHON
     N_STATES
 
 # Where a token lands. The public IntEnum `Region` has the same numbers.
@@ -67,8 +67,8 @@ cdef enum:                                       # Deviation: the codes of devia
     D_ABANDONED_HEADER, D_MISSING_MESSAGE, D_HEADER_TOO_LONG, D_NO_MARKUP
     D_TEXT_TO_ASSISTANT, D_STRAY_CONTROL, D_END_OF_TEXT, D_UNKNOWN_ID
     D_STRAY_CLOSER, D_REPEATED_OPENER, D_MISSING_OPENER, D_MISSING_CLOSER, D_MISSPELT_CLOSER, D_OTHER_BODY
-    D_IGNORED_TEXT, D_MISSING_VALUE, D_WRAPPED_ARGUMENTS, D_MISSPELT_ID
-    D_LAST_STRICT = D_MISSPELT_ID                # strict mode raises up to here
+    D_IGNORED_TEXT, D_MISSING_VALUE, D_WRAPPED_ARGUMENTS, D_MISSPELT_ID, D_CALL_SYNTAX
+    D_LAST_STRICT = D_CALL_SYNTAX                # strict mode raises up to here
     D_REPEATED_RECIPIENT, D_BARE_RECIPIENT, D_FOREIGN_ROLE, D_CALL_WITHOUT_TOOLS, D_INVALID_UTF8
     D_UNFINISHED_HEADER, D_AFTER_END
     D_CALL_IN_REASONING, D_HELD_TOO_LONG, D_VALUE_TYPE, D_IGNORED_MEMBER, D_FENCED_CALL
@@ -167,6 +167,7 @@ cdef struct TagTable:
     bint open_end                                # a raw call ends where its JSON does
     bint unmarked                                # a wrapped call may begin an answer without an opener
     bint key_is_name                             # wrapped: {"f": {…}}
+    bint python                                  # Python calls may follow the opener of a section
     uint8_t bare, name_as
     uint8_t between                              # what may stand between two objects outside of an array; 0: nothing
     int n_members
@@ -202,7 +203,7 @@ cdef struct Tags:                                # what the tag machine remember
     int64_t value_at, value_stop                 # tokens of the value that is held or being written
     int64_t probed                               # bytes of the object at the front of the hold that were looked at
     int32_t name_at, id_at                       # offsets of the quotes of its name and id; 0: not found yet
-    ObjectScan probe, object                     # of the look-ahead; of the open call
+    ObjectScan probe, object                     # of the look-ahead; of the open call. PYTHON: tags/python_look.pxd
     int32_t tool                                 # the open call's tool; -1: not declared
     int32_t surrogate                            # high surrogate of a decoded string; waits for its other half
     uint8_t reasoning, answer, seam, in_section
@@ -215,7 +216,7 @@ cdef struct Tags:                                # what the tag machine remember
     uint8_t quotes                               # the value contains the opener of a key
     uint8_t wraps                                # the value may be all arguments in an object; then its own ValueMode
     uint8_t opening                              # the value's opener may still come; in TEXT: an answer's first object
-    uint8_t line_start, begun                    # the last byte was a newline; the value or body has a byte
+    uint8_t line_start, begun                    # the last byte was a newline; the value, body or array has begun
     uint8_t types, untyped_json                  # JSON types of the open value; a value without type may be JSON
     uint8_t pairs                                # the call has a written pair
     uint8_t fenced                               # Fence
@@ -247,36 +248,40 @@ cdef enum InputMode:                             # what the stream is fed
     NO_INPUT, ID_MODE, TEXT_MODE                 # nothing yet; token ids; text
 
 cdef struct Stream:
+    # What a plain token reads and writes comes first: a batch of many streams takes it from memory, in whole lines.
+    uint8_t fast                                 # the sink if plain tokens may take the shortcut, else 0
+    uint8_t shortcut_look, shortcut_want         # a token may if its class & shortcut_look == shortcut_want
+    uint8_t state, sink, region
+    uint8_t channel_code, kind
+    uint8_t input_mode                           # InputMode
+    uint8_t finished, strict, error, error_state
+    uint8_t value_mode                           # ValueMode; not 0: text goes to Held.value
+    uint8_t wrote                                # the open call has a byte of arguments
+    uint8_t n_pending
+    int32_t calls
+    uint32_t deviations
     int64_t position                             # tokens read so far; in text mode bytes
     int64_t attributed                           # it is decided to which event, if any, each token before this belongs
+    int64_t usage[N_REGIONS]
+    Json json
+    # from here on, what only the machines read
     int64_t header_at                            # position of the header's first token (<|start|>, if there is one)
     int64_t header_text_at                       # position of header[0]
     int64_t pending_at, pending_stop             # tokens that hold the incomplete character
-    int64_t usage[N_REGIONS]
     int64_t deviation_at[DEVIATION_CAP]
     int64_t error_at
-    Json json
-    uint32_t deviations
-    int32_t calls
     Span role, channel, recipient, content_type  # in `header`; role.n == 0: assistant
     uint16_t header_n
     uint16_t word_at                             # start of the word being read in segment 0, or NO_WORD
     uint16_t prompt_n                            # header bytes that came with the prompt
     uint8_t deviation[DEVIATION_CAP]
-    uint8_t state, sink, region, fast            # fast: the sink if plain tokens may take the shortcut, else 0
-    uint8_t shortcut_look, shortcut_want         # a token may if its class & shortcut_look == shortcut_want
-    uint8_t value_mode                           # ValueMode; not 0: text goes to Held.value
-    uint8_t channel_code, kind
     # header: RoleState; has a mark been seen; how far segment 0 is read (harmony/headers.pyx)
     uint8_t role_state, marked, phase, extra
     uint8_t announce                             # the prompt opened a message whose start has no event yet
     uint8_t terminated                           # the last marker was a terminator; 2: and text after it is noted
     uint8_t incomplete                           # a call was cut off
-    uint8_t wrote                                # the open call has a byte of arguments
-    uint8_t input_mode                           # InputMode
-    uint8_t finished, strict, error, error_state
     uint8_t token_region                         # where the token being read has landed so far
-    uint8_t n_pending, n_held
+    uint8_t n_held
     uint8_t pending[4]                           # an incomplete UTF-8 character
     uint8_t held[HOLD_CAP]                       # text mode: a possible marker
     uint8_t header[HEADER_CAP]

@@ -182,11 +182,23 @@ cdef Rows pair(object values, object offsets):
     return rows
 
 
+cdef int check_schema(const ArrowSchema* schema) except -1:
+    if (schema == NULL or schema.format == NULL
+            or (schema.n_children == 1 and (schema.children == NULL or schema.children[0] == NULL))):
+        raise ValueError("this Arrow schema is damaged: a pointer in it is null")
+    return 0
+
+
 cdef tuple format_of(const ArrowSchema* schema):
     """The type, of a list that of its items, and whether it is the one column of a record batch."""
-    cdef bint is_batch = schema.n_children == 1 and <bytes>schema.format == b"+s"
+    cdef bint is_batch
+    check_schema(schema)
+    is_batch = schema.n_children == 1 and <bytes>schema.format == b"+s"
     if is_batch:
         schema = schema.children[0]
+        check_schema(schema)
+    if schema.n_children == 1:
+        check_schema(schema.children[0])
     if schema.dictionary != NULL:
         raise TypeError(f"{WANTED}; this one is dictionary-encoded: decode it first")
     item = (<bytes>schema.children[0].format).decode() if schema.n_children == 1 else ""

@@ -14,6 +14,7 @@ from harmonystream._native.core.types cimport *
 from harmonystream._native.stream.arrow_in cimport NO_IDS, NO_ROOM, TAKEN, Rows, ids_at, is_null, is_text
 from harmonystream._native.stream.machine cimport machine_finish, machine_ids
 from harmonystream._native.stream.program cimport NO_VOCAB
+from harmonystream._native.stream.open_stream cimport context_of
 from harmonystream._native.stream.parser cimport Parser
 
 from harmonystream.errors import VocabError
@@ -155,7 +156,7 @@ cdef int label_all(Parser p, const Turns* turns, Rows rows, int64_t begin, int64
     cdef bint no_memory = False
     cdef int64_t i, n = 0
     out_init(&out)
-    c = p.context(&out)
+    c = context_of(p, &out)
     p.s.input_mode = ID_MODE
     fresh = p.s
     with nogil:
@@ -198,7 +199,7 @@ cdef int label_rows(Parser p, const Turns* turns, const Ids* span, const Ids* cu
     cdef Stream fresh
     cdef Py_ssize_t i, begin, stop
     out_init(&out)
-    c = p.context(&out)
+    c = context_of(p, &out)
     p.s.input_mode = ID_MODE
     fresh = p.s
     with nogil:

@@ -3,8 +3,8 @@
 
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
-from libc.string cimport memcpy, memset
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.string cimport memcpy, memset, strlen
 from harmonystream._native.core.buffer cimport buffer_free, buffer_put, buffer_room
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.out cimport out_free, out_init
@@ -13,6 +13,7 @@ from harmonystream._native.core.utf8 cimport utf8_is_whole, utf8_repair
 from harmonystream._native.stream.arrow_in cimport NO_ROOM, TAKEN, Rows, ids_at, is_null, is_text, text_at
 from harmonystream._native.stream.machine cimport machine_finish, machine_ids, machine_text
 from harmonystream._native.stream.program cimport NO_VOCAB
+from harmonystream._native.stream.open_stream cimport context_of
 from harmonystream._native.stream.parser cimport Parser
 
 DEBUG = bool(DEBUG_BUILD)
@@ -27,23 +28,30 @@ cdef struct Table:                     # what has been read; each `..._at` has w
     Buffer reasoning, reasoning_at, content, content_at
     Buffer calls_at, index, name, name_at, arguments, arguments_at, id, id_at, has_id, kind, complete, balanced
     Buffer reason, usage, deviations_at, code, position, note
+    # messages: what their headers say, and where the texts and calls of each end in those of the row
+    Buffer role, role_at, channel, channel_at, has_channel, recipient, recipient_at, has_recipient
+    Buffer content_type, content_type_at, has_content_type, start, stop
+    Buffer message_reasoning_at, message_content_at, message_calls_at, messages_at
+    bint messages                      # they are wanted
     bint no_memory
 
 FIELDS = ("reasoning", "reasoning_at", "content", "content_at", "calls_at", "index", "name", "name_at", "arguments",
           "arguments_at", "id", "id_at", "has_id", "kind", "complete", "balanced", "reason", "usage", "deviations_at",
-          "code", "position", "note")
+          "code", "position", "note", "role", "role_at", "channel", "channel_at", "has_channel", "recipient",
+          "recipient_at", "has_recipient", "content_type", "content_type_at", "has_content_type", "start", "stop",
+          "message_reasoning_at", "message_content_at", "message_calls_at", "messages_at")
 
 cdef enum:
-    N_BUFFERS = 22
+    N_BUFFERS = 39
 
 
 def read_rows(Parser parser not None, Rows rows not None, int64_t begin, int64_t stop, bytes reasons not None,
-              bytes stopped not None, Rows prompts=None, int64_t prompt=0):
+              bytes stopped not None, Rows prompts=None, int64_t prompt=0, bint messages=False):
     """Parse the rows begin .. stop, each with a copy of this parser, which has read nothing. Releases the GIL.
 
     reasons: for each row of the column (or one byte for all) the number of its reason, 0 for none; stopped: for each
-    reason, is it a usual stop? prompts: what each row continues, from row `prompt` of that column on. Returns the
-    columns as bytes, in the order of FIELDS.
+    reason, is it a usual stop? prompts: what each row continues, from row `prompt` of that column on. messages: keep
+    them. Returns the columns as bytes, in the order of FIELDS.
     """
     cdef Table table
     cdef Buffer* buffers = <Buffer*>&table
@@ -60,7 +68,7 @@ def read_rows(Parser parser not None, Rows rows not None, int64_t begin, int64_t
     for i in range(N_BUFFERS):
         buffers[i].p = NULL
         buffers[i].n = buffers[i].cap = 0
-    table.no_memory = False
+    table.messages, table.no_memory = messages, False
     try:
         read_all(own, rows, begin, stop, openings, <const uint8_t*>PyBytes_AS_STRING(reasons),
                  PyBytes_GET_SIZE(reasons) == 1, <const uint8_t*>PyBytes_AS_STRING(stopped), &table)
@@ -159,7 +167,7 @@ cdef int read_all(Parser own, Rows rows, int64_t begin, int64_t stop, Openings o
     ids.p = NULL
     ids.n = ids.cap = 0
     out_init(&out)
-    c = own.context(&out)
+    c = context_of(own, &out)
     with nogil:
         for i in range(begin, stop):
             opened = openings.open(s, i - begin)
@@ -238,9 +246,53 @@ cdef void put_name(Table* t, Buffer* b, const uint8_t* p, Py_ssize_t n) noexcept
         t.no_memory = True
 
 
+cdef const char* channel_name(uint8_t code) noexcept nogil:
+    """Of a channel that Harmony knows; "" without one."""
+    if code == ANALYSIS:
+        return b"analysis"
+    if code == COMMENTARY:
+        return b"commentary"
+    return b"final" if code == FINAL else b""
+
+
+cdef inline void put_part(Table* t, Buffer* b, Buffer* ends, Buffer* has, const uint8_t* p,
+                          Py_ssize_t n) noexcept nogil:
+    """A part of a header; null if it is not written."""
+    put_name(t, b, p, n)
+    put_number(t, ends, b.n)
+    put_byte(t, has, n != 0)
+
+
+cdef void keep_message(const Out* o, const Record* opened, const Record* ended, Table* t) noexcept nogil:
+    """A message that has ended. Its texts and calls are the last of the row so far."""
+    cdef uint16_t[4] n
+    cdef const uint8_t* p = o.text + opened.at + 8
+    cdef const char* name = channel_name(opened.channel)
+    memcpy(n, o.text + opened.at, 8)
+    if n[0]:
+        put_name(t, &t.role, p, n[0])
+    else:
+        put(t, &t.role, b"assistant", 9)
+    put_number(t, &t.role_at, t.role.n)
+    p += n[0]
+    if opened.channel < OTHER_CHANNEL:
+        put_part(t, &t.channel, &t.channel_at, &t.has_channel, <const uint8_t*>name, strlen(name))
+    else:
+        put_part(t, &t.channel, &t.channel_at, &t.has_channel, p, n[1])
+    p += n[1]
+    put_part(t, &t.recipient, &t.recipient_at, &t.has_recipient, p, n[2])
+    put_part(t, &t.content_type, &t.content_type_at, &t.has_content_type, p + n[2], n[3])
+    put_number(t, &t.start, opened.start)
+    put_number(t, &t.stop, ended.stop)
+    put_number(t, &t.message_reasoning_at, t.reasoning.n)
+    put_number(t, &t.message_content_at, t.content.n)
+    put_number(t, &t.message_calls_at, t.index.n // 4)
+
+
 cdef void keep_records(const Out* o, Table* t) noexcept nogil:
     """The texts and the calls of a row."""
     cdef const Record* r
+    cdef const Record* opened = NULL                                         # the start of the open message
     cdef const uint8_t* p
     cdef Py_ssize_t i
     for i in range(o.n_records):
@@ -266,6 +318,10 @@ cdef void keep_records(const Out* o, Table* t) noexcept nogil:
             put_number(t, &t.arguments_at, t.arguments.n)
             put_byte(t, &t.complete, r.flags & 1)
             put_byte(t, &t.balanced, (r.flags >> 1 | r.flags >> 2) & 1)      # "{}", where it wrote nothing, is
+        elif t.messages and r.kind == R_MESSAGE_START:
+            opened = r
+        elif t.messages and r.kind == R_MESSAGE_END and opened != NULL:
+            keep_message(o, opened, r, t)
 
 
 cdef void keep_row(const Stream* s, uint8_t note, uint8_t reason, Table* t) noexcept nogil:
@@ -278,6 +334,7 @@ cdef void keep_row(const Stream* s, uint8_t note, uint8_t reason, Table* t) noex
     put_number(t, &t.reasoning_at, t.reasoning.n)
     put_number(t, &t.content_at, t.content.n)
     put_number(t, &t.calls_at, t.index.n // 4)
+    put_number(t, &t.messages_at, t.start.n // 8)
     put_number(t, &t.deviations_at, t.code.n)
     put_byte(t, &t.reason, reason)
     put_byte(t, &t.note, note)

@@ -13,6 +13,7 @@ from harmonystream._native.core.token_ids cimport Ids, ids_free
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.vocab cimport V_MISSING, Vocab
 from harmonystream._native.stream.machine cimport machine_ids, set_shortcut
+from harmonystream._native.stream.open_stream cimport context_of
 from harmonystream._native.stream.parser cimport Parser, take_ids
 from harmonystream._native.stream.program cimport NO_VOCAB, Program
 
@@ -143,7 +144,7 @@ cdef int64_t reasoning_end_in(Parser parser, const uint32_t* ids, Py_ssize_t n) 
     cdef bint reasoned = s.region == IN_REASONING
     cdef int64_t found = 0 if where_of(parser) in ("answer", "call") else -1
     out_init(&out)
-    c = parser.context(&out)
+    c = context_of(parser, &out)
     s.input_mode = ID_MODE
     for i in range(n if found < 0 else 0):
         tid = read_once(ids + i)

@@ -4,44 +4,80 @@ cimport cython
 from libc.stdint cimport uint8_t
 from harmonystream._native.core.tools cimport Tools
 from harmonystream._native.core.types cimport *
+from harmonystream._native.stream.machine cimport set_shortcut
 from harmonystream._native.stream.program cimport Program
 from harmonystream._native.stream.records cimport EventMaker
 from harmonystream._native.stream.watch cimport Watcher
 
 
-@cython.final
-@cython.no_gc
-cdef class Guard:
-    # true during a step. Written and read with the GIL; a free-threaded Python locks each stream instead
-    cdef bint stepping
-    cdef unsigned long owner       # the thread of that step
+# A batch's guard, which keeps others out of its streams during a step. Written and read with the GIL; a free-threaded
+# Python locks each stream instead.
+cdef struct Guard:
+    bint stepping                  # true during a step
+    unsigned long owner            # the thread of that step
+
+cdef struct Place:                 # of a stream in a batch
+    const Guard* guard
+    char open                      # a step has seen that the stream takes ids; each call of the stream clears it
 
 
 cdef class OpenStream(EventMaker):
-    cdef Stream s
-    cdef Held held                 # tag formats: input and values that are not yet decided
+    cdef Place* place              # in that batch; NULL if there is no batch, or Python has no GIL
     cdef char busy                 # a call is in progress: see claim()
     cdef char slotted              # the stream is in a batch
     cdef char stale                # a script has told of a message: open_part() must make its names anew
     cdef char trims                # newlines next to a tag are dropped
     cdef char watching             # a call is open that has watched values
     cdef char diverted             # and its plain tokens would take the shortcut
-    cdef Guard guard               # of that batch; None if there is no batch, or Python has no GIL
+    cdef Stream s                  # after `busy`, so that a batch finds both in the same lines of memory
+    cdef Held held                 # tag formats: input and values that are not yet decided
     cdef Program program
     cdef Tools tools
     cdef Watcher watcher           # None: no value is watched
 
+    @cython.final
     cdef int take_options(self, bint trims, str empty_args, Py_ssize_t max_hold) except -1
+    @cython.final
     cdef int claim(self, uint8_t mode=*) except -1
+    @cython.final
     cdef int check_open(self, uint8_t mode) except -1
+    @cython.final
     cdef str open_part(self, int k)
     cdef int reopen(self) except -1
+    @cython.final
     cdef object failure(self, tuple events)
-    cdef int check_memory(self, const Out* out) except -1
-    cdef Context context(self, Out* out) noexcept
+    @cython.final
     cdef str reason_of(self, str reason, bint stopped)
-    cdef void open_shortcut(self) noexcept
+    @cython.final
     cdef void divert(self) noexcept
+
+
+# Before and after the machine runs: inline, because each call does all of it.
+
+cdef inline Context context_of(OpenStream stream, Out* out) noexcept:
+    cdef Context c
+    c.tables = &stream.program.tables
+    c.row = stream.program.tags
+    c.tools = &stream.tools.table
+    c.out = out
+    out.held = &stream.held
+    # nobody may take the shortcut while the machine runs
+    stream.s.fast = 0
+    return c
+
+
+cdef inline int check_memory(OpenStream stream, const Out* out) except -1:
+    if out.no_memory:
+        stream.s.finished = 1                                                # text is missing: only reset() helps
+        raise MemoryError()
+    return 0
+
+
+cdef inline void open_shortcut(OpenStream stream) noexcept:
+    """Plain tokens may take the shortcut again, if the state allows it. Those of a watched call may not."""
+    set_shortcut(&stream.s, stream.program.tags, &stream.held)
+    if stream.watcher is not None:
+        stream.divert()
 
 
 cdef str normal_reason(object reason)

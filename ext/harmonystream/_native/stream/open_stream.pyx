@@ -5,7 +5,6 @@ from libc.stdint cimport uint8_t
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.locks cimport FREE_THREADED, enter, leave
 from harmonystream._native.core.types cimport *
-from harmonystream._native.stream.machine cimport set_shortcut
 from harmonystream._native.stream.program cimport NO_VOCAB
 
 from harmonystream import deviations as known
@@ -16,7 +15,8 @@ from harmonystream.regions import Region, Usage
 
 DEBUG = bool(DEBUG_BUILD)
 
-cdef tuple STATES = ("START", "HEADER", "BODY", "DONE", "TEXT", "SECTION", "PAIRS", "VALUE", "RAW", "WRAPPED", "AFTER")
+cdef tuple STATES = ("START", "HEADER", "BODY", "DONE", "TEXT", "SECTION", "PAIRS", "VALUE", "RAW", "WRAPPED", "AFTER",
+                     "PYTHON")
 cdef tuple REGIONS = tuple(Region)
 
 
@@ -38,14 +38,6 @@ cdef bint is_normal_stop(str reason):
     return reason in NORMAL_STOPS
 
 
-@cython.final
-@cython.no_gc
-cdef class Guard:
-    """What keeps others out of a batch's streams during a step. The batch has it, and so has each of its parsers, which
-    may outlive it.
-    """
-
-
 @cython.no_gc
 cdef class OpenStream(EventMaker):
     """The state of one stream, and its lock. Parser adds the verbs."""
@@ -62,7 +54,11 @@ cdef class OpenStream(EventMaker):
 
     cdef int claim(self, uint8_t mode=NO_INPUT) except -1:
         """Enter a call; leave() ends it. Unless the mode is NO_INPUT, check that the stream can take more of it."""
-        if (not FREE_THREADED and self.guard is not None and self.guard.stepping) or not enter(&self.busy):
+        cdef bint stepping = False
+        if not FREE_THREADED and self.place != NULL:
+            stepping = self.place.guard.stepping
+            self.place.open = False
+        if stepping or not enter(&self.busy):
             raise RuntimeError("this parser is in use by another thread or its batch's step: give each stream its "
                                "own, or fork() it")
         if mode and (self.s.finished or self.s.error or self.s.input_mode != mode):
@@ -91,37 +87,12 @@ cdef class OpenStream(EventMaker):
         return ParseError(known.CODES[s.error], s.error_at, STATES[s.error_state],
                           known.EXPECTED[known.CODES[s.error]], events)
 
-    cdef int check_memory(self, const Out* out) except -1:
-        if out.no_memory:
-            self.s.finished = 1                                              # text is missing: only reset() helps
-            raise MemoryError()
-        return 0
-
     cdef str reason_of(self, str reason, bint stopped):
         if reason is not None and not stopped:
             return reason
         if self.s.calls and not self.s.incomplete:
             return "tool_calls"
         return "stop" if stopped or self.s.terminated else None
-
-    # --- before and after the machine runs ---
-
-    cdef Context context(self, Out* out) noexcept:
-        cdef Context c
-        c.tables = &self.program.tables
-        c.row = self.program.tags
-        c.tools = &self.tools.table
-        c.out = out
-        out.held = &self.held
-        # nobody may take the shortcut while the machine runs
-        self.s.fast = 0
-        return c
-
-    cdef void open_shortcut(self) noexcept:
-        """Plain tokens may take the shortcut again, if the state allows it. Those of a watched call may not."""
-        set_shortcut(&self.s, self.program.tags, &self.held)
-        if self.watcher is not None:
-            self.divert()
 
     cdef void divert(self) noexcept:
         """Where a call is watched, arguments take quick_watched() instead of the shortcut."""

@@ -25,6 +25,7 @@ cdef class Parser(OpenStream):
     cdef tuple quick(self, Py_ssize_t tid)
     cdef int read_ids(self, const uint32_t* ids, Py_ssize_t n, Out* out) except -1
     cdef str read_text(self, object text, Out* out, Piece* piece)
+    cdef void run_text(self, const uint8_t* p, Py_ssize_t n, bint valid, Out* out) noexcept
     cdef bint read_end(self, object reason, Out* out) except -1
     cdef object release(self, Out* out, bint as_delta=*)
     cdef void done(self, Out* out) noexcept
@@ -40,7 +41,7 @@ cdef inline Py_ssize_t plain_token(Parser parser, object ids) noexcept:
     else.
     """
     cdef Py_ssize_t tid
-    if FREE_THREADED or not parser.s.fast or parser.guard is not None or not PyLong_CheckExact(ids):
+    if FREE_THREADED or not parser.s.fast or parser.place != NULL or not PyLong_CheckExact(ids):
         return -1
     tid = small_int(ids)
     return tid if tid >= 0 and is_plain_token(&parser.s, &parser.program.tables, <uint32_t>tid) else -1

@@ -35,7 +35,7 @@ from harmonystream._native.harmony.message_transitions cimport announce_message
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
 from harmonystream._native.stream.delta cimport delta_of, plain_delta
 from harmonystream._native.stream.machine cimport machine_finish, machine_ids, machine_init, machine_text
-from harmonystream._native.stream.open_stream cimport OpenStream, is_normal_stop, normal_reason
+from harmonystream._native.stream.open_stream cimport *
 from harmonystream._native.stream.plain_piece cimport Piece, account_piece, is_plain_piece
 from harmonystream._native.stream.program cimport NO_VOCAB, Program, compiled, default_program
 from harmonystream._native.stream.prompt cimport begin_stream
@@ -134,7 +134,7 @@ cdef class Parser(OpenStream):
             self.s.announce = announce
             self.collect(&out)
             out_free(&out)
-        self.open_shortcut()
+        open_shortcut(self)
         return 0
 
     # --- the four verbs ---
@@ -169,7 +169,7 @@ cdef class Parser(OpenStream):
         cdef Py_ssize_t tid = small_int(given) if PyLong_CheckExact(given) else -1
         cdef tuple events = None
         if tid >= 0:
-            if (not FREE_THREADED and not self.busy and self.guard is None
+            if (not FREE_THREADED and not self.busy and self.place == NULL
                     and tid < <Py_ssize_t>self.program.tables.n):
                 if self.watching:
                     events = self.quick_watched(tid)
@@ -236,7 +236,7 @@ cdef class Parser(OpenStream):
         cdef Context c
         self.claim(ID_MODE)
         out_init(out)
-        c = self.context(out)
+        c = context_of(self, out)
         if n:
             self.s.input_mode = ID_MODE
         if n < RELEASE_GIL_AT:
@@ -262,7 +262,6 @@ cdef class Parser(OpenStream):
         Or the text is one delta, unchanged. Then it is returned, `piece` is its UTF-8, and the caller passes that to
         whole_piece() or account_piece().
         """
-        cdef Context c
         cdef Py_ssize_t n
         cdef bint valid = isinstance(text, str)
         cdef const uint8_t* p = ascii_bytes(text, &n) if valid else NULL
@@ -283,14 +282,18 @@ cdef class Parser(OpenStream):
         piece.p, piece.n, piece.backquote = p, n, False
         if type(text) is str and is_plain_piece(&self.s, self.program.tags, &self.held, piece):
             return text
+        self.run_text(p, n, valid, out)
+        return None
+
+    cdef void run_text(self, const uint8_t* p, Py_ssize_t n, bint valid, Out* out) noexcept:
+        cdef Context c
         out_init(out)
-        c = self.context(out)
+        c = context_of(self, out)
         if n < RELEASE_GIL_AT:
             machine_text(&self.s, &c, p, n, valid)
         else:
             with nogil:
                 machine_text(&self.s, &c, p, n, valid)
-        return None
 
     cdef tuple whole_piece(self, str text, const Piece* piece):
         """The event of a piece that read_text() returned; then the parser is free."""
@@ -371,7 +374,7 @@ cdef class Parser(OpenStream):
                 raise self.failure(())
             return False
         out_init(out)
-        c = self.context(out)
+        c = context_of(self, out)
         machine_finish(&self.s, &c, stopped, reason is not None)
         if not (self.s.error or out.no_memory):
             self.s.finished = 1
@@ -483,7 +486,7 @@ cdef class Parser(OpenStream):
         """What the machine left in `out`, as events or as one delta; then the parser is free."""
         cdef object made
         try:
-            self.check_memory(out)
+            check_memory(self, out)
             if as_delta and not self.s.error:
                 made = delta_of(self, out)
             else:
@@ -497,7 +500,7 @@ cdef class Parser(OpenStream):
     cdef void done(self, Out* out) noexcept:
         """Nobody needs what the machine left in `out` any more. The parser is free, for the shortcut too."""
         out_free(out)
-        self.open_shortcut()
+        open_shortcut(self)
         leave(&self.busy)
 
 

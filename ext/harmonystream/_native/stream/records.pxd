@@ -1,5 +1,6 @@
 # Records as events: what a machine wrote without Python, and what Python sees of it.
 
+cimport cython
 from libc.stdint cimport int64_t, uint8_t
 from harmonystream._native.core.types cimport Out, R_CONTENT, R_REASONING, Record
 from harmonystream._native.stream.events cimport MessageEnd, MessageStart, call_delta, content_delta, reasoning_delta
@@ -11,10 +12,15 @@ cdef class EventMaker:             # what a stream must remember for its next ev
     cdef str empty_args            # the arguments of a complete call that wrote none
     cdef str end_reason            # of the StreamEnd
 
+    @cython.final
     cdef tuple collect(self, const Out* out)
+    @cython.final
     cdef tuple preview(self, const Out* out)
+    @cython.final
     cdef object event_of(self, const Out* out, Py_ssize_t i)
+    @cython.final
     cdef MessageStart message_start(self, const Out* out, const Record* r)
+    @cython.final
     cdef MessageEnd message_end(self, const Record* r)
 
 

@@ -99,7 +99,7 @@ cdef object step_of(object step):
 cdef Watcher watcher_of(object watch):
     """For a parser with this `watch=`; None if there is nothing to watch."""
     cdef Watcher made
-    if watch is None:
+    if watch is None or watch is ():                                         # the default: most parsers watch nothing
         return None
     if not isinstance(watch, Watch):
         watch = Watch(watch)

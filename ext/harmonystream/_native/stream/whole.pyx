@@ -9,6 +9,7 @@ from harmonystream._native.core.token_ids cimport Ids, ids_free
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.utf8 cimport decoded
 from harmonystream._native.stream.events cimport MessageEnd, ToolCallEnd, ToolCallStart
+from harmonystream._native.stream.open_stream cimport check_memory
 from harmonystream._native.stream.parser cimport Parser, take_ids
 from harmonystream._native.stream.plain_piece cimport Piece
 from harmonystream._native.stream.program cimport NO_VOCAB
@@ -115,7 +116,7 @@ cdef int gather(Parser parser, Gathered got, Out* out) except -1:
     cdef Py_ssize_t i
     cdef tuple events = ()
     try:
-        parser.check_memory(out)
+        check_memory(parser, out)
         if parser.s.error:
             events = parser.collect(out)
         else:

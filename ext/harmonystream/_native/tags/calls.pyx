@@ -142,7 +142,7 @@ cdef void begin_call(Stream* s, const Context* c, View* v, const CallHeader* h) 
         consume_key_end(s, c, v, h)
         return
     consume(s, c, v, h.stop, IN_HEADER)
-    if h.array:
+    if h.array and h.body == WRAPPED:
         consume(s, c, v, skip_ws(v, v.i + 1, v.n), IN_HEADER)
     if h.empty:
         end_call(s, c, s.position, True, False)

@@ -40,3 +40,8 @@ cdef inline void set_tags_fast(Stream* s, const Held* held) noexcept nogil:
             s.fast = R_ARGUMENTS
             s.shortcut_look = PLAIN | MARKS | EDGE | QUIET
             s.shortcut_want = PLAIN | QUIET
+    elif s.state == PYTHON:
+        if g.object.in_string and g.object.named == c'"':                    # the JSON string has the same quotes
+            s.fast = R_ARGUMENTS
+            s.shortcut_look = PLAIN | MARKS | ESCAPES
+            s.shortcut_want = PLAIN

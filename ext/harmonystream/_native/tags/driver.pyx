@@ -13,6 +13,7 @@ from harmonystream._native.core.locks cimport read_once
 from harmonystream._native.core.json_scan cimport json_balanced, json_reset
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.pairs cimport flush_value, step_pairs, step_value
+from harmonystream._native.tags.python_calls cimport finish_python, step_python
 from harmonystream._native.tags.raw cimport step_raw
 from harmonystream._native.tags.text cimport flush_newlines, step_section, step_text
 from harmonystream._native.tags.transitions cimport end_call, enter_text
@@ -53,6 +54,8 @@ cdef void drain(Stream* s, const Context* c, View* v) noexcept nogil:
             going = step_section(s, c, v)
         elif s.state == AFTER:
             going = step_after(s, c, v)
+        elif s.state == PYTHON:
+            going = step_python(s, c, v)
         else:
             going = step_done(s, c, v)
 
@@ -249,6 +252,8 @@ cdef void tags_finish(Stream* s, const Context* c, bint stopped, bint known) noe
             end_call(s, c, s.position, stopped, True)
         elif s.state == VALUE:
             end_call(s, c, s.position, False, True)
+        elif s.state == PYTHON:
+            finish_python(s, c, stopped)
         else:
             end_call(s, c, s.position, stopped or (not known and json_balanced(&s.json)), False)
     if s.state != DONE and announced and c.out.labels == NULL:

@@ -1,9 +1,9 @@
 # The second shortcut of the decode loop: one token of a tag format that holds newlines, quotes or structure, but no
-# marker.
+# marker. And the same for a short piece of text in a call's arguments.
 
 cimport cython
 from libc.stdint cimport int64_t, uint8_t
-from harmonystream._native.core.types cimport Held, Stream, Tables, TagTable
+from harmonystream._native.core.types cimport Held, Json, ObjectScan, Stream, Tables, TagTable
 
 cdef struct QuickDelta:
     uint8_t kind                   # R_NONE: the token makes no event
@@ -22,3 +22,13 @@ cdef class TokenTexts:             # texts of plain tokens by id, as str; None u
 
 cdef str quick_token(Stream* s, Held* held, const Tables* t, const TagTable* row, TokenTexts texts, Py_ssize_t tid,
                      QuickDelta* delta)
+
+
+cdef struct Body:                  # what follows the JSON of an open call
+    Json json
+    ObjectScan object              # in the state WRAPPED
+
+
+cdef bint is_plain_body(const Stream* s, const TagTable* row, const Held* held, const uint8_t* p, Py_ssize_t n,
+                        Body* body) noexcept nogil
+cdef void take_body(Stream* s, const Body* body, uint8_t last) noexcept nogil

@@ -4,9 +4,10 @@
 # there.
 
 from libc.stdint cimport int64_t, uint8_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memchr, memcpy, memset
 cimport cython
 from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.chars cimport is_literal
 from harmonystream._native.core.cpython cimport PyUnicode_AsUTF8AndSize
 from harmonystream._native.core.json_scan cimport J_OPEN, json_step
 from harmonystream._native.tags.call_object cimport F_NOTHING, object_step
@@ -19,7 +20,7 @@ from harmonystream._native.core.utf8 cimport decoded
 DEBUG = bool(DEBUG_BUILD)
 
 cdef enum:
-    MOST = 64                          # bytes of a token, and newlines before it
+    MOST = 64                          # bytes of a token or of a piece of text, and newlines before it
 
 
 @cython.final
@@ -173,33 +174,63 @@ cdef str escaped_text(const uint8_t* p, Py_ssize_t n, bint continued):
 
 cdef str quick_body(Stream* s, const Held* held, const TagTable* row, TokenTexts texts, Py_ssize_t tid,
                     const uint8_t* p, Py_ssize_t n, QuickDelta* delta):
-    """JSON that is passed on and does not end here."""
-    cdef Tags* g = &s.tags
-    cdef ObjectScan object
-    cdef Json json = s.json
-    cdef Py_ssize_t i
+    cdef Body body
     cdef str text
-    if held.input.n:
+    if held.input.n or not body_goes_on(s, row, p, n, &body):
         return None
-    if s.state == WRAPPED:
-        if g.passing != PASS_RAW or g.object.depth < 2:
-            return None
-        object = g.object
-        for i in range(n):
-            if object_step(&object, row, p[i]) != F_NOTHING:
-                return None
-        g.object = object
-        json_step(&json, p, n)
-    else:
-        if json.stage != J_OPEN or not g.begun:
-            return None
-        json_step(&json, p, n)
-        if json.stage != J_OPEN:                                             # it ends in this token
-            return None
-    s.json = json
-    s.wrote = 1
-    g.line_start = p[n - 1] == c'\n'
+    take_body(s, &body, p[n - 1])
     text = known_text(texts.plain, tid, p, n)
     token_over(s)
     delta_from(s, delta, R_ARGUMENTS, s.position - 1)
     return text
+
+
+# --- a few bytes, of a token or of text -------------------------------------------------------------------------------
+
+cdef bint body_goes_on(const Stream* s, const TagTable* row, const uint8_t* p, Py_ssize_t n, Body* body) noexcept nogil:
+    """JSON that is passed on and does not end here? Then `body` is what follows it after these bytes."""
+    cdef Py_ssize_t i
+    body.json = s.json
+    if s.state == WRAPPED:
+        if s.tags.passing != PASS_RAW or s.tags.object.depth < 2:
+            return False
+        body.object = s.tags.object
+        for i in range(n):
+            if object_step(&body.object, row, p[i]) != F_NOTHING:
+                return False
+        json_step(&body.json, p, n)
+        return True
+    if s.state != RAW or body.json.stage != J_OPEN or not s.tags.begun:
+        return False
+    json_step(&body.json, p, n)
+    return body.json.stage == J_OPEN
+
+
+cdef void take_body(Stream* s, const Body* body, uint8_t last) noexcept nogil:
+    """The bytes that `body` has followed have been written; the last of them was this one."""
+    s.json = body.json
+    s.wrote = 1
+    if s.state == WRAPPED:
+        s.tags.object = body.object
+        s.tags.line_start = last == c'\n'
+
+
+cdef bint value_goes_on(const Stream* s, const Held* held, const uint8_t* p, Py_ssize_t n, Body* body) noexcept nogil:
+    """A string that is being written, and bytes that a JSON string holds as they are?"""
+    cdef Py_ssize_t i
+    if s.value_mode != STREAMED or not s.tags.begun or s.tags.line_start or held.value.n:
+        return False
+    for i in range(n):
+        if not is_literal(p[i]):
+            return False
+    body.json = s.json
+    body.json.count += n
+    return True
+
+
+cdef bint is_plain_body(const Stream* s, const TagTable* row, const Held* held, const uint8_t* p, Py_ssize_t n,
+                        Body* body) noexcept nogil:
+    """Whole characters of arguments that pass unchanged, in which no marker begins? Changes nothing but `body`."""
+    if n > MOST or held.input.n or row.only_first < 0 or memchr(p, row.only_first, n) != NULL:
+        return False
+    return value_goes_on(s, held, p, n, body) if s.state == VALUE else body_goes_on(s, row, p, n, body)

@@ -10,7 +10,7 @@ cdef struct CallHeader:
     Py_ssize_t name_at, name_n
     Py_ssize_t key_at, key_n                     # its first key, whose opener is missing
     int64_t object_name, object_id               # wrapped: where the quotes of name and id are in the input; 0: no id
-    uint8_t body                                 # the state of its body: PAIRS, RAW or WRAPPED
+    uint8_t body                                 # the state of its body: PAIRS, RAW, WRAPPED or PYTHON
     uint8_t empty                                # the name's end ends the call too
     uint8_t repeated, bare, in_section, array
 
@@ -32,6 +32,8 @@ cdef int look_key(const View* v, const Context* c, const Stream* s, Py_ssize_t i
                   Key* key) noexcept nogil
 cdef int look_misspelt(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, int role,
                        Py_ssize_t* stop) noexcept nogil
+cdef int look_listed(const View* v, const Context* c, Stream* s, Py_ssize_t i, Py_ssize_t origin, bint alone,
+                     CallHeader* h) noexcept nogil
 cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, Py_ssize_t origin, bint unmarked,
                      CallHeader* h) noexcept nogil
 cdef int backquotes(const View* v, Py_ssize_t i, Py_ssize_t n) noexcept nogil

@@ -9,6 +9,7 @@ from harmonystream._native.core.tools cimport has_parameters, is_parameter, tool
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.call_object cimport *
 from harmonystream._native.tags.lookahead cimport *
+from harmonystream._native.tags.names cimport is_bad, is_good, is_name, look_python
 from harmonystream._native.tags.object_name cimport read_object_name
 from harmonystream._native.tags.quotation cimport unless_quoted
 from harmonystream._native.tags.view cimport *
@@ -18,15 +19,6 @@ DEBUG = bool(DEBUG_BUILD)
 cdef enum:
     MAX_OPENERS = 8                    # in a row: more of them are text
     MAX_CLOSERS = 8                    # in a row, after a value's closer: more of them are text
-
-
-cdef inline int undecided(const View* v, Py_ssize_t origin) noexcept nogil:
-    return NO if capped(v, origin) else MORE
-
-
-cdef inline int at_the_end(const View* v, Py_ssize_t origin) noexcept nogil:
-    """The input is over before the follower is: that is the end, if it is the end."""
-    return NO if capped(v, origin) else YES if v.end else MORE
 
 
 cdef int look_follow(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, uint64_t mask) noexcept nogil:
@@ -42,22 +34,6 @@ cdef int look_stop(const View* v, const TagTable* row, Py_ssize_t i, int k) noex
 
 
 # --- names ------------------------------------------------------------------------------------------------------------
-
-cdef inline bint is_bad(uint8_t c) noexcept nogil:
-    """Bytes that no name has: control characters, quotes, brackets and what separates."""
-    return (c < 32 or c == 127 or c == c'<' or c == c'>' or c == c'{' or c == c'}' or c == c'[' or c == c']'
-            or c == c'(' or c == c')' or c == c'"' or c == c"'" or c == c'`' or c == c'=' or c == c',' or c == c';')
-
-
-cdef bint is_good(const View* v, const ToolTable* tools, Py_ssize_t at, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t i
-    if n == 0:
-        return False
-    for i in range(at, at + n):
-        if is_json_space(v.p[i]):
-            return tool_index(tools, v.p + at, n) >= 0
-    return True
-
 
 cdef int read_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t origin, bint second, CallHeader* h,
                    Py_ssize_t* stop, int* hit) noexcept nogil:
@@ -245,9 +221,7 @@ cdef int look_header(const View* v, const Context* c, Stream* s, Py_ssize_t i, b
             return look_name(v, c, j, i, at_line_start, h)
     elif verdict == MORE:
         return undecided(v, i)
-    if row.wrapped and (v.p[j] == c'{' or v.p[j] == c'['):
-        return look_object(v, c, s, j, i, False, h)
-    return NO
+    return look_listed(v, c, s, j, i, False, h)
 
 
 # --- wrapped calls ----------------------------------------------------------------------------------------------------
@@ -261,15 +235,24 @@ cdef int failed(CallHeader* h, Py_ssize_t origin, Py_ssize_t x) noexcept nogil:
     return ALL_TEXT
 
 
-cdef bint is_name(const ToolTable* tools, const uint8_t* name, int n) noexcept nogil:
-    """Good, or that of a declared tool: a model that quotes the instructions writes {"name": "<function-name>"}."""
-    cdef int i
-    if tool_index(tools, name, n) >= 0:
-        return True
-    for i in range(n):
-        if is_bad(name[i]) or is_json_space(name[i]):
-            return False
-    return True
+cdef int look_listed(const View* v, const Context* c, Stream* s, Py_ssize_t i, Py_ssize_t origin, bint alone,
+                     CallHeader* h) noexcept nogil:
+    """Does an object, a Python call, or an array of these begin at i? alone: there was no opener."""
+    cdef const TagTable* row = c.row
+    cdef Py_ssize_t n = limit(v, origin), x = skip_ws(v, i + 1, n) if v.p[i] == c'[' else i
+    if row.python and not (row.wrapped and x < n and v.p[x] == c'{'):
+        if x == n:
+            return undecided(v, origin)
+        h.array = x > i
+        h.body = PYTHON
+        h.name_at = x
+        x = look_python(v, c.tools, x, origin, alone, &h.stop)
+        h.name_n = h.stop - h.name_at
+        h.stop += 1
+        return <int>x
+    if row.wrapped and (v.p[i] == c'{' or v.p[i] == c'['):
+        return look_object(v, c, s, i, origin, alone, h)
+    return NO
 
 
 cdef int look_member(const View* v, const Context* c, Tags* g, int found, Py_ssize_t x, Py_ssize_t origin,

@@ -45,6 +45,16 @@ cdef void write_key(Stream* s, Out* o, int64_t at) noexcept nogil:
     s.tags.pairs = 1
 
 
+cdef void write_escaped(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, int64_t start, int64_t stop) noexcept nogil:
+    """Text of a JSON string."""
+    cdef uint8_t[6 * ESCAPED_AT_ONCE] text
+    cdef Py_ssize_t i = 0, size
+    while i < n:
+        size = n - i if n - i < ESCAPED_AT_ONCE else ESCAPED_AT_ONCE
+        write(s, o, text, json_escape(p + i, size, text), start, stop)
+        i += size
+
+
 cdef bint may_wrap(const Stream* s, const Context* c, const uint8_t* key, Py_ssize_t n) noexcept nogil:
     """Does this key, though not declared, hold all the arguments as one object? Models write such a key first."""
     if s.tags.pairs or not has_parameters(c.tools, s.tags.tool) or is_parameter(c.tools, s.tags.tool, key, n):
@@ -118,8 +128,6 @@ cdef void flush_value(Stream* s, const Context* c) noexcept nogil:
     cdef Tags* g = &s.tags
     cdef Out* o = c.out
     cdef Buffer* value = &o.held.value
-    cdef uint8_t[6 * ESCAPED_AT_ONCE] text
-    cdef Py_ssize_t i = 0, n
     if value.n == 0 or o.labels != NULL:
         value.n = 0 if o.labels != NULL else value.n
         return
@@ -139,10 +147,7 @@ cdef void flush_value(Stream* s, const Context* c) noexcept nogil:
         g.begun = 1
         write_key(s, o, g.value_at)
         write(s, o, b'"', 1, after(s, g.value_at), after(s, g.value_at))
-    while i < value.n:
-        n = value.n - i if value.n - i < ESCAPED_AT_ONCE else ESCAPED_AT_ONCE
-        write(s, o, text, json_escape(value.p + i, n, text), g.value_at, g.value_stop)
-        i += n
+    write_escaped(s, o, value.p, value.n, g.value_at, g.value_stop)
     value.n = 0
 
 

@@ -5,7 +5,9 @@ import struct
 
 from harmonystream._native.core.buffer cimport buffer_put
 from harmonystream._native.core.build cimport DEBUG_BUILD
+from libc.stdint cimport uint64_t
 from harmonystream._native.tags.call_object cimport X_OVER
+from harmonystream._native.tags.python_look cimport P_ARGUMENT, P_COLON, P_ITEM, P_KEY, P_OBJECT, P_STRING
 from harmonystream._native.core.utf8 cimport utf8_is_incomplete
 from harmonystream._native.core.types cimport *
 
@@ -87,7 +89,7 @@ cdef int tags_unpack(Stream* s, Held* held, const TagTable* row, const ToolTable
 
 cdef int check_numbers(const Stream* s, const Held* held, const ToolTable* tools) except -1:
     cdef const Tags* g = &s.tags
-    cdef bint in_call = s.state in (PAIRS, VALUE, RAW, WRAPPED)
+    cdef bint in_call = s.state in (PAIRS, VALUE, RAW, WRAPPED, PYTHON)
     if s.state < DONE or s.state >= N_STATES:
         refuse("a field is out of range")
     if not 0 <= g.newlines <= NEWLINE_CAP or not 0 <= g.newline_at <= g.newline_stop <= s.position + 1:
@@ -101,9 +103,11 @@ cdef int check_numbers(const Stream* s, const Held* held, const ToolTable* tools
     if not 0 <= g.id_at <= g.probed:
         refuse("it has looked further than it has read")
     for scan in (g.probe, g.object):
-        if (scan["depth"] < 0 or scan["depth"] > s.position + held.input.n + (1 << 20)
-                or scan["expect"] > X_OVER or scan["in_string"] > 1):
+        if (scan["depth"] < 0 or scan["expect"] > X_OVER or scan["in_string"] > 1 or (
+                scan["depth"] > s.position + held.input.n + (1 << 20) and s.state != PYTHON)):
             refuse("its JSON scanner is in no possible state")
+    if s.state == PYTHON:
+        check_python(g)
     if (s.value_mode > HELD or g.passing > PASS_SCALAR or g.fenced > FENCED or g.types > 127 or g.wraps > HELD
             or g.code > EXAMPLE):
         refuse("a field is out of range")
@@ -125,6 +129,23 @@ cdef int check_numbers(const Stream* s, const Held* held, const ToolTable* tools
             refuse("it has a message header")
     if s.channel_code:
         refuse("it has a message header")
+    return 0
+
+
+cdef int check_python(const Tags* g) except -1:
+    """Brackets and quotes fit what is expected after them."""
+    cdef const ObjectScan* o = &g.object
+    cdef uint64_t stack = <uint64_t>o.depth
+    cdef bint in_object = stack & 3 == P_OBJECT, in_string = o.expect == P_STRING
+    while stack & 3:
+        stack >>= 2
+    if stack or o.in_string != in_string or o.escape > in_string or o.key > 1:
+        refuse("its Python scanner is in no possible state")
+    if in_string and ((o.named != c'"' and o.named != c"'") or (o.key_n != 1 and o.key_n != 3)):
+        refuse("its Python scanner is in no possible state")
+    if (o.expect == P_ARGUMENT and o.depth) or (o.expect == P_ITEM and (in_object or not o.depth)) or (
+            o.expect in (P_KEY, P_COLON) and not in_object) or (o.key and not in_object):
+        refuse("its Python scanner is in no possible state")
     return 0
 
 
@@ -154,7 +175,7 @@ cdef void restore(Stream* s) noexcept:
     s.sink = R_ARGUMENTS if s.kind != NOT_A_CALL else R_REASONING if s.tags.reasoning else R_CONTENT
     if s.state == TEXT:
         s.region = IN_REASONING if s.tags.reasoning else IN_CONTENT
-    elif s.state == VALUE or s.state == RAW or s.state == WRAPPED:
+    elif s.state == VALUE or s.state == RAW or s.state == WRAPPED or s.state == PYTHON:
         s.region = IN_ARGUMENTS
     elif s.state == DONE:
         s.region = IN_DONE

@@ -22,6 +22,7 @@ cdef dict NAMES = {"plain": PLAIN_NAME, "function": FUNCTION_NAME, "id": ID_NAME
 cdef dict NEWLINES = {"keep": False, "strip": True}
 cdef dict FENCED_CALLS = {"text": True, "call": False}
 cdef dict MENTIONS = {"text": True, "think": False}
+cdef dict BODIES = {"json": False, "python": True}
 cdef dict AFTER_CALL = {"same": False, "content": True}
 cdef dict UNTYPED = {"string": False, "json": True}
 cdef dict TYPED = {"string": <int>TYPE_STRING, "json": <int>TYPE_OBJECT}
@@ -88,9 +89,13 @@ cdef class Row:
         t.wrapped = bool(format.wrapped)
         if pair is not None and call is None:
             raise FormatError(f"format {format.name!r}: pair needs call, because pairs are the arguments of a call")
-        if section is not None and call is None and not format.wrapped:
-            raise FormatError(f"format {format.name!r}: section needs call, or wrapped=True, because a section "
-                              "contains nothing but calls")
+        t.python = choice(format, "body", BODIES)
+        if t.python and (section is None or call is not None):
+            raise FormatError(f"format {format.name!r}: body='python' needs a section and no call, because the name is "
+                              "part of the Python")
+        if section is not None and call is None and not format.wrapped and not t.python:
+            raise FormatError(f"format {format.name!r}: section needs call, wrapped=True or body='python', because a "
+                              "section contains nothing but calls")
         if format.wrapped and section is None and call is None:
             raise FormatError(f"format {format.name!r}: wrapped needs section or call, because their markers enclose "
                               "the JSON")
@@ -106,9 +111,9 @@ cdef class Row:
             roles += [(think[0], THINK_OPEN), (think[1], THINK_CLOSE)]
         if section:
             t.unmarked = may_lack(section[0])
-            if (t.unmarked or may_lack(section[1])) and (call is not None or not t.wrapped):
-                raise FormatError(f"format {format.name!r}: a marker of section is empty, which needs wrapped=True and "
-                                  "no call, because only JSON shows where it begins and ends")
+            if (t.unmarked or may_lack(section[1])) and (call is not None or not (t.wrapped or t.python)):
+                raise FormatError(f"format {format.name!r}: a marker of section is empty, which needs wrapped=True or "
+                                  "body='python', and no call, because only these show where they begin and end")
             roles += [(spelled(section[0]), SECTION_OPEN), (spelled(section[1]), SECTION_CLOSE)]
         if call:
             t.open_name, t.open_end = may_lack(call[1]), may_lack(call[2])

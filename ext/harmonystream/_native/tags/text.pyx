@@ -191,7 +191,7 @@ cdef int step_blank(Stream* s, const Context* c, View* v) noexcept nogil:
     if ch != c'{' and ch != c'[':
         return NO
     memset(&h, 0, sizeof(CallHeader))
-    verdict = look_object(v, c, s, v.i, v.i, True, &h)
+    verdict = look_listed(v, c, s, v.i, v.i, True, &h)
     if verdict == MORE and not v.end:
         return MORE
     s.tags.probed = s.tags.name_at = s.tags.id_at = 0

@@ -10,5 +10,5 @@ cdef void open_value(Stream* s) noexcept nogil
 cdef void leave_value(Stream* s) noexcept nogil
 cdef void turn_raw(Stream* s) noexcept nogil
 cdef void end_call(Stream* s, const Context* c, int64_t at, bint complete, bint pairs) noexcept nogil
-cdef void end_wrapped(Stream* s, const Context* c, int64_t at, bint complete) noexcept nogil
+cdef void end_wrapped(Stream* s, const Context* c, int64_t at, bint complete, bint pairs) noexcept nogil
 cdef void end_turn(Stream* s) noexcept nogil

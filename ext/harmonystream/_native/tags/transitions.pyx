@@ -20,6 +20,7 @@ TRANSITIONS = (
     ("TEXT", "open_call", "PAIRS", "a header"),
     ("TEXT", "open_call", "RAW", "a header"),
     ("TEXT", "open_call", "WRAPPED", "a header"),
+    ("TEXT", "open_call", "PYTHON", "a header"),
     ("TEXT", "end_turn", "DONE", "a stop"),
     ("PAIRS", "open_value", "VALUE", "a key"),
     ("PAIRS", "turn_raw", "RAW", "a brace before any key"),
@@ -38,7 +39,11 @@ TRANSITIONS = (
     ("SECTION", "open_call", "WRAPPED", "a header"),
     ("SECTION", "enter_text", "TEXT", "the section ends"),
     ("SECTION", "end_turn", "DONE", "a stop"),
+    ("PYTHON", "end_wrapped", "AFTER", "the call ends"),
+    ("PYTHON", "end_call", "TEXT", "the end of the stream"),
+    ("PYTHON", "end_call", "SECTION", "the end of the stream in a section"),
     ("AFTER", "open_call", "WRAPPED", "another object"),
+    ("AFTER", "open_call", "PYTHON", "another call"),
     ("AFTER", "enter_text", "TEXT", "the outer closer, or anything else"),
 )
 
@@ -80,6 +85,9 @@ cdef void open_call(Stream* s, const CallHeader* h, bint ends_reasoning) noexcep
     json_reset(&s.json)
     if h.body == WRAPPED:
         object_reset(&g.object)
+    elif h.body == PYTHON:
+        object_reset(&g.object)
+        object_reset(&g.probe)
     s.sink = R_ARGUMENTS
     s.state = h.body
     s.region = IN_HEADER if h.body == PAIRS or h.empty else IN_ARGUMENTS
@@ -124,9 +132,9 @@ cdef void end_call(Stream* s, const Context* c, int64_t at, bint complete, bint 
         enter_text(s)
 
 
-cdef void end_wrapped(Stream* s, const Context* c, int64_t at, bint complete) noexcept nogil:
-    """The open wrapped call ends before the byte at `at`."""
-    close_body(s, c, at, complete, False)
+cdef void end_wrapped(Stream* s, const Context* c, int64_t at, bint complete, bint pairs) noexcept nogil:
+    """The open call, which is wrapped or Python's, ends before the byte at `at`. pairs: as in end_call()."""
+    close_body(s, c, at, complete, pairs)
     enter_between_calls(s, AFTER)
 
 

@@ -41,6 +41,15 @@ cdef inline Py_ssize_t limit(const View* v, Py_ssize_t origin) noexcept nogil:
     return origin + LOOK_CAP if capped(v, origin) else v.n
 
 
+cdef inline int undecided(const View* v, Py_ssize_t origin) noexcept nogil:
+    return NO if capped(v, origin) else MORE
+
+
+cdef inline int at_the_end(const View* v, Py_ssize_t origin) noexcept nogil:
+    """The input is over before the follower is: that is the end, if it is the end."""
+    return NO if capped(v, origin) else YES if v.end else MORE
+
+
 cdef inline int match(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t n, uint64_t mask,
                       int* hit) noexcept nogil:
     """Which of the markers in `mask` is at i? YES: *hit. MORE: the input up to n is the beginning of one (or empty)."""

@@ -1,5 +1,5 @@
 # The states WRAPPED and AFTER: the call is one object, {"name": …, "arguments": …}. Its header has found the name
-# already. The value of `arguments` is passed on, everything else is dropped.
+# already. The value of `arguments` is passed on, everything else is dropped. AFTER also follows a Python call.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr, memset
@@ -158,7 +158,7 @@ cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int f
         value_over(s, c)
         if found == F_OVER or found == F_ENDED_OVER:
             at = position_at(s, v, x)
-            end_wrapped(s, c, at, True)
+            end_wrapped(s, c, at, True, False)
             consume(s, c, v, x + 1, IN_ARGUMENTS)
 
 
@@ -230,7 +230,7 @@ cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
                 note(s, D_MISSING_CLOSER, s.position)
                 if not s.error:
                     value_over(s, c)
-                    end_wrapped(s, c, s.position, row.literals[k].role != STOP or json_balanced(&s.json))
+                    end_wrapped(s, c, s.position, row.literals[k].role != STOP or json_balanced(&s.json), False)
                 return True
         elif g.object.in_string and not g.object.escape and g.object.expect != X_IN_KEY:
             if mark < x:
@@ -275,7 +275,7 @@ cdef bint step_special(Stream* s, const Context* c, View* v) noexcept nogil:
         note(s, D_MISSING_CLOSER, s.position)
         if not s.error:
             value_over(s, c)
-            end_wrapped(s, c, s.position, c.row.literals[k].role != STOP or json_balanced(&s.json))
+            end_wrapped(s, c, s.position, c.row.literals[k].role != STOP or json_balanced(&s.json), False)
     elif v.marks[v.i] & BEGINS_CONTROL and match(v, c.row, v.i, v.n, c.row.by_id, &k) == YES:
         pass_to(s, c, v, v.i + c.row.literals[k].n)                          # what it marks elsewhere is text here
     else:
@@ -285,11 +285,34 @@ cdef bint step_special(Stream* s, const Context* c, View* v) noexcept nogil:
 
 # --- AFTER ------------------------------------------------------------------------------------------------------------
 
-cdef bint step_after(Stream* s, const Context* c, View* v) noexcept nogil:
-    """After a wrapped object: its closer, another object, or text."""
-    cdef const TagTable* row = c.row
+cdef bint step_next_call(Stream* s, const Context* c, View* v) noexcept nogil:
+    """After a call: does another begin here, directly?"""
     cdef Tags* g = &s.tags
     cdef CallHeader h
+    cdef bint alone = v.p[v.i] != c'{' and not g.array     # a Python call that no array announces
+    cdef int verdict
+    memset(&h, 0, sizeof(CallHeader))
+    h.in_section = g.in_section
+    verdict = look_listed(v, c, s, v.i, v.i, alone, &h)
+    if verdict == MORE and v.end and alone and not g.in_section:
+        verdict = NO
+    if verdict == MORE:
+        if v.end:
+            note(s, D_UNFINISHED_HEADER, s.position)
+            consume(s, c, v, v.n, IN_HEADER)
+        return v.end
+    g.probed = g.name_at = g.id_at = 0
+    if verdict == YES:
+        begin_call(s, c, v, &h)
+    else:
+        enter_text(s)
+    return True
+
+
+cdef bint step_after(Stream* s, const Context* c, View* v) noexcept nogil:
+    """After a wrapped object or a Python call: the outer closer, another one, or text."""
+    cdef const TagTable* row = c.row
+    cdef Tags* g = &s.tags
     cdef uint8_t ch = v.p[v.i]
     cdef Py_ssize_t stop = 0
     cdef int outer = SECTION_CLOSE if row.has_section else CALL_CLOSE
@@ -310,27 +333,15 @@ cdef bint step_after(Stream* s, const Context* c, View* v) noexcept nogil:
             consume(s, c, v, v.n, IN_HEADER)
         return v.end
     elif is_json_space(ch) or ch == c'}' or ch == c']' or (ch == c',' and g.array) or (
-            row.between and ch == row.between):
-        if ch == c'}' or (ch == c']' and not g.array):
+            row.between and ch == row.between) or (row.python and ch == c')'):
+        if ch == c'}' or ch == c')' or (ch == c']' and not g.array):
             note(s, D_IGNORED_TEXT, s.position)
         if ch == c']':
             g.array = 0
         if not s.error:
             consume(s, c, v, v.i + 1, IN_HEADER)
-    elif ch == c'{':
-        memset(&h, 0, sizeof(CallHeader))
-        h.in_section = g.in_section
-        verdict = look_object(v, c, s, v.i, v.i, False, &h)
-        if verdict == MORE:
-            if v.end:
-                note(s, D_UNFINISHED_HEADER, s.position)
-                consume(s, c, v, v.n, IN_HEADER)
-            return v.end
-        g.probed = g.name_at = g.id_at = 0
-        if verdict == YES:
-            begin_call(s, c, v, &h)
-        else:
-            enter_text(s)
+    elif ch == c'{' or (row.python and ch != c'[' and not is_special(v, v.i)):
+        return step_next_call(s, c, v)
     elif is_special(v, v.i) and v.marks[v.i] & INERT_ID:
         drop_special(s, c, v)
     else:

@@ -12,7 +12,6 @@ from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.naming cimport name_errors
 from harmonystream._native.core.locks cimport FREE_THREADED, enter, gil_await, gil_left, gil_taken, leave
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
-from harmonystream._native.stream.open_stream cimport Guard
 from harmonystream._native.stream.parser cimport Parser
 from harmonystream._native.stream.program cimport NO_VOCAB, Program
 from harmonystream._native.core.out cimport out_free, out_init
@@ -46,7 +45,7 @@ cdef class Batch:
     released once.
 
     All arguments but capacity are Parser's. A batch is lenient: one stream's error must not stop the others.
-    One thread at a time; several batches are independent. A slot costs what a Parser does, and 208 bytes.
+    One thread at a time; several batches are independent. A slot costs what a Parser does, and 224 bytes.
     Raises ValueError for a capacity that is not from 1 to 2**20, and what Parser() raises.
     """
 
@@ -58,19 +57,18 @@ cdef class Batch:
         first = Parser.__new__(Parser, format, vocab, trim=trim, empty_args=empty_args, max_hold=max_hold,
                                check_stops=check_stops)
         self.program = first.program
-        self.trim, self.empty_args, self.max_hold = trim, empty_args, max_hold
-        self.capacity_ = capacity
+        self.trim, self.empty_args, self.max_hold, self.capacity_ = trim, empty_args, max_hold, capacity
         self.emitters = [None] * capacity
         self.free = list(range(capacity - 1, -1, -1))
-        self.guard = Guard.__new__(Guard)
         self.step.capacity = capacity
         self.step.textual = self.program.vocab is NO_VOCAB
         self.step.slots = <Slot*>calloc(capacity, sizeof(Slot))
         self.step.tasks = <Task*>calloc(capacity, sizeof(Task))
+        self.step.sayings = <Saying*>calloc(capacity, sizeof(Saying))
         self.out = <Out*>malloc(sizeof(Out))
         if self.out != NULL:
             out_init(self.out)
-        if self.step.slots == NULL or self.step.tasks == NULL or self.out == NULL:
+        if self.step.slots == NULL or self.step.tasks == NULL or self.step.sayings == NULL or self.out == NULL:
             raise MemoryError()
 
     def __dealloc__(self):
@@ -82,6 +80,7 @@ cdef class Batch:
             for i in range(self.capacity_):
                 unslotted(&self.step.slots[i])
         buffer_free(&self.step.told)
+        free(self.step.sayings)
         free(self.step.tasks)
         free(self.step.slots)
 
@@ -144,11 +143,12 @@ cdef class Batch:
                 raise RuntimeError(f"all {self.capacity_} slots are taken: close() some, or make the batch larger")
             if not enter(&parser.slotted):
                 raise ValueError("this stream has a slot already, in this batch or another")
-            if not FREE_THREADED:
-                parser.guard = self.guard
             number = self.free.pop()
             self.emitters[number] = emitter
             slot = &self.step.slots[<Py_ssize_t>number]
+            slot.place.guard, slot.place.open = &self.guard, False
+            if not FREE_THREADED:
+                parser.place = &slot.place
             Py_INCREF(parser)
             slot.parser = <PyObject*>parser
             slot.s, slot.held, slot.tools, slot.busy = &parser.s, &parser.held, &parser.tools.table, &parser.busy
@@ -285,9 +285,7 @@ cdef class Batch:
         """All of it is done, or nothing has changed."""
         cdef Context c
         cdef bint planned = False, ready = True
-        cdef const uint32_t* cuts = NULL
-        if offsets.n >= 0:
-            cuts = offsets.ids
+        cdef const uint32_t* cuts = offsets.ids if offsets.n >= 0 else NULL
         if cuts == NULL and ids.n != slots.n:
             raise ValueError(f"{slots.n} slots and {ids.n} ids: without offsets, each slot takes one id")
         if cuts != NULL and offsets.n != slots.n + 1:
@@ -380,9 +378,9 @@ cdef class Batch:
         cdef Py_ssize_t i, k = 0, row = 0
         for i in range(self.step.n):
             while k < self.step.tasks[i].end:
-                if is_row(&self.step.tasks[i], &self.out.records[k]):
+                if is_row(&self.step, &self.step.tasks[i], &self.out.records[k]):
                     if self.out.records[k].kind > R_ARGUMENTS:
-                        others[row] = (<Parser>self.step.tasks[i].slot.parser).event_of(self.out, k)
+                        others[row] = (<Parser>slot_of(&self.step, &self.step.tasks[i]).parser).event_of(self.out, k)
                     row += 1
                 k += 1
         return others
@@ -413,24 +411,25 @@ cdef class Batch:
         """Makes the frames that need Python. All emitters get their records, even if one of them raises; the errors
         are collected in `errors`."""
         cdef Task* task
+        cdef Saying* saying
         cdef Py_ssize_t i
         cdef bytes frame
         for i in range(self.step.n):
-            task = &self.step.tasks[i]
-            if task.size != LONG_WAY:
+            task, saying = &self.step.tasks[i], &self.step.sayings[i]
+            if saying.size != LONG_WAY:
                 continue
             frame = b""
             try:
-                frame = (<SseWriter>self.emitters[task.number]).records(self.out, task.first, task.end)
+                frame = (<SseWriter>self.emitters[task.number]).records(self.out, saying.first, task.end)
             except MemoryError:
                 raise
             except Exception as error:
                 errors[task.number] = error
-            if task.told:                                                    # by its script, before these
-                frame = (<const char*>self.step.told.p + task.told_at)[:task.told] + frame
+            if saying.told:                                                  # by its script, before these
+                frame = (<const char*>self.step.told.p + saying.told_at)[:saying.told] + frame
             made.append(frame)
-            task.made = <const uint8_t*>PyBytes_AS_STRING(frame)
-            task.size = PyBytes_GET_SIZE(frame)
+            saying.made = <const uint8_t*>PyBytes_AS_STRING(frame)
+            saying.size = PyBytes_GET_SIZE(frame)
         return 0
 
     def __getitem__(self, Py_ssize_t slot):
@@ -455,7 +454,8 @@ cdef class Batch:
         return self.capacity_ - len(self.free)
 
     def __sizeof__(self):
-        cdef Py_ssize_t size = self.capacity_ * (sizeof(Slot) + sizeof(Task) + 2 * sizeof(void*)) + sizeof(Out)
+        cdef Py_ssize_t each = sizeof(Slot) + sizeof(Task) + sizeof(Saying) + 2 * sizeof(void*)
+        cdef Py_ssize_t size = self.capacity_ * each + sizeof(Out)
         if self.out.cap_records != INLINE_RECORDS:
             size += self.out.cap_records * sizeof(Record)
         return object.__sizeof__(self) + size + (self.out.cap_text if self.out.cap_text != INLINE_TEXT else 0)
@@ -486,7 +486,7 @@ cdef void unslotted(Slot* slot) noexcept:
     cdef Parser parser
     if slot.s != NULL:
         parser = <Parser>slot.parser
-        parser.guard = None
+        parser.place = NULL
         leave(&parser.slotted)
         slot.s = NULL
         slot.parser = NULL

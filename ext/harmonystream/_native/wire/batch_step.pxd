@@ -1,27 +1,33 @@
 # A decode step of many streams without Python: plan it, run it, and write the result as columns or frames.
 
 from cpython.object cimport PyObject
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from harmonystream._native.stream.open_stream cimport Place
 from harmonystream._native.wire.frame cimport Filling, Pieces
 from harmonystream._native.wire.tell cimport Writer
 from harmonystream._native.core.types cimport *
 
-cdef struct Slot:                  # pointers into an open slot's parser; s is NULL if the slot is free
+# Pointers into an open slot's parser; s is NULL if the slot is free.
+cdef struct Slot:
     PyObject* parser               # that parser
     Stream* s
     Held* held
     const ToolTable* tools
     char* busy
     Writer* writer                 # its emitter's, or NULL
-    bint taken                     # part of the running step
-    bint no_empty                  # calls without arguments get no "{}"
+    Place place
+    uint64_t serial                # of the last step that it was part of
+    char no_empty                  # calls without arguments get no "{}"
 
 # One slot's part of a step. A copy, because the caller's buffers may change while the GIL is released.
 cdef struct Task:
-    Slot* slot
     const uint32_t* ids
     Py_ssize_t n
     Py_ssize_t end                 # number of records in the Out after this task
+    uint32_t number                # the slot's number
+
+# What a task of a slot with an emitter says; a step to columns does not touch these.
+cdef struct Saying:
     Py_ssize_t first               # the first record that no script has told
     Py_ssize_t size                # bytes of its frame, or LONG_WAY
     const uint8_t* made            # the frame, if Python has made it
@@ -29,7 +35,6 @@ cdef struct Task:
     const Pieces* frame            # otherwise the frame that is filled; NULL: the task has no frame
     Filling filling                # the text and number for that frame
     Buffer* kept                   # the buffer whose last bytes are the task's text
-    uint32_t number                # the slot's number
 
 cdef enum:
     LONG_WAY = -1                  # these records need Python
@@ -41,7 +46,9 @@ cdef enum Fault:
 cdef struct Step:
     Slot* slots
     Task* tasks                    # no step has more than `capacity`
+    Saying* sayings                # by task
     Py_ssize_t capacity
+    uint64_t serial                # of the step; a slot with this number has been given in it
     Py_ssize_t n                   # number of planned tasks
     bint framed
     bint textual                   # there is no vocabulary
@@ -64,5 +71,9 @@ cdef void step_columns(Step* step, Out* out) noexcept nogil
 cdef bint step_frames(Step* step, Out* out) noexcept nogil
 
 
-cdef inline bint is_row(const Task* task, const Record* r) noexcept nogil:
-    return r.kind != R_EMPTY_ARGUMENTS or not task.slot.no_empty
+cdef inline Slot* slot_of(const Step* step, const Task* task) noexcept nogil:
+    return &step.slots[task.number]
+
+
+cdef inline bint is_row(const Step* step, const Task* task, const Record* r) noexcept nogil:
+    return r.kind != R_EMPTY_ARGUMENTS or not slot_of(step, task).no_empty

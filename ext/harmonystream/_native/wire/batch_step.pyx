@@ -35,7 +35,8 @@ cdef extern from *:
     void prefetch "hs_prefetch"(const void* p) noexcept nogil
 
 cdef enum:
-    AHEAD = 6                          # streams that are on their way to the cache
+    SOON = 32                          # streams whose first line is on its way to the cache while a step is planned
+    AHEAD = 12                          # streams that are on their way to the cache
 
 
 # --- plan ---
@@ -46,6 +47,7 @@ cdef bint step_plan(Step* step, const uint32_t* slots, Py_ssize_t n, const uint3
     cdef Task* task
     cdef int64_t begin = 0, stop = 0
     cdef Py_ssize_t i
+    step.serial += 1
     step.n_ids = n_ids
     step.n = step.rows = step.told.n = 0
     step.block = NULL
@@ -57,8 +59,8 @@ cdef bint step_plan(Step* step, const uint32_t* slots, Py_ssize_t n, const uint3
             return refused(step, OFFSETS_BEGIN, stop)
     for i in range(n):
         task = &step.tasks[i]
-        if i + AHEAD < n:
-            fetch(step, read_once(slots + i + AHEAD))
+        if i + SOON < n:
+            fetch(step, read_once(slots + i + SOON))
         begin = stop
         stop = i + 1 if offsets == NULL else <int64_t>read_once(offsets + i + 1)
         task.number = read_once(slots + i)
@@ -69,8 +71,9 @@ cdef bint step_plan(Step* step, const uint32_t* slots, Py_ssize_t n, const uint3
             return refused(step, OFFSETS_END, stop)
         task.ids = ids + begin
         task.n = stop - begin
-        task.made = NULL
-        task.told = -1
+        if step.framed:
+            step.sayings[i].made = NULL
+            step.sayings[i].told = -1
         step.fault = take(step, task)
         if step.fault != NO_FAULT:
             return False
@@ -91,8 +94,9 @@ cdef inline void fetch(const Step* step, uint32_t number) noexcept nogil:
     if number < step.capacity:
         slot = &step.slots[number]
         if slot.s != NULL:
-            prefetch(&slot.s.fast)
-            prefetch(slot.busy)
+            if not slot.place.open:
+                prefetch(slot.busy)
+                prefetch(&slot.s.error)
             if slot.writer != NULL:
                 prefetch(&slot.writer.stage)
 
@@ -103,25 +107,26 @@ cdef inline Fault take(Step* step, Task* task) noexcept nogil:
     cdef Fault fault = NO_FAULT
     if task.number >= step.capacity or step.slots[task.number].s == NULL:
         return NOT_OPEN
-    slot = task.slot = &step.slots[task.number]
-    if slot.taken:
+    slot = slot_of(step, task)
+    if slot.serial == step.serial:
         return TWICE
     if step.framed != (slot.writer != NULL):
         return NO_EMITTER if step.framed else HAS_EMITTER
     if step.framed and not take_writer(step, slot.writer):
         return EMITTER_IN_USE
-    if not (enter(slot.busy) if FREE_THREADED else not is_in(slot.busy)):
+    if not slot.place.open and not (enter(slot.busy) if FREE_THREADED else not is_in(slot.busy)):
         if step.framed:
             leave_writer(slot.writer)
         return PARSER_IN_USE
     if step.framed and slot.writer.stage != BYTES:
         fault = WRONG_STAGE
-    elif slot.s.finished or slot.s.error or slot.s.input_mode == TEXT_MODE or step.textual:
+    elif not slot.place.open and (slot.s.finished or slot.s.error or slot.s.input_mode == TEXT_MODE or step.textual):
         fault = TAKES_NO_IDS
     if fault != NO_FAULT:
         leave_slot(step, slot)
         return fault
-    slot.taken = True
+    slot.serial = step.serial
+    slot.place.open = not FREE_THREADED
     return NO_FAULT
 
 
@@ -143,7 +148,6 @@ cdef inline void leave_writer(Writer* w) noexcept nogil:
 
 
 cdef inline void leave_slot(const Step* step, Slot* slot) noexcept nogil:
-    slot.taken = False
     if FREE_THREADED:
         leave(slot.busy)
         if step.framed:
@@ -152,19 +156,23 @@ cdef inline void leave_slot(const Step* step, Slot* slot) noexcept nogil:
 
 cdef void step_over(Step* step) noexcept nogil:
     cdef Py_ssize_t i
-    for i in range(step.n):
-        leave_slot(step, step.tasks[i].slot)
+    if FREE_THREADED:                                                        # with a GIL there is nothing to leave
+        for i in range(step.n):
+            leave_slot(step, slot_of(step, &step.tasks[i]))
     step.n = 0
 
 
 cdef void step_lost(Step* step) noexcept nogil:
     """Text is missing: only reset() helps these parsers, and only error() can end these emitters."""
+    cdef Slot* slot
     cdef Py_ssize_t i
     for i in range(step.n):
-        step.tasks[i].slot.s.finished = 1
-        step.tasks[i].slot.s.fast = 0
+        slot = slot_of(step, &step.tasks[i])
+        slot.s.finished = 1
+        slot.s.fast = 0
+        slot.place.open = False
         if step.framed:
-            step.tasks[i].slot.writer.stage = BROKEN
+            slot.writer.stage = BROKEN
 
 
 # --- run ---
@@ -172,6 +180,7 @@ cdef void step_lost(Step* step) noexcept nogil:
 cdef void step_run(Step* step, Context* c) noexcept nogil:
     cdef Out* out = c.out
     cdef Task* task
+    cdef const Slot* slot
     cdef Stream* s
     cdef Py_ssize_t i
     out.labels = NULL
@@ -180,7 +189,8 @@ cdef void step_run(Step* step, Context* c) noexcept nogil:
     for i in range(step.n):
         fetch_ahead(step, i, c.tables)
         task = &step.tasks[i]
-        s = task.slot.s
+        slot = slot_of(step, task)
+        s = slot.s
         out.floor = out.n_records
         if task.n == 1 and s.fast and take_plain(s, c, read_once(task.ids)):
             step.rows += 1
@@ -188,8 +198,8 @@ cdef void step_run(Step* step, Context* c) noexcept nogil:
             continue
         if task.n:
             s.input_mode = ID_MODE
-            out.held = task.slot.held
-            c.tools = task.slot.tools
+            out.held = slot.held
+            c.tools = slot.tools
             machine_ids(s, c, task.ids, task.n)
             set_shortcut(s, c.row, out.held)
             look_through(step, task, out)
@@ -198,6 +208,7 @@ cdef void step_run(Step* step, Context* c) noexcept nogil:
 
 cdef inline void fetch_ahead(const Step* step, Py_ssize_t i, const Tables* t) noexcept nogil:
     cdef const Task* task
+    cdef const Stream* s
     cdef uint32_t tid
     if i + 2 * AHEAD < step.n:
         task = &step.tasks[i + 2 * AHEAD]
@@ -210,16 +221,16 @@ cdef inline void fetch_ahead(const Step* step, Py_ssize_t i, const Tables* t) no
         tid = read_once(task.ids) if task.n else 0
         if tid < t.n:
             prefetch(t.text + t.offset[tid])
-        prefetch(task.slot.s)
-        prefetch(&task.slot.s.usage[3])
-        prefetch(&task.slot.s.calls)
+        s = slot_of(step, task).s
+        prefetch(s)
+        prefetch(&s.usage[IN_CONTENT])
 
 
 cdef void look_through(Step* step, const Task* task, const Out* out) noexcept nogil:
     """Which of its records are rows, and which of these no deltas?"""
     cdef Py_ssize_t k
     for k in range(out.floor, out.n_records):
-        if is_row(task, &out.records[k]):
+        if is_row(step, task, &out.records[k]):
             step.rows += 1
             if out.records[k].kind > R_ARGUMENTS:
                 step.others = True
@@ -283,7 +294,7 @@ cdef void step_columns(Step* step, Out* out) noexcept nogil:
         while k < task.end:
             r = &out.records[k]
             k += 1
-            if r.kind > R_ARGUMENTS and not is_row(task, r):
+            if r.kind > R_ARGUMENTS and not is_row(step, task, r):
                 continue
             start[row], stop[row], offset[row] = r.start, r.stop, r.at
             slot[row], index[row] = <int32_t>task.number, r.index
@@ -293,12 +304,12 @@ cdef void step_columns(Step* step, Out* out) noexcept nogil:
     memcpy(channel + rows, out.text, out.n_text)
 
 
-cdef inline const Record* only_delta(const Task* task, Py_ssize_t begin, const Out* out) noexcept nogil:
+cdef inline const Record* only_delta(const Writer* w, Py_ssize_t begin, Py_ssize_t end, const Out* out) noexcept nogil:
     """The one record of this task, if it has a frame that can be filled here; or NULL."""
     cdef const Record* r = &out.records[begin]
-    if task.end != begin + 1 or r.kind > R_ARGUMENTS or task.slot.writer.frames[r.kind] == NULL:
+    if end != begin + 1 or r.kind > R_ARGUMENTS or w.frames[r.kind] == NULL:
         return NULL
-    if r.kind == R_ARGUMENTS and task.slot.writer.filtered:
+    if r.kind == R_ARGUMENTS and w.filtered:
         return NULL
     return r
 
@@ -306,16 +317,20 @@ cdef inline const Record* only_delta(const Task* task, Py_ssize_t begin, const O
 cdef bint step_frames(Step* step, Out* out) noexcept nogil:
     """Writes the offsets, and after them all frames. False: nothing was written there, because the frames of tasks
     whose size is LONG_WAY need Python first."""
-    cdef Task* task
+    cdef const Task* task
+    cdef Saying* saying
+    cdef Writer* w
     cdef Py_ssize_t i, begin = 0
     cdef bint ready = True
     for i in range(step.n):
-        task = &step.tasks[i]
-        if task.made == NULL and task.told < 0:
-            task.size = 0
-            if task.end != begin and only_delta(task, begin, out) == NULL and not tell_all(step, task, begin, out):
-                task.size = LONG_WAY
-                ready = False
+        task, saying = &step.tasks[i], &step.sayings[i]
+        if saying.made == NULL and saying.told < 0:
+            saying.size = 0
+            w = slot_of(step, task).writer
+            if task.end != begin and only_delta(w, begin, task.end, out) == NULL:
+                if not tell_all(step, w, saying, begin, task.end, out):
+                    saying.size = LONG_WAY
+                    ready = False
         begin = task.end
     if ready and not out.no_memory and escape(step, out):
         step.block = <uint8_t*>malloc((step.n + 1) * sizeof(int64_t) + step.size)
@@ -327,50 +342,51 @@ cdef bint step_frames(Step* step, Out* out) noexcept nogil:
     return ready
 
 
-cdef bint tell_all(Step* step, Task* task, Py_ssize_t begin, Out* out) noexcept nogil:
+cdef bint tell_all(Step* step, Writer* w, Saying* saying, Py_ssize_t begin, Py_ssize_t end, Out* out) noexcept nogil:
     """The frames of a task by its script; False: those from `first` on need Python."""
-    cdef Writer* w = task.slot.writer
     cdef Answer answer = TOLD
-    task.told_at = step.told.n
-    task.first = begin
-    while task.first < task.end and answer == TOLD:
+    saying.told_at = step.told.n
+    saying.first = begin
+    while saying.first < end and answer == TOLD:
         if w.told.script == NULL:
             break
-        answer = tell(w, &out.records[task.first], out.text, &step.told)
+        answer = tell(w, &out.records[saying.first], out.text, &step.told)
         if answer == NO_MEMORY:
             out.no_memory = True
         elif answer == TOLD:
-            task.first += 1
-    task.told = step.told.n - task.told_at
-    task.size = task.told
-    return task.first == task.end
+            saying.first += 1
+    saying.told = step.told.n - saying.told_at
+    saying.size = saying.told
+    return saying.first == end
 
 
 cdef bint escape(Step* step, Out* out) noexcept nogil:
     """Each text into what its emitter keeps, and the size of each frame."""
-    cdef Task* task
+    cdef const Task* task
+    cdef Saying* saying
+    cdef Writer* w
     cdef const Record* r
     cdef Buffer* kept
     cdef Py_ssize_t i, begin = 0, before
     step.size = 0
     for i in range(step.n):
-        task = &step.tasks[i]
-        task.frame = NULL
-        if task.made == NULL and task.told < 0 and task.end != begin:
-            r = only_delta(task, begin, out)
-            kept = &task.slot.writer.kept[r.kind]
+        task, saying = &step.tasks[i], &step.sayings[i]
+        saying.frame = NULL
+        if saying.made == NULL and saying.told < 0 and task.end != begin:
+            w = slot_of(step, task).writer
+            r = only_delta(w, begin, task.end, out)
+            kept = &w.kept[r.kind]
             before = kept.n
-            if not task.slot.writer.frames[r.kind].silent:
+            if not w.frames[r.kind].silent:
                 if not put_escaped(kept, out.text + r.at, r.n):
                     out.no_memory = True
                     unescape(step, i)
                     return False
-                task.frame = task.slot.writer.frames[r.kind]
-                task.kept = kept
-                task.size = fill_with(&task.filling, task.frame, kept.p + before, kept.n - before,
-                                      task.slot.writer.number)
+                saying.frame = w.frames[r.kind]
+                saying.kept = kept
+                saying.size = fill_with(&saying.filling, saying.frame, kept.p + before, kept.n - before, w.number)
         begin = task.end
-        step.size += task.size
+        step.size += saying.size
     return True
 
 
@@ -378,27 +394,27 @@ cdef void unescape(Step* step, Py_ssize_t n) noexcept nogil:
     """There is no memory for the frames."""
     cdef Py_ssize_t i
     for i in range(n):
-        if step.tasks[i].frame != NULL:
-            step.tasks[i].kept.n -= step.tasks[i].filling.n
+        if step.sayings[i].frame != NULL:
+            step.sayings[i].kept.n -= step.sayings[i].filling.n
 
 
 cdef void fill_frames(const Step* step) noexcept nogil:
-    cdef const Task* task
+    cdef const Saying* saying
     cdef Writer* w
     cdef int64_t* offset = <int64_t*>step.block
     cdef uint8_t* block = <uint8_t*>(offset + step.n + 1)
     cdef uint8_t* to = block
     cdef Py_ssize_t i
     for i in range(step.n):
-        task = &step.tasks[i]
+        saying = &step.sayings[i]
         offset[i] = to - block
-        if task.frame != NULL:
-            w = task.slot.writer
-            fill(task.frame, to, &task.filling)
+        if saying.frame != NULL:
+            w = slot_of(step, &step.tasks[i]).writer
+            fill(saying.frame, to, &saying.filling)
             w.number = <int64_t>(<uint64_t>w.number + 1)                     # it wraps
-        elif task.made != NULL:
-            memcpy(to, task.made, task.size)
-        elif task.size:
-            memcpy(to, step.told.p + task.told_at, task.size)
-        to += task.size
+        elif saying.made != NULL:
+            memcpy(to, saying.made, saying.size)
+        elif saying.size:
+            memcpy(to, step.told.p + saying.told_at, saying.size)
+        to += saying.size
     offset[step.n] = to - block

@@ -14,10 +14,11 @@ from harmonystream._native.core.locks cimport FREE_THREADED, leave
 from harmonystream._native.wire.frame cimport Filling, Frame, Pieces, fill, fill_with
 from harmonystream._native.core.out cimport out_init, out_record
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
+from harmonystream._native.stream.open_stream cimport check_memory
 from harmonystream._native.stream.parser cimport Parser, plain_token, take_ids
 from harmonystream._native.stream.plain_piece cimport Piece, account_piece
 from harmonystream._native.core.types cimport *
-from harmonystream._native.wire.tell cimport BROKEN, BYTES
+from harmonystream._native.wire.tell cimport BROKEN, BYTES, say
 from harmonystream._native.wire.writer cimport sendable
 from harmonystream._native.wire.moving cimport MovingWriter
 
@@ -33,10 +34,9 @@ cdef class SseWriter(MovingWriter):
 --
 
     The base of all emitters: feeds a parser, and writes its deltas into frames. A subclass has two methods.
-    _on_event(event) gets every
-    event that is no delta, and deltas that have no frame: it returns the bytes to send, or, for a delta, the Frame that
-    this delta and those after it go into. _feed_with(ids, logprobs) returns the bytes for all that is fed with
-    logprobs, or while `_watched` is set.
+    _on_event(event) gets every event that is no delta, and deltas that have no frame. It returns the bytes to send, or
+    a Frame: for a delta the one that this delta and those after it go into, for another event one without a hole for
+    text. _feed_with(ids, logprobs) returns the bytes for all that is fed with logprobs, or while `_watched` is set.
 
     `_number` is the next frame's. The text of deltas is kept until _take(). While `_arguments_through` is set, argument
     deltas pass that filter, which keeps their text.
@@ -211,7 +211,7 @@ cdef class SseWriter(MovingWriter):
         cdef Parser parser = self.parser
         cdef tuple events
         try:
-            parser.check_memory(out)
+            check_memory(parser, out)
             if not parser.s.error:
                 return self.records(out, 0, out.n_records)
             events = parser.preview(out)
@@ -266,14 +266,22 @@ cdef class SseWriter(MovingWriter):
         return self.put_python(kind, self.parser.event_of(out, i), text, n)
 
     cdef int put_python(self, uint8_t kind, object event, const uint8_t* text, Py_ssize_t n) except -1:
-        """What the callback makes of the event: bytes, or the frame that this delta and those after it go into."""
+        """What the callback makes of the event: bytes, a frame, or the frame that this delta and those after it go
+        into.
+        """
+        cdef bint put
         made = self._on_event(event)
         if isinstance(made, Frame) and kind <= R_ARGUMENTS:
             self.set_frame(kind, made)
             return self.put_frame(kind, text, n)
-        if not isinstance(made, bytes):
-            raise TypeError(f"_on_event returns bytes, or a Frame for a delta, not {type(made).__name__}")
-        if not buffer_put(&self.out, <const uint8_t*>PyBytes_AS_STRING(made), PyBytes_GET_SIZE(made)):
+        if isinstance(made, Frame) and not (<Frame>made).pieces.texts:
+            put = say(&self.w, &(<Frame>made).pieces, &self.out)
+        elif isinstance(made, bytes):
+            put = buffer_put(&self.out, <const uint8_t*>PyBytes_AS_STRING(made), PyBytes_GET_SIZE(made))
+        else:
+            raise TypeError(f"_on_event returns bytes or a Frame, in which only a delta has a hole for text, not "
+                            f"{made!r}")
+        if not put:
             raise MemoryError()
         return 0
 

@@ -16,7 +16,7 @@ from harmonystream._native.core.cpython cimport PyUnicode_AsUTF8AndSize
 from harmonystream._native.core.locks cimport FREE_THREADED, enter, leave, put_int
 from harmonystream._native.core.out cimport out_free, out_init, out_record, out_room
 from harmonystream._native.core.naming cimport name_errors
-from harmonystream._native.stream.open_stream cimport Guard
+from harmonystream._native.stream.open_stream cimport Place
 from harmonystream._native.stream.parser cimport Parser
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.json_text cimport put_escaped
@@ -362,10 +362,10 @@ cdef class OpenWriter:
         """For what a callback may call while its verb is inside: refuses another thread's, and a batch's step in
         another thread.
         """
-        cdef Guard guard
+        cdef const Place* place
         if not FREE_THREADED:
-            guard = self.parser.guard
-            if guard is not None and guard.stepping and guard.owner != PyThread_get_thread_ident():
+            place = self.parser.place
+            if place != NULL and place.guard.stepping and place.guard.owner != PyThread_get_thread_ident():
                 raise RuntimeError("this stream is in use by a batch, in another thread")
         elif self.w.owner != PyThread_get_thread_ident():
             if not enter(&self.w.busy):
@@ -376,9 +376,9 @@ cdef class OpenWriter:
 
     cdef int claim_alone(self) except -1:
         """For the verbs: refuses also what this stream, or a batch's step, has called in the same thread."""
-        cdef Guard guard = self.parser.guard
+        cdef const Place* place = self.parser.place
         self.claim()
-        if self.w.depth > 1 or (not FREE_THREADED and guard is not None and guard.stepping):
+        if self.w.depth > 1 or (not FREE_THREADED and place != NULL and place.guard.stepping):
             self.leave()
             raise RuntimeError("this stream is in use: another thread is inside, or a callback has called its own "
                                "stream")

@@ -1,0 +1,1 @@
+"""The gateway for minutes, with clients and engines that misbehave: `python -m bench.gateway_soak`."""

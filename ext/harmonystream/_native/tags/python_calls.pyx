@@ -1,0 +1,440 @@
+# The state PYTHON: the arguments of a call such as f(a=1, b="x"), written as JSON while they come. Nothing is
+# evaluated. What is no literal becomes a string, so that the JSON is valid and no text is lost. tags/python_look.pxd
+# says what is remembered.
+
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdio cimport snprintf
+from libc.string cimport memcmp, memcpy, strlen
+from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.chars cimport is_json_space
+from harmonystream._native.core.tools cimport has_parameters
+from harmonystream._native.core.types cimport *
+from harmonystream._native.core.utf8 cimport utf8_encode
+from harmonystream._native.tags.pairs cimport write_escaped, write_key
+from harmonystream._native.tags.python_look cimport *
+from harmonystream._native.tags.python_number cimport number_json
+from harmonystream._native.tags.transitions cimport end_call, end_wrapped
+from harmonystream._native.tags.view cimport *
+
+DEBUG = bool(DEBUG_BUILD)
+
+
+# --- writing JSON -----------------------------------------------------------------------------------------------------
+
+cdef void write_at(Stream* s, const Context* c, const char* text, int64_t at) noexcept nogil:
+    """JSON that stands for no byte of the input."""
+    at = after(s, at)
+    put_text(s, c.out, <const uint8_t*>text, strlen(text), at, at)
+
+
+cdef void put_string_text(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcept nogil:
+    """The bytes up to `to` are text of the open string."""
+    cdef Buffer* text = &c.out.held.value
+    s.value_mode = STREAMED
+    put_run(s, c, v, to)
+    s.value_mode = NO_VALUE
+    write_escaped(s, c.out, text.p, text.n, s.tags.value_at, s.tags.value_stop)
+    text.n = 0
+
+
+cdef void begin_item(Stream* s, const Context* c) noexcept nogil:
+    """The comma before an item of an array or a key of an object, unless it is the first."""
+    if s.tags.object.expect != P_VALUE and s.tags.begun:
+        write_at(s, c, b", ", s.position)
+
+
+cdef void item_over(ObjectScan* o) noexcept nogil:
+    o.in_string = o.escape = 0
+    o.expect = P_COLON if o.key else P_AFTER
+    o.key = 0
+
+
+cdef void write_null(Stream* s, const Context* c) noexcept nogil:
+    """The value of a key that has none."""
+    write_at(s, c, b": null" if s.tags.object.expect == P_COLON else b"null", s.position)
+    s.tags.object.expect = P_AFTER
+
+
+cdef void open_string(Stream* s, const Context* c, uint8_t expect) noexcept nogil:
+    """A string begins: P_STRING, or, of what is no literal, P_EXPRESSION."""
+    cdef ObjectScan* o = &s.tags.object
+    begin_item(s, c)
+    write_at(s, c, b'"', s.position)
+    o.key = o.expect == P_KEY
+    o.in_string = expect == P_STRING
+    o.expect = expect
+    s.tags.probe.depth = 0
+
+
+cdef void close_string(Stream* s, const Context* c) noexcept nogil:
+    flush_pending(s, c.out)
+    write_at(s, c, b'"', s.position)
+    item_over(&s.tags.object)
+
+
+cdef void pop(Stream* s, const Context* c) noexcept nogil:
+    """The innermost bracket closes."""
+    cdef ObjectScan* o = &s.tags.object
+    write_at(s, c, b"}" if o.depth & 3 == P_OBJECT else b"]", s.position)
+    o.depth >>= 2
+    o.expect = P_AFTER
+
+
+# --- ends -------------------------------------------------------------------------------------------------------------
+
+cdef bint is_between(const Tags* g) noexcept nogil:
+    """Are all arguments so far complete?"""
+    return g.object.expect == P_ARGUMENT or (g.object.expect in (P_AFTER, P_NOISE) and g.object.depth == 0)
+
+
+cdef void close_all(Stream* s, const Context* c) noexcept nogil:
+    """A marker ends the call: what is open is closed."""
+    cdef ObjectScan* o = &s.tags.object
+    if o.expect == P_STRING or o.expect == P_EXPRESSION:
+        close_string(s, c)
+    if o.expect == P_VALUE or o.expect == P_COLON:
+        note(s, D_MISSING_VALUE, s.position)
+        write_null(s, c)
+    while o.depth:
+        pop(s, c)
+
+
+cdef void end_at_marker(Stream* s, const Context* c, View* v, int k) noexcept nogil:
+    """The marker k here ends the call. A stop cuts the value that it is in."""
+    cdef bint complete = c.row.literals[k].role != STOP or is_between(&s.tags)
+    flush_pending(s, c.out)
+    note(s, D_MISSING_CLOSER, s.position)
+    if s.error:
+        return
+    if complete:
+        close_all(s, c)
+    if not s.error:
+        end_wrapped(s, c, s.position, complete, True)
+
+
+cdef void finish_python(Stream* s, const Context* c, bint stopped) noexcept nogil:
+    """The stream ends in the call."""
+    end_call(s, c, s.position, stopped and is_between(&s.tags), True)
+
+
+# --- steps ------------------------------------------------------------------------------------------------------------
+
+cdef void drop_byte(Stream* s, const Context* c, View* v, uint8_t code) noexcept nogil:
+    note(s, code, s.position)
+    if not s.error:
+        consume(s, c, v, v.i + 1, IN_ARGUMENTS)
+
+
+cdef void step_closer(Stream* s, const Context* c, View* v) noexcept nogil:
+    """A bracket closes what it belongs to; what is open inside of that closes before."""
+    cdef ObjectScan* o = &s.tags.object
+    cdef uint8_t ch = v.p[v.i]
+    cdef int bracket = P_TUPLE if ch == c')' else P_ARRAY if ch == c']' else P_OBJECT
+    if o.depth & 3 == bracket:
+        pop(s, c)
+        consume(s, c, v, v.i + 1, IN_ARGUMENTS)
+    elif ch == c')' and o.depth == 0:
+        end_wrapped(s, c, s.position, True, True)
+        consume(s, c, v, v.i + 1, IN_ARGUMENTS)
+    elif ch == c')' or is_open(o.depth, bracket):
+        note(s, D_CALL_SYNTAX, s.position)
+        if not s.error:
+            pop(s, c)
+    else:
+        drop_byte(s, c, v, D_IGNORED_TEXT)
+
+
+cdef void open_argument(Stream* s, const Context* c, const uint8_t* key, Py_ssize_t n, int64_t at) noexcept nogil:
+    memcpy(s.header, key, n)
+    s.header_n = <uint16_t>n
+    write_key(s, c.out, at)
+    s.tags.object.expect = P_VALUE
+    s.tags.probe.key_n += s.tags.probe.key_n < 255
+
+
+cdef void open_positional(Stream* s, const Context* c, uint8_t first) noexcept nogil:
+    """An argument without a key. It has its number as one, or the name of the only parameter that the tool has."""
+    cdef const ToolTable* t = c.tools
+    cdef char[4] number
+    cdef int n, tool = s.tags.tool
+    cdef uint32_t one
+    note(s, D_CALL_SYNTAX, s.position)
+    if s.error:
+        return
+    if s.tags.probe.key_n == 0 and first != c'{' and has_parameters(t, tool):
+        one = t.parameters[tool]
+        n = <int>(t.parameter_offset[one + 1] - t.parameter_offset[one])
+        if t.parameters[tool + 1] == one + 1 and n <= HEADER_CAP:
+            open_argument(s, c, t.parameter_names + t.parameter_offset[one], n, s.position)
+            return
+    n = snprintf(number, 4, b"%d", <int>s.tags.probe.key_n)
+    open_argument(s, c, <const uint8_t*>number, n, s.position)
+
+
+cdef bint step_argument(Stream* s, const Context* c, View* v) noexcept nogil:
+    cdef uint8_t ch = v.p[v.i]
+    cdef Py_ssize_t size = 0, stop = 0
+    cdef int verdict
+    if is_closer(ch):
+        step_closer(s, c, v)
+        return True
+    if ch == c',':
+        drop_byte(s, c, v, D_IGNORED_TEXT)
+        return True
+    verdict = look_key_equals(v, v.i, v.i, &size, &stop)
+    if verdict == MORE:
+        if v.end:
+            consume(s, c, v, v.n, IN_ARGUMENTS)
+        return v.end
+    if verdict == NO:
+        open_positional(s, c, ch)
+    else:
+        open_argument(s, c, v.p + v.i, size, position_at(s, v, stop - 1))
+        consume(s, c, v, stop, IN_ARGUMENTS)
+    return True
+
+
+cdef bint step_item(Stream* s, const Context* c, View* v) noexcept nogil:
+    """A value, or an object's key, or the end of what has them."""
+    cdef ObjectScan* o = &s.tags.object
+    cdef uint8_t ch = v.p[v.i]
+    if ch == c',' or is_closer(ch):
+        if o.expect == P_VALUE:
+            note(s, D_MISSING_VALUE, s.position)
+            if not s.error:
+                write_null(s, c)
+        elif ch == c',':
+            drop_byte(s, c, v, D_IGNORED_TEXT)
+        else:
+            step_closer(s, c, v)
+        return True
+    if o.expect != P_KEY and (ch == c'[' or ch == c'(' or ch == c'{') and o.depth >> (2 * MOST_BRACKETS - 2) == 0:
+        begin_item(s, c)
+        write_at(s, c, b"{" if ch == c'{' else b"[", s.position)
+        o.depth = o.depth << 2 | (P_OBJECT if ch == c'{' else P_ARRAY if ch == c'[' else P_TUPLE)
+        o.expect = P_KEY if ch == c'{' else P_ITEM
+        s.tags.begun = 0
+        consume(s, c, v, v.i + 1, IN_ARGUMENTS)
+        return True
+    return step_literal(s, c, v)
+
+
+cdef bint step_literal(Stream* s, const Context* c, View* v) noexcept nogil:
+    """A string, a number or a word; anything else is an expression."""
+    cdef ObjectScan* o = &s.tags.object
+    cdef uint8_t[SCALAR_CAP + 32] json
+    cdef Py_ssize_t at = 0, stop = 0
+    cdef int64_t last
+    cdef uint8_t size = 0
+    cdef bint raw = False
+    cdef int n = 0, verdict = look_string(v, v.i, &at, &size, &raw)
+    if verdict == YES:
+        if at > v.i and not (raw and at == v.i + 1):
+            note(s, D_CALL_SYNTAX, s.position)
+            if s.error:
+                return True
+        open_string(s, c, P_STRING)
+        o.named = v.p[at]
+        o.key_n = size
+        o.escape = raw
+        consume(s, c, v, at + size, IN_ARGUMENTS)
+        return True
+    if verdict == NO:
+        o.key = o.expect == P_KEY
+        verdict = look_scalar(v, s, c.row, v.i, &stop)
+    if verdict == MORE:
+        if v.end:
+            consume(s, c, v, v.n, IN_ARGUMENTS)
+        return v.end
+    if verdict == YES:
+        n = number_json(v.p + v.i, stop - v.i, json, o.key)
+    if n:
+        begin_item(s, c)
+        last = position_at(s, v, stop - 1) + 1
+        put_text(s, c.out, json, n, s.position, last)
+        consume(s, c, v, stop, IN_ARGUMENTS)
+        item_over(o)
+        return True
+    note(s, D_CALL_SYNTAX, s.position)
+    if not s.error:
+        open_string(s, c, P_EXPRESSION)
+    return True
+
+
+cdef bint step_after_value(Stream* s, const Context* c, View* v) noexcept nogil:
+    cdef ObjectScan* o = &s.tags.object
+    cdef uint8_t ch = v.p[v.i]
+    cdef int bracket = o.depth & 3
+    if is_closer(ch):
+        step_closer(s, c, v)
+    elif ch == c',':
+        o.expect = P_ARGUMENT if bracket == 0 else P_KEY if bracket == P_OBJECT else P_ITEM
+        s.tags.begun = 1
+        consume(s, c, v, v.i + 1, IN_ARGUMENTS)
+    else:
+        note(s, D_IGNORED_TEXT, s.position)
+        o.expect = P_NOISE
+        s.tags.probe.depth = 0
+    return True
+
+
+cdef bint step_colon(Stream* s, const Context* c, View* v) noexcept nogil:
+    """After an object's key. A set has keys alone."""
+    if v.p[v.i] == c':':
+        write_at(s, c, b": ", s.position)
+        s.tags.object.expect = P_VALUE
+        consume(s, c, v, v.i + 1, IN_ARGUMENTS)
+        return True
+    note(s, D_CALL_SYNTAX, s.position)
+    if not s.error:
+        write_null(s, c)
+    return True
+
+
+cdef inline bint ends_expression(const ObjectScan* o, int64_t depth, uint8_t c) noexcept nogil:
+    return depth == 0 and (c == c',' or is_closer(c) or (c == c':' and o.key))
+
+
+cdef int look_trailing(const View* v, const Stream* s, const TagTable* row, Py_ssize_t* stop) noexcept nogil:
+    """Is the whitespace here, up to *stop, the last of an expression?"""
+    cdef Py_ssize_t n = limit(v, v.i)
+    cdef int k = -1
+    stop[0] = skip_ws(v, v.i, n)
+    if stop[0] == n:
+        return at_the_end(v, v.i)
+    if not is_special(v, stop[0]) and ends_expression(&s.tags.object, s.tags.probe.depth, v.p[stop[0]]):
+        return YES
+    return or_end(v, look_python_end(v, row, stop[0], False, &k))
+
+
+cdef bint step_expression(Stream* s, const Context* c, View* v) noexcept nogil:
+    """Text up to a comma or bracket that is not inside of brackets of its own."""
+    cdef ObjectScan* o = &s.tags.object
+    cdef uint64_t markers = c.row.calls | c.row.roles[STOP]
+    cdef int64_t depth = s.tags.probe.depth
+    cdef Py_ssize_t x = v.i, stop = 0
+    cdef int verdict
+    cdef uint8_t ch
+    if is_json_space(v.p[x]):
+        verdict = look_trailing(v, s, c.row, &stop)
+        if verdict == MORE:
+            return False
+        if verdict == YES or o.expect == P_NOISE:
+            consume(s, c, v, stop, IN_ARGUMENTS)
+        else:
+            put_string_text(s, c, v, stop)
+        return True
+    while x < v.n and not is_special(v, x):
+        ch = v.p[x]
+        if is_json_space(ch) or ends_expression(o, depth, ch) or (x > v.i and c.row.first[ch] & markers):
+            break
+        if ch == c'(' or ch == c'[' or ch == c'{':
+            depth += 1
+        elif depth and is_closer(ch):
+            depth -= 1
+        x += 1
+    s.tags.probe.depth = depth
+    if x > v.i and o.expect == P_NOISE:
+        consume(s, c, v, x, IN_ARGUMENTS)
+    elif x > v.i:
+        put_string_text(s, c, v, x)
+    elif o.expect == P_NOISE:
+        o.expect = P_AFTER
+    else:
+        close_string(s, c)
+    return True
+
+
+cdef bint step_escape(Stream* s, const Context* c, View* v) noexcept nogil:
+    """A backslash in a string."""
+    cdef uint8_t[16] text
+    cdef Py_ssize_t stop = v.i + 1
+    cdef int64_t code = 0, last
+    cdef int verdict = NO
+    if s.tags.object.escape:                               # a raw string: the next byte closes nothing
+        verdict = MORE if stop == v.n and not v.end else NO
+        if stop < v.n and (v.p[stop] == s.tags.object.named or v.p[stop] == c'\\') and not is_special(v, stop):
+            stop += 1
+    else:
+        verdict = look_escape(v, v.i, &code, &stop)
+        stop = stop if verdict == YES else v.i + 1
+    if verdict == MORE:
+        return False
+    if verdict == NO:
+        put_string_text(s, c, v, stop)
+        return True
+    flush_pending(s, c.out)
+    last = position_at(s, v, stop - 1) + 1
+    if code >= 0:
+        write_escaped(s, c.out, text, utf8_encode(<uint32_t>code, text), s.position, last)
+    consume(s, c, v, stop, IN_ARGUMENTS)
+    return True
+
+
+cdef bint step_quote(Stream* s, const Context* c, View* v) noexcept nogil:
+    """The string's quote, in the string: it closes the string if something follows that may."""
+    cdef ObjectScan* o = &s.tags.object
+    cdef Py_ssize_t stop = 0
+    cdef uint8_t size = 0
+    cdef int verdict = look_string_close(v, s, c.row, v.i, &stop, &size)
+    if verdict == MORE:
+        return False
+    if verdict == NO:
+        if o.key_n == 1:
+            note(s, D_CALL_SYNTAX, s.position)
+        if not s.error:
+            put_string_text(s, c, v, v.i + 1)
+        return True
+    if verdict == ADJACENT:
+        flush_pending(s, c.out)
+        o.named = v.p[stop - 1]
+        o.key_n = size
+        o.escape = 0
+    else:
+        close_string(s, c)
+    consume(s, c, v, stop, IN_ARGUMENTS)
+    return True
+
+
+cdef bint step_string(Stream* s, const Context* c, View* v) noexcept nogil:
+    cdef const ObjectScan* o = &s.tags.object
+    cdef uint64_t markers = c.row.calls | c.row.roles[STOP]
+    cdef Py_ssize_t x = v.i
+    if v.p[x] == c'\\':
+        return step_escape(s, c, v)
+    if v.p[x] == o.named:
+        return step_quote(s, c, v)
+    x += 1
+    while x < v.n and v.p[x] != c'\\' and v.p[x] != o.named and not (
+            c.row.first[v.p[x]] & markers or is_special(v, x)):
+        x += 1
+    put_string_text(s, c, v, x)
+    return True
+
+
+cdef bint step_python(Stream* s, const Context* c, View* v) noexcept nogil:
+    """One part of the arguments; or nothing, if more input is needed."""
+    cdef uint8_t expect = s.tags.object.expect
+    cdef int k = -1, verdict = look_python_end(v, c.row, v.i, s.tags.object.in_string, &k)
+    if verdict == YES:
+        end_at_marker(s, c, v, k)
+        return True
+    if verdict == MORE:
+        if v.end:
+            consume(s, c, v, v.n, IN_HEADER)               # a partial marker
+        return v.end
+    if is_special(v, v.i):
+        drop_special(s, c, v)
+        return True
+    if expect == P_STRING:
+        return step_string(s, c, v)
+    if expect == P_EXPRESSION or expect == P_NOISE:
+        return step_expression(s, c, v)
+    if is_json_space(v.p[v.i]):
+        consume(s, c, v, skip_ws(v, v.i, v.n), IN_ARGUMENTS)
+        return True
+    if expect == P_ARGUMENT:
+        return step_argument(s, c, v)
+    if expect == P_COLON:
+        return step_colon(s, c, v)
+    return step_after_value(s, c, v) if expect == P_AFTER else step_item(s, c, v)

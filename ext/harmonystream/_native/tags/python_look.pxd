@@ -1,0 +1,222 @@
+# Looking ahead in Python calls (docs/tags.md, 5): a quote, a number, an escape. Each of them is consumed when it is
+# whole. So all that the state PYTHON remembers is where it is among open brackets and quotes.
+#
+# It remembers that in ObjectScan, under other names. `object`: depth is the stack of open brackets, two bits for each;
+# expect is a PythonExpect; in_string says that a string is open, named is its quote, key_n how many of them close it,
+# escape that its backslashes are text; key says that the string is a key. `probe`: depth counts the brackets inside of
+# an expression, key_n the arguments so far.
+
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from harmonystream._native.core.chars cimport hex_digit, is_json_space
+from harmonystream._native.core.types cimport *
+from harmonystream._native.tags.lookahead cimport look_follow, look_stop
+from harmonystream._native.tags.names cimport is_word_byte, look_key_equals
+from harmonystream._native.tags.view cimport *
+
+cdef enum PythonExpect:
+    P_ARGUMENT                         # an argument, or the end of the call
+    P_VALUE                            # the value of a key
+    P_ITEM, P_KEY                      # an item of an array, a key of an object, or its end
+    P_COLON                            # what comes after a key
+    P_AFTER                            # what comes after a value
+    P_STRING                           # inside of quotes
+    P_EXPRESSION                       # inside of what is no literal: its text is a string
+    P_NOISE                            # inside of what is dropped
+
+cdef enum PythonBracket:               # in the stack
+    P_ARRAY = 1, P_OBJECT, P_TUPLE
+
+cdef enum:
+    MOST_BRACKETS = 31                 # open inside of each other
+    SCALAR_CAP = 256                   # bytes of a number or word
+    ADJACENT = 8                       # a Verdict: another string goes on
+
+
+cdef inline bint is_open(uint64_t stack, int bracket) noexcept nogil:
+    while stack:
+        if stack & 3 == <uint64_t>bracket:
+            return True
+        stack >>= 2
+    return False
+
+
+cdef inline bint is_closer(uint8_t c) noexcept nogil:
+    return c == c')' or c == c']' or c == c'}'
+
+
+cdef inline int look_python_end(const View* v, const TagTable* row, Py_ssize_t i, bint in_string,
+                                int* hit) noexcept nogil:
+    """Does the marker at i end the call, though its bracket is missing?"""
+    cdef uint64_t markers = row.roles[SECTION_CLOSE] | row.roles[STOP]
+    cdef int verdict
+    if not in_string:
+        markers |= row.roles[SECTION_OPEN]
+    if not row.first[v.p[i]] & markers:
+        return NO
+    verdict = match(v, row, i, v.n, markers, hit)
+    if verdict != YES:
+        return verdict
+    if row.literals[hit[0]].role == STOP:
+        return look_stop(v, row, i, hit[0])
+    if not in_string or is_special(v, i):
+        return YES
+    return look_follow(v, row, i + row.literals[hit[0]].n, i, row.follow_section)
+
+
+cdef inline int or_end(const View* v, int verdict) noexcept nogil:
+    """Half a marker at the end of the stream: the end is what follows."""
+    return YES if verdict == MORE and v.end else verdict
+
+
+cdef inline int look_quotes(const View* v, Py_ssize_t i, Py_ssize_t origin, uint8_t* size) noexcept nogil:
+    """How many quotes at i open a string: one, or three."""
+    cdef Py_ssize_t n = limit(v, origin), k = i + 1
+    while k < n and k < i + 3 and v.p[k] == v.p[i] and not is_special(v, k):
+        k += 1
+    size[0] = 3 if k == i + 3 else 1
+    return undecided(v, origin) if k == n and k < i + 3 and not v.end else YES
+
+
+cdef inline int look_string(const View* v, Py_ssize_t i, Py_ssize_t* at, uint8_t* size, bint* raw) noexcept nogil:
+    """Does a string begin at i? YES: its quotes are at *at, perhaps after letters."""
+    cdef Py_ssize_t x = i
+    cdef uint8_t c = 0
+    raw[0] = False
+    while x < v.n and x < i + 2 and not is_special(v, x):
+        c = v.p[x] | 0x20
+        if c != c'r' and c != c'b' and c != c'u' and c != c'f':
+            break
+        raw[0] |= c == c'r'
+        x += 1
+    if x == v.n:
+        return MORE
+    if is_special(v, x) or (v.p[x] != c'"' and v.p[x] != c"'"):
+        return NO
+    at[0] = x
+    return look_quotes(v, x, i, size)
+
+
+cdef inline int look_string_close(const View* v, const Stream* s, const TagTable* row, Py_ssize_t i, Py_ssize_t* stop,
+                                  uint8_t* size) noexcept nogil:
+    """Does the quote at i close the string? ADJACENT: another string, which has `size` quotes before *stop, follows."""
+    cdef const ObjectScan* o = &s.tags.object
+    cdef Py_ssize_t n = limit(v, i), x = i + 1
+    cdef int k = -1, verdict
+    while x < n and x < i + o.key_n and v.p[x] == o.named and not is_special(v, x):
+        x += 1
+    if x < i + o.key_n:
+        return NO if x < n or v.end else MORE
+    stop[0] = x
+    x = skip_ws(v, x, n)
+    if x == n:
+        return at_the_end(v, i)
+    if not is_special(v, x):
+        if v.p[x] == c',' or v.p[x] == c')' or (v.p[x] == c':' and o.key) or (
+                v.p[x] == c']' and is_open(o.depth, P_ARRAY)) or (v.p[x] == c'}' and is_open(o.depth, P_OBJECT)):
+            return YES
+        if x > stop[0] and (v.p[x] == c'"' or v.p[x] == c"'"):
+            verdict = look_quotes(v, x, i, size)
+            stop[0] = x + size[0]
+            return ADJACENT if verdict == YES else verdict
+    return or_end(v, look_python_end(v, row, x, False, &k))
+
+
+cdef inline int look_scalar(const View* v, const Stream* s, const TagTable* row, Py_ssize_t i,
+                            Py_ssize_t* stop) noexcept nogil:
+    """Is a word or number at i all that there is of a value?"""
+    cdef Py_ssize_t n = limit(v, i), x = i
+    cdef int k = -1
+    while x < n and (is_word_byte(v.p[x]) or v.p[x] == c'+') and not is_special(v, x) and x - i <= SCALAR_CAP:
+        x += 1
+    if x - i > SCALAR_CAP or (x == i and x < n):
+        return NO
+    stop[0] = x
+    x = skip_ws(v, x, n)
+    if x == n:
+        return undecided(v, i)
+    if not is_special(v, x) and (v.p[x] == c',' or is_closer(v.p[x]) or (v.p[x] == c':' and s.tags.object.key)):
+        return YES
+    return look_python_end(v, row, x, False, &k)
+
+
+cdef inline int look_hex(const View* v, Py_ssize_t i, int digits, int64_t* code) noexcept nogil:
+    cdef int k, digit
+    code[0] = 0
+    for k in range(digits):
+        if i + k >= v.n:
+            return NO if v.end else MORE
+        digit = -1 if is_special(v, i + k) else hex_digit(v.p[i + k])
+        if digit < 0:
+            return NO
+        code[0] = code[0] << 4 | digit
+    return YES if code[0] <= 0x10FFFF else NO
+
+
+cdef inline int look_unicode(const View* v, Py_ssize_t i, int64_t* code, Py_ssize_t* stop) noexcept nogil:
+    """After `\\u`: four digits, or the two halves of a surrogate pair. Half a pair is U+FFFD."""
+    cdef int64_t low = 0
+    cdef Py_ssize_t k
+    cdef int verdict = look_hex(v, i, 4, code)
+    stop[0] = i + 4
+    if verdict != YES or not 0xD800 <= code[0] < 0xE000:
+        return verdict
+    if code[0] < 0xDC00:
+        verdict = YES
+        for k in range(i + 4, i + 6):
+            if k >= v.n:
+                verdict = NO if v.end else MORE
+            elif verdict == YES and (is_special(v, k) or v.p[k] != (c'\\' if k == i + 4 else c'u')):
+                verdict = NO
+        if verdict == YES:
+            verdict = look_hex(v, i + 6, 4, &low)
+        if verdict == MORE:
+            return MORE
+        if verdict == YES and 0xDC00 <= low < 0xE000:
+            code[0] = 0x10000 + ((code[0] - 0xD800) << 10) + (low - 0xDC00)
+            stop[0] = i + 10
+            return YES
+    code[0] = 0xFFFD
+    return YES
+
+
+cdef inline int look_octal(const View* v, Py_ssize_t i, int64_t* code, Py_ssize_t* stop) noexcept nogil:
+    cdef Py_ssize_t x = i
+    code[0] = 0
+    while x < v.n and x < i + 3 and c'0' <= v.p[x] <= c'7' and not is_special(v, x):
+        code[0] = code[0] * 8 + v.p[x] - c'0'
+        x += 1
+    stop[0] = x
+    return MORE if x == v.n and x < i + 3 and not v.end else YES
+
+
+cdef inline int look_escape(const View* v, Py_ssize_t i, int64_t* code, Py_ssize_t* stop) noexcept nogil:
+    """The escape whose backslash is at i. NO: the backslash is text. *code is -1 where the escape joins two lines."""
+    cdef const char* letters = b"\\'\"abfnrtv"
+    cdef const char* meant = b"\\'\"\a\b\f\n\r\t\v"
+    cdef uint8_t c
+    cdef int k
+    if i + 1 >= v.n:
+        return NO if v.end else MORE
+    if is_special(v, i + 1):
+        return NO
+    c = v.p[i + 1]
+    stop[0] = i + 2
+    for k in range(10):
+        if c == <uint8_t>letters[k]:
+            code[0] = meant[k]
+            return YES
+    if c == c'\n':
+        code[0] = -1
+        return YES
+    if c'0' <= c <= c'7':
+        return look_octal(v, i + 1, code, stop)
+    if c == c'u':
+        return look_unicode(v, i + 2, code, stop)
+    if c == c'x' or c == c'U':
+        k = 2 if c == c'x' else 8
+        stop[0] = i + 2 + k
+        k = look_hex(v, i + 2, k, code)
+        if k == YES and 0xD800 <= code[0] < 0xE000:
+            code[0] = 0xFFFD
+        return k
+    return NO

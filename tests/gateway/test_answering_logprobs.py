@@ -1,0 +1,130 @@
+"""Log probabilities: each token's own, at the text that the token is part of."""
+
+from __future__ import annotations
+
+import json
+
+import httpx2
+import pytest
+from gateways import ANSWER, CALL, TOOLS, chunk, gateway, ids_of, serving
+from upstream import DONE
+
+import harmonystream as hs
+from harmonystream.gateway import app
+from harmonystream.gateway.demo import demo_model
+
+VOCAB = hs.vocab.o200k_harmony()
+
+
+def script_with(text, per_chunk=1):
+    """An engine whose token at the place n has the logprob -n / 100."""
+    ids, made = ids_of(text), []
+    for at in range(0, len(ids), per_chunk):
+        piece = ids[at : at + per_chunk]
+        values = [-(at + n) / 100 for n in range(len(piece))]
+        tops = [{f"token_id:{tid}": value, "token_id:0": -9.5} for tid, value in zip(piece, values)]
+        one = chunk(piece, "stop" if at + per_chunk >= len(ids) else None)
+        one["choices"][0]["logprobs"] = {"token_logprobs": values, "top_logprobs": tops}
+        made.append(one)
+    return [*made, DONE]
+
+
+def expected(text, region):
+    """(token, logprob) of the tokens of a region."""
+    parser, found = hs.Parser(), []
+    for at, tid in enumerate(ids_of(text)):
+        before = getattr(parser.usage, region)
+        parser.feed(tid)
+        if getattr(parser.usage, region) > before:
+            found.append((VOCAB.token_bytes(tid).decode("utf-8", "replace"), -at / 100))
+    return found
+
+
+def listed(content):
+    return [(one["token"], one["logprob"]) for one in content]
+
+
+def streamed(made, **body):
+    """(text, logprobs) of each region, of a stream's chunks."""
+    texts, found = {"content": "", "reasoning": ""}, {"content": [], "reasoning": []}
+    for line in made.post("chat", stream=True, logprobs=True, **body).text.splitlines():
+        if line.startswith("data: {"):
+            for choice in json.loads(line[6:])["choices"]:
+                for name in texts:
+                    if piece := choice["delta"].get(name):
+                        texts[name] += piece
+                        found[name] += (choice["logprobs"] or {"content": []})["content"]
+    return texts, {name: listed(content) for name, content in found.items()}
+
+
+@pytest.mark.parametrize("per_chunk", [1, 3, 100])
+def test_each_tokens_logprob_is_at_its_own_text(per_chunk):
+    with gateway(script_with(ANSWER, per_chunk)) as made:
+        texts, found = streamed(made, top_logprobs=2)
+        assert texts == {"content": "Hi there!", "reasoning": "Hello"}
+        for region in ("content", "reasoning"):
+            assert found[region] == expected(ANSWER, region)
+        assert (made.sent()["logprobs"], made.sent()["return_tokens_as_token_ids"]) == (2, True)
+
+
+def test_a_whole_answer_has_them_with_their_alternatives():
+    with gateway(script_with(ANSWER)) as made:
+        (choice,) = made.post("chat", logprobs=True, top_logprobs=1).json()["choices"]
+        content = choice["logprobs"]["content"]
+        assert listed(content) == expected(ANSWER, "reasoning") + expected(ANSWER, "content")
+        assert [len(one["top_logprobs"]) for one in content] == [1] * len(content)
+        (hidden,) = made.post("chat", logprobs=True, include_reasoning=False).json()["choices"]
+        assert listed(hidden["logprobs"]["content"]) == expected(ANSWER, "content")
+        assert hidden["logprobs"]["content"][0]["top_logprobs"] == []
+
+
+def test_they_survive_a_stop_string_a_budget_and_several_choices():
+    with gateway(script_with(ANSWER, 3)) as made:
+        (choice,) = made.post("chat", logprobs=True, stop=" there").json()["choices"]
+        assert choice["message"]["content"] == "Hi"
+        assert listed(choice["logprobs"]["content"])[-1] == expected(ANSWER, "content")[0]
+        both = made.post("chat", logprobs=True, n=2).json()["choices"]
+        want = expected(ANSWER, "reasoning") + expected(ANSWER, "content")
+        assert [listed(one["logprobs"]["content"]) for one in both] == [want, want]
+        texts, found = streamed(made, thinking_token_budget=1)  # what the gateway itself has written has none
+        assert texts["reasoning"].startswith("Hello")
+        assert found["reasoning"] == expected(ANSWER, "reasoning")
+
+
+def test_those_of_a_call_are_at_its_arguments():
+    with gateway(script_with(CALL)) as made:
+        (choice,) = made.post("chat", logprobs=True, tools=TOOLS["chat"]).json()["choices"]
+        tokens = "".join(token for token, _ in listed(choice["logprobs"]["content"]))
+        assert tokens == 'A tool.{"a": 1}'
+
+
+def test_the_official_client_reads_them():
+    with gateway(script_with(ANSWER)) as made, made.clients() as clients:
+        asked = {"model": "openai/gpt-oss-20b", "messages": [{"role": "user", "content": "?"}]}
+        whole = clients.openai.chat.completions.create(**asked, logprobs=True, top_logprobs=1)
+        assert whole.choices[0].logprobs.content[0].top_logprobs[0].token == "Hello"
+
+
+def test_where_there_are_none_they_are_refused_by_name():
+    with gateway(script_with(ANSWER)) as made:
+        for body, param in [
+            ({"top_logprobs": 3}, "top_logprobs"),
+            ({"logprobs": True, "top_logprobs": 21}, "top_logprobs"),
+            ({"logprobs": 3}, "logprobs"),
+        ]:
+            answer = made.post("chat", **body)
+            assert (answer.status_code, answer.json()["error"]["param"]) == (400, param)
+        assert made.post("responses", top_logprobs=3).json()["error"]["param"] == "top_logprobs"
+        refused = made.post("responses", include=["message.output_text.logprobs"])
+        assert refused.json()["error"]["param"] == "include[0]"
+        assert made.post("chat", logprobs=False, top_logprobs=0).status_code == 200
+    with serving(app([demo_model(delay=0)])) as url:
+        body = {"model": "gpt-oss", "messages": [{"role": "user", "content": "?"}], "logprobs": True}
+        refused = httpx2.post(f"{url}/v1/chat/completions", json=body)
+    assert refused.json()["error"]["message"].startswith("logprobs is not supported: this model's engine has none")
+
+
+def test_an_engine_that_sends_none_is_an_error():
+    with gateway([chunk(ids_of(ANSWER), "stop"), DONE]) as made:
+        answer = made.post("chat", logprobs=True)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (502, "engine_error")

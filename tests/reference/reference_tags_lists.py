@@ -1,0 +1,76 @@
+"""Calls without tags of their own, and what comes after one: the last part of section 5 of docs/tags.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from reference_tags_header import Header, HeaderReader
+from reference_tags_python import PythonCalls
+from reference_tags_text import More
+
+
+class Lists(PythonCalls):
+    """Part of the machine, whose methods the first three are."""
+
+    reader: Callable[[], HeaderReader]
+    begin: Callable[[int, Header], None]
+    plain: Callable[[int, int], int]
+    marked: int
+
+    def wrapped(self, q: int, header: Header) -> int:
+        """Wrapped JSON from its `{` or `[`, and what comes after an object."""
+        in_array = self.text.s[q] == "["
+        i = self.json(self.text.skip(q + 1, self.size) if in_array else q)
+        return self.after_call(i, in_array, header.in_section)
+
+    def listed(self, header: Header) -> int:
+        """A Python call, and what comes after it."""
+        return self.after_call(self.python(header.stop, header), header.array, header.in_section)
+
+    def next_call(self, i: int, in_array: bool, in_section: bool) -> Header | None:
+        """The header of another call after the last; None: no call begins here, or a closer does."""
+        text, is_object = self.text, self.text.s[i] == "{"
+        try:
+            if text.closer_at(i, self.size, self.outer[1]):
+                return None
+        except More:
+            return None
+        if not is_object and (self.row.body != "python" or self.text.s[i] == "[" or not text.is_byte(i)):
+            return None
+        header = self.reader().read_object(i, unmarked=not is_object and not in_array)
+        if is_object or header.verdict == "stands":
+            return header
+        return header if header.verdict == "open" and (in_array or in_section) else None
+
+    def after_call(self, i: int, in_array: bool, in_section: bool) -> int:
+        s, text, python = self.text.s, self.text, self.row.body == "python"
+        while (i := text.skip(i, self.size)) < self.size:
+            self.marked = i
+            if s[i] in "}]" or (python and s[i] == ")"):
+                if s[i] != "]" or not in_array:
+                    self.log.note("ignored-text", i)
+                in_array = in_array and s[i] != "]"
+                i += 1
+            elif (s[i] == "," and in_array) or (s[i] and s[i] == self.row.between):
+                i += 1
+            elif header := self.next_call(i, in_array, in_section):
+                if header.verdict == "open":
+                    self.log.note("unfinished-header", i)
+                    return self.size
+                if header.verdict == "fails":
+                    return self.plain(i, header.stop)
+                self.begin(i, header)
+                i = self.python(header.stop, header) if header.body == "python" else self.json(i)
+            else:
+                try:
+                    mark = text.closer_at(i, self.size, self.outer[1])
+                except More:
+                    return self.size
+                if mark and mark.misspelt:
+                    self.log.note("misspelt-closer", i)
+                if mark or text.is_byte(i) or text.is_a(i, "stop"):
+                    self.marked = mark.stop if mark else i
+                    return self.marked
+                self.drop_control(i)
+                i += 1
+        return i
