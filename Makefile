@@ -107,6 +107,7 @@ $(ENGINES)/done: $(VENV)/built pyproject.toml
 	$(ENGINES)/bin/python -m pip --disable-pip-version-check --quiet install --upgrade 'pip>=25.1'
 	$(ENGINES)/bin/python -m pip --disable-pip-version-check --quiet install --group test --group engines
 	-$(ENGINES)/bin/python -m pip --disable-pip-version-check --quiet install --group torch
+	-$(ENGINES)/bin/python -m pip --disable-pip-version-check --quiet install --group mlx
 	-CMAKE_ARGS='$(LLAMA)' LLAMA_CPP_BUILD_JOBS=2 $(ENGINES)/bin/python -m pip --disable-pip-version-check --quiet install --group llama
 	touch $@
 

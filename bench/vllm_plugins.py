@@ -2,12 +2,16 @@
 
 "stock" is vLLM's generator with its own parsers, "names" the same generator with ours, and "frames" our plug-in in its
 place. No engine and no server run. The outputs are there before the clock starts.
+
+A second table has vLLM's own parser of gpt-oss alone, over openai-harmony's StreamableParser and over the one of
+`harmonystream.compat.openai_harmony`.
 """
 
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +19,7 @@ from typing import Any
 from bench import streams
 from bench.clock import medians, pin
 from bench.families import OF_FORMAT
-from bench.rivals.with_vllm import Framer, server, tokenizer
+from bench.rivals.with_vllm import Framer, Reader, server, tokenizer
 from bench.streams import Stream
 
 KINDS = ("stock", "names", "frames")
@@ -65,6 +69,52 @@ def rows() -> list[tuple[str, Stream]]:
     ]
 
 
+@contextmanager
+def dropped_in() -> Iterator[None]:
+    """Within it, what vLLM takes from openai-harmony for reading is our drop-in."""
+    import vllm.parser.harmony as harmony
+
+    from harmonystream.compat import openai_harmony as ours
+
+    encoding = ours.load_harmony_encoding(ours.HarmonyEncodingName.HARMONY_GPT_OSS)
+    mine = {
+        "get_streamable_parser_for_assistant": lambda: ours.StreamableParser(encoding, ours.Role.ASSISTANT),
+        "get_encoding": lambda: encoding,
+        **{name: getattr(ours, name) for name in ("HarmonyError", "Message", "Role")},
+    }
+    theirs = {name: getattr(harmony, name) for name in mine}
+    vars(harmony).update(mine)
+    try:
+        yield
+    finally:
+        vars(harmony).update(theirs)
+
+
+class DroppedIn(Reader):
+    """vLLM's own HarmonyParser, over our drop-in."""
+
+    def read(self) -> float:
+        with dropped_in():
+            return super().read()
+
+    def check(self) -> Any:
+        with dropped_in():
+            return super().check()
+
+
+def print_drop_in() -> None:
+    print("\n| vLLM's HarmonyParser over, µs per token | openai-harmony | drop-in | drop-in : openai-harmony |")
+    print("|---|---|---|---|")
+    for name, stream in rows()[-2:]:
+        message = replace(stream, name=name, framed=False, whole=False).message()
+        stock, ours = Reader(message), DroppedIn(message)
+        if stock.check()[0].wrong(message["expected"]) or ours.check()[0].wrong(message["expected"]):
+            print(f"{name}: wrong", file=sys.stderr)
+        took = medians({"stock": stock.read, "ours": ours.read}, 7, 4.0)
+        times = took["stock"] / 1000, took["ours"] / 1000
+        print(f"| {name} | {times[0]:.1f} | {times[1]:.1f} | {times[1] / times[0]:.2f} |", flush=True)
+
+
 def main() -> None:
     pin()
     print("| vLLM's outputs to SSE, µs per token | stock | names | frames | names : stock | stock : frames |")
@@ -79,6 +129,7 @@ def main() -> None:
         stock, names, frames = (took[kind] / 1000 for kind in KINDS)
         ratios = f"{names / stock:.2f} | {stock / frames:.0f}"
         print(f"| {name} | {stock:.1f} | {names:.1f} | {frames:.2f} | {ratios} |", flush=True)
+    print_drop_in()
 
 
 if __name__ == "__main__":
