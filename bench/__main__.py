@@ -20,9 +20,7 @@ Tables = Iterator[tuple[Sequence[str], Iterable[Row]]]
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("--markdown", action="store_true", help="print Markdown tables")
-    parser.add_argument("--no-check", action="store_true", help="exit with 0 even if a floor is missed")
+    parser = report.options("bench", __doc__)
     parser.add_argument("--rounds", type=int, default=101, help="rounds of each case, of which the median counts")
     parser.add_argument("--tokens", type=int, default=2048, help="length of the streams (at least 64)")
     scaled = "of the cases that make 100,000 parsers, read a million tokens or run two threads"
@@ -93,9 +91,7 @@ def main() -> int:
         old.close()
     for head, made in tag_formats(asked):
         rows += show(head, made, asked.markdown)
-    text, good = report.summary(rows)
-    print(text)
-    return 0 if good or asked.no_check else 1
+    return report.conclude(rows, asked)
 
 
 if __name__ == "__main__":

@@ -9,13 +9,14 @@ model still writes.
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from typing import Any
 
 import harmonystream as hs
 from bench.clock import medians, now, pin
-from bench.report import ABSOLUTE, figure, show, summary
+from bench.report import ABSOLUTE, conclude, figure, options, show
 from harmonystream.agent import LoopEnd, agent_loop
 from harmonystream.engines import Finished, Sampling
 from harmonystream.tools import Tool, Tools
@@ -95,8 +96,8 @@ async def early(starts_early: bool, tools_take: Sequence[float], stream: float) 
     return time.monotonic() - begin
 
 
-def main() -> None:
-    """Prints the rows. The exit status is 1 if the loop takes more than it may."""
+def main() -> int:
+    asked = options("bench.agent", __doc__.partition("\n")[0]).parse_args()
     pin()
     cost = medians({name: timed(work) for name, work in WAYS.items()}, rounds=15)
     rows = [figure(f"{name}, per token", microseconds, "µs") for name, microseconds in cost.items()]
@@ -105,9 +106,8 @@ def main() -> None:
     for starts, when in ((False, "after the stream"), (True, "early")):
         seconds = asyncio.run(early(starts, TOOL_SECONDS, STREAM_SECONDS))
         rows.append(figure(f"three calls, started {when}", seconds, "s"))
-    show(ABSOLUTE, rows, markdown=False)
-    raise SystemExit(0 if summary(rows)[1] else 1)
+    return conclude(show(ABSOLUTE, rows, asked.markdown), asked)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
 from collections.abc import Iterable, Mapping, Sequence
@@ -71,6 +72,21 @@ def show(head: Sequence[str], rows: Iterable[Row], markdown: bool) -> list[Row]:
     rows = list(rows)
     print(table(head, rows, markdown), end="\n\n", flush=True)
     return rows
+
+
+def options(module: str, about: str | None) -> argparse.ArgumentParser:
+    """What every command of bench/ takes."""
+    parser = argparse.ArgumentParser(prog=f"python -m {module}", description=about)
+    parser.add_argument("--markdown", action="store_true", help="print Markdown tables")
+    parser.add_argument("--no-check", action="store_true", help="exit with 0 even if a floor is missed")
+    return parser
+
+
+def conclude(rows: Iterable[Row], asked: argparse.Namespace) -> int:
+    """Prints the last line of a run; the exit status, which is 1 if a floor is missed."""
+    text, good = summary(rows)
+    print(text)
+    return 0 if good or asked.no_check else 1
 
 
 def summary(rows: Iterable[Row]) -> tuple[str, bool]:

@@ -1,6 +1,6 @@
 """`python -m bench.vllm_plugins`, in the environment of `make engines-vllm`: vLLM's outputs to SSE in three ways.
 
-"stock" is vLLM's generator with its own parsers, "names" the same generator with ours, and "frames" our plug-in in its
+"vLLM" is its generator with its own parsers, "parsers" the same generator with ours, and "frames" our plug-in in its
 place. No engine and no server run. The outputs are there before the clock starts.
 
 A second table has vLLM's own parser of gpt-oss alone, over openai-harmony's StreamableParser and over the one of
@@ -19,10 +19,13 @@ from typing import Any
 from bench import streams
 from bench.clock import medians, pin
 from bench.families import OF_FORMAT
+from bench.report import Row, show
 from bench.rivals.with_vllm import Framer, Reader, server, tokenizer
 from bench.streams import Stream
 
-KINDS = ("stock", "names", "frames")
+KINDS = ("vLLM", "parsers", "frames")
+HEAD_DROP_IN = ("µs per token", "openai-harmony", "drop-in", "drop-in : openai-harmony")
+HEAD = ("µs per token", *KINDS, "parsers : vLLM", "vLLM : frames")
 
 
 def ours(format: str) -> Any:
@@ -44,7 +47,7 @@ def ours(format: str) -> Any:
 class Plugged(Framer):
     def __init__(self, stream: dict[str, Any], kind: str) -> None:
         super().__init__(stream)
-        if kind == "stock":
+        if kind == "vLLM":
             return
         self._server = server(ours(stream["format"]))
         if kind == "frames":
@@ -57,7 +60,7 @@ class Plugged(Framer):
                 FramesPlugin().init_state(None, state, None).send(None)
 
 
-def rows() -> list[tuple[str, Stream]]:
+def streams_of() -> list[tuple[str, Stream]]:
     hermes = OF_FORMAT["hermes"]
     return [
         ("Hermes, a call of 1,000 tokens", streams.call(hermes, 1000)),
@@ -69,9 +72,22 @@ def rows() -> list[tuple[str, Stream]]:
     ]
 
 
+def measured() -> Iterator[Row]:
+    for name, stream in streams_of():
+        message = replace(stream, name=name, framed=True, whole=False).merged().message()
+        readers = {kind: Plugged(message, kind) for kind in KINDS}
+        for kind, reader in readers.items():
+            if problem := reader.check()[0].wrong(message["expected"]):
+                print(f"{name}, {kind}: {problem} wrong", file=sys.stderr)
+        took = medians({kind: reader.read for kind, reader in readers.items()}, 7, 4.0)
+        vllm, parsers, frames = (took[kind] / 1000 for kind in KINDS)
+        cells = (f"{vllm:.1f}", f"{parsers:.1f}", f"{frames:.2f}", f"{parsers / vllm:.2f}", f"{vllm / frames:.0f}")
+        yield Row((name, *cells))
+
+
 @contextmanager
 def dropped_in() -> Iterator[None]:
-    """Within it, what vLLM takes from openai-harmony for reading is our drop-in."""
+    """Within it, what vLLM's parser takes from openai-harmony is our drop-in."""
     import vllm.parser.harmony as harmony
 
     from harmonystream.compat import openai_harmony as ours
@@ -102,34 +118,22 @@ class DroppedIn(Reader):
             return super().check()
 
 
-def print_drop_in() -> None:
-    print("\n| vLLM's HarmonyParser over, µs per token | openai-harmony | drop-in | drop-in : openai-harmony |")
-    print("|---|---|---|---|")
-    for name, stream in rows()[-2:]:
+def measured_drop_in() -> Iterator[Row]:
+    for name, stream in streams_of()[-2:]:
         message = replace(stream, name=name, framed=False, whole=False).message()
-        stock, ours = Reader(message), DroppedIn(message)
-        if stock.check()[0].wrong(message["expected"]) or ours.check()[0].wrong(message["expected"]):
-            print(f"{name}: wrong", file=sys.stderr)
-        took = medians({"stock": stock.read, "ours": ours.read}, 7, 4.0)
-        times = took["stock"] / 1000, took["ours"] / 1000
-        print(f"| {name} | {times[0]:.1f} | {times[1]:.1f} | {times[1] / times[0]:.2f} |", flush=True)
-
-
-def main() -> None:
-    pin()
-    print("| vLLM's outputs to SSE, µs per token | stock | names | frames | names : stock | stock : frames |")
-    print("|---|---|---|---|---|---|")
-    for name, stream in rows():
-        message = replace(stream, name=name, framed=True, whole=False).merged().message()
-        readers = {kind: Plugged(message, kind) for kind in KINDS}
+        readers = {"theirs": Reader(message), "ours": DroppedIn(message)}
         for kind, reader in readers.items():
             if problem := reader.check()[0].wrong(message["expected"]):
                 print(f"{name}, {kind}: {problem} wrong", file=sys.stderr)
         took = medians({kind: reader.read for kind, reader in readers.items()}, 7, 4.0)
-        stock, names, frames = (took[kind] / 1000 for kind in KINDS)
-        ratios = f"{names / stock:.2f} | {stock / frames:.0f}"
-        print(f"| {name} | {stock:.1f} | {names:.1f} | {frames:.2f} | {ratios} |", flush=True)
-    print_drop_in()
+        theirs, ours = took["theirs"] / 1000, took["ours"] / 1000
+        yield Row((name, f"{theirs:.1f}", f"{ours:.1f}", f"{ours / theirs:.2f}"))
+
+
+def main() -> None:
+    pin()
+    show(HEAD, measured(), markdown=True)
+    show(HEAD_DROP_IN, measured_drop_in(), markdown=True)
 
 
 if __name__ == "__main__":

@@ -17,9 +17,7 @@ SIZES = (200, 1000, 4000, 16000)
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m bench.rivals", description=__doc__)
-    parser.add_argument("--markdown", action="store_true", help="print Markdown tables")
-    parser.add_argument("--no-check", action="store_true", help="exit with 0 even if a floor is missed")
+    parser = report.options("bench.rivals", __doc__)
     parser.add_argument("--rounds", type=int, default=31, help="rounds of each stream, of which the median counts")
     parser.add_argument("--seconds", type=float, default=2.0, help="for the rounds of one stream; three count anyway")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="lengths of the arguments, in tokens")
@@ -49,9 +47,7 @@ def main() -> int:
     rows += show(head(versions, FRAMED, ["vLLM"]), made, asked.markdown)
     for side in sides:
         side.close()
-    text, good = report.summary(rows)
-    print(text)
-    return 0 if good or asked.no_check else 1
+    return report.conclude(rows, asked)
 
 
 if __name__ == "__main__":

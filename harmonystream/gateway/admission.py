@@ -29,11 +29,16 @@ class Admission:
     def waiting(self) -> int:
         return len(self._queue)
 
+    @property
+    def is_full(self) -> bool:
+        """Must a request wait that comes now?"""
+        return self.open >= self._limits.concurrent
+
     async def enter(self, owner: str) -> None:
         """Waits for a turn; `leave` gives it back. Raises `Refused` if there are too many, or it takes too long."""
         self._check(owner)
         self._of[owner] = self._of.get(owner, 0) + 1  # those that wait, too: they will all be let in
-        if self.open < self._limits.concurrent:
+        if not self.is_full:
             self.open += 1
             return
         try:

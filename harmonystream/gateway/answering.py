@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -158,9 +158,10 @@ class Gateway:
         return self.models[name]
 
     async def _enter(self, request: Request, visit: Visit) -> None:
-        """Waits for a turn, which ends with the visit."""
+        """Waits for a turn, which ends with the visit. A client that leaves meanwhile gives up its place."""
         began = time.monotonic()
-        await self.admission.enter(visit.owner)
+        entering = self.admission.enter(visit.owner)
+        await (_unless_gone(request, entering) if self.admission.is_full else entering)
         visit.ends.append(partial(self.admission.leave, visit.owner))
         self.metrics.waited.observe(time.monotonic() - began)
         if await request.is_disconnected():
@@ -255,6 +256,20 @@ async def _begins(request: Request, source: Begun, seconds: float | None) -> boo
     return there
 
 
+async def _unless_gone(request: Request, waiting: Coroutine[Any, Any, None]) -> None:
+    """Waits, but not longer than the client does: then raises ClientDisconnect."""
+    task, gone = asyncio.ensure_future(waiting), asyncio.ensure_future(_disconnected(request))
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise ClientDisconnect
+        task.result()
+    finally:
+        task.cancel()
+        gone.cancel()
+        await asyncio.gather(task, gone, return_exceptions=True)
+
+
 async def _disconnected(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
@@ -262,7 +277,7 @@ async def _disconnected(request: Request) -> None:
 
 def _tell(request_id: str, error: BaseException) -> None:
     """One line for an engine that fails; the way to a mistake of ours is told, too."""
-    trace = None if isinstance(error, EngineError) else error
+    trace = None if isinstance(error, (EngineError, Refused)) else error
     log.error("request %s: %r", request_id, error, exc_info=trace)
 
 

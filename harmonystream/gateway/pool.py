@@ -12,6 +12,7 @@ from ..engines import Engine, EngineError, Sampling
 from ..prompt import Prompt
 from .limits import Limits
 from .patience import Patience
+from .refused import Refused
 
 __all__ = ["Pool"]
 
@@ -67,7 +68,9 @@ class Pool:
         return min(sound, key=lambda one: one.open)
 
     async def generate(self, prompt: Prompt, sampling: Sampling, until: float) -> AsyncGenerator[Any, None]:
-        """The items of a generation, of whichever engine gives a first one. Raises EngineError.
+        """The items of a generation, of whichever engine gives a first one.
+
+        Raises EngineError, and `Refused` when the gateway stops.
 
         until: the time of the event loop at which it must be over.
         """
@@ -86,11 +89,13 @@ class Pool:
                         yield item
                 return
             except EngineError as error:
+                if self._stopped:
+                    raise Refused(503, "The gateway stops.", code="draining", retry_after=1) from None
                 self._on_error(member.name, error)
                 if _is_engines_fault(error):
                     member.failed(loop.time())
                 retries = self._limits.retries - len(tried) + 1
-                if began or retries < 1 or not _is_engines_fault(error) or loop.time() >= until or self._stopped:
+                if began or retries < 1 or not _is_engines_fault(error) or loop.time() >= until:
                     raise
             if len(tried) >= len(self.members):
                 await asyncio.sleep(0.1 * 4 ** (len(tried) - len(self.members)))

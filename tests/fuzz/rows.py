@@ -260,4 +260,4 @@ def decode_row(data: bytes) -> Fields:
         fields[names[(data[15] >> 2) % len(names)]] = ODD[data[0] % len(ODD)]
     fields |= {"fenced": ("text", "call")[data[4] >> 2 & 1], "mention": ("text", "think")[data[4] >> 3 & 1]}
     fields |= {"after_call": ("same", "content")[data[4] >> 4 & 1]}
-    return fields | {"body": ("json", "python")[data[4] >> 5 & data[4] >> 6 & 1]}
+    return fields | {"body": "python" if data[4] & 32 and fields["call"] is None else "json"}

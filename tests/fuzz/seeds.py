@@ -99,7 +99,7 @@ def tag_inputs() -> Iterator[bytes]:
     for i, name in enumerate(rows.BUILT_IN):
         for k, (text, payload) in enumerate(tag_seeds.seeds(name)):
             how, turn = k % len(rows.HOWS), (3, 7, 14, 15)[k % 4]
-            options = bytes([i + how * len(rows.BUILT_IN), k % 5 + k % 3 * 8, 0, 2, 80, 170, turn, 0])
+            options = bytes([i, k % 5 + k % 3 * 8, 0, 2 + 4 * how, 80, 170, turn, 0])
             yield targets.encode("tags", options, payload[:1000])
             yield targets.encode("tagtext", options, text[:1000])
             yield targets.encode("tagpage", options, payload[:400])

@@ -38,7 +38,7 @@ def decode_options(options: bytes) -> Case:
 def decode(options: bytes, payload: bytes) -> Case:
     """A built-in row."""
     name = rows.BUILT_IN[options[0] % len(rows.BUILT_IN)]
-    how = rows.HOWS[options[0] // len(rows.BUILT_IN) % len(rows.HOWS)]
+    how = rows.HOWS[options[3] // 4 % len(rows.HOWS)]
     return {"row": name, "how": how, "stream": rows.built_in(name).read(payload)} | decode_options(options)
 
 

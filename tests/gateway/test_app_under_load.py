@@ -159,6 +159,34 @@ def test_a_client_that_leaves_before_the_first_token_frees_the_engine():
         assert made.engines[0].gone == 1
 
 
+def test_a_client_that_leaves_the_queue_gives_up_its_place():
+    limits = Limits(concurrent=1, queue=1, queue_seconds=600)
+    body = json.dumps({"model": GPT_OSS, **ASKED["chat"]}).encode()
+    data = HEAD + b"content-length: %d\r\n\r\n" % len(body) + body
+    with gateway([HANG], app_options={"limits": limits}) as made:
+        host, port = made.url.removeprefix("http://").split(":")
+        doors = made.own.admission
+        with socket.create_connection((host, int(port)), timeout=10) as first:
+            first.sendall(data)
+            until(lambda: doors.open == 1)
+            for _ in range(2):
+                with socket.create_connection((host, int(port)), timeout=10) as second:
+                    second.sendall(data)
+                    until(lambda: doors.waiting == 1)
+                    assert made.post("chat").status_code == 503
+                until(lambda: doors.waiting == 0)
+            assert (doors.open, doors._of) == (1, {"": 1})
+        assert made.settled()
+        assert len(made.engines[0].requests) == 1
+
+
+def until(holds):
+    deadline = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
 @needs_nginx
 def test_behind_nginx_frames_come_at_once_and_a_client_that_goes_is_noticed(tmp_path):
     script = [chunk(ids_of("<|channel|>final<|message|>Hi")), HANG]

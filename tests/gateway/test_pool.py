@@ -14,6 +14,7 @@ import harmonystream as hs
 from harmonystream.engines import EngineError, Sampling
 from harmonystream.gateway.limits import Limits
 from harmonystream.gateway.pool import SLACK, Pool
+from harmonystream.gateway.refused import Refused
 
 
 def prompt_of(text):
@@ -85,11 +86,11 @@ def test_a_gateway_that_stops_tries_nothing_again():
         while not engine.prompts:
             await asyncio.sleep(0)
         pool.stop("the gateway stops")
-        with pytest.raises(EngineError, match="the gateway stops"):
+        with pytest.raises(Refused, match="The gateway stops"):
             await first
-        return len(engine.prompts), pool.open
+        return len(engine.prompts), pool.open, pool.errors
 
-    assert asyncio.run(asyncio.wait_for(main(), 20)) == (1, set())
+    assert asyncio.run(asyncio.wait_for(main(), 20)) == (1, set(), [])
 
 
 def test_an_engine_that_never_answers_is_left_for_another():
