@@ -124,8 +124,8 @@ def framed(sides: Sequence[Side], n: int, rounds: int, seconds: float) -> Iterat
         ("Harmony, arguments", streams.call(HARMONY, n), False, FRAMES),
         ("Hermes, content", streams.content(hermes, n), False, None),
         ("Hermes, arguments", streams.call(hermes, n), False, None),
-        ("Harmony, a whole response: content", streams.content(HARMONY, short), True, None),
-        ("Harmony, a whole response: a call", streams.call(HARMONY, short), True, None),
+        ("Harmony, a whole response: content", streams.content(HARMONY, short), True, FRAMES),
+        ("Harmony, a whole response: a call", streams.call(HARMONY, short), True, FRAMES),
     ):
         able = [side for side in sides if side.name != "SGLang"]
         stream = replace(stream, name=f"{name} {len(stream.ids)}", framed=True, whole=whole)

@@ -227,13 +227,13 @@ def test_frames_are_measured_beside_vllm_alone():
     assert [(row.cells[0].partition(",")[0], row.cells[1], len(row.floors)) for row in rows] == [
         *[("Harmony", "1,000", 1)] * 2,
         *[("Hermes", "1,000", 0)] * 2,
-        *[("Harmony", "100", 0)] * 2,
+        *[("Harmony", "100", 1)] * 2,
     ]
     assert rows[0].cells == ("Harmony, content", "1,000", "100 ns", "20.0 µs", "200×", "200×", "PASS")
     assert len(measure.head({"vLLM": "1.2"}, measure.FRAMED, ["vLLM"])) == len(rows[0].cells)
     alone = list(measure.framed(fakes[:1], 1000, rounds=1, seconds=0.0))
     assert [(row.cells[3], row.floors) for row in alone] == [("not run", {})] * 6
-    assert report.summary(rows) == ("2 of 2 floors met", True)
+    assert report.summary(rows) == ("4 of 4 floors met", True)
 
 
 def test_the_command_without_rivals_prints_ours(monkeypatch, capsys):

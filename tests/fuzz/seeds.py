@@ -89,6 +89,9 @@ def inputs() -> Iterator[bytes]:
     for mapping in (0, 1):
         yield targets.encode("vocab", bytes([200, 0, 255, 0, 0, 0, mapping, 0]), entries)
     yield from tag_inputs()
+    for k in range(120):  # the formats, with and without lies and holes
+        options = bytes([k % 12, k % 8, 5 + k % 3 * 60, 37 + k, k % 4, 11 * k % 256, 255 - 3 * k % 40, k % 2 * 64 + k])
+        yield targets.encode("arrow", options, bytes((40 + 29 * k * i) % 256 for i in range(12 + k % 20)))
     for kind in range(7):
         for form in (0, 2, 4, 5, 8, 0x82, 0x84):
             yield targets.encode("buffer", bytes([kind, form, 0, 4, 1, 3, 1, 0]), bytes([5, 0, 0, 0] * 8))

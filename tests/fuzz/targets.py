@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from fuzz import (
+    arrows,
     batches,
     blobs,
     buffers,
@@ -54,6 +55,7 @@ TARGETS = {
     "schema": Target(schemas.decode_schema, schemas.check_schema),
     "emit": Target(emitting.decode_ids, emitting.check_ids),
     "emittags": Target(emitting.decode_tags, emitting.check_tags),
+    "arrow": Target(arrows.decode, arrows.check),
     "moved": Target(moves.decode, moves.check),
     "batch": Target(batches.decode_ids, batches.check_ids),
     "batchtags": Target(batches.decode_tags, batches.check_tags),
