@@ -10,6 +10,7 @@ OLD := .venv-bench-004
 RIVALS := .venv-bench-rivals
 ENGINES := .venv-engines
 ENGINES_VLLM := .venv-engines-vllm
+ENGINES_SGLANG := .venv-engines-sglang
 ENGINES_DATA := .venv-engines-data
 LLAMA := -DBUILD_SHARED_LIBS=OFF -DLLAMA_CURL=OFF -DLLAMA_OPENSSL=OFF -DLLAMA_BUILD_UI=OFF -DLLAMA_BUILD_TESTS=OFF \
 	-DLLAMA_BUILD_EXAMPLES=OFF
@@ -17,6 +18,7 @@ LLAMA := -DBUILD_SHARED_LIBS=OFF -DLLAMA_CURL=OFF -DLLAMA_OPENSSL=OFF -DLLAMA_BU
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 VLLM_PIP = $(ENGINES_VLLM)/bin/python -m pip --disable-pip-version-check --quiet install
+SGLANG_PIP = $(ENGINES_SGLANG)/bin/python -m pip --disable-pip-version-check --quiet install
 RIVAL_PIP = $(RIVALS)/bin/python -m pip --disable-pip-version-check --quiet install --only-binary :all:
 # setuptools warns at every editable install that the tree is used as it is, which is the point.
 QUIET := PYTHONWARNINGS=ignore::Warning:setuptools.command.editable_wheel
@@ -31,7 +33,7 @@ endif
 
 .DELETE_ON_ERROR:
 .PHONY: check-engines check-renderers check-templates build demo serve test quick bench bench-server bench-gateway bench-rivals soak \
-	clients engines engines-data engines-vllm fuzz cov docs pictures lint types lock clean
+	clients engines engines-data engines-sglang engines-vllm fuzz cov docs pictures lint types lock clean
 
 build: $(VENV)/built
 
@@ -105,6 +107,7 @@ $(ENGINES)/done: $(VENV)/built pyproject.toml
 	$(ENGINES)/bin/python -m pip --disable-pip-version-check --quiet install --upgrade 'pip>=25.1'
 	$(ENGINES)/bin/python -m pip --disable-pip-version-check --quiet install --group test --group engines
 	-$(ENGINES)/bin/python -m pip --disable-pip-version-check --quiet install --group torch
+	-$(ENGINES)/bin/python -m pip --disable-pip-version-check --quiet install --group mlx
 	-CMAKE_ARGS='$(LLAMA)' LLAMA_CPP_BUILD_JOBS=2 $(ENGINES)/bin/python -m pip --disable-pip-version-check --quiet install --group llama
 	touch $@
 
@@ -112,6 +115,10 @@ $(ENGINES)/done: $(VENV)/built pyproject.toml
 # for the CPU: where pip looks at PyPI alone, set PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu
 engines-vllm: $(ENGINES_VLLM)/done
 	$(ENGINES_VLLM)/bin/python -m pytest -rs -p no:cacheprovider tests/engines/real_vllm
+
+# SGLang's own application in one process, with a script in place of the engine: 1.5 GB of wheels, 3 minutes of tests.
+engines-sglang: $(ENGINES_SGLANG)/done
+	$(ENGINES_SGLANG)/bin/python -m pytest -rs -p no:cacheprovider -W default tests/engines/real_sglang
 
 # A local Ray, a local Spark (with the machine's Java), Daft and datasets: 1.5 GB.
 engines-data: $(ENGINES_DATA)/done
@@ -130,6 +137,15 @@ $(ENGINES_VLLM)/done: $(VENV)/built pyproject.toml $(wildcard tests/engines/real
 	$(VLLM_PIP) --only-binary :all: --no-deps --requirement tests/engines/real_vllm/requirements-no-deps.txt
 	$(VLLM_PIP) --group build
 	$(QUIET) $(VLLM_PIP) --no-deps --no-build-isolation --editable .
+	touch $@
+
+$(ENGINES_SGLANG)/done: $(VENV)/built pyproject.toml $(wildcard tests/engines/real_vllm/requirements.txt tests/engines/real_sglang/*.txt)
+	$(PYTHON) -m venv $(ENGINES_SGLANG)
+	$(SGLANG_PIP) --upgrade 'pip>=25.1'
+	$(SGLANG_PIP) --only-binary :all: --requirement tests/engines/real_sglang/requirements.txt
+	$(SGLANG_PIP) --only-binary :all: --no-deps --requirement tests/engines/real_sglang/requirements-no-deps.txt
+	$(SGLANG_PIP) --group build
+	$(QUIET) $(SGLANG_PIP) --no-deps --no-build-isolation --editable .
 	touch $@
 
 # vLLM and SGLang, for their parsers alone: 3.5 GB. Where they cannot be had, the table says so.

@@ -2,13 +2,16 @@
 
 "vLLM" is its generator with its own parsers, "parsers" the same generator with ours, and "frames" our plug-in in its
 place. No engine and no server run. The outputs are there before the clock starts.
+
+A second table has vLLM's own parser of gpt-oss alone, over openai-harmony's StreamableParser and over the one of
+`harmonystream.compat.openai_harmony`.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -17,10 +20,11 @@ from bench import streams
 from bench.clock import medians, pin
 from bench.families import OF_FORMAT
 from bench.report import Row, show
-from bench.rivals.with_vllm import Framer, server, tokenizer
+from bench.rivals.with_vllm import Framer, Reader, server, tokenizer
 from bench.streams import Stream
 
 KINDS = ("vLLM", "parsers", "frames")
+HEAD_DROP_IN = ("µs per token", "openai-harmony", "drop-in", "drop-in : openai-harmony")
 HEAD = ("µs per token", *KINDS, "parsers : vLLM", "vLLM : frames")
 
 
@@ -81,9 +85,55 @@ def measured() -> Iterator[Row]:
         yield Row((name, *cells))
 
 
+@contextmanager
+def dropped_in() -> Iterator[None]:
+    """Within it, what vLLM's parser takes from openai-harmony is our drop-in."""
+    import vllm.parser.harmony as harmony
+
+    from harmonystream.compat import openai_harmony as ours
+
+    encoding = ours.load_harmony_encoding(ours.HarmonyEncodingName.HARMONY_GPT_OSS)
+    mine = {
+        "get_streamable_parser_for_assistant": lambda: ours.StreamableParser(encoding, ours.Role.ASSISTANT),
+        "get_encoding": lambda: encoding,
+        **{name: getattr(ours, name) for name in ("HarmonyError", "Message", "Role")},
+    }
+    theirs = {name: getattr(harmony, name) for name in mine}
+    vars(harmony).update(mine)
+    try:
+        yield
+    finally:
+        vars(harmony).update(theirs)
+
+
+class DroppedIn(Reader):
+    """vLLM's own HarmonyParser, over our drop-in."""
+
+    def read(self) -> float:
+        with dropped_in():
+            return super().read()
+
+    def check(self) -> Any:
+        with dropped_in():
+            return super().check()
+
+
+def measured_drop_in() -> Iterator[Row]:
+    for name, stream in streams_of()[-2:]:
+        message = replace(stream, name=name, framed=False, whole=False).message()
+        readers = {"theirs": Reader(message), "ours": DroppedIn(message)}
+        for kind, reader in readers.items():
+            if problem := reader.check()[0].wrong(message["expected"]):
+                print(f"{name}, {kind}: {problem} wrong", file=sys.stderr)
+        took = medians({kind: reader.read for kind, reader in readers.items()}, 7, 4.0)
+        theirs, ours = took["theirs"] / 1000, took["ours"] / 1000
+        yield Row((name, f"{theirs:.1f}", f"{ours:.1f}", f"{ours / theirs:.2f}"))
+
+
 def main() -> None:
     pin()
     show(HEAD, measured(), markdown=True)
+    show(HEAD_DROP_IN, measured_drop_in(), markdown=True)
 
 
 if __name__ == "__main__":

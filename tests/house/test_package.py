@@ -123,6 +123,7 @@ def test_the_metadata(wheel):
     entry_points.read_string(archive.read(f"{NAME}.dist-info/entry_points.txt").decode())
     assert {group: list(entry_points[group]) for group in entry_points.sections()} == {
         "console_scripts": ["harmonystream"],
+        "sglang.srt.plugins": ["harmonystream"],
         "vllm.general_plugins": ["harmonystream"],
         "vllm.endpoint_plugins": ["harmonystream_derender", "harmonystream_frames"],
     }

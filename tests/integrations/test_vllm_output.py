@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import harmonystream as hs
-from harmonystream.integrations.vllm.model import model_of
-from harmonystream.integrations.vllm.output import Output, joined, parser_for, tool_dicts
+from harmonystream.integrations.model import joined, model_of, parser_for, tool_dicts
+from harmonystream.integrations.vllm.output import Output
 
 QWEN = FAMILIES["qwen3"]
 WORDS = tokenizer(QWEN.special, QWEN.plain)

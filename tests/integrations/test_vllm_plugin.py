@@ -11,7 +11,8 @@ from types import ModuleType
 import pytest
 
 import harmonystream as hs
-from harmonystream.integrations.vllm.plugin import check_version, names, register_parsers
+from harmonystream.integrations.parser_names import names
+from harmonystream.integrations.vllm.plugin import check_version, register_parsers
 
 
 class Registry:

@@ -41,7 +41,8 @@ from ..._native.wire.envelope import Saved, pack, unpack
 from ...completion import CallDelta
 from ...emit.payload import to_json
 from ...emit.saved import State, json_object
-from .output import Output, parser_for
+from ..model import parser_for
+from .output import Output
 from .unified import HarmonystreamParser
 
 __all__ = ["KEY", "DerenderPlugin"]

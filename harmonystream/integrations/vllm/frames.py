@@ -19,7 +19,8 @@ from vllm.entrypoints.serve.utils.api_utils import should_include_usage
 from vllm.renderers.chat_utils import get_tool_call_id_type
 
 from ...emit import ChatStream, MessagesStream, call_ids_of
-from .output import Feed, parser_for
+from ..model import parser_for
+from .output import Feed
 from .unified import HarmonystreamParser
 
 __all__ = ["FramesPlugin"]

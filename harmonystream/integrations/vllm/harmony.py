@@ -13,7 +13,7 @@ from vllm.parser.abstract_parser import DelegatingParser
 
 from ...compat.openai_harmony import StreamableParser
 from ...formats import HeaderFormat
-from .model import Model, model_of
+from ..model import Model, model_of
 from .unified import HarmonystreamParser
 
 __all__ = ["HarmonystreamHarmonyParser", "install"]

@@ -8,9 +8,9 @@ from typing import Any
 from ..._native.stream.parser import Parser
 from ...completion import Delta
 from ...text_limit import TextLimit
-from .model import Model
+from ..model import Model, joined
 
-__all__ = ["Feed", "Output", "joined", "parser_for", "tool_dicts"]
+__all__ = ["Feed", "Output"]
 
 
 class Feed:
@@ -48,22 +48,6 @@ class Output:
             self._in_text = not ids  # a caller that has no ids at all
         delta = self.parser.feed_delta(text if self._in_text else self._feed.take(ids, text, last=last))
         return joined(delta, self.parser.finish_delta()) if last else delta
-
-
-def parser_for(model: Model, tools: list[dict[str, Any]], prompt: Sequence[int] | None) -> Parser:
-    """tools: those of the request. prompt: its ids; None if vLLM does not say."""
-    start: dict[str, Any] = {} if prompt is None else {"prompt": prompt}
-    return Parser(model.format, model.vocab, tools=tools, **start)
-
-
-def joined(first: Delta, second: Delta) -> Delta:
-    """Two pieces as one."""
-    return Delta(first.reasoning + second.reasoning, first.content + second.content, first.calls + second.calls)
-
-
-def tool_dicts(tools: Any) -> list[dict[str, Any]]:
-    """The tools of a request, which are objects of pydantic, or dicts; [] if it has none."""
-    return [tool if isinstance(tool, dict) else tool.model_dump(exclude_none=True) for tool in tools or ()]
 
 
 def _of(request: Any, field: str) -> Any:

@@ -11,27 +11,16 @@ from vllm.tool_parsers.abstract_tool_parser import ToolParser
 from vllm.tool_parsers.structural_tag_registry import SUPPORTED_STRUCTURAL_TAG_MODELS
 
 from ...formats import HeaderFormat
+from ..model import Model, model_of
+from ..parser_names import STRUCTURAL_TAGS, names
 from . import harmony
-from .model import Model, model_of
-from .plugin import check_version, names
+from .plugin import check_version
 from .unified import Named
 
 __all__ = ["NamedReasoningParser", "NamedToolParser"]
 
 check_version()
 harmony.install()
-
-_TAGS = {
-    "harmony": "harmony",
-    "hermes": "hermes",
-    "qwen3_coder": "qwen_3_coder",
-    "mimo": "mimo",
-    "deepseek": "deepseek_v3_1",
-    "dsml": "deepseek_v3_2",
-    "kimi_k2": "kimi",
-    "glm": "glm_4_7",
-}
-"""Which of vLLM's structural tags writes the calls of a format. The others are not constrained by a grammar."""
 
 
 class NamedToolParser(ToolParser, metaclass=Named):  # type: ignore[misc]
@@ -43,7 +32,7 @@ class NamedToolParser(ToolParser, metaclass=Named):  # type: ignore[misc]
     def __init__(self, tokenizer: Any, tools: Any = None) -> None:
         super().__init__(tokenizer, tools)
         self.model = model_of(tokenizer, self.format)
-        tag = _TAGS.get(self.model.format.name)
+        tag = STRUCTURAL_TAGS.get(self.model.format.name)
         self.structural_tag_model = tag if tag == "harmony" or tag in SUPPORTED_STRUCTURAL_TAG_MODELS else None
         # A required or named call is read from the model's own format, as any other: nothing makes it a list in JSON.
         self.supports_required_and_named = False

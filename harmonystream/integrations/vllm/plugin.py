@@ -6,22 +6,14 @@ import logging
 import re
 from importlib.metadata import version
 
-from ...formats import formats
+from ..parser_names import names
 
-__all__ = ["NAME", "check_version", "names", "register_parsers"]
-
-NAME = "harmonystream"
-"""The parser that chooses the format by the model's name; `harmonystream_hermes` and so on name it."""
+__all__ = ["check_version", "register_parsers"]
 
 OLDEST, NEWEST = (0, 33), (0, 33)
 """The first and last minor release of vLLM with which `make engines` passes."""
 
 _log = logging.getLogger("vllm.harmonystream")
-
-
-def names() -> dict[str, str | None]:
-    """The names of parsers, each with its format; None: it goes by the model's name."""
-    return {NAME: None} | {f"{NAME}_{format}": format for format in formats()}
 
 
 def register_parsers() -> None:

@@ -16,8 +16,8 @@ from vllm.parser.metrics import record_tool_parser_invocation
 from vllm.renderers.chat_utils import make_tool_call_id
 
 from ...completion import CallDelta, Delta
-from .model import Model
-from .output import Output, parser_for, tool_dicts
+from ..model import Model, parser_for, tool_dicts
+from .output import Output
 
 __all__ = ["HarmonystreamParser", "Named"]
 

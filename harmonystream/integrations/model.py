@@ -1,0 +1,64 @@
+"""What there is to know of the model that an engine serves: its format, its vocabulary, and its markers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from .._native.core.vocab import Vocab
+from .._native.stream.markup import Markup
+from .._native.stream.parser import Parser
+from ..completion import Delta
+from ..errors import FormatError
+from ..formats import Format, HeaderFormat, format_of, formats
+from ..formats.models import format_for
+from ..vocab import from_tokenizers, o200k_harmony
+
+__all__ = ["Model", "joined", "model_of", "parser_for", "tool_dicts"]
+
+
+class Model(NamedTuple):
+    """Made once for each tokenizer of a process."""
+
+    format: Format | HeaderFormat
+    vocab: Vocab
+    markup: Markup
+
+
+@lru_cache(maxsize=8)
+def model_of(tokenizer: Any, format: str | None) -> Model:
+    """The model that has this tokenizer. format: its name; None: the one that the tokenizer's `name_or_path` says.
+
+    Raises FormatError for a model whose format is not known, and VocabError for a tokenizer that cannot be read.
+    """
+    row = format_of(_format_named(tokenizer) if format is None else format)
+    # gpt-oss has one vocabulary, which is in the package. Reading it from the tokenizer would take a second.
+    vocab = o200k_harmony() if isinstance(row, HeaderFormat) else from_tokenizers(tokenizer)
+    return Model(row, vocab, Markup(row, vocab))
+
+
+def _format_named(tokenizer: Any) -> str:
+    name = str(getattr(tokenizer, "name_or_path", ""))
+    try:
+        return format_for(name)
+    except FormatError as error:
+        known = ", ".join(f"harmonystream_{each}" for each in formats())
+        said = f"the parser 'harmonystream' goes by the model's name: {error}. Or name one of {known}"
+        raise FormatError(said) from None
+
+
+def parser_for(model: Model, tools: list[dict[str, Any]], prompt: Sequence[int] | str | None) -> Parser:
+    """tools: those of the request. prompt: its ids, or its text; None if the engine does not say."""
+    start: dict[str, Any] = {} if prompt is None else {"prompt": prompt}
+    return Parser(model.format, model.vocab, tools=tools, **start)
+
+
+def joined(first: Delta, second: Delta) -> Delta:
+    """Two pieces as one."""
+    return Delta(first.reasoning + second.reasoning, first.content + second.content, first.calls + second.calls)
+
+
+def tool_dicts(tools: Any) -> list[dict[str, Any]]:
+    """The tools of a request, which are objects of pydantic, or dicts; [] if it has none."""
+    return [tool if isinstance(tool, dict) else tool.model_dump(exclude_none=True) for tool in tools or ()]

@@ -1,0 +1,27 @@
+"""The names by which the command lines of vLLM and SGLang ask for our parsers, and the grammars of their calls."""
+
+from __future__ import annotations
+
+from ..formats import formats
+
+__all__ = ["NAME", "STRUCTURAL_TAGS", "names"]
+
+NAME = "harmonystream"
+"""The parser that chooses the format by the model's name; `harmonystream_hermes` and so on name it."""
+
+STRUCTURAL_TAGS = {
+    "harmony": "harmony",
+    "hermes": "hermes",
+    "qwen3_coder": "qwen_3_coder",
+    "mimo": "mimo",
+    "deepseek": "deepseek_v3_1",
+    "dsml": "deepseek_v3_2",
+    "kimi_k2": "kimi",
+    "glm": "glm_4_7",
+}
+"""Which structural tag of vLLM's writes the calls of a format. No grammar constrains those of other formats."""
+
+
+def names() -> dict[str, str | None]:
+    """The names of parsers, each with its format; None: it goes by the model's name."""
+    return {NAME: None} | {f"{NAME}_{format}": format for format in formats()}

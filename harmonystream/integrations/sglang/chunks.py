@@ -1,0 +1,71 @@
+"""The chunks of one choice of Chat Completions, in SGLang's own shape."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...completion import CallDelta
+from ...emit.payload import to_json
+from .reader import Reader
+
+if TYPE_CHECKING:
+    from .adapter import Adapter
+
+__all__ = ["ChatChunks"]
+
+
+class ChatChunks:
+    """SGLang keeps one for each choice, in the place of a parser of its own."""
+
+    def __init__(self, adapter: Adapter, reader: Reader, request: Any, id: str, created: int, index: int) -> None:
+        self._adapter, self._reader, self._request = adapter, reader, request
+        chunk = {"id": id, "object": "chat.completion.chunk", "created": created, "model": request.model}
+        self._begin = f'data: {to_json(chunk)[:-1]},"choices":[{{"index":{index},"delta":'
+        self._streams_reasoning = request.stream_reasoning
+        self._reasoning = ""  # what is kept back unless reasoning is streamed
+        self.called = False
+        """Has there been a call?"""
+
+    def step(
+        self,
+        content: dict[str, Any],
+        finish_reason_type: str | None,
+        logprobs: dict[str, Any] | None,
+        usage: dict[str, Any] | None,
+    ) -> list[str]:
+        """The chunks of what a step adds. The first of them has the log probabilities."""
+        said = self._reader.step(content, finish_reason_type)
+        deltas: list[str] = []
+        reasoning = said.reasoning
+        if not self._streams_reasoning:
+            self._reasoning += reasoning
+            over = said.content or said.calls or finish_reason_type is not None
+            reasoning = self._reasoning if over else ""
+            self._reasoning = "" if over else self._reasoning
+        if reasoning:
+            deltas.append(f'{{"reasoning_content":{to_json(reasoning)}}}')
+        if said.content:
+            deltas.append(f'{{"reasoning_content":null,"content":{to_json(said.content)}}}')
+        if said.calls:
+            self.called = True
+            calls = ",".join(map(self._call, said.calls))
+            deltas.append(f'{{"role":null,"content":null,"reasoning_content":null,"tool_calls":[{calls}]}}')
+        if logprobs is None and usage is None:
+            return [f"{self._begin}{delta}{_END}" for delta in deltas]
+        if logprobs is not None and not deltas:
+            deltas.append('{"reasoning_content":null}')
+        return [self._with(delta, None if at else logprobs, usage) for at, delta in enumerate(deltas)]
+
+    def _call(self, call: CallDelta) -> str:
+        begins = call.name is not None
+        id = to_json(self._adapter.call_id(self._request, call)) if begins else "null"
+        function = f'{{"name":{to_json(call.name) if begins else "null"},"arguments":{to_json(call.arguments)}}}'
+        return f'{{"id":{id},"index":{call.index},"type":"function","function":{function}}}'
+
+    def _with(self, delta: str, logprobs: dict[str, Any] | None, usage: dict[str, Any] | None) -> str:
+        said = "" if usage is None else f',"usage":{to_json(usage)}'
+        rest = f'"logprobs":{to_json(logprobs)},"finish_reason":null,"matched_stop":null}}]{said}}}'
+        return f"{self._begin}{delta},{rest}\n\n"
+
+
+_END = ',"logprobs":null,"finish_reason":null,"matched_stop":null}]}\n\n'

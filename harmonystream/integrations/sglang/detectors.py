@@ -1,0 +1,149 @@
+"""The classes that the command line names. SGLang asks them for grammars and markers, and gives them text where it has
+no ids: in its routes `/parse_function_call` and `/separate_reasoning`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sglang.srt.function_call.base_format_detector import BaseFormatDetector
+from sglang.srt.function_call.core_types import StreamingParseResult as ToolResult
+from sglang.srt.function_call.core_types import ToolCallItem
+from sglang.srt.function_call.function_call_parser import FunctionCallParser
+from sglang.srt.parser.reasoning_parser import BaseReasoningFormatDetector, ReasoningParser
+from sglang.srt.parser.reasoning_parser import StreamingParseResult as ReasoningResult
+
+from ..._native.stream.parser import Parser
+from ...completion import Delta
+from ...errors import FormatError
+from ...formats import HeaderFormat, format_of
+from ..model import joined, model_of, tool_dicts
+from ..parser_names import STRUCTURAL_TAGS, names
+
+__all__ = ["NamedReasoningDetector", "NamedToolDetector", "register_detectors"]
+
+_XGRAMMAR = STRUCTURAL_TAGS | {"hermes": "qwen_3"}
+"""What xgrammar, which makes SGLang's structural tags, calls them."""
+
+
+def register_detectors() -> None:
+    """Makes our names known. Running it again changes nothing."""
+    for name, format in names().items():
+        if name not in FunctionCallParser.ToolCallParserEnum:
+            fields = {"format": format, "__module__": __name__}
+            FunctionCallParser.ToolCallParserEnum[name] = type(f"{name}_tools", (NamedToolDetector,), fields)
+            ReasoningParser.DetectorMap[name] = type(f"{name}_reasoning", (NamedReasoningDetector,), fields)
+
+
+def _row(format: str | None, tokenizer: Any) -> Any:
+    if format is None and tokenizer is None:
+        raise FormatError("the parser 'harmonystream' goes by the model's name: without a model, name the format")
+    return format_of(format) if format is not None else model_of(tokenizer, None).format
+
+
+class NamedToolDetector(BaseFormatDetector):  # type: ignore[misc]
+    """Says how a grammar writes the calls of a format, and reads them in text. Reasoning has been taken out of it."""
+
+    format: str | None = None
+
+    def __init__(self, tokenizer: Any = None) -> None:
+        super().__init__()
+        self._row = _row(self.format, tokenizer)
+        self._reader: Parser | None = None
+
+    def get_structural_tag_name(self) -> str | None:
+        return _XGRAMMAR.get(self._row.name)
+
+    def supports_structural_tag(self) -> bool:
+        """There is xgrammar's tag of the format, or none."""
+        return False
+
+    def parses_required_natively(self) -> bool:
+        """A required or named call is read from the model's own format: nothing makes it a list in JSON."""
+        return True
+
+    def structure_info(self) -> Any:
+        raise NotImplementedError("a parser of harmonystream has no structural tags of the older kind")
+
+    def has_tool_call(self, text: str) -> bool:
+        return bool(self._whole(text, None).calls)
+
+    def detect_and_parse(self, text: str, tools: list[Any]) -> Any:
+        return _result(_whole_calls(self._whole(text, tools)))
+
+    def parse_streaming_increment(self, new_text: str, tools: list[Any]) -> Any:
+        if self._reader is None:
+            self._reader = self._parser(tools)
+        return _result(self._reader.feed_delta(new_text))
+
+    def finish(self, tools: list[Any]) -> Any:
+        return ToolResult() if self._reader is None else _result(self._reader.finish_delta())
+
+    def _whole(self, text: str, tools: list[Any] | None) -> Delta:
+        parser = self._parser(tools)
+        return joined(parser.feed_delta(text), parser.finish_delta())
+
+    def _parser(self, tools: list[Any] | None) -> Parser:
+        start = "auto" if isinstance(self._row, HeaderFormat) else "answer"
+        return Parser(self._row, tools=None if tools is None else tool_dicts(tools), start=start)
+
+
+def _whole_calls(said: Delta) -> Delta:
+    calls: dict[int, Any] = {}
+    for call in said.calls:
+        before = calls.get(call.index)
+        calls[call.index] = call if before is None else before._replace(arguments=before.arguments + call.arguments)
+    return Delta(said.reasoning, said.content, tuple(calls.values()))
+
+
+def _result(said: Delta) -> Any:
+    items = [ToolCallItem(tool_index=call.index, name=call.name, parameters=call.arguments) for call in said.calls]
+    return ToolResult(normal_text=said.reasoning + said.content, calls=items)
+
+
+class NamedReasoningDetector(BaseReasoningFormatDetector):  # type: ignore[misc]
+    """Says where reasoning ends, for grammars, and reads it in text. Markers of calls are passed on."""
+
+    format: str | None = None
+
+    def __init__(
+        self, stream_reasoning: bool = True, force_reasoning: bool = False, tokenizer: Any = None, **_: Any
+    ) -> None:
+        self._row = _row(self.format, tokenizer)
+        self._ends = () if tokenizer is None else model_of(tokenizer, self.format).markup.reasoning_end
+        start, end = self._markers()
+        super().__init__(
+            start, end, force_reasoning=force_reasoning, stream_reasoning=stream_reasoning, reasoning_default="always"
+        )
+        self._reader: Parser | None = None
+
+    def _markers(self) -> tuple[str, str]:
+        if isinstance(self._row, HeaderFormat):
+            return "<|channel|>analysis<|message|>", "<|end|>"
+        start, end = self._row.think or ("", "")
+        return (start if isinstance(start, str) else start[0]), (end if isinstance(end, str) else end[0])
+
+    def get_think_end_token_ids(self, tokenizer: Any) -> list[int]:
+        return list(self._ends[:1])
+
+    def detect_and_parse(self, text: str) -> Any:
+        parser = self._parser(text)
+        said = joined(parser.feed_delta(text), parser.finish_delta())
+        return ReasoningResult(normal_text=said.content, reasoning_text=said.reasoning)
+
+    def parse_streaming_increment(self, new_text: str) -> Any:
+        if self._reader is None:
+            self._reader = self._parser(new_text)
+        said = self._reader.feed_delta(new_text)
+        return ReasoningResult(normal_text=said.content, reasoning_text=said.reasoning)
+
+    def finish(self) -> Any:
+        said = Delta("", "", ()) if self._reader is None else self._reader.finish_delta()
+        return ReasoningResult(normal_text=said.content, reasoning_text=said.reasoning)
+
+    def _parser(self, first: str) -> Parser:
+        """first: the text's beginning. It may open reasoning that the prompt has opened already."""
+        opens = first.lstrip()
+        marked = self.think_start_token.startswith(opens) or opens.startswith(self.think_start_token)
+        start = "reasoning" if self.force_reasoning and not marked else "auto"
+        return Parser(self._row, tools=[], start=start)

@@ -1,0 +1,57 @@
+"""The three methods of SGLang's serving classes that are hooked, by SGLang's own registry of hooks.
+
+SGLang lets an adapter read the ids of an output where a model needs it. A server whose parsers are ours gets one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from sglang.srt.plugins.hook_registry import HookRegistry, HookType
+
+from .adapter import Adapter, adapter_for, remember_prompt
+
+__all__ = ["register_hooks"]
+
+_SERVING = "sglang.srt.entrypoints.openai.serving_chat.OpenAIServingChat"
+_RESPONSES = "sglang.srt.entrypoints.openai.serving_responses.OpenAIServingResponses"
+_OURS = "_harmonystream"
+"""The attribute of a serving object that has its adapter."""
+
+
+def register_hooks() -> None:
+    """SGLang applies them after all plug-ins have run."""
+    for target, hook in (
+        (f"{_SERVING}.__init__", _init),
+        (f"{_SERVING}._encoding_output", _encoding_output),
+        (f"{_SERVING}._process_messages", _process_messages),
+        (f"{_RESPONSES}._make_request", _make_request),
+    ):
+        if all(known is not hook for _, known, _ in HookRegistry._hooks[target]):
+            HookRegistry.register(target, hook, HookType.AROUND)
+
+
+def _init(stock: Callable[..., None], serving: Any, *args: Any, **more: Any) -> None:
+    stock(serving, *args, **more)
+    setattr(serving, _OURS, adapter_for(serving))
+
+
+def _encoding_output(stock: Callable[..., Any], serving: Any) -> Any:
+    ours: Adapter | None = getattr(serving, _OURS, None)
+    return stock(serving) if ours is None else ours
+
+
+def _process_messages(stock: Callable[..., Any], serving: Any, request: Any, *args: Any, **more: Any) -> Any:
+    processed = stock(serving, request, *args, **more)
+    remember_prompt(request, processed)
+    return processed
+
+
+async def _make_request(
+    stock: Callable[..., Awaitable[Any]], serving: Any, request: Any, *args: Any, **more: Any
+) -> Any:
+    """Responses makes a Chat request of its own, and reads the output by the original."""
+    made = await stock(serving, request, *args, **more)
+    remember_prompt(request, made[-1])
+    return made

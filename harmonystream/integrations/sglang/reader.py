@@ -1,0 +1,130 @@
+"""One choice of SGLang's, read step by step: which ids are new, where a stop string ends them, and what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from sglang.srt.entrypoints.openai.chat_encoding_adapters import select_new_output_ids
+from sglang.srt.runtime_context import get_serving
+
+from ..._native.stream.parser import Parser
+from ...completion import Delta
+from ...text_limit import TextLimit, spelled
+from ..model import Model, joined, parser_for
+
+__all__ = ["Prompt", "Reader", "before"]
+
+Prompt: TypeAlias = "Sequence[int] | str | None"
+
+
+class Reader:
+    """tools: those that may be called. prompt: as ids or text; None if it is not known.
+
+    separate: is reasoning a field of its own? Otherwise it is content, between the format's markers.
+    request: SGLang's own request object, of any API.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        tools: list[dict[str, Any]],
+        prompt: Sequence[int] | str | None,
+        separate: bool,
+        request: Any,
+    ) -> None:
+        self.parser: Parser = parser_for(model, tools, prompt)
+        self._model, self._separate = model, separate
+        self._trims = not getattr(request, "no_stop_trim", False)
+        stop = getattr(request, "stop", None) or ()
+        self._stops = [stop] if isinstance(stop, str) else list(stop)
+        self._limit: TextLimit | None = None
+        if self._trims and self._stops:
+            self._limit = TextLimit(model.vocab, special=getattr(request, "skip_special_tokens", True) is False)
+        self._incremental = get_serving().incremental_streaming_output
+        self._ids = self._characters = 0  # of the output, those that have been read
+        self._held = ""  # text that may begin a stop string
+        self._thinking = self.parser.region.name == "REASONING"
+
+    def step(self, content: dict[str, Any], finish_reason_type: str | None) -> Delta:
+        """What a chunk of the engine's adds. finish_reason_type: None unless it is the last."""
+        about = content["meta_info"]
+        ids = select_new_output_ids(
+            output_ids=content.get("output_ids") or [],
+            num_consumed_tokens=self._ids,
+            completion_tokens=about["completion_tokens"],
+            finish_reason_type=finish_reason_type,
+            incremental=self._incremental,
+        )
+        self._ids += len(ids)
+        last = finish_reason_type is not None
+        matched = (about.get("finish_reason") or {}).get("matched") if last and self._trims else None
+        if self._limit is not None:
+            ids = self._limit.take(ids, self._new_text(content["text"], last=last), last=last)
+            if matched in self._model.markup.stops and matched not in ids[-1:]:
+                ids.append(matched)  # SGLang's text never has it
+        elif matched is not None:
+            ids = before(self._model, ids, matched)
+        return self.read(ids, last=last)
+
+    def _new_text(self, text: str, *, last: bool) -> str:
+        """What the engine's text adds, but for what may begin a stop string, which SGLang would send."""
+        new = self._held + text if self._incremental else text[self._characters :]
+        end = len(new) if last else len(new) - max(_begun(new, stop) for stop in self._stops)
+        self._characters, self._held = self._characters + end, new[end:]
+        return new[:end]
+
+    def read(self, ids: Sequence[int], *, last: bool) -> Delta:
+        """What ids add."""
+        said = self.parser.feed_delta(ids)
+        if last:
+            said = joined(said, self.parser.finish_delta())
+        return said if self._separate else self._unseparated(said, last=last)
+
+    def _unseparated(self, said: Delta, *, last: bool) -> Delta:
+        text = ""
+        if said.reasoning:
+            text = (
+                said.reasoning if self._thinking else self._marker(self._model.markup.reasoning_start) + said.reasoning
+            )
+            self._thinking = True
+        if self._thinking and (said.content or said.calls):
+            text += self._marker(self._model.markup.reasoning_end)
+            self._thinking = False
+        return Delta("", text + said.content, said.calls)
+
+    def _marker(self, ids: tuple[int, ...]) -> str:
+        return self._model.vocab.token_bytes(ids[0]).decode() if ids else ""
+
+
+def before(model: Model, ids: Sequence[int], matched: int | str | None) -> Sequence[int]:
+    """The ids before the stop token or stop string that SGLang has found at their end.
+
+    A token that the format ends with stays, because it says how the message ends.
+    """
+    if isinstance(matched, str):
+        return _before_text(model, ids, matched.encode())
+    if matched is not None and ids and ids[-1] == matched and matched not in model.markup.stops:
+        return ids[:-1]
+    return ids
+
+
+def _before_text(model: Model, ids: Sequence[int], stop: bytes) -> list[int]:
+    vocab = model.vocab
+    texts = [b"" if tid not in vocab or vocab.is_control(tid) else vocab.token_bytes(tid) for tid in ids]
+    size = b"".join(texts).find(stop)
+    if size < 0:
+        return list(ids)
+    kept: list[int] = []
+    for tid, text in zip(ids, texts):
+        if len(text) > size:
+            return kept + spelled(vocab, text[:size])
+        size -= len(text)
+        kept.append(tid)
+    return kept
+
+
+def _begun(text: str, stop: str) -> int:
+    """How much of a stop string the text ends with."""
+    sizes = range(min(len(text), len(stop) - 1), 0, -1)
+    return next((size for size in sizes if text.endswith(stop[:size])), 0)

@@ -1,0 +1,141 @@
+"""Our parsers by name in SGLang's own application, before the official client."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+pytest.importorskip("sglang")
+
+from sglang_said import FORMATS, TOOLS, Said, chat, chat_stream, chunks, expected, ids_of, responses, scenarios
+from wire_scenarios import SCENARIOS, write
+
+CASES = [(format, name) for format in FORMATS for name in scenarios(format)]
+
+
+@pytest.mark.parametrize(("format", "name"), CASES)
+def test_chat_says_what_the_parser_says(server, format, name):
+    host, scenario = server(FORMATS[format]), scenarios(format)[name]
+    reason = {None: "stop", "content_filter": "stop"}.get(scenario.reason, scenario.reason)
+    ids = ids_of(FORMATS[format], write(format, scenario), stops=reason == "stop" and scenario.cut == "")
+    for size in (1, 3):
+        host.play(ids, finish=reason, at_once=size)
+        said = chat_stream(host)
+        assert said == expected(host, ids, reason=reason)
+    whole = chat(host)
+    assert (whole.reasoning, whole.calls, whole.reason) == (said.reasoning, said.calls, said.reason)
+    assert whole.content == (said.content if said.content.strip() or not said.calls else "")
+
+
+WHOLE = [("qwen3", "hermes"), ("qwen3_coder", "qwen3_coder"), ("deepseek_v31", "deepseek"), ("gpt_oss", "harmony")]
+CALLING = "preamble and three calls"
+NAMED = {"type": "function", "function": {"name": "f"}}
+
+
+@pytest.mark.parametrize(("family", "format"), WHOLE)
+def test_every_tool_choice(server, family, format):
+    """The model's own format is read whatever is asked, and a call that must be is constrained by a grammar of it."""
+    host = server(family)
+    ids = ids_of(family, write(format, SCENARIOS[CALLING]), stops=True)
+    host.play(ids, at_once=2)
+    for choice in ("auto", "required", NAMED, "none"):
+        for ask in (chat_stream, chat):
+            said = ask(host, tool_choice=choice)
+            want = expected(host, ids, tools=[] if choice == "none" else TOOLS)
+            assert (said.reasoning, said.calls, said.reason) == (want.reasoning, want.calls, want.reason)
+            if choice == "none":
+                assert said.content == want.content
+        tag = host.manager.asked.sampling_params.get("structural_tag")
+        assert (tag is not None) == (choice in ("required", NAMED))
+        assert tag is None or re.search(r"\bf\b|begin\\uff5c>f|=f>", tag)
+        assert host.manager.asked.sampling_params.get("json_schema") is None
+
+
+@pytest.mark.parametrize("name", ["reasoning and content", CALLING, "empty arguments", "cut in arguments"])
+@pytest.mark.parametrize(("family", "format"), WHOLE[:3])
+@pytest.mark.parametrize("streams", [True, False], ids=["stream", "whole"])
+def test_responses_say_what_the_parser_says(server, family, format, name, streams):
+    host, scenario = server(family), SCENARIOS[name]
+    ids = ids_of(family, write(format, scenario), stops=scenario.cut == "")
+    host.play(ids, finish=scenario.reason)
+    said = responses(host, streams=streams)
+    want = expected(host, ids)
+    assert (said.reasoning, said.content.strip(), said.calls) == (want.reasoning, want.content.strip(), want.calls)
+
+
+TEXT = "<think>\nHm.\n</think>\n\nOne, two. STOP here"
+
+
+@pytest.mark.parametrize("size", [1, 4])
+def test_a_stop_string_is_not_sent(server, size):
+    host = server("qwen3")
+    host.play(ids_of("qwen3", TEXT, stops=False), at_once=size)
+    for ask in (chat_stream, chat):
+        said = ask(host, stop=["STOP"], tools=[])
+        assert (said.reasoning, said.content, said.reason) == ("Hm.", "One, two. ", "stop")
+
+
+def test_reasoning_that_is_not_asked_for_apart(server):
+    host = server("qwen3")
+    host.play(ids_of("qwen3", TEXT, stops=True))
+    for ask in (chat_stream, chat):
+        said = ask(host, extra_body={"separate_reasoning": False})
+        assert (said.reasoning, said.content) == ("", "<think>Hm.</think>One, two. STOP here")
+    whole = [c.choices[0].delta.reasoning_content for c in chunks(host, extra_body={"stream_reasoning": False})]
+    assert [each for each in whole if each] == ["Hm."]
+
+
+def test_thinking_that_the_prompt_has_closed(server):
+    host = server("qwen3")
+    ids = ids_of("qwen3", "Hi <think> there.", stops=True)
+    host.play(ids)
+    for ask in (chat_stream, chat):
+        said = ask(host, extra_body={"chat_template_kwargs": {"enable_thinking": False}})
+        assert said == Said("", "Hi <think> there.", (), "stop")
+
+
+def test_chunks_have_the_shape_of_sglangs(server):
+    """Field by field, so that a client of SGLang's reads ours."""
+    ids = ids_of("qwen3", write("hermes", SCENARIOS[CALLING]), stops=True)
+    shapes = []
+    for kind in ("stock", "ours"):
+        host = server("qwen3", kind)
+        host.play(ids, at_once=2)
+        made = chunks(host, stream_options={"include_usage": True, "continuous_usage_stats": True})
+        assert len({chunk.id for chunk in made}) == 1 and made[-1].usage.completion_tokens == len(ids)
+        shapes.append({(kind_of(chunk), *sorted(chunk.model_dump(exclude_unset=True))) for chunk in made})
+        assert all(chunk.usage for chunk in made[1:-2])
+    assert shapes[0] == shapes[1]
+
+
+def kind_of(chunk):
+    if not chunk.choices:
+        return "usage"
+    delta = chunk.choices[0].delta.model_dump(exclude_unset=True)
+    return ",".join(sorted(key for key, value in delta.items() if value is not None)) or "end"
+
+
+def test_two_choices(server):
+    host = server("qwen3")
+    host.play(ids_of("qwen3", write("hermes", SCENARIOS[CALLING]), stops=True))
+    made = chunks(host, n=2)
+    for index in (0, 1):
+        deltas = [c.delta for chunk in made for c in chunk.choices if c.index == index]
+        names = [call.function.name for delta in deltas for call in delta.tool_calls or () if call.function.name]
+        assert len(names) == 3
+    ids = [call.id for k in made for c in k.choices for call in c.delta.tool_calls or () if call.id]
+    assert len(set(ids)) == 6
+
+
+def test_two_kinds_of_parsers_are_refused(server):
+    from harmonystream.integrations.sglang.adapter import adapter_for
+
+    serving = server("qwen3").app.state.openai_serving_chat
+    reasoning = serving.reasoning_parser
+    try:
+        serving.reasoning_parser = "qwen3"
+        with pytest.raises(TypeError, match="must have the same name, and they are harmonystream and qwen3"):
+            adapter_for(serving)
+    finally:
+        serving.reasoning_parser = reasoning

@@ -1,0 +1,140 @@
+"""SGLang's parsers beside ours in its own serving class: what is right, and what a token costs.
+
+Prints the tables of docs/sglang.md. tests/support, tests/reference, tests and tests/engines/real_vllm must be on the
+path. Right is what the scenario says, which is written down by hand. The cost is the processor time from the outputs of
+the engine to the chunks of Chat Completions, in one process. The outputs are there before the clock starts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import openai
+from scripted_sglang import ChatCompletionRequest, Server
+from sglang_said import FORMATS, TOOLS, chat, chat_stream, ids_of, scenarios
+from wire_scenarios import Call, Scenario, told, write
+
+ROUTES = {"Chat, streamed": chat_stream, "Chat, whole": chat}
+COSTS = {
+    "Hermes": ("qwen3", '<tool_call>\n{{"name": "f", "arguments": {{"s": "{}"}}}}\n</tool_call>'),
+    "Qwen3-Coder": (
+        "qwen3_coder",
+        "<tool_call>\n<function=f>\n<parameter=s>\n{}\n</parameter>\n</function>\n</tool_call>",
+    ),
+    "gpt-oss": ("gpt_oss", '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{{"s": "{}"}}<|call|>'),
+}
+
+
+def wrong(route: str, host: Server, format: str, scenario: Scenario) -> str:
+    """What is wrong with an answer; "" if it is right."""
+    try:
+        said = ROUTES[route](host)
+    except (openai.APIError, ValueError) as error:
+        return type(error).__name__
+    items = told(format, scenario)
+    calls = [item for item in items if isinstance(item, Call)]
+    if [name.removeprefix("functions.") for name, _ in said.calls] != [call.name for call in calls]:
+        return "calls"
+    if [arguments for _, arguments in said.calls] != [call.arguments for call in calls]:
+        return "arguments"
+    texts = {"reasoning": "", "content": ""}
+    for item in items:
+        if not isinstance(item, Call):
+            texts["reasoning" if item.kind == "reasoning" else "content"] += item.text
+    squeezed = ["".join(text.split()) for text in (said.reasoning, said.content, *texts.values())]
+    if squeezed[0] != squeezed[2]:
+        return "reasoning"
+    return "content" if squeezed[1] != squeezed[3] else ""
+
+
+def compared(format: str) -> dict[tuple[str, str], list[str]]:
+    """(scenario, route) -> what is wrong with SGLang's parsers, and with ours."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for kind in ("stock", "ours"):
+        with tempfile.TemporaryDirectory() as directory:
+            host = Server(Path(directory), FORMATS[format], kind)
+            for name, scenario in scenarios(format).items():
+                reason = scenario.reason if scenario.reason in ("stop", "length") else "stop"
+                stops = reason == "stop" and scenario.cut == ""
+                host.play(ids_of(FORMATS[format], write(format, scenario), stops=stops), finish=reason)
+                for route in ROUTES:
+                    found.setdefault((name, route), []).append(wrong(route, host, format, scenario))
+    return found
+
+
+def rightness() -> None:
+    better, worse = [], []
+    print("| format | answers | right with SGLang's parsers | right with ours |\n|---|---|---|---|")
+    for format in FORMATS:
+        found = compared(format)
+        right = [sum(not each[at] for each in found.values()) for at in (0, 1)]
+        print(f"| `{format}` | {len(found)} | {right[0]} | {right[1]} |", flush=True)
+        better += [(format, *key, stock) for key, (stock, ours) in found.items() if stock and not ours]
+        worse += [(format, *key, ours) for key, (stock, ours) in found.items() if ours and not stock]
+    for title, rows in (("Ours alone are right", better), ("SGLang's alone are right", worse)):
+        print(f"\n{title}:\n")
+        for row in rows:
+            print(f"| {' | '.join(row)} |")
+
+
+def cost(host: Server, outputs: list[dict[str, Any]], request: Any) -> tuple[float, int]:
+    """Microseconds of processor time per token, and how many chunks have arguments."""
+    serving = host.app.state.openai_serving_chat
+
+    async def play(*_: Any) -> AsyncIterator[dict[str, Any]]:
+        for output in outputs:
+            yield output
+
+    async def run() -> tuple[float, int]:
+        host.manager.generate_request = play
+        started, made = time.process_time(), []
+        async for chunk in serving._generate_chat_stream(None, request, None):
+            made.append(chunk)
+        took = time.process_time() - started
+        return 1e6 * took / len(outputs), sum('"tool_calls":[' in chunk for chunk in made)
+
+    return asyncio.run(run())
+
+
+def call_of(family: str, form: str, tokens: int) -> list[int]:
+    """About as many ids as `tokens`: tokenizers spell the words differently."""
+    words = json.dumps(" ".join(f"word{at % 97}" for at in range(tokens // 3)))[1:-1]
+    return ids_of(family, form.format(words), stops=True)
+
+
+def costs(tokens: int = 1000) -> None:
+    print("\n| µs per token | SGLang | ours | SGLang : ours | chunks of SGLang | ours |\n|---|---|---|---|---|---|")
+    for name, (family, form) in COSTS.items():
+        ids = call_of(family, form, tokens)
+        ids = call_of(family, form, tokens * tokens // len(ids))
+        row: list[tuple[float, int]] = []
+        for kind in ("stock", "ours"):
+            with tempfile.TemporaryDirectory() as directory:
+                host = Server(Path(directory), family, kind)
+                host.play(ids)
+                given = {"model": "tiny", "messages": [{"role": "user", "content": "Go!"}], "tools": TOOLS}
+                request = ChatCompletionRequest(stream=True, **given)
+                adapted, request = host.app.state.openai_serving_chat._convert_to_internal_request(request)
+                outputs = host.manager._outputs(
+                    adapted, adapted.sampling_params, 0, [*range(1, len(host.manager.ids) + 1)]
+                )
+                runs = [cost(host, outputs, request) for _ in range(7)]
+                row.append((statistics.median(took for took, _ in runs), runs[0][1]))
+        (stock, few), (ours, many) = row
+        print(
+            f"| {name}, a call of {tokens:,} tokens | {stock:.1f} | {ours:.1f} | {stock / ours:.0f} | {few} | {many} |"
+        )
+
+
+if __name__ == "__main__":
+    if "costs" not in sys.argv:
+        rightness()
+    costs()

@@ -1,0 +1,59 @@
+"""What SGLang's processes run at their start. Its own classes are in tests/engines/real_sglang."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+from importlib.metadata import entry_points
+
+import pytest
+
+from harmonystream.integrations.sglang.plugin import check_version, register
+
+
+@pytest.mark.parametrize("named", [None, "", "other", "harmonystream_other, another"])
+def test_nothing_is_imported_unless_the_plug_in_is_named(named, monkeypatch):
+    monkeypatch.delenv("SGLANG_PLUGINS", raising=False)
+    if named is not None:
+        monkeypatch.setenv("SGLANG_PLUGINS", named)
+    register()
+    assert "harmonystream.integrations.sglang.detectors" not in sys.modules
+
+
+def test_a_plug_in_that_is_named_needs_sglang(monkeypatch):
+    monkeypatch.setenv("SGLANG_PLUGINS", "other, harmonystream")
+    with pytest.raises(ImportError):
+        register()
+
+
+def test_the_module_of_the_plug_in_imports_no_other():
+    code = "import sys, harmonystream.integrations.sglang.plugin; print([m for m in sys.modules if 'sglang.' in m])"
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert out.strip() == "['harmonystream.integrations.sglang.plugin']"
+
+
+@pytest.mark.parametrize("version", ["0.5.23", "0.5.23.post1", "0.5.23rc1"])
+def test_the_tested_release_is_taken_silently(version, caplog):
+    check_version(version)
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("version", ["0.5.24", "0.6.0", "1.0.0", "dev"])
+def test_a_newer_or_unnamed_release_is_taken_with_a_warning(version, caplog):
+    with caplog.at_level(logging.WARNING, "sglang.harmonystream"):
+        check_version(version)
+    assert version in caplog.text and "0.5.23" in caplog.text
+
+
+@pytest.mark.parametrize("version", ["0.5.22", "0.4.10.post2"])
+def test_an_older_release_is_refused(version):
+    with pytest.raises(ImportError, match=r"need SGLang 0\.5\.23 or newer"):
+        check_version(version)
+
+
+def test_the_entry_point_names_what_is_there():
+    """That of an installed distribution, which a checkout that is only on the path is not."""
+    for point in entry_points(group="sglang.srt.plugins"):
+        if point.name == "harmonystream":
+            assert point.load() is register
