@@ -16,4 +16,4 @@ def supports_tools(format: str | Format | HeaderFormat) -> bool:
     if isinstance(format, str) and format not in formats():
         format = format_for(format)
     row = format_of(format)
-    return isinstance(row, HeaderFormat) or row.call is not None or row.wrapped
+    return isinstance(row, HeaderFormat) or row.call is not None or row.section is not None
