@@ -64,7 +64,7 @@ def slowness() -> float:
 
     At least 1: a faster machine makes no floor stricter.
     """
-    lookups = Case("", lambda: {}.get, range(2048), 2048)
+    lookups = Case("", lambda: {}.get, list(range(2048)), 2048)
     return max(1.0, median(lookups.round() for _ in range(101)) / LOOKUP)
 
 

@@ -45,17 +45,26 @@ def _tags(asked: Asked, row: Format, prompt: Prompt) -> Plan:
     closer = "" if row.think is None else f"\n{_spelling(row.think[1], prompt)}" + ("" if row.control else "\n\n")
     if asked.choice != "required":
         return Plan(budget=budget, closes=(closer,))
-    opener = row.section[0] if row.section is not None else row.call[0] if row.call is not None else ""
-    call = _spelling(opener, prompt)
+    call = _opening(row, prompt)
     if prompt.parser().region is Region.REASONING:
         return Plan("", call if row.control else f"\n\n{call}", budget, (closer.rstrip("\n"),))
     return Plan(first=call)
 
 
+def _opening(row: Format, prompt: Prompt) -> str:
+    """What a call begins with; of a row that needs no opener, the first characters of the call itself."""
+    opener = row.section[0] if row.section is not None else row.call[0] if row.call is not None else ()
+    if spelled := _spelling(opener, prompt):
+        return spelled
+    key = next((key for key, role in row.members.items() if role == "name"), "")
+    return "[" if row.body == "python" else f'{{"{key}": "'
+
+
 def _spelling(marker: Marker, prompt: Prompt) -> str:
-    """The one that the prompt shows to the model, or else the first."""
+    """The one that the prompt shows to the model, or else the first; "" if there may be none."""
     spellings = (marker,) if isinstance(marker, str) else marker
-    return next((one for one in spellings if one in prompt.text), spellings[0])
+    shown = next((one for one in spellings if one and one in prompt.text), None)
+    return shown if shown is not None else "" if "" in spellings or not spellings else spellings[0]
 
 
 def _form(asked: Asked, row: Format | HeaderFormat, engine: Any) -> dict[str, Any]:

@@ -141,6 +141,17 @@ def test_the_plans_of_tag_formats():
     assert tag_plan("hermes", "", choice="auto") is None
 
 
+def test_a_required_call_of_a_model_that_writes_no_opener():
+    assert tag_plan("llama3", "").first == '{"name": "'
+    assert tag_plan("llama3", "use <|python_tag|>").first == "<|python_tag|>"
+    assert tag_plan("pythonic", "").first == "["
+    assert tag_plan("olmo3", "").first == "<function_calls>"
+    for name, said in (("llama3", 'add", "parameters": {"a": 1}}'), ("pythonic", "add(a=1)]")):
+        plan = tag_plan(name, "")
+        done = hs.parse(plan.first + said, name, tools=TOOLS["chat"])
+        assert [(call.name, call.arguments) for call in done.tool_calls] == [("add", '{"a": 1}')]
+
+
 def test_what_a_format_or_an_engine_cannot_do_is_refused():
     with pytest.raises(Refused, match="cannot call tools"):
         tag_plan("think", "")
