@@ -424,7 +424,7 @@ cdef bint word_fits(const Stream* s, const ToolTable* t, Span w) noexcept nogil:
     return True
 
 
-cdef bint end_word(Stream* s, Span w) noexcept nogil:
+cdef bint end_word(Stream* s, const ToolTable* t, Span w) noexcept nogil:
     """A word of segment 0 is over: the next phase, or False if no header has this word here."""
     if span_begins(s, w, b"to=") and not (s.phase == P_AFTER_RECIPIENT and s.extra):
         s.phase = P_AFTER_RECIPIENT if w.n > 3 or s.phase == P_RECIPIENT else P_RECIPIENT
@@ -439,12 +439,12 @@ cdef bint end_word(Stream* s, Span w) noexcept nogil:
         s.phase = P_AFTER_RECIPIENT
         return True
     s.extra += 1
-    return s.phase == P_AFTER_RECIPIENT
+    return s.phase == P_AFTER_RECIPIENT and s.extra <= 1 + t.max_spaces
 
 
-cdef bint may_end_word(Stream* s, Span w) noexcept nogil:
+cdef bint may_end_word(Stream* s, const ToolTable* t, Span w) noexcept nogil:
     cdef uint8_t phase = s.phase, extra = s.extra
-    cdef bint may = end_word(s, w)
+    cdef bint may = end_word(s, t, w)
     s.phase = phase
     s.extra = extra
     return may
@@ -465,8 +465,8 @@ cdef bint header_alive(Stream* s, const ToolTable* t) noexcept nogil:
         if i >= s.word_at and separator_at(s.header, i, n) == k:
             w = span(s.word_at, i - s.word_at)
             s.word_at = NO_WORD
-            return w.n == 0 or end_word(s, w)
+            return w.n == 0 or end_word(s, t, w)
         if i >= s.word_at and separator_at(s.header, i, n) < 0:              # it may: can the header go on either way?
             w = span(s.word_at, i - s.word_at)
-            return w.n == 0 or may_end_word(s, w) or word_fits(s, t, span(s.word_at, n - s.word_at))
+            return w.n == 0 or may_end_word(s, t, w) or word_fits(s, t, span(s.word_at, n - s.word_at))
     return word_fits(s, t, span(s.word_at, n - s.word_at))

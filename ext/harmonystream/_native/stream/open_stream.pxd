@@ -38,7 +38,7 @@ cdef class OpenStream(EventMaker):
     @cython.final
     cdef int take_options(self, bint trims, str empty_args, Py_ssize_t max_hold) except -1
     @cython.final
-    cdef int claim(self, uint8_t mode=*) except -1
+    cdef int claim(self, uint8_t mode) except -1
     @cython.final
     cdef int check_open(self, uint8_t mode) except -1
     @cython.final

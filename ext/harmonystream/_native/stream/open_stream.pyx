@@ -52,7 +52,7 @@ cdef class OpenStream(EventMaker):
 
     # --- the lock ---
 
-    cdef int claim(self, uint8_t mode=NO_INPUT) except -1:
+    cdef int claim(self, uint8_t mode) except -1:
         """Enter a call; leave() ends it. Unless the mode is NO_INPUT, check that the stream can take more of it."""
         cdef bint stepping = False
         if not FREE_THREADED and self.place != NULL:
@@ -183,7 +183,7 @@ cdef class OpenStream(EventMaker):
         """A part of the open message's header. Without the GIL, another thread may be about to replace it."""
         if not FREE_THREADED and not self.stale:
             return (self.open_role, self.open_channel, self.open_recipient, self.open_content_type)[k]
-        self.claim()
+        self.claim(NO_INPUT)
         try:
             if self.stale:
                 self.reopen()

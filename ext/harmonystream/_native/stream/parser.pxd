@@ -27,7 +27,7 @@ cdef class Parser(OpenStream):
     cdef str read_text(self, object text, Out* out, Piece* piece)
     cdef void run_text(self, const uint8_t* p, Py_ssize_t n, bint valid, Out* out) noexcept
     cdef bint read_end(self, object reason, Out* out) except -1
-    cdef object release(self, Out* out, bint as_delta=*)
+    cdef object release(self, Out* out, bint as_delta)
     cdef void done(self, Out* out) noexcept
     cdef tuple whole_piece(self, str text, const Piece* piece)
     cdef object delta(self, uint8_t kind, str text, int64_t start, int64_t stop)

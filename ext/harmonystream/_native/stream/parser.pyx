@@ -169,12 +169,9 @@ cdef class Parser(OpenStream):
         cdef Py_ssize_t tid = small_int(given) if PyLong_CheckExact(given) else -1
         cdef tuple events = None
         if tid >= 0:
-            if (not FREE_THREADED and not self.busy and self.place == NULL
-                    and tid < <Py_ssize_t>self.program.tables.n):
-                if self.watching:
-                    events = self.quick_watched(tid)
-                elif self.program.tags != NULL:
-                    events = self.quick(tid)
+            if ((self.watching or self.program.tags != NULL) and not FREE_THREADED and not self.busy
+                    and self.place == NULL and tid < <Py_ssize_t>self.program.tables.n):
+                events = self.quick_watched(tid) if self.watching else self.quick(tid)
                 if events is not None:
                     return events
             one = <uint32_t>tid
@@ -229,7 +226,7 @@ cdef class Parser(OpenStream):
     cdef tuple run_span(self, const uint32_t* ids, Py_ssize_t n):
         cdef Out out
         self.read_ids(ids, n, &out)
-        return self.release(&out)
+        return self.release(&out, False)
 
     cdef int read_ids(self, const uint32_t* ids, Py_ssize_t n, Out* out) except -1:
         """Let the machine read these ids into `out`. The parser is claimed until release() or done()."""
@@ -254,7 +251,7 @@ cdef class Parser(OpenStream):
         cdef Out out
         cdef Piece piece
         cdef str whole = self.read_text(text, &out, &piece)
-        return self.release(&out) if whole is None else self.whole_piece(whole, &piece)
+        return self.release(&out, False) if whole is None else self.whole_piece(whole, &piece)
 
     cdef str read_text(self, object text, Out* out, Piece* piece):
         """Let the machine read this text into `out`. The parser is claimed until release() or done().
@@ -357,7 +354,7 @@ cdef class Parser(OpenStream):
         has them all), or None if it does not say. Decides whether an open call is complete.
         """
         cdef Out out
-        return self.release(&out) if self.read_end(reason, &out) else ()
+        return self.release(&out, False) if self.read_end(reason, &out) else ()
 
     cdef bint read_end(self, object reason, Out* out) except -1:
         """Let the machine end the stream, into `out`. The parser is claimed until release() or done(). False: it had
@@ -367,7 +364,7 @@ cdef class Parser(OpenStream):
         cdef bint stopped
         reason = normal_reason(reason)
         stopped = is_normal_stop(reason)
-        self.claim()
+        self.claim(NO_INPUT)
         if self.s.finished or self.s.error:
             leave(&self.busy)
             if self.s.error and not self.s.finished:
@@ -385,7 +382,7 @@ cdef class Parser(OpenStream):
     def reset(self):
         """Back to the beginning, with the same options; ready for another stream."""
         cdef bint strict = self.s.strict
-        self.claim()
+        self.claim(NO_INPUT)
         try:
             memset(&self.s, 0, sizeof(Stream))
             self.held.input.n = self.held.marks.n = self.held.value.n = 0
@@ -405,7 +402,7 @@ cdef class Parser(OpenStream):
         choices of one prompt.
         """
         cdef Parser twin = Parser.__new__(Parser, self.program, self.program.vocab, tools=self.tools, check_stops=False)
-        self.claim()
+        self.claim(NO_INPUT)
         try:
             memcpy(&twin.s, &self.s, sizeof(Stream))
             if self.stale:
@@ -431,7 +428,7 @@ cdef class Parser(OpenStream):
         not in it.
         """
         cdef Head head
-        self.claim()
+        self.claim(NO_INPUT)
         try:
             head.vocab, head.tools = self.program.fingerprint, self.tools.fingerprint
             head.no_trim, head.max_hold = not self.trims, <uint32_t>self.held.cap
@@ -482,15 +479,17 @@ cdef class Parser(OpenStream):
 
     # --- between Python and the machine ---
 
-    cdef object release(self, Out* out, bint as_delta=False):
+    cdef object release(self, Out* out, bint as_delta):
         """What the machine left in `out`, as events or as one delta; then the parser is free."""
         cdef object made
         try:
             check_memory(self, out)
             if as_delta and not self.s.error:
                 made = delta_of(self, out)
+            elif self.watcher is not None:
+                made = self.watcher.collect(self, out)
             else:
-                made = self.collect(out) if self.watcher is None else self.watcher.collect(self, out)
+                made = self.collect(out) if out.n_records else ()
         finally:
             self.done(out)
         if self.s.error:
