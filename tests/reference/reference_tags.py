@@ -46,6 +46,7 @@ class Machine(Fences, Pairs, Lists):
         self.marked = 0 if start in ("reasoning", "answer") else -1  # the place directly behind the last marker
         self.mentions = 0
         self.think_mentions = 0
+        self.dropped: dict[int, int] = {}  # where a dropped marker ends -> where it begins
         self.lacks = self.row.section is not None and may_lack(self.row.section[0])
         self.blank = self.lacks and self.region == "content"  # of the answer there is nothing but whitespace
         self.pending = (-1, -1)  # newlines before a dropped marker wait for what follows: where they end, and it
@@ -157,8 +158,9 @@ class Machine(Fences, Pairs, Lists):
         return i
 
     def drop_here(self, start: int, stop: int, code: str = "stray-control") -> int:
-        """Newlines touch over it."""
+        """Newlines touch over it, and the line goes on as if it were not there."""
         self.log.note(code, start)
+        self.dropped[stop] = start
         if self.marked == start:
             self.move(stop)
         return stop
@@ -183,8 +185,12 @@ class Machine(Fences, Pairs, Lists):
         return self.closer(mark) if kind.endswith("close") else self.opener(mark)
 
     def at_line_start(self, i: int) -> bool:
+        if i == self.marked:
+            return True
+        while i in self.dropped:
+            i = self.dropped[i]
         before = self.text.before(i)
-        return i == self.marked or before < 0 or self.text.s[before] == "\n"
+        return before < 0 or self.text.s[before] == "\n"
 
     def think(self, mark: Marker) -> int:
         is_apart = self.row.mention == "think" or (self.at_line_start(mark.start) and not self.fence)
