@@ -145,7 +145,7 @@ cdef int ids_at(Rows rows, int64_t row, Buffer* narrow, const uint32_t** p, int6
 
 cdef bint possible(const ArrowArray* a, int64_t buffers) noexcept:
     return (0 <= a.length <= (<int64_t>1 << 40) and 0 <= a.offset <= (<int64_t>1 << 40) and a.n_buffers == buffers
-            and a.buffers != NULL and (a.n_children == 0 or a.children != NULL))
+            and buffers <= (1 << 24) and a.buffers != NULL and (a.n_children == 0 or a.children != NULL))
 
 
 def rows_of(column):
