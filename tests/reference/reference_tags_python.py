@@ -1,4 +1,4 @@
-"""Python calls: section 5 of docs/tags.md."""
+"""Written calls, such as f(k=1) and f{k:1}: section 5 of docs/tags.md."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import re
 from collections.abc import Sequence
 
 from reference_tags_bodies import NORMAL_STOPS, Bodies
-from reference_tags_header import LONGEST, Header
+from reference_tags_header import LONGEST, Header, key_at, written
 from reference_tags_text import CALL, WS, Marker, More
 from reference_tags_values import quote
 
-KEY = re.compile(r"[0-9A-Za-z_.\-\x80-\xff]+")
 BARE = re.compile(r"[0-9A-Za-z_.+\-\x80-\xff]+")
 STRING = re.compile(r"([rbufRBUF]{0,2})(\"\"\"|'''|\"|')")
 PREFIX = re.compile(r"[rbufRBUF]{0,2}")
@@ -23,6 +22,7 @@ CODE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))"
 OCTAL = re.compile(r"\\([0-7]{1,3})")
 SIMPLE = dict(zip("\\'\"abfnrtv\n", "\\'\"\a\b\f\n\r\t\v")) | {"\n": ""}
 CLOSES = {"[": "]", "{": "}", "(": ")"}
+OWN = ""  # the quotes of the row's own
 DEEPEST = 31
 LONGEST_BARE = 256
 
@@ -55,6 +55,24 @@ class PythonCalls(Bodies):
     arguments_so_far = 0
     key_string = False
 
+    @property
+    def bare_keys(self) -> bool:
+        return self.row.body == "object"
+
+    @property
+    def closers(self) -> str:
+        return "]}" if self.bare_keys else "]})"
+
+    @property
+    def openers(self) -> str:
+        return "[{" if self.bare_keys else "[{("
+
+    def ends_call(self, c: str) -> bool:
+        return c == written(self.row)[1]
+
+    def own_quote(self, i: int) -> Marker | None:
+        return self.text.at(i, self.size, "quote")
+
     def python(self, b: int, header: Header) -> int:
         """From behind the call's bracket to where the call ends."""
         self.open, self.expects, self.arguments_so_far = [], "argument", 0
@@ -65,17 +83,22 @@ class PythonCalls(Bodies):
                 c = self.text.s[i]
                 if c in WS:
                     i += 1
-                elif c == ")" and not self.open and self.expects in ("argument", "after"):
+                elif self.ends_call(c) and not self.open and self.expects in ("argument", "after"):
                     break
                 else:
                     i = getattr(self, f"at_{self.expects}")(i, c, header)
         except Ended as end:
-            self.log.lands(b, end.lands, "arguments")
+            self.lands(b, end.lands)
             return self.cut(end)
-        self.log.lands(b, i + 1, "arguments")
+        self.lands(b, i + 1)
         self.finish_arguments(i)
         self.end_call(i, True)
         return i + 1
+
+    def lands(self, start: int, stop: int) -> None:
+        """The row's own quotes are part of the arguments, as Python's are."""
+        self.log.spoken |= {i for i in range(start, stop) if self.text.is_a(i, "quote")}
+        self.log.lands(start, stop, "arguments")
 
     def between(self) -> bool:
         return self.expects == "argument" or (self.expects in ("after", "noise") and not self.open)
@@ -114,11 +137,12 @@ class PythonCalls(Bodies):
         while i < self.size:
             try:
                 mark = self.end_at(i, in_string)
+                quote = None if mark else self.own_quote(i)
             except More:
                 break  # half a marker
             if mark:
                 raise Ended(i, mark)
-            if self.text.is_byte(i):
+            if self.text.is_byte(i) or quote:
                 return i
             self.drop_control(i)
             i += 1
@@ -150,18 +174,17 @@ class PythonCalls(Bodies):
         if c == ",":
             self.log.note("ignored-text", i)
             return i + 1
-        if c in "]}":
+        if c in self.closers:
             return self.closing(i, c)
-        found = KEY.match(text.s, i, limit)
-        after = text.skip(found.end() if found else i, limit)
-        if after == limit and found and found.end() - i <= LONGEST:
+        try:
+            found = key_at(text, i, limit)
+        except More:
             if limit == self.size:
-                raise Ended(self.size, None)
+                raise Ended(self.size, None) from None
             found = None
-        is_seen = after + 1 < limit or limit == self.size
-        if found and found.end() - i <= LONGEST and re.compile("=(?!=)").match(text.s, after) and is_seen:
-            self.begin_argument(found[0], after)
-            return after + 1
+        if found:
+            self.begin_argument(found[0], found[1] - 1)
+            return found[1]
         self.log.note("call-syntax", i)
         names = sorted(self.types.get(header.name, ()))
         lone = len(names) == 1 and self.arguments_so_far == 0 and c != "{" and len(names[0].encode()) <= LONGEST
@@ -177,7 +200,7 @@ class PythonCalls(Bodies):
     # -- values --------------------------------------------------------------------------------------------------------
 
     def at_value(self, i: int, c: str, header: Header) -> int:
-        if c in ",)]}":
+        if c == "," or c in self.closers:
             self.log.note("missing-value", i)
             self.null(i)
             return i
@@ -187,7 +210,7 @@ class PythonCalls(Bodies):
         if c == ",":
             self.log.note("ignored-text", i)
             return i + 1
-        return self.closing(i, c) if c in ")]}" else self.item(i, c)
+        return self.closing(i, c) if c in self.closers else self.item(i, c)
 
     at_key = at_item
 
@@ -201,7 +224,7 @@ class PythonCalls(Bodies):
         return i
 
     def at_after(self, i: int, c: str, header: Header) -> int:
-        if c in ")]}":
+        if c in self.closers:
             return self.closing(i, c)
         if c == ",":
             self.expects = {"": "argument", "{": "key"}.get(self.open[-1][0] if self.open else "", "item")
@@ -221,7 +244,7 @@ class PythonCalls(Bodies):
         if brackets and CLOSES[brackets[-1]] == c:
             self.pop(i)
             return i + 1
-        if c == ")" or c in [CLOSES[bracket] for bracket in brackets]:
+        if self.ends_call(c) or c in [CLOSES[bracket] for bracket in brackets]:
             self.log.note("call-syntax", i)
             self.pop(i)
             return i
@@ -242,25 +265,29 @@ class PythonCalls(Bodies):
 
     def item(self, i: int, c: str) -> int:
         is_key = self.expects == "key"
-        if c in CLOSES and not is_key and len(self.open) < DEEPEST:
+        if c in self.openers and not is_key and len(self.open) < DEEPEST:
             self.begin_item(i)
             self.write("{" if c == "{" else "[", i)
             self.open.append((c, 0))
             self.expects = "key" if c == "{" else "item"
             return i + 1
+        if quote := self.own_quote(i):
+            return self.string(i, quote.stop, "", OWN, is_key)
         prefix = PREFIX.match(self.text.s, i)
         if prefix and prefix.end() == self.size:
             raise Ended(self.size, None)
         if found := STRING.match(self.text.s, i):
-            return self.string(i, found[1].lower(), found[2], is_key)
-        stop = self.bare(i, is_key)
+            return self.string(i, found.end(), found[1].lower(), found[2], is_key)
+        verbatim = is_key and self.bare_keys
+        stop = i if verbatim else self.bare(i, is_key)
         plain = self.text.s[i:stop]
         if json := WORDS.get(plain) or number(plain):
             self.begin_item(i)
             self.write(f'"{json}"' if is_key else json, i, stop - 1)
             self.expects = "colon" if is_key else "after"
             return stop
-        self.log.note("call-syntax", i)
+        if not verbatim:
+            self.log.note("call-syntax", i)
         self.begin_item(i)
         self.write('"', i)
         self.expects, self.key_string = "expression", is_key
@@ -279,7 +306,7 @@ class PythonCalls(Bodies):
             if limit == self.size:
                 raise Ended(self.size, None)
             return i
-        if self.text.s[after] in (",)]}:" if is_key else ",)]}"):
+        if self.text.s[after] in "," + self.closers + ":" * is_key:
             return found.end()
         try:
             return found.end() if self.end_at(after) else i
@@ -308,14 +335,19 @@ class PythonCalls(Bodies):
                 if c in WS:
                     limit = self.text.limit(i)
                     stop = self.text.skip(i, limit)
-                    enders = ",)]}:" if is_key else ",)]}"
+                    enders = "," + self.closers + ":" * is_key
                     ends = stop < limit and not depth and self.text.s[stop] in enders
                     run += [] if ends or self.ends_at_limit(stop, limit) else range(i, stop)
                     i = stop
                     continue
-                if not depth and (c in ",)]}" or (c == ":" and is_key)):
+                if quote := self.own_quote(i):
+                    self.log.note("ignored-text", i)
+                    self.put([] if is_noise else run)
+                    run, i = [], quote.stop
+                    continue
+                if not depth and (c == "," or c in self.closers or (c == ":" and is_key)):
                     return i
-                depth += (c in "([{") - (c in ")]}")
+                depth += (c in self.openers) - (c in self.closers and depth > 0)
                 run.append(i)
                 i += 1
         finally:
@@ -323,19 +355,43 @@ class PythonCalls(Bodies):
 
     # -- strings -------------------------------------------------------------------------------------------------------
 
-    def string(self, i: int, prefix: str, quotes: str, is_key: bool) -> int:
+    def string(self, i: int, start: int, prefix: str, quotes: str, is_key: bool) -> int:
         if prefix not in ("", "r"):
             self.log.note("call-syntax", i)
         self.begin_item(i)
         self.write('"', i)
         self.expects, self.key_string = "string", is_key
         is_raw = "r" in prefix
-        i += len(prefix) + len(quotes)
+        i = start
         run: list[int] = []
         try:
             while True:
                 i = self.peek(i, in_string=True)
-                if self.text.s[i] == "\\":
+                own = self.own_quote(i)
+                if own and quotes != OWN:
+                    if self.text.is_control(own):
+                        self.log.note("ignored-text", i)
+                        self.put(run)
+                        run = []
+                    else:
+                        run += range(i, own.stop)
+                    i = own.stop
+                elif own:
+                    how, stop, _ = self.closes_string(i, own.stop, quotes, is_key)
+                    if how == "closed":
+                        break
+                    if self.text.is_control(own):
+                        self.log.note("ignored-text", i)
+                        self.put(run)
+                        run, i = [], own.stop
+                    else:
+                        self.log.note("call-syntax", i)
+                        run.append(i)
+                        i += 1
+                elif quotes == OWN:
+                    run.append(i)
+                    i += 1
+                elif self.text.s[i] == "\\":
                     size, char = (0, "") if is_raw else self.escape(i)
                     if not size:
                         size = 1 + (is_raw and self.text.s.startswith((quotes[0], "\\"), i + 1))
@@ -346,7 +402,7 @@ class PythonCalls(Bodies):
                         self.write(quote(char)[1:-1], i, i + size - 1)
                     i += size
                 elif self.text.s[i] == quotes[0]:
-                    how, stop, more = self.closes_string(i, quotes, is_key)
+                    how, stop, more = self.closes_string(i, i + len(quotes), quotes, is_key)
                     if how == "closed":
                         break
                     if how == "text":
@@ -365,18 +421,18 @@ class PythonCalls(Bodies):
         self.close_string(i)
         return stop
 
-    def closes_string(self, i: int, quotes: str, is_key: bool) -> tuple[str, int, str]:
+    def closes_string(self, i: int, stop: int, quotes: str, is_key: bool) -> tuple[str, int, str]:
         """What the quote at `i` is: "closed", "text", or "adjacent" to another string with these quotes."""
-        s, limit, stop = self.text.s, self.text.limit(i), i + len(quotes)
+        s, limit = self.text.s, self.text.limit(i)
         if not s.startswith(quotes, i):
             return "text", i + 1, ""
         x = self.text.skip(stop, limit)
         if x < limit:
             brackets = [bracket for bracket, _ in self.open]
             closers = [CLOSES[bracket] for bracket in brackets if bracket != "("]
-            if s[x] in (",", ")", *closers, *[":"] * is_key):
+            if s[x] in (",", written(self.row)[1], *closers, *[":"] * is_key):
                 return "closed", stop, ""
-            if s[x] in "\"'" and x > stop:
+            if quotes != OWN and s[x] in "\"'" and x > stop:
                 more = s[x] * (3 if s.startswith(s[x] * 3, x) else 1)
                 return "adjacent", x + len(more), more
         return ("closed", stop, "") if self.ends_at_limit(x, limit) else ("text", i + 1, "")
