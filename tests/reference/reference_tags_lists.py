@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from reference_tags_header import Header, HeaderReader, written
 from reference_tags_python import PythonCalls
-from reference_tags_text import More
+from reference_tags_text import INERT, More
 
 
 class Lists(PythonCalls):
@@ -69,7 +69,7 @@ class Lists(PythonCalls):
                     return self.size
                 if mark and mark.misspelt:
                     self.log.note("misspelt-closer", i)
-                if mark or text.is_byte(i) or text.is_a(i, "stop"):
+                if mark or not (s[i] == INERT or text.is_a(i, "turn")):
                     self.marked = mark.stop if mark else i
                     return self.marked
                 self.drop_control(i)
