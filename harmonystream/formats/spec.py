@@ -53,7 +53,7 @@ class Format(NamedTuple):
     between: str = ""
     """What may part two wrapped calls outside of an array, such as ";"."""
     body: str = "json"
-    """How arguments without tags are written: "json", "python" as in `[f(a=1, b="x"), g()]`, or "object" as in `f{a:1}`."""
+    """How arguments without tags are written: "json", "python" as in `[f(a=1, b="x")]`, or "object" as in `f{a:1}`."""
     quote: Marker = ""
     """What opens and closes a string where `body` is "object"."""
     bare: str = "any"

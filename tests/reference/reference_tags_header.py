@@ -79,7 +79,7 @@ def quoted_key(text: Text, i: int, limit: int) -> tuple[str, int] | None:
     while x < limit and x - start <= LONGEST:
         found = text.at(x, limit, "quote")
         if found or (not mark and s[x] == s[i]):
-            good = 0 < x - start and bool(found) == bool(mark)
+            good = x - start > 0 and bool(found) == bool(mark)
             return (s[start:x], found.stop if found else x + 1) if good else None
         is_bad = not " " <= s[x] < "\u0100" or s[x] == "\x7f" or s[x] in ends or (not mark and s[x] == "\\")
         if x - start == LONGEST or is_bad:

@@ -1,6 +1,6 @@
-# The state PYTHON: the arguments of a call such as f(a=1, b="x"), written as JSON while they come. Nothing is
-# evaluated. What is no literal becomes a string, so that the JSON is valid and no text is lost. tags/python_look.pxd
-# says what is remembered.
+# The state PYTHON: the arguments of a written call, such as f(a=1, b="x") or f{a:1}, as JSON while they come. The row
+# says what opens and closes a call, and what ends a key. Nothing is evaluated. What is no literal becomes a string, so
+# that the JSON is valid and no text is lost. tags/python_look.pxd says what is remembered.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdio cimport snprintf

@@ -1,10 +1,10 @@
-# Looking ahead in Python calls (docs/tags.md, 5): a quote, a number, an escape. Each of them is consumed when it is
+# Looking ahead in written calls (docs/tags.md, 5): a quote, a number, an escape. Each of them is consumed when it is
 # whole. So all that the state PYTHON remembers is where it is among open brackets and quotes.
 #
 # It remembers that in ObjectScan, under other names. `object`: depth is the stack of open brackets, two bits for each;
 # expect is a PythonExpect; in_string says that a string is open, named is its quote (0: the row's own), key_n how many
-# of them close it, escape that its backslashes are text; key says that the string is a key. `probe`: depth counts the brackets inside of
-# an expression, key_n the arguments so far.
+# of them close it, escape that its backslashes are text; key says that the string is a key. `probe`: depth counts the
+# brackets inside of an expression, key_n the arguments so far.
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from harmonystream._native.core.chars cimport hex_digit, is_json_space
