@@ -136,6 +136,31 @@ def test_a_callback_may_change_another_emitter_of_the_step(order):
     assert other.response() == twin.response()
 
 
+class Failing(ChatStream):
+    def describe(self, event):
+        if isinstance(event, hs.ToolCallStart):
+            raise RuntimeError("no calls today")
+        return super().describe(event)
+
+
+def test_frames_that_came_before_a_failure_in_the_same_step_are_kept_for_the_end():
+    batch = hs.Batch()
+    mine, twin = (Failing(hs.Parser(), id="c", model="m", created=1) for _ in range(2))
+    for stream in (mine, twin):
+        stream.start()
+        stream.feed(TURN[:4])  # the frame of the text that goes on is made
+    rest = [*to_ids(b" again"), *TURN[4:]]
+    with pytest.raises(RuntimeError):
+        twin.feed(rest)
+    slot = batch.add(mine)
+    with pytest.raises(hs.EmitterError) as raised:
+        batch.feed_sse([slot], rest, [0, len(rest)])
+    assert list(raised.value.errors) == [slot]
+    ends = twin.error("It failed.")
+    assert mine.error("It failed.") == ends
+    assert ends.count(b"data: ") >= 3
+
+
 @pytest.mark.parametrize("framed", [False, True])
 @pytest.mark.parametrize("fault", ["finished", "text"])
 def test_a_step_sees_what_happened_to_its_streams_since_the_last(framed, fault):
