@@ -26,6 +26,7 @@ from .arguments import TEXT_KEY, Arguments, assembled
 from .messages_options import call, call_id, failure, hashed
 from .payload import Payload, checked, sendable
 from .request import CallIds, called, shown_calls, taken_ids
+from .runs import ToolRun, run_blocks
 from .script import HOLE, idle
 from .scripts import messages_script
 from .stream import Constants, EventStream
@@ -283,6 +284,10 @@ class MessagesStream(EventStream):
         started = self._begin("arguments", call(id, event.name))
         self._arguments = self._arguments_through = Arguments(self._text_key)
         return started
+
+    def ran(self, run: ToolRun) -> Iterable[Payload]:
+        blocks = run_blocks(run, f"mcptoolu_{self._stem}_{len(self._message['content'])}")
+        return [one for block in blocks for one in (*self._begin("", block), *self._close())]
 
     def _close(self) -> list[Payload]:
         self._blank = ()
