@@ -9,7 +9,7 @@ from .messages import MessagesStream
 from .refusals import StoredError, refusal, refuse_stored
 from .request import call_ids_of
 from .responses import ResponsesStream
-from .runs import ToolRun
+from .tool_runs import ToolRun
 
 __all__ = [
     "ChatStream",

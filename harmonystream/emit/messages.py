@@ -26,10 +26,10 @@ from .arguments import TEXT_KEY, Arguments, assembled
 from .messages_options import call, call_id, failure, hashed
 from .payload import Payload, checked, sendable
 from .request import CallIds, called, shown_calls, taken_ids
-from .runs import ToolRun, run_blocks
 from .script import HOLE, idle
 from .scripts import messages_script
 from .stream import Constants, EventStream
+from .tool_runs import ToolRun, run_blocks
 from .usage import MESSAGES, counted
 
 __all__ = ["MessagesStream"]

@@ -26,10 +26,10 @@ from . import responses_options as options
 from .items import CALLS, Item, Message, Reasoning, Text, declared, item_type
 from .payload import Payload, checked, sendable, to_json
 from .request import CallIds, called, shown_calls, taken_ids
-from .runs import Ran, ToolRun
 from .script import CHANNELS, HOLE, idle
 from .scripts import responses_script
 from .stream import Constants, EventStream
+from .tool_runs import Ran, ToolRun
 from .usage import RESPONSES, counted
 
 __all__ = ["ResponsesStream"]

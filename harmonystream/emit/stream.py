@@ -16,8 +16,8 @@ from ..formats import Format, HeaderFormat
 from ..reasons import normal
 from .arguments import Arguments
 from .payload import Payload, to_json
-from .runs import ToolRun
 from .script import HOLE, cut
+from .tool_runs import ToolRun
 from .usage import counted
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import openai
@@ -15,56 +14,15 @@ from gateway_said import ask, whole_answer
 from gateways import ASKED, TOOLS, ids_of, serving
 from mcp_server import http_server
 from scripted import STOP, Scripted, call
+from server_turns import LOOKED, RESULT, answer, answered, called, look, serves, turn, whole_message
 from wire_server import Clients
 
 import harmonystream as hs
-from harmonystream.engines import Finished
 from harmonystream.gateway import Model, app
 from harmonystream.gateway.limits import Limits
 from harmonystream.gateway.server_tools import load_tools
 
 WAYS = [(api, streams) for api in ASKED for streams in (True, False)]
-END = Finished("stop", {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15})
-RESULT = "11 °C <|call|> 🐼"
-
-
-def look(city: str) -> str:
-    """The weather. city: where."""
-    return f"{city}: {RESULT}"
-
-
-def turn(text: str) -> list[Any]:
-    """One id in each item, so that everything is streamed."""
-    return [*([one] for one in ids_of(text)), END]
-
-
-def called(name: str, arguments: str, thought: str = "Look.") -> list[Any]:
-    header = f"<|start|>assistant<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>"
-    return turn(f"<|channel|>analysis<|message|>{thought}<|end|>{header}{arguments}<|call|>")
-
-
-def answered(text: str, thought: str = "Now I know.") -> list[Any]:
-    final = f"<|start|>assistant<|channel|>final<|message|>{text}<|return|>"
-    return turn(f"<|channel|>analysis<|message|>{thought}<|end|>{final}")
-
-
-LOOKED = called("look", '{"city": "成都"}'), answered("It is 11 °C.")
-
-
-@contextmanager
-def serves(*turns: list[Any], tools: hs.Tools | None = None, **options: Any) -> Iterator[tuple[Clients, Scripted, Any]]:
-    """Clients of a gateway whose model plays these turns."""
-    engine = Scripted(*turns)
-    model = Model(
-        "tiny", engine, family="gpt-oss", server_tools=hs.Tools(look) if tools is None else tools, max_tokens=500
-    )
-    made = app([model], **options)
-    with serving(made) as url:
-        clients = Clients(url)
-        with clients.openai, clients.anthropic:
-            yield clients, engine, made.state.gateway
-
-
 # --- what each API shows ------------------------------------------------------------------------------------------
 
 
@@ -104,23 +62,6 @@ def test_messages_show_a_run_as_two_blocks(streams, beta):
     said = result.content[0]
     assert (said.text if beta else said["text"], result.is_error) == (f"成都: {RESULT}", False)
     assert (whole.content[4].text, whole.stop_reason) == ("It is 11 °C.", "end_turn")
-
-
-def whole_message(clients: Clients, *, streams: bool, beta: bool = True, **more: Any) -> Any:
-    """Only the client's beta has types for these blocks; the other one passes them on."""
-    client: Any = clients.anthropic.beta.messages if beta else clients.anthropic.messages
-    asked = {"model": "tiny", **ASKED["messages"], **more}
-    if not streams:
-        return client.create(**asked)
-    with client.stream(**asked) as events:
-        return events.get_final_message()
-
-
-def answer(clients: Clients, api: str, *, streams: bool, **more: Any) -> Any:
-    """As a dict."""
-    if api == "messages":
-        return whole_message(clients, streams=streams, **more).to_dict()
-    return whole_answer(clients, api, streams=streams, **more).to_dict()
 
 
 @pytest.mark.parametrize(("api", "streams"), WAYS)
@@ -195,26 +136,6 @@ def test_a_call_that_must_come_must_come_once():
         "<|channel|>commentary to=functions",
         "",
     ]
-
-
-# --- what comes back ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("api", ["responses", "messages"])
-def test_a_run_that_comes_back_is_read_as_a_call_and_its_result(api):
-    with serves(*LOOKED, answered("Again.")) as (clients, engine, _):
-        whole = answer(clients, api, streams=False)
-        again = {"role": "user", "content": "Again?"}
-        if api == "responses":
-            more = {"input": [{"role": "user", "content": "?"}, *whole["output"], again]}
-        else:
-            more = {"messages": [*ASKED[api]["messages"], {"role": "assistant", "content": whole["content"]}, again]}
-        second = answer(clients, api, streams=False, **more)
-    assert "Again." in json.dumps(second)
-    # As in the prompt of the second round, whose thoughts are now those of an earlier turn.
-    call = engine.prompts[1].text.partition("<|start|>assistant to=functions.look")[2].partition("<|start|>assistant<|")
-    assert call[0] and call[0].rstrip() in engine.prompts[2].text
-    assert f"成都: {RESULT}" in engine.prompts[2].text
 
 
 # --- limits and failures --------------------------------------------------------------------------------------------
