@@ -157,7 +157,7 @@ class Clients:
     def __init__(self, url: str) -> None:
         self.url = url
         self.openai, self.anthropic = openai_client(url), anthropic_client(url)
-        self._create: dict[str, Callable[..., Any]] = {
+        self.create: dict[str, Callable[..., Any]] = {
             "chat": self.openai.chat.completions.create,
             "responses": self.openai.responses.create,
             "messages": self.anthropic.messages.create,
@@ -179,11 +179,11 @@ class Clients:
 
     def events(self, api: str, model: str) -> list[Payload]:
         """One by one."""
-        return [one.to_dict(mode="python") for one in self._create[api](model=model, stream=True, **ASKED[api])]
+        return [one.to_dict(mode="python") for one in self.create[api](model=model, stream=True, **ASKED[api])]
 
     def at_once(self, api: str, model: str) -> Payload:
         """Without streaming."""
-        found: Payload = self._create[api](model=model, **ASKED[api]).to_dict(mode="python")
+        found: Payload = self.create[api](model=model, **ASKED[api]).to_dict(mode="python")
         return found
 
 

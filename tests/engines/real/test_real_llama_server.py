@@ -6,24 +6,18 @@ The weights are random, so a grammar says what is generated. The server, its tok
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
-import socket
-import subprocess
-import time
 import urllib.request
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
+from llama_servers import SERVER, forced, running_server
 
 import harmonystream as hs
 from harmonystream.engines import LlamaServer, Sampling
 
 pytest.importorskip("gguf")
-SERVER = os.environ.get("LLAMA_SERVER") or shutil.which("llama-server")
 pytestmark = pytest.mark.skipif(SERVER is None, reason="no llama-server: make engines builds one")
 
 FINAL = '<[200005]> "final" <[200008]> '
@@ -34,36 +28,8 @@ CONVERSATION = [{"role": "user", "content": "Look!"}]
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    from tiny_gguf import write_model
-
-    model = tmp_path_factory.mktemp("model") / "tiny.gguf"
-    write_model(Path(model))
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port = listening.getsockname()[1]
-    command = [str(SERVER), "-m", str(model), "--port", str(port), "-c", "2048", "-np", "2", "-t", "1", "--no-warmup"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        yield _ready(f"http://127.0.0.1:{port}")
-    finally:
-        process.terminate()
-        process.wait(timeout=30)
-
-
-def _ready(url: str) -> str:
-    for _ in range(600):
-        try:
-            with urllib.request.urlopen(f"{url}/health") as response:
-                if response.status == 200:
-                    return url
-        except OSError:
-            time.sleep(0.1)
-    raise AssertionError("the server did not start")
-
-
-def forced(start: str, text: str) -> Sampling:
-    """Sampling under a grammar that allows this text only."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return Sampling(max_tokens=200, temperature=0.0, extra={"grammar": f'root ::= {start}"{escaped}"'})
+    with running_server(tmp_path_factory.mktemp("model")) as running:
+        yield running
 
 
 class ByRound:

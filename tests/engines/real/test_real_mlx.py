@@ -10,8 +10,7 @@ import pytest
 mx = pytest.importorskip("mlx.core")
 pytest.importorskip("mlx_lm")
 
-ROOT = Path(__file__).resolve().parents[3]
-sys.path += [str(ROOT / "tests" / "engines" / "real_vllm"), str(ROOT / "examples")]
+sys.path.append(str(Path(__file__).resolve().parents[3] / "examples"))
 
 import mlx_events  # noqa: E402
 import mlx_lm  # noqa: E402

@@ -3,72 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, NamedTuple
+from typing import Any
 
 import httpx
 import openai
-from families import FAMILIES, tokenizer
-from families import TOOLS as FAMILY_TOOLS
-from model_dirs import STOPS
-from streams import encode_greedily, to_ids
-from wire_scenarios import LONG, SCENARIOS, Scenario, write
-
-import harmonystream as hs
-
-TOOLS = [{**tool, "function": {**tool["function"], "description": "A tool."}} for tool in FAMILY_TOOLS]
-MESSAGES = [{"role": "user", "content": "Go!"}]
-FORMATS = {
-    "hermes": "qwen3",
-    "qwen3_coder": "qwen3_coder",
-    "kimi_k2": "kimi_k2",
-    "glm": "glm45",
-    "deepseek": "deepseek_v31",
-    "harmony": "gpt_oss",
-}
-"""A family whose tokenizer and template a server gets, for each format."""
+from host_scenarios import FLAT, MESSAGES, TOOLS, Said, of_choice, of_response, parsed
 
 
-class Said(NamedTuple):
-    reasoning: str
-    content: str
-    calls: tuple[tuple[str, str], ...]
-    reason: str | None
-
-
-def scenarios(format: str) -> dict[str, Scenario]:
-    """Those of a format, but the long one."""
-    return {
-        name: scenario
-        for name, scenario in SCENARIOS.items()
-        if format in scenario.where and LONG not in write(format, scenario)
-    }
-
-
-def ids_of(family: str, text: str, *, stops: bool) -> list[int]:
-    """The ids of a text with its markers. stops: it ends as the model ends its turn."""
-    if family == "gpt_oss":
-        ids = to_ids(text.encode(), encode_greedily)
-        if stops and ids and ids[-1] == 200007:
-            ids[-1] = 200002
-        return ids
-    row = FAMILIES[family]
-    made = tokenizer(row.special, row.plain)
-    ids = list(made.encode(text, add_special_tokens=False).ids)
-    return ids + [made.token_to_id(STOPS.get(family, row.special[1]))] * stops
-
-
-def expected(server: Any, ids: list[int], *, reason: str = "stop", tools: Any = TOOLS) -> Said:
+def expected(server: Any, ids: list[int], **more: Any) -> Said:
     """Of the ids after the prompt that the server rendered last."""
-    prompt = server.manager.asked.input_ids
-    parser = hs.Parser(server.format, server.vocab, tools=tools, prompt=prompt)
-    deltas = [parser.feed_delta(ids), parser.finish_delta()]
-    calls: dict[int, list[str]] = {}
-    for delta in deltas:
-        for call in delta.calls:
-            calls.setdefault(call.index, [call.name or "", ""])[1] += call.arguments
-    reasoning, content = ("".join(delta[at] for delta in deltas) for at in (0, 1))
-    said = tuple((name, arguments) for name, arguments in calls.values())
-    return Said(reasoning, content, said, "tool_calls" if said and reason == "stop" else reason)
+    return parsed(server.format, server.vocab, server.manager.asked.input_ids, ids, **more)
 
 
 def asked(server: Any, ask: Any) -> Any:
@@ -101,8 +45,7 @@ def chat_stream(server: Any, **more: Any) -> Said:
                 pass
             return stream.current_completion_snapshot
 
-    choice = asked(server, ask).choices[0]
-    return _said(choice.message, choice.finish_reason)
+    return of_choice(asked(server, ask).choices[0], "reasoning_content")
 
 
 def chat(server: Any, **more: Any) -> Said:
@@ -111,16 +54,7 @@ def chat(server: Any, **more: Any) -> Said:
     async def ask(client: openai.AsyncOpenAI) -> Any:
         return await client.chat.completions.create(model="tiny", **{"messages": MESSAGES, "tools": TOOLS, **more})
 
-    choice = asked(server, ask).choices[0]
-    return _said(choice.message, choice.finish_reason)
-
-
-def _said(message: Any, reason: str | None) -> Said:
-    calls = tuple((call.function.name, call.function.arguments) for call in message.tool_calls or ())
-    return Said(getattr(message, "reasoning_content", None) or "", message.content or "", calls, reason)
-
-
-FLAT = [{"type": "function", "strict": False, **tool["function"]} for tool in TOOLS]
+    return of_choice(asked(server, ask).choices[0], "reasoning_content")
 
 
 def responses(server: Any, *, streams: bool) -> Said:
@@ -130,12 +64,4 @@ def responses(server: Any, *, streams: bool) -> Said:
             return await client.responses.create(**given)
         return [event async for event in await client.responses.create(stream=True, **given)][-1].response
 
-    whole = asked(server, ask)
-    texts = {"reasoning": "", "message": ""}
-    calls = []
-    for item in whole.output:
-        if item.type == "function_call":
-            calls.append((item.name, item.arguments))
-        else:
-            texts[item.type] += "".join(part.text for part in item.content or ())
-    return Said(texts["reasoning"], texts["message"], tuple(calls), whole.status)
+    return of_response(asked(server, ask))

@@ -8,7 +8,8 @@ import pytest
 
 pytest.importorskip("sglang")
 
-from sglang_said import FORMATS, TOOLS, Said, chat, chat_stream, chunks, expected, ids_of, responses, scenarios
+from host_scenarios import FORMATS, TOOLS, Said, ids_of, played, scenarios, wrong
+from sglang_said import chat, chat_stream, chunks, expected, responses
 from wire_scenarios import SCENARIOS, write
 
 CASES = [(format, name) for format in FORMATS for name in scenarios(format)]
@@ -17,13 +18,13 @@ CASES = [(format, name) for format in FORMATS for name in scenarios(format)]
 @pytest.mark.parametrize(("format", "name"), CASES)
 def test_chat_says_what_the_parser_says(server, format, name):
     host, scenario = server(FORMATS[format]), scenarios(format)[name]
-    reason = {None: "stop", "content_filter": "stop"}.get(scenario.reason, scenario.reason)
-    ids = ids_of(FORMATS[format], write(format, scenario), stops=reason == "stop" and scenario.cut == "")
+    play = played(format, scenario)
     for size in (1, 3):
-        host.play(ids, finish=reason, at_once=size)
-        said = chat_stream(host)
-        assert said == expected(host, ids, reason=reason)
-    whole = chat(host)
+        host.play(play.ids, finish=play.finish, at_once=size)
+        said = chat_stream(host, extra_body=play.more)
+        assert said == expected(host, play.ids, reason=play.finish)
+        assert not wrong(said, format, scenario)
+    whole = chat(host, extra_body=play.more)
     assert (whole.reasoning, whole.calls, whole.reason) == (said.reasoning, said.calls, said.reason)
     assert whole.content == (said.content if said.content.strip() or not said.calls else "")
 

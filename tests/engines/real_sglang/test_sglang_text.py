@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("sglang")
 
-from sglang_said import FORMATS, TOOLS
+from host_scenarios import FORMATS, TOOLS
 from wire_scenarios import SCENARIOS, write
 
 CALLING = "preamble and three calls"

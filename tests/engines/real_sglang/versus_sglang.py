@@ -1,8 +1,8 @@
 """SGLang's parsers beside ours in its own serving class: what is right, and what a token costs.
 
-Prints the tables of docs/sglang.md. tests/support, tests/reference, tests and tests/engines/real_vllm must be on the
-path. Right is what the scenario says, which is written down by hand. The cost is the processor time from the outputs of
-the engine to the chunks of Chat Completions, in one process. The outputs are there before the clock starts.
+Prints the tables of docs/sglang.md. tests/support, tests/reference and tests must be on the path. Right is what the
+scenario says, which is written down by hand. The cost is the processor time from the outputs of the engine to the
+chunks of Chat Completions, in one process. The outputs are there before the clock starts.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import openai
-from scripted_sglang import ChatCompletionRequest, Server
-from sglang_said import FORMATS, TOOLS, chat, chat_stream, ids_of, scenarios
-from wire_scenarios import Call, Scenario, told, write
+from host_scenarios import FORMATS, TOOLS, Play, ids_of, played, scenarios
+from host_scenarios import wrong as wrong_of
+from scripted_sglang import STOCK, ChatCompletionRequest, Server
+from sglang_said import chat, chat_stream
+from wire_scenarios import Scenario
 
 ROUTES = {"Chat, streamed": chat_stream, "Chat, whole": chat}
 COSTS = {
@@ -33,26 +35,13 @@ COSTS = {
 }
 
 
-def wrong(route: str, host: Server, format: str, scenario: Scenario) -> str:
+def wrong(route: str, host: Server, play: Play, format: str, scenario: Scenario) -> str:
     """What is wrong with an answer; "" if it is right."""
     try:
-        said = ROUTES[route](host)
+        said = ROUTES[route](host, extra_body=play.more)
     except (openai.APIError, ValueError) as error:
         return type(error).__name__
-    items = told(format, scenario)
-    calls = [item for item in items if isinstance(item, Call)]
-    if [name.removeprefix("functions.") for name, _ in said.calls] != [call.name for call in calls]:
-        return "calls"
-    if [arguments for _, arguments in said.calls] != [call.arguments for call in calls]:
-        return "arguments"
-    texts = {"reasoning": "", "content": ""}
-    for item in items:
-        if not isinstance(item, Call):
-            texts["reasoning" if item.kind == "reasoning" else "content"] += item.text
-    squeezed = ["".join(text.split()) for text in (said.reasoning, said.content, *texts.values())]
-    if squeezed[0] != squeezed[2]:
-        return "reasoning"
-    return "content" if squeezed[1] != squeezed[3] else ""
+    return wrong_of(said, format, scenario)
 
 
 def compared(format: str) -> dict[tuple[str, str], list[str]]:
@@ -62,18 +51,17 @@ def compared(format: str) -> dict[tuple[str, str], list[str]]:
         with tempfile.TemporaryDirectory() as directory:
             host = Server(Path(directory), FORMATS[format], kind)
             for name, scenario in scenarios(format).items():
-                reason = scenario.reason if scenario.reason in ("stop", "length") else "stop"
-                stops = reason == "stop" and scenario.cut == ""
-                host.play(ids_of(FORMATS[format], write(format, scenario), stops=stops), finish=reason)
+                play = played(format, scenario)
+                host.play(play.ids, finish=play.finish)
                 for route in ROUTES:
-                    found.setdefault((name, route), []).append(wrong(route, host, format, scenario))
+                    found.setdefault((name, route), []).append(wrong(route, host, play, format, scenario))
     return found
 
 
 def rightness() -> None:
     better, worse = [], []
     print("| format | answers | right with SGLang's parsers | right with ours |\n|---|---|---|---|")
-    for format in FORMATS:
+    for format in (format for format, family in FORMATS.items() if family in STOCK):
         found = compared(format)
         right = [sum(not each[at] for each in found.values()) for at in (0, 1)]
         print(f"| `{format}` | {len(found)} | {right[0]} | {right[1]} |", flush=True)

@@ -11,8 +11,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from host_scenarios import ids_of
 from test_vllm_derender import PATH, body_of, post, rendered
-from vllm_said import ids_of
 from vllm_servers import Server
 
 CHUNKS = 30
@@ -34,7 +34,7 @@ def chunk(server: Server, body: Any) -> Any:
 def measured(server: Server, length: int) -> tuple[float, int]:
     """Milliseconds for a chunk after so many tokens, and the bytes of the state."""
     opening = '<think>\nHm.\n</think>\n\n<tool_call>\n{"name": "f", "arguments": {"s": "'
-    ids = ids_of(server, opening + "The answer is 42. " * length, stops=False)[: length + CHUNKS]
+    ids = ids_of(server.family, opening + "The answer is 42. " * length, stops=False)[: length + CHUNKS]
     prompt = rendered(server)
     state = None
     size = max(20, length // 10)

@@ -49,6 +49,7 @@ class ScriptedCore:
         asked = {
             "prompt": request.prompt_token_ids,
             "structural_tag": None if structured is None else structured.structural_tag,
+            "json": None if structured is None else structured.json,
             "reasoning_ended": request.reasoning_ended,
         }
         SCRIPT.with_suffix(".asked").write_text(json.dumps(asked))

@@ -12,7 +12,8 @@ import pytest
 
 pytest.importorskip("vllm")
 
-from vllm_said import MESSAGES, TOOLS, Said, expected, ids_of
+from host_scenarios import MESSAGES, TOOLS, Said, ids_of
+from vllm_said import expected
 from wire_scenarios import SCENARIOS, write
 
 PATH = "/v1/chat/completions/derender"
@@ -83,7 +84,7 @@ NAMES = ("preamble and three calls", "reasoning and content", "unicode split ove
 @pytest.mark.parametrize("size", [1, 4])
 def test_chunks_say_what_the_parser_says(server, family, format, name, size):
     host = server(family, "frames")
-    ids = ids_of(host, write(format, SCENARIOS[name]), stops=True)
+    ids = ids_of(host.family, write(format, SCENARIOS[name]), stops=True)
     said, states = derendered(host, ids, size)
     host.play([1])
     post(host, "/v1/chat/completions", {**CHAT, "stream": False})  # so that the prompt is known
@@ -94,7 +95,7 @@ def test_chunks_say_what_the_parser_says(server, family, format, name, size):
 
 def test_calls_are_hidden_where_the_request_says_so(server):
     host = server("qwen3", "frames")
-    ids = ids_of(host, write("hermes", SCENARIOS["preamble and three calls"]), stops=True)
+    ids = ids_of(host.family, write("hermes", SCENARIOS["preamble and three calls"]), stops=True)
     assert derendered(host, ids, 3, tool_choice="none")[0].calls == ()
     assert len(derendered(host, ids, 3, parallel_tool_calls=False)[0].calls) == 1
     assert derendered(host, ids, 3, include_reasoning=False)[0].reasoning == ""
@@ -115,7 +116,7 @@ def damaged(state: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 def test_a_state_that_is_damaged_or_foreign_is_refused(server):
     host = server("qwen3", "frames")
-    ids = ids_of(host, write("hermes", SCENARIOS["preamble and a call"]), stops=True)
+    ids = ids_of(host.family, write("hermes", SCENARIOS["preamble and a call"]), stops=True)
     _, states = derendered(host, ids, 4)
     assert post(host, PATH, body_of(ids[4:8], states[0], None))[0] == 200
     for name, state in damaged(states[0]).items():

@@ -11,8 +11,9 @@ import pytest
 pytest.importorskip("vllm")
 
 import openai
+from host_scenarios import MESSAGES, TOOLS, Said, ids_of, played, scenarios
 from test_vllm_derender import post
-from vllm_said import MESSAGES, TOOLS, Said, chat_stream, expected, ids_of, messages, scenarios
+from vllm_said import chat_stream, expected, messages
 from wire_scenarios import SCENARIOS, write
 
 WHOLE = [("qwen3", "hermes"), ("gpt_oss", "harmony")]
@@ -32,34 +33,33 @@ def raw(server: Any, **more: Any) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(("family", "format", "name"), CASES)
 def test_chat_says_what_the_parser_says(server, family, format, name):
     host, scenario = server(family, "frames"), scenarios(format)[name]
-    reason = {None: "stop", "content_filter": "stop"}.get(scenario.reason, scenario.reason)
-    ids = ids_of(host, write(format, scenario), stops=reason == "stop" and scenario.cut == "")
+    play = played(format, scenario)
     for size in (1, 3):
-        host.play(ids, finish=reason, at_once=size)
+        host.play(play.ids, finish=play.finish, at_once=size)
         said, usage = chat_stream(host)
-        want = expected(host, ids, reason=reason)
+        want = expected(host, play.ids, reason=play.finish)
         assert said._replace(content="", reasoning="") == want._replace(content="", reasoning="")
         assert (said.reasoning.replace("\n\n", ""), said.content.replace("\n\n", "")) == (
             want.reasoning.replace("\n\n", ""),
             want.content.replace("\n\n", ""),
         )
-        assert usage.completion_tokens == len(ids)
+        assert usage.completion_tokens == len(play.ids)
 
 
 @pytest.mark.parametrize(("family", "format", "name"), CASES)
 def test_messages_say_what_the_parser_says(server, family, format, name):
     """Also where vLLM's own events would make the client raise."""
     host, scenario = server(family, "frames"), scenarios(format)[name]
-    ids = ids_of(host, write(format, scenario), stops=scenario.cut == "")
-    host.play(ids, finish=scenario.reason or "stop") if scenario.reason != "content_filter" else host.play(ids)
-    said, want = messages(host), expected(host, ids)
+    play = played(format, scenario)
+    host.play(play.ids, finish=play.finish)
+    said, want = messages(host), expected(host, play.ids)
     assert (said.reasoning, said.content.strip()) == (want.reasoning, want.content.strip())
     assert [call[0] for call in said.calls] == [call[0] for call in want.calls]
 
 
 def test_the_frames_are_ours(server):
     host = server("qwen3", "frames")
-    host.play(ids_of(host, write("hermes", SCENARIOS[CALLING]), stops=True))
+    host.play(ids_of(host.family, write("hermes", SCENARIOS[CALLING]), stops=True))
     chunks = raw(host, tools=TOOLS)
     assert chunks[0]["choices"][0]["delta"] == {"role": "assistant", "content": ""}
     assert set(chunks[1]) == {"id", "object", "created", "model", "system_fingerprint", "choices"}
@@ -71,7 +71,7 @@ def test_the_frames_are_ours(server):
 @pytest.mark.parametrize("size", [1, 4])
 def test_stop_strings_choices_and_hidden_parts(server, size):
     host = server("qwen3", "frames")
-    host.play(ids_of(host, "<think>\nHm.\n</think>\n\nOne, two. STOP here", stops=False), at_once=size)
+    host.play(ids_of(host.family, "<think>\nHm.\n</think>\n\nOne, two. STOP here", stops=False), at_once=size)
     said, _ = chat_stream(host, stop=["STOP"])
     assert said == Said("Hm.", "One, two. ", (), "stop")
     last = raw(host, stop=["STOP"])[-1]["choices"][0]
@@ -87,7 +87,7 @@ def test_stop_strings_choices_and_hidden_parts(server, size):
 
 def test_every_tool_choice(server):
     host = server("qwen3", "frames")
-    ids = ids_of(host, write("hermes", SCENARIOS[CALLING]), stops=True)
+    ids = ids_of(host.family, write("hermes", SCENARIOS[CALLING]), stops=True)
     host.play(ids)
     named = {"type": "function", "function": {"name": "f"}}
     reasons = {"auto": "tool_calls", "required": "tool_calls", "none": "stop"}
@@ -101,7 +101,7 @@ def test_every_tool_choice(server):
 
 def test_what_is_left_to_vllm_is_streamed_by_it_and_logged_once(server):
     host = server("qwen3", "frames")
-    host.play(ids_of(host, "Hi", stops=True))
+    host.play(ids_of(host.family, "Hi", stops=True))
     for _ in range(2):
         assert raw(host, return_token_ids=True)[1]["choices"][0]["token_ids"]
     assert host.log().count("vLLM streams requests with return_token_ids") == 1
@@ -111,7 +111,7 @@ def test_what_is_left_to_vllm_is_streamed_by_it_and_logged_once(server):
         for choice in chunk["choices"]
         if choice["logprobs"]
     ]
-    assert sum(map(len, likely)) == len(ids_of(host, "Hi", stops=True))
+    assert sum(map(len, likely)) == len(ids_of(host.family, "Hi", stops=True))
     continuous = {"include_usage": True, "continuous_usage_stats": True}
     assert all(chunk["usage"] for chunk in raw(host, stream_options=continuous))
 
@@ -125,7 +125,7 @@ def test_a_request_that_the_engine_cannot_take_is_refused(server):
 
 def test_the_error_of_an_engine_ends_a_stream(server):
     host = server("qwen3", "frames")
-    host.play(ids_of(host, "Hi there", stops=False), finish="error")
+    host.play(ids_of(host.family, "Hi there", stops=False), finish="error")
     chunks = raw(host)
     assert "error" in chunks[-1] and chunks[-1]["error"]["message"]
     request = urllib.request.Request(f"{host.url}/health")

@@ -7,19 +7,8 @@ import pytest
 pytest.importorskip("vllm")
 
 import openai
-from vllm_said import (
-    FORMATS,
-    MESSAGES,
-    TOOLS,
-    Said,
-    chat,
-    chat_stream,
-    expected,
-    ids_of,
-    messages,
-    responses,
-    scenarios,
-)
+from host_scenarios import FORMATS, MESSAGES, TOOLS, Said, ids_of, played, scenarios, wrong
+from vllm_said import chat, chat_stream, expected, messages, responses
 from wire_scenarios import SCENARIOS, write
 
 import harmonystream as hs
@@ -30,14 +19,14 @@ CASES = [(format, name) for format in FORMATS for name in scenarios(format)]
 @pytest.mark.parametrize(("format", "name"), CASES)
 def test_chat_says_what_the_parser_says(server, format, name):
     host, scenario = server(FORMATS[format]), scenarios(format)[name]
-    reason = {None: "stop", "content_filter": "stop"}.get(scenario.reason, scenario.reason)
-    ids = ids_of(host, write(format, scenario), stops=reason == "stop" and scenario.cut == "")
+    play = played(format, scenario)
     for size in (1, 3):
-        host.play(ids, finish=reason, at_once=size)
-        said, usage = chat_stream(host)
-        assert said == expected(host, ids, reason=reason)
-        assert usage.completion_tokens == len(ids)
-    whole, _ = chat(host)
+        host.play(play.ids, finish=play.finish, at_once=size)
+        said, usage = chat_stream(host, extra_body=play.more)
+        assert said == expected(host, play.ids, reason=play.finish)
+        assert not wrong(said, format, scenario)
+        assert usage.completion_tokens == len(play.ids)
+    whole, _ = chat(host, extra_body=play.more)
     assert (whole.reasoning, whole.calls, whole.reason) == (said.reasoning, said.calls, said.reason)
     assert whole.content == (said.content if said.content.strip() or not said.calls else "")
 
@@ -51,7 +40,7 @@ SOME = ("reasoning and content", "preamble and three calls", "empty arguments", 
 @pytest.mark.parametrize("streams", [True, False], ids=["stream", "whole"])
 def test_responses_say_what_the_parser_says(server, family, format, name, streams):
     host, scenario = server(family), SCENARIOS[name]
-    ids = ids_of(host, write(format, scenario), stops=scenario.cut == "")
+    ids = ids_of(host.family, write(format, scenario), stops=scenario.cut == "")
     host.play(ids, finish=scenario.reason)
     said = responses(host, streams=streams)
     want = expected(host, ids)
@@ -62,7 +51,7 @@ def test_responses_say_what_the_parser_says(server, family, format, name, stream
 @pytest.mark.parametrize(("family", "format"), WHOLE)
 def test_messages_say_what_the_parser_says(server, family, format, name):
     host, scenario = server(family), SCENARIOS[name]
-    ids = ids_of(host, write(format, scenario), stops=scenario.cut == "")
+    ids = ids_of(host.family, write(format, scenario), stops=scenario.cut == "")
     host.play(ids, finish=scenario.reason)
     said, want = messages(host), expected(host, ids)
     assert (said.reasoning, said.content.strip()) == (want.reasoning, want.content.strip())
@@ -77,7 +66,7 @@ NAMED = {"type": "function", "function": {"name": "f"}}
 def test_every_tool_choice(server, family, format):
     """The model's own format is read whatever is asked, and a call that must be is constrained by a grammar of it."""
     host = server(family)
-    ids = ids_of(host, write(format, SCENARIOS[CALLING]), stops=True)
+    ids = ids_of(host.family, write(format, SCENARIOS[CALLING]), stops=True)
     host.play(ids, at_once=2)
     for choice in ("auto", "required", NAMED, "none"):
         said, whole = chat_stream(host, tool_choice=choice)[0], chat(host, tool_choice=choice)[0]
@@ -94,7 +83,7 @@ def test_every_tool_choice(server, family, format):
 @pytest.mark.parametrize(("family", "format"), WHOLE)
 def test_usage_has_the_tokens_of_reasoning(server, family, format):
     host = server(family)
-    ids = ids_of(host, write(format, SCENARIOS["reasoning and content"]), stops=True)
+    ids = ids_of(host.family, write(format, SCENARIOS["reasoning and content"]), stops=True)
     host.play(ids, at_once=2)
     for said, usage in (chat_stream(host), chat(host)):
         parser = hs.Parser(host.format, host.vocab, tools=TOOLS, prompt=host.asked()["prompt"])
@@ -104,7 +93,7 @@ def test_usage_has_the_tokens_of_reasoning(server, family, format):
 
 def test_thinking_that_is_off_and_thoughts_that_come_back(server):
     host = server("qwen3")
-    ids = ids_of(host, "Hi <think> there.", stops=True)
+    ids = ids_of(host.family, "Hi <think> there.", stops=True)
     host.play(ids)
     history = [
         {"role": "user", "content": "Go!"},
@@ -127,14 +116,14 @@ def test_a_stop_string_is_not_sent(server, family, format, size):
         "hermes": "<think>\nHm.\n</think>\n\nOne, two. STOP here",
         "harmony": "<|channel|>final<|message|>One, two. STOP here",
     }
-    host.play(ids_of(host, text[format], stops=False), at_once=size)
+    host.play(ids_of(host.family, text[format], stops=False), at_once=size)
     for said, _ in (chat_stream(host, stop=["STOP"]), chat(host, stop=["STOP"])):
         assert (said.content.rstrip(), said.reason) == ("One, two.", "stop")
 
 
 def test_two_choices(server):
     host = server("qwen3")
-    ids = ids_of(host, write("hermes", SCENARIOS[CALLING]), stops=True)
+    ids = ids_of(host.family, write("hermes", SCENARIOS[CALLING]), stops=True)
     host.play(ids)
     with openai.OpenAI(base_url=f"{host.url}/v1", api_key="-", max_retries=0) as client:
         whole = client.chat.completions.create(model="tiny", messages=MESSAGES, tools=TOOLS, n=2)

@@ -14,37 +14,26 @@ from typing import Any
 
 import anthropic
 import openai
-from vllm_said import FORMATS, chat, chat_stream, ids_of, messages, scenarios
+from host_scenarios import FORMATS, Play, played, scenarios
+from host_scenarios import wrong as wrong_of
+from vllm_said import chat, chat_stream, messages
 from vllm_servers import Server
-from wire_scenarios import Call, Scenario, told, write
+from wire_scenarios import Scenario
 
-ROUTES: dict[str, Callable[[Server], Any]] = {
-    "Chat, streamed": lambda host: chat_stream(host)[0],
-    "Chat, whole": lambda host: chat(host)[0],
+ROUTES: dict[str, Callable[..., Any]] = {
+    "Chat, streamed": lambda host, **more: chat_stream(host, **more)[0],
+    "Chat, whole": lambda host, **more: chat(host, **more)[0],
     "Messages": messages,
 }
 
 
-def wrong(route: str, host: Server, format: str, scenario: Scenario) -> str:
+def wrong(route: str, host: Server, play: Play, format: str, scenario: Scenario) -> str:
     """What is wrong with an answer; "" if it is right."""
     try:
-        said = ROUTES[route](host)
+        said = ROUTES[route](host, extra_body=play.more)
     except (openai.APIError, anthropic.APIError, ValueError, OSError) as error:
         return type(error).__name__
-    items = told(format, scenario)
-    calls = [item for item in items if isinstance(item, Call)]
-    if [name.removeprefix("functions.") for name, _ in said.calls] != [call.name for call in calls]:
-        return "calls"
-    if route != "Messages" and [arguments for _, arguments in said.calls] != [call.arguments for call in calls]:
-        return "arguments"
-    texts = {"reasoning": "", "content": ""}
-    for item in items:
-        if not isinstance(item, Call):
-            texts["reasoning" if item.kind == "reasoning" else "content"] += item.text
-    squeezed = ["".join(text.split()) for text in (said.reasoning, said.content, *texts.values())]
-    if squeezed[0] != squeezed[2]:
-        return "reasoning"
-    return "content" if squeezed[1] != squeezed[3] else ""
+    return wrong_of(said, format, scenario, arguments=route != "Messages")
 
 
 def compared(format: str, kinds: tuple[str, str]) -> dict[tuple[str, str], tuple[str, ...]]:
@@ -54,11 +43,10 @@ def compared(format: str, kinds: tuple[str, str]) -> dict[tuple[str, str], tuple
         with tempfile.TemporaryDirectory() as directory:
             host = Server(Path(directory), FORMATS[format], kind)
             for name, scenario in scenarios(format).items():
-                reason = scenario.reason if scenario.reason in ("stop", "length") else "stop"
-                ids = ids_of(host, write(format, scenario), stops=reason == "stop" and scenario.cut == "")
-                host.play(ids, finish=reason)
+                play = played(format, scenario)
+                host.play(play.ids, finish=play.finish)
                 for route in ROUTES:
-                    found.setdefault((name, route), []).append(wrong(route, host, format, scenario))
+                    found.setdefault((name, route), []).append(wrong(route, host, play, format, scenario))
             host.stop()
     return {key: tuple(each) for key, each in found.items()}
 

@@ -3,75 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NamedTuple
+from typing import Any
 
 import anthropic
 import openai
-from families import FAMILIES, tokenizer
-from families import TOOLS as FAMILY_TOOLS
-from model_dirs import STOPS
-from streams import encode_greedily, to_ids
+from host_scenarios import FLAT, MESSAGES, TOOLS, Said, of_choice, of_response, parsed
 from vllm_servers import Server
-from wire_scenarios import LONG, SCENARIOS, Scenario, write
-
-import harmonystream as hs
-
-TOOLS = [{**tool, "function": {**tool["function"], "description": "A tool."}} for tool in FAMILY_TOOLS]
-MESSAGES = [{"role": "user", "content": "Go!"}]
-FORMATS = {
-    "hermes": "qwen3",
-    "qwen3_coder": "qwen3_coder",
-    "kimi_k2": "kimi_k2",
-    "glm": "glm45",
-    "deepseek": "deepseek_v31",
-    "seed_oss": "seed_oss",
-    "harmony": "gpt_oss",
-}
-"""A family whose tokenizer and template a server gets, for each format."""
 
 
-class Said(NamedTuple):
-    reasoning: str
-    content: str
-    calls: tuple[tuple[str, str], ...]
-    reason: str | None
-
-
-def scenarios(format: str) -> dict[str, Scenario]:
-    """Those of a format, but the long one."""
-    return {
-        name: scenario
-        for name, scenario in SCENARIOS.items()
-        if format in scenario.where and LONG not in write(format, scenario)
-    }
-
-
-def ids_of(server: Server, text: str, *, stops: bool) -> list[int]:
-    """The ids of a text with its markers. stops: it ends as the model ends its turn."""
-    if server.family == "gpt_oss":
-        ids = to_ids(text.encode(), encode_greedily)
-        if stops and ids and ids[-1] == 200007:
-            ids[-1] = 200002
-        return ids
-    row = FAMILIES[server.family]
-    made = tokenizer(row.special, row.plain)
-    ids = list(made.encode(text, add_special_tokens=False).ids)
-    return ids + [made.token_to_id(STOPS.get(server.family, row.special[1]))] * stops
-
-
-def expected(server: Server, ids: list[int], *, reason: str = "stop", tools: Any = TOOLS) -> Said:
+def expected(server: Server, ids: list[int], **more: Any) -> Said:
     """Of the ids after the prompt that the server rendered last."""
-    parser = hs.Parser(server.format, server.vocab, tools=tools, prompt=server.asked()["prompt"])
-    deltas = [parser.feed_delta(ids), parser.finish_delta()]
-    calls: dict[int, list[str]] = {}
-    for delta in deltas:
-        for call in delta.calls:
-            if call.name is not None:
-                calls[call.index] = [call.name, ""]
-            calls[call.index][1] += call.arguments
-    reasoning, content = ("".join(delta[at] for delta in deltas) for at in (0, 1))
-    said = tuple((name, arguments) for name, arguments in calls.values())
-    return Said(reasoning, content, said, "tool_calls" if said and reason == "stop" else reason)
+    return parsed(server.format, server.vocab, server.asked()["prompt"], ids, **more)
 
 
 def _openai(server: Server) -> openai.OpenAI:
@@ -85,24 +27,14 @@ def chat_stream(server: Server, **more: Any) -> tuple[Said, Any]:
         for _ in stream:
             pass
         whole = stream.current_completion_snapshot
-    choice = whole.choices[0]
-    return _said(choice.message, choice.finish_reason), whole.usage
+    return of_choice(whole.choices[0], "reasoning"), whole.usage
 
 
 def chat(server: Server, **more: Any) -> tuple[Said, Any]:
     """Without streaming."""
     with _openai(server) as client:
         whole = client.chat.completions.create(model="tiny", **{"messages": MESSAGES, "tools": TOOLS, **more})
-    choice = whole.choices[0]
-    return _said(choice.message, choice.finish_reason), whole.usage
-
-
-def _said(message: Any, reason: str | None) -> Said:
-    calls = tuple((call.function.name, call.function.arguments) for call in message.tool_calls or ())
-    return Said(getattr(message, "reasoning", None) or "", message.content or "", calls, reason)
-
-
-FLAT = [{"type": "function", "strict": False, **tool["function"]} for tool in TOOLS]
+    return of_choice(whole.choices[0], "reasoning"), whole.usage
 
 
 def responses(server: Server, *, streams: bool, **more: Any) -> Said:
@@ -114,16 +46,7 @@ def responses(server: Server, *, streams: bool, **more: Any) -> Said:
             whole = last.response
         else:
             whole = client.responses.create(**more)
-    reasoning = content = ""
-    calls = []
-    for item in whole.output:
-        if item.type == "reasoning":
-            reasoning += "".join(part.text for part in item.content or ())
-        elif item.type == "message":
-            content += "".join(part.text for part in item.content)
-        else:
-            calls.append((item.name, item.arguments))
-    return Said(reasoning, content, tuple(calls), whole.status)
+    return of_response(whole)
 
 
 INPUTS = [

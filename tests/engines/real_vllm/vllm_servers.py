@@ -36,7 +36,7 @@ class Server:
     def __init__(self, directory: Path, family: str, kind: str) -> None:
         self.family, self.kind = family, kind
         self._script = directory / "script.json"
-        self._model = model_dirs.write(directory, family)
+        self.model = model_dirs.write(directory, family)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -50,7 +50,7 @@ class Server:
 
     @cached_property
     def vocab(self) -> hs.Vocab:
-        return hs.vocab.o200k_harmony() if self.family == "gpt_oss" else hs.vocab.from_tokenizers(self._model)
+        return hs.vocab.o200k_harmony() if self.family == "gpt_oss" else hs.vocab.from_tokenizers(self.model)
 
     @property
     def url(self) -> str:
@@ -79,7 +79,7 @@ class Server:
         parsers = {"tool-call-parser": calls, "reasoning-parser": reasoning}
         flags = {"port": self.port, "served-model-name": "tiny", **parsers}
         listed = [str(part) for name, value in flags.items() for part in (f"--{name}", value)]
-        command = [sys.executable, str(HERE / "scripted_vllm.py"), str(self._script), "serve", str(self._model)]
+        command = [sys.executable, str(HERE / "scripted_vllm.py"), str(self._script), "serve", str(self.model)]
         return [*command, "--enable-auto-tool-choice", "--enable-scale-out", "--disable-uvicorn-access-log", *listed]
 
     def _environment(self) -> dict[str, str]:
@@ -92,7 +92,7 @@ class Server:
             "PYTHONDONTWRITEBYTECODE": "",
             "HF_HUB_OFFLINE": "1",
             "CUDA_VISIBLE_DEVICES": "",
-            "TIKTOKEN_ENCODINGS_BASE": str(self._model),
+            "TIKTOKEN_ENCODINGS_BASE": str(self.model),
         }
 
     def _wait(self) -> None:

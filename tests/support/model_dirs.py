@@ -10,7 +10,7 @@ from families import FAMILIES, tokenizer
 from rank_file import tokens
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
-TEMPLATES = Path(__file__).resolve().parents[2] / "templates_chat"
+TEMPLATES = Path(__file__).resolve().parents[1] / "templates_chat"
 CONFIG = {
     "hidden_size": 32,
     "intermediate_size": 64,

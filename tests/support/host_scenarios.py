@@ -1,0 +1,132 @@
+"""What the servers of engines are given of the scenarios, and what clients should be told of it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from families import FAMILIES, tokenizer
+from families import TOOLS as FAMILY_TOOLS
+from model_dirs import STOPS
+from streams import encode_greedily, to_ids
+from wire_scenarios import LONG, SCENARIOS, Call, Scenario, Text, told, write
+
+import harmonystream as hs
+
+TOOLS = [{**tool, "function": {**tool["function"], "description": "A tool."}} for tool in FAMILY_TOOLS]
+FLAT = [{"type": "function", "strict": False, **tool["function"]} for tool in TOOLS]
+"""The same, as Responses has them."""
+MESSAGES = [{"role": "user", "content": "Go!"}]
+FORMATS = {
+    "hermes": "qwen3",
+    "qwen3_coder": "qwen3_coder",
+    "kimi_k2": "kimi_k2",
+    "glm": "glm45",
+    "deepseek": "deepseek_v31",
+    "seed_oss": "seed_oss",
+    "harmony": "gpt_oss",
+}
+"""A family whose tokenizer and template a server gets, for each format."""
+_THINKS = {"deepseek": ({"thinking": True}, "<think>")}
+"""Where the prompt says whether the model thinks: what asks the template for it, and the opener at the prompt's end.
+Without it the prompt of DeepSeek-V3.1 ends in the closer, and the model writes no marker of thoughts."""
+
+
+class Said(NamedTuple):
+    reasoning: str
+    content: str
+    calls: tuple[tuple[str, str], ...]
+    reason: str | None
+
+
+class Play(NamedTuple):
+    """text, ids: what the model writes after the prompt. finish: why it ends. more: of the request's body."""
+
+    text: str
+    ids: list[int]
+    finish: str
+    more: dict[str, Any]
+
+
+def scenarios(format: str) -> dict[str, Scenario]:
+    """Those of a format, but the long one."""
+    return {
+        name: scenario
+        for name, scenario in SCENARIOS.items()
+        if format in scenario.where and LONG not in write(format, scenario)
+    }
+
+
+def played(format: str, scenario: Scenario) -> Play:
+    """A scenario as the format's model is made to write it by the request. An engine has no reason but two."""
+    finish = "length" if scenario.reason == "length" else "stop"
+    text, more = write(format, scenario), {}
+    if format in _THINKS and any(isinstance(item, Text) and item.kind == "reasoning" for item in scenario.said):
+        asks, opener = _THINKS[format]
+        text, more = text.removeprefix(opener), {"chat_template_kwargs": asks}
+    return Play(text, ids_of(FORMATS[format], text, stops=finish == "stop" and scenario.cut == ""), finish, more)
+
+
+def ids_of(family: str, text: str, *, stops: bool) -> list[int]:
+    """The ids of a text with its markers. stops: it ends as the model ends its turn."""
+    if family == "gpt_oss":
+        ids = to_ids(text.encode(), encode_greedily)
+        if stops and ids and ids[-1] == 200007:
+            ids[-1] = 200002
+        return ids
+    row = FAMILIES[family]
+    made = tokenizer(row.special, row.plain)
+    ids = list(made.encode(text, add_special_tokens=False).ids)
+    return ids + [made.token_to_id(STOPS.get(family, row.special[1]))] * stops
+
+
+def parsed(format: str, vocab: Any, prompt: Any, ids: list[int], *, reason: str = "stop", tools: Any = TOOLS) -> Said:
+    """What our parser says of the ids after a prompt."""
+    parser = hs.Parser(format, vocab, tools=tools, prompt=prompt)
+    deltas = [parser.feed_delta(ids), parser.finish_delta()]
+    calls: dict[int, list[str]] = {}
+    for delta in deltas:
+        for call in delta.calls:
+            calls.setdefault(call.index, [call.name or "", ""])[1] += call.arguments
+    reasoning, content = ("".join(delta[at] for delta in deltas) for at in (0, 1))
+    said = tuple((name, arguments) for name, arguments in calls.values())
+    return Said(reasoning, content, said, "tool_calls" if said and reason == "stop" else reason)
+
+
+def of_choice(choice: Any, reasoning: str) -> Said:
+    """Of a choice of Chat Completions. reasoning: the name of its field."""
+    message = choice.message
+    calls = tuple((call.function.name, call.function.arguments) for call in message.tool_calls or ())
+    return Said(getattr(message, reasoning, None) or "", message.content or "", calls, choice.finish_reason)
+
+
+def of_response(response: Any) -> Said:
+    """Of a response of Responses."""
+    texts = {"reasoning": "", "message": ""}
+    calls = []
+    for item in response.output:
+        if item.type == "function_call":
+            calls.append((item.name, item.arguments))
+        else:
+            texts[item.type] += "".join(part.text for part in item.content or ())
+    return Said(texts["reasoning"], texts["message"], tuple(calls), response.status)
+
+
+def wrong(said: Said, format: str, scenario: Scenario, *, arguments: bool = True) -> str:
+    """What is wrong with an answer, by what is written down of the scenario; "" if it is right.
+
+    Whitespace of texts does not count. arguments: are those of calls as the model wrote them?
+    """
+    items = told(format, scenario)
+    calls = [item for item in items if isinstance(item, Call)]
+    if [name.removeprefix("functions.") for name, _ in said.calls] != [call.name for call in calls]:
+        return "calls"
+    if arguments and [written for _, written in said.calls] != [call.arguments for call in calls]:
+        return "arguments"
+    texts = {"reasoning": "", "content": ""}
+    for item in items:
+        if not isinstance(item, Call):
+            texts["reasoning" if item.kind == "reasoning" else "content"] += item.text
+    squeezed = ["".join(text.split()) for text in (said.reasoning, said.content, *texts.values())]
+    if squeezed[0] != squeezed[2]:
+        return "reasoning"
+    return "content" if squeezed[1] != squeezed[3] else ""
