@@ -18,8 +18,7 @@ from .._native.stream.parser import Parser
 from ..errors import ParseError
 from ..events import Event
 from ..formats import Format, formats
-from ..formats.files import read_format
-from ..formats.models import format_for
+from ..formats.files import format_of_model, read_format
 from .each import parse_each
 from .paint import add_colour, make_show, paint
 from .read import IdReader, InputError, is_ids, pieces
@@ -147,7 +146,7 @@ def format_named(name: str) -> str | Format:
     """The format of that name, of that file, or of that model."""
     if name in formats():
         return name
-    return read_format(Path(name)) if name.endswith((".json", ".toml")) else format_for(name)
+    return read_format(Path(name)) if name.endswith((".json", ".toml")) else format_of_model(name, Path(name))
 
 
 def run(args: argparse.Namespace) -> None:

@@ -1,17 +1,23 @@
-"""Rows as JSON or TOML: what `Format.to_dict`, `Format.from_dict` and `--format FILE` read and write."""
+"""Rows in files: what `Format.to_dict`, `Format.from_dict` and `--format FILE` read and write, and what a model's
+folder says of its output."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ..errors import FormatError
+from .models import format_for
+from .response_template import row_of_template
 from .spec import Format
 
 LARGEST = 64 * 1024  # bytes of a file
+CONFIG = "tokenizer_config.json"  # of a model's folder
+LARGEST_CONFIG = 16 * 1024 * 1024  # bytes of it: it may list all special tokens
+Row = TypeVar("Row", bound="Format | None")
 _PARTS = {"think": 2, "section": 2, "call": 3, "pair": 4}  # fields of several markers, and how many
 _LISTS = ("stops", "turns", "drop", "keep")
 _SWITCHES = ("wrapped", "control")
@@ -36,16 +42,64 @@ def row_of_fields(fields: Mapping[str, Any]) -> Format:
 
 
 def read_format(path: Path) -> Format:
-    """The row in a file: TOML if its name ends in `.toml`, else JSON. Raises `FormatError` that names the file."""
+    """The row in a file: TOML if its name ends in `.toml`, else JSON.
+
+    A `tokenizer_config.json` has it in its `response_template`. Raises `FormatError` that names the file.
+    """
+    if path.name == CONFIG:
+        row = _row_of_config(path)
+        if row is None:
+            raise FormatError(f"{path} has no response_template")
+        return row
+    return _read(path, LARGEST, row_of_fields)
+
+
+def format_in(folder: Path) -> Format | None:
+    """The row that the `response_template` of a model's folder describes; None if there is none.
+
+    Raises `FormatError` for one that is not valid, or says what no row can.
+    """
+    path = folder / CONFIG
+    return _row_of_config(path) if path.is_file() else None
+
+
+def format_of_model(name: str, folder: Path | None = None) -> str | Format:
+    """The format that a model's name tells, as `format_for` does, or else the row of its folder's `response_template`.
+
+    Raises `FormatError` if neither says it.
+    """
+    try:
+        return format_for(name)
+    except FormatError as error:
+        unknown = error
+    try:
+        row = None if folder is None else format_in(folder)
+    except FormatError as error:
+        raise FormatError(f"{unknown}. Its response_template is of no help: {error}") from None
+    if row is None:
+        raise unknown
+    return row
+
+
+def _row_of_config(path: Path) -> Format | None:
+    return _read(path, LARGEST_CONFIG, _row_of_template_in)
+
+
+def _row_of_template_in(config: Any) -> Format | None:
+    template = config.get("response_template") if isinstance(config, Mapping) else None
+    return None if template is None else row_of_template(template, "template")
+
+
+def _read(path: Path, largest: int, row_of: Callable[[Any], Row]) -> Row:
     try:
         with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
+            data = file.read(largest + 1)
     except OSError as error:
         raise FormatError(f"{path}: {error.strerror or error}") from None
-    if len(data) > LARGEST:
-        raise FormatError(f"{path}: larger than a format can be ({LARGEST:,} bytes)")
+    if len(data) > largest:
+        raise FormatError(f"{path}: larger than a format can be ({largest:,} bytes)")
     try:
-        return row_of_fields(_parsed(data, path.suffix == ".toml"))
+        return row_of(_parsed(data, path.suffix == ".toml"))
     except (ValueError, RecursionError) as error:
         raise FormatError(f"{path}: {error}") from None
 

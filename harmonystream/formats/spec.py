@@ -101,3 +101,17 @@ class Format(NamedTuple):
         from .files import row_of_fields
 
         return row_of_fields(fields)
+
+    @classmethod
+    def from_response_template(cls, template: Mapping[str, Any], name: str = "template") -> Format:
+        """The row for a tokenizer's `response_template`, as transformers has it and `tokenizer_config.json` keeps it.
+
+        name: the row's. The regular expressions of the template are read as the fixed texts that they match, and never
+        run.
+
+        Raises `FormatError` for a template that is not valid, and for one that says what no row can; the error says
+        what that is.
+        """
+        from .response_template import row_of_template
+
+        return row_of_template(template, name)

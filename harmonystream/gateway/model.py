@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from .._native.core.vocab import Vocab
 from ..engines import Engine, Sampling
 from ..errors import HarmonyStreamError, PromptError
 from ..formats import Format, HeaderFormat, format_of
-from ..formats.models import format_for
+from ..formats.files import format_of_model
 from ..prompt import Prompt, Template, render
 from ..vocab import from_tokenizers
 from .asked import Asked
@@ -59,7 +60,8 @@ class Served:
     def __init__(self, model: Model) -> None:
         self.model = model
         self.name = model.name
-        row = model.format if model.format is not None else format_for(model.family or model.name)
+        folder = None if model.tokenizer is None else Path(model.tokenizer)
+        row = model.format if model.format is not None else format_of_model(model.family or model.name, folder)
         self.row: Format | HeaderFormat = format_of(row)
         self.engines: list[Engine] = list(model.engines) if isinstance(model.engines, Sequence) else [model.engines]
         if not self.engines:

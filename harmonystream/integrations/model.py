@@ -28,21 +28,26 @@ class Model(NamedTuple):
 
 @lru_cache(maxsize=8)
 def model_of(tokenizer: Any, format: str | None) -> Model:
-    """The model that has this tokenizer. format: its name; None: the one that the tokenizer's `name_or_path` says.
+    """The model that has this tokenizer.
+
+    format: its name; None: the one that the tokenizer's `name_or_path` says, or else its `response_template`.
 
     Raises FormatError for a model whose format is not known, and VocabError for a tokenizer that cannot be read.
     """
-    row = format_of(_format_named(tokenizer) if format is None else format)
+    row = format_of(_format_told(tokenizer) if format is None else format)
     # gpt-oss has one vocabulary, which is in the package. Reading it from the tokenizer would take a second.
     vocab = o200k_harmony() if isinstance(row, HeaderFormat) else from_tokenizers(tokenizer)
     return Model(row, vocab, Markup(row, vocab))
 
 
-def _format_named(tokenizer: Any) -> str:
+def _format_told(tokenizer: Any) -> str | Format:
     name = str(getattr(tokenizer, "name_or_path", ""))
+    template = getattr(tokenizer, "response_template", None)
     try:
         return format_for(name)
     except FormatError as error:
+        if isinstance(template, dict):
+            return Format.from_response_template(template)
         known = ", ".join(f"harmonystream_{each}" for each in formats())
         said = f"the parser 'harmonystream' goes by the model's name: {error}. Or name one of {known}"
         raise FormatError(said) from None

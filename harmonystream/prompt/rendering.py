@@ -13,6 +13,7 @@ from .._native.core.vocab import Vocab
 from .._native.stream.parser import Parser
 from ..errors import FormatError, PromptError
 from ..formats import Format, HeaderFormat, format_of
+from ..formats.files import format_of_model
 from ..formats.models import format_for
 from .chat_form import Wants, for_template
 from .dsml import write_dsml
@@ -124,7 +125,8 @@ def _format(
     if model is not None:
         return format_of(format_for(model))
     try:
-        return None if template is None or template.folder is None else format_of(format_for(str(template.folder)))
+        folder = None if template is None else template.folder
+        return None if folder is None else format_of(format_of_model(str(folder), folder))
     except FormatError:
         return None
 

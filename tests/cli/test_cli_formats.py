@@ -196,6 +196,11 @@ def test_a_format_from_a_file(tmp_path):
     status, out, err = run("parse", "--json", "--format", str(row), stdin="<a>Hm</a>Hi<end>")
     assert [event["text"] for event in map(json.loads, out.splitlines()) if "text" in event] == ["Hm", "Hi"]
     assert (status, err) == (0, "")
+    fields = {"thinking": {"open": "<a>", "close": "</a>"}, "content": {"close": "<end>"}}
+    config = {"response_template": {"start_anchor": "<|im_start|>", "fields": fields}}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    for source in (tmp_path, tmp_path / "tokenizer_config.json"):
+        assert run("parse", "--json", "--format", str(source), stdin="<a>Hm</a>Hi<end>") == (0, out, "")
     row.write_text(json.dumps({"name": "mine", "thinks": ["<a>", "</a>"]}))
     status, out, err = run("parse", "--format", str(row), stdin="")
     assert (status, out) == (2, "")

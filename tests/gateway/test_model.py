@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+from families import QWEN, QWEN_PLAIN, tokenizer
 
 from harmonystream.engines import Recorded
 from harmonystream.gateway import Model
@@ -73,6 +76,14 @@ def test_the_context_bounds_the_answer():
     with pytest.raises(Refused, match="has 100 tokens; this model's context has 100"):
         model.sampling(asked(), 100)
     assert gpt_oss().sampling(asked(max_tokens=7), 10**6).max_tokens == 7
+
+
+def test_a_folder_may_say_the_format_of_a_model_with_any_name(tmp_path):
+    fields = {"thinking": {"open": "<hm>", "close": "</hm>"}}
+    config = {"chat_template": TEMPLATE, "response_template": {"start_anchor": "a", "fields": fields}}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+    tokenizer(QWEN, QWEN_PLAIN).save(str(tmp_path / "tokenizer.json"))
+    assert Served(Model("nobody/knows", Recorded(), tokenizer=tmp_path)).row.think == ("<hm>", "</hm>")
 
 
 def test_models_that_cannot_be_served():

@@ -113,9 +113,16 @@ def test_the_name_of_the_model_chooses_the_format(tmp_path):
     nobody = SimpleNamespace(name_or_path="/models/ours")
     with pytest.raises(hs.FormatError, match="harmonystream_hermes"):
         model_of(_Hashable(nobody), None)
+    told = SimpleNamespace(name_or_path="/models/ours", response_template=None)
+    with pytest.raises(hs.FormatError, match="harmonystream_hermes"):
+        model_of(_Hashable(told), None)
+    told.response_template = {"start_anchor": "<a>", "fields": {"thinking": {"open": "<hm>", "close": "</hm>"}}}
+    tokenizer = _Hashable(told)
+    tokenizer.backend_tokenizer = WORDS
+    assert model_of(tokenizer, None).format.think == ("<hm>", "</hm>")
     assert json.loads(WORDS.to_str())["model"]["type"] == "BPE"
 
 
 class _Hashable:
     def __init__(self, fields: Any) -> None:
-        self.name_or_path = fields.name_or_path
+        self.__dict__.update(vars(fields))

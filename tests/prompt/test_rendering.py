@@ -224,6 +224,18 @@ def test_the_folder_of_a_model_has_everything(tmp_path):
     assert prompt.stop_ids == tuple(prompt.vocab.control[name] for name in ("<|endoftext|>", "<|im_end|>"))
 
 
+def test_a_folder_may_say_its_format_in_a_response_template(tmp_path):
+    fields = {"thinking": {"open": "<hm>", "close": "</hm>"}, "content": {"close": "<end>"}}
+    config = {
+        "chat_template": "{{ messages[0].content }}",
+        "response_template": {"start_anchor": "a", "fields": fields},
+    }
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+    prompt = hs.render("Hi", template=tmp_path)
+    assert prompt.format == hs.Format("template", think=("<hm>", "</hm>"), stops=("<end>",), turns=("a",))
+    assert prompt.parser().feed_text("<hm>x")[-1].text == "x"
+
+
 def test_without_tiktoken_a_harmony_prompt_is_text(monkeypatch):
     from harmonystream.prompt import rendering
 
