@@ -38,6 +38,7 @@ __all__ = ["ChatStream"]
 ReasoningField = Literal["reasoning", "reasoning_content", "both"]
 
 _DONE = b"data: [DONE]\n\n"
+_NOTHING: Payload = {}
 _BLANK_LINE = "\n\n"  # between the texts of two messages in one field: the reader sees a preamble, then an answer
 
 
@@ -60,6 +61,11 @@ class ChatStream(EventStream):
 
     choice = 0
     """Its index."""
+    # the usual options, and what a response begins with; most responses change little of it
+    _fields: tuple[str, ...] = ("reasoning",)
+    _preamble_field: str | None = "content"
+    _include_usage = False
+    _extra: Payload = _NOTHING
     _calls_shown: int | None = None
     _named = False  # does tool_choice name a tool?
     _call_id: Callable[[int], str] | None = None
@@ -93,15 +99,20 @@ class ChatStream(EventStream):
         vocab: Vocab | None = None,
         tools: object = None,
     ) -> None:
-        self.id, self.model, self.created = checked("id", id), checked("model", model), options.seconds(created)
-        self._fields = options.reasoning_fields(reasoning_field)
+        self.id, self.model = checked("id", id), checked("model", model)
+        self.created = created if type(created) is int else options.seconds(created)
+        if reasoning_field != "reasoning":
+            self._fields = options.reasoning_fields(reasoning_field)
         if preamble_field != "content":
             options.check_preamble(preamble_field)
-        self._preamble_field, self._include_usage = preamble_field, include_usage
+            self._preamble_field = preamble_field
+        if include_usage:
+            self._include_usage = include_usage
         if tool_choice != "auto" or parallel_tool_calls is not True:
             self._calls_shown = shown_calls(tool_choice, parallel_tool_calls)
             self._named = options.names_a_tool(tool_choice)
-        self._extra = sendable(extra) if extra else {}
+        if extra:
+            self._extra = sendable(extra)
         if call_id is not None or taken != () or token_ids:
             self._call_id, self._taken = called("call_id", call_id), taken_ids(taken)
             self._show_ids, self._watched, self._hooked = token_ids, token_ids, True
@@ -253,6 +264,11 @@ class ChatStream(EventStream):
             yield {**self._head, "choices": [], "usage": whole}
 
     @property
+    def _ends_alone(self) -> bool:
+        """Does its script tell the end, and is there no chunk after that?"""
+        return self._all is None and not self._include_usage and self._scripted
+
+    @property
     def _streams(self) -> Sequence[ChatStream]:
         return self._all or (self,)
 
@@ -283,6 +299,11 @@ class ChatStream(EventStream):
         usage: the API's object, or another API's. The parser adds the counts that it has.
         stop_reason: the stop string or token id at which the engine has stopped.
         """
+        if usage is None and stop_reason is None and type(reason) is str and self._ends_alone:
+            self._usage = {}
+            frames: bytes = self._end(reason)  # most responses end so: nothing is to be checked, or said besides
+            self._over()
+            return frames + _DONE if self._finish_reason is not None else frames
         self._stop_at(reason, stop_reason, dicts=False)
         frames = super().finish(reason, usage)
         return frames + _DONE if self._ends else frames

@@ -85,6 +85,8 @@ class MessagesStream(EventStream):
     extra: more fields of the message.
     """
 
+    _thinking = True
+    _text_key = TEXT_KEY
     _calls_shown: int | None = None
     _signs = True  # have its blocks of thinking a signature?
     _signature: Callable[[str], str] | None = None  # None: a hash
@@ -122,7 +124,10 @@ class MessagesStream(EventStream):
             one = isinstance(tool_choice, Mapping) and tool_choice.get("disable_parallel_tool_use")
             self._calls_shown = shown_calls(tool_choice, parallel=not one)
         self.id, self.model = checked("id", id), checked("model", model)
-        self._thinking, self._text_key = thinking, text_key
+        if thinking is not True:
+            self._thinking = thinking
+        if text_key != TEXT_KEY:
+            self._text_key = text_key
         if signature is not None:
             self._signs = signature != ""
             self._signature = called("signature", signature or None)
@@ -155,7 +160,7 @@ class MessagesStream(EventStream):
     # --- the script ---
 
     def _opening_told(self) -> bytes | None:
-        return None if self._given == _UNSAID else "".join(map(self.framed, self.opening())).encode()
+        return None if self._given is _UNSAID else "".join(map(self.framed, self.opening())).encode()
 
     def _constants(self) -> Constants:
         return self.id, "", self._stem, ""
@@ -221,13 +226,13 @@ class MessagesStream(EventStream):
         return ()
 
     def _closing_bytes(self, usage: Payload | None) -> bytes:
-        known = usage is None and self._given == _UNSAID and self._stop_sequence is None
+        known = usage is None and self._given is _UNSAID and self._stop_sequence is None
         if not (known and self._scripted and self._stop_reason) or self.in_text:
             return super()._closing_bytes(usage)
         self._ended_plainly = True
-        counts, said = self.parser.usage, _closing()
-        total, reasoning = b"%d" % counts.total, b"%d" % counts.reasoning
-        return b"".join((said[0], self._stop_reason.encode(), said[1], total, said[2], reasoning, said[3]))
+        (total, reasoning), said = self._tokens_read, _closing()
+        counts = b"%d" % total, said[2], b"%d" % reasoning
+        return b"".join((said[0], self._stop_reason.encode(), said[1], *counts, said[3]))
 
     def closing(self, usage: Payload | None) -> Iterable[Payload]:
         self._message["stop_reason"], self._message["stop_sequence"] = self._stop_reason, self._stop_sequence
@@ -322,6 +327,9 @@ class MessagesStream(EventStream):
         stop_sequence: the stop string at which the engine has stopped, if any.
 
         """
+        if stop_sequence is None and type(reason) is str:  # as most end
+            self._stop_sequence = None
+            return super().finish(reason, usage)
         return super().finish(self._stopped(reason, stop_sequence, dicts=False), usage)
 
     def events(
@@ -340,7 +348,7 @@ class MessagesStream(EventStream):
         return super().events(tokens, finish=finish, reason=reason, usage=usage)
 
     def checked_usage(self, usage: Payload | None) -> Payload | None:
-        return counted(usage, MESSAGES)
+        return None if usage is None else counted(usage, MESSAGES)
 
     def _stopped(self, reason: Any, stop_sequence: str | None, *, dicts: bool) -> Any:
         self._check(dicts)

@@ -72,6 +72,7 @@ class ResponsesStream(EventStream):
     _taken: frozenset[str] = frozenset()
     _hooked = False  # has an application a part in what is said?
     _head_json = ""
+    _container_id = "auto"
     _calls_shown: int | None = None
     _calls = 0
     _open: Item | None = None
@@ -99,8 +100,10 @@ class ResponsesStream(EventStream):
         vocab: Vocab | None = None,
         tools: object = None,
     ) -> None:
-        self.id, self.model, self.created_at = checked("id", id), checked("model", model), options.seconds(created_at)
-        self._container_id = container_id
+        self.id, self.model = checked("id", id), checked("model", model)
+        self.created_at = created_at if type(created_at) is int else options.seconds(created_at)
+        if container_id != "auto":
+            self._container_id = container_id
         if reasoning is not True or request is not None or extra:
             self._ask(request, reasoning, encrypt, sendable(extra or {}))
         if item_id is not None or call_id is not None or item_type is not None or taken != () or encrypt is not None:
@@ -150,7 +153,7 @@ class ResponsesStream(EventStream):
     # --- the script ---
 
     def _constants(self) -> Constants:
-        if self._said != _UNSAID:
+        if self._said is not _UNSAID:
             self._head_json = to_json(self._head)[1:-1]
         created = self.created_at
         number = str(created) if type(created) is int else to_json(created)
@@ -265,11 +268,11 @@ class ResponsesStream(EventStream):
         if not self._scripted or self._ending["status"] == "failed":
             return super()._closing_bytes(usage)
         self._head_json = self._head_told
-        if usage is None and not self.in_text and self._ending == _COMPLETED:
+        if usage is None and self._ending is _COMPLETED and not self.in_text:
             self._ended_plainly = True
-            counts, number, said = self.parser.usage, self._number, _completed()
+            number, said = self._number, _completed()
             self._number = number + 1
-            total, reasoning = str(counts.total), str(counts.reasoning)
+            total, reasoning = map(str, self._tokens_read)
             items = said[0], self._head_json, said[1], self._output_told[1:], said[2]
             return "".join((*items, total, said[3], total, said[4], reasoning, said[5], str(number), said[6])).encode()
         self._usage = self._whole_usage(usage or {})
@@ -321,7 +324,7 @@ class ResponsesStream(EventStream):
     # --- the end ---
 
     def checked_usage(self, usage: Payload | None) -> Payload | None:
-        return counted(usage, RESPONSES)
+        return None if usage is None else counted(usage, RESPONSES)
 
     def _prepare_end(self, reason: str | None) -> None:
         cut = reason not in _WHOLE
