@@ -86,8 +86,6 @@ class MessagesStream(EventStream):
     extra: more fields of the message.
     """
 
-    _thinking = True
-    _text_key = TEXT_KEY
     _calls_shown: int | None = None
     _signs = True  # have its blocks of thinking a signature?
     _signature: Callable[[str], str] | None = None  # None: a hash
@@ -125,10 +123,7 @@ class MessagesStream(EventStream):
             one = isinstance(tool_choice, Mapping) and tool_choice.get("disable_parallel_tool_use")
             self._calls_shown = shown_calls(tool_choice, parallel=not one)
         self.id, self.model = checked("id", id), checked("model", model)
-        if thinking is not True:
-            self._thinking = thinking
-        if text_key != TEXT_KEY:
-            self._text_key = text_key
+        self._thinking, self._text_key = thinking, text_key
         if signature is not None:
             self._signs = signature != ""
             self._signature = called("signature", signature or None)
@@ -332,9 +327,6 @@ class MessagesStream(EventStream):
         stop_sequence: the stop string at which the engine has stopped, if any.
 
         """
-        if stop_sequence is None and type(reason) is str:  # as most end
-            self._stop_sequence = None
-            return super().finish(reason, usage)
         return super().finish(self._stopped(reason, stop_sequence, dicts=False), usage)
 
     def events(

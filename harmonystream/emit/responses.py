@@ -73,7 +73,6 @@ class ResponsesStream(EventStream):
     _taken: frozenset[str] = frozenset()
     _hooked = False  # has an application a part in what is said?
     _head_json = ""
-    _container_id = "auto"
     _calls_shown: int | None = None
     _calls = 0
     _open: Item | None = None
@@ -101,10 +100,8 @@ class ResponsesStream(EventStream):
         vocab: Vocab | None = None,
         tools: object = None,
     ) -> None:
-        self.id, self.model = checked("id", id), checked("model", model)
-        self.created_at = created_at if type(created_at) is int else options.seconds(created_at)
-        if container_id != "auto":
-            self._container_id = container_id
+        self.id, self.model, self.created_at = checked("id", id), checked("model", model), options.seconds(created_at)
+        self._container_id = container_id
         if reasoning is not True or request is not None or extra:
             self._ask(request, reasoning, encrypt, sendable(extra or {}))
         if item_id is not None or call_id is not None or item_type is not None or taken != () or encrypt is not None:
@@ -154,7 +151,7 @@ class ResponsesStream(EventStream):
     # --- the script ---
 
     def _constants(self) -> Constants:
-        if self._said is not _UNSAID:
+        if self._said != _UNSAID:
             self._head_json = to_json(self._head)[1:-1]
         number = str(self.created_at) if type(self.created_at) is int else to_json(self.created_at)
         return self.id, number, self.id.removeprefix("resp_"), self._head_json or None
