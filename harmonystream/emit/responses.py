@@ -265,11 +265,11 @@ class ResponsesStream(LogprobStream):
         if not self._scripted or self._ending["status"] == "failed":
             return super()._closing_bytes(usage)
         self._head_json = self._head_told
-        if usage is None and not self.in_text and self._ending == _COMPLETED:
+        if usage is None and self._ending is _COMPLETED and not self.in_text:
             self._ended_plainly = True
-            counts, number, said = self.parser.usage, self._number, _completed()
+            number, said = self._number, _completed()
             self._number = number + 1
-            total, reasoning = str(counts.total), str(counts.reasoning)
+            total, reasoning = map(str, self._tokens_read)
             items = said[0], self._head_json, said[1], self._output_told[1:], said[2]
             return "".join((*items, total, said[3], total, said[4], reasoning, said[5], str(number), said[6])).encode()
         self._usage = self._whole_usage(usage or {})
@@ -321,7 +321,7 @@ class ResponsesStream(LogprobStream):
     # --- the end ---
 
     def checked_usage(self, usage: Payload | None) -> Payload | None:
-        return counted(usage, RESPONSES)
+        return None if usage is None else counted(usage, RESPONSES)
 
     def _prepare_end(self, reason: str | None) -> None:
         cut = reason not in _WHOLE
