@@ -28,7 +28,8 @@ from .payload import Payload, checked, sendable, to_json
 from .request import CallIds, called, shown_calls, taken_ids
 from .script import CHANNELS, HOLE, idle
 from .scripts import responses_script
-from .stream import Constants, EventStream
+from .stream import Constants
+from .text_logprobs import LogprobStream
 from .tool_runs import Ran, ToolRun
 from .usage import RESPONSES, counted
 
@@ -43,7 +44,7 @@ _WHOLE = (None, "stop", "tool_calls", "function_call")  # an engine's reasons th
 _WHY = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
 
-class ResponsesStream(EventStream):
+class ResponsesStream(LogprobStream):
     """The events of one response.
 
     parser: a Parser that has read nothing yet, or a format; then `vocab` and `tools` are for its parser.
@@ -143,10 +144,6 @@ class ResponsesStream(EventStream):
     @cached_property
     def _call_ids(self) -> CallIds:
         return CallIds(self._own_call_id or partial(options.call_id, self._stem), self._taken)
-
-    @cached_property
-    def _output(self) -> list[Payload]:
-        return []
 
     # --- the script ---
 
