@@ -45,6 +45,7 @@ UNTESTED = {  # modules without a test file of their own, and what tests them
         "tests/engines/real_sglang/test_sglang_chat.py",
     ),
     "integrations/sglang/detectors": "tests/engines/real_sglang/test_sglang_text.py",
+    "integrations/sglang/frames": "tests/engines/real_sglang/test_sglang_frames.py",
     "integrations/sglang/plugin": "tests/integrations/test_sglang_plugin.py",
     **dict.fromkeys(  # and LMDeploy in its own, by `make engines-lmdeploy`
         (f"integrations/lmdeploy/{name}" for name in ("__main__", "parsers")),
