@@ -14,7 +14,7 @@ OLDEST, NEWEST = (0, 5, 23), (0, 5, 23)
 """The first and last release of SGLang with which `make engines-sglang` passes."""
 
 FRAMES = "harmonystream_frames"
-"""The name that asks for our frames besides our parsers."""
+"""What SGLANG_PLUGINS also names if it asks for our frames. It is no entry point, so SGLang passes it over."""
 
 _log = logging.getLogger("sglang.harmonystream")
 
@@ -25,7 +25,7 @@ def register() -> None:
     SGLang runs the plug-ins of all distributions if SGLANG_PLUGINS is not set. This one wants to be named there,
     because it imports SGLang's parsers.
     """
-    if not {"harmonystream", FRAMES} & named():
+    if "harmonystream" not in named():
         return
     check_version()
     from .detectors import register_detectors
