@@ -55,6 +55,7 @@ UNTESTED = {  # modules without a test file of their own, and what tests them
     "integrations/parser_names": "tests/integrations/test_vllm_plugin.py",
     "integrations/vllm/derender": "tests/engines/real_vllm/test_vllm_derender.py",
     "integrations/vllm/frames": "tests/engines/real_vllm/test_vllm_frames.py",
+    "integrations/vllm/frames_responses": "tests/engines/real_vllm/test_vllm_frames.py",
     "cli/paint": "tests/cli/test_show.py",
     "_encoders": "tests/test_vocab_encode.py",
     "prompt/builtin": "tests/prompt/test_harmony_text.py",
