@@ -105,7 +105,7 @@ cdef enum:                                       # the JSON types that a paramet
 
 cdef enum:                                       # Role: what a tag format's marker is for
     THINK_OPEN, THINK_CLOSE, DROP, STOP, TURN, SECTION_OPEN, SECTION_CLOSE, CALL_OPEN, NAME_END, EMPTY_CALL, CALL_CLOSE
-    KEY_OPEN, KEY_END, VALUE_OPEN, VALUE_CLOSE
+    KEY_OPEN, KEY_END, VALUE_OPEN, VALUE_CLOSE, QUOTE
     N_ROLES
 
 cdef enum:
@@ -119,7 +119,7 @@ cdef enum Bare:
     BARE_ANY, BARE_NO, BARE_DECLARED
 
 cdef enum NameAs:
-    PLAIN_NAME, FUNCTION_NAME, ID_NAME
+    PLAIN_NAME, FUNCTION_NAME, ID_NAME, CALL_NAME
 
 cdef enum Mark:                                  # of a held byte, in id mode
     BEGINS_TOKEN = 1
@@ -167,7 +167,10 @@ cdef struct TagTable:
     bint open_end                                # a raw call ends where its JSON does
     bint unmarked                                # a wrapped call may begin an answer without an opener
     bint key_is_name                             # wrapped: {"f": {…}}
-    bint python                                  # Python calls may follow the opener of a section
+    # written calls, such as f(k=1) or f{k:1}, which may follow the opener of a section: what opens and closes one, and
+    # what follows a key; 0: there are none
+    uint8_t call_opens, call_closes, key_ends
+    bint bare_keys                               # the keys of objects need no quotes
     uint8_t bare, name_as
     uint8_t between                              # what may stand between two objects outside of an array; 0: nothing
     int n_members
