@@ -8,6 +8,7 @@ PORT ?= 8000
 WORKERS ?= 2
 OLD := .venv-bench-004
 RIVALS := .venv-bench-rivals
+LITELLM := .venv-bench-litellm
 ENGINES := .venv-engines
 ENGINES_VLLM := .venv-engines-vllm
 ENGINES_SGLANG := .venv-engines-sglang
@@ -88,8 +89,14 @@ $(OLD)/done: bench/old_release.txt
 bench-server: $(VENV)/dev
 	$(BIN)/python -m bench.server
 
-bench-gateway: $(VENV)/dev
+bench-gateway: $(VENV)/dev $(LITELLM)/done
 	$(BIN)/python -m bench.server --gateway
+	$(BIN)/python -m bench.gateway_rivals
+
+# LiteLLM's proxy, for the gateway's comparison; where it cannot be had, the command says so.
+$(LITELLM)/done: pyproject.toml
+	-$(PYTHON) -m venv $(LITELLM) && $(LITELLM)/bin/python -m pip --disable-pip-version-check --quiet install --upgrade 'pip>=25.1' && \
+		$(LITELLM)/bin/python -m pip --disable-pip-version-check --quiet install --only-binary :all: --group litellm && touch $@
 
 # What must stay true while engines are killed and clients misbehave; the figures of docs/gateway.md.
 soak: $(VENV)/dev
@@ -221,7 +228,7 @@ types: $(VENV)/dev
 	$(BIN)/python -m mypy.stubtest $(MODULES)
 
 clean:
-	rm -rf $(VENV) $(OLD) $(RIVALS) $(ENGINES) $(ENGINES_VLLM) $(ENGINES_SGLANG) $(ENGINES_LMDEPLOY) $(ENGINES_DATA)
+	rm -rf $(VENV) $(OLD) $(RIVALS) $(LITELLM) $(ENGINES) $(ENGINES_VLLM) $(ENGINES_SGLANG) $(ENGINES_LMDEPLOY) $(ENGINES_DATA)
 	rm -rf .venv-clients build dist .cov *.egg-info .mypy_cache .pytest_cache .ruff_cache
 	rm -rf .hypothesis
 	find ext harmonystream -name '*.c' -delete -o -name '*.so' -delete

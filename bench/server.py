@@ -143,8 +143,8 @@ def chunks(tokens: int, size: int) -> list[bytes]:
     return [*made, DONE]
 
 
-async def serve_engine(listening: socket.socket, tokens: int, size: int, pause: float) -> None:
-    made = chunks(tokens, size)
+async def send_script(listening: socket.socket, made: list[bytes], pause: float) -> None:
+    """Answers every request with these chunks, and a pause after each."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
@@ -165,7 +165,14 @@ async def serve_engine(listening: socket.socket, tokens: int, size: int, pause: 
 @contextmanager
 def running(*arguments: object) -> Iterator[tuple[int, str]]:
     """A module of Python as a server: its process, and the address that it prints."""
-    command = [sys.executable, "-m", *map(str, arguments)]
+    with running_command(sys.executable, "-m", *arguments) as found:
+        yield found
+
+
+@contextmanager
+def running_command(*arguments: object) -> Iterator[tuple[int, str]]:
+    """A command as a server: its process, and the address that it prints."""
+    command = list(map(str, arguments))
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         assert process.stdout is not None
         # A server that logs each request blocks when nobody empties its pipe.
@@ -262,7 +269,7 @@ def serve(asked: argparse.Namespace) -> None:
         if asked.serve == "starlette":
             serve_starlette(listening, asked.tokens)
         else:
-            asyncio.run(serve_engine(listening, asked.tokens, asked.size, asked.pause))
+            asyncio.run(send_script(listening, chunks(asked.tokens, asked.size), asked.pause))
 
 
 def main() -> None:
