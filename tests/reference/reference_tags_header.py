@@ -205,6 +205,8 @@ class HeaderReader:
         if not name or name != name.strip(WS) or not self.good(name):
             raise Fails
         header.name, header.stop = name.encode("latin-1").decode("utf-8", "replace"), j + 1
+        if self.row.name_as == "id":
+            self.resolve_id(header)
         if not alone:
             return
         if self.tools is not None:

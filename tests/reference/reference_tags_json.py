@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from reference_tags_text import WS, More, Text
+from reference_tags_text import INERT, WS, More, Text
 
 OPENERS, CLOSERS = "{[", "}]"
 SCALAR = re.compile(r"true|false|null|-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
@@ -80,9 +80,11 @@ class ObjectScan:
         return not self.text.is_byte(i) and self.text.s[i] in self.text.kinds.get("stop", ())
 
     def is_stop(self, i: int) -> bool:
-        """A control stop, or, in a body, one in the text that counts."""
-        if self.is_control_stop(i) or not self.closer:
-            return self.is_control_stop(i)
+        """A control stop, or, in a body, one in the text that counts. In a header, any control marker."""
+        if not self.closer:
+            return not (self.text.is_byte(i) or self.text.s[i] == INERT or self.text.is_a(i, "turn"))
+        if self.is_control_stop(i):
+            return True
         mark = self.text.at(i, self.limit, "stop")
         return mark is not None and self.text.stop_counts(mark)
 
