@@ -12,7 +12,7 @@ pytest.importorskip("vllm")
 
 from gateway_said import REASONS, Said, ask, whole_answer
 from gateways import ASKED, serving
-from vllm_said import ids_of
+from host_scenarios import ids_of
 from wire_server import Clients
 
 from harmonystream.engines import Completions
@@ -49,7 +49,7 @@ def clients(host: Any) -> Iterator[Clients]:
 
 
 def play(host: Any, text: str, *, stops: bool = True, **more: Any) -> list[int]:
-    ids = ids_of(host, text, stops=stops)
+    ids = ids_of(host.family, text, stops=stops)
     host.play(ids, **more)
     return ids
 
@@ -97,7 +97,7 @@ def test_each_token_of_an_answer_has_its_logprob(host, clients, streams):
     assert said.decode() == TEXT
     assert {one.logprob for one in entries} == {-0.5}
     assert {len(one.top_logprobs) for one in entries} == {2}
-    assert len(entries) == len(ids) - len(ids_of(host, FINAL[host.family], stops=True))
+    assert len(entries) == len(ids) - len(ids_of(host.family, FINAL[host.family], stops=True))
 
 
 def test_the_engine_is_asked_the_prompt_that_the_gateway_has_written(host, clients):
