@@ -1,4 +1,4 @@
-"""Moonshot's Kimi-K2."""
+"""Moonshot's Kimi-K2 and K3."""
 
 from .spec import Format
 
@@ -14,4 +14,32 @@ KIMI_K2 = Format(
     control=True,
     stops=("<|im_end|>", "[EOS]"),
     turns=("<|im_user|>", "<|im_assistant|>", "<|im_system|>"),
+)
+
+
+def _open(tag: str) -> str:
+    return f"<|open|>{tag}<|sep|>"
+
+
+def _close(tag: str) -> str:
+    return f"<|close|>{tag}<|sep|>"
+
+
+# Its tags are the name and the attributes between control tokens, and so markers of several tokens. Calls are numbered.
+KIMI_K3 = Format(
+    name="kimi_k3",
+    think=(_open("think"), _close("think")),
+    section=(_open("tools"), _close("tools")),
+    call=(
+        '<|open|>call tool="',
+        ('"<|sep|>', *(f'" index="{number}"<|sep|>' for number in range(1, 129))),
+        _close("call"),
+    ),
+    pair=('<|open|>argument key="', '"<|sep|>', "", _close("argument")),
+    typed={
+        '" type="string"<|sep|>': "string",
+        **{f'" type="{kind}"<|sep|>': "json" for kind in ("number", "integer", "boolean", "object", "array", "null")},
+    },
+    stops=("<|end_of_msg|>", "[EOS]"),
+    drop=(_open("response"), _close("response"), _close("message")),
 )

@@ -52,6 +52,7 @@ _FAMILIES = (
     (r"step-?3\.[57]", "qwen3_coder", "Step-3.5"),
     (r"mimo", "mimo", "MiMo"),
     (r"kimi-?k2", "kimi_k2", "Kimi-K2, K2.5"),
+    (r"kimi-?k3", "kimi_k3", "Kimi-K3"),
     (r"glm-?(4\.[5-9]|5(?!\d))v?", "glm", "GLM-4.5 to 5"),
     (r"ling-?3", "glm", "Ling-3"),
     (r"seed-?oss", "seed_oss", "Seed-OSS"),

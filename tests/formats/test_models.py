@@ -49,6 +49,9 @@ KNOWN = {
         moonshotai/Kimi-K2-Instruct-0905  moonshotai/Kimi-K2-Thinking  moonshotai/Kimi-K2.5  kimi-k2:1t-cloud
         kimi_k2
     """,
+    "kimi_k3": """
+        moonshotai/Kimi-K3  kimi-k3:cloud  unsloth/Kimi-K3-GGUF
+    """,
     "glm": """
         zai-org/GLM-4.5-Air  zai-org/GLM-4.5-Air-FP8  zai-org/GLM-4.5V  z-ai/glm-4.6  zai-org/GLM-4.7
         zai-org/GLM-4.7-Flash  GLM-5  zai-org/GLM-5.1-FP8  glm-4p5  inclusionAI/Ling-3.0
@@ -203,7 +206,7 @@ def test_the_last_part_of_a_path_that_names_something(path, row):
 
 UNKNOWN = """
     meta-llama/Meta-Llama-3-8B-Instruct  mistralai/Mistral-7B-Instruct-v0.2  google/gemma-3-27b-it  command-r:35b
-    moonshotai/Kimi-K3  THUDM/glm-4-9b-chat
+    moonshotai/Kimi-K4  THUDM/glm-4-9b-chat
     zai-org/GLM-Z1-32B-0414  Qwen/Qwen2-7B-Instruct  Qwen/Qwen-7B  Qwen/Qwen4-8B  qwen30b
     deepseek-ai/DeepSeek-V2  deepseek-ai/DeepSeek-V3.5  deepseek-ai/DeepSeek-V5  deepseek-chat
 
