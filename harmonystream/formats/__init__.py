@@ -20,7 +20,7 @@ from .json_calls import (
     NEMOTRON_V2,
     REKA,
 )
-from .key_tags import GLM, HY_V3, HY_V4, IQUEST_Q1, POOLSIDE_V1
+from .key_tags import GLM, HY_V3, HY_V4, IQUEST_Q1, K2_HORIZON, POOLSIDE_V1
 from .kimi import KIMI_K2, KIMI_K3
 from .open_calls import (
     APERTUS,
@@ -44,7 +44,7 @@ __all__ = ["ALIASES", "Format", "HeaderFormat", "control_markers", "format_of", 
 _ROWS = (
     *(HARMONY, HERMES, QWEN3_CODER, MIMO, DEEPSEEK, DEEPSEEK_SEARCH, DSML, KIMI_K2, KIMI_K3, GLM, SEED_OSS, MINIMAX_M2),
     *(GRANITE4, EXAONE4, LING2, REKA, ERNIE45, LONGCAT, JAMBA, HUNYUAN_A13B, APRIEL, NEMOTRON_V2, INTERNLM),
-    *(HY_V3, HY_V4, POOLSIDE_V1, IQUEST_Q1, DOTS, MINICPM5, FUNCTIONARY, GIGACHAT35, GIGACHAT3),
+    *(HY_V3, HY_V4, POOLSIDE_V1, IQUEST_Q1, K2_HORIZON, DOTS, MINICPM5, FUNCTIONARY, GIGACHAT35, GIGACHAT3),
     *(STEP3, PLAMO3, MISTRAL, LLAMA3, XLAM, PHI4_MINI, GRANITE3, GRANITE_20B, COHERE, APERTUS, PYTHONIC, OLMO3, LFM2),
     *(KIMI_VL, THINK),
 )
@@ -78,6 +78,6 @@ def control_markers(format: str | Format | HeaderFormat) -> list[tuple[str, ...]
         return [(spelling,) for role, spelling in row.markers.items() if role in row.required]
     wanted: list[tuple[str, ...]] = [(stop,) for stop in row.stops]
     if row.control:
-        markers = [marker for field in (row.think, row.section, row.call, row.pair) for marker in field or () if marker]
+        markers = [marker for field in (row.think, row.section, row.call, row.pair, row.value_type) for marker in field or () if marker]
         wanted += [tuple(filter(None, marker)) if isinstance(marker, tuple) else (marker,) for marker in markers]
     return wanted
