@@ -78,6 +78,11 @@ def control_markers(format: str | Format | HeaderFormat) -> list[tuple[str, ...]
         return [(spelling,) for role, spelling in row.markers.items() if role in row.required]
     wanted: list[tuple[str, ...]] = [(stop,) for stop in row.stops]
     if row.control:
-        markers = [marker for field in (row.think, row.section, row.call, row.pair, row.value_type) for marker in field or () if marker]
+        markers = [
+            marker
+            for field in (row.think, row.section, row.call, row.pair, row.value_type)
+            for marker in field or ()
+            if marker
+        ]
         wanted += [tuple(filter(None, marker)) if isinstance(marker, tuple) else (marker,) for marker in markers]
     return wanted

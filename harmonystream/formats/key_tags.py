@@ -47,8 +47,8 @@ def _ifm(tag: str) -> tuple[str, str]:
     return f"<ifm|{tag}>", f"</ifm|{tag}>"
 
 
-# Each effort has its own tags for reasoning, and the model mixes them. A call is an object, or has keys and values, with
-# types or without: the prompt says which.
+# Each effort has its own tags for reasoning, and the model mixes them. A call is an object, or has keys and values,
+# with types or without. The prompt says which.
 K2_HORIZON = Format(
     name="k2_horizon",
     think=(

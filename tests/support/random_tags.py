@@ -103,7 +103,14 @@ def pairs(draw: st.DrawFn, row: Format) -> str:
     ends = [end, end, *row.typed]
     layout = draw(st.sampled_from(["\n", "", "\n"])) if row.newlines == "strip" else ""
     space = draw(st.sampled_from(["", "\n", " \n"]))
-    parts = [opener, key, draw(st.sampled_from(ends)), *draw(typed(row)), draw(st.sampled_from(["", "", "\n"])) if value else "", value]
+    parts = [
+        opener,
+        key,
+        draw(st.sampled_from(ends)),
+        *draw(typed(row)),
+        draw(st.sampled_from(["", "", "\n"])) if value else "",
+        value,
+    ]
     parts += [layout, text, layout, closer, space]
     return "".join(damage(draw, parts))
 
