@@ -11,6 +11,7 @@ RIVALS := .venv-bench-rivals
 ENGINES := .venv-engines
 ENGINES_VLLM := .venv-engines-vllm
 ENGINES_SGLANG := .venv-engines-sglang
+ENGINES_LMDEPLOY := .venv-engines-lmdeploy
 ENGINES_DATA := .venv-engines-data
 LLAMA := -DBUILD_SHARED_LIBS=OFF -DLLAMA_CURL=OFF -DLLAMA_OPENSSL=OFF -DLLAMA_BUILD_UI=OFF -DLLAMA_BUILD_TESTS=OFF \
 	-DLLAMA_BUILD_EXAMPLES=OFF
@@ -19,6 +20,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 VLLM_PIP = $(ENGINES_VLLM)/bin/python -m pip --disable-pip-version-check --quiet install
 SGLANG_PIP = $(ENGINES_SGLANG)/bin/python -m pip --disable-pip-version-check --quiet install
+LMDEPLOY_PIP = $(ENGINES_LMDEPLOY)/bin/python -m pip --disable-pip-version-check --quiet install
 RIVAL_PIP = $(RIVALS)/bin/python -m pip --disable-pip-version-check --quiet install --only-binary :all:
 # setuptools warns at every editable install that the tree is used as it is, which is the point.
 QUIET := PYTHONWARNINGS=ignore::Warning:setuptools.command.editable_wheel
@@ -33,7 +35,7 @@ endif
 
 .DELETE_ON_ERROR:
 .PHONY: check-engines check-renderers check-templates build demo serve test quick bench bench-server bench-gateway bench-rivals soak \
-	clients engines engines-data engines-sglang engines-vllm fuzz cov docs pictures lint types lock clean
+	clients engines engines-data engines-lmdeploy engines-sglang engines-vllm fuzz cov docs pictures lint types lock clean
 
 build: $(VENV)/built
 
@@ -120,6 +122,10 @@ engines-vllm: $(ENGINES_VLLM)/done
 engines-sglang: $(ENGINES_SGLANG)/done
 	$(ENGINES_SGLANG)/bin/python -m pytest -rs -p no:cacheprovider -W default tests/engines/real_sglang
 
+# LMDeploy's own application in one process, with a script in place of the engine: 1.5 GB of wheels, a minute of tests.
+engines-lmdeploy: $(ENGINES_LMDEPLOY)/done
+	$(ENGINES_LMDEPLOY)/bin/python -m pytest -rs -p no:cacheprovider -W default tests/engines/real_lmdeploy
+
 # A local Ray, a local Spark (with the machine's Java), Daft and datasets: 1.5 GB.
 engines-data: $(ENGINES_DATA)/done
 	PYTHONPATH=. $(ENGINES_DATA)/bin/python -m pytest -rs -p no:cacheprovider -W default tests/engines/real/test_real_data_engines.py
@@ -137,6 +143,15 @@ $(ENGINES_VLLM)/done: $(VENV)/built pyproject.toml $(wildcard tests/engines/real
 	$(VLLM_PIP) --only-binary :all: --no-deps --requirement tests/engines/real_vllm/requirements-no-deps.txt
 	$(VLLM_PIP) --group build
 	$(QUIET) $(VLLM_PIP) --no-deps --no-build-isolation --editable .
+	touch $@
+
+$(ENGINES_LMDEPLOY)/done: $(VENV)/built pyproject.toml $(wildcard tests/engines/real_vllm/requirements.txt tests/engines/real_lmdeploy/*.txt)
+	$(PYTHON) -m venv $(ENGINES_LMDEPLOY)
+	$(LMDEPLOY_PIP) --upgrade 'pip>=25.1'
+	$(LMDEPLOY_PIP) --only-binary :all: --requirement tests/engines/real_lmdeploy/requirements.txt
+	$(LMDEPLOY_PIP) --only-binary :all: --no-deps --requirement tests/engines/real_lmdeploy/requirements-no-deps.txt
+	$(LMDEPLOY_PIP) --group build
+	$(QUIET) $(LMDEPLOY_PIP) --no-deps --no-build-isolation --editable .
 	touch $@
 
 $(ENGINES_SGLANG)/done: $(VENV)/built pyproject.toml $(wildcard tests/engines/real_vllm/requirements.txt tests/engines/real_sglang/*.txt)
@@ -206,6 +221,7 @@ types: $(VENV)/dev
 	$(BIN)/python -m mypy.stubtest $(MODULES)
 
 clean:
-	rm -rf $(VENV) $(OLD) $(RIVALS) $(ENGINES) $(ENGINES_VLLM) $(ENGINES_DATA) .venv-clients build dist .cov *.egg-info .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(OLD) $(RIVALS) $(ENGINES) $(ENGINES_VLLM) $(ENGINES_SGLANG) $(ENGINES_LMDEPLOY) $(ENGINES_DATA)
+	rm -rf .venv-clients build dist .cov *.egg-info .mypy_cache .pytest_cache .ruff_cache
 	rm -rf .hypothesis
 	find ext harmonystream -name '*.c' -delete -o -name '*.so' -delete

@@ -1,10 +1,10 @@
-"""The names by which the command lines of vLLM and SGLang ask for our parsers, and the grammars of their calls."""
+"""The names by which the command lines of engines ask for our parsers, and the grammars of their calls."""
 
 from __future__ import annotations
 
 from ..formats import formats
 
-__all__ = ["NAME", "STRUCTURAL_TAGS", "names"]
+__all__ = ["NAME", "STRUCTURAL_TAGS", "XGRAMMAR_TAGS", "names"]
 
 NAME = "harmonystream"
 """The parser that chooses the format by the model's name; `harmonystream_hermes` and so on name it."""
@@ -20,6 +20,9 @@ STRUCTURAL_TAGS = {
     "glm": "glm_4_7",
 }
 """Which structural tag of vLLM's writes the calls of a format. No grammar constrains those of other formats."""
+
+XGRAMMAR_TAGS = STRUCTURAL_TAGS | {"hermes": "qwen_3"}
+"""The same of xgrammar's, which SGLang and LMDeploy ask."""
 
 
 def names() -> dict[str, str | None]:

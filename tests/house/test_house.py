@@ -46,6 +46,11 @@ UNTESTED = {  # modules without a test file of their own, and what tests them
     ),
     "integrations/sglang/detectors": "tests/engines/real_sglang/test_sglang_text.py",
     "integrations/sglang/plugin": "tests/integrations/test_sglang_plugin.py",
+    **dict.fromkeys(  # and LMDeploy in its own, by `make engines-lmdeploy`
+        (f"integrations/lmdeploy/{name}" for name in ("__main__", "parsers")),
+        "tests/engines/real_lmdeploy/test_lmdeploy_chat.py",
+    ),
+    "integrations/engine_releases": "tests/integrations/test_lmdeploy_plugin.py",
     "integrations/parser_names": "tests/integrations/test_vllm_plugin.py",
     "integrations/vllm/derender": "tests/engines/real_vllm/test_vllm_derender.py",
     "integrations/vllm/frames": "tests/engines/real_vllm/test_vllm_frames.py",

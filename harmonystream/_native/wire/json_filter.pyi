@@ -3,6 +3,7 @@ from typing import final
 DEBUG: bool
 TEXT_KEY: str
 BROKEN_KEY: str
+__pyx_capi__: dict[str, object]
 
 @final
 class Arguments:

@@ -18,12 +18,9 @@ from ...completion import Delta
 from ...errors import FormatError
 from ...formats import HeaderFormat, format_of
 from ..model import joined, model_of, tool_dicts
-from ..parser_names import STRUCTURAL_TAGS, names
+from ..parser_names import XGRAMMAR_TAGS, names
 
 __all__ = ["NamedReasoningDetector", "NamedToolDetector", "register_detectors"]
-
-_XGRAMMAR = STRUCTURAL_TAGS | {"hermes": "qwen_3"}
-"""What xgrammar, which makes SGLang's structural tags, calls them."""
 
 
 def register_detectors() -> None:
@@ -52,7 +49,7 @@ class NamedToolDetector(BaseFormatDetector):  # type: ignore[misc]
         self._reader: Parser | None = None
 
     def get_structural_tag_name(self) -> str | None:
-        return _XGRAMMAR.get(self._row.name)
+        return XGRAMMAR_TAGS.get(self._row.name)
 
     def supports_structural_tag(self) -> bool:
         """There is xgrammar's tag of the format, or none."""

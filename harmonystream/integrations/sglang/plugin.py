@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 from importlib.metadata import version
+
+from ..engine_releases import check_release
 
 __all__ = ["check_version", "register"]
 
@@ -36,17 +37,4 @@ def check_version(found: str | None = None) -> None:
 
     Raises ImportError with what to install.
     """
-    found = version("sglang") if found is None else found
-    match = re.match(r"(\d+)\.(\d+)\.(\d+)", found)
-    if match is None:  # built from source without a version
-        _log.warning("SGLang calls itself %s; harmonystream is tested with %s", found, _text(NEWEST))
-        return
-    release = int(match[1]), int(match[2]), int(match[3])
-    if release < OLDEST:
-        raise ImportError(f"harmonystream's parsers need SGLang {_text(OLDEST)} or newer, and this is {found}")
-    if release > NEWEST:
-        _log.warning("this is SGLang %s; harmonystream is tested with %s", found, _text(NEWEST))
-
-
-def _text(release: tuple[int, int, int]) -> str:
-    return ".".join(map(str, release))
+    check_release("SGLang", found or version("sglang"), OLDEST, NEWEST, _log)

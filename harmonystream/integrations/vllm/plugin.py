@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-import re
 from importlib.metadata import version
 
+from ..engine_releases import check_release
 from ..parser_names import names
 
 __all__ = ["check_version", "register_parsers"]
@@ -32,21 +32,4 @@ def check_version(found: str | None = None) -> None:
 
     Raises ImportError with what to install.
     """
-    found = version("vllm") if found is None else found
-    match = re.match(r"(\d+)\.(\d+)", found)
-    if match is None:  # built from source without a version
-        _log.warning("vLLM calls itself %s; harmonystream is tested with %s", found, _tested())
-        return
-    release = int(match[1]), int(match[2])
-    if release < OLDEST:
-        raise ImportError(f"harmonystream's parsers need vLLM {_text(OLDEST)} or newer, and this is {found}")
-    if release > NEWEST:
-        _log.warning("this is vLLM %s; harmonystream is tested with %s", found, _tested())
-
-
-def _tested() -> str:
-    return _text(OLDEST) if OLDEST == NEWEST else f"{_text(OLDEST)} to {_text(NEWEST)}"
-
-
-def _text(release: tuple[int, int]) -> str:
-    return f"{release[0]}.{release[1]}"
+    check_release("vLLM", found or version("vllm"), OLDEST, NEWEST, _log)

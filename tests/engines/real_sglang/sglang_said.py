@@ -1,67 +1,12 @@
-"""What the official clients are told by SGLang's application, and what harmonystream itself says of the same ids."""
+"""What harmonystream itself says of the ids that SGLang's application is played."""
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
-import httpx
-import openai
-from host_scenarios import FLAT, MESSAGES, TOOLS, Said, of_choice, of_response, parsed
+from host_scenarios import Said, parsed
 
 
 def expected(server: Any, ids: list[int], **more: Any) -> Said:
     """Of the ids after the prompt that the server rendered last."""
     return parsed(server.format, server.vocab, server.manager.asked.input_ids, ids, **more)
-
-
-def asked(server: Any, ask: Any) -> Any:
-    """ask: a coroutine function of an official client of the server's application."""
-
-    async def run() -> Any:
-        transport = httpx.ASGITransport(app=server.app)
-        async with httpx.AsyncClient(transport=transport) as http:
-            client = openai.AsyncOpenAI(base_url="http://here/v1", api_key="-", max_retries=0, http_client=http)
-            return await ask(client)
-
-    return asyncio.run(run())
-
-
-def chunks(server: Any, **more: Any) -> list[Any]:
-    async def ask(client: openai.AsyncOpenAI) -> list[Any]:
-        given = {"model": "tiny", "messages": MESSAGES, "tools": TOOLS, "stream": True, **more}
-        return [chunk async for chunk in await client.chat.completions.create(**given)]
-
-    return asked(server, ask)
-
-
-def chat_stream(server: Any, **more: Any) -> Said:
-    """By the official client's own accumulation."""
-
-    async def ask(client: openai.AsyncOpenAI) -> Any:
-        given = {"messages": MESSAGES, "tools": TOOLS, **more}
-        async with client.chat.completions.stream(model="tiny", **given) as stream:
-            async for _ in stream:
-                pass
-            return stream.current_completion_snapshot
-
-    return of_choice(asked(server, ask).choices[0], "reasoning_content")
-
-
-def chat(server: Any, **more: Any) -> Said:
-    """Without streaming."""
-
-    async def ask(client: openai.AsyncOpenAI) -> Any:
-        return await client.chat.completions.create(model="tiny", **{"messages": MESSAGES, "tools": TOOLS, **more})
-
-    return of_choice(asked(server, ask).choices[0], "reasoning_content")
-
-
-def responses(server: Any, *, streams: bool) -> Said:
-    async def ask(client: openai.AsyncOpenAI) -> Any:
-        given = {"model": "tiny", "input": "Go!", "tools": FLAT, "store": False}
-        if not streams:
-            return await client.responses.create(**given)
-        return [event async for event in await client.responses.create(stream=True, **given)][-1].response
-
-    return of_response(asked(server, ask))

@@ -8,8 +8,9 @@ import pytest
 
 pytest.importorskip("sglang")
 
+from asgi_clients import chat, chat_stream, chunks, responses
 from host_scenarios import FORMATS, TOOLS, Said, ids_of, played, scenarios, wrong
-from sglang_said import chat, chat_stream, chunks, expected, responses
+from sglang_said import expected
 from wire_scenarios import SCENARIOS, write
 
 CASES = [(format, name) for format in FORMATS for name in scenarios(format)]

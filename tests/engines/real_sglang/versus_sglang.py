@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import openai
+from asgi_clients import chat, chat_stream
 from host_scenarios import FORMATS, TOOLS, Play, ids_of, played, scenarios
 from host_scenarios import wrong as wrong_of
 from scripted_sglang import STOCK, ChatCompletionRequest, Server
-from sglang_said import chat, chat_stream
 from wire_scenarios import Scenario
 
 ROUTES = {"Chat, streamed": chat_stream, "Chat, whole": chat}

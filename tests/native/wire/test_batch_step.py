@@ -104,7 +104,7 @@ def test_plain_frames_and_those_that_need_python_in_one_step(api, seed):
 
 
 class Meddling(ChatStream):
-    """Its callback changes another emitter of the step, which has been looked at already."""
+    """Its callback changes another emitter of the step, which the step has passed, or will come to."""
 
     other = None
     seen = None
@@ -118,7 +118,7 @@ class Meddling(ChatStream):
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_a_callback_may_change_what_the_step_would_have_filled(order):
+def test_a_callback_may_change_another_emitter_of_the_step(order):
     batch = hs.Batch()
     kinds = (Meddling, ChatStream, ChatStream)
     meddler, other, twin = (kind(hs.Parser(), id="c", model="m", created=1) for kind in kinds)
@@ -131,9 +131,34 @@ def test_a_callback_may_change_what_the_step_would_have_filled(order):
     ids = {0: [200007], 1: head[-1:]}
     frames = batch.feed_sse(slots, [*ids[slots[0]], *ids[slots[1]]], [0, 1, 2])
     assert frames[slots.index(1)] == twin.feed(head[-1])
-    assert meddler.seen == "Hi"  # nothing had been kept yet of what was to be filled
+    assert meddler.seen == ("Hi" if order == 1 else "Hi you")  # the step goes slot by slot
     assert other.feed(13225) == twin.feed(13225)
     assert other.response() == twin.response()
+
+
+class Failing(ChatStream):
+    def describe(self, event):
+        if isinstance(event, hs.ToolCallStart):
+            raise RuntimeError("no calls today")
+        return super().describe(event)
+
+
+def test_frames_that_came_before_a_failure_in_the_same_step_are_kept_for_the_end():
+    batch = hs.Batch()
+    mine, twin = (Failing(hs.Parser(), id="c", model="m", created=1) for _ in range(2))
+    for stream in (mine, twin):
+        stream.start()
+        stream.feed(TURN[:4])  # the frame of the text that goes on is made
+    rest = [*to_ids(b" again"), *TURN[4:]]
+    with pytest.raises(RuntimeError):
+        twin.feed(rest)
+    slot = batch.add(mine)
+    with pytest.raises(hs.EmitterError) as raised:
+        batch.feed_sse([slot], rest, [0, len(rest)])
+    assert list(raised.value.errors) == [slot]
+    ends = twin.error("It failed.")
+    assert mine.error("It failed.") == ends
+    assert ends.count(b"data: ") >= 3
 
 
 @pytest.mark.parametrize("framed", [False, True])

@@ -1,14 +1,15 @@
 # Many streams per decode step.
 
 cimport cython
+from libc.stdint cimport int64_t
 from harmonystream._native.core.token_ids cimport Ids
 from harmonystream._native.stream.open_stream cimport Guard
 from harmonystream._native.stream.parser cimport Parser
 from harmonystream._native.stream.program cimport Program
 from harmonystream._native.wire.sse cimport SseWriter
-from harmonystream._native.wire.batch_step cimport Step
+from harmonystream._native.wire.batch_step cimport Step, Task
 from harmonystream._native.wire.frames cimport Frames
-from harmonystream._native.core.types cimport Out
+from harmonystream._native.core.types cimport Context, Out
 
 
 @cython.final
@@ -35,5 +36,5 @@ cdef class Batch:
     cdef void shrink(self) noexcept
     cdef object columns(self)
     cdef dict others(self)
-    cdef Frames frames(self, bint ready)
-    cdef int make_frames(self, list made, dict errors) except -1
+    cdef Frames frames(self, Context* c, Py_ssize_t i)
+    cdef int make_frame(self, const Task* task, int64_t offset, dict errors) except -1

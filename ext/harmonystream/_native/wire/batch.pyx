@@ -15,9 +15,9 @@ from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
 from harmonystream._native.stream.parser cimport Parser
 from harmonystream._native.stream.program cimport NO_VOCAB, Program
 from harmonystream._native.core.out cimport out_free, out_init
+from harmonystream._native.core.buffer cimport buffer_free, buffer_put
 from harmonystream._native.wire.sse cimport SseWriter
 from harmonystream._native.wire.tell cimport BYTES
-from harmonystream._native.core.buffer cimport buffer_free
 from harmonystream._native.wire.frames cimport Block, Frames
 from harmonystream._native.wire.batch_step cimport *
 from harmonystream._native.core.types cimport *
@@ -32,7 +32,7 @@ cdef enum:
     # bytes of text, and a few records, that a slot may make before the step's memory is given back
     KEPT = 512
     KEPT_RECORDS = 4
-    KEPT_TOLD = 64                 # bytes that scripts have said
+    MANY_IDS = 4096                # from here on, a step gives the GIL back after each call of Python
 
 
 @cython.final
@@ -45,7 +45,7 @@ cdef class Batch:
     released once.
 
     All arguments but capacity are Parser's. A batch is lenient: one stream's error must not stop the others.
-    One thread at a time; several batches are independent. A slot costs what a Parser does, and 224 bytes.
+    One thread at a time; several batches are independent. A slot costs what a Parser does, and 128 bytes.
     Raises ValueError for a capacity that is not from 1 to 2**20, and what Parser() raises.
     """
 
@@ -64,11 +64,10 @@ cdef class Batch:
         self.step.textual = self.program.vocab is NO_VOCAB
         self.step.slots = <Slot*>calloc(capacity, sizeof(Slot))
         self.step.tasks = <Task*>calloc(capacity, sizeof(Task))
-        self.step.sayings = <Saying*>calloc(capacity, sizeof(Saying))
         self.out = <Out*>malloc(sizeof(Out))
         if self.out != NULL:
             out_init(self.out)
-        if self.step.slots == NULL or self.step.tasks == NULL or self.step.sayings == NULL or self.out == NULL:
+        if self.step.slots == NULL or self.step.tasks == NULL or self.out == NULL:
             raise MemoryError()
 
     def __dealloc__(self):
@@ -79,8 +78,6 @@ cdef class Batch:
         if self.step.slots != NULL:
             for i in range(self.capacity_):
                 unslotted(&self.step.slots[i])
-        buffer_free(&self.step.told)
-        free(self.step.sayings)
         free(self.step.tasks)
         free(self.step.slots)
 
@@ -284,7 +281,8 @@ cdef class Batch:
     cdef object step_of(self, const Ids* slots, const Ids* ids, const Ids* offsets, bint framed):
         """All of it is done, or nothing has changed."""
         cdef Context c
-        cdef bint planned = False, ready = True
+        cdef bint planned = False
+        cdef Py_ssize_t done = 0
         cdef const uint32_t* cuts = offsets.ids if offsets.n >= 0 else NULL
         if cuts == NULL and ids.n != slots.n:
             raise ValueError(f"{slots.n} slots and {ids.n} ids: without offsets, each slot takes one id")
@@ -302,19 +300,18 @@ cdef class Batch:
             with nogil:
                 gil_left(&self.step)
                 planned = step_plan(&self.step, slots.ids, slots.n, cuts, ids.n, ids.ids)
-                if planned:
+                if planned and framed:
+                    done = step_frames(&self.step, &c, 0)
+                elif planned:
                     step_run(&self.step, &c)
-                    if framed:
-                        ready = step_frames(&self.step, self.out)
-                    else:
-                        step_columns(&self.step, self.out)
+                    step_columns(&self.step, self.out)
                 gil_await(&self.step)
             gil_taken(&self.step)
             if not planned:
                 self.refuse(slots.n)
             if self.out.no_memory:
                 raise MemoryError()
-            return self.frames(ready) if framed else self.columns()
+            return self.frames(&c, done) if framed else self.columns()
         except EmitterError:
             raise
         except BaseException:                                                # no memory, or Ctrl-C in a callback
@@ -323,7 +320,8 @@ cdef class Batch:
             raise
         finally:
             step_over(&self.step)
-            free(self.step.block)                                            # still ours: no Frames or Block took it
+            buffer_free(&self.step.said)                                     # still ours: no Frames or Block took it
+            free(self.step.block)
             self.step.block = NULL
             self.guard.stepping = False
             self.shrink()
@@ -364,8 +362,6 @@ cdef class Batch:
                 or self.out.cap_records > KEPT_RECORDS * self.capacity_ + INLINE_RECORDS):
             out_free(self.out)
             out_init(self.out)
-        if self.step.told.cap > KEPT_TOLD * self.capacity_ + INLINE_TEXT:
-            buffer_free(&self.step.told)
 
     cdef object columns(self):
         cdef Block block = Block.__new__(Block)
@@ -385,51 +381,47 @@ cdef class Batch:
                 k += 1
         return others
 
-    cdef Frames frames(self, bint ready):
-        """Those that need their emitters' methods first, for these may do anything; then all others at once."""
+    cdef Frames frames(self, Context* c, Py_ssize_t i):
+        """i: the first task that needs its emitter's methods. Few do, so the rest of a short step keeps the GIL."""
         cdef Step* step = &self.step
         cdef Frames frames
-        cdef list made = []
         cdef dict errors = {}
-        while not ready:
-            self.make_frames(made, errors)
+        while i < step.n:
+            self.make_frame(&step.tasks[i], (<int64_t*>step.said.p)[i], errors)
+            if step.n_ids < MANY_IDS:
+                i = step_frames(step, c, i + 1)
+                continue
             with nogil:
                 gil_left(step)
-                ready = step_frames(step, self.out)
+                i = step_frames(step, c, i + 1)
                 gil_await(step)
             gil_taken(step)
         if self.out.no_memory:
             raise MemoryError()
         frames = Frames.__new__(Frames)
         frames.n = step.n
-        frames.take(step, (step.n + 1) * sizeof(int64_t) + step.size)
+        frames.own(&step.said)
         if errors:
             raise EmitterError(errors, [None if step.tasks[i].number in errors else frames[i] for i in range(step.n)])
         return frames
 
-    cdef int make_frames(self, list made, dict errors) except -1:
-        """Makes the frames that need Python. All emitters get their records, even if one of them raises; the errors
-        are collected in `errors`."""
-        cdef Task* task
-        cdef Saying* saying
-        cdef Py_ssize_t i
+    cdef int make_frame(self, const Task* task, int64_t offset, dict errors) except -1:
+        """Appends the frames that need Python. If the emitter raises, it keeps those of this task for error()."""
+        cdef Buffer* said = &self.step.said
+        cdef Py_ssize_t begin = (self.step.n + 1) * sizeof(int64_t) + offset
+        cdef SseWriter emitter = self.emitters[task.number]
         cdef bytes frame
-        for i in range(self.step.n):
-            task, saying = &self.step.tasks[i], &self.step.sayings[i]
-            if saying.size != LONG_WAY:
-                continue
+        try:
+            frame = emitter.records(self.out, self.step.first, task.end)
+        except MemoryError:
+            raise
+        except Exception as error:
+            errors[task.number] = error
             frame = b""
-            try:
-                frame = (<SseWriter>self.emitters[task.number]).records(self.out, saying.first, task.end)
-            except MemoryError:
-                raise
-            except Exception as error:
-                errors[task.number] = error
-            if saying.told:                                                  # by its script, before these
-                frame = (<const char*>self.step.told.p + saying.told_at)[:saying.told] + frame
-            made.append(frame)
-            saying.made = <const uint8_t*>PyBytes_AS_STRING(frame)
-            saying.size = PyBytes_GET_SIZE(frame)
+            emitter.pending = (<const char*>said.p)[begin:said.n] + emitter.pending
+            said.n = begin
+        if not buffer_put(said, <const uint8_t*>PyBytes_AS_STRING(frame), PyBytes_GET_SIZE(frame)):
+            raise MemoryError()
         return 0
 
     def __getitem__(self, Py_ssize_t slot):
@@ -454,7 +446,7 @@ cdef class Batch:
         return self.capacity_ - len(self.free)
 
     def __sizeof__(self):
-        cdef Py_ssize_t each = sizeof(Slot) + sizeof(Task) + sizeof(Saying) + 2 * sizeof(void*)
+        cdef Py_ssize_t each = sizeof(Slot) + sizeof(Task) + 2 * sizeof(void*)
         cdef Py_ssize_t size = self.capacity_ * each + sizeof(Out)
         if self.out.cap_records != INLINE_RECORDS:
             size += self.out.cap_records * sizeof(Record)

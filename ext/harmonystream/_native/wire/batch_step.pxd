@@ -3,7 +3,6 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from harmonystream._native.stream.open_stream cimport Place
-from harmonystream._native.wire.frame cimport Filling, Pieces
 from harmonystream._native.wire.tell cimport Writer
 from harmonystream._native.core.types cimport *
 
@@ -26,19 +25,6 @@ cdef struct Task:
     Py_ssize_t end                 # number of records in the Out after this task
     uint32_t number                # the slot's number
 
-# What a task of a slot with an emitter says; a step to columns does not touch these.
-cdef struct Saying:
-    Py_ssize_t first               # the first record that no script has told
-    Py_ssize_t size                # bytes of its frame, or LONG_WAY
-    const uint8_t* made            # the frame, if Python has made it
-    Py_ssize_t told, told_at       # bytes that its script has said, -1: none was asked; and their place in Step.told
-    const Pieces* frame            # otherwise the frame that is filled; NULL: the task has no frame
-    Filling filling                # the text and number for that frame
-    Buffer* kept                   # the buffer whose last bytes are the task's text
-
-cdef enum:
-    LONG_WAY = -1                  # these records need Python
-
 cdef enum Fault:
     NO_FAULT, OFFSETS_BEGIN, OFFSETS_DESCEND, OFFSETS_END, NOT_OPEN, TWICE, NO_EMITTER, HAS_EMITTER
     WRONG_STAGE, EMITTER_IN_USE, PARSER_IN_USE, TAKES_NO_IDS
@@ -46,7 +32,6 @@ cdef enum Fault:
 cdef struct Step:
     Slot* slots
     Task* tasks                    # no step has more than `capacity`
-    Saying* sayings                # by task
     Py_ssize_t capacity
     uint64_t serial                # of the step; a slot with this number has been given in it
     Py_ssize_t n                   # number of planned tasks
@@ -58,8 +43,10 @@ cdef struct Step:
     Py_ssize_t n_ids               # ids that the caller gave
     Py_ssize_t rows                # records that become rows (is_row)
     bint others                    # some row is not a delta
-    Py_ssize_t size                # bytes of all frames, or of all columns and the text
-    Buffer told                    # what scripts have said
+    Py_ssize_t size                # bytes of the block
+    Buffer said                    # the offsets of all frames, and after them the frames so far
+    Py_ssize_t first               # of a task's records the first that needs Python
+    Py_ssize_t usual               # bytes of frames for each slot, as much room as a step takes at first
     uint8_t* block                 # the result, until an object owns it; NULL: not made yet, or no memory
 
 cdef bint step_plan(Step* step, const uint32_t* slots, Py_ssize_t n, const uint32_t* offsets, Py_ssize_t n_ids,
@@ -68,7 +55,7 @@ cdef void step_run(Step* step, Context* c) noexcept nogil
 cdef void step_over(Step* step) noexcept nogil
 cdef void step_lost(Step* step) noexcept nogil
 cdef void step_columns(Step* step, Out* out) noexcept nogil
-cdef bint step_frames(Step* step, Out* out) noexcept nogil
+cdef Py_ssize_t step_frames(Step* step, Context* c, Py_ssize_t i) noexcept nogil
 
 
 cdef inline Slot* slot_of(const Step* step, const Task* task) noexcept nogil:

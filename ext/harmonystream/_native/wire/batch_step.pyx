@@ -8,13 +8,14 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport malloc
 from libc.string cimport memcpy
+from harmonystream._native.core.buffer cimport buffer_put, buffer_room
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.locks cimport FREE_THREADED, enter, get_int, is_in, leave, read_once
-from harmonystream._native.wire.frame cimport fill, fill_with
+from harmonystream._native.wire.frame cimport Pieces
 from harmonystream._native.core.bulk_tokens cimport account_plain, is_plain_token
 from harmonystream._native.stream.machine cimport machine_ids, set_shortcut
 from harmonystream._native.core.out cimport out_record, out_room
-from harmonystream._native.wire.tell cimport BROKEN, BYTES, NO_MEMORY, TOLD, Answer, Writer, tell
+from harmonystream._native.wire.tell cimport *
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.json_text cimport put_escaped
 
@@ -49,7 +50,7 @@ cdef bint step_plan(Step* step, const uint32_t* slots, Py_ssize_t n, const uint3
     cdef Py_ssize_t i
     step.serial += 1
     step.n_ids = n_ids
-    step.n = step.rows = step.told.n = 0
+    step.n = step.rows = 0
     step.block = NULL
     step.others = False
     step.fault = NO_FAULT
@@ -71,9 +72,6 @@ cdef bint step_plan(Step* step, const uint32_t* slots, Py_ssize_t n, const uint3
             return refused(step, OFFSETS_END, stop)
         task.ids = ids + begin
         task.n = stop - begin
-        if step.framed:
-            step.sayings[i].made = NULL
-            step.sayings[i].told = -1
         step.fault = take(step, task)
         if step.fault != NO_FAULT:
             return False
@@ -304,117 +302,103 @@ cdef void step_columns(Step* step, Out* out) noexcept nogil:
     memcpy(channel + rows, out.text, out.n_text)
 
 
-cdef inline const Record* only_delta(const Writer* w, Py_ssize_t begin, Py_ssize_t end, const Out* out) noexcept nogil:
-    """The one record of this task, if it has a frame that can be filled here; or NULL."""
-    cdef const Record* r = &out.records[begin]
-    if end != begin + 1 or r.kind > R_ARGUMENTS or w.frames[r.kind] == NULL:
-        return NULL
-    if r.kind == R_ARGUMENTS and w.filtered:
-        return NULL
-    return r
+# --- to frames ---
+
+cdef Py_ssize_t step_frames(Step* step, Context* c, Py_ssize_t i) noexcept nogil:
+    """Runs the tasks from i on. The records of each become frames while its stream is in the cache: in step.said, after
+    the offsets.
+
+    Returns the task whose records from step.first on need Python, which appends their frames. step.n: it was the last.
+    """
+    cdef Out* out = c.out
+    cdef Buffer* said = &step.said
+    cdef Py_ssize_t head = (step.n + 1) * sizeof(int64_t)
+    if i == 0:
+        out.labels = NULL
+        out.no_memory = not buffer_room(said, head + step.n * step.usual)
+        said.n = head
+    while i < step.n and not out.no_memory:
+        fetch_ahead(step, i, c.tables)
+        fetch_writer(step, i)
+        (<int64_t*>said.p)[i] = said.n - head
+        out.n_records = out.n_text = out.floor = 0
+        if not say_task(step, &step.tasks[i], c, said):
+            return i
+        i += 1
+    if not out.no_memory:
+        (<int64_t*>said.p)[i] = said.n - head
+        step.usual = (said.n - head) * 9 // (8 * max(step.n, 1))
+    return step.n
 
 
-cdef bint step_frames(Step* step, Out* out) noexcept nogil:
-    """Writes the offsets, and after them all frames. False: nothing was written there, because the frames of tasks
-    whose size is LONG_WAY need Python first."""
-    cdef const Task* task
-    cdef Saying* saying
-    cdef Writer* w
-    cdef Py_ssize_t i, begin = 0
-    cdef bint ready = True
-    for i in range(step.n):
-        task, saying = &step.tasks[i], &step.sayings[i]
-        if saying.made == NULL and saying.told < 0:
-            saying.size = 0
-            w = slot_of(step, task).writer
-            if task.end != begin and only_delta(w, begin, task.end, out) == NULL:
-                if not tell_all(step, w, saying, begin, task.end, out):
-                    saying.size = LONG_WAY
-                    ready = False
-        begin = task.end
-    if ready and not out.no_memory and escape(step, out):
-        step.block = <uint8_t*>malloc((step.n + 1) * sizeof(int64_t) + step.size)
-        if step.block != NULL:
-            fill_frames(step)
-        else:
-            out.no_memory = True
-            unescape(step, step.n)
-    return ready
+cdef inline void fetch_writer(const Step* step, Py_ssize_t i) noexcept nogil:
+    """Of a stream that is soon to be written: its frames, where its text ends, and the text of its frame."""
+    cdef const Writer* w
+    cdef const Buffer* kept
+    cdef Py_ssize_t at
+    if i + 2 * AHEAD < step.n:
+        w = slot_of(step, &step.tasks[i + 2 * AHEAD]).writer
+        prefetch(&w.kept[<int>R_REASONING])
+        prefetch(&w.frames[<int>R_REASONING])
+        prefetch(&w.told.bound_text)
+    if i + AHEAD < step.n:
+        w = slot_of(step, &step.tasks[i + AHEAD]).writer
+        kept = &w.kept[w.told.open]
+        prefetch(kept.p + kept.n)
+        for at in range(0, w.told.bound_text.n, 64):
+            prefetch(w.told.bound_text.p + at)
 
 
-cdef bint tell_all(Step* step, Writer* w, Saying* saying, Py_ssize_t begin, Py_ssize_t end, Out* out) noexcept nogil:
-    """The frames of a task by its script; False: those from `first` on need Python."""
-    cdef Answer answer = TOLD
-    saying.told_at = step.told.n
-    saying.first = begin
-    while saying.first < end and answer == TOLD:
-        if w.told.script == NULL:
-            break
-        answer = tell(w, &out.records[saying.first], out.text, &step.told)
+cdef bint say_task(Step* step, Task* task, Context* c, Buffer* said) noexcept nogil:
+    """Appends what a task says. False: its records from step.first on need Python."""
+    cdef const Slot* slot = slot_of(step, task)
+    cdef Stream* s = slot.s
+    cdef Out* out = c.out
+    cdef Answer answer
+    if task.n == 0 or (task.n == 1 and s.fast and say_plain(slot.writer, s, c, read_once(task.ids), said)):
+        return True
+    s.input_mode = ID_MODE
+    out.held = slot.held
+    c.tools = slot.tools
+    machine_ids(s, c, task.ids, task.n)
+    set_shortcut(s, c.row, out.held)
+    task.end = out.n_records
+    step.first = 0
+    while step.first < task.end:
+        answer = say_record(slot.writer, &out.records[step.first], out.text, said)
         if answer == NO_MEMORY:
             out.no_memory = True
-        elif answer == TOLD:
-            saying.first += 1
-    saying.told = step.told.n - saying.told_at
-    saying.size = saying.told
-    return saying.first == end
-
-
-cdef bint escape(Step* step, Out* out) noexcept nogil:
-    """Each text into what its emitter keeps, and the size of each frame."""
-    cdef const Task* task
-    cdef Saying* saying
-    cdef Writer* w
-    cdef const Record* r
-    cdef Buffer* kept
-    cdef Py_ssize_t i, begin = 0, before
-    step.size = 0
-    for i in range(step.n):
-        task, saying = &step.tasks[i], &step.sayings[i]
-        saying.frame = NULL
-        if saying.made == NULL and saying.told < 0 and task.end != begin:
-            w = slot_of(step, task).writer
-            r = only_delta(w, begin, task.end, out)
-            kept = &w.kept[r.kind]
-            before = kept.n
-            if not w.frames[r.kind].silent:
-                if not put_escaped(kept, out.text + r.at, r.n):
-                    out.no_memory = True
-                    unescape(step, i)
-                    return False
-                saying.frame = w.frames[r.kind]
-                saying.kept = kept
-                saying.size = fill_with(&saying.filling, saying.frame, kept.p + before, kept.n - before, w.number)
-        begin = task.end
-        step.size += saying.size
+        elif answer != TOLD:
+            return False
+        step.first += 1
     return True
 
 
-cdef void unescape(Step* step, Py_ssize_t n) noexcept nogil:
-    """There is no memory for the frames."""
-    cdef Py_ssize_t i
-    for i in range(n):
-        if step.sayings[i].frame != NULL:
-            step.sayings[i].kept.n -= step.sayings[i].filling.n
+cdef inline Answer say_record(Writer* w, const Record* r, const uint8_t* text, Buffer* said) noexcept nogil:
+    if r.kind <= R_ARGUMENTS and w.frames[r.kind] != NULL:
+        if w.frames[r.kind].silent or put_delta(w, r.kind, text + r.at, r.n, said):
+            return TOLD
+        return NO_MEMORY
+    return NEEDS_PYTHON if w.told.script == NULL else tell(w, r, text, said)
 
 
-cdef void fill_frames(const Step* step) noexcept nogil:
-    cdef const Saying* saying
-    cdef Writer* w
-    cdef int64_t* offset = <int64_t*>step.block
-    cdef uint8_t* block = <uint8_t*>(offset + step.n + 1)
-    cdef uint8_t* to = block
-    cdef Py_ssize_t i
-    for i in range(step.n):
-        saying = &step.sayings[i]
-        offset[i] = to - block
-        if saying.frame != NULL:
-            w = slot_of(step, &step.tasks[i]).writer
-            fill(saying.frame, to, &saying.filling)
-            w.number = <int64_t>(<uint64_t>w.number + 1)                     # it wraps
-        elif saying.made != NULL:
-            memcpy(to, saying.made, saying.size)
-        elif saying.size:
-            memcpy(to, step.told.p + saying.told_at, saying.size)
-        to += saying.size
-    offset[step.n] = to - block
+cdef inline bint say_plain(Writer* w, Stream* s, const Context* c, uint32_t tid, Buffer* said) noexcept nogil:
+    """The one-token shortcut (stream/parser.pxd), as a frame. False: the machine must see the token."""
+    cdef const Tables* t = c.tables
+    cdef const Pieces* frame = w.frames[s.fast]
+    cdef const uint8_t* text
+    cdef Buffer* kept = &w.kept[s.fast]
+    cdef Py_ssize_t n, begin = kept.n
+    cdef bint done = True
+    if frame == NULL or not is_plain_token(s, t, tid):
+        return False
+    if not frame.silent:
+        text = t.text + t.offset[tid]
+        n = t.offset[tid + 1] - t.offset[tid]
+        if t.classes[tid] & ESCAPES or (s.fast == R_ARGUMENTS and w.filtered):
+            done = put_delta(w, s.fast, text, n, said)
+        else:
+            done = buffer_put(kept, text, n) and put_kept(w, s.fast, begin, said)
+    account_plain(s, t, tid, c.row != NULL)
+    c.out.no_memory |= not done
+    return True

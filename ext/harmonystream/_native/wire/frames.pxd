@@ -2,6 +2,7 @@
 
 cimport cython
 from libc.stdint cimport uint8_t
+from harmonystream._native.core.types cimport Buffer
 from harmonystream._native.wire.batch_step cimport Step
 
 
@@ -18,4 +19,5 @@ cdef class Block:
 cdef class Frames(Block):          # n + 1 offsets, and after them the frames
     cdef Py_ssize_t n
 
+    cdef void own(self, Buffer* said) noexcept
     cdef bytes at(self, Py_ssize_t i)

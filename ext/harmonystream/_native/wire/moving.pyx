@@ -88,7 +88,7 @@ cdef class MovingWriter(OpenWriter):
                 raise ValueError("not a usable emitter state: its script does not tell this")
             if filtered and self.w.kept[<int>R_ARGUMENTS].n != self.w.told.item_at:
                 raise ValueError("not a usable emitter state: the filter has the open call's arguments")
-            self.arguments_through, self.w.filtered = filter, filtered
+            self.set_filter(filter)
             self.w.number, self.w.stage = number, BYTES
         finally:
             self.leave()

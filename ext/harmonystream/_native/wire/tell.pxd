@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 from harmonystream._native.core.types cimport *
 from harmonystream._native.wire.frame cimport Piece, Pieces
+from harmonystream._native.wire.json_filter cimport Filter
 from harmonystream._native.wire.script cimport ScriptTable
 
 cdef enum Stage:
@@ -48,7 +49,8 @@ cdef struct Told:
 cdef struct Writer:                    # what a batch's step needs of one without the GIL; by kind of delta
     Buffer kept[N_DELTAS]              # the deltas' text, JSON-escaped, since the last _take()
     const Pieces* frames[N_DELTAS]     # NULL: there is none
-    bint filtered                      # argument deltas pass an Arguments first
+    Filter* filter                     # of the open call's arguments, or NULL
+    bint filtered                      # argument deltas pass it first
     uint8_t stage
     int64_t number                     # the next frame's
     int depth                          # calls that are inside: a verb, and what its callback has called
@@ -57,6 +59,8 @@ cdef struct Writer:                    # what a batch's step needs of one withou
     Told told
 
 cdef Answer tell(Writer* w, const Record* r, const uint8_t* text, Buffer* to) noexcept nogil
+cdef bint put_delta(Writer* w, uint8_t kind, const uint8_t* text, Py_ssize_t n, Buffer* to) noexcept nogil
+cdef bint put_kept(Writer* w, uint8_t kind, Py_ssize_t begin, Buffer* to) noexcept nogil
 cdef bint say(Writer* w, const Pieces* frame, Buffer* to) noexcept nogil
 cdef bint end_item(Writer* w, bint complete, Buffer* to) noexcept nogil
 cdef bint note_run(Writer* w, uint8_t kind, Py_ssize_t at, bint goes_on) noexcept nogil

@@ -13,6 +13,7 @@ from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.json_text cimport put_escaped
 from harmonystream._native.core.types cimport *
 from harmonystream._native.wire.frame cimport DIGITS, Filling, Piece, Pieces, fill, fill_with, number_text
+from harmonystream._native.wire.json_filter cimport filter_read
 from harmonystream._native.wire.script cimport *
 
 DEBUG = bool(DEBUG_BUILD)
@@ -81,18 +82,33 @@ cdef Answer tell_delta(Writer* w, const Record* r, const uint8_t* text, Buffer* 
             return NO_MEMORY
     if w.frames[kind].silent:
         return TOLD
-    if kind == R_ARGUMENTS and w.filtered:
-        return NEEDS_HOOK                                                    # the filter's
     return TOLD if put_delta(w, kind, text, r.n, to) else NO_MEMORY
 
 
 cdef bint put_delta(Writer* w, uint8_t kind, const uint8_t* text, Py_ssize_t n, Buffer* to) noexcept nogil:
-    cdef Buffer* kept = &w.kept[kind]
+    cdef Py_ssize_t begin = w.kept[kind].n
+    if kind == R_ARGUMENTS and w.filtered:
+        return put_filtered(w, text, n, to)
+    return put_escaped(&w.kept[kind], text, n) and put_kept(w, kind, begin, to)
+
+
+cdef bint put_filtered(Writer* w, const uint8_t* text, Py_ssize_t n, Buffer* to) noexcept nogil:
+    """What the filter lets through of these arguments. The filter keeps them."""
+    cdef Buffer* kept = &w.kept[<int>R_ARGUMENTS]
+    cdef const Buffer* sent = &w.filter.sent
+    cdef Py_ssize_t begin = kept.n, before = sent.n
+    cdef bint done = filter_read(w.filter, text, n)
+    if done and sent.n > before:
+        done = put_escaped(kept, sent.p + before, sent.n - before) and put_kept(w, R_ARGUMENTS, begin, to)
+        kept.n = begin
+    return done
+
+
+cdef bint put_kept(Writer* w, uint8_t kind, Py_ssize_t begin, Buffer* to) noexcept nogil:
+    """What has been kept last, from `begin`, in its frame."""
+    cdef const Buffer* kept = &w.kept[kind]
     cdef Filling filling
-    cdef Py_ssize_t begin = kept.n, size
-    if not put_escaped(kept, text, n):
-        return False
-    size = fill_with(&filling, w.frames[kind], kept.p + begin, kept.n - begin, w.number)
+    cdef Py_ssize_t size = fill_with(&filling, w.frames[kind], kept.p + begin, kept.n - begin, w.number)
     if not buffer_room(to, size):
         return False
     fill(w.frames[kind], to.p + to.n, &filling)

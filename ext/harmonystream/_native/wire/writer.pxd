@@ -42,6 +42,8 @@ cdef class OpenWriter:
     @cython.final
     cdef int keep_sent(self) except -1
     @cython.final
+    cdef void set_filter(self, Arguments filter) noexcept
+    @cython.final
     cdef int hook(self, const Record* r) except -1
     @cython.final
     cdef int put_hook(self, str text) except -1

@@ -6,9 +6,9 @@ import json
 from cpython.pythread cimport PyThread_get_thread_ident
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport int64_t, uint8_t
-from libc.string cimport memcpy
+from libc.string cimport memchr, memcpy
 cimport cython
-from harmonystream._native.wire.json_filter cimport Arguments
+from harmonystream._native.wire.json_filter cimport Arguments, filter_read
 from harmonystream._native.wire.script cimport Script
 from harmonystream._native.core.buffer cimport buffer_free, buffer_put, buffer_room
 from harmonystream._native.core.build cimport DEBUG_BUILD
@@ -174,8 +174,7 @@ cdef class OpenWriter:
         try:
             if t.script == NULL:
                 return
-            self.arguments_through = filter
-            self.w.filtered = filter is not None
+            self.set_filter(filter)
             t.journal.n = t.item_at = 0
             if t.open == R_ARGUMENTS and filter is not None:
                 self.keep_sent()
@@ -241,16 +240,24 @@ cdef class OpenWriter:
 
     cdef str text_of(self, int kind, Py_ssize_t begin, Py_ssize_t end):
         """A part of what is kept, without the escapes."""
+        cdef const char* p = <const char*>self.w.kept[kind].p
         if end <= begin:
             return ""
-        return json.loads(b'"' + (<const char*>self.w.kept[kind].p)[begin:end] + b'"')
+        if memchr(p + begin, c'\\', end - begin) == NULL:
+            return p[begin:end].decode()
+        return json.loads(b'"' + p[begin:end] + b'"')
 
     cdef int keep_sent(self) except -1:
         """What the filter has let through, with what is kept of arguments."""
-        cdef Buffer* sent = &self.arguments_through.sent
+        cdef Buffer* sent = &self.arguments_through.f.sent
         if not put_escaped(&self.w.kept[<int>R_ARGUMENTS], sent.p, sent.n):
             raise MemoryError()
         return 0
+
+    cdef void set_filter(self, Arguments filter) noexcept:
+        self.arguments_through = filter
+        self.w.filter = NULL if filter is None else &filter.f
+        self.w.filtered = filter is not None
 
     cdef int hook(self, const Record* r) except -1:
         """Does what tell() needs from Python before it can write this record."""
@@ -260,10 +267,9 @@ cdef class OpenWriter:
         if t.open == R_ARGUMENTS and t.script.filtered:
             self.put_rest(self.arguments_through.end(r.kind != R_CALL_END or r.flags & 1))
             self.keep_sent()
-            self.arguments_through = None
-            self.w.filtered = False
+            self.set_filter(None)
         if r.kind == R_CALL_START and t.script.filtered:
-            self.arguments_through = self._new_filter()
+            self.set_filter(self._new_filter())
         t.hooked = True
         return 0
 
@@ -424,7 +430,7 @@ cdef class OpenWriter:
         cdef Buffer* kept = &self.w.kept[<uint8_t>KINDS[kind]]
         self.claim()
         try:
-            text = json.loads(b'"' + (<const char*>kept.p)[:kept.n] + b'"') if kept.n else ""
+            text = self.text_of(KINDS[kind], 0, kept.n)
             kept.n = 0
             forget_text(&self.w.told, KINDS[kind])
             return text
@@ -453,19 +459,22 @@ cdef class OpenWriter:
     @_arguments_through.setter
     def _arguments_through(self, Arguments through):
         self.claim()
-        self.w.filtered = through is not None
-        self.arguments_through = through
+        self.set_filter(through)
         self.leave()
 
     cdef bint keep_text(self, uint8_t kind, const uint8_t* p, Py_ssize_t n) except -1:
         """Append what may go out of this text to what is kept, escaped: all or nothing. Is it anything?"""
         cdef Py_ssize_t begin
+        cdef const Buffer* sent
         if kind == R_ARGUMENTS and self.w.filtered:
-            begin = self.arguments_through.read(p, n)
-            n = self.arguments_through.sent.n - begin
+            sent = &self.arguments_through.f.sent
+            begin = sent.n
+            if not filter_read(&self.arguments_through.f, p, n):
+                raise MemoryError()
+            n = sent.n - begin
             if n == 0:
                 return False
-            p = self.arguments_through.sent.p + begin
+            p = sent.p + begin
         if not put_escaped(&self.w.kept[kind], p, n):
             raise MemoryError()
         return True

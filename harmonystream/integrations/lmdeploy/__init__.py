@@ -1,0 +1,40 @@
+"""Our parsers in LMDeploy's server. docs/lmdeploy.md says how to ask for them.
+
+LMDeploy has no entry points, so `register` must run before its server is made.
+"""
+
+from __future__ import annotations
+
+import logging
+from importlib.metadata import version
+
+from ..engine_releases import check_release
+
+__all__ = ["check_version", "register"]
+
+OLDEST, NEWEST = (0, 18), (0, 18)
+"""The first and last minor release of LMDeploy with which `make engines-lmdeploy` passes."""
+
+_log = logging.getLogger("lmdeploy.harmonystream")
+
+
+def register() -> None:
+    """Replaces LMDeploy's parsers of responses by ours in this process. Running it again changes nothing.
+
+    `--tool-call-parser` and `--reasoning-parser` then take the names `harmonystream` and `harmonystream_hermes` and so
+    on, one for each format, and no others.
+
+    Raises ImportError if LMDeploy is not there, or older than what is supported.
+    """
+    check_version()
+    from .parsers import register_parsers
+
+    register_parsers()
+
+
+def check_version(found: str | None = None) -> None:
+    """Refuses an LMDeploy that is older than what we have been written for, and warns of a newer one.
+
+    Raises ImportError with what to install.
+    """
+    check_release("LMDeploy", found or version("lmdeploy"), OLDEST, NEWEST, _log)

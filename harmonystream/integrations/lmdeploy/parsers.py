@@ -1,0 +1,189 @@
+"""The classes that LMDeploy makes of each request: they adjust it as LMDeploy's own do, and read the ids of the output.
+
+LMDeploy makes a parser before it renders the prompt, which says where the output begins. So the one method that renders
+it is wrapped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from functools import wraps
+from typing import Any, ClassVar
+
+import shortuuid
+from lmdeploy.serve.core.async_engine import AsyncEngine
+from lmdeploy.serve.openai.protocol import (
+    DeltaFunctionCall,
+    DeltaMessage,
+    DeltaToolCall,
+    FunctionCall,
+    ToolCall,
+)
+from lmdeploy.serve.parsers._openai_harmony import GptOssResponseParser
+from lmdeploy.serve.parsers.reasoning_parser import ReasoningParser, ReasoningParserManager
+from lmdeploy.serve.parsers.response_parser import BaseResponseParser, ResponseParserManager
+from lmdeploy.serve.parsers.tool_parser import ToolParser, ToolParserManager
+
+from ..._native.stream.parser import Parser
+from ...completion import CallDelta, Delta
+from ...formats import HeaderFormat
+from ..model import Model, joined, model_of, parser_for, tool_dicts
+from ..parser_names import NAME, XGRAMMAR_TAGS, names
+
+__all__ = ["HarmonyParser", "TagsParser", "register_parsers"]
+
+_WAITING: ContextVar[Any] = ContextVar("harmonystream_waiting", default=None)
+"""The parser of this request, until its prompt is known."""
+
+
+def register_parsers() -> None:
+    """Puts our classes into LMDeploy's registries."""
+    for name in names():
+        ToolParserManager.register_module(name, force=True, module=NamedTools)
+        ReasoningParserManager.register_module(name, force=True, module=ReasoningParser)
+    ResponseParserManager.register_module("default", force=True, module=TagsParser)
+    ResponseParserManager.register_module("gpt-oss", force=True, module=HarmonyParser)
+    if not hasattr(AsyncEngine.preprocess, "__wrapped__"):
+        AsyncEngine.preprocess = _telling(AsyncEngine.preprocess)
+
+
+def _telling(stock: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(stock)
+    async def preprocess(*args: Any, **more: Any) -> Any:
+        parser = _WAITING.get()
+        _WAITING.set(None)
+        made = await stock(*args, **more)
+        if parser is not None:
+            parser.prompt = made.inputs["input_ids"]
+        return made
+
+    return preprocess
+
+
+class NamedTools(ToolParser):  # type: ignore[misc]
+    """Says how a grammar writes calls, by its `structural_tag_model`. It reads none."""
+
+    @classmethod
+    def get_tool_open_tag(cls) -> str:
+        """LMDeploy wants one, but nothing looks for it."""
+        return NAME
+
+
+class Reads:
+    """What our classes have of their own: which model they read, and how."""
+
+    headers: ClassVar[bool]
+    """Is it for a format with headers?"""
+    model: ClassVar[Model]
+    request: Any
+    prompt: Sequence[int] | None = None
+    """Set when the prompt has been rendered."""
+    reasoning_tokens: int | None
+    tool_parser_cls: ClassVar[Any]
+    reasoning_parser_cls: ClassVar[Any]
+    _parser: Parser | None = None
+
+    @classmethod
+    def set_parsers(
+        cls, reasoning_parser_name: str | None = None, tool_parser_name: str | None = None, tokenizer: Any = None
+    ) -> None:
+        """LMDeploy calls it once for a server, with the names of the command line.
+
+        Raises TypeError for two different names or one of LMDeploy's parsers, and what `model_of` raises.
+        """
+        known, given = names(), {name for name in (tool_parser_name, reasoning_parser_name) if name} or {NAME}
+        if len(given) > 1 or not given <= known.keys():
+            raise TypeError(
+                "harmonystream reads calls and reasoning in one pass, so --tool-call-parser and --reasoning-parser "
+                f"must have the same of its names, and they are {' and '.join(sorted(given))}"
+            )
+        cls.model = model_of(tokenizer, known[given.pop()])
+        if isinstance(cls.model.format, HeaderFormat) != cls.headers:
+            raise TypeError(f"LMDeploy does not serve this model's architecture with {cls.model.format.name!r}")
+        if tool_parser_name and not cls.headers:
+            tag = XGRAMMAR_TAGS.get(cls.model.format.name)
+            cls.tool_parser_cls = type("NamedTools", (NamedTools,), {"structural_tag_model": tag})
+        if reasoning_parser_name and not cls.headers:
+            cls.reasoning_parser_cls = ReasoningParser
+
+    def _begin(self, request: Any) -> None:
+        """request: the client's. LMDeploy has adjusted `self.request`."""
+        allowed = {tool.get("function", tool)["name"] for tool in self.request.tools or ()}
+        tools = () if request.tool_choice == "none" else tool_dicts(request.tools)
+        self._tools = [tool for tool in tools if tool["function"]["name"] in allowed]
+        self.reasoning_tokens = 0
+        _WAITING.set(self)
+
+    def stream_chunk(self, delta_text: str, delta_token_ids: list[int], **more: Any) -> list[tuple[DeltaMessage, bool]]:
+        """What a step of the engine's adds, and whether calls are in it."""
+        if self._parser is None and not delta_text and not delta_token_ids:
+            return [(DeltaMessage(role="assistant", content=""), False)]
+        said = self._said(delta_token_ids, last=more.get("final", False))
+        if not any(said):
+            return []
+        calls = [self._call(call) for call in said.calls]
+        message = DeltaMessage(
+            role="assistant",
+            content=said.content or None,
+            reasoning_content=said.reasoning or None,
+            tool_calls=calls or None,
+        )
+        return [(message, bool(calls))]
+
+    def parse_complete(
+        self, text: str, token_ids: list[int] | None = None, **more: Any
+    ) -> tuple[str | None, list[ToolCall] | None, str | None]:
+        """The content, the calls and the reasoning of a whole output."""
+        self._parser = None
+        said = self._said(token_ids or (), last=True)
+        calls: dict[int, ToolCall] = {}
+        for call in said.calls:
+            if call.name is None:
+                calls[call.index].function.arguments += call.arguments
+            else:
+                function = FunctionCall(name=call.name, arguments=call.arguments)
+                calls[call.index] = ToolCall(id=_id_of(call), function=function)
+        return said.content or None, list(calls.values()) or None, said.reasoning or None
+
+    def _said(self, ids: Sequence[int], *, last: bool) -> Delta:
+        if self._parser is None:
+            self._parser = parser_for(self.model, self._tools, self.prompt)
+        said = self._parser.feed_delta(ids)
+        if last:
+            said = joined(said, self._parser.finish_delta())
+        self.reasoning_tokens = self._parser.usage.reasoning
+        return said
+
+    @staticmethod
+    def _call(call: CallDelta) -> DeltaToolCall:
+        if call.name is None:
+            return DeltaToolCall(index=call.index, type=None, function=DeltaFunctionCall(arguments=call.arguments))
+        function = DeltaFunctionCall(name=call.name, arguments=call.arguments)
+        return DeltaToolCall(id=_id_of(call), index=call.index, function=function)
+
+
+def _id_of(call: CallDelta) -> str:
+    """The id that the model wrote, as Kimi-K2 does, or one as LMDeploy makes them."""
+    return call.id or f"chatcmpl-tool-{shortuuid.random()}"
+
+
+class TagsParser(Reads, BaseResponseParser):  # type: ignore[misc]
+    """Of all models but gpt-oss."""
+
+    headers = False
+
+    def __init__(self, request: Any) -> None:
+        super().__init__(request)
+        self._begin(request)
+
+
+class HarmonyParser(Reads, GptOssResponseParser):  # type: ignore[misc]
+    """Of gpt-oss, whose grammars are LMDeploy's. The token that ends the output is asked for: it ends a call, too."""
+
+    headers = True
+
+    def __init__(self, request: Any) -> None:
+        super().__init__(request)
+        self.request = self.request.model_copy(update={"include_stop_str_in_output": True})
+        self._begin(request)
