@@ -26,6 +26,7 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from importlib.util import find_spec
 from statistics import median
+from threading import Thread
 from typing import Any
 
 from bench import report, streams
@@ -167,12 +168,17 @@ def running(*arguments: object) -> Iterator[tuple[int, str]]:
     command = [sys.executable, "-m", *map(str, arguments)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         assert process.stdout is not None
+        # A server that logs each request blocks when nobody empties its pipe.
+        rest = Thread(target=process.stdout.read)
         try:
             found = (re.search(r"http://[\d.]+:\d+", line) for line in process.stdout)
-            yield process.pid, next(address[0] for address in found if address)
+            address = next(address[0] for address in found if address)
+            rest.start()
+            yield process.pid, address
         finally:
             process.terminate()
-            process.communicate()
+            if rest.ident:
+                rest.join()
 
 
 async def post(address: str, path: str, body: bytes) -> bytes:

@@ -26,7 +26,7 @@ class Generation:
     """Reads an engine to its end, and keeps what the model has said.
 
     failure: what the engine raised, or what it sent that the parser refuses. timed_out: the deadline has passed.
-    ended: there are no more events. calls: all calls that have ended so far.
+    ended: there are no more events. parser: it has read what the engine gave. calls: all calls that have ended so far.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class Generation:
         self._begin = begin
         self._deadline = deadline
         self._items: AsyncIterator[Output] | None = None
-        self._parser = parser
+        self.parser = parser
         self._prompt_tokens = prompt_tokens
         self._collector = Collector()
         self._texts = 0  # items that were text
@@ -78,11 +78,11 @@ class Generation:
         try:
             if isinstance(item, str):
                 self._texts += 1
-                events = self._parser.feed_text(item)
+                events = self.parser.feed_text(item)
             elif isinstance(item, Finished):
                 return self.finish(item)
             else:
-                events = self._parser.feed(item.ids if isinstance(item, Sampled) else item)
+                events = self.parser.feed(item.ids if isinstance(item, Sampled) else item)
         except Exception as error:  # an engine that yields neither ids nor text, or both
             self.failure = error
             return self.finish()
@@ -96,7 +96,7 @@ class Generation:
         if normal(end.reason) in _FAILURES and self.failure is None:
             self.failure = EngineError(f"the engine ended the generation with {end.reason!r}")
         reason = "error" if self.failure is not None else "timeout" if self.timed_out else end.reason
-        events = self._parser.finish(reason)
+        events = self.parser.finish(reason)
         self._collector.add(events)
         return events
 
@@ -127,4 +127,4 @@ class Generation:
         """The engine's usage object. If it gave none, ids are counted; of text, the items, which are a lower bound."""
         if self._end.usage:
             return dict(self._end.usage)
-        return chat_usage(self._prompt_tokens, self._texts or self._parser.usage.total)
+        return chat_usage(self._prompt_tokens, self._texts or self.parser.usage.total)

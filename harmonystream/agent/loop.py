@@ -139,7 +139,7 @@ class _Loop:
         self._called += [call.name for call in turn.calls]
         self._next_call += len(turn.generation.calls)
         add_usage(self._usage, usage)
-        return RoundEnd(self._round, turn.generation.reason, tuple(messages), usage)
+        return RoundEnd(self._round, turn.generation.reason, tuple(messages), usage, turn.generation.parser)
 
     def ended(self, turn: Round) -> LoopEnd | None:
         """The end of the loop, if this round was the last one."""

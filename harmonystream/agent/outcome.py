@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from .._native.stream.parser import Parser
 from ..completion import ToolCall
 from ..events import Event
 from ..tools import ToolResult
@@ -59,12 +60,14 @@ class RoundEnd:
     reason: why the generation ended, as in `StreamEnd`.
     messages: the messages that the round adds to the conversation, in Chat Completions' form.
     usage: the usage of this generation.
+    parser: the one that has read it, with its counts of tokens and its deviations.
     """
 
     round: int
     reason: str | None
     messages: tuple[dict[str, Any], ...]
     usage: Mapping[str, Any]
+    parser: Parser | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

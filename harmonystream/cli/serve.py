@@ -58,6 +58,10 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     serve.add_argument("--tokenizer", metavar="DIR", help="its folder, with tokenizer.json and the chat template")
     serve.add_argument("--template", metavar="PATH", help="another chat template: a folder, or a file")
     serve.add_argument("--context", type=int, metavar="N", help="tokens of prompt and answer together")
+    serve.add_argument(
+        "--tools", metavar="FILE", help="Python; its `tools` is a harmonystream.Tools, run in the gateway"
+    )
+    serve.add_argument("--mcp", action="append", default=[], metavar="URL", help="an MCP server, whose tools run there")
     serve.add_argument("--keys", metavar="FILE", help="the keys of clients; see below")
     serve.add_argument("--new-key", metavar="NAME", help="add a key for NAME to the file of --keys, and end")
     serve.add_argument("--limit", action="append", default=[], metavar="NAME=N", help="a limit: concurrent=64")
@@ -148,7 +152,7 @@ def _limit(given: str) -> tuple[str, Any]:
 
 def _model(args: argparse.Namespace) -> Any:
     from ..gateway import Model
-    from ..gateway.settings import engine_of
+    from ..gateway.settings import engine_of, server_tools
 
     if not args.model:
         raise InputError("--engine needs --model NAME, by which the model's format is known")
@@ -159,4 +163,4 @@ def _model(args: argparse.Namespace) -> Any:
             kind, url = "vllm", given
         engines.append(engine_of(kind, url, args.served, args.engine_key))
     options: dict[str, Any] = {name: getattr(args, name) for name in ("format", "tokenizer", "template", "context")}
-    return Model(args.model, engines, **options)
+    return Model(args.model, engines, server_tools=server_tools(args.tools, args.mcp), **options)

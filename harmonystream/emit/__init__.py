@@ -9,12 +9,14 @@ from .messages import MessagesStream
 from .refusals import StoredError, refusal, refuse_stored
 from .request import call_ids_of
 from .responses import ResponsesStream
+from .tool_runs import ToolRun
 
 __all__ = [
     "ChatStream",
     "MessagesStream",
     "ResponsesStream",
     "StoredError",
+    "ToolRun",
     "call_ids_of",
     "new_id",
     "refusal",

@@ -29,6 +29,7 @@ from .request import CallIds, called, shown_calls, taken_ids
 from .script import HOLE, idle
 from .scripts import messages_script
 from .stream import Constants, EventStream
+from .tool_runs import ToolRun, run_blocks
 from .usage import MESSAGES, counted
 
 __all__ = ["MessagesStream"]
@@ -283,6 +284,10 @@ class MessagesStream(EventStream):
         started = self._begin("arguments", call(id, event.name))
         self._arguments = self._arguments_through = Arguments(self._text_key)
         return started
+
+    def ran(self, run: ToolRun) -> Iterable[Payload]:
+        blocks = run_blocks(run, f"mcptoolu_{self._stem}_{len(self._message['content'])}")
+        return [one for block in blocks for one in (*self._begin("", block), *self._close())]
 
     def _close(self) -> list[Payload]:
         self._blank = ()

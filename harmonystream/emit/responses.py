@@ -29,6 +29,7 @@ from .request import CallIds, called, shown_calls, taken_ids
 from .script import CHANNELS, HOLE, idle
 from .scripts import responses_script
 from .stream import Constants, EventStream
+from .tool_runs import Ran, ToolRun
 from .usage import RESPONSES, counted
 
 __all__ = ["ResponsesStream"]
@@ -152,8 +153,7 @@ class ResponsesStream(EventStream):
     def _constants(self) -> Constants:
         if self._said != _UNSAID:
             self._head_json = to_json(self._head)[1:-1]
-        created = self.created_at
-        number = str(created) if type(created) is int else to_json(created)
+        number = str(self.created_at) if type(self.created_at) is int else to_json(self.created_at)
         return self.id, number, self.id.removeprefix("resp_"), self._head_json or None
 
     def _script(self) -> Script | None:
@@ -214,7 +214,10 @@ class ResponsesStream(EventStream):
             why = _WHY.get(reason or "")
             self._ending = {"status": "incomplete", "incomplete_details": why and {"reason": why}}
 
-    def _open_text(self, item: type[Text], fields: Payload, text: str) -> Iterable[Payload]:
+    def ran(self, run: ToolRun) -> Iterable[Payload]:
+        return [*self._open_text(Ran, {"run": run}, run.arguments), *self._close()]
+
+    def _open_text(self, item: type[Text] | type[Ran], fields: Payload, text: str) -> Iterable[Payload]:
         index = self._next_index
         opened = item(self._item_id(item.type, index), index, fields)
         made = [*self._close(), *self._opened(opened), opened.delta(text)]

@@ -11,12 +11,13 @@ from .._native.wire.frame import Frame
 from .._native.wire.script import Script
 from .._native.wire.sse import SseWriter
 from ..errors import ParseError
-from ..events import ContentDelta, Event, ReasoningDelta, ToolCallDelta
+from ..events import ContentDelta, Event, ReasoningDelta, StreamEnd, ToolCallDelta
 from ..formats import Format, HeaderFormat
 from ..reasons import normal
 from .arguments import Arguments
 from .payload import Payload, to_json
 from .script import HOLE, cut
+from .tool_runs import ToolRun
 from .usage import counted
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class EventStream(SseWriter):
 
     numbered: ClassVar[str | None] = None
     """The field that numbers the payloads, if the API has one."""
+    _tells = False  # are its events those of other parsers?
     _inside = False  # is what ends the response somebody else's?
     _options: bytes | None = None  # of its state
     _unsent: tuple[Payload, ...] | list[Payload] = ()  # dicts of a call that raised
@@ -75,6 +77,10 @@ class EventStream(SseWriter):
     def checked_usage(self, usage: Payload | None) -> Payload | None:
         """The usage as closing() takes it, in the API's words."""
         return counted(usage)
+
+    def ran(self, run: ToolRun) -> Iterable[Payload]:
+        """The payloads that say that the server has run a call; by default it is not said."""
+        return ()
 
     # --- bytes ---
 
@@ -123,6 +129,23 @@ class EventStream(SseWriter):
         """For a script whose arguments pass one."""
         raise NotImplementedError
 
+    def tell(self, events: Iterable[Event | ToolRun]) -> bytes:
+        """The frames of events that other parsers have made, such as those of `agent_loop`, and of calls that were run.
+
+        The stream's own parser has no part in them. So finish() needs the usage and the last parser's reason. What ends
+        a message because its parser's stream ends comes in one call with the `StreamEnd`, which itself is not said.
+        """
+        self._check(False)
+        self._tells = True
+        events = list(events)
+        ends = [event for event in events if isinstance(event, StreamEnd)]
+        if ends:
+            self._prepare_end(ends[-1].reason)
+            events = [event for event in events if not isinstance(event, StreamEnd)]
+        self._leave_script()
+        self._no_frames()
+        return "".join(map(self.framed, self._told(events))).encode()
+
     def finish(self, reason: Any = None, usage: Payload | None = None) -> bytes:
         """The last frames, the terminal ones included.
 
@@ -133,7 +156,8 @@ class EventStream(SseWriter):
         """
         usage, reason = self.checked_usage(usage), normal(reason)
         self._prepare_end(reason)
-        frames = self._end(reason) + self._closing_bytes(usage)
+        last = self._bytes(self.describe(StreamEnd(reason))) if self._tells else self._end(reason)
+        frames = last + self._closing_bytes(usage)
         self._over()
         return frames
 
@@ -236,11 +260,11 @@ class EventStream(SseWriter):
         finally:
             self._leave()
 
-    def _told(self, events: Iterable[Event]) -> list[Payload]:
+    def _told(self, events: Iterable[Event | ToolRun]) -> list[Payload]:
         made: list[Payload] = []
         try:
             for event in events:
-                made += self._numbered(self._described(event))
+                made += self._numbered(self.ran(event) if isinstance(event, ToolRun) else self._described(event))
         except BaseException:
             self._unsent = made
             self._break()

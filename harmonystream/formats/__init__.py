@@ -22,6 +22,7 @@ from .json_calls import (
 )
 from .key_tags import GLM, HY_V3, HY_V4, IQUEST_Q1, K2_HORIZON, POOLSIDE_V1
 from .kimi import KIMI_K2, KIMI_K3
+from .object_calls import FUNCTIONGEMMA, GEMMA4
 from .open_calls import (
     APERTUS,
     COHERE,
@@ -46,7 +47,7 @@ _ROWS = (
     *(GRANITE4, EXAONE4, LING2, REKA, ERNIE45, LONGCAT, JAMBA, HUNYUAN_A13B, APRIEL, NEMOTRON_V2, INTERNLM),
     *(HY_V3, HY_V4, POOLSIDE_V1, IQUEST_Q1, K2_HORIZON, DOTS, MINICPM5, FUNCTIONARY, GIGACHAT35, GIGACHAT3),
     *(STEP3, PLAMO3, MISTRAL, LLAMA3, XLAM, PHI4_MINI, GRANITE3, GRANITE_20B, COHERE, APERTUS, PYTHONIC, OLMO3, LFM2),
-    *(KIMI_VL, THINK),
+    *(GEMMA4, FUNCTIONGEMMA, KIMI_VL, THINK),
 )
 _BY_NAME: dict[str, Format | HeaderFormat] = {row.name: row for row in _ROWS}
 
@@ -80,7 +81,7 @@ def control_markers(format: str | Format | HeaderFormat) -> list[tuple[str, ...]
     if row.control:
         markers = [
             marker
-            for field in (row.think, row.section, row.call, row.pair, row.value_type)
+            for field in (row.think, row.section, row.call, row.pair, row.value_type, (row.quote,))
             for marker in field or ()
             if marker
         ]

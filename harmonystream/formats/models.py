@@ -74,6 +74,8 @@ _FAMILIES = (
     (r"toolace(-?2(\.\d)?)?", "pythonic", "ToolACE"),
     (r"olmo-?3(\.\d)?", "olmo3", "OLMo 3"),
     (r"lfm-?2(\.5)?(-(vl|tool))?", "lfm2", "LFM2, LFM2.5"),
+    (r"gemma-?4n?", "gemma4", "Gemma 4"),
+    (r"function-?gemma", "functiongemma", "FunctionGemma"),
     (r"step-?3(?!\.\d)", "step3", "Step-3"),
     (r"plamo-?3", "plamo3", "PLaMo 3"),
     (r"laguna", "poolside_v1", "Laguna"),

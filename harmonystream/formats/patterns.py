@@ -15,7 +15,7 @@ from ..errors import FormatError
 
 __all__ = ["Group", "Layout", "Piece", "Pieces", "read_ahead", "read_literal", "read_pattern"]
 
-LONGEST = 1024  # characters of an expression
+LONGEST = 1024  # characters of a text or an expression
 _MOST = 16  # texts that one expression may stand for
 _DEEPEST = 8  # groups in groups
 
@@ -45,8 +45,12 @@ _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 _SPECIAL = "^.[]{}*+?|()"
 
 
-def read_literal(text: str) -> Pieces:
-    """A fixed text. Line breaks in it, and whitespace at its ends, are layout, but not after a word."""
+def read_literal(text: str, what: str) -> Pieces:
+    """A fixed text. Line breaks in it, and whitespace at its ends, are layout, but not after a word.
+
+    what: its place, for errors. Raises FormatError for a text of more than 1,024 characters.
+    """
+    _check_length(text, what)
     return _laid_out((text,))
 
 
@@ -55,8 +59,7 @@ def read_pattern(pattern: str, what: str) -> list[Pieces]:
 
     Raises FormatError for an expression that matches anything else.
     """
-    if len(pattern) > LONGEST:
-        raise FormatError(f"{what} has {len(pattern):,} characters; at most {LONGEST:,} are read")
+    _check_length(pattern, what)
     reader = _Reader(pattern, what)
     texts = reader.choices(0)
     if reader.at < len(pattern):
@@ -68,6 +71,11 @@ def read_ahead(pattern: str, what: str) -> list[Pieces] | None:
     """What an opener such as `(?=[\\s\\S]*?</think>)` waits for: it matches before anything that this text follows."""
     found = _AHEAD.fullmatch(pattern) if len(pattern) <= LONGEST else None
     return None if found is None else read_pattern(found[1], what)
+
+
+def _check_length(text: str, what: str) -> None:
+    if len(text) > LONGEST:
+        raise FormatError(f"{what} has {len(text):,} characters; at most {LONGEST:,} are read")
 
 
 class _Reader:

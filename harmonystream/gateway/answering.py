@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from ..agent import ToolRunEnd
 from ..emit import new_id
 from ..engines import EngineError, Sampling
 from ..integrations.starlette import EventStreamResponse, stopping, whole_response
 from ..prompt import Prompt
+from ..tools import Tools
 from . import chat_api, messages_api, responses_api
 from .admission import Admission
 from .asked import Asked
@@ -30,6 +32,7 @@ from .model import Model, Served, served
 from .plans import plan_of
 from .pool import Pool
 from .refused import Refused, body_of, refused_for, said_later, status_of
+from .server_tools import Rounds, offered, rounds_of
 from .steering import Plan, steered
 from .store import Store
 from .tracing import Spans
@@ -129,16 +132,20 @@ class Gateway:
         visit.model, visit.stream = model.name, asked.stream
         if not asked.tools and asked.choice == "auto":
             asked.tools = list(model.model.tools)
+        tools = offered(model, asked)
         write = model.prompt
         prompt = await asyncio.to_thread(write, asked) if size >= IN_A_THREAD else write(asked)
         sampling = model.sampling(asked, len(prompt.ids or ()), visit.engine_headers)
         plan = plan_of(asked, model.row, prompt, model.engines[0])
         streams = _streams(api, model, asked, prompt)
         await self._enter(request, visit)
-        source = self._generate(model, prompt, sampling, plan, asked.n)
-        if self.inspector is not None:
-            source = self.inspector.recorded(source, visit, prompt)
-        begun = Begun(stopping(source, asked.stops, streams), visit.first_token)
+        if tools is None:
+            source = self._generations(model, prompt, sampling, plan, asked.n, visit)
+            source = stopping(source, asked.stops, streams)
+            visit.read = lambda: (streams, len(prompt.ids or ()))
+        else:
+            source = self._loops(model, asked, tools, visit)
+        begun = Begun(source, visit.first_token)
         return await self._respond(request, asked, streams, begun, len(prompt.ids or ()), visit)
 
     def _read(self, api: Api, body: Any, owner: str) -> Asked:
@@ -169,25 +176,42 @@ class Gateway:
 
     # --- what goes out ------------------------------------------------------------------------------------------------
 
-    def _generate(self, model: Served, prompt: Prompt, sampling: Sampling, plan: Plan | None, n: int) -> Any:
-        """The items of all choices."""
+    def _generations(
+        self, model: Served, prompt: Prompt, sampling: Sampling, plan: Plan | None, n: int, visit: Visit
+    ) -> Any:
+        """The items of all choices, each of which is one generation."""
         until = asyncio.get_running_loop().time() + self.limits.total
         generate = partial(self.pools[model.name].generate, until=until)
         if plan is not None:
             sources = [steered(generate, prompt, sampling, plan) for _ in range(n)]
         else:
             sources = [generate(prompt, sampling) for _ in range(n)]
-        return sources[0] if n == 1 else merged(sources)
+        source = sources[0] if n == 1 else merged(sources)
+        return source if self.inspector is None else self.inspector.recorded(source, visit, prompt)
+
+    def _loops(self, model: Served, asked: Asked, tools: Tools, visit: Visit) -> Any:
+        """The items of all choices, each of which is as many generations as its tools ask for."""
+
+        def generate(prompt: Prompt, sampling: Sampling, plan: Plan | None) -> Any:
+            return self._generations(model, prompt, sampling, plan, 1, visit)
+
+        def ran(run: ToolRunEnd) -> None:
+            self.metrics.runs.labels(model.name, run.result.error or "ok").inc()
+
+        loops = [Rounds(model, asked, generate, visit.engine_headers, self.limits) for _ in range(asked.n)]
+        visit.read = partial(rounds_of, loops)
+        sources = [loop.items(tools, ran) for loop in loops]
+        return sources[0] if asked.n == 1 else merged(sources)
 
     async def _respond(
         self, request: Request, asked: Asked, streams: list[Any], source: Begun, prompt_tokens: int, visit: Visit
     ) -> Response:
         def ended(stream: Any) -> None:
-            self.admission.count(visit.owner, visit.answered(streams, prompt_tokens))
+            self.admission.count(visit.owner, visit.answered())
             if asked.stored is not None and visit.error is None and self.limits.stored:
                 self.store.put(visit.owner, asked.stored, stream.response())
 
-        visit.ends.append(lambda: self.admission.count(visit.owner, visit.left(streams, prompt_tokens)))
+        visit.ends.append(lambda: self.admission.count(visit.owner, visit.left()))
 
         def failed(error: BaseException) -> dict[str, str | None]:
             refused = refused_for(error)

@@ -56,9 +56,9 @@ def app(
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            for engine in _engines(gateway):
-                if hasattr(engine, "__aenter__"):  # it keeps connections
-                    await stack.enter_async_context(engine)
+            for each in (*_engines(gateway), *_server_tools(gateway)):
+                if hasattr(each, "__aenter__"):  # it keeps connections
+                    await stack.enter_async_context(each)
             yield
 
     cors = Middleware(CORSMiddleware, allow_origins=list(origins), allow_methods=["*"], allow_headers=["*"])
@@ -75,6 +75,11 @@ def app(
 def _engines(gateway: Gateway) -> list[Any]:
     members = [member for pool in gateway.pools.values() for member in pool.members]
     return list({id(member.engine): member.engine for member in members}.values())
+
+
+def _server_tools(gateway: Gateway) -> list[Any]:
+    found = [model.model.server_tools for model in gateway.models.values()]
+    return list({id(tools): tools for tools in found if tools is not None}.values())
 
 
 def _routes(gateway: Gateway) -> list[Route]:

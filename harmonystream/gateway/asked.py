@@ -22,10 +22,11 @@ class Asked:
 
     body: the request. messages: the conversation, instructions included, in any API's form. tools: those that are
     offered. choice: "required" also stands for a named tool, which is then the only one in `tools`; named: was it
-    named? parallel: may there be several calls? sampling: fields of `Sampling` and of the engine's request. logprobs:
-    as `Sampling` has it. thinking: is reasoning on or off; None: the model's default. shown: is it sent to the client?
-    budget: the most tokens of reasoning. variables: of the chat template. output: the `response_format` that content
-    must have, in Chat's form. stored: the input items that a stored response keeps; None: it is not stored.
+    named? only: does the request say which tools there are, so that there are no others? parallel: may there be
+    several calls? sampling: fields of `Sampling` and of the engine's request. logprobs: as `Sampling` has it. thinking:
+    is reasoning on or off; None: the model's default. shown: is it sent to the client? budget: the most tokens of
+    reasoning. variables: of the chat template. output: the `response_format` that content must have, in Chat's form.
+    stored: the input items that a stored response keeps; None: it is not stored.
     """
 
     api: str
@@ -35,6 +36,7 @@ class Asked:
     tools: list[Any] = field(default_factory=list)
     choice: Literal["auto", "none", "required"] = "auto"
     named: bool = False
+    only: bool = False
     parallel: bool = True
     stream: bool = False
     n: int = 1

@@ -21,6 +21,8 @@ class Limits:
     other attempts at a generation that fails before its first token. drain: how long open answers may take when the
     gateway is stopped.
 
+    tool_rounds: generations of one answer in which a model may call tools that run here; the next one has no tools.
+
     stored, stored_bytes: responses that are kept for `previous_response_id`, and their size as JSON; stored = 0 keeps
     none.
     """
@@ -39,6 +41,7 @@ class Limits:
     keep_alive: float = 15.0
     retries: int = 2
     drain: float = 30.0
+    tool_rounds: int = 8
     stored: int = 10_000
     stored_bytes: int = 1 << 28
 

@@ -13,6 +13,7 @@ from .checks import BOOLEAN, OBJECT, integer, one_of
 from .contents import refuse_media
 from .options import EFFORTS
 from .refused import Refused
+from .server_runs import with_runs_apart
 from .tool_choices import choose, offer
 
 __all__ = ["read", "streams"]
@@ -24,7 +25,7 @@ def read(body: Any, *, counting: bool = False) -> Asked:
     """A request's body. counting: it is one of count_tokens, which has no max_tokens. Raises `Refused`."""
     options, engine = read_options("messages", body)
     asked = Asked("messages", body, options.get("model", ""), sampling=engine)
-    asked.messages = list(options.get("messages") or [])
+    asked.messages = with_runs_apart(options.get("messages") or [])
     if not asked.messages:
         raise Refused(400, "messages must be a list of at least one message.", param="messages")
     refuse_media(asked.messages, "messages")

@@ -14,6 +14,7 @@ from ..errors import HarmonyStreamError, PromptError
 from ..formats import Format, HeaderFormat, format_of
 from ..formats.files import format_of_model
 from ..prompt import Prompt, Template, render
+from ..tools import Tools
 from ..vocab import from_tokenizers
 from .asked import Asked
 from .refused import Refused
@@ -37,7 +38,8 @@ class Model:
     tokenizer: the model's folder, with its tokenizer.json and chat template. template: another chat template.
     context: how many tokens prompt and answer may have together; None: the engine knows. max_tokens: of an answer,
     where a request does not say. sampling: of requests that do not say. reasoning_field: Chat's field for reasoning.
-    tools: offered where a request has none. aliases: more names.
+    tools: offered where a request has none. server_tools: run here; what a request declares is offered beside them.
+    aliases: more names.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Model:
     sampling: Mapping[str, Any] = field(default_factory=dict)
     reasoning_field: Literal["reasoning", "reasoning_content", "both"] = "reasoning"
     tools: Sequence[Any] = ()
+    server_tools: Tools | None = None
     aliases: Sequence[str] = ()
 
 
@@ -84,18 +87,20 @@ class Served:
     def prompt(self, asked: Asked) -> Prompt:
         """The prompt for a request. Raises `Refused` for what the model cannot be asked."""
         try:
-            return render(
-                asked.messages,
-                tools=asked.tools,
-                format=self.row,
-                model=self.model.family or self.name,
-                template=self._template,
-                vocab=self._vocab,
-                **self._switches(asked),
-            )
+            return render(asked.messages, tools=asked.tools, **self.prompt_options(asked))
         except PromptError as error:
             param = "input" if asked.api == "responses" else "messages"
             raise Refused(400, f"The conversation cannot be written for this model: {error}.", param=param) from None
+
+    def prompt_options(self, asked: Asked) -> dict[str, Any]:
+        """The options of `render`. Raises `Refused` for what the model cannot be asked."""
+        return {
+            "format": self.row,
+            "model": self.model.family or self.name,
+            "template": self._template,
+            "vocab": self._vocab,
+            **self._switches(asked),
+        }
 
     def _switches(self, asked: Asked) -> dict[str, Any]:
         """What turns reasoning on or off, and up or down, where this model has such a switch; other variables."""

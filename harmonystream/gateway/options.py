@@ -52,6 +52,7 @@ def _engine(to: str, check: Check) -> Option:
 
 _NOT_STORED = "conversations are not stored here; send the whole conversation"
 _NO_MODERATION = _refused("the gateway does not moderate")
+_TOOLS_HERE = "which tools run here, and how often, is said in the gateway's settings"
 _NO_LOGPROBS = "logprobs are in Chat Completions alone"
 
 _SAMPLING = {
@@ -145,7 +146,7 @@ RESPONSES: Mapping[str, Option] = {
     "prompt": _refused("there are no stored prompts here; send the input"),
     "context_management": _refused("the gateway does not shorten conversations"),
     "truncation": _refused("the gateway does not shorten conversations", "disabled"),
-    "max_tool_calls": _refused("the gateway runs no tools of its own"),
+    "max_tool_calls": _refused(_TOOLS_HERE),
     **_COMMON,
 }
 
@@ -166,7 +167,7 @@ MESSAGES: Mapping[str, Option] = {
     "thread": _refused(_NOT_STORED),
     "previous_message_id": _refused(_NOT_STORED),
     "container": _refused("the gateway has no containers"),
-    "mcp_servers": _refused("the gateway runs no tools of its own", []),
+    "mcp_servers": _refused(_TOOLS_HERE, []),
     "context_management": _refused("the gateway does not shorten conversations"),
     "compaction": _refused("the gateway does not shorten conversations"),
     "fallbacks": _refused("a name stands for one model here"),

@@ -11,16 +11,18 @@ from typing import Any
 
 from ..engines import Engine, Recorded
 from ..errors import HarmonyStreamError
+from ..tools import Tools
 from .keys import Keys
 from .limits import Limits
 from .model import Model
+from .server_tools import load_tools
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-__all__ = ["ENGINES", "Settings", "engine_of", "load"]
+__all__ = ["ENGINES", "Settings", "engine_of", "load", "server_tools"]
 
 ENGINES = ("vllm", "sglang", "tensorrt_llm", "completions", "llama-server", "recorded")
 """Kinds of engines; `completions` is any server of /v1/completions that keeps markers in its text."""
@@ -163,8 +165,22 @@ def _model(name: str, table: _Table, folder: Path) -> Model:
     if not 1 <= len(engines) <= MOST_ENGINES:
         raise ValueError(f"{table.where}engines must have 1 to {MOST_ENGINES} tables")
     made = [_engine(f"{table.where}engines[{at}].", one, folder) for at, one in enumerate(engines)]
-    table.end(f"engines, aliases, sampling, {', '.join(given)}")
+    try:
+        file = table.take("tools", str)
+        options["server_tools"] = server_tools(None if file is None else folder / file, table.texts("mcp"))
+    except (ImportError, ValueError) as error:
+        raise ValueError(f"{table.where}tools: {error}") from error
+    table.end(f"engines, aliases, sampling, tools, mcp, {', '.join(given)}")
     return Model(name, made, **options)
+
+
+def server_tools(file: str | os.PathLike[str] | None, mcp: list[str]) -> Tools | None:
+    """The tools that run here: of a Python file, or of MCP servers. Raises ValueError or ImportError."""
+    if file is not None and mcp:
+        raise ValueError("a file of tools takes MCP servers itself: harmonystream.Tools(mcp=…)")
+    if file is not None:
+        return load_tools(Path(file))
+    return Tools(mcp=mcp) if mcp else None
 
 
 def _sampling(table: _Table) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def offer(asked: Asked, tools: Any, types: Collection[str | None]) -> None:
             raise Refused(400, f"tools[{at}] must be an object.", param=f"tools[{at}]", code="invalid_value")
         if tool.get("type") not in types:
             known = ", ".join(str(kind) for kind in types if kind)
-            what = f"tools[{at}].type is not supported: the gateway runs no tools, and offers those of type {known}."
+            what = f"tools[{at}].type is not supported: a request's tools run at the client, and are of type {known}."
             raise Refused(400, what, param=f"tools[{at}].type", code="unsupported_parameter")
         name = tool_name(tool)
         if not isinstance(name, str) or _NAME.fullmatch(name) is None:
@@ -65,7 +65,7 @@ def choose(asked: Asked, choice: Any) -> None:
     if asked.choice == "required" and not asked.tools:
         raise Refused(400, "tool_choice asks for a call, and there are no tools.", param="tool_choice")
     if asked.choice == "none":
-        asked.tools = []
+        asked.tools, asked.only = [], True
 
 
 def _allow(asked: Asked, allowed: Any) -> None:
@@ -81,6 +81,7 @@ def _allow(asked: Asked, allowed: Any) -> None:
 
 def _keep(asked: Asked, names: list[Any]) -> None:
     """Offer these tools alone."""
+    asked.only = True
     known = [tool_name(tool) for tool in asked.tools]
     for name in names:
         if name not in known:

@@ -45,6 +45,8 @@ class Visit:
         self.stream = False
         self.error: str | None = None
         self.complete = False  # was the answer made to its end?
+        self.read: Callable[[], tuple[Sequence[Any], int]] = lambda: ((), 0)
+        """What has been read: streams, or rounds of server-side tools, the last one first; and the prompts' tokens."""
         self.ends: list[Callable[[], None]] = []  # called at the end, last first
         self._trace = headers.get("traceparent", "")
         self._metrics = metrics
@@ -68,9 +70,10 @@ class Visit:
         if self._span is not None:
             self._span.first_token()
 
-    def answered(self, streams: Sequence[Any], prompt_tokens: int) -> int:
+    def answered(self) -> int:
         """The answer has been made. How many tokens were used?"""
         self.complete = True
+        streams, prompt_tokens = self.read()
         model, metrics = self.model, self._metrics
         counts = [stream.parser.usage for stream in streams if not stream.in_text]
         written, reasoning = sum(one.total for one in counts), sum(one.reasoning for one in counts)
@@ -86,13 +89,14 @@ class Visit:
             metrics.finishes.labels(self.api, model, reason).inc()
             self._count_calls(stream.parser.calls, reason)
         self.said = {"prompt_tokens": prompt_tokens, "completion_tokens": written, "reasoning_tokens": reasoning}
-        self.said |= {"finish": reasons[0], "deviations": dict(codes)}
+        self.said |= {"finish": reasons[0] if reasons else None, "deviations": dict(codes)}
         return int(prompt_tokens + written)
 
-    def left(self, streams: Sequence[Any], prompt_tokens: int) -> int:
+    def left(self) -> int:
         """How many tokens were used by an answer that was not made to its end."""
         if self.complete:
             return 0
+        streams, prompt_tokens = self.read()
         return int(prompt_tokens + sum(one.parser.usage.total for one in streams if not one.in_text))
 
     def _count_calls(self, calls: int, reason: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any, Protocol, TypeAlias
@@ -11,7 +11,7 @@ from ..emit.chat import ChatStream
 from ..emit.usage import CHAT, counted
 from ..engines.base import Finished, Sampled
 
-__all__ = ["Finished", "Framed", "Reader", "Said", "Sampled", "Stream", "Usages"]
+__all__ = ["Finished", "Framed", "Reader", "Said", "Sampled", "Stream", "Told", "Usages"]
 
 _Usage = Mapping[str, Any]
 Reasons: TypeAlias = "str | Callable[[], str | None] | None"
@@ -29,6 +29,7 @@ class Stream(Protocol):
     def start(self) -> bytes: ...
     def feed(self, ids: Any, /, logprobs: Any = None) -> bytes: ...
     def feed_text(self, text: str | bytes, /) -> bytes: ...
+    def tell(self, events: Iterable[Any]) -> bytes: ...
     def finish(self, reason: Any = None, usage: Any = None) -> bytes: ...
     def error(self, message: str, *, type: str | None = None, code: str | None = None) -> bytes: ...
     def response(self) -> dict[str, Any]: ...
@@ -44,7 +45,17 @@ class Framed:
     frames: bytes
 
 
-_MARKED = (Finished, Framed, Sampled)
+@dataclass(frozen=True)
+class Told:
+    """Events of other parsers, such as those of `agent_loop`, as `tell()` of an emitter takes them.
+
+    A response has either these or tokens. Its `Finished` should have the usage.
+    """
+
+    events: Iterable[Any]
+
+
+_MARKED = (Finished, Framed, Sampled, Told)
 
 
 class Reader:
@@ -78,9 +89,11 @@ class Reader:
             return self._take_marked(item)
         return self.stream.feed_text(item) if isinstance(item, (str, bytes)) else self.stream.feed(item)
 
-    def _take_marked(self, item: Finished | Framed | Sampled) -> bytes:
+    def _take_marked(self, item: Finished | Framed | Sampled | Told) -> bytes:
         if isinstance(item, Finished):
             return self._finish_one(item)
+        if isinstance(item, Told):
+            return self.stream.tell(item.events)
         if isinstance(item, Sampled):
             return self.stream.feed(item.ids, item.logprobs)
         if not isinstance(item.frames, bytes):

@@ -13,10 +13,10 @@ from starlette.background import BackgroundTask
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from .source import Finished, Framed, Reader, Reasons, Said, Sampled, Stream, Usages
+from .source import Finished, Framed, Reader, Reasons, Said, Sampled, Stream, Told, Usages
 from .stops import stopping
 
-__all__ = ["EventStreamResponse", "Finished", "Framed", "Sampled", "Stream", "stopping", "whole_response"]
+__all__ = ["EventStreamResponse", "Finished", "Framed", "Sampled", "Stream", "Told", "stopping", "whole_response"]
 
 PING = b": keep-alive\n\n"  # a comment: no client shows it
 FAILED = "The response ended with an internal error."
@@ -33,7 +33,8 @@ class _GoneError(Exception):
 class EventStreamResponse(Response):
     """Feeds the items of `tokens` to `stream`, an emitter that has not started, and sends its frames.
 
-    tokens: yields token ids (an int, or anything else that Parser.feed takes), Sampled, text (str or bytes), or Framed.
+    tokens: yields token ids (an int, or anything else that Parser.feed takes), Sampled, text (str or bytes), Framed, or
+    Told.
     The last item may be a Finished.
     stream: one emitter, or the list of all emitters of ChatStream.several(). With a list, the source yields
     (choice, item). A (choice, Finished) ends that choice, and a Finished alone ends all open choices. With a list of

@@ -160,7 +160,9 @@ class Reader:
         """A call that the server has run: the result is in the item."""
         self._function_call(item)
         call = self._assistant_turn()["tool_calls"][-1]
-        output = item.get("output") if item.get("error") is None else item.get("error")
+        output = item.get("error") if item.get("output") is None else item.get("output")
+        if isinstance(output, dict):  # an error is an object that has its text in parts, or as one message
+            output = output.get("content", output.get("message"))
         text = output if isinstance(output, str) else text_of_parts(output, f"{self.where}: output", "\n")
         self._turn = None
         self._out.append({"role": "tool", "tool_call_id": call["id"], "content": text})

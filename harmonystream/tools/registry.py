@@ -178,6 +178,17 @@ class Tools:
             self.listeners.tell(Registered(tool, request))
         return view
 
+    def with_declared(self, items: Iterable[object]) -> Tools:
+        """These tools and others, such as those that a request declares. Listeners and limits are shared with these.
+
+        One of the same name takes the place of the tool here. Raises what the constructor raises for an item.
+        """
+        view = copy.copy(self)
+        added = [tool_from(item, {}) for item in items]
+        view._by_name = {**self._by_name, **{tool.name: tool for tool in added}}
+        view._changed()
+        return view
+
     def on(self, moment: Moment, listener: Callable[[Any], object]) -> Callable[[], None]:
         """Call `listener` with the `Registered`, `Called` or `Answered` of each such moment.
 

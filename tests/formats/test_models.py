@@ -168,6 +168,12 @@ KNOWN = {
     "step3": """
         stepfun-ai/step3
     """,
+    "gemma4": """
+        google/gemma-4-31B-it  google/gemma-4-E4B-it  google/gemma-4-26B-A4B-it  gemma4:e2b  unsloth/gemma-4-12b-it-GGUF
+    """,
+    "functiongemma": """
+        google/functiongemma-270m-it  functiongemma:270m
+    """,
     "kimi_vl": """
         moonshotai/Kimi-VL-A3B-Thinking  moonshotai/Kimi-VL-A3B-Instruct
     """,

@@ -63,6 +63,8 @@ def test_a_pattern_has_a_bound():
     assert read_pattern("a" * LONGEST, "x") == [("a" * LONGEST,)]
     with pytest.raises(hs.FormatError, match=r"^x has 1,025 characters; at most 1,024 are read$"):
         read_pattern("a" * (LONGEST + 1), "x")
+    with pytest.raises(hs.FormatError, match=r"^x has 1,000,000 characters; at most 1,024 are read$"):
+        read_literal(" " * 1_000_000, "x")
     assert read_ahead("(?=.*" + "a" * LONGEST + ")", "x") is None
 
 
@@ -72,9 +74,9 @@ def test_an_opener_that_waits():
 
 
 def test_layout_of_literals():
-    assert read_literal("<a>\n") == ("<a>", SPACE)
-    assert read_literal("\n <a> b <c>\n\n<d>") == (SPACE, "<a> b <c>", SPACE, "<d>")
-    assert read_literal("<c>thought\n") == ("<c>thought\n",)
+    assert read_literal("<a>\n", "x") == ("<a>", SPACE)
+    assert read_literal("\n <a> b <c>\n\n<d>", "x") == (SPACE, "<a> b <c>", SPACE, "<d>")
+    assert read_literal("<c>thought\n", "x") == ("<c>thought\n",)
 
 
 PLAIN = st.text(alphabet="ab<>|.?*+()[]{}$^\\", min_size=1, max_size=4).map(lambda text: (re.escape(text), {text}))

@@ -47,6 +47,7 @@ def test_what_a_row_says_if_it_says_nothing():
         {"name": "name", "arguments": "arguments", "parameters": "arguments"},
         "",
         "json",
+        "",
         "any",
         "plain",
         "",

@@ -75,7 +75,7 @@ def spellings(row: hs.Format) -> list[str]:
     """Every marker of a row that is accepted, once."""
     markers: list[Any] = [*(row.think or ()), *(row.section or ()), *(row.call or ()), *(row.pair or ())]
     markers += row.value_type or ()
-    markers += [row.empty_call, *row.typed, *row.stops, *row.turns, *row.drop, *row.keep]
+    markers += [row.quote, row.empty_call, *row.typed, *row.stops, *row.turns, *row.drop, *row.keep]
     flat = [spelling for marker in markers for spelling in (marker if isinstance(marker, tuple) else (marker,))]
     return list(dict.fromkeys(spelling for spelling in flat if spelling))
 
@@ -261,4 +261,9 @@ def decode_row(data: bytes) -> Fields:
         fields[names[(data[15] >> 2) % len(names)]] = ODD[data[0] % len(ODD)]
     fields |= {"fenced": ("text", "call")[data[4] >> 2 & 1], "mention": ("text", "think")[data[4] >> 3 & 1]}
     fields |= {"after_call": ("same", "content")[data[4] >> 4 & 1]}
-    return fields | {"body": "python" if data[4] & 32 and fields["call"] is None else "json"}
+    if not data[4] & 32 or fields["call"] is not None:
+        return fields
+    if not data[4] & 64:
+        return fields | {"body": "python"}
+    named = {"name_as": "call"} if data[5] & 128 else {}
+    return fields | {"body": "object", "quote": one(7, ("", "<|q|>", "~", ("<q>", "''")))} | named

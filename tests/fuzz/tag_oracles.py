@@ -65,9 +65,9 @@ def check_pairs(row: hs.Format, log: Sequence[EventTuple], parser: hs.Parser, st
             assert text == "" or text.startswith('{"'), text
 
 
-def check_python(row: hs.Format, log: Sequence[EventTuple], stream: bytes, empty_args: str) -> None:
-    """What is written from a complete Python call is a JSON object."""
-    if row.body == "python" and not (row.wrapped and b'"' in stream and b"{" in stream):
+def check_written(row: hs.Format, log: Sequence[EventTuple], stream: bytes, empty_args: str) -> None:
+    """What is read from a complete written call is a JSON object."""
+    if row.body != "json" and not (row.wrapped and b'"' in stream and b"{" in stream):
         for complete, balanced, text in arguments(log):
             if complete and (text or empty_args):
                 assert isinstance(loads(text), dict) and balanced, text

@@ -12,6 +12,7 @@ OBJECT = '{"name": "f", "arguments": {"k": [1, "a\\\\"]}}'
 STRING = '{"name": "f", "arguments": "{\\"k\\": \\"\\ud83d\\ude00\\"}"}'
 BODIES = ('{"k": [1, "a"], "o": {}}', '\n```json\n{"k": "b"}\n```\n', "5", "", '{"k": "a')
 PYTHON = ('f(k=1, s="a")', "f(s='it\\'s', o={'a': [1, (None,)]})", 'f("x", k=g(1), n=1_0.)')
+OBJECTS = ("call:f{k:1,s:~a~}", 'f{~k~:~it"s~,o:{a b:[1,{null:~~}]}}', "call:f{x y,k:g(1),n:[~a~b~]}")
 VALUES = ("a", "\ntext\n", "5", "null", "{'a': (1, None)}", '{"k": 1}', "true", "")
 
 
@@ -38,9 +39,10 @@ def calls(row: hs.Format) -> Iterator[str]:
         yield from (f"{first(outer[0])}\n{call}\n{first(outer[1])}" for call in inner)
         yield f"{first(outer[0])}{''.join(inner)}{first(outer[1])}"
     yield from inner
-    if row.section and row.body == "python":
-        yield from (f"{first(row.section[0])}{text}{first(row.section[1])}" for text in PYTHON)
-        yield f"{first(row.section[0])}[{', '.join(PYTHON)}]{first(row.section[1])}"
+    if row.section and row.body != "json":
+        written = PYTHON if row.body == "python" else [text.replace("~", first(row.quote)) for text in OBJECTS]
+        yield from (f"{first(row.section[0])}{text}{first(row.section[1])}" for text in written)
+        yield f"{first(row.section[0])}[{', '.join(written)}]{first(row.section[1])}"
     if outer and row.wrapped:
         yield from (f"{first(outer[0])}{text}{first(outer[1])}" for text in (OBJECT, STRING, f"[{OBJECT}, {STRING}]"))
 

@@ -123,7 +123,7 @@ class Stream:
             assert parser.finish(self.reason) == ()
             row = self.made["format"]
             tag_oracles.check_pairs(row, log, parser, self.spelled(), self.made["empty_args"])
-            tag_oracles.check_python(row, log, self.spelled(), self.made["empty_args"])
+            tag_oracles.check_written(row, log, self.spelled(), self.made["empty_args"])
         else:
             oracles.check_failed(parser, error, whole, self.text_mode)
         if self.made["strict"]:

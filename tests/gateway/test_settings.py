@@ -119,3 +119,36 @@ def test_engines_by_kind(tmp_path):
     assert isinstance(engine_of("recorded", ""), Recorded)
     for kind in ("vllm", "sglang", "tensorrt_llm", "completions"):
         assert isinstance(engine_of(kind, "http://e"), Completions)
+
+
+MODEL = """
+[models.m]
+family = "gpt-oss"
+{}
+[[models.m.engines]]
+kind = "recorded"
+"""
+
+
+def test_tools_that_run_here(file, tmp_path):
+    (tmp_path / "tools.py").write_text("import harmonystream as hs\n\ntools = hs.Tools('f')\n")
+    (model,) = load(file(MODEL.format('tools = "tools.py"'))).models
+    assert [tool.name for tool in model.server_tools] == ["f"]
+    (model,) = load(file(MODEL.format('mcp = ["http://127.0.0.1:9/mcp"]'))).models
+    assert len(model.server_tools) == 0
+    (model,) = load(file(MODEL.format(""))).models
+    assert model.server_tools is None
+
+
+@pytest.mark.parametrize(
+    ("line", "match"),
+    [
+        ('tools = "other.py"', "models.m.tools: .*other.py is not a Python file"),
+        ("tools = 1", "models.m.tools must be a text"),
+        ("mcp = [1]", "models.m.mcp must be a list of texts"),
+        ('tools = "tools.py"\nmcp = ["http://h"]', r"harmonystream.Tools\(mcp=…\)"),
+    ],
+)
+def test_tools_that_cannot_run_name_the_key(file, line, match):
+    with pytest.raises(ValueError, match=match):
+        load(file(MODEL.format(line)))

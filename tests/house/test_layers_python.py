@@ -21,7 +21,7 @@ MAY_USE = {
     "tools": CORE | {"tools"},
     "engines": CORE | {"engines"},
     "agent": CORE | {"prompt", "tools", "engines", "agent"},
-    "gateway": CORE | {"emit", "prompt", "engines", "agent", "integrations", "gateway"},
+    "gateway": CORE | {"emit", "prompt", "tools", "engines", "agent", "integrations", "gateway"},
     "integrations": CORE | {"compat", "emit", "engines", "integrations"},
     "compat": CORE | {"prompt", "compat"},
     "cli": CORE | {"prompt", "tools", "engines", "agent", "gateway", "cli"},

@@ -78,7 +78,8 @@ class Machine(Fences, Pairs, Lists):
 
     def place(self, i: int) -> int:
         """Reads what stands at one place of CONTENT or REASONING."""
-        kinds = ["think_open", "think_close", "drop", "stop", "turn", "name_end", "empty_call", *SECTION, *CALL, *PAIR]
+        kinds = ["think_open", "think_close", "drop", "stop", "turn", "name_end", "empty_call", "quote"]
+        kinds += [*SECTION, *CALL, *PAIR]
         if self.spelling(i) != "`":
             self.end_backquotes(self.spelling(i))
         try:

@@ -9,8 +9,12 @@ from dataclasses import dataclass, field
 from reference_tags_json import ObjectScan, decode_string
 from reference_tags_text import CALL, NEAR, PAIR, SECTION, WS, Marker, More, Text, holds_objects, latin, may_lack
 
+from harmonystream.formats import Format
+
 BAD = set("<>{}[]()\"'`=,;")
 LONGEST = 256  # bytes of a name or key
+PYTHON_KEY = re.compile(r"[0-9A-Za-z_.\-\x80-\xff]+")
+OBJECT_KEY = re.compile(r"[^\x00-\x1f\x7f<>{}\[\]()\"'`=,;:\u0100-\uffff]+")
 MOST = 8  # openers in a row, or closers after the one of a value
 
 
@@ -34,6 +38,54 @@ class Header:
     value: int = 0  # where its value begins
     in_section: bool = False
     notes: list[str] = field(default_factory=list)
+
+
+def written(row: Format) -> tuple[str, str, str]:
+    """What opens and closes a written call, and what follows a key in it."""
+    return ("{", "}", ":") if row.body == "object" else ("(", ")", "=")
+
+
+def key_at(text: Text, i: int, limit: int) -> tuple[str, int] | None:
+    """The key of a written call's argument at `i`, and where what follows it ends. `More`: `limit` is too near."""
+    s, object_like = text.s, text.row.body == "object"
+    found = quoted_key(text, i, limit) if object_like else None
+    if found is None:
+        shape = OBJECT_KEY if object_like else PYTHON_KEY
+        match = shape.match(s, i, limit)
+        key = match[0].rstrip(" ") if match else ""
+        if not 0 < len(key) <= LONGEST:
+            return None
+        found = key, i + len(key)
+    after = text.skip(found[1], limit)
+    if after == limit:
+        raise More(limit)
+    if s[after] != written(text.row)[2]:
+        return None
+    if not object_like:
+        if after + 1 == limit < len(text):
+            return None
+        if s.startswith("=", after + 1, limit):
+            return None
+    return found[0], after + 1
+
+
+def quoted_key(text: Text, i: int, limit: int) -> tuple[str, int] | None:
+    """Of `key_at`: a key between quotes, and where these end."""
+    s, mark = text.s, text.at(i, limit, "quote")
+    if not mark and s[i] not in "\"'":
+        return None
+    start = x = mark.stop if mark else i + 1
+    ends = "".join({form[0] for kind in (*SECTION, *CALL, "stop") for form in text.kinds.get(kind, ())})
+    while x < limit and x - start <= LONGEST:
+        found = text.at(x, limit, "quote")
+        if found or (not mark and s[x] == s[i]):
+            good = x - start > 0 and bool(found) == bool(mark)
+            return (s[start:x], found.stop if found else x + 1) if good else None
+        is_bad = not " " <= s[x] < "\u0100" or s[x] == "\x7f" or s[x] in ends or (not mark and s[x] == "\\")
+        if x - start == LONGEST or is_bad:
+            return None
+        x += 1
+    raise More(limit)
 
 
 class HeaderReader:
@@ -131,18 +183,22 @@ class HeaderReader:
         self.in_object(text.skip(q + 1, far) if text.s[q] == "[" else q, far, header)
 
     def is_python(self, q: int, limit: int) -> bool:
-        """Is it a Python call, if anything, that begins at `q`? No object does, nor an array of objects."""
+        """Is it a written call, if anything, that begins at `q`? No object does, nor an array of objects."""
         first = self.text.skip(q + 1, limit) if self.text.s[q] == "[" else q
         is_object = self.row.wrapped and first < limit and self.text.s[first] == "{"
-        return self.row.body == "python" and not is_object
+        return self.row.body != "json" and not is_object
 
     def in_python(self, q: int, limit: int, header: Header, alone: bool = False) -> None:
-        """The name of the Python call at `q`, up to its bracket. `alone`: nothing but the call says that it is one."""
-        s = self.text.s
+        """The name of the written call at `q`, up to its bracket. `alone`: nothing but the call says that it is one."""
+        s, opens, closes = self.text.s, *written(self.row)[:2]
         header.array, header.body = s[q] == "[", "python"
         start = j = self.text.skip(q + 1, limit) if header.array else q
+        if self.row.name_as == "call":
+            if "call:".startswith(s[j : min(j + 5, limit)]) and limit - j < 5:
+                raise More(limit)
+            start = j = j + (5 if s.startswith("call:", j) else s[j] == ":")
         roomy = any(c in tool for tool in self.tools or () for c in WS)
-        while j < limit and s[j] != "(":
+        while j < limit and s[j] != opens:
             is_bad = s[j] in BAD or s[j] < " " or s[j] == "\x7f" or s[j] > "\xff"
             if j - start >= LONGEST or (not roomy if s[j] in WS else is_bad):
                 raise Fails
@@ -159,13 +215,10 @@ class HeaderReader:
             if name not in self.tools:
                 raise Fails
             return
-        form = re.compile(r"[ \t\n\r]*(\)|([0-9A-Za-z_.\-\x80-\xff]{1,256}[ \t\n\r]*(=(?!=)|\Z)|\Z))")
-        found = form.match(s[j + 1 : limit])
-        if found is None:
-            raise Fails
-        if found[1] != ")" and not (found[3] or "").startswith("="):
+        first = self.text.skip(j + 1, limit)
+        if first == limit:
             raise More(limit)
-        if found[3] == "=" and j + 1 + found.end() == limit < len(self.text):
+        if s[first] != closes and not key_at(self.text, first, limit):
             raise Fails
 
     def in_object(self, q: int, far: int, header: Header, unmarked: bool = False) -> None:

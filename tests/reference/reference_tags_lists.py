@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from reference_tags_header import Header, HeaderReader
+from reference_tags_header import Header, HeaderReader, written
 from reference_tags_python import PythonCalls
-from reference_tags_text import Marker, More
+from reference_tags_text import INERT, Marker, More
 
 
 class Lists(PythonCalls):
@@ -25,7 +25,7 @@ class Lists(PythonCalls):
         return self.after_call(i, in_array, header.in_section)
 
     def listed(self, header: Header) -> int:
-        """A Python call, and what comes after it."""
+        """A written call, and what comes after it."""
         return self.after_call(self.python(header.stop, header), header.array, header.in_section)
 
     def next_call(self, i: int, in_array: bool, in_section: bool) -> Header | None:
@@ -36,7 +36,7 @@ class Lists(PythonCalls):
                 return None
         except More:
             return None
-        if not is_object and (self.row.body != "python" or self.text.s[i] == "[" or not text.is_byte(i)):
+        if not is_object and (self.row.body == "json" or self.text.s[i] == "[" or not text.is_byte(i)):
             return None
         header = self.reader().read_object(i, unmarked=not is_object and not in_array)
         if is_object or header.verdict == "stands":
@@ -49,10 +49,11 @@ class Lists(PythonCalls):
         return self.text.at(i, self.size, *closers) or self.text.closer_at(i, self.size, closers[0])
 
     def after_call(self, i: int, in_array: bool, in_section: bool) -> int:
-        s, text, python = self.text.s, self.text, self.row.body == "python"
+        s, text = self.text.s, self.text
+        closers = "}]" if self.row.body == "json" else "}]" + written(self.row)[1]
         while (i := text.skip(i, self.size)) < self.size:
             self.marked = i
-            if s[i] in "}]" or (python and s[i] == ")"):
+            if s[i] in closers:
                 if s[i] != "]" or not in_array:
                     self.log.note("ignored-text", i)
                 in_array = in_array and s[i] != "]"
@@ -74,7 +75,7 @@ class Lists(PythonCalls):
                     return self.size
                 if mark and mark.misspelt:
                     self.log.note("misspelt-closer", i)
-                if mark or text.is_byte(i) or text.is_a(i, "stop"):
+                if mark or not (s[i] == INERT or text.is_a(i, "turn")):
                     self.marked = mark.stop if mark else i
                     goes_on = in_section and mark is not None and mark.kind == "call_close"
                     return self.section(self.marked) if goes_on else self.marked

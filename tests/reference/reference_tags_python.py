@@ -1,16 +1,15 @@
-"""Python calls: section 5 of docs/tags.md."""
+"""Written calls, such as f(k=1) and f{k:1}: section 5 of docs/tags.md."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from reference_tags_bodies import NORMAL_STOPS, Bodies
-from reference_tags_header import LONGEST, Header
-from reference_tags_text import CALL, WS, Marker, More
+from reference_tags_bodies import NORMAL_STOPS
+from reference_tags_header import LONGEST, Header, key_at
+from reference_tags_strings import CLOSES, OWN, Ended, Strings
+from reference_tags_text import WS, More
 from reference_tags_values import quote
 
-KEY = re.compile(r"[0-9A-Za-z_.\-\x80-\xff]+")
 BARE = re.compile(r"[0-9A-Za-z_.+\-\x80-\xff]+")
 STRING = re.compile(r"([rbufRBUF]{0,2})(\"\"\"|'''|\"|')")
 PREFIX = re.compile(r"[rbufRBUF]{0,2}")
@@ -18,20 +17,8 @@ WORDS = {"True": "true", "False": "false", "None": "null", "true": "true", "fals
 DIGITS = r"[0-9](?:_?[0-9])*"
 NUMBER = re.compile(rf"([+-]?)(0|[1-9](?:_?[0-9])*)?(?:(\.)({DIGITS})?)?(?:[eE]([+-]?{DIGITS}))?")
 BASED = re.compile(r"([+-]?)(0[xX](?:_?[0-9a-fA-F])+|0[oO](?:_?[0-7])+|0[bB](?:_?[01])+)")
-PAIR = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
-CODE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))")
-OCTAL = re.compile(r"\\([0-7]{1,3})")
-SIMPLE = dict(zip("\\'\"abfnrtv\n", "\\'\"\a\b\f\n\r\t\v")) | {"\n": ""}
-CLOSES = {"[": "]", "{": "}", "(": ")"}
 DEEPEST = 31
 LONGEST_BARE = 256
-
-
-class Ended(Exception):  # noqa: N818 - no error
-    """The call ends at `i`, at a marker or with the stream; up to `lands` its bytes are arguments."""
-
-    def __init__(self, i: int, mark: Marker | None, lands: int | None = None):
-        self.i, self.mark, self.lands = i, mark, i if lands is None else lands
 
 
 def number(text: str) -> str:
@@ -47,13 +34,10 @@ def number(text: str) -> str:
     return whole + fraction + ("e" + found[5].replace("_", "") if found[5] else "")
 
 
-class PythonCalls(Bodies):
+class PythonCalls(Strings):
     """Reads the arguments of one call. `open` has the brackets that are open, each with the number of its items."""
 
-    open: list[tuple[str, int]]
-    expects = ""  # "argument", "value", "item", "key", "colon", "after", "string", "expression" or "noise"
     arguments_so_far = 0
-    key_string = False
 
     def python(self, b: int, header: Header) -> int:
         """From behind the call's bracket to where the call ends."""
@@ -65,17 +49,22 @@ class PythonCalls(Bodies):
                 c = self.text.s[i]
                 if c in WS:
                     i += 1
-                elif c == ")" and not self.open and self.expects in ("argument", "after"):
+                elif self.ends_call(c) and not self.open and self.expects in ("argument", "after"):
                     break
                 else:
                     i = getattr(self, f"at_{self.expects}")(i, c, header)
         except Ended as end:
-            self.log.lands(b, end.lands, "arguments")
+            self.lands(b, end.lands)
             return self.cut(end)
-        self.log.lands(b, i + 1, "arguments")
+        self.lands(b, i + 1)
         self.finish_arguments(i)
         self.end_call(i, True)
         return i + 1
+
+    def lands(self, start: int, stop: int) -> None:
+        """The row's own quotes are part of the arguments, as Python's are."""
+        self.log.spoken |= {i for i in range(start, stop) if self.text.is_a(i, "quote")}
+        self.log.lands(start, stop, "arguments")
 
     def between(self) -> bool:
         return self.expects == "argument" or (self.expects in ("after", "noise") and not self.open)
@@ -107,42 +96,6 @@ class PythonCalls(Bodies):
         while self.open:
             self.pop(i)
 
-    # -- what may come anywhere ----------------------------------------------------------------------------------------
-
-    def peek(self, i: int, in_string: bool = False) -> int:
-        """The next byte from `i`; ids that mean nothing are dropped. Raises `Ended` at what ends the call."""
-        while i < self.size:
-            try:
-                mark = self.end_at(i, in_string)
-            except More:
-                break  # half a marker
-            if mark:
-                raise Ended(i, mark)
-            if self.text.is_byte(i):
-                return i
-            self.drop_control(i)
-            i += 1
-        raise Ended(self.size, None, i)
-
-    def end_at(self, i: int, in_string: bool = False) -> Marker | None:
-        """The marker at `i` that ends the call though its bracket is missing."""
-        openers = () if in_string else ("section_open",)
-        mark = self.text.at(i, self.size, "section_close", "stop", *openers)
-        if mark and mark.kind == "stop":
-            return mark if self.text.stop_counts(mark) else None
-        if mark and in_string:
-            return mark if self.text.counts(mark, "section_open", *CALL[:1], "stop") else None
-        return mark
-
-    def ends_at_limit(self, i: int, limit: int) -> bool:
-        """Does a marker at `i` end the call, or the stream end there?"""
-        if i == limit:
-            return limit == self.size
-        try:
-            return self.end_at(i) is not None
-        except More:
-            return True
-
     # -- arguments -----------------------------------------------------------------------------------------------------
 
     def at_argument(self, i: int, c: str, header: Header) -> int:
@@ -150,18 +103,17 @@ class PythonCalls(Bodies):
         if c == ",":
             self.log.note("ignored-text", i)
             return i + 1
-        if c in "]}":
+        if c in self.closers:
             return self.closing(i, c)
-        found = KEY.match(text.s, i, limit)
-        after = text.skip(found.end() if found else i, limit)
-        if after == limit and found and found.end() - i <= LONGEST:
+        try:
+            found = key_at(text, i, limit)
+        except More:
             if limit == self.size:
-                raise Ended(self.size, None)
+                raise Ended(self.size, None) from None
             found = None
-        is_seen = after + 1 < limit or limit == self.size
-        if found and found.end() - i <= LONGEST and re.compile("=(?!=)").match(text.s, after) and is_seen:
-            self.begin_argument(found[0], after)
-            return after + 1
+        if found:
+            self.begin_argument(found[0], found[1] - 1)
+            return found[1]
         self.log.note("call-syntax", i)
         names = sorted(self.types.get(header.name, ()))
         lone = len(names) == 1 and self.arguments_so_far == 0 and c != "{" and len(names[0].encode()) <= LONGEST
@@ -177,7 +129,7 @@ class PythonCalls(Bodies):
     # -- values --------------------------------------------------------------------------------------------------------
 
     def at_value(self, i: int, c: str, header: Header) -> int:
-        if c in ",)]}":
+        if c == "," or c in self.closers:
             self.log.note("missing-value", i)
             self.null(i)
             return i
@@ -187,7 +139,7 @@ class PythonCalls(Bodies):
         if c == ",":
             self.log.note("ignored-text", i)
             return i + 1
-        return self.closing(i, c) if c in ")]}" else self.item(i, c)
+        return self.closing(i, c) if c in self.closers else self.item(i, c)
 
     at_key = at_item
 
@@ -201,7 +153,7 @@ class PythonCalls(Bodies):
         return i
 
     def at_after(self, i: int, c: str, header: Header) -> int:
-        if c in ")]}":
+        if c in self.closers:
             return self.closing(i, c)
         if c == ",":
             self.expects = {"": "argument", "{": "key"}.get(self.open[-1][0] if self.open else "", "item")
@@ -221,7 +173,7 @@ class PythonCalls(Bodies):
         if brackets and CLOSES[brackets[-1]] == c:
             self.pop(i)
             return i + 1
-        if c == ")" or c in [CLOSES[bracket] for bracket in brackets]:
+        if self.ends_call(c) or c in [CLOSES[bracket] for bracket in brackets]:
             self.log.note("call-syntax", i)
             self.pop(i)
             return i
@@ -233,34 +185,31 @@ class PythonCalls(Bodies):
         self.write("}" if bracket == "{" else "]", i)
         self.expects = "after"
 
-    def begin_item(self, i: int) -> None:
-        if self.expects in ("item", "key"):
-            bracket, items = self.open.pop()
-            if items:
-                self.write(", ", i)
-            self.open.append((bracket, items + 1))
-
     def item(self, i: int, c: str) -> int:
         is_key = self.expects == "key"
-        if c in CLOSES and not is_key and len(self.open) < DEEPEST:
+        if c in self.openers and not is_key and len(self.open) < DEEPEST:
             self.begin_item(i)
             self.write("{" if c == "{" else "[", i)
             self.open.append((c, 0))
             self.expects = "key" if c == "{" else "item"
             return i + 1
+        if quote := self.own_quote(i):
+            return self.string(i, quote.stop, "", OWN, is_key)
         prefix = PREFIX.match(self.text.s, i)
         if prefix and prefix.end() == self.size:
             raise Ended(self.size, None)
         if found := STRING.match(self.text.s, i):
-            return self.string(i, found[1].lower(), found[2], is_key)
-        stop = self.bare(i, is_key)
+            return self.string(i, found.end(), found[1].lower(), found[2], is_key)
+        verbatim = is_key and self.bare_keys
+        stop = i if verbatim else self.bare(i, is_key)
         plain = self.text.s[i:stop]
         if json := WORDS.get(plain) or number(plain):
             self.begin_item(i)
             self.write(f'"{json}"' if is_key else json, i, stop - 1)
             self.expects = "colon" if is_key else "after"
             return stop
-        self.log.note("call-syntax", i)
+        if not verbatim:
+            self.log.note("call-syntax", i)
         self.begin_item(i)
         self.write('"', i)
         self.expects, self.key_string = "expression", is_key
@@ -279,20 +228,12 @@ class PythonCalls(Bodies):
             if limit == self.size:
                 raise Ended(self.size, None)
             return i
-        if self.text.s[after] in (",)]}:" if is_key else ",)]}"):
+        if self.text.s[after] in "," + self.closers + ":" * is_key:
             return found.end()
         try:
             return found.end() if self.end_at(after) else i
         except More:
             raise Ended(self.size, None) from None
-
-    def close_string(self, i: int) -> None:
-        self.write('"', i)
-        self.expects = "colon" if self.key_string else "after"
-
-    def put(self, run: Sequence[int]) -> None:
-        if run:
-            self.write(quote(self.log.decode(run))[1:-1], run[0], run[-1])
 
     # -- what is no literal --------------------------------------------------------------------------------------------
 
@@ -308,91 +249,20 @@ class PythonCalls(Bodies):
                 if c in WS:
                     limit = self.text.limit(i)
                     stop = self.text.skip(i, limit)
-                    enders = ",)]}:" if is_key else ",)]}"
+                    enders = "," + self.closers + ":" * is_key
                     ends = stop < limit and not depth and self.text.s[stop] in enders
                     run += [] if ends or self.ends_at_limit(stop, limit) else range(i, stop)
                     i = stop
                     continue
-                if not depth and (c in ",)]}" or (c == ":" and is_key)):
+                if quote := self.own_quote(i):
+                    self.log.note("ignored-text", i)
+                    self.put([] if is_noise else run)
+                    run, i = [], quote.stop
+                    continue
+                if not depth and (c == "," or c in self.closers or (c == ":" and is_key)):
                     return i
-                depth += (c in "([{") - (c in ")]}")
+                depth += (c in self.openers) - (c in self.closers and depth > 0)
                 run.append(i)
                 i += 1
         finally:
             self.put([] if is_noise else run)
-
-    # -- strings -------------------------------------------------------------------------------------------------------
-
-    def string(self, i: int, prefix: str, quotes: str, is_key: bool) -> int:
-        if prefix not in ("", "r"):
-            self.log.note("call-syntax", i)
-        self.begin_item(i)
-        self.write('"', i)
-        self.expects, self.key_string = "string", is_key
-        is_raw = "r" in prefix
-        i += len(prefix) + len(quotes)
-        run: list[int] = []
-        try:
-            while True:
-                i = self.peek(i, in_string=True)
-                if self.text.s[i] == "\\":
-                    size, char = (0, "") if is_raw else self.escape(i)
-                    if not size:
-                        size = 1 + (is_raw and self.text.s.startswith((quotes[0], "\\"), i + 1))
-                        run += range(i, i + size)
-                    else:
-                        self.put(run)
-                        run = []
-                        self.write(quote(char)[1:-1], i, i + size - 1)
-                    i += size
-                elif self.text.s[i] == quotes[0]:
-                    how, stop, more = self.closes_string(i, quotes, is_key)
-                    if how == "closed":
-                        break
-                    if how == "text":
-                        if len(quotes) == 1:
-                            self.log.note("call-syntax", i)
-                        run.append(i)
-                    else:
-                        self.put(run)
-                        run, quotes, is_raw = [], more, False
-                    i = stop
-                else:
-                    run.append(i)
-                    i += 1
-        finally:
-            self.put(run)
-        self.close_string(i)
-        return stop
-
-    def closes_string(self, i: int, quotes: str, is_key: bool) -> tuple[str, int, str]:
-        """What the quote at `i` is: "closed", "text", or "adjacent" to another string with these quotes."""
-        s, limit, stop = self.text.s, self.text.limit(i), i + len(quotes)
-        if not s.startswith(quotes, i):
-            return "text", i + 1, ""
-        x = self.text.skip(stop, limit)
-        if x < limit:
-            brackets = [bracket for bracket, _ in self.open]
-            closers = [CLOSES[bracket] for bracket in brackets if bracket != "("]
-            if s[x] in (",", ")", *closers, *[":"] * is_key):
-                return "closed", stop, ""
-            if s[x] in "\"'" and x > stop:
-                more = s[x] * (3 if s.startswith(s[x] * 3, x) else 1)
-                return "adjacent", x + len(more), more
-        return ("closed", stop, "") if self.ends_at_limit(x, limit) else ("text", i + 1, "")
-
-    def escape(self, i: int) -> tuple[int, str]:
-        """The length of the escape at `i`, and its character; 0: the backslash is text."""
-        s = self.text.s
-        if s[i + 1 : i + 2] in SIMPLE:
-            return 2, SIMPLE[s[i + 1]]
-        if found := OCTAL.match(s, i):
-            return len(found[0]), chr(int(found[1], 8))
-        if found := PAIR.match(s, i):
-            halves = [int(half, 16) for half in found.groups()]
-            return len(found[0]), chr(0x10000 + ((halves[0] - 0xD800) << 10) + halves[1] - 0xDC00)
-        if found := CODE.match(s, i):
-            code = int(found[1] or found[2] or found[3], 16)
-            if code <= 0x10FFFF:
-                return len(found[0]), "\ufffd" if 0xD800 <= code < 0xE000 else chr(code)
-        return 0, ""

@@ -70,6 +70,8 @@ def spellings_of(row: Format) -> dict[str, tuple[str, ...]]:
     )
     for names, markers in groups:
         kinds |= {name: aliases(marker) for name, marker in zip(names, markers or ()) if aliases(marker)}
+    if aliases(row.quote):
+        kinds["quote"] = aliases(row.quote)
     if row.empty_call:
         kinds["empty_call"] = (row.empty_call,)
     if row.typed:

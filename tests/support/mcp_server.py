@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import uvicorn
 from mcp.server.mcpserver import Image, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
@@ -40,6 +44,23 @@ def server() -> MCPServer:
         os._exit(1)
 
     return made
+
+
+@contextmanager
+def http_server() -> Iterator[Any]:
+    """The URL of the server, in a thread, on a port of the system's choice."""
+    app = server().streamable_http_app()
+    running = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical", timeout_graceful_shutdown=1))
+    thread = threading.Thread(target=running.run)
+    thread.start()
+    try:
+        while not running.started:
+            assert thread.is_alive()
+        port = running.servers[0].sockets[0].getsockname()[1]
+        yield f"http://127.0.0.1:{port}/mcp", running, thread
+    finally:
+        running.should_exit = True
+        thread.join()
 
 
 if __name__ == "__main__":

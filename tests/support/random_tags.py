@@ -75,6 +75,28 @@ PYTHON = (
     *("{'a': 1, \"b\": [True]}", "{1: 2, None: 3}", "{1, 2}", "{x: y}", "[1)", "{'a': [1}", "[1][0]", "{'a'}", "[1"),
     *("", " ", "[" * 40 + "]" * 40, "('x', )"),
 )
+OBJECT = (  # ~ is the row's own quote
+    *("~x~", "~~", '~a "b" \\n~', "~it's~", "~日本é~", "~a~b~", "~a", "a~", "~</~", "~a\nb~", "~{}~", "~a~ ~b~"),
+    *("1", "-1.5", "1e5", "007", "9" * 70, "true", "false", "null", "None", "nan", "x", "New York", "a, b", "f(1, 2)"),
+    *('"x"', '"it\\"s"', "'x'", '"a ~ b"', "it's", ")", "(", "x)", "[1, ~a~]", "[]", "[1,,]", "{}", "[1", "{a:1"),
+    *("{a:1,b c:[true,{d:~e~}]}", '{~a~:1, "b":2}', "{a}", "{a,b:1}", "{:1}", "{a:}", "{1_0:1}", "[~a~~b~]", "[1}"),
+    *("", " ", "~" * 3, "{a:" * 40 + "1" + "}" * 40, '"""a"""', "r~a~"),
+)
+OBJECT_KEYS = (
+    *("s:", "i :", "n: ", "any:", "é:", "k" * 256 + ":", "k" * 257 + ":", "a.b-c:", "$a/b:", "a b :", "k:" * 2, "", ""),
+    *(
+        "~s~:",
+        "~a b~ :",
+        "~~:",
+        '"s":',
+        "'a b':",
+        '"a\\"b":',
+        "~" + "k" * 256 + "~:",
+        "~" + "k" * 257 + "~:",
+        '"a~b":',
+        ":",
+    ),
+)
 FULL_WIDTH = b"\xef\xbd\x9c"
 
 
@@ -166,6 +188,17 @@ def python_calls(draw: st.DrawFn) -> str:
     return "".join(damage(draw, [name, "(", args, draw(st.sampled_from(["", "", "\n", ","])), ")"]))
 
 
+@st.composite
+def object_calls(draw: st.DrawFn, row: Format) -> str:
+    """A call with an object, mostly as it should be."""
+    name = draw(st.sampled_from(NAMES))
+    pieces = st.builds(str.__add__, st.sampled_from(OBJECT_KEYS), st.sampled_from(OBJECT))
+    args = draw(st.sampled_from([",", ",", ", ", ",\n  ", " "])).join(draw(st.lists(pieces, max_size=3)))
+    word = draw(st.sampled_from(["call:", "call:", "call:", "", ":", "call: ", "call"]))
+    parts = [word, name, "{", args, draw(st.sampled_from(["", "", "\n", ","])), "}"]
+    return "".join(damage(draw, parts)).replace("~", first(row.quote))
+
+
 def damage(draw: st.DrawFn, parts: list[str]) -> list[str]:
     """Sometimes a part is missing, doubled or cut."""
     how = draw(st.sampled_from(["", "", "", "", "drop", "double", "cut"]))
@@ -193,8 +226,9 @@ def calls(draw: st.DrawFn, row: Format) -> str:
         if row.between and draw(st.booleans()):
             body = f"{row.between} ".join(inner)
         return "".join(damage(draw, [outer[0], space, body, space, outer[1]]))
-    if row.body == "python" and draw(st.integers(0, 4)):
-        inner = draw(st.lists(python_calls(), min_size=1, max_size=2))
+    if row.body != "json" and draw(st.integers(0, 4)):
+        one = python_calls() if row.body == "python" else object_calls(row)
+        inner = draw(st.lists(one, min_size=1, max_size=2))
         body = "[" + ", ".join(inner) + "]" if draw(st.booleans()) else "\n".join(inner)
         return "".join(damage(draw, [section[0], space, body, space, section[1]]))
     if not row.call:

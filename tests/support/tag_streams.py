@@ -21,7 +21,7 @@ TAG_FORMATS = tuple(name for name in hs.formats() if name != "harmony")
 # The long random suites run for these, which differ in how calls are written; test_rows.py runs for each row.
 SHAPES = (
     *("hermes", "qwen3_coder", "mimo", "deepseek", "dsml", "kimi_k2", "glm", "think"),
-    *("longcat", "mistral", "llama3", "cohere", "pythonic", "olmo3", "k2_horizon"),
+    *("longcat", "mistral", "llama3", "cohere", "pythonic", "olmo3", "gemma4", "k2_horizon"),
 )
 KEPT = 16  # deviations that a parser keeps
 VOCABULARIES = ("added", "ordinary", "plain")
@@ -70,7 +70,7 @@ HALVES = (b"\xe6\x97", b"\xa5\xe6", b"\xf0\x9f", b"\x98\x80", b"\xe2\x80", b" \x
 
 def is_a_token(spelling: str) -> bool:
     """Do real vocabularies have such markers as one token? Not `<function=` and ends of names and keys."""
-    return re.fullmatch(r"<[^=\"]*>|\[\w+\]", spelling) is not None and "DSML" not in spelling
+    return re.fullmatch(r"<[^=\"]*>|\[\w+\]|<\|\"\|>", spelling) is not None and "DSML" not in spelling
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,8 @@ def tokens(name: str, vocabulary: str = "added") -> Tokens:
     markers = dict.fromkeys(one for some in kinds.values() for one in some if is_a_token(one) or one in ends)
     if vocabulary == "ordinary":
         markers = dict.fromkeys(some[0] for some in kinds.values() if some and (is_a_token(some[0]) or some[0] in ends))
-    special = [*markers, *row.keep, "<|pad|>", *["｜DSML｜"] * (name == "dsml")]
+    parts = {"dsml": ["｜DSML｜"], "gemma4": ["<|channel>"]}  # tokens that are parts of markers
+    special = [*markers, *row.keep, "<|pad|>", *parts.get(name, ())]
     if vocabulary == "plain":
         special = ["<|pad|>"]
     ids = {piece: 3 + at for at, piece in enumerate(pieces)}

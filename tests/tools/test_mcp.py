@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-import threading
-from contextlib import contextmanager
 from pathlib import Path
 
 import mcp_server
 import pytest
-import uvicorn
 from mcp import Client, StdioServerParameters
 from mcp.types import CallToolResult, EmbeddedResource, ResourceLink, TextContent, TextResourceContents
+from mcp_server import http_server
 from tool_calls import call, told
 
 import harmonystream as hs
@@ -25,23 +23,6 @@ STDIO = StdioServerParameters(command=sys.executable, args=[str(Path(mcp_server.
 
 def names(tools: hs.Tools) -> list[str]:
     return [tool.name for tool in tools]
-
-
-@contextmanager
-def http_server():
-    """The URL of the server, in a thread, on a port of the system's choice."""
-    app = mcp_server.server().streamable_http_app()
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical", timeout_graceful_shutdown=1))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        while not server.started:
-            assert thread.is_alive()
-        port = server.servers[0].sockets[0].getsockname()[1]
-        yield f"http://127.0.0.1:{port}/mcp", server, thread
-    finally:
-        server.should_exit = True
-        thread.join()
 
 
 async def use(tools: hs.Tools) -> None:

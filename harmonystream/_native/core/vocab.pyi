@@ -73,8 +73,8 @@ class Vocab:
         """The markers that this format needs and this vocabulary does not have as ids, as a tuple of spellings.
 
         format: a name or a row. Harmony needs its control tokens. Other formats need their stops and, if their markers
-        are control tokens, all markers. Of a marker with several spellings, one is enough. Raises FormatError for an
-        unknown name.
+        are control tokens, all markers; of a marker that goes on after such a token, the token. Of a marker with
+        several spellings, one is enough. Raises FormatError for an unknown name.
         """
     def is_control(self, tid: int, /) -> bool:
         """Is it a control id?"""

@@ -51,6 +51,10 @@ STREAMS = {
         "]<|tool_call_end|><|tool_call_start|>[f(s='''a\n'b'''<|tool_call_end|><|im_end|>"
     ),
     "pythonic": '[f(s="""a"b""", o={"a": [1, 2), l="a" \'b\')] <|python_start|>f(b={x}[0], s="\\ud83d\\ude00 c',
+    "gemma4": (
+        '<|channel>thought\na<channel|>b<|tool_call>call:f{s:<|"|>é"\n<|"|>,o:{a b:[1,x y],<|"|>k<|"|>:"\\u00e9"},'
+        '\'k\':<|"|>a<|"|>b<|"|>}<tool_call|><|tool_call>:f{s:<|"|>a<tool_call|><turn|>'
+    ),
     "think": "<think>\n\na\nb\n\n</think>\n\nc</thin",
 }
 

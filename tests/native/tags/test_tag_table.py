@@ -24,7 +24,7 @@ REFUSED = {
     ),
     "an empty section": (
         {"section": ("<s>", "</s>")},
-        "section needs call, wrapped=True or body='python', because a section contains nothing but calls",
+        "section needs call, wrapped=True or a body of 'python' or 'object', because a section contains nothing but",
     ),
     "JSON in nothing": (
         {"think": THINK, "wrapped": True},
@@ -56,9 +56,17 @@ REFUSED = {
         {"section": (("", "<s>"), "</s>"), "call": CALL},
         "a marker of section is empty, which needs wrapped=True or body='python', and no call",
     ),
-    "a body": ({"section": S, "body": "yaml"}, "body is one of 'json', 'python', not 'yaml'"),
+    "a body": ({"section": S, "body": "yaml"}, "body is one of 'json', 'python', 'object', not 'yaml'"),
     "Python in nothing": ({"think": THINK, "body": "python"}, "body='python' needs a section and no call"),
     "Python in calls": ({"section": S, "call": CALL, "body": "python"}, "body='python' needs a section and no call"),
+    "objects in calls": ({"section": S, "call": CALL, "body": "object"}, "body='object' needs a section and no call"),
+    "objects without an opener": ({"section": ("", "</s>"), "body": "object"}, "the section opener cannot be empty"),
+    "quotes of JSON": ({"section": S, "wrapped": True, "quote": "~"}, "quote needs body='object', because"),
+    "a quote like another marker": (
+        {"section": S, "body": "object", "quote": "<s"},
+        "the string quote '<s' is the beginning",
+    ),
+    "names in tags": ({"call": CALL, "name_as": "call"}, "name_as='call' needs a body of 'python' or 'object'"),
     "members": ({"section": S, "wrapped": True, "members": {}}, "members maps 1 to 8 keys of a wrapped call"),
     "members of nothing": (
         {"section": S, "wrapped": True, "members": ()},
@@ -111,7 +119,7 @@ REFUSED = {
         "the end of a key '>' is the beginning of the end of a key '>', or the same",
     ),
     "bare": ({"call": CALL, "bare": "some"}, "bare is one of 'any', 'no', 'declared', not 'some'"),
-    "name_as": ({"call": CALL, "name_as": "word"}, "name_as is one of 'plain', 'function', 'id', not 'word'"),
+    "name_as": ({"call": CALL, "name_as": "word"}, "name_as is one of 'plain', 'function', 'id', 'call', not 'word'"),
     "fenced": ({"call": CALL, "fenced": "x"}, "fenced is one of 'text', 'call', not 'x'"),
     "mention": ({"call": CALL, "mention": 1}, "mention is one of 'text', 'think', not 1"),
     "after_call": ({"call": CALL, "after_call": "text"}, "after_call is one of 'same', 'content', not 'text'"),

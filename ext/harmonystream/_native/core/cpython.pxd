@@ -16,20 +16,39 @@ cdef extern from *:
     #endif
     }
 
-    /* (event,), stealing the event. If nobody holds the last tuple made here any more, it is used again, as zip() and
-       enumerate() do: that saves an allocation per token. Events and str cannot form a cycle, so the tuple's place in
+    /* What feed() returned: the last tuple of one event, and the event before the last one. Each is used again when
+       nobody else holds it, as zip() does with its tuple: that saves two allocations per token. The loop variable of a
+       caller holds the last event, but not the one before. Events and str cannot form a cycle, so the tuple's place in
        the collector does not matter. */
-    static CYTHON_INLINE PyObject *hs_single(PyObject **last, PyObject *event) {
-        PyObject *single = *last, *old;
+    typedef struct {
+        PyObject *tuple, *event;
+    } hs_returned;
+
+    /* The event before the last one, to be filled anew, or NULL. */
+    static CYTHON_INLINE PyObject *hs_take_event(hs_returned *returned, PyObject *type) {
+    #ifndef Py_GIL_DISABLED
+        PyObject *event = returned->event;
+        if (event != NULL && Py_REFCNT(event) == 1 && (PyObject *)Py_TYPE(event) == type) {
+            returned->event = NULL;
+            return event;
+        }
+    #endif
+        return NULL;
+    }
+
+    /* (event,), stealing the event. */
+    static CYTHON_INLINE PyObject *hs_single(hs_returned *returned, PyObject *event) {
+        PyObject *single = returned->tuple, *old;
     #ifndef Py_GIL_DISABLED
         if (single != NULL && Py_REFCNT(single) == 1) {
-            old = PyTuple_GET_ITEM(single, 0);
+            old = returned->event;
+            returned->event = PyTuple_GET_ITEM(single, 0);
             PyTuple_SET_ITEM(single, 0, event);
     #if PY_VERSION_HEX >= 0x030E0000
             ((PyTupleObject *)single)->ob_hash = -1;
     #endif
             Py_INCREF(single);
-            Py_DECREF(old);
+            Py_XDECREF(old);
             return single;
         }
     #endif
@@ -41,8 +60,8 @@ cdef extern from *:
         PyTuple_SET_ITEM(single, 0, event);
     #ifndef Py_GIL_DISABLED
         Py_INCREF(single);
-        old = *last;
-        *last = single;
+        old = returned->tuple;
+        returned->tuple = single;
         Py_XDECREF(old);
     #endif
         return single;
@@ -56,7 +75,11 @@ cdef extern from *:
     #define hs_incref(o) (Py_INCREF((PyObject *)(o)), (PyObject *)(o))
     """
     Py_ssize_t small_int "hs_small_int"(object number) noexcept
-    tuple single "hs_single"(PyObject** last, PyObject* event)
+    ctypedef struct Returned "hs_returned":
+        PyObject* tuple
+        PyObject* event
+    PyObject* take_event "hs_take_event"(Returned* returned, object type) noexcept
+    tuple single "hs_single"(Returned* returned, PyObject* event)
     PyObject* incref "hs_incref"(object o) noexcept
     const unsigned char* ascii_bytes "hs_ascii_bytes"(object text, Py_ssize_t* n) noexcept
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* n) except NULL

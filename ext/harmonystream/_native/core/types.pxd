@@ -106,7 +106,7 @@ cdef enum:                                       # the JSON types that a paramet
 
 cdef enum:                                       # Role: what a tag format's marker is for
     THINK_OPEN, THINK_CLOSE, DROP, STOP, TURN, SECTION_OPEN, SECTION_CLOSE, CALL_OPEN, NAME_END, EMPTY_CALL, CALL_CLOSE
-    KEY_OPEN, KEY_END, VALUE_OPEN, VALUE_CLOSE, TYPE_OPEN, TYPE_CLOSE
+    KEY_OPEN, KEY_END, VALUE_OPEN, VALUE_CLOSE, QUOTE, TYPE_OPEN, TYPE_CLOSE
     N_ROLES
 
 cdef enum:
@@ -120,7 +120,7 @@ cdef enum Bare:
     BARE_ANY, BARE_NO, BARE_DECLARED
 
 cdef enum NameAs:
-    PLAIN_NAME, FUNCTION_NAME, ID_NAME
+    PLAIN_NAME, FUNCTION_NAME, ID_NAME, CALL_NAME
 
 cdef enum Mark:                                  # of a held byte, in id mode
     BEGINS_TOKEN = 1
@@ -171,7 +171,10 @@ cdef struct TagTable:
     bint key_is_name                             # wrapped: {"f": {…}}
     bint types_values                            # the type of a value may come after its key, between tags
     bint holds_objects                           # wrapped: objects are in a call's tags, and these in a section's
-    bint python                                  # Python calls may follow the opener of a section
+    # written calls, such as f(k=1) or f{k:1}, which may follow the opener of a section: what opens and closes one, and
+    # what follows a key; 0: there are none
+    uint8_t call_opens, call_closes, key_ends
+    bint bare_keys                               # the keys of objects need no quotes
     uint8_t bare, name_as
     uint8_t between                              # what may stand between two objects outside of an array; 0: nothing
     int n_members

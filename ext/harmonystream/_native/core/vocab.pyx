@@ -149,12 +149,13 @@ cdef class Vocab:
         """The markers that this format needs and this vocabulary does not have as ids, as a tuple of spellings.
 
         format: a name or a row. Harmony needs its control tokens. Other formats need their stops and, if their markers
-        are control tokens, all markers. Of a marker with several spellings, one is enough. Raises FormatError for an
-        unknown name.
+        are control tokens, all markers; of a marker that goes on after such a token, the token. Of a marker with
+        several spellings, one is enough. Raises FormatError for an unknown name.
         """
         from harmonystream.formats import control_markers
+        begins = tuple(filter(None, self.by_name))
         found = [spellings[0] for spellings in control_markers(format)
-                 if not any([name in self.by_name or self.spells(name.encode()) for name in spellings])]
+                 if not any([name.startswith(begins) or self.spells(name.encode()) for name in spellings])]
         return tuple(found)
 
     def encode(self, str text not None, *, control=False):

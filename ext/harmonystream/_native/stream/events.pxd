@@ -79,19 +79,31 @@ cdef class StreamEnd:
     cdef bint made
 
 
+cdef inline void fill_content(ContentDelta event, str text, str channel, int64_t start, int64_t stop) noexcept:
+    event.text, event.channel, event.start, event.stop = text, channel, start, stop
+
+
+cdef inline void fill_reasoning(ReasoningDelta event, str text, int64_t start, int64_t stop) noexcept:
+    event.text, event.start, event.stop = text, start, stop
+
+
+cdef inline void fill_call(ToolCallDelta event, int64_t index, str arguments, int64_t start, int64_t stop) noexcept:
+    event.index, event.arguments, event.start, event.stop = index, arguments, start, stop
+
+
 cdef inline ContentDelta content_delta(str text, str channel, int64_t start, int64_t stop):
     cdef ContentDelta event = ContentDelta.__new__(ContentDelta)
-    event.text, event.channel, event.start, event.stop = text, channel, start, stop
+    fill_content(event, text, channel, start, stop)
     return event
 
 
 cdef inline ReasoningDelta reasoning_delta(str text, int64_t start, int64_t stop):
     cdef ReasoningDelta event = ReasoningDelta.__new__(ReasoningDelta)
-    event.text, event.start, event.stop = text, start, stop
+    fill_reasoning(event, text, start, stop)
     return event
 
 
 cdef inline ToolCallDelta call_delta(int64_t index, str arguments, int64_t start, int64_t stop):
     cdef ToolCallDelta event = ToolCallDelta.__new__(ToolCallDelta)
-    event.index, event.arguments, event.start, event.stop = index, arguments, start, stop
+    fill_call(event, index, arguments, start, stop)
     return event

@@ -1,11 +1,10 @@
 # One stream: the Python face of a machine.
 
 cimport cython
-from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from harmonystream._native.stream.open_stream cimport OpenStream
 from harmonystream._native.core.token_ids cimport Ids
-from harmonystream._native.core.cpython cimport PyLong_CheckExact, small_int
+from harmonystream._native.core.cpython cimport PyLong_CheckExact, Returned, small_int
 from harmonystream._native.core.locks cimport FREE_THREADED
 from harmonystream._native.core.bulk_tokens cimport is_plain_token
 from harmonystream._native.core.types cimport *
@@ -14,8 +13,7 @@ from harmonystream._native.stream.plain_piece cimport Piece
 
 @cython.final
 cdef class Parser(OpenStream):
-    cdef PyObject* last            # the tuple of one event that feed() returned last: see single()
-    cdef list strings              # the program's cache of id -> str
+    cdef Returned returned         # what feed() may use again: see core/cpython.pxd
     cdef bytes origin              # the state to reset to; None: fresh, inside the assistant's header
 
     cdef tuple quick_watched(self, Py_ssize_t tid)
@@ -30,7 +28,7 @@ cdef class Parser(OpenStream):
     cdef object release(self, Out* out, bint as_delta)
     cdef void done(self, Out* out) noexcept
     cdef tuple whole_piece(self, str text, const Piece* piece)
-    cdef object delta(self, uint8_t kind, str text, int64_t start, int64_t stop)
+    cdef tuple one_delta(self, uint8_t kind, str text, int64_t start, int64_t stop)
 
 
 cdef int take_ids(Ids* out, object given) except -1

@@ -39,7 +39,7 @@ from harmonystream._native.stream.open_stream cimport *
 from harmonystream._native.stream.plain_piece cimport Piece, account_piece, is_plain_piece
 from harmonystream._native.stream.program cimport NO_VOCAB, Program, compiled, default_program
 from harmonystream._native.stream.prompt cimport begin_stream
-from harmonystream._native.stream.records cimport delta_event
+from harmonystream._native.stream.records cimport refilled
 from harmonystream._native.tags.fast_token cimport QuickDelta, quick_token
 from harmonystream._native.core.out cimport out_free, out_init, out_record
 from harmonystream._native.stream.snapshot cimport *
@@ -107,7 +107,6 @@ cdef class Parser(OpenStream):
                 "Was the tokenizer loaded with its special tokens, and is it the model's own? "
                 "To read with it all the same, pass check_stops=False")
         self.tools = tools_of(tools)
-        self.strings = self.program.texts.plain
         self.watcher = watcher_of(watch)
         if start == "auto" and prompt is None:
             machine_init(&self.s, self.program.tags, self.trims)
@@ -117,7 +116,8 @@ cdef class Parser(OpenStream):
         self.s.strict = strict
 
     def __dealloc__(self):
-        Py_XDECREF(self.last)
+        Py_XDECREF(self.returned.tuple)
+        Py_XDECREF(self.returned.event)
         buffer_free(&self.held.input)
         buffer_free(&self.held.marks)
         buffer_free(&self.held.value)
@@ -151,23 +151,23 @@ cdef class Parser(OpenStream):
         cdef str text
         if tid < 0:
             return self.run_ids(ids)
-        text = <str>self.strings[tid]
+        text = <str>self.program.texts.plain[tid]
         if text is None:
             text = self.text_of(tid)
         account_plain(&self.s, &self.program.tables, <uint32_t>tid, True)
-        return single(&self.last, incref(self.delta(self.s.fast, text, self.s.position - 1, self.s.position)))
+        return self.one_delta(self.s.fast, text, self.s.position - 1, self.s.position)
 
     cdef str text_of(self, Py_ssize_t tid):
         """A token's text, the first time that it is asked for."""
         cdef const Tables* t = &self.program.tables
-        text = self.strings[tid] = decoded(t.text + t.offset[tid], t.offset[tid + 1] - t.offset[tid])
+        text = self.program.texts.plain[tid] = decoded(t.text + t.offset[tid], t.offset[tid + 1] - t.offset[tid])
         return text
 
     cdef tuple run_ids(self, object given):
         cdef Ids ids
         cdef uint32_t one
         cdef Py_ssize_t tid = small_int(given) if PyLong_CheckExact(given) else -1
-        cdef tuple events = None
+        cdef tuple events
         if tid >= 0:
             if ((self.watching or self.program.tags != NULL) and not FREE_THREADED and not self.busy
                     and self.place == NULL and tid < <Py_ssize_t>self.program.tables.n):
@@ -194,8 +194,7 @@ cdef class Parser(OpenStream):
             if self.watching:
                 self.divert()
             if text is not None:
-                events = () if delta.kind == R_NONE else single(
-                    &self.last, incref(self.delta(delta.kind, text, delta.start, delta.stop)))
+                events = () if delta.kind == R_NONE else self.one_delta(delta.kind, text, delta.start, delta.stop)
             done = True
         finally:                           # `except` would save the exception state at every token
             if not done:                   # no memory: text is missing
@@ -209,7 +208,7 @@ cdef class Parser(OpenStream):
         cdef tuple events = None
         cdef str text
         if self.diverted and is_plain_token(&self.s, t, <uint32_t>tid):
-            text = <str>self.strings[tid]
+            text = <str>self.program.texts.plain[tid]
             if text is None:
                 text = self.text_of(tid)
             self.s.fast = R_ARGUMENTS                                        # only as long as no Python runs
@@ -299,7 +298,7 @@ cdef class Parser(OpenStream):
             account_piece(&self.s, self.program.tags, piece)
             if self.watching and self.s.sink == R_ARGUMENTS:
                 return self.watcher.follow(call_delta(self.s.calls, text, start, self.s.position), False)
-            return single(&self.last, incref(self.delta(self.s.sink, text, start, self.s.position)))
+            return self.one_delta(self.s.sink, text, start, self.s.position)
         finally:
             leave(&self.busy)
 
@@ -317,7 +316,7 @@ cdef class Parser(OpenStream):
         cdef uint8_t kind
         cdef object made
         if tid >= 0:
-            text, kind = <str>self.strings[tid], self.s.fast
+            text, kind = <str>self.program.texts.plain[tid], self.s.fast
             if text is None:
                 text = self.text_of(tid)
             account_plain(&self.s, &self.program.tables, <uint32_t>tid, True)
@@ -344,8 +343,8 @@ cdef class Parser(OpenStream):
         cdef Out out
         return self.release(&out, True) if self.read_end(reason, &out) else plain_delta(R_CONTENT, "", 0)
 
-    cdef object delta(self, uint8_t kind, str text, int64_t start, int64_t stop):
-        return delta_event(self, kind, self.s.calls, text, start, stop)
+    cdef tuple one_delta(self, uint8_t kind, str text, int64_t start, int64_t stop):
+        return single(&self.returned, refilled(self, &self.returned, kind, self.s.calls, text, start, stop))
 
     def finish(self, reason=None):
         """The last events: what was held, the ends of what is open, and `StreamEnd`. A second call returns ().

@@ -1,9 +1,11 @@
 # Records as events: what a machine wrote without Python, and what Python sees of it.
 
 cimport cython
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t
+from harmonystream._native.core.cpython cimport Returned, incref, take_event
 from harmonystream._native.core.types cimport Out, R_CONTENT, R_REASONING, Record
-from harmonystream._native.stream.events cimport MessageEnd, MessageStart, call_delta, content_delta, reasoning_delta
+from harmonystream._native.stream.events cimport *
 
 
 cdef class EventMaker:             # what a stream must remember for its next events
@@ -31,3 +33,25 @@ cdef inline object delta_event(EventMaker maker, uint8_t kind, int64_t index, st
     if kind == R_REASONING:
         return reasoning_delta(text, start, stop)
     return call_delta(index, text, start, stop)
+
+
+cdef inline PyObject* refilled(EventMaker maker, Returned* returned, uint8_t kind, int64_t index, str text,
+                               int64_t start, int64_t stop) except NULL:
+    """A delta as above, made of an event that nobody holds any more if there is one. The caller owns it."""
+    cdef PyObject* event
+    if kind == R_CONTENT:
+        event = take_event(returned, ContentDelta)
+        if event != NULL:
+            fill_content(<ContentDelta>event, text, maker.open_channel, start, stop)
+            return event
+    elif kind == R_REASONING:
+        event = take_event(returned, ReasoningDelta)
+        if event != NULL:
+            fill_reasoning(<ReasoningDelta>event, text, start, stop)
+            return event
+    else:
+        event = take_event(returned, ToolCallDelta)
+        if event != NULL:
+            fill_call(<ToolCallDelta>event, index, text, start, stop)
+            return event
+    return incref(delta_event(maker, kind, index, text, start, stop))

@@ -41,7 +41,7 @@ cdef inline void set_tags_fast(Stream* s, const Held* held) noexcept nogil:
             s.shortcut_look = PLAIN | MARKS | EDGE | QUIET
             s.shortcut_want = PLAIN | QUIET
     elif s.state == PYTHON:
-        if g.object.in_string and g.object.named == c'"':                    # the JSON string has the same quotes
+        if g.object.in_string and (g.object.named == c'"' or g.object.named == 0):  # JSON's quotes, or the row's own
             s.fast = R_ARGUMENTS
             s.shortcut_look = PLAIN | MARKS | ESCAPES
             s.shortcut_want = PLAIN

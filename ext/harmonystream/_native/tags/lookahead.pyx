@@ -9,7 +9,7 @@ from harmonystream._native.core.tools cimport has_parameters, is_parameter, tool
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.call_object cimport *
 from harmonystream._native.tags.lookahead cimport *
-from harmonystream._native.tags.names cimport is_bad, is_good, is_name, look_python
+from harmonystream._native.tags.names cimport is_bad, is_good, is_name, look_written, skip_call_word
 from harmonystream._native.tags.object_name cimport read_object_name
 from harmonystream._native.tags.quotation cimport unless_quoted
 from harmonystream._native.tags.value_type cimport look_type
@@ -242,13 +242,15 @@ cdef int look_listed(const View* v, const Context* c, Stream* s, Py_ssize_t i, P
     """Does an object, a Python call, or an array of these begin at i? alone: there was no opener."""
     cdef const TagTable* row = c.row
     cdef Py_ssize_t n = limit(v, origin), x = skip_ws(v, i + 1, n) if v.p[i] == c'[' else i
-    if row.python and not (row.wrapped and x < n and v.p[x] == c'{'):
+    if row.call_opens and not (row.wrapped and x < n and v.p[x] == c'{'):
         if x == n:
             return undecided(v, origin)
         h.array = x > i
         h.body = PYTHON
+        if row.name_as == CALL_NAME:
+            x = skip_call_word(v, x, n)
         h.name_at = x
-        x = look_python(v, c.tools, x, origin, alone, &h.stop)
+        x = look_written(v, row, c.tools, x, origin, alone, &h.stop)
         h.name_n = h.stop - h.name_at
         h.stop += 1
         return <int>x

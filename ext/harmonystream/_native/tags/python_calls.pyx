@@ -1,6 +1,6 @@
-# The state PYTHON: the arguments of a call such as f(a=1, b="x"), written as JSON while they come. Nothing is
-# evaluated. What is no literal becomes a string, so that the JSON is valid and no text is lost. tags/python_look.pxd
-# says what is remembered.
+# The state PYTHON: the arguments of a written call, such as f(a=1, b="x") or f{a:1}, as JSON while they come. The row
+# says what opens and closes a call, and what ends a key. Nothing is evaluated. What is no literal becomes a string, so
+# that the JSON is valid and no text is lost. tags/python_look.pxd says what is remembered.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdio cimport snprintf
@@ -119,6 +119,14 @@ cdef void finish_python(Stream* s, const Context* c, bint stopped) noexcept nogi
 
 # --- steps ------------------------------------------------------------------------------------------------------------
 
+cdef void drop_quote(Stream* s, const Context* c, View* v, Py_ssize_t n) noexcept nogil:
+    """The row's own quote, where it opens and closes nothing."""
+    flush_pending(s, c.out)
+    note(s, D_IGNORED_TEXT, s.position)
+    if not s.error:
+        consume(s, c, v, v.i + n, IN_ARGUMENTS)
+
+
 cdef void drop_byte(Stream* s, const Context* c, View* v, uint8_t code) noexcept nogil:
     note(s, code, s.position)
     if not s.error:
@@ -128,15 +136,15 @@ cdef void drop_byte(Stream* s, const Context* c, View* v, uint8_t code) noexcept
 cdef void step_closer(Stream* s, const Context* c, View* v) noexcept nogil:
     """A bracket closes what it belongs to; what is open inside of that closes before."""
     cdef ObjectScan* o = &s.tags.object
-    cdef uint8_t ch = v.p[v.i]
+    cdef uint8_t ch = v.p[v.i], closes = c.row.call_closes
     cdef int bracket = P_TUPLE if ch == c')' else P_ARRAY if ch == c']' else P_OBJECT
     if o.depth & 3 == bracket:
         pop(s, c)
         consume(s, c, v, v.i + 1, IN_ARGUMENTS)
-    elif ch == c')' and o.depth == 0:
+    elif ch == closes and o.depth == 0:
         end_wrapped(s, c, s.position, True, True)
         consume(s, c, v, v.i + 1, IN_ARGUMENTS)
-    elif ch == c')' or is_open(o.depth, bracket):
+    elif ch == closes or is_open(o.depth, bracket):
         note(s, D_CALL_SYNTAX, s.position)
         if not s.error:
             pop(s, c)
@@ -173,15 +181,15 @@ cdef void open_positional(Stream* s, const Context* c, uint8_t first) noexcept n
 
 cdef bint step_argument(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef uint8_t ch = v.p[v.i]
-    cdef Py_ssize_t size = 0, stop = 0
+    cdef Py_ssize_t at = 0, size = 0, stop = 0
     cdef int verdict
-    if is_closer(ch):
+    if is_closer(c.row, ch):
         step_closer(s, c, v)
         return True
     if ch == c',':
         drop_byte(s, c, v, D_IGNORED_TEXT)
         return True
-    verdict = look_key_equals(v, v.i, v.i, &size, &stop)
+    verdict = look_key_end(v, c.row, v.i, v.i, &at, &size, &stop)
     if verdict == MORE:
         if v.end:
             consume(s, c, v, v.n, IN_ARGUMENTS)
@@ -189,7 +197,7 @@ cdef bint step_argument(Stream* s, const Context* c, View* v) noexcept nogil:
     if verdict == NO:
         open_positional(s, c, ch)
     else:
-        open_argument(s, c, v.p + v.i, size, position_at(s, v, stop - 1))
+        open_argument(s, c, v.p + at, size, position_at(s, v, stop - 1))
         consume(s, c, v, stop, IN_ARGUMENTS)
     return True
 
@@ -198,7 +206,7 @@ cdef bint step_item(Stream* s, const Context* c, View* v) noexcept nogil:
     """A value, or an object's key, or the end of what has them."""
     cdef ObjectScan* o = &s.tags.object
     cdef uint8_t ch = v.p[v.i]
-    if ch == c',' or is_closer(ch):
+    if ch == c',' or is_closer(c.row, ch):
         if o.expect == P_VALUE:
             note(s, D_MISSING_VALUE, s.position)
             if not s.error:
@@ -208,7 +216,7 @@ cdef bint step_item(Stream* s, const Context* c, View* v) noexcept nogil:
         else:
             step_closer(s, c, v)
         return True
-    if o.expect != P_KEY and (ch == c'[' or ch == c'(' or ch == c'{') and o.depth >> (2 * MOST_BRACKETS - 2) == 0:
+    if o.expect != P_KEY and is_opener(c.row, ch) and o.depth >> (2 * MOST_BRACKETS - 2) == 0:
         begin_item(s, c)
         write_at(s, c, b"{" if ch == c'{' else b"[", s.position)
         o.depth = o.depth << 2 | (P_OBJECT if ch == c'{' else P_ARRAY if ch == c'[' else P_TUPLE)
@@ -227,6 +235,7 @@ cdef bint step_literal(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef int64_t last
     cdef uint8_t size = 0
     cdef bint raw = False
+    cdef bint bare = c.row.bare_keys and o.expect == P_KEY                   # its text, whatever it is
     cdef int n = 0, verdict = look_string(v, v.i, &at, &size, &raw)
     if verdict == YES:
         if at > v.i and not (raw and at == v.i + 1):
@@ -241,7 +250,7 @@ cdef bint step_literal(Stream* s, const Context* c, View* v) noexcept nogil:
         return True
     if verdict == NO:
         o.key = o.expect == P_KEY
-        verdict = look_scalar(v, s, c.row, v.i, &stop)
+        verdict = NO if bare else look_scalar(v, s, c.row, v.i, &stop)
     if verdict == MORE:
         if v.end:
             consume(s, c, v, v.n, IN_ARGUMENTS)
@@ -255,9 +264,32 @@ cdef bint step_literal(Stream* s, const Context* c, View* v) noexcept nogil:
         consume(s, c, v, stop, IN_ARGUMENTS)
         item_over(o)
         return True
-    note(s, D_CALL_SYNTAX, s.position)
+    if not bare:
+        note(s, D_CALL_SYNTAX, s.position)
     if not s.error:
         open_string(s, c, P_EXPRESSION)
+    return True
+
+
+cdef bint step_own_quote(Stream* s, const Context* c, View* v, Py_ssize_t n) noexcept nogil:
+    """The row's own quote, of n bytes: it opens or closes a string, or is dropped where no string may be."""
+    cdef ObjectScan* o = &s.tags.object
+    cdef uint8_t expect = o.expect
+    if expect == P_ARGUMENT:
+        return step_argument(s, c, v)
+    if expect == P_VALUE or expect == P_ITEM or expect == P_KEY:
+        open_string(s, c, P_STRING)
+        o.named = o.escape = 0
+        o.key_n = 1
+        consume(s, c, v, v.i + n, IN_ARGUMENTS)
+    elif expect == P_STRING and o.named == 0:
+        return step_quote(s, c, v)
+    elif expect == P_STRING and not is_special(v, v.i):
+        put_string_text(s, c, v, v.i + n)                  # with the quotes that it has in it
+    elif expect == P_STRING or expect == P_EXPRESSION or expect == P_NOISE:
+        drop_quote(s, c, v, n)
+    else:
+        return step_colon(s, c, v) if expect == P_COLON else step_after_value(s, c, v)
     return True
 
 
@@ -265,7 +297,7 @@ cdef bint step_after_value(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef ObjectScan* o = &s.tags.object
     cdef uint8_t ch = v.p[v.i]
     cdef int bracket = o.depth & 3
-    if is_closer(ch):
+    if is_closer(c.row, ch):
         step_closer(s, c, v)
     elif ch == c',':
         o.expect = P_ARGUMENT if bracket == 0 else P_KEY if bracket == P_OBJECT else P_ITEM
@@ -291,8 +323,8 @@ cdef bint step_colon(Stream* s, const Context* c, View* v) noexcept nogil:
     return True
 
 
-cdef inline bint ends_expression(const ObjectScan* o, int64_t depth, uint8_t c) noexcept nogil:
-    return depth == 0 and (c == c',' or is_closer(c) or (c == c':' and o.key))
+cdef inline bint ends_expression(const TagTable* row, const ObjectScan* o, int64_t depth, uint8_t c) noexcept nogil:
+    return depth == 0 and (c == c',' or is_closer(row, c) or (c == c':' and o.key))
 
 
 cdef int look_trailing(const View* v, const Stream* s, const TagTable* row, Py_ssize_t* stop) noexcept nogil:
@@ -302,7 +334,7 @@ cdef int look_trailing(const View* v, const Stream* s, const TagTable* row, Py_s
     stop[0] = skip_ws(v, v.i, n)
     if stop[0] == n:
         return at_the_end(v, v.i)
-    if not is_special(v, stop[0]) and ends_expression(&s.tags.object, s.tags.probe.depth, v.p[stop[0]]):
+    if not is_special(v, stop[0]) and ends_expression(row, &s.tags.object, s.tags.probe.depth, v.p[stop[0]]):
         return YES
     return or_end(v, look_python_end(v, row, stop[0], False, &k))
 
@@ -310,7 +342,7 @@ cdef int look_trailing(const View* v, const Stream* s, const TagTable* row, Py_s
 cdef bint step_expression(Stream* s, const Context* c, View* v) noexcept nogil:
     """Text up to a comma or bracket that is not inside of brackets of its own."""
     cdef ObjectScan* o = &s.tags.object
-    cdef uint64_t markers = c.row.calls | c.row.roles[STOP]
+    cdef uint64_t markers = c.row.calls | c.row.roles[STOP] | c.row.roles[QUOTE]
     cdef int64_t depth = s.tags.probe.depth
     cdef Py_ssize_t x = v.i, stop = 0
     cdef int verdict
@@ -326,11 +358,11 @@ cdef bint step_expression(Stream* s, const Context* c, View* v) noexcept nogil:
         return True
     while x < v.n and not is_special(v, x):
         ch = v.p[x]
-        if is_json_space(ch) or ends_expression(o, depth, ch) or (x > v.i and c.row.first[ch] & markers):
+        if is_json_space(ch) or ends_expression(c.row, o, depth, ch) or (x > v.i and c.row.first[ch] & markers):
             break
-        if ch == c'(' or ch == c'[' or ch == c'{':
+        if is_opener(c.row, ch):
             depth += 1
-        elif depth and is_closer(ch):
+        elif depth and is_closer(c.row, ch):
             depth -= 1
         x += 1
     s.tags.probe.depth = depth
@@ -376,9 +408,13 @@ cdef bint step_quote(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef ObjectScan* o = &s.tags.object
     cdef Py_ssize_t stop = 0
     cdef uint8_t size = 0
-    cdef int verdict = look_string_close(v, s, c.row, v.i, &stop, &size)
+    cdef int k = -1, verdict = look_string_close(v, s, c.row, v.i, &stop, &size)
     if verdict == MORE:
         return False
+    if verdict == NO and is_special(v, v.i):
+        match(v, c.row, v.i, v.n, c.row.roles[QUOTE], &k)
+        drop_quote(s, c, v, c.row.literals[k].n)
+        return True
     if verdict == NO:
         if o.key_n == 1:
             note(s, D_CALL_SYNTAX, s.position)
@@ -398,14 +434,15 @@ cdef bint step_quote(Stream* s, const Context* c, View* v) noexcept nogil:
 
 cdef bint step_string(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef const ObjectScan* o = &s.tags.object
-    cdef uint64_t markers = c.row.calls | c.row.roles[STOP]
+    cdef uint64_t markers = c.row.calls | c.row.roles[STOP] | c.row.roles[QUOTE]
+    cdef uint8_t quote = o.named, slash = c'\\' if o.named else 0            # between the row's own quotes all is text
     cdef Py_ssize_t x = v.i
-    if v.p[x] == c'\\':
+    if quote and v.p[x] == slash:
         return step_escape(s, c, v)
-    if v.p[x] == o.named:
+    if quote and v.p[x] == quote:
         return step_quote(s, c, v)
     x += 1
-    while x < v.n and v.p[x] != c'\\' and v.p[x] != o.named and not (
+    while x < v.n and not (quote and (v.p[x] == slash or v.p[x] == quote)) and not (
             c.row.first[v.p[x]] & markers or is_special(v, x)):
         x += 1
     put_string_text(s, c, v, x)
@@ -422,6 +459,13 @@ cdef bint step_python(Stream* s, const Context* c, View* v) noexcept nogil:
     if verdict == MORE:
         if v.end:
             consume(s, c, v, v.n, IN_HEADER)               # a partial marker
+        return v.end
+    verdict = match(v, c.row, v.i, v.n, c.row.roles[QUOTE], &k)
+    if verdict == YES:
+        return step_own_quote(s, c, v, c.row.literals[k].n)
+    if verdict == MORE:
+        if v.end:
+            consume(s, c, v, v.n, IN_HEADER)
         return v.end
     if is_special(v, v.i):
         drop_special(s, c, v)

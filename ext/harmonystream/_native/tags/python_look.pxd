@@ -1,16 +1,16 @@
-# Looking ahead in Python calls (docs/tags.md, 5): a quote, a number, an escape. Each of them is consumed when it is
+# Looking ahead in written calls (docs/tags.md, 5): a quote, a number, an escape. Each of them is consumed when it is
 # whole. So all that the state PYTHON remembers is where it is among open brackets and quotes.
 #
 # It remembers that in ObjectScan, under other names. `object`: depth is the stack of open brackets, two bits for each;
-# expect is a PythonExpect; in_string says that a string is open, named is its quote, key_n how many of them close it,
-# escape that its backslashes are text; key says that the string is a key. `probe`: depth counts the brackets inside of
-# an expression, key_n the arguments so far.
+# expect is a PythonExpect; in_string says that a string is open, named is its quote (0: the row's own), key_n how many
+# of them close it, escape that its backslashes are text; key says that the string is a key. `probe`: depth counts the
+# brackets inside of an expression, key_n the arguments so far.
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from harmonystream._native.core.chars cimport hex_digit, is_json_space
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.lookahead cimport look_follow, look_stop
-from harmonystream._native.tags.names cimport is_word_byte, look_key_equals
+from harmonystream._native.tags.names cimport is_word_byte, look_key_end
 from harmonystream._native.tags.view cimport *
 
 cdef enum PythonExpect:
@@ -40,8 +40,12 @@ cdef inline bint is_open(uint64_t stack, int bracket) noexcept nogil:
     return False
 
 
-cdef inline bint is_closer(uint8_t c) noexcept nogil:
-    return c == c')' or c == c']' or c == c'}'
+cdef inline bint is_closer(const TagTable* row, uint8_t c) noexcept nogil:
+    return c == c']' or c == c'}' or c == row.call_closes
+
+
+cdef inline bint is_opener(const TagTable* row, uint8_t c) noexcept nogil:
+    return c == c'[' or c == c'{' or c == row.call_opens
 
 
 cdef inline int look_python_end(const View* v, const TagTable* row, Py_ssize_t i, bint in_string,
@@ -102,19 +106,23 @@ cdef inline int look_string_close(const View* v, const Stream* s, const TagTable
     cdef const ObjectScan* o = &s.tags.object
     cdef Py_ssize_t n = limit(v, i), x = i + 1
     cdef int k = -1, verdict
-    while x < n and x < i + o.key_n and v.p[x] == o.named and not is_special(v, x):
-        x += 1
-    if x < i + o.key_n:
-        return NO if x < n or v.end else MORE
+    if o.named == 0:                                       # the row's own quote
+        match(v, row, i, v.n, row.roles[QUOTE], &k)
+        x = i + row.literals[k].n
+    else:
+        while x < n and x < i + o.key_n and v.p[x] == o.named and not is_special(v, x):
+            x += 1
+        if x < i + o.key_n:
+            return NO if x < n or v.end else MORE
     stop[0] = x
     x = skip_ws(v, x, n)
     if x == n:
         return at_the_end(v, i)
     if not is_special(v, x):
-        if v.p[x] == c',' or v.p[x] == c')' or (v.p[x] == c':' and o.key) or (
+        if v.p[x] == c',' or v.p[x] == row.call_closes or (v.p[x] == c':' and o.key) or (
                 v.p[x] == c']' and is_open(o.depth, P_ARRAY)) or (v.p[x] == c'}' and is_open(o.depth, P_OBJECT)):
             return YES
-        if x > stop[0] and (v.p[x] == c'"' or v.p[x] == c"'"):
+        if o.named and x > stop[0] and (v.p[x] == c'"' or v.p[x] == c"'"):
             verdict = look_quotes(v, x, i, size)
             stop[0] = x + size[0]
             return ADJACENT if verdict == YES else verdict
@@ -134,7 +142,7 @@ cdef inline int look_scalar(const View* v, const Stream* s, const TagTable* row,
     x = skip_ws(v, x, n)
     if x == n:
         return undecided(v, i)
-    if not is_special(v, x) and (v.p[x] == c',' or is_closer(v.p[x]) or (v.p[x] == c':' and s.tags.object.key)):
+    if not is_special(v, x) and (v.p[x] == c',' or is_closer(row, v.p[x]) or (v.p[x] == c':' and s.tags.object.key)):
         return YES
     return look_python_end(v, row, x, False, &k)
 

@@ -81,13 +81,13 @@ cdef int tags_unpack(Stream* s, Held* held, const TagTable* row, const ToolTable
     fill(&held.input, data[at:at + n_input])
     fill(&held.marks, data[at + n_input:at + n_input + n_marks])
     fill(&held.value, data[at + n_input + n_marks:])
-    check_numbers(s, held, tools)
+    check_numbers(s, held, row, tools)
     check_held(s, held)
     restore(s)
     return 0
 
 
-cdef int check_numbers(const Stream* s, const Held* held, const ToolTable* tools) except -1:
+cdef int check_numbers(const Stream* s, const Held* held, const TagTable* row, const ToolTable* tools) except -1:
     cdef const Tags* g = &s.tags
     cdef bint in_call = s.state in (PAIRS, VALUE, RAW, WRAPPED, PYTHON)
     if s.state < DONE or s.state >= N_STATES:
@@ -107,7 +107,7 @@ cdef int check_numbers(const Stream* s, const Held* held, const ToolTable* tools
                 scan["depth"] > s.position + held.input.n + (1 << 20) and s.state != PYTHON)):
             refuse("its JSON scanner is in no possible state")
     if s.state == PYTHON:
-        check_python(g)
+        check_python(g, row)
     if (s.value_mode > HELD or g.passing > PASS_SCALAR or g.fenced > FENCED or g.types > 127 or g.wraps > HELD
             or g.code > EXAMPLE):
         refuse("a field is out of range")
@@ -132,7 +132,7 @@ cdef int check_numbers(const Stream* s, const Held* held, const ToolTable* tools
     return 0
 
 
-cdef int check_python(const Tags* g) except -1:
+cdef int check_python(const Tags* g, const TagTable* row) except -1:
     """Brackets and quotes fit what is expected after them."""
     cdef const ObjectScan* o = &g.object
     cdef uint64_t stack = <uint64_t>o.depth
@@ -141,7 +141,8 @@ cdef int check_python(const Tags* g) except -1:
         stack >>= 2
     if stack or o.in_string != in_string or o.escape > in_string or o.key > 1:
         refuse("its Python scanner is in no possible state")
-    if in_string and ((o.named != c'"' and o.named != c"'") or (o.key_n != 1 and o.key_n != 3)):
+    own = in_string and o.named == 0 and row.roles[QUOTE] != 0 and o.key_n == 1 and not o.escape
+    if in_string and not own and ((o.named != c'"' and o.named != c"'") or (o.key_n != 1 and o.key_n != 3)):
         refuse("its Python scanner is in no possible state")
     if (o.expect == P_ARGUMENT and o.depth) or (o.expect == P_ITEM and (in_object or not o.depth)) or (
             o.expect in (P_KEY, P_COLON) and not in_object) or (o.key and not in_object):

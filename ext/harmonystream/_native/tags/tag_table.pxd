@@ -12,6 +12,7 @@ cdef class Row:
     cdef list spellings, keys      # keep the text of literals and members alive
 
     cdef int fill(self, object format) except -1
+    cdef int fill_body(self, object format) except -1
     cdef int fill_members(self, object format) except -1
     cdef int add(self, object format, object spelling, int role, int typed=*) except -1
     cdef int check_clashes(self, object format) except -1

@@ -18,11 +18,12 @@ from harmonystream.errors import FormatError
 DEBUG = bool(DEBUG_BUILD)
 
 cdef dict BARE = {"any": BARE_ANY, "no": BARE_NO, "declared": BARE_DECLARED}
-cdef dict NAMES = {"plain": PLAIN_NAME, "function": FUNCTION_NAME, "id": ID_NAME}
+cdef dict NAMES = {"plain": PLAIN_NAME, "function": FUNCTION_NAME, "id": ID_NAME, "call": CALL_NAME}
 cdef dict NEWLINES = {"keep": False, "strip": True}
 cdef dict FENCED_CALLS = {"text": True, "call": False}
 cdef dict MENTIONS = {"text": True, "think": False}
-cdef dict BODIES = {"json": False, "python": True}
+# what opens and closes a call, and what follows a key
+cdef dict BODIES = {"json": b"\0\0\0", "python": b"()=", "object": b"{}:"}
 cdef dict AFTER_CALL = {"same": False, "content": True}
 cdef dict UNTYPED = {"string": False, "json": True}
 cdef dict TYPED = {"string": <int>TYPE_STRING, "json": <int>TYPE_JSON}
@@ -30,7 +31,8 @@ cdef dict MEMBERS = {"name": <int>NAME_MEMBER, "arguments": <int>ARGUMENTS_MEMBE
                      "other": <int>KNOWN_MEMBER}
 cdef tuple ROLE_NAMES = ("think opener", "think closer", "drop", "stop", "turn", "section opener", "section closer",
                          "call opener", "end of a name", "empty call", "call closer",
-                         "key opener", "end of a key", "value opener", "value closer", "type opener", "type closer")
+                         "key opener", "end of a key", "value opener", "value closer", "string quote", "type opener",
+                         "type closer")
 
 
 cdef object choice(object format, str field, dict choices):
@@ -89,20 +91,17 @@ cdef class Row:
         t.wrapped = bool(format.wrapped)
         if pair is not None and call is None:
             raise FormatError(f"format {format.name!r}: pair needs call, because pairs are the arguments of a call")
-        t.python = choice(format, "body", BODIES)
-        if t.python and (section is None or call is not None):
-            raise FormatError(f"format {format.name!r}: body='python' needs a section and no call, because the name is "
-                              "part of the Python")
-        if section is not None and call is None and not format.wrapped and not t.python:
-            raise FormatError(f"format {format.name!r}: section needs call, wrapped=True or body='python', because a "
-                              "section contains nothing but calls")
+        t.bare, t.name_as = choice(format, "bare", BARE), choice(format, "name_as", NAMES)
+        self.fill_body(format)
+        if section is not None and call is None and not format.wrapped and not t.call_opens:
+            raise FormatError(f"format {format.name!r}: section needs call, wrapped=True or a body of 'python' or "
+                              "'object', because a section contains nothing but calls")
         if format.wrapped and section is None and call is None:
             raise FormatError(f"format {format.name!r}: wrapped needs section or call, because their markers enclose "
                               "the JSON")
         for switch in ("wrapped", "control"):
             if not isinstance(getattr(format, switch), bool):
                 raise FormatError(f"format {format.name!r}: {switch} is True or False, not {getattr(format, switch)!r}")
-        t.bare, t.name_as = choice(format, "bare", BARE), choice(format, "name_as", NAMES)
         t.strip, t.untyped_json = choice(format, "newlines", NEWLINES), choice(format, "untyped", UNTYPED)
         t.control, t.examples = bool(format.control), choice(format, "fenced", FENCED_CALLS)
         t.mentions, t.ends_reasoning = choice(format, "mention", MENTIONS), choice(format, "after_call", AFTER_CALL)
@@ -111,9 +110,12 @@ cdef class Row:
             roles += [(think[0], THINK_OPEN), (think[1], THINK_CLOSE)]
         if section:
             t.unmarked = may_lack(section[0])
-            if (t.unmarked or may_lack(section[1])) and (call is not None or not (t.wrapped or t.python)):
+            if (t.unmarked or may_lack(section[1])) and (call is not None or not (t.wrapped or t.call_opens)):
                 raise FormatError(f"format {format.name!r}: a marker of section is empty, which needs wrapped=True or "
                                   "body='python', and no call, because only these show where they begin and end")
+            if t.unmarked and t.bare_keys:
+                raise FormatError(f"format {format.name!r}: with body='object' the section opener cannot be empty, "
+                                  "because nothing else shows where a call begins")
             roles += [(spelled(section[0]), SECTION_OPEN), (spelled(section[1]), SECTION_CLOSE)]
         if call:
             t.open_name, t.open_end = may_lack(call[1]), may_lack(call[2])
@@ -138,6 +140,8 @@ cdef class Row:
                 raise FormatError(f"format {format.name!r}: empty_call needs a call with an end of the name, "
                                   "which it replaces")
             roles.append((format.empty_call, EMPTY_CALL))
+        if format.quote != "":
+            roles.append((spelled(format.quote), QUOTE))
         roles += [(several(format, "stops"), STOP), (several(format, "turns"), TURN), (several(format, "drop"), DROP)]
         several(format, "keep")
         self.fill_members(format)
@@ -154,6 +158,22 @@ cdef class Row:
             self.add(format, spelling, KEY_END, TYPED[kind])
         if t.n == 0:
             raise FormatError(f"format {format.name!r} has no markers")
+        return 0
+
+    cdef int fill_body(self, object format) except -1:
+        """How calls are written that are neither tags nor JSON."""
+        cdef TagTable* t = &self.table
+        cdef bytes marks = choice(format, "body", BODIES)
+        t.call_opens, t.call_closes, t.key_ends = marks[0], marks[1], marks[2]
+        t.bare_keys = t.key_ends == c':'
+        if t.call_opens and (not t.has_section or t.has_call):
+            raise FormatError(f"format {format.name!r}: body={format.body!r} needs a section and no call, because the "
+                              "name is part of what the call is written as")
+        if format.quote != "" and not t.bare_keys:
+            raise FormatError(f"format {format.name!r}: quote needs body='object', because Python and JSON have "
+                              "quotes of their own")
+        if t.name_as == CALL_NAME and not t.call_opens:
+            raise FormatError(f"format {format.name!r}: name_as='call' needs a body of 'python' or 'object'")
         return 0
 
     cdef int fill_members(self, object format) except -1:

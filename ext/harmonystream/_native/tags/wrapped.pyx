@@ -288,7 +288,7 @@ cdef bint step_next_call(Stream* s, const Context* c, View* v) noexcept nogil:
     """After a call: does another begin here, directly?"""
     cdef Tags* g = &s.tags
     cdef CallHeader h
-    cdef bint alone = v.p[v.i] != c'{' and not g.array     # a Python call that no array announces
+    cdef bint alone = v.p[v.i] != c'{' and not g.array     # a written call that no array announces
     cdef int verdict
     memset(&h, 0, sizeof(CallHeader))
     h.in_section = g.in_section
@@ -336,14 +336,14 @@ cdef bint step_after(Stream* s, const Context* c, View* v) noexcept nogil:
             consume(s, c, v, v.n, IN_HEADER)
         return v.end
     elif is_json_space(ch) or ch == c'}' or ch == c']' or (ch == c',' and g.array) or (
-            row.between and ch == row.between) or (row.python and ch == c')'):
-        if ch == c'}' or ch == c')' or (ch == c']' and not g.array):
+            row.between and ch == row.between) or (row.call_opens and ch == row.call_closes):
+        if ch == c'}' or ch == row.call_closes or (ch == c']' and not g.array):
             note(s, D_IGNORED_TEXT, s.position)
         if ch == c']':
             g.array = 0
         if not s.error:
             consume(s, c, v, v.i + 1, IN_HEADER)
-    elif ch == c'{' or (row.python and ch != c'[' and not is_special(v, v.i)):
+    elif ch == c'{' or (row.call_opens and ch != c'[' and not is_special(v, v.i)):
         return step_next_call(s, c, v)
     elif is_special(v, v.i) and v.marks[v.i] & INERT_ID:
         drop_special(s, c, v)

@@ -1,0 +1,199 @@
+"""Tools that run in the gateway: the rounds of an agent are the answer to one request."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .._native.stream.parser import Parser
+from ..agent import LoopEnd, LoopEvent, RoundEnd, ToolRunEnd, ToolRunStart, agent_loop
+from ..emit import ToolRun
+from ..engines import EngineError, Finished, Sampled, Sampling
+from ..events import MessageEnd, ToolCallDelta, ToolCallEnd, ToolCallStart, ValueDelta, ValueEnd, ValueStart
+from ..integrations.source import Told
+from ..integrations.stops import stopping
+from ..prompt import Prompt
+from ..tools import Tools
+from .asked import Asked
+from .limits import Limits
+from .model import Served
+from .plans import plan_of
+from .refused import Refused
+from .steering import Plan
+from .tool_choices import tool_name
+
+__all__ = ["SERVER", "Generate", "Round", "Rounds", "load_tools", "offered", "rounds_of"]
+
+SERVER = "gateway"
+"""What clients read as the server that has run a call."""
+
+Generate = Callable[[Prompt, Sampling, "Plan | None"], AsyncIterator[Any]]
+"""The items of one generation."""
+
+_OF_CALLS = (ToolCallDelta, ToolCallEnd, ValueStart, ValueDelta, ValueEnd)
+
+
+class Round(NamedTuple):
+    """A generation that has ended. in_text: did its parser read text, and count bytes?"""
+
+    parser: Parser
+    in_text: bool
+    prompt_tokens: int
+
+
+def offered(model: Served, asked: Asked) -> Tools | None:
+    """The tools of a request to a model that has tools here; None if none of them is offered.
+
+    They are added to the request's own, whose calls are left to the client. A request's tool of the same name takes the
+    place of the one here. Raises `Refused` for a request that cannot be answered in several generations.
+    """
+    own = model.model.server_tools
+    if own is None or asked.only:
+        return None
+    if asked.logprobs is not None:
+        what = "logprobs is not supported: this model's tools run here, and an answer may be several generations."
+        raise Refused(400, what, param="logprobs", code="unsupported_parameter")
+    try:
+        tools = own.with_declared(asked.tools).offered(asked.body)
+    except (TypeError, ValueError) as error:
+        raise Refused(400, f"A tool cannot be offered: {error}.", param="tools") from None
+    declared = {tool_name(tool) for tool in asked.tools}
+    here = Tools(*(tool for tool in tools if tool.name not in declared))
+    asked.tools = [*asked.tools, *here.schemas("chat")]
+    return tools if len(here) else None
+
+
+class Rounds:
+    """One choice: an agent's engine, and what its rounds have been."""
+
+    def __init__(self, model: Served, asked: Asked, generate: Generate, headers: Any, limits: Limits) -> None:
+        self.rounds: list[Round] = []
+        self._model, self._asked, self._generate, self._headers = model, asked, generate, headers
+        self._limits = limits
+        self._in_text = False
+        self._prompt_tokens = 0
+        self._reason: str | None = None  # why the last generation ended
+        self._stop: str | None = None  # the stop string that ended the last generation
+        self._hides = False  # is the call that is open one that runs here?
+
+    async def items(self, tools: Tools, on_run: Callable[[ToolRunEnd], None]) -> AsyncGenerator[Told | Finished, None]:
+        """What the client is told, and how it ends. on_run: called after each run of a tool.
+
+        Raises what the engine raises, and EngineError if the time is over.
+        """
+        asked, limits = self._asked, self._limits
+        most = asked.max_tokens or self._model.model.max_tokens
+        loop = agent_loop(
+            self,
+            asked.messages,
+            tools=tools,
+            max_rounds=limits.tool_rounds,
+            max_tokens=most,
+            timeout=limits.total,
+            request=asked.body,
+            sampling=Sampling(max_tokens=most),
+            **self._model.prompt_options(asked),
+        )
+        held: tuple[LoopEvent, ...] = ()  # the end of a message, which belongs to the event after it
+        async with aclosing(loop) as events:
+            async for event in events:
+                if isinstance(event, LoopEnd):
+                    yield self._finished(event)
+                elif isinstance(event, RoundEnd):
+                    self._end_round(event)
+                elif isinstance(event, ToolRunEnd):
+                    on_run(event)
+                    result = event.result
+                    run = ToolRun(SERVER, event.call.name, event.call.arguments, result.text, result.error is not None)
+                    yield Told((run,))
+                elif isinstance(event, MessageEnd):
+                    held = (event,)
+                elif self._is_shown(event, tools):
+                    yield Told((*held, event))
+                    held = ()
+
+    def _is_shown(self, event: LoopEvent, tools: Tools) -> bool:
+        """All but calls that run here, of which the client is told when they have run."""
+        if isinstance(event, ToolCallStart):
+            tool = tools.get(event.name)
+            self._hides = tool is None or tool.function is not None
+        if isinstance(event, (ToolCallStart, *_OF_CALLS)):
+            return not self._hides
+        return not isinstance(event, ToolRunStart)
+
+    def _end_round(self, end: RoundEnd) -> None:
+        assert end.parser is not None
+        self.rounds.append(Round(end.parser, self._in_text, self._prompt_tokens))
+        self._reason = end.reason
+
+    def _finished(self, end: LoopEnd) -> Finished:
+        if end.reason == "error":
+            raise end.error or EngineError("the engine failed", "engine")
+        if end.reason == "timeout":
+            raise EngineError("the time for the answer is over", "timeout")
+        usage = dict(end.usage)
+        if "completion_tokens_details" not in usage and not self._in_text:
+            reasoning = sum(one.parser.usage.reasoning for one in self.rounds)
+            usage["completion_tokens_details"] = {"reasoning_tokens": reasoning}
+        reason = "length" if end.reason in ("length", "tokens") else None if self._stop else self._reason
+        return Finished(reason, usage, self._stop)
+
+    async def generate(self, prompt: Any, sampling: Sampling) -> AsyncIterator[Any]:
+        """A round's items. Only the first one has to call a tool if the request asks for that."""
+        asked = self._asked if not self.rounds else replace(self._asked, choice="auto", named=False)
+        self._prompt_tokens, self._stop = len(prompt.ids or ()), None
+        allowed = self._model.sampling(asked, self._prompt_tokens, self._headers)
+        sampling = replace(allowed, max_tokens=min(allowed.max_tokens, sampling.max_tokens))
+        plan = plan_of(asked, self._model.row, prompt, self._model.engines[0])
+        reading = _Reading(prompt.parser())
+        source = stopping(self._generate(prompt, sampling, plan), asked.stops, reading)  # type: ignore[arg-type]
+        async with aclosing(source) as items:  # type: ignore[type-var]
+            async for item in items:
+                self._in_text = self._in_text or isinstance(item, str)
+                if isinstance(item, Finished):
+                    self._stop = item.stop
+                elif asked.stops:
+                    reading.take(item)
+                yield item
+
+
+class _Reading:
+    """What `stopping` asks of a stream: where the next token lands."""
+
+    def __init__(self, parser: Parser) -> None:
+        self.parser = parser
+
+    def take(self, item: Any) -> None:
+        if isinstance(item, (str, bytes)):
+            self.parser.feed_text(item)
+        else:
+            self.parser.feed(item.ids if isinstance(item, Sampled) else item)
+
+
+def rounds_of(loops: Iterable[Rounds]) -> tuple[Sequence[Round], int]:
+    """The rounds of all choices, the last ones first; and how many tokens their prompts had."""
+    rounds = [one for loop in loops for one in reversed(loop.rounds)]
+    return rounds, sum(one.prompt_tokens for one in rounds)
+
+
+def load_tools(path: Path) -> Tools:
+    """The `Tools` that a Python file calls `tools`. The file is run: it is a part of the server, like its settings.
+
+    Raises ValueError if there is no such file, it raises, or it has no `Tools` of this name.
+    """
+    spec = importlib.util.spec_from_file_location(f"harmonystream_tools_{path.stem}", path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise ValueError(f"{path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise ValueError(f"{path} raised {error!r}") from error
+    tools = getattr(module, "tools", None)
+    if not isinstance(tools, Tools):
+        raise ValueError(f"{path} has no harmonystream.Tools of the name `tools`")
+    return tools

@@ -1,0 +1,116 @@
+"""Events that other parsers have made: they are told as those of the stream's own parser are."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from wire_scenarios import parser_of, pieces_of, streams
+from wire_server import APIS, stream_over
+
+import harmonystream as hs
+from harmonystream.emit import ChatStream, MessagesStream, ResponsesStream, ToolRun
+from harmonystream.events import StreamEnd
+
+USAGE = {"prompt_tokens": 7, "completion_tokens": 11, "completion_tokens_details": {"reasoning_tokens": 3}}
+RUN = ToolRun("here", "look", '{"city": "成都"}', "11 °C")
+
+
+FORMATS = ("harmony", "hermes", "qwen3_coder")
+"""Of calls with headers, as JSON and as tags: the events are the same ones in all formats."""
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("name", [name for name in streams() if name.startswith(FORMATS)])
+def test_events_of_another_parser_make_the_same_frames(api, name):
+    reason = streams()[name][2].reason
+    own, told = (stream_over(parser_of(name), api) for _ in range(2))
+    other = parser_of(name)
+    frames, same = [own.start()], [told.start()]
+    for piece in pieces_of(name):
+        text = isinstance(piece, (str, bytes))
+        frames.append(own.feed_text(piece) if text else own.feed(piece))
+        same.append(told.tell(other.feed_text(piece) if text else other.feed(piece)))
+    last = other.finish(reason)
+    same.append(told.tell(last))
+    end = next(event for event in last if isinstance(event, StreamEnd))
+    frames.append(own.finish(reason, USAGE))
+    same.append(told.finish(end.reason, USAGE))
+    assert b"".join(same) == b"".join(frames)
+    assert told.response() == own.response()
+
+
+def payloads(frames: bytes) -> list[dict[str, Any]]:
+    return [json.loads(line[6:]) for line in frames.decode().split("\n") if line.startswith("data: {")]
+
+
+def test_chat_says_nothing_of_a_run():
+    stream = ChatStream(id="chatcmpl-1", model="m", created=1)
+    stream.start()
+    assert stream.tell([RUN]) == b""
+    stream.finish("stop", USAGE)
+    assert stream.response()["choices"][0]["message"] == {"role": "assistant", "content": "", "refusal": None}
+
+
+def test_responses_say_a_run_as_an_item():
+    stream = ResponsesStream(id="resp_1", model="m", created_at=1)
+    stream.start()
+    made = payloads(stream.tell([RUN]))
+    assert [one["type"].removeprefix("response.") for one in made] == [
+        "output_item.added",
+        "mcp_call.in_progress",
+        "mcp_call_arguments.delta",
+        "mcp_call_arguments.done",
+        "mcp_call.completed",
+        "output_item.done",
+    ]
+    assert made[0]["item"]["output"] is None and made[-1]["item"]["output"] == "11 °C"
+    assert made[-1]["item"]["server_label"] == "here"
+    failed = payloads(stream.tell([RUN._replace(failed=True, output="no \ud800")]))
+    assert failed[4]["type"] == "response.mcp_call.failed"
+    assert (failed[5]["item"]["status"], failed[5]["item"]["output"]) == ("failed", "no \ufffd")
+    assert [one["output_index"] for one in failed] == [1] * 6
+    stream.finish("stop", USAGE)
+    assert [item["status"] for item in stream.response()["output"]] == ["completed", "failed"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "given"),
+    [
+        ('{"a": 1}', {"a": 1}),
+        ("", {}),
+        ("nope", {"raw": "nope"}),
+        ('{"a": ', {"raw": '{"a": '}),
+        ("[1]", {"raw": "[1]"}),
+    ],
+)
+def test_messages_say_a_run_as_two_blocks(arguments, given):
+    stream = MessagesStream(id="msg_1", model="m")
+    stream.start()
+    made = payloads(stream.tell([RUN._replace(arguments=arguments), RUN]))
+    assert [one["type"] for one in made] == ["content_block_start", "content_block_stop"] * 4
+    assert [one["index"] for one in made] == [0, 0, 1, 1, 2, 2, 3, 3]
+    use, result, second, _ = (one["content_block"] for one in made[::2])
+    assert (use["type"], use["input"], result["tool_use_id"]) == ("mcp_tool_use", given, use["id"])
+    assert second["id"] != use["id"]
+    stream.finish("stop", USAGE)
+    assert stream.response()["stop_reason"] == "end_turn"
+
+
+def test_a_run_closes_what_is_open():
+    stream = ResponsesStream(id="resp_1", model="m", created_at=1)
+    stream.start()
+    made = payloads(stream.tell([hs.ContentDelta("Hi", "final", 0, 1), RUN]))
+    done = [one["item"]["type"] for one in made if one["type"] == "response.output_item.done"]
+    assert done == ["message", "mcp_call"]
+
+
+def test_telling_before_the_start_or_after_the_end_is_refused():
+    stream = ChatStream(id="chatcmpl-1", model="m", created=1)
+    with pytest.raises(ValueError, match=r"start|end"):
+        stream.tell([RUN])
+    stream.start()
+    stream.finish()
+    with pytest.raises(ValueError, match=r"start|end"):
+        stream.tell([RUN])
