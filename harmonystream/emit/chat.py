@@ -38,6 +38,7 @@ __all__ = ["ChatStream"]
 ReasoningField = Literal["reasoning", "reasoning_content", "both"]
 
 _DONE = b"data: [DONE]\n\n"
+_NOTHING: Payload = {}
 _BLANK_LINE = "\n\n"  # between the texts of two messages in one field: the reader sees a preamble, then an answer
 
 
@@ -60,6 +61,10 @@ class ChatStream(EventStream):
 
     choice = 0
     """Its index."""
+    _fields: tuple[str, ...] = ("reasoning",)
+    _preamble_field: str | None = "content"
+    _include_usage = False
+    _extra = _NOTHING
     _calls_shown: int | None = None
     _named = False  # does tool_choice name a tool?
     _call_id: Callable[[int], str] | None = None
@@ -93,15 +98,19 @@ class ChatStream(EventStream):
         vocab: Vocab | None = None,
         tools: object = None,
     ) -> None:
-        self.id, self.model, self.created = checked("id", id), checked("model", model), options.seconds(created)
-        self._fields = options.reasoning_fields(reasoning_field)
+        self.id, self.model = checked("id", id), checked("model", model)
+        self.created = created if type(created) is int else options.seconds(created)
+        if reasoning_field != "reasoning":
+            self._fields = options.reasoning_fields(reasoning_field)
         if preamble_field != "content":
-            options.check_preamble(preamble_field)
-        self._preamble_field, self._include_usage = preamble_field, include_usage
+            self._preamble_field = options.checked_preamble(preamble_field)
+        if include_usage:
+            self._include_usage = include_usage
         if tool_choice != "auto" or parallel_tool_calls is not True:
             self._calls_shown = shown_calls(tool_choice, parallel_tool_calls)
             self._named = options.names_a_tool(tool_choice)
-        self._extra = sendable(extra) if extra else {}
+        if extra:
+            self._extra = sendable(extra)
         if call_id is not None or taken != () or token_ids:
             self._call_id, self._taken = called("call_id", call_id), taken_ids(taken)
             self._show_ids, self._watched, self._hooked = token_ids, token_ids, True
@@ -156,12 +165,9 @@ class ChatStream(EventStream):
 
     # --- the script ---
 
-    def _opening_told(self) -> bytes | None:
+    def _constants(self) -> Constants:
         if self.choice:
             self._check_turn()
-        return None
-
-    def _constants(self) -> Constants:
         return self.id, str(self.created), self._stem, ""
 
     def _script(self) -> Script | None:
@@ -283,8 +289,13 @@ class ChatStream(EventStream):
         usage: the API's object, or another API's. The parser adds the counts that it has.
         stop_reason: the stop string or token id at which the engine has stopped.
         """
-        self._stop_at(reason, stop_reason, dicts=False)
-        frames = super().finish(reason, usage)
+        unsaid = usage is None and stop_reason is None and type(reason) is str
+        if unsaid and self._all is None and not self._include_usage and self._scripted:
+            self._usage, frames = {}, self._end(reason)  # most end so: nothing is to be checked, or said besides
+            self._over()
+        else:
+            self._stop_at(reason, stop_reason, dicts=False)
+            frames = super().finish(reason, usage)
         return frames + _DONE if self._ends else frames
 
     def events(
@@ -374,18 +385,8 @@ class ChatStream(EventStream):
         """The response as it would be without streaming, with all choices; at any time."""
         for stream in self._streams:
             stream._catch_up()
-        whole = {**self._head, "object": "chat.completion", "choices": [one._whole_choice() for one in self._streams]}
+        whole = {**self._head, "object": "chat.completion", "choices": list(map(options.whole_choice, self._streams))}
         return whole | ({} if (usage := options.whole_usage(self._usage, self._streams)) is None else {"usage": usage})
-
-    def _whole_choice(self) -> Payload:
-        self._keep_texts()
-        self._keep_arguments()
-        texts = {field: "".join(texts) for field, texts in self._texts.items()}
-        message: Payload = {"role": "assistant", **texts, "refusal": None}
-        if self._calls:
-            message["tool_calls"] = [options.copied(call) for call in self._calls]
-        choice = {"index": self.choice, "message": message, "logprobs": None, "finish_reason": self._finish_reason}
-        return {**choice, **(self._stopped or {}), **self._tokens.joined()}
 
 
 @lru_cache(maxsize=256)

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from .chat import ChatStream
 
 __all__ = [
-    *("call", "call_id", "check_preamble", "copied", "failure", "finish_reason", "names_a_tool"),
-    *("reasoning_fields", "seconds", "whole_usage"),
+    *("call", "call_id", "checked_preamble", "copied", "failure", "finish_reason", "names_a_tool"),
+    *("reasoning_fields", "seconds", "whole_choice", "whole_usage"),
 ]
 
 _REASONING = ("reasoning",)
@@ -35,9 +35,10 @@ def reasoning_fields(field: str | None) -> tuple[str, ...]:
     return () if field is None else ("reasoning", "reasoning_content") if field == "both" else (field,)
 
 
-def check_preamble(field: str | None) -> None:
+def checked_preamble(field: str | None) -> str | None:
     if field is not None and (field in TAKEN or not checked("preamble_field", field)):
         raise ValueError(f"preamble_field is the name of a field for text, or None, not {field!r}")
+    return field
 
 
 def names_a_tool(tool_choice: Any) -> bool:
@@ -69,6 +70,18 @@ def call(id: str, name: str) -> Payload:
 
 def copied(call: Payload) -> Payload:
     return {**call, "function": dict(call["function"])}
+
+
+def whole_choice(stream: ChatStream) -> Payload:
+    """The stream's choice as it is without streaming."""
+    stream._keep_texts()
+    stream._keep_arguments()
+    texts = {field: "".join(texts) for field, texts in stream._texts.items()}
+    message: Payload = {"role": "assistant", **texts, "refusal": None}
+    if stream._calls:
+        message["tool_calls"] = [copied(call) for call in stream._calls]
+    choice = {"index": stream.choice, "message": message, "logprobs": None, "finish_reason": stream._finish_reason}
+    return {**choice, **(stream._stopped or {}), **stream._tokens.joined()}
 
 
 def whole_usage(usage: Payload | None, choices: Sequence[ChatStream]) -> Payload | None:

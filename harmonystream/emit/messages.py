@@ -156,7 +156,7 @@ class MessagesStream(EventStream):
     # --- the script ---
 
     def _opening_told(self) -> bytes | None:
-        return None if self._given == _UNSAID else "".join(map(self.framed, self.opening())).encode()
+        return None if self._given is _UNSAID else "".join(map(self.framed, self.opening())).encode()
 
     def _constants(self) -> Constants:
         return self.id, "", self._stem, ""
@@ -222,13 +222,13 @@ class MessagesStream(EventStream):
         return ()
 
     def _closing_bytes(self, usage: Payload | None) -> bytes:
-        known = usage is None and self._given == _UNSAID and self._stop_sequence is None
+        known = usage is None and self._given is _UNSAID and self._stop_sequence is None
         if not (known and self._scripted and self._stop_reason) or self.in_text:
             return super()._closing_bytes(usage)
         self._ended_plainly = True
-        counts, said = self.parser.usage, _closing()
-        total, reasoning = b"%d" % counts.total, b"%d" % counts.reasoning
-        return b"".join((said[0], self._stop_reason.encode(), said[1], total, said[2], reasoning, said[3]))
+        (total, reasoning), said = self._tokens_read, _closing()
+        counts = b"%d" % total, said[2], b"%d" % reasoning
+        return b"".join((said[0], self._stop_reason.encode(), said[1], *counts, said[3]))
 
     def closing(self, usage: Payload | None) -> Iterable[Payload]:
         self._message["stop_reason"], self._message["stop_sequence"] = self._stop_reason, self._stop_sequence
@@ -345,7 +345,7 @@ class MessagesStream(EventStream):
         return super().events(tokens, finish=finish, reason=reason, usage=usage)
 
     def checked_usage(self, usage: Payload | None) -> Payload | None:
-        return counted(usage, MESSAGES)
+        return None if usage is None else counted(usage, MESSAGES)
 
     def _stopped(self, reason: Any, stop_sequence: str | None, *, dicts: bool) -> Any:
         self._check(dicts)

@@ -28,7 +28,8 @@ from .payload import Payload, checked, sendable, to_json
 from .request import CallIds, called, shown_calls, taken_ids
 from .script import CHANNELS, HOLE, idle
 from .scripts import responses_script
-from .stream import Constants, EventStream
+from .stream import Constants
+from .text_logprobs import LogprobStream
 from .tool_runs import Ran, ToolRun
 from .usage import RESPONSES, counted
 
@@ -43,7 +44,7 @@ _WHOLE = (None, "stop", "tool_calls", "function_call")  # an engine's reasons th
 _WHY = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
 
-class ResponsesStream(EventStream):
+class ResponsesStream(LogprobStream):
     """The events of one response.
 
     parser: a Parser that has read nothing yet, or a format; then `vocab` and `tools` are for its parser.
@@ -143,10 +144,6 @@ class ResponsesStream(EventStream):
     @cached_property
     def _call_ids(self) -> CallIds:
         return CallIds(self._own_call_id or partial(options.call_id, self._stem), self._taken)
-
-    @cached_property
-    def _output(self) -> list[Payload]:
-        return []
 
     # --- the script ---
 
@@ -268,11 +265,11 @@ class ResponsesStream(EventStream):
         if not self._scripted or self._ending["status"] == "failed":
             return super()._closing_bytes(usage)
         self._head_json = self._head_told
-        if usage is None and not self.in_text and self._ending == _COMPLETED:
+        if usage is None and self._ending is _COMPLETED and not self.in_text:
             self._ended_plainly = True
-            counts, number, said = self.parser.usage, self._number, _completed()
+            number, said = self._number, _completed()
             self._number = number + 1
-            total, reasoning = str(counts.total), str(counts.reasoning)
+            total, reasoning = map(str, self._tokens_read)
             items = said[0], self._head_json, said[1], self._output_told[1:], said[2]
             return "".join((*items, total, said[3], total, said[4], reasoning, said[5], str(number), said[6])).encode()
         self._usage = self._whole_usage(usage or {})
@@ -324,7 +321,7 @@ class ResponsesStream(EventStream):
     # --- the end ---
 
     def checked_usage(self, usage: Payload | None) -> Payload | None:
-        return counted(usage, RESPONSES)
+        return None if usage is None else counted(usage, RESPONSES)
 
     def _prepare_end(self, reason: str | None) -> None:
         cut = reason not in _WHOLE

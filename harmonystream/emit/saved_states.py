@@ -34,6 +34,8 @@ _SMALL = 4096  # bytes of options that are worth remembering
 def saved(stream: Any, key: bytes | None) -> bytes:
     """The stream as bytes. Raises ValueError for one that cannot be moved now, or not at all."""
     kind = type_of(stream)
+    if stream._watched:
+        raise ValueError("a stream that sends token ids or logprobs cannot be moved: it waits for their events")
     if kind is ChatStream:
         _check_alone(stream)
     state = stream._told_state()
@@ -167,8 +169,6 @@ def _restore_ids(stream: Any, state: State) -> None:
 
 
 def _check_alone(stream: ChatStream) -> None:
-    if stream._watched:
-        raise ValueError("a stream that sends token ids or logprobs cannot be moved: it waits for their events")
     if stream._all is not None:
         raise ValueError("a stream of several choices cannot be moved: its end depends on the others'")
 

@@ -10,7 +10,7 @@ from typing import Any
 from ..events import Event
 from .payload import Payload
 
-__all__ = ["Tokens"]
+__all__ = ["Tokens", "as_sent", "taken_until"]
 
 LEAST = -9999.0
 """The logprob of what cannot be."""
@@ -36,23 +36,23 @@ class Tokens:
         if logprobs is not None:
             if len(logprobs) != len(ids):
                 raise ValueError(f"{len(logprobs)} logprobs for {len(ids)} tokens: pass one for each")
-            self._logprobs.extend(enumerate(map(_sendable, logprobs), position))
+            self._logprobs.extend(enumerate(map(as_sent, logprobs), position))
         if self._show_ids:
             self._ids.extend(enumerate(ids, position))
 
     def attach(self, payloads: list[Payload], event: Event, *, hides: bool) -> None:
         """Add what belongs to this event to its chunk. hides: without a chunk, its tokens are hidden with its text."""
-        self._waiting += _until(self._ids, event.start)
-        here = _until(self._ids, event.stop)
-        _until(self._logprobs, event.start)
-        logprobs = _until(self._logprobs, event.stop)
+        self._waiting += taken_until(self._ids, event.start)
+        here = taken_until(self._ids, event.stop)
+        taken_until(self._logprobs, event.start)
+        logprobs = taken_until(self._logprobs, event.stop)
         if not payloads:
             if not hides:
                 self._waiting += here
             return
         choice = payloads[0]["choices"][0]
         if choice["finish_reason"] is not None:
-            here += _until(self._ids, None)
+            here += taken_until(self._ids, None)
         if logprobs:
             choice["logprobs"] = {"content": logprobs, "refusal": None}
             self._all_logprobs += logprobs
@@ -71,7 +71,7 @@ class Tokens:
         return made
 
 
-def _until(kept: deque[tuple[int, Any]], stop: int | None) -> list[Any]:
+def taken_until(kept: deque[tuple[int, Any]], stop: int | None) -> list[Any]:
     """Take out what is before the position `stop`; None: everything."""
     taken = []
     while kept and (stop is None or kept[0][0] < stop):
@@ -79,11 +79,11 @@ def _until(kept: deque[tuple[int, Any]], stop: int | None) -> list[Any]:
     return taken
 
 
-def _sendable(entry: Payload) -> Payload:
+def as_sent(entry: Payload) -> Payload:
     """With numbers that JSON has: NaN and the infinities become the API's least logprob."""
     made = dict(entry)
     if "logprob" in made:
         made["logprob"] = made["logprob"] if LEAST <= made["logprob"] < math.inf else LEAST
     if made.get("top_logprobs"):
-        made["top_logprobs"] = [_sendable(other) for other in made["top_logprobs"]]
+        made["top_logprobs"] = [as_sent(other) for other in made["top_logprobs"]]
     return made

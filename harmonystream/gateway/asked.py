@@ -52,6 +52,11 @@ class Asked:
     output: dict[str, Any] | None = None
     stored: list[Any] | None = None
 
+    @property
+    def logprobs_option(self) -> str:
+        """The API's option that asks for logprobs."""
+        return "top_logprobs" if self.api == "responses" else "logprobs"
+
 
 def read_options(api: str, body: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """The options that the gateway reads, and those for the engine by the engine's names. None counts as not given.

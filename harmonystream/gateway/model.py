@@ -152,8 +152,8 @@ class Served:
         own = {name: value for name, value in given.items() if name in _SAMPLING}
         extra = {name: value for name, value in given.items() if name not in _SAMPLING}
         if asked.logprobs is not None and not (prompt_tokens and self._gives_logprobs):
-            what = "logprobs is not supported: this model's engine has none for token ids."
-            raise Refused(400, what, param="logprobs", code="unsupported_parameter")
+            what = f"{asked.logprobs_option} is not supported: this model's engine has none for token ids."
+            raise Refused(400, what, param=asked.logprobs_option, code="unsupported_parameter")
         made = Sampling(max_tokens=wanted, logprobs=asked.logprobs, extra=extra, headers=headers or {})
         return replace(made, **own)
 

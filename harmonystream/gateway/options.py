@@ -53,7 +53,6 @@ def _engine(to: str, check: Check) -> Option:
 _NOT_STORED = "conversations are not stored here; send the whole conversation"
 _NO_MODERATION = _refused("the gateway does not moderate")
 _TOOLS_HERE = "which tools run here, and how often, is said in the gateway's settings"
-_NO_LOGPROBS = "logprobs are in Chat Completions alone"
 
 _SAMPLING = {
     "temperature": _engine("temperature", number(0, 100)),
@@ -135,7 +134,7 @@ RESPONSES: Mapping[str, Option] = {
     "previous_response_id": _TEXT,
     **_MODELS_OWN,
     **_SAMPLING,
-    "top_logprobs": _refused(_NO_LOGPROBS, 0),
+    "top_logprobs": Option("read", integer(0, 20)),
     "background": _refused("a response is answered in its own request", False),
     "background_options": _refused("a response is answered in its own request"),
     "image": _refused("the models here write text alone"),

@@ -22,12 +22,13 @@ Earlier = Callable[[str, str], list[Any]]
 """(kind, id) -> the items of a "response" and of all before it, or the one "item" with this id. Raises `Refused`."""
 
 _ENCRYPTED = "reasoning.encrypted_content"
+_LOGPROBS = "message.output_text.logprobs"
 _INCLUDED = (
-    *(_ENCRYPTED, "web_search_call.results", "web_search_call.action.sources"),
+    *(_ENCRYPTED, _LOGPROBS, "web_search_call.results", "web_search_call.action.sources"),
     *("file_search_call.results", "code_interpreter_call.outputs", "computer_call_output.output.image_url"),
     "message.input_image.image_url",
 )
-"""What `include` may ask for. All but the first are about items that no response here has."""
+"""What `include` may ask for. All but the first two are about items that no response here has."""
 
 
 def read(body: Any, earlier: Earlier) -> Asked:
@@ -52,6 +53,8 @@ def read(body: Any, earlier: Earlier) -> Asked:
     asked.budget = options.get("thinking_token_budget")
     form = part_of(options.get("text", {}), "text", "format", OBJECT)
     asked.output = form_of(form, "text.format")
+    if options.get("top_logprobs") or _LOGPROBS in options.get("include", ()):
+        asked.logprobs = options.get("top_logprobs", 0)
     for at, wanted in enumerate(options.get("include", ())):
         if wanted not in _INCLUDED:
             raise Refused(400, f"include[{at}] is not supported.", param=f"include[{at}]", code="unsupported_parameter")

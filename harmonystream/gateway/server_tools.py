@@ -55,8 +55,9 @@ def offered(model: Served, asked: Asked) -> Tools | None:
     if own is None or asked.only:
         return None
     if asked.logprobs is not None:
-        what = "logprobs is not supported: this model's tools run here, and an answer may be several generations."
-        raise Refused(400, what, param="logprobs", code="unsupported_parameter")
+        option = asked.logprobs_option
+        what = f"{option} is not supported: this model's tools run here, and an answer may be several generations."
+        raise Refused(400, what, param=option, code="unsupported_parameter")
     try:
         tools = own.with_declared(asked.tools).offered(asked.body)
     except (TypeError, ValueError) as error:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from harmonystream.emit.chat_options import call_id, check_preamble, finish_reason, names_a_tool, seconds
+from harmonystream.emit.chat_options import call_id, checked_preamble, finish_reason, names_a_tool, seconds
 
 
 @pytest.mark.parametrize("field", ["", "role", "tool_calls", "function_call", "refusal"])
 def test_fields_that_are_taken(field: str) -> None:
     with pytest.raises(ValueError, match="preamble_field is the name of a field for text"):
-        check_preamble(field)
+        checked_preamble(field)
 
 
 def test_finish_reasons() -> None:

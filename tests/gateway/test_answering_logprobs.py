@@ -105,6 +105,41 @@ def test_the_official_client_reads_them():
         assert whole.choices[0].logprobs.content[0].top_logprobs[0].token == "Hello"
 
 
+@pytest.mark.parametrize("streams", [True, False])
+@pytest.mark.parametrize("per_chunk", [1, 100])
+def test_responses_have_those_of_the_answer(streams, per_chunk):
+    """In the deltas, at the end of the text, and in the item; tokens of the reasoning have no place there."""
+    asked = {"model": "openai/gpt-oss-20b", "input": "?", "include": ["message.output_text.logprobs"]}
+    with gateway(script_with(ANSWER, per_chunk)) as made, made.clients() as clients:
+        if streams:
+            with clients.openai.responses.stream(**asked, top_logprobs=2) as parts:
+                events = list(parts)
+            whole = events[-1].response
+            deltas = [event for event in events if event.type == "response.output_text.delta"]
+            (done,) = (event for event in events if event.type == "response.output_text.done")
+            joined = [entry for event in deltas for entry in event.logprobs]
+            assert [(one.token, one.logprob) for one in joined] == expected(ANSWER, "content")
+            assert [one.to_dict() for one in done.logprobs] == [one.to_dict() for one in joined]
+            assert len(deltas) > 1 or per_chunk > 1
+        else:
+            whole = clients.openai.responses.create(**asked, top_logprobs=2)
+        asks = made.sent()["logprobs"]
+    (message,) = (item for item in whole.output if item.type == "message")
+    entries = message.content[0].logprobs
+    assert [(one.token, one.logprob) for one in entries] == expected(ANSWER, "content")
+    assert b"".join(bytes(one.bytes) for one in entries).decode() == "Hi there!"
+    assert (asks, max(len(one.top_logprobs) for one in entries)) == (2, 2)
+
+
+def test_responses_have_none_unless_they_are_asked_for():
+    with gateway(script_with(ANSWER)) as made:
+        whole = made.post("responses").json()
+        assert whole["output"][1]["content"][0]["logprobs"] == []
+        assert "logprobs" not in made.sent()
+        made.post("responses", include=["message.output_text.logprobs"])
+        assert made.sent()["logprobs"] == 0
+
+
 def test_where_there_are_none_they_are_refused_by_name():
     with gateway(script_with(ANSWER)) as made:
         for body, param in [
@@ -114,14 +149,14 @@ def test_where_there_are_none_they_are_refused_by_name():
         ]:
             answer = made.post("chat", **body)
             assert (answer.status_code, answer.json()["error"]["param"]) == (400, param)
-        assert made.post("responses", top_logprobs=3).json()["error"]["param"] == "top_logprobs"
-        refused = made.post("responses", include=["message.output_text.logprobs"])
-        assert refused.json()["error"]["param"] == "include[0]"
+        assert made.post("responses", top_logprobs=21).json()["error"]["param"] == "top_logprobs"
         assert made.post("chat", logprobs=False, top_logprobs=0).status_code == 200
     with serving(app([demo_model(delay=0)])) as url:
         body = {"model": "gpt-oss", "messages": [{"role": "user", "content": "?"}], "logprobs": True}
         refused = httpx2.post(f"{url}/v1/chat/completions", json=body)
+        other = httpx2.post(f"{url}/v1/responses", json={"model": "gpt-oss", "input": "?", "top_logprobs": 1})
     assert refused.json()["error"]["message"].startswith("logprobs is not supported: this model's engine has none")
+    assert other.json()["error"]["param"] == "top_logprobs"
 
 
 def test_an_engine_that_sends_none_is_an_error():

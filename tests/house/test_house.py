@@ -45,6 +45,7 @@ UNTESTED = {  # modules without a test file of their own, and what tests them
         "tests/engines/real_sglang/test_sglang_chat.py",
     ),
     "integrations/sglang/detectors": "tests/engines/real_sglang/test_sglang_text.py",
+    "integrations/sglang/frames": "tests/engines/real_sglang/test_sglang_frames.py",
     "integrations/sglang/plugin": "tests/integrations/test_sglang_plugin.py",
     **dict.fromkeys(  # and LMDeploy in its own, by `make engines-lmdeploy`
         (f"integrations/lmdeploy/{name}" for name in ("__main__", "parsers")),
@@ -54,6 +55,7 @@ UNTESTED = {  # modules without a test file of their own, and what tests them
     "integrations/parser_names": "tests/integrations/test_vllm_plugin.py",
     "integrations/vllm/derender": "tests/engines/real_vllm/test_vllm_derender.py",
     "integrations/vllm/frames": "tests/engines/real_vllm/test_vllm_frames.py",
+    "integrations/vllm/frames_responses": "tests/engines/real_vllm/test_vllm_frames.py",
     "cli/paint": "tests/cli/test_show.py",
     "_encoders": "tests/test_vocab_encode.py",
     "prompt/builtin": "tests/prompt/test_harmony_text.py",

@@ -12,7 +12,7 @@ import pytest
 from harmonystream.integrations.sglang.plugin import check_version, register
 
 
-@pytest.mark.parametrize("named", [None, "", "other", "harmonystream_other, another"])
+@pytest.mark.parametrize("named", [None, "", "other", "harmonystream_other, another", "harmonystream_frames"])
 def test_nothing_is_imported_unless_the_plug_in_is_named(named, monkeypatch):
     monkeypatch.delenv("SGLANG_PLUGINS", raising=False)
     if named is not None:
@@ -21,8 +21,9 @@ def test_nothing_is_imported_unless_the_plug_in_is_named(named, monkeypatch):
     assert "harmonystream.integrations.sglang.detectors" not in sys.modules
 
 
-def test_a_plug_in_that_is_named_needs_sglang(monkeypatch):
-    monkeypatch.setenv("SGLANG_PLUGINS", "other, harmonystream")
+@pytest.mark.parametrize("named", ["other, harmonystream", "harmonystream,harmonystream_frames"])
+def test_a_plug_in_that_is_named_needs_sglang(named, monkeypatch):
+    monkeypatch.setenv("SGLANG_PLUGINS", named)
     with pytest.raises(ImportError):
         register()
 

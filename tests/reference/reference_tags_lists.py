@@ -26,6 +26,7 @@ class Lists(PythonCalls):
 
     def listed(self, header: Header) -> int:
         """A written call, and what comes after it."""
+        self.in_array = header.array
         return self.after_call(self.python(header.stop, header), header.array, header.in_section)
 
     def next_call(self, i: int, in_array: bool, in_section: bool) -> Header | None:
@@ -67,6 +68,7 @@ class Lists(PythonCalls):
                 if header.verdict == "fails":
                     return self.plain(i, header.stop)
                 self.begin(i, header)
+                self.in_array = in_array
                 i = self.python(header.stop, header) if header.body == "python" else self.json(i)
             else:
                 try:

@@ -117,7 +117,7 @@ class PythonCalls(Strings):
         self.log.note("call-syntax", i)
         names = sorted(self.types.get(header.name, ()))
         lone = len(names) == 1 and self.arguments_so_far == 0 and c != "{" and len(names[0].encode()) <= LONGEST
-        self.begin_argument(names[0].encode().decode("latin-1") if lone else str(min(self.arguments_so_far, 255)), i)
+        self.begin_argument(names[0].encode().decode("latin-1") if lone else str(min(self.arguments_so_far, 65535)), i)
         return i
 
     def begin_argument(self, key: str, i: int) -> None:

@@ -31,6 +31,7 @@ class Strings(Bodies):
     open: list[tuple[str, int]]
     expects = ""  # "argument", "value", "item", "key", "colon", "after", "string", "expression" or "noise"
     key_string = False
+    in_array = False  # the call is one of an array
     quotes = ""
     is_raw = False
     run: list[int]  # bytes of the string that are not yet written
@@ -187,7 +188,9 @@ class Strings(Bodies):
             closers = [CLOSES[bracket] for bracket in brackets if bracket != "("]
             if s[x] in (",", written(self.row)[1], *closers, *[":"] * self.key_string):
                 return "closed", stop, ""
-            if quotes != OWN and s[x] in "\"'" and x > stop:
+            if s[x] == "]" and self.in_array:
+                x = self.text.skip(x + 1, limit)
+            elif quotes != OWN and s[x] in "\"'" and x > stop:
                 more = s[x] * (3 if s.startswith(s[x] * 3, x) else 1)
                 return "adjacent", x + len(more), more
         return ("closed", stop, "") if self.ends_at_limit(x, limit) else ("text", i + 1, "")

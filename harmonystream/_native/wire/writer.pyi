@@ -30,6 +30,9 @@ class OpenWriter:
     @property
     def parser(self) -> Parser: ...
     @property
+    def _tokens_read(self) -> tuple[int, int]:
+        """All, and those of reasoning: of the parser's usage, without the object."""
+    @property
     def in_text(self) -> bool:
         """Is it fed text? Then the parser counts bytes, not tokens."""
     @property

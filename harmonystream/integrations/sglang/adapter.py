@@ -57,7 +57,7 @@ class Adapter:
         self, *, request: Any, output_ids: list[int], finish_reason: dict[str, Any] | None
     ) -> tuple[str | None, str, list[ToolCall] | None, dict[str, Any] | None]:
         """The reasoning, the content and the calls of a whole output, and why it has ended."""
-        reader = self._chat_reader(request)
+        reader = self.chat_reader(request)
         matched = None if request.no_stop_trim else (finish_reason or {}).get("matched")
         said = reader.read(before(self._model, output_ids, matched), last=True)
         if not said.calls:
@@ -91,7 +91,7 @@ class Adapter:
         chunks: ChatChunks | None = parser_dict.get(index)
         if chunks is None:
             id = content["meta_info"]["id"]
-            chunks = ChatChunks(self, self._chat_reader(request), request, id, created, index)
+            chunks = ChatChunks(self, self.chat_reader(request), request, id, created, index)
             parser_dict[index] = chunks
         made = chunks.step(content, finish_reason_type, choice_logprobs, usage)
         if chunks.called:
@@ -133,7 +133,8 @@ class Adapter:
         id: str = self._serving._process_tool_call_id(item, self._serving._get_history_tool_calls_cnt(request))
         return id
 
-    def _chat_reader(self, request: Any) -> Reader:
+    def chat_reader(self, request: Any) -> Reader:
+        """For one choice of a request."""
         serving = self._serving
         tools = serving._effective_tools(request) if serving._tool_call_parsing_active(request) else ()
         separate = bool(request.separate_reasoning)

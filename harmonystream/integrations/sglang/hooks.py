@@ -1,4 +1,4 @@
-"""The three methods of SGLang's serving classes that are hooked, by SGLang's own registry of hooks.
+"""The methods of SGLang's serving classes that are hooked, by SGLang's own registry of hooks.
 
 SGLang lets an adapter read the ids of an output where a model needs it. A server whose parsers are ours gets one.
 """
@@ -11,6 +11,8 @@ from typing import Any
 from sglang.srt.plugins.hook_registry import HookRegistry, HookType
 
 from .adapter import Adapter, adapter_for, remember_prompt
+from .frames import Frames
+from .plugin import FRAMES, named
 
 __all__ = ["register_hooks"]
 
@@ -18,6 +20,8 @@ _SERVING = "sglang.srt.entrypoints.openai.serving_chat.OpenAIServingChat"
 _RESPONSES = "sglang.srt.entrypoints.openai.serving_responses.OpenAIServingResponses"
 _OURS = "_harmonystream"
 """The attribute of a serving object that has its adapter."""
+_STREAMS = "_harmonystream_frames"
+"""And the one that has what writes its frames, if that has been asked for."""
 
 
 def register_hooks() -> None:
@@ -26,6 +30,7 @@ def register_hooks() -> None:
         (f"{_SERVING}.__init__", _init),
         (f"{_SERVING}._encoding_output", _encoding_output),
         (f"{_SERVING}._process_messages", _process_messages),
+        (f"{_SERVING}._handle_streaming_request", _handle_streaming_request),
         (f"{_RESPONSES}._make_request", _make_request),
     ):
         if all(known is not hook for _, known, _ in HookRegistry._hooks[target]):
@@ -34,7 +39,9 @@ def register_hooks() -> None:
 
 def _init(stock: Callable[..., None], serving: Any, *args: Any, **more: Any) -> None:
     stock(serving, *args, **more)
-    setattr(serving, _OURS, adapter_for(serving))
+    ours = adapter_for(serving)
+    setattr(serving, _OURS, ours)
+    setattr(serving, _STREAMS, Frames(serving, ours) if ours is not None and FRAMES in named() else None)
 
 
 def _encoding_output(stock: Callable[..., Any], serving: Any) -> Any:
@@ -46,6 +53,15 @@ def _process_messages(stock: Callable[..., Any], serving: Any, request: Any, *ar
     processed = stock(serving, request, *args, **more)
     remember_prompt(request, processed)
     return processed
+
+
+async def _handle_streaming_request(
+    stock: Callable[..., Awaitable[Any]], serving: Any, adapted_request: Any, request: Any, raw_request: Any
+) -> Any:
+    frames: Frames | None = getattr(serving, _STREAMS, None)
+    if frames is None or not frames.can_write(request):
+        return await stock(serving, adapted_request, request, raw_request)
+    return await frames.response(adapted_request, request, raw_request)
 
 
 async def _make_request(

@@ -8,10 +8,13 @@ from importlib.metadata import version
 
 from ..engine_releases import check_release
 
-__all__ = ["check_version", "register"]
+__all__ = ["FRAMES", "check_version", "named", "register"]
 
 OLDEST, NEWEST = (0, 5, 23), (0, 5, 23)
 """The first and last release of SGLang with which `make engines-sglang` passes."""
+
+FRAMES = "harmonystream_frames"
+"""What SGLANG_PLUGINS also names if it asks for our frames. It is no entry point, so SGLang passes it over."""
 
 _log = logging.getLogger("sglang.harmonystream")
 
@@ -22,7 +25,7 @@ def register() -> None:
     SGLang runs the plug-ins of all distributions if SGLANG_PLUGINS is not set. This one wants to be named there,
     because it imports SGLang's parsers.
     """
-    if "harmonystream" not in (name.strip() for name in os.environ.get("SGLANG_PLUGINS", "").split(",")):
+    if "harmonystream" not in named():
         return
     check_version()
     from .detectors import register_detectors
@@ -30,6 +33,11 @@ def register() -> None:
 
     register_detectors()
     register_hooks()
+
+
+def named() -> set[str]:
+    """What SGLANG_PLUGINS names."""
+    return {name.strip() for name in os.environ.get("SGLANG_PLUGINS", "").split(",")}
 
 
 def check_version(found: str | None = None) -> None:

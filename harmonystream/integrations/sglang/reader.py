@@ -48,8 +48,12 @@ class Reader:
 
     def step(self, content: dict[str, Any], finish_reason_type: str | None) -> Delta:
         """What a chunk of the engine's adds. finish_reason_type: None unless it is the last."""
+        return self.read(self.take(content, finish_reason_type), last=finish_reason_type is not None)
+
+    def take(self, content: dict[str, Any], finish_reason_type: str | None) -> Sequence[int]:
+        """The ids that a chunk of the engine's adds, for the parser."""
         about = content["meta_info"]
-        ids = select_new_output_ids(
+        ids: Sequence[int] = select_new_output_ids(
             output_ids=content.get("output_ids") or [],
             num_consumed_tokens=self._ids,
             completion_tokens=about["completion_tokens"],
@@ -65,7 +69,7 @@ class Reader:
                 ids.append(matched)  # SGLang's text never has it
         elif matched is not None:
             ids = before(self._model, ids, matched)
-        return self.read(ids, last=last)
+        return ids
 
     def _new_text(self, text: str, *, last: bool) -> str:
         """What the engine's text adds, but for what may begin a stop string, which SGLang would send."""

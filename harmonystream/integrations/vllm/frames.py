@@ -1,8 +1,8 @@
-"""A plug-in for vLLM's streams of Chat Completions and Messages: our emitters write the frames, from vLLM's outputs.
+"""A plug-in for vLLM's streams: our emitters write the frames, from vLLM's outputs.
 
-It takes the place of one method on each of two serving objects, the one that turns outputs into frames. All that comes
-before is vLLM's: the request, the prompt, the engine. A request that asks for something our emitters do not write is
-left to the method that was there, and the log says so once for each reason.
+It takes the place of one method on each of three serving objects, the one that turns outputs into frames. All that
+comes before is vLLM's: the request, the prompt, the engine. A request that asks for something our emitters do not write
+is left to the method that was there, and the log says so once for each reason. Responses are in `frames_responses`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from vllm.renderers.chat_utils import get_tool_call_id_type
 
 from ...emit import ChatStream, MessagesStream, call_ids_of
 from ..model import parser_for
+from .frames_responses import ResponsesFrames
 from .output import Feed
 from .unified import HarmonystreamParser
 
@@ -46,6 +47,9 @@ class FramesPlugin:
                 _log.warning("harmonystream_frames: the parsers of this server are not harmonystream's; vLLM streams")
                 return
             serving.chat_completion_stream_generator = _Frames(serving, writer).generate
+        responses = getattr(state, "openai_serving_responses", None)
+        if responses is not None:
+            responses.responses_stream_generator = ResponsesFrames(responses).generate
 
 
 class _Answer(NamedTuple):

@@ -39,7 +39,8 @@ class HarmonystreamParser(DelegatingParser):
     model: Model
     output: Output | None = None
     """What has been read; None before the first token."""
-    _prompt: Sequence[int] | None = None
+    prompt: Sequence[int] | None = None
+    """Its ids; None until vLLM says them."""
 
     def __init__(self, tokenizer: Any, tools: Any = None, *args: Any, **kwargs: Any) -> None:
         super().__init__(tokenizer, tools, *args, **kwargs)
@@ -68,7 +69,7 @@ class HarmonystreamParser(DelegatingParser):
     # --- what vLLM asks of a whole output ---
 
     def set_prompt_token_ids(self, prompt_token_ids: Sequence[int]) -> None:
-        self._prompt = prompt_token_ids
+        self.prompt = prompt_token_ids
 
     def parse(
         self,
@@ -111,7 +112,7 @@ class HarmonystreamParser(DelegatingParser):
         if self.output is None:
             self._initialize_history_tool_call_cnt(request)
             if prompt_token_ids is not None:
-                self._prompt = prompt_token_ids
+                self.prompt = prompt_token_ids
             self.output = self._new_output(request)
         said = self.output.add(delta_token_ids, delta_text, last=finished)
         return self._message(said, request)
@@ -140,7 +141,7 @@ class HarmonystreamParser(DelegatingParser):
         return id
 
     def _new_output(self, request: Any) -> Output:
-        return Output(self.model, parser_for(self.model, self.tools, self._prompt), request)
+        return Output(self.model, parser_for(self.model, self.tools, self.prompt), request)
 
     @staticmethod
     def _count_invocation(request: Any, called: bool, *, streams: bool) -> None:

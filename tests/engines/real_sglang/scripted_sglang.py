@@ -148,10 +148,11 @@ class ScriptedManager:
 
 
 class Server:
-    """One model. kind: "stock", or "ours"."""
+    """One model. kind: "stock"; "ours": our parsers; "frames": our frames as well."""
 
     def __init__(self, directory: Path, family: str, kind: str = "ours") -> None:
         self.family = family
+        os.environ["SGLANG_PLUGINS"] = "harmonystream" + ",harmonystream_frames" * (kind == "frames")
         model = model_dirs.write(directory, family)
         ours = "harmonystream" if family in ("qwen3", "gpt_oss") else f"harmonystream_{self.format}"
         tools, reasoning = STOCK[family] if kind == "stock" else (ours, ours)

@@ -76,6 +76,7 @@ def rightness() -> None:
 def cost(host: Server, outputs: list[dict[str, Any]], request: Any) -> tuple[float, int]:
     """Microseconds of processor time per token, and how many chunks have arguments."""
     serving = host.app.state.openai_serving_chat
+    ours = getattr(serving, "_harmonystream_frames", None)
 
     async def play(*_: Any) -> AsyncIterator[dict[str, Any]]:
         for output in outputs:
@@ -84,10 +85,12 @@ def cost(host: Server, outputs: list[dict[str, Any]], request: Any) -> tuple[flo
     async def run() -> tuple[float, int]:
         host.manager.generate_request = play
         started, made = time.process_time(), []
-        async for chunk in serving._generate_chat_stream(None, request, None):
+        chunks = serving._generate_chat_stream(None, request, None) if ours is None else ours.frames(play(), request)
+        async for chunk in chunks:
             made.append(chunk)
         took = time.process_time() - started
-        return 1e6 * took / len(outputs), sum('"tool_calls":[' in chunk for chunk in made)
+        texts = (chunk if isinstance(chunk, str) else chunk.decode() for chunk in made)
+        return 1e6 * took / len(outputs), sum(text.count('"tool_calls":[') for text in texts)
 
     return asyncio.run(run())
 
@@ -99,12 +102,15 @@ def call_of(family: str, form: str, tokens: int) -> list[int]:
 
 
 def costs(tokens: int = 1000) -> None:
-    print("\n| µs per token | SGLang | ours | SGLang : ours | chunks of SGLang | ours |\n|---|---|---|---|---|---|")
+    print(
+        "\n| µs per token | SGLang | parsers | frames | SGLang : parsers | SGLang : frames | chunks of SGLang | ours |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
     for name, (family, form) in COSTS.items():
         ids = call_of(family, form, tokens)
         ids = call_of(family, form, tokens * tokens // len(ids))
         row: list[tuple[float, int]] = []
-        for kind in ("stock", "ours"):
+        for kind in ("stock", "ours", "frames"):
             with tempfile.TemporaryDirectory() as directory:
                 host = Server(Path(directory), family, kind)
                 host.play(ids)
@@ -116,10 +122,9 @@ def costs(tokens: int = 1000) -> None:
                 )
                 runs = [cost(host, outputs, request) for _ in range(7)]
                 row.append((statistics.median(took for took, _ in runs), runs[0][1]))
-        (stock, few), (ours, many) = row
-        print(
-            f"| {name}, a call of {tokens:,} tokens | {stock:.1f} | {ours:.1f} | {stock / ours:.0f} | {few} | {many} |"
-        )
+        (stock, few), (ours, many), (frames, _) = row
+        cells = f"{stock:.1f} | {ours:.1f} | {frames:.2f} | {stock / ours:.0f} | {stock / frames:.0f} | {few} | {many}"
+        print(f"| {name}, a call of {tokens:,} tokens | {cells} |")
 
 
 if __name__ == "__main__":

@@ -11,9 +11,9 @@ import pytest
 pytest.importorskip("vllm")
 
 import openai
-from host_scenarios import MESSAGES, TOOLS, Said, ids_of, played, scenarios
+from host_scenarios import FLAT, MESSAGES, TOOLS, Said, ids_of, played, scenarios
 from test_vllm_derender import post
-from vllm_said import chat_stream, expected, messages
+from vllm_said import chat_stream, expected, messages, responses
 from wire_scenarios import SCENARIOS, write
 
 WHOLE = [("qwen3", "hermes"), ("gpt_oss", "harmony")]
@@ -131,3 +131,50 @@ def test_the_error_of_an_engine_ends_a_stream(server):
     request = urllib.request.Request(f"{host.url}/health")
     with urllib.request.urlopen(request, timeout=10) as response:
         assert response.status == 200
+
+
+RESPONSES = [(*row, name) for row in WHOLE for name in ("reasoning and content", CALLING, "empty arguments")]
+
+
+@pytest.mark.parametrize(("family", "format", "name"), [*RESPONSES, ("qwen3", "hermes", "cut in arguments")])
+def test_responses_say_what_the_parser_says(server, family, format, name):
+    host, scenario = server(family, "frames"), scenarios(format)[name]
+    play = played(format, scenario)
+    for size in (1, 3):
+        host.play(play.ids, finish=play.finish, at_once=size)
+        said, want = responses(host, streams=True), expected(host, play.ids)
+        assert (said.reasoning, said.content.strip(), said.calls) == (want.reasoning, want.content.strip(), want.calls)
+        assert said.reason == ("incomplete" if play.finish == "length" else "completed")
+
+
+def test_the_events_of_responses_are_ours(server):
+    host = server("qwen3", "frames")
+    ids = ids_of(host.family, write("hermes", SCENARIOS[CALLING]), stops=True)
+    host.play(ids)
+    body = {"model": "tiny", "input": "Go!", "tools": FLAT, "store": False, "stream": True, "temperature": 0.5}
+    status, answer = post(host, "/v1/responses", body)
+    assert status == 200
+    frames = [frame.split("\ndata: ") for frame in answer.decode().split("\n\n")[:-1]]
+    events = [json.loads(data) for _, data in frames]
+    assert [name for name, _ in frames] == [f"event: {event['type']}" for event in events]
+    assert [event["sequence_number"] for event in events] == list(range(len(events)))
+    whole = events[-1]["response"]
+    assert (events[0]["type"], events[-1]["type"]) == ("response.created", "response.completed")
+    assert (whole["temperature"], len(whole["tools"]), whole["id"]) == (0.5, len(FLAT), events[0]["response"]["id"])
+    assert whole["usage"]["output_tokens"] == len(ids) and whole["usage"]["output_tokens_details"]["reasoning_tokens"]
+
+
+def test_responses_that_are_left_to_vllm_are_logged_once(server):
+    host = server("qwen3", "frames")
+    host.play(ids_of(host.family, "Hi", stops=True))
+    for _ in range(2):
+        assert responses(host, streams=True, top_logprobs=2, include=["message.output_text.logprobs"]).content == "Hi"
+    assert host.log().count("vLLM streams Responses with top_logprobs") == 1
+
+
+def test_the_error_of_an_engine_ends_a_stream_of_responses(server):
+    host = server("qwen3", "frames")
+    host.play(ids_of(host.family, "Hi there", stops=False), finish="error")
+    body = {"model": "tiny", "input": "Go!", "store": False, "stream": True}
+    status, answer = post(host, "/v1/responses", body)
+    assert status == 200 and "response.failed" in answer.decode().split("\n\n")[-2]

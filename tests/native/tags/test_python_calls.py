@@ -270,3 +270,16 @@ def test_the_shortcut_is_what_the_machine_does():
         assert json.loads(text) == {"a": " plain plainit's plain\n plain"}
         merged = "".join(e.arguments for e in (*whole.feed(ids), *whole.finish()) if type(e) is hs.ToolCallDelta)
         assert merged == text
+
+
+def test_many_arguments_without_names():
+    (call,) = hs.parse(f"{START}[f({','.join('0' * 66_000)})]{END}", "lfm2").tool_calls
+    assert list(json.loads(call.arguments)) == [str(number) for number in range(65_536)]
+
+
+@pytest.mark.parametrize("after", ["", " ", "\n"])
+def test_a_missing_bracket_after_a_string(after):
+    for inside in ('f(s="x"', 'f(s="a]b"', "g(), f(s='x'"):
+        calls, noted = read("lfm2", f"{START}[{inside}{after}]{after}{END}Hi")[2:]
+        assert [json.loads(text) for name, text in calls if name == "f"] == [{"s": inside.split("=")[1][1:-1]}]
+        assert noted == ["ignored-text", "missing-closer"]

@@ -157,25 +157,25 @@ cdef void open_argument(Stream* s, const Context* c, const uint8_t* key, Py_ssiz
     s.header_n = <uint16_t>n
     write_key(s, c.out, at)
     s.tags.object.expect = P_VALUE
-    s.tags.probe.key_n += s.tags.probe.key_n < 255
+    count_argument(&s.tags.probe)
 
 
 cdef void open_positional(Stream* s, const Context* c, uint8_t first) noexcept nogil:
     """An argument without a key. It has its number as one, or the name of the only parameter that the tool has."""
     cdef const ToolTable* t = c.tools
-    cdef char[4] number
+    cdef char[8] number
     cdef int n, tool = s.tags.tool
     cdef uint32_t one
     note(s, D_CALL_SYNTAX, s.position)
     if s.error:
         return
-    if s.tags.probe.key_n == 0 and first != c'{' and has_parameters(t, tool):
+    if arguments_so_far(&s.tags.probe) == 0 and first != c'{' and has_parameters(t, tool):
         one = t.parameters[tool]
         n = <int>(t.parameter_offset[one + 1] - t.parameter_offset[one])
         if t.parameters[tool + 1] == one + 1 and n <= HEADER_CAP:
             open_argument(s, c, t.parameter_names + t.parameter_offset[one], n, s.position)
             return
-    n = snprintf(number, 4, b"%d", <int>s.tags.probe.key_n)
+    n = snprintf(number, 8, b"%d", arguments_so_far(&s.tags.probe))
     open_argument(s, c, <const uint8_t*>number, n, s.position)
 
 

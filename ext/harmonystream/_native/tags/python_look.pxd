@@ -4,7 +4,7 @@
 # It remembers that in ObjectScan, under other names. `object`: depth is the stack of open brackets, two bits for each;
 # expect is a PythonExpect; in_string says that a string is open, named is its quote (0: the row's own), key_n how many
 # of them close it, escape that its backslashes are text; key says that the string is a key. `probe`: depth counts the
-# brackets inside of an expression, key_n the arguments so far.
+# brackets inside of an expression, key_n and named have the low and the high byte of the number of arguments so far.
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from harmonystream._native.core.chars cimport hex_digit, is_json_space
@@ -38,6 +38,18 @@ cdef inline bint is_open(uint64_t stack, int bracket) noexcept nogil:
             return True
         stack >>= 2
     return False
+
+
+cdef inline int arguments_so_far(const ObjectScan* probe) noexcept nogil:
+    return probe.named << 8 | probe.key_n
+
+
+cdef inline void count_argument(ObjectScan* probe) noexcept nogil:
+    """One more, up to 65,535."""
+    cdef int n = arguments_so_far(probe)
+    n += n < 0xFFFF
+    probe.key_n = <uint8_t>(n & 0xFF)
+    probe.named = <uint8_t>(n >> 8)
 
 
 cdef inline bint is_closer(const TagTable* row, uint8_t c) noexcept nogil:
@@ -122,7 +134,11 @@ cdef inline int look_string_close(const View* v, const Stream* s, const TagTable
         if v.p[x] == c',' or v.p[x] == row.call_closes or (v.p[x] == c':' and o.key) or (
                 v.p[x] == c']' and is_open(o.depth, P_ARRAY)) or (v.p[x] == c'}' and is_open(o.depth, P_OBJECT)):
             return YES
-        if o.named and x > stop[0] and (v.p[x] == c'"' or v.p[x] == c"'"):
+        if v.p[x] == c']' and s.tags.array:                # of the calls, if this one's bracket is missing
+            x = skip_ws(v, x + 1, n)
+            if x == n:
+                return at_the_end(v, i)
+        elif o.named and x > stop[0] and (v.p[x] == c'"' or v.p[x] == c"'"):
             verdict = look_quotes(v, x, i, size)
             stop[0] = x + size[0]
             return ADJACENT if verdict == YES else verdict

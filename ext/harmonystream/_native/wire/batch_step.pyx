@@ -185,7 +185,7 @@ cdef void step_run(Step* step, Context* c) noexcept nogil:
     out.n_records = out.n_text = 0
     out.no_memory = False
     for i in range(step.n):
-        fetch_ahead(step, i, c.tables)
+        fetch_ahead(step, i, c)
         task = &step.tasks[i]
         slot = slot_of(step, task)
         s = slot.s
@@ -204,7 +204,8 @@ cdef void step_run(Step* step, Context* c) noexcept nogil:
         task.end = out.n_records
 
 
-cdef inline void fetch_ahead(const Step* step, Py_ssize_t i, const Tables* t) noexcept nogil:
+cdef inline void fetch_ahead(const Step* step, Py_ssize_t i, const Context* c) noexcept nogil:
+    cdef const Tables* t = c.tables
     cdef const Task* task
     cdef const Stream* s
     cdef uint32_t tid
@@ -222,6 +223,8 @@ cdef inline void fetch_ahead(const Step* step, Py_ssize_t i, const Tables* t) no
         s = slot_of(step, task).s
         prefetch(s)
         prefetch(&s.usage[IN_CONTENT])
+        if c.row != NULL:
+            prefetch(&s.tags.line_start)
 
 
 cdef void look_through(Step* step, const Task* task, const Out* out) noexcept nogil:
@@ -318,7 +321,7 @@ cdef Py_ssize_t step_frames(Step* step, Context* c, Py_ssize_t i) noexcept nogil
         out.no_memory = not buffer_room(said, head + step.n * step.usual)
         said.n = head
     while i < step.n and not out.no_memory:
-        fetch_ahead(step, i, c.tables)
+        fetch_ahead(step, i, c)
         fetch_writer(step, i)
         (<int64_t*>said.p)[i] = said.n - head
         out.n_records = out.n_text = out.floor = 0

@@ -448,6 +448,15 @@ cdef class OpenWriter:
         self.leave()
 
     @property
+    def _tokens_read(self):
+        """All, and those of reasoning: of the parser's usage, without the object."""
+        cdef int64_t total = 0
+        cdef int k
+        for k in range(N_REGIONS):
+            total += self.parser.s.usage[k]
+        return total, self.parser.s.usage[<int>IN_REASONING]
+
+    @property
     def in_text(self):
         """Is it fed text? Then the parser counts bytes, not tokens."""
         return self.parser.s.input_mode == TEXT_MODE

@@ -1,0 +1,128 @@
+"""vLLM's streams of Responses, whose frames our emitter writes from vLLM's outputs.
+
+vLLM's generator of Responses returns objects of events, which its route turns into frames: each has a type, and writes
+itself as JSON. Ours are such objects, of one frame or more.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+from vllm.entrypoints.openai.responses.context import SimpleContext
+from vllm.entrypoints.openai.responses.protocol import ResponsesResponse
+
+from ...emit import ResponsesStream
+from ..model import parser_for
+from .output import Feed
+from .unified import HarmonystreamParser
+
+__all__ = ["ResponsesFrames"]
+
+_log = logging.getLogger("vllm.harmonystream")
+
+
+class ResponsesFrames:
+    """For the serving object of Responses."""
+
+    def __init__(self, serving: Any) -> None:
+        self._serving, self._stock = serving, serving.responses_stream_generator
+        self._told: set[str] = set()
+
+    def generate(
+        self,
+        request: Any,
+        sampling_params: Any,
+        results: AsyncIterator[Any],
+        context: Any,
+        model: str,
+        *args: Any,
+        **more: Any,
+    ) -> AsyncIterator[Any]:
+        """vLLM's own signature goes on with (tokenizer, metadata, created_time)."""
+        reason = _left_to_vllm(self._serving, request, context)
+        if reason is None:
+            return self._frames(request, sampling_params, results, context, model)
+        if reason not in self._told:
+            self._told.add(reason)
+            _log.info("harmonystream_frames: vLLM streams Responses with %s", reason)
+        stock: AsyncIterator[Any] = self._stock(request, sampling_params, results, context, model, *args, **more)
+        return stock
+
+    async def _frames(
+        self, request: Any, sampling_params: Any, results: AsyncIterator[Any], context: Any, model: str
+    ) -> AsyncIterator[_Events]:
+        ours: HarmonystreamParser = context.response_parser
+        created = int(time.time())
+        begun = ResponsesResponse.from_request(request, sampling_params, model, created, [], "in_progress")
+        stream = ResponsesStream(
+            parser_for(ours.model, ours.tools, ours.prompt),
+            id=request.request_id,
+            model=model,
+            created_at=created,
+            request=begun.model_dump(mode="json", by_alias=True),
+            reasoning="text" if request.include_reasoning else False,
+        )
+        feed = Feed(ours.model, request)
+        yield _Events(stream.start())
+        try:
+            async for step in results:
+                if step.last_output is None or not step.last_output.outputs:
+                    continue
+                output = step.last_output.outputs[0]
+                self._serving._raise_if_error(output.finish_reason, request.request_id)
+                last = output.finish_reason is not None
+                kept = feed.take(list(output.token_ids), output.text, last=last)
+                frames = stream.feed(kept) if kept else b""
+                if last:
+                    frames += stream.finish(output.finish_reason, _usage(context))
+                if frames:
+                    yield _Events(frames)
+        except Exception as error:
+            _log.exception("harmonystream_frames: a stream has ended with an error")
+            said = self._serving.create_error_response(error).error
+            if frames := stream.error(said.message, type=said.type):
+                yield _Events(frames)
+
+
+class _Events:
+    """What vLLM's route writes as `event: {type}` and `data: {model_dump_json()}`: here, frames that are written."""
+
+    def __init__(self, frames: bytes) -> None:
+        head, _, rest = frames.decode().partition("\ndata: ")
+        self.type = head.removeprefix("event: ")
+        self._rest = rest.removesuffix("\n\n")
+
+    def model_dump_json(self, **_: Any) -> str:
+        return self._rest
+
+
+def _left_to_vllm(serving: Any, request: Any, context: Any) -> str | None:
+    """Why this request is not ours."""
+    if not isinstance(context, SimpleContext):
+        return "a context that runs tools"
+    if not isinstance(context.response_parser, HarmonystreamParser):
+        return "another parser"
+    for name in ("store", "background", "enable_response_messages", "kv_transfer_params", "top_logprobs"):
+        if getattr(request, name, None):
+            return name
+    if request.is_include_output_logprobs():
+        return "logprobs"
+    if any(tool.type != "function" for tool in request.tools):
+        return "tools that are no functions"
+    if serving.enable_log_outputs and serving.request_logger:
+        return "--enable-log-outputs"
+    return "--enable-per-request-metrics" if serving.enable_per_request_metrics else None
+
+
+def _usage(context: Any) -> dict[str, Any]:
+    prompt, output = context.num_prompt_tokens, context.num_output_tokens
+    details = {"cached_tokens": context.num_cached_tokens}
+    return {
+        "input_tokens": prompt,
+        "output_tokens": output,
+        "total_tokens": prompt + output,
+        "input_tokens_details": details,
+    }
