@@ -72,7 +72,7 @@ def restored(
     if script is None or saved.dicts or parser.strict:
         raise refused("it has no script that could have told it")
     stream: Any = kind.__new__(kind, parser, _moved=True)
-    stream.__dict__.update(fields, **identity)
+    stream.__dict__ = {**fields, **identity}
     _tell_again(stream, script, saved)
     return stream  # type: ignore[no-any-return]
 
