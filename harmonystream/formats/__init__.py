@@ -20,7 +20,7 @@ from .json_calls import (
     NEMOTRON_V2,
     REKA,
 )
-from .key_tags import GLM, HY_V3, HY_V4, IQUEST_Q1, POOLSIDE_V1
+from .key_tags import GLM, HY_V3, HY_V4, IQUEST_Q1, K2_HORIZON, POOLSIDE_V1
 from .kimi import KIMI_K2, KIMI_K3
 from .object_calls import FUNCTIONGEMMA, GEMMA4
 from .open_calls import (
@@ -45,7 +45,7 @@ __all__ = ["ALIASES", "Format", "HeaderFormat", "control_markers", "format_of", 
 _ROWS = (
     *(HARMONY, HERMES, QWEN3_CODER, MIMO, DEEPSEEK, DEEPSEEK_SEARCH, DSML, KIMI_K2, KIMI_K3, GLM, SEED_OSS, MINIMAX_M2),
     *(GRANITE4, EXAONE4, LING2, REKA, ERNIE45, LONGCAT, JAMBA, HUNYUAN_A13B, APRIEL, NEMOTRON_V2, INTERNLM),
-    *(HY_V3, HY_V4, POOLSIDE_V1, IQUEST_Q1, DOTS, MINICPM5, FUNCTIONARY, GIGACHAT35, GIGACHAT3),
+    *(HY_V3, HY_V4, POOLSIDE_V1, IQUEST_Q1, K2_HORIZON, DOTS, MINICPM5, FUNCTIONARY, GIGACHAT35, GIGACHAT3),
     *(STEP3, PLAMO3, MISTRAL, LLAMA3, XLAM, PHI4_MINI, GRANITE3, GRANITE_20B, COHERE, APERTUS, PYTHONIC, OLMO3, LFM2),
     *(GEMMA4, FUNCTIONGEMMA, KIMI_VL, THINK),
 )
@@ -81,7 +81,7 @@ def control_markers(format: str | Format | HeaderFormat) -> list[tuple[str, ...]
     if row.control:
         markers = [
             marker
-            for field in (row.think, row.section, row.call, row.pair, (row.quote,))
+            for field in (row.think, row.section, row.call, row.pair, row.value_type, (row.quote,))
             for marker in field or ()
             if marker
         ]

@@ -41,3 +41,25 @@ HY_V3 = Format(
 
 # Without a separator. A checkpoint may add a suffix of its own to each tag, which its tokenizer shows.
 HY_V4 = HY_V3._replace(name="hy_v4", call=(_suffixed("<tool_call>"), "", _suffixed("</tool_call>")))
+
+
+def _ifm(tag: str) -> tuple[str, str]:
+    return f"<ifm|{tag}>", f"</ifm|{tag}>"
+
+
+# Each effort has its own tags for reasoning, and the model mixes them. A call is an object, or has keys and values,
+# with types or without. The prompt says which.
+K2_HORIZON = Format(
+    name="k2_horizon",
+    think=(
+        ("<ifm|think>", "<ifm|think_fast>", "<ifm|think_faster>"),
+        ("</ifm|think>", "</ifm|think_fast>", "</ifm|think_faster>"),
+    ),
+    section=_ifm("tool_calls"),
+    call=("<ifm|tool_call>", "", "</ifm|tool_call>"),
+    pair=(*_ifm("arg_key"), *_ifm("arg_value")),
+    value_type=_ifm("arg_type"),
+    wrapped=True,
+    stops=("<|ifm|im_end|>", "<|ifm|endoftext|>"),
+    turns=("<|ifm|im_start|>",),
+)

@@ -79,6 +79,7 @@ _FAMILIES = (
     (r"step-?3(?!\.\d)", "step3", "Step-3"),
     (r"plamo-?3", "plamo3", "PLaMo 3"),
     (r"laguna", "poolside_v1", "Laguna"),
+    (r"k2-?horizon(-mova)?", "k2_horizon", "K2-Horizon"),
     (r"iquest-?q1", "iquest_q1", "IQuest-Q1"),
     (r"spark-?x?2\.5", "glm", "Spark-X2.5"),
     (r"minimax-?m2(\.\d)?", "minimax_m2", "MiniMax-M2"),

@@ -69,6 +69,8 @@ class Format(NamedTuple):
     """The type of a value without a schema: "string", or "json" if it is valid JSON."""
     typed: Mapping[str, str] = {}
     """Ends of a key that say the value's type, "string" or "json"."""
+    value_type: tuple[Marker, Marker] | None = None
+    """The opener and the closer around a value's type, between the key and the value; None: there are none."""
     control: bool = False
     """The markers are control tokens: their characters in other tokens are text."""
     stops: tuple[str, ...] = ()

@@ -49,6 +49,9 @@ KNOWN = {
         moonshotai/Kimi-K2-Instruct-0905  moonshotai/Kimi-K2-Thinking  moonshotai/Kimi-K2.5  kimi-k2:1t-cloud
         kimi_k2
     """,
+    "k2_horizon": """
+        IFM/K2-Horizon-0.9B  IFM/K2-Horizon-MoVA-36B-A4B  IFM/K2-Horizon-375B-A23B
+    """,
     "kimi_k3": """
         moonshotai/Kimi-K3  kimi-k3:cloud  unsloth/Kimi-K3-GGUF
     """,

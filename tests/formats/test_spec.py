@@ -54,6 +54,7 @@ def test_what_a_row_says_if_it_says_nothing():
         "keep",
         "string",
         {},
+        None,
         False,
         (),
         (),

@@ -74,6 +74,7 @@ TOOLS: dict[str, list[Any] | None] = {
 def spellings(row: hs.Format) -> list[str]:
     """Every marker of a row that is accepted, once."""
     markers: list[Any] = [*(row.think or ()), *(row.section or ()), *(row.call or ()), *(row.pair or ())]
+    markers += row.value_type or ()
     markers += [row.quote, row.empty_call, *row.typed, *row.stops, *row.turns, *row.drop, *row.keep]
     flat = [spelling for marker in markers for spelling in (marker if isinstance(marker, tuple) else (marker,))]
     return list(dict.fromkeys(spelling for spelling in flat if spelling))

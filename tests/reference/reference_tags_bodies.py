@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from reference_tags_json import ObjectScan, decode_string, json_state
 from reference_tags_log import Log
-from reference_tags_text import WS, Marker, More, Text, may_lack
+from reference_tags_text import WS, Marker, More, Text, holds_objects, may_lack
 
 NORMAL_STOPS = ("stop", "tool_calls", "function_call")
 WHOLE = ("closed", "scalar")
@@ -167,11 +167,15 @@ class Bodies:
     # -- wrapped JSON -------------------------------------------------------------------------------------------------
 
     @property
-    def outer(self) -> tuple[str, str]:
-        return ("section_open", "section_close") if self.row.section else ("call_open", "call_close")
+    def around(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The openers and the closers around an object."""
+        if holds_objects(self.row):
+            return ("section_open", "call_open"), ("call_close", "section_close")
+        return (("section_open",), ("section_close",)) if self.row.section else (("call_open",), ("call_close",))
 
     def json(self, q: int) -> int:
-        scan = ObjectScan(self.text, q, self.size, self.outer, closer=self.outer[1])
+        openers, closers = self.around
+        scan = ObjectScan(self.text, q, self.size, (*openers, *closers), closers)
         for i in scan.dropped:
             self.drop_control(i)
         self.log.lands(q, scan.stop, "arguments")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from reference_tags_json import ObjectScan, decode_string
-from reference_tags_text import CALL, NEAR, PAIR, SECTION, WS, Marker, More, Text, latin, may_lack
+from reference_tags_text import CALL, NEAR, PAIR, SECTION, WS, Marker, More, Text, holds_objects, latin, may_lack
 
 from harmonystream.formats import Format
 
@@ -157,13 +157,17 @@ class HeaderReader:
         is_outer = sections > 0 if not calls else not self.row.section
         if is_outer and self.is_python(q, limit):
             self.in_python(q, limit, header)
-        elif self.row.wrapped and is_outer and self.text.s[q] in "{[":
+        elif self.row.wrapped and self.text.s[q] in "{[" and (is_outer or self.holds(calls, header)):
             self.wrapped(i, q, header)
         elif calls:
             self.named(name, limit, header)
             self.bare(i, inside, limit, header)
         else:
             raise Fails
+
+    def holds(self, calls: int, header: Header) -> bool:
+        """May an object follow the opener of a call that is in a section, or could be?"""
+        return calls > 0 and holds_objects(self.row) and (header.in_section or self.row.bare == "any")
 
     def openers(self, i: int, limit: int, kind: str) -> tuple[int, int]:
         """All openers of this kind from `i`, with ws between: where the last ends, and how many there are."""

@@ -53,12 +53,12 @@ class ObjectScan:
     """Reads an object from its `{` at `start`, as far as the limit.
 
     `ended`: "object" (`stop` is behind its end), "marker" (one of `markers` outside strings, or a control stop) or
-    "limit". `closer`: of the markers, the one that ends the body of a call, also in a string that is not closed, as a
+    "limit". `closers`: of the markers, those that end the body of a call, also in a string that is not closed, as a
     stop in the text does.
     """
 
-    def __init__(self, text: Text, start: int, limit: int, markers: Sequence[str], closer: str = ""):
-        self.text, self.limit, self.markers, self.closer = text, limit, markers, closer
+    def __init__(self, text: Text, start: int, limit: int, markers: Sequence[str], closers: Sequence[str] = ()):
+        self.text, self.limit, self.markers, self.closers = text, limit, markers, closers
         self.members: list[Member] = []
         self.dropped: list[int] = []
         self.depth = 1
@@ -81,7 +81,7 @@ class ObjectScan:
 
     def is_stop(self, i: int) -> bool:
         """A control stop, or, in a body, one in the text that counts. In a header, any control marker."""
-        if not self.closer:
+        if not self.closers:
             return not (self.text.is_byte(i) or self.text.s[i] == INERT or self.text.is_a(i, "turn"))
         if self.is_control_stop(i):
             return True
@@ -90,9 +90,9 @@ class ObjectScan:
 
     def ends_string(self, i: int) -> bool:
         """Does what stands in a string say that its quote is missing?"""
-        if self.is_stop(i) or not self.closer or not self.text.is_byte(i):
+        if self.is_stop(i) or not self.closers or not self.text.is_byte(i):
             return self.is_stop(i)
-        mark = self.text.at(i, self.limit, self.closer)
+        mark = self.text.at(i, self.limit, *self.closers)
         if mark is None:
             return False
         return self.text.s[i - 1] == "\n" or self.closes(mark.stop)

@@ -6,15 +6,16 @@ from collections.abc import Callable
 
 from reference_tags_header import Header, HeaderReader, written
 from reference_tags_python import PythonCalls
-from reference_tags_text import INERT, More
+from reference_tags_text import INERT, Marker, More
 
 
 class Lists(PythonCalls):
-    """Part of the machine, whose methods the first three are."""
+    """Part of the machine, whose methods the first four are."""
 
     reader: Callable[[], HeaderReader]
     begin: Callable[[int, Header], None]
     plain: Callable[[int, int], int]
+    section: Callable[[int], int]
     marked: int
 
     def wrapped(self, q: int, header: Header) -> int:
@@ -32,7 +33,7 @@ class Lists(PythonCalls):
         """The header of another call after the last; None: no call begins here, or a closer does."""
         text, is_object = self.text, self.text.s[i] == "{"
         try:
-            if text.closer_at(i, self.size, self.outer[1]):
+            if self.closer_after(i):
                 return None
         except More:
             return None
@@ -42,6 +43,11 @@ class Lists(PythonCalls):
         if is_object or header.verdict == "stands":
             return header
         return header if header.verdict == "open" and (in_array or in_section) else None
+
+    def closer_after(self, i: int) -> Marker | None:
+        """The closer after an object, perhaps misspelt."""
+        closers = self.around[1]
+        return self.text.at(i, self.size, *closers) or self.text.closer_at(i, self.size, closers[0])
 
     def after_call(self, i: int, in_array: bool, in_section: bool) -> int:
         s, text = self.text.s, self.text
@@ -66,14 +72,15 @@ class Lists(PythonCalls):
                 i = self.python(header.stop, header) if header.body == "python" else self.json(i)
             else:
                 try:
-                    mark = text.closer_at(i, self.size, self.outer[1])
+                    mark = self.closer_after(i)
                 except More:
                     return self.size
                 if mark and mark.misspelt:
                     self.log.note("misspelt-closer", i)
                 if mark or not (s[i] == INERT or text.is_a(i, "turn")):
                     self.marked = mark.stop if mark else i
-                    return self.marked
+                    goes_on = in_section and mark is not None and mark.kind == "call_close"
+                    return self.section(self.marked) if goes_on else self.marked
                 self.drop_control(i)
                 i += 1
         return i

@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 
 from reference_tags_bodies import NORMAL_STOPS, OPENERS, Bodies
 from reference_tags_header import LONGEST, MOST, Header
-from reference_tags_text import CALL, SECTION, WS, Marker, More, latin
+from reference_tags_text import CALL, PAIR, SECTION, WS, Marker, More, latin
 from reference_tags_values import WS as SPACE
 from reference_tags_values import fits, may_be_json, may_be_literal, quote, transcode
+
+from harmonystream._schema import TYPES, declared_types
 
 MAYBE = 64  # bytes of a string that may be something else, and of ws before JSON that nothing declares
 AROUND_KEYS = ("key_open", "value_close", *CALL, *SECTION, "stop")
@@ -107,7 +109,33 @@ class Pairs(Bodies):
         broken = broken or mark.kind == "value_open"
         if first == last or (odd and broken and text.s[first:last] not in declared):
             return None
-        return text.s[first:last], mark.says, mark.stop, mark.kind == "value_open"
+        opened = mark.kind == "value_open"
+        try:
+            says, stop = (mark.says, mark.stop) if opened else self.says(mark, limit)
+        except More:
+            if limit == self.size:
+                raise
+            return None
+        return (text.s[first:last], says, stop, opened) if stop else None
+
+    def says(self, end: Marker, limit: int) -> tuple[str, int]:
+        """The type that comes with a key, and what is after it; 0: half a type, which no key has."""
+        text = self.text
+        if not self.row.value_type:
+            return end.says, end.stop
+        opener = text.follows(end.stop, limit, "type_open")
+        if opener is None:
+            return end.says, end.stop
+        j = text.skip(opener.stop, limit)
+        while not (closer := text.at(j, limit, "type_close", "type_open", *PAIR, *SECTION, *CALL, "stop")):
+            if not text.is_byte(j):
+                return "", 0
+            j += 1
+        if closer.kind != "type_close":
+            return "", 0
+        word = text.s[opener.stop : j].strip(WS)
+        known = declared_types({"name": "f", "parameters": {"properties": {"k": {"type": word}}}}).parameters["k"]
+        return next((kind for kind, bit in TYPES.items() if bit == known), ""), closer.stop
 
     def equals(self, first: int, j: int, limit: int) -> int:
         """Where `=` stands between a key and its value, which is closed at `j`; 0: nowhere."""
@@ -200,8 +228,8 @@ class Pairs(Bodies):
     def typed(self, header: Header, key: str, says: str) -> tuple[frozenset[str], str]:
         name = key.encode("latin-1").decode("utf-8", "replace")
         types = self.types.get(header.name, {}).get(name, frozenset())
-        if says == "string" and (not types or "string" in types):
-            return frozenset(["string"]), "string"
+        if says not in ("", "json") and (not types or says in types):
+            return frozenset([says]), "string"
         return types, "json" if says == "json" else self.row.untyped
 
     def may_wrap(self, header: Header, key: str, indices: Sequence[int], cut: bool) -> bool:

@@ -53,6 +53,11 @@ def may_lack(marker: str | Sequence[str] | None) -> bool:
     return marker == "" or (isinstance(marker, tuple) and "" in marker)
 
 
+def holds_objects(row: Format) -> bool:
+    """Are objects in a call's tags, and these in a section's?"""
+    return bool(row.wrapped and row.section and row.call and may_lack(row.call[1]))
+
+
 def spellings_of(row: Format) -> dict[str, tuple[str, ...]]:
     """What each kind of marker looks like."""
     kinds: dict[str, tuple[str, ...]] = {"stop": row.stops, "turn": row.turns, "drop": row.drop}
@@ -61,6 +66,7 @@ def spellings_of(row: Format) -> dict[str, tuple[str, ...]]:
         (SECTION, row.section),
         (("call_open", "name_end", "call_close"), row.call),
         (PAIR, row.pair),
+        (("type_open", "type_close"), row.value_type),
     )
     for names, markers in groups:
         kinds |= {name: aliases(marker) for name, marker in zip(names, markers or ()) if aliases(marker)}

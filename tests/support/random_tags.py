@@ -7,7 +7,7 @@ from functools import cache
 
 from hypothesis import strategies as st
 from reference_tags import MAX_HOLD
-from reference_tags_text import may_lack, spellings_of
+from reference_tags_text import holds_objects, may_lack, spellings_of
 from tag_streams import TAG_FORMATS, VOCABULARIES, Options, tokens
 
 from harmonystream.formats import Format, format_of
@@ -51,6 +51,10 @@ VALUES = {
     "k" * 257: ("too long",),
     "日": ("é",),
 }
+TYPE_WORDS = (
+    *("string", "integer", "number", "boolean", "object", "array", "null", "any", "", " ", "Int32", "list[str]"),
+    *("string[]", "dict<a,b>", "str[2]", "varchar(20)", " float ", "foo", "x<", "boolean" * 40, "in t", "é"),
+)
 IDS = ('"x"', '"x"', '"0"', '""', "1", '"\\u0031 "', "{}", '"' + "y" * 300 + '"')
 LONG = ("x" * 1100, " " * 1100, "\n" * 1030, "y" * 250)
 PYTHON = (
@@ -121,9 +125,25 @@ def pairs(draw: st.DrawFn, row: Format) -> str:
     ends = [end, end, *row.typed]
     layout = draw(st.sampled_from(["\n", "", "\n"])) if row.newlines == "strip" else ""
     space = draw(st.sampled_from(["", "\n", " \n"]))
-    parts = [opener, key, draw(st.sampled_from(ends)), draw(st.sampled_from(["", "", "\n"])) if value else "", value]
+    parts = [
+        opener,
+        key,
+        draw(st.sampled_from(ends)),
+        *draw(typed(row)),
+        draw(st.sampled_from(["", "", "\n"])) if value else "",
+        value,
+    ]
     parts += [layout, text, layout, closer, space]
     return "".join(damage(draw, parts))
+
+
+@st.composite
+def typed(draw: st.DrawFn, row: Format) -> list[str]:
+    """A type between its tags, or nothing."""
+    if not row.value_type or draw(st.integers(0, 3)) == 0:
+        return []
+    word = draw(st.sampled_from(TYPE_WORDS))
+    return damage(draw, [first(row.value_type[0]), word, first(row.value_type[1]), draw(st.sampled_from(["", "\n"]))])
 
 
 @st.composite
@@ -195,9 +215,14 @@ def calls(draw: st.DrawFn, row: Format) -> str:
     if row.section and any(map(may_lack, row.section)):
         section = [draw(st.sampled_from(one if isinstance(one, tuple) else (one,))) for one in row.section]
     if row.wrapped and draw(st.integers(0, 2)) == 0:
-        outer = section if row.section else [first(row.call[0]), first(row.call[2])] if row.call else ["", ""]
+        tags = [first(row.call[0]), first(row.call[2])] if row.call else ["", ""]
+        outer = section if row.section else tags
         inner = draw(st.lists(objects(row), min_size=1, max_size=2))
         body = inner[0] if len(inner) == 1 else "[" + ", ".join(inner) + "]"
+        if holds_objects(row):
+            bodies = draw(st.sampled_from([[body], inner, inner]))
+            parts = [part for one in bodies for part in (tags[0], one, space, tags[1], space)]
+            return "".join(damage(draw, [section[0], space, *parts, section[1]]))
         if row.between and draw(st.booleans()):
             body = f"{row.between} ".join(inner)
         return "".join(damage(draw, [outer[0], space, body, space, outer[1]]))

@@ -21,7 +21,7 @@ TAG_FORMATS = tuple(name for name in hs.formats() if name != "harmony")
 # The long random suites run for these, which differ in how calls are written; test_rows.py runs for each row.
 SHAPES = (
     *("hermes", "qwen3_coder", "mimo", "deepseek", "dsml", "kimi_k2", "glm", "think"),
-    *("longcat", "mistral", "llama3", "cohere", "pythonic", "olmo3", "gemma4"),
+    *("longcat", "mistral", "llama3", "cohere", "pythonic", "olmo3", "gemma4", "k2_horizon"),
 )
 KEPT = 16  # deviations that a parser keeps
 VOCABULARIES = ("added", "ordinary", "plain")

@@ -102,10 +102,11 @@ cdef enum:                                       # the JSON types that a paramet
     TYPE_NULL = 16
     TYPE_OBJECT = 32
     TYPE_ARRAY = 64
+    TYPE_JSON = 128                              # any of them, if the value is JSON; else a string
 
 cdef enum:                                       # Role: what a tag format's marker is for
     THINK_OPEN, THINK_CLOSE, DROP, STOP, TURN, SECTION_OPEN, SECTION_CLOSE, CALL_OPEN, NAME_END, EMPTY_CALL, CALL_CLOSE
-    KEY_OPEN, KEY_END, VALUE_OPEN, VALUE_CLOSE, QUOTE
+    KEY_OPEN, KEY_END, VALUE_OPEN, VALUE_CLOSE, QUOTE, TYPE_OPEN, TYPE_CLOSE
     N_ROLES
 
 cdef enum:
@@ -133,7 +134,7 @@ cdef struct Literal:
     uint8_t role
     uint8_t group                                # its bit in a set of markers: role, + BY_ID for a control id
     uint8_t next                                 # the next marker of its group; NO_LITERAL: it is the last
-    uint8_t typed                                # an end of a key: 0, TYPE_STRING, or TYPE_OBJECT for JSON
+    uint8_t typed                                # an end of a key: 0, TYPE_STRING or TYPE_JSON
 
 cdef enum:
     NO_LITERAL = 255
@@ -154,6 +155,7 @@ cdef struct TagTable:
     uint8_t[64] heads                            # the first literal of each group
     uint64_t value_any                           # what may end a value
     uint64_t calls                               # openers and closers of sections and calls
+    uint64_t around_opens, around_closes         # those of the markers around a wrapped object
     uint64_t follow_value, follow_call, follow_section, follow_stop
     uint64_t header                              # what ends a name beside its own end
     Literal[MAX_LITERALS] literals
@@ -167,6 +169,8 @@ cdef struct TagTable:
     bint open_end                                # a raw call ends where its JSON does
     bint unmarked                                # a wrapped call may begin an answer without an opener
     bint key_is_name                             # wrapped: {"f": {…}}
+    bint types_values                            # the type of a value may come after its key, between tags
+    bint holds_objects                           # wrapped: objects are in a call's tags, and these in a section's
     # written calls, such as f(k=1) or f{k:1}, which may follow the opener of a section: what opens and closes one, and
     # what follows a key; 0: there are none
     uint8_t call_opens, call_closes, key_ends

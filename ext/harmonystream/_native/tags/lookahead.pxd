@@ -17,7 +17,7 @@ cdef struct CallHeader:
 
 cdef struct Key:                                 # of a value
     Py_ssize_t at, n, stop                       # stop: after the key's end marker
-    uint8_t typed                                # the type that the end marker gives, or 0
+    uint8_t typed                                # the types that come with the key: a mask, TYPE_JSON, or 0
     uint8_t missing                              # the key's end marker, or its opener, is missing
     uint8_t opening                              # the value's opener must follow
 

@@ -12,6 +12,7 @@ from harmonystream._native.tags.lookahead cimport *
 from harmonystream._native.tags.names cimport is_bad, is_good, is_name, look_written, skip_call_word
 from harmonystream._native.tags.object_name cimport read_object_name
 from harmonystream._native.tags.quotation cimport unless_quoted
+from harmonystream._native.tags.value_type cimport look_type
 from harmonystream._native.tags.view cimport *
 
 DEBUG = bool(DEBUG_BUILD)
@@ -217,7 +218,8 @@ cdef int look_header(const View* v, const Context* c, Stream* s, Py_ssize_t i, b
             h.repeated |= verdict == YES
         if verdict == MORE:
             return undecided(v, i)
-        if not row.wrapped or row.has_section or (v.p[j] != c'{' and v.p[j] != c'['):
+        if not row.wrapped or (v.p[j] != c'{' and v.p[j] != c'[') or (row.has_section and not (
+                row.holds_objects and (h.in_section or row.bare == BARE_ANY))):
             return look_name(v, c, j, i, at_line_start, h)
     elif verdict == MORE:
         return undecided(v, i)
@@ -398,7 +400,7 @@ cdef int look_key(const View* v, const Context* c, const Stream* s, Py_ssize_t i
     key.stop = x + row.literals[k].n
     key.missing = row.literals[k].role == VALUE_OPEN
     key.opening = row.value_opener and not key.missing
-    return YES
+    return look_type(v, row, n, origin, &key.stop, &key.typed) if row.types_values and not key.missing else YES
 
 
 cdef int look_tail(const View* v, const Literal* closer, Py_ssize_t i, Py_ssize_t n, Py_ssize_t* stop) noexcept nogil:

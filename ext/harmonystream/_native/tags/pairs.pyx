@@ -67,16 +67,16 @@ cdef void open_key(Stream* s, const Context* c, View* v, const uint8_t* key, Py_
                    uint8_t typed) noexcept nogil:
     """A value begins. Decides how its JSON is written.
 
-    typed: the type that the end of the key gives, TYPE_STRING, TYPE_OBJECT (any JSON) or 0 (none).
+    typed: the types that come with the key, a mask; TYPE_JSON; or 0 (none).
     """
     cdef Tags* g = &s.tags
     cdef int types = parameter_types(c.tools, g.tool, key, n)
     memcpy(s.header, key, n)
     s.header_n = <uint16_t>n
-    if typed == TYPE_STRING and (types == 0 or types & TYPE_STRING):
-        types = TYPE_STRING
+    if typed != TYPE_JSON and (types == 0 or types & typed):
+        types = typed if types == 0 else types & typed
     g.types = <uint8_t>types
-    g.untyped_json = typed == TYPE_OBJECT or (typed == 0 and c.row.untyped_json)
+    g.untyped_json = typed == TYPE_JSON or (typed == 0 and c.row.untyped_json)
     if types == TYPE_STRING or (types == 0 and not g.untyped_json):
         s.value_mode = STREAMED
     else:

@@ -26,12 +26,13 @@ cdef dict MENTIONS = {"text": True, "think": False}
 cdef dict BODIES = {"json": b"\0\0\0", "python": b"()=", "object": b"{}:"}
 cdef dict AFTER_CALL = {"same": False, "content": True}
 cdef dict UNTYPED = {"string": False, "json": True}
-cdef dict TYPED = {"string": <int>TYPE_STRING, "json": <int>TYPE_OBJECT}
+cdef dict TYPED = {"string": <int>TYPE_STRING, "json": <int>TYPE_JSON}
 cdef dict MEMBERS = {"name": <int>NAME_MEMBER, "arguments": <int>ARGUMENTS_MEMBER, "id": <int>ID_MEMBER,
                      "other": <int>KNOWN_MEMBER}
 cdef tuple ROLE_NAMES = ("think opener", "think closer", "drop", "stop", "turn", "section opener", "section closer",
                          "call opener", "end of a name", "empty call", "call closer",
-                         "key opener", "end of a key", "value opener", "value closer", "string quote")
+                         "key opener", "end of a key", "value opener", "value closer", "string quote", "type opener",
+                         "type closer")
 
 
 cdef object choice(object format, str field, dict choices):
@@ -121,11 +122,19 @@ cdef class Row:
             if t.open_end and (section is not None or pair is not None or spelled(call[2])):
                 raise FormatError(f"format {format.name!r}: the call closer is empty, which needs a row without "
                                   "section and pair, and no other closer, because only JSON shows where it ends")
+            t.holds_objects = t.wrapped and t.has_section and t.open_name
             roles += [(call[0], CALL_OPEN), (spelled(call[2]), CALL_CLOSE), (spelled(call[1]), NAME_END)]
         if pair:
             t.value_opener = pair[2] != ""
             roles += [(pair[0], KEY_OPEN), (pair[1], KEY_END), (pair[3], VALUE_CLOSE)]
             roles += [(pair[2], VALUE_OPEN)] if t.value_opener else []
+        types = parts(format, "value_type", 2)
+        if types:
+            if pair is None:
+                raise FormatError(f"format {format.name!r}: value_type needs pair, because only values between tags "
+                                  "lack a type")
+            t.types_values = True
+            roles += [(types[0], TYPE_OPEN), (types[1], TYPE_CLOSE)]
         if format.empty_call:
             if call is None or call[1] == "":
                 raise FormatError(f"format {format.name!r}: empty_call needs a call with an end of the name, "
@@ -259,6 +268,8 @@ cdef class Row:
         self.group()
         calls = t.roles[SECTION_OPEN] | t.roles[CALL_OPEN]
         t.calls = calls | t.roles[SECTION_CLOSE] | t.roles[CALL_CLOSE]
+        t.around_opens = t.roles[SECTION_OPEN] | (0 if t.has_section and not t.holds_objects else t.roles[CALL_OPEN])
+        t.around_closes = t.roles[SECTION_CLOSE] | (0 if t.has_section and not t.holds_objects else t.roles[CALL_CLOSE])
         t.follow_stop = t.roles[STOP] | t.roles[TURN]
         t.follow_section = calls | t.roles[STOP]
         t.follow_call = t.follow_section | t.roles[SECTION_CLOSE]
@@ -340,7 +351,8 @@ cdef class Row:
 cdef uint64_t live_somewhere(const TagTable* t) noexcept nogil:
     """The markers that may mean something where no header, key or value is open: with control tokens, also an end of
     a name."""
-    cdef uint64_t dead = t.roles[EMPTY_CALL] | t.roles[KEY_END] | t.roles[VALUE_OPEN] | t.roles[TURN]
+    cdef uint64_t dead = (t.roles[EMPTY_CALL] | t.roles[KEY_END] | t.roles[VALUE_OPEN] | t.roles[TURN]
+                          | t.roles[TYPE_OPEN] | t.roles[TYPE_CLOSE])
     return ~(dead if t.control else dead | t.roles[NAME_END])
 
 

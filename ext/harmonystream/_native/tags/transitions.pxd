@@ -5,6 +5,7 @@ from harmonystream._native.core.types cimport Context, Stream
 from harmonystream._native.tags.lookahead cimport CallHeader
 
 cdef void enter_text(Stream* s) noexcept nogil
+cdef void enter_section(Stream* s) noexcept nogil
 cdef void open_call(Stream* s, const CallHeader* h, bint ends_reasoning) noexcept nogil
 cdef void open_value(Stream* s) noexcept nogil
 cdef void leave_value(Stream* s) noexcept nogil

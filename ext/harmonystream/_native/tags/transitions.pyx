@@ -44,6 +44,7 @@ TRANSITIONS = (
     ("PYTHON", "end_call", "SECTION", "the end of the stream in a section"),
     ("AFTER", "open_call", "WRAPPED", "another object"),
     ("AFTER", "open_call", "PYTHON", "another call"),
+    ("AFTER", "enter_section", "SECTION", "the call's closer in a section"),
     ("AFTER", "enter_text", "TEXT", "the outer closer, or anything else"),
 )
 
@@ -65,6 +66,11 @@ cdef inline void enter_between_calls(Stream* s, uint8_t state) noexcept nogil:
     s.tags.in_section = in_section
     s.state = state
     s.region = IN_HEADER
+
+
+cdef void enter_section(Stream* s) noexcept nogil:
+    """A call's tags are closed after the objects in them, and the section goes on."""
+    enter_between_calls(s, SECTION)
 
 
 cdef void open_call(Stream* s, const CallHeader* h, bint ends_reasoning) noexcept nogil:

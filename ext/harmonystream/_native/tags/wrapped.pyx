@@ -12,7 +12,7 @@ from harmonystream._native.tags.call_object cimport *
 from harmonystream._native.tags.calls cimport begin_call
 from harmonystream._native.tags.lookahead cimport *
 from harmonystream._native.tags.object_name cimport simple_escape, unicode_escape
-from harmonystream._native.tags.transitions cimport end_wrapped, enter_text
+from harmonystream._native.tags.transitions cimport end_wrapped, enter_section, enter_text
 from harmonystream._native.tags.view cimport *
 
 DEBUG = bool(DEBUG_BUILD)
@@ -188,11 +188,10 @@ cdef int look_object_end(const View* v, const Stream* s, const TagTable* row, Py
     A marker in a string is data, unless it is at the start of a line, because JSON's strings have no line ends, or
     unless look_string_end() finds that the string ended there.
     """
-    cdef uint64_t outer = row.roles[SECTION_CLOSE] if row.has_section else row.roles[CALL_CLOSE]
-    cdef uint64_t markers = outer | row.roles[STOP]
+    cdef uint64_t markers = row.around_closes | row.roles[STOP]
     cdef int verdict
     if not s.tags.object.in_string:
-        markers |= row.roles[SECTION_OPEN] | (0 if row.has_section else row.roles[CALL_OPEN])
+        markers |= row.around_opens
     if not row.first[v.p[x]] & markers or (s.tags.object.in_string and s.tags.object.escape):
         return NO
     verdict = match(v, row, x, v.n, markers, hit)
@@ -315,9 +314,10 @@ cdef bint step_after(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef Tags* g = &s.tags
     cdef uint8_t ch = v.p[v.i]
     cdef Py_ssize_t stop = 0
-    cdef int outer = SECTION_CLOSE if row.has_section else CALL_CLOSE
-    cdef int k = -1, verdict = match(v, row, v.i, v.n, row.roles[outer], &k)
+    cdef int outer = SECTION_CLOSE if row.has_section and not row.holds_objects else CALL_CLOSE
+    cdef int k = -1, verdict = match(v, row, v.i, v.n, row.around_closes, &k)
     if verdict == YES:
+        outer = row.literals[k].role
         stop = v.i + row.literals[k].n
     elif verdict == NO and not is_special(v, v.i):
         verdict = look_misspelt(v, row, v.i, v.i, outer, &stop)
@@ -327,7 +327,10 @@ cdef bint step_after(Stream* s, const Context* c, View* v) noexcept nogil:
                 return True
     if verdict == YES:
         consume(s, c, v, stop, IN_HEADER)
-        enter_text(s)
+        if outer == CALL_CLOSE and g.in_section:
+            enter_section(s)
+        else:
+            enter_text(s)
     elif verdict == MORE:
         if v.end:
             consume(s, c, v, v.n, IN_HEADER)
