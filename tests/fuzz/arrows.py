@@ -21,7 +21,8 @@ FARTHEST = 128  # an offset of text, which is trusted
 LISTS = {"+l": ctypes.c_int32, "+L": ctypes.c_int64}
 TEXTS = {"u": ctypes.c_int32, "U": ctypes.c_int64, "z": ctypes.c_int32, "Z": ctypes.c_int64}
 ITEMS = {"i": ctypes.c_int32, "I": ctypes.c_uint32, "l": ctypes.c_int64}
-FORMATS = (*LISTS, *TEXTS, "vu", "+s", "s", "", "+w:2", "i")
+VIEWS, VIEW = "vu", 16  # a view has 16 bytes
+FORMATS = (*LISTS, *TEXTS, VIEWS, "+s", "s", "", "+w:2", "i")
 ITEM_FORMATS = (*ITEMS, "L", "f", "", "+l", "u")
 MASKS = ("validity", "child validity")
 HOLES = (
@@ -59,7 +60,11 @@ class Lying:
         ends = bytes((wide * (CAPACITY + 1))(*self.offsets))
         values = None if "values" in said.holes else bytes((kind * CAPACITY)(*self.ids))
         child = array_of(CAPACITY, [masks[1], values], null_count=-1)
+        if said.format == VIEWS:
+            ends = bytes(VIEW * (CAPACITY + 1))  # all are empty
         own = [masks[0], None if "offsets" in said.holes else ends, *[self.text] * self.is_text]
+        if said.format == VIEWS:
+            own += [self.text, self.text, bytes(VIEW)]  # two buffers of text, and their sizes
         children = [None if "child" in said.holes else child] * (not self.is_text)
         array = array_of(0, own, children, null_count=-1)
         for name, value in said.numbers.items():
@@ -88,6 +93,8 @@ class Lying:
         at = self.array.offset + i
         if self.array.null_count and not self.masks[0] >> at & 1:
             return None
+        if self.said.format == VIEWS:
+            return b""
         begin, stop = self.offsets[at], self.offsets[at + 1]
         if self.is_text:
             return self.text[begin:stop]
