@@ -20,7 +20,7 @@ from bench import streams
 from bench.clock import medians, pin
 from bench.families import OF_FORMAT
 from bench.report import Row, show
-from bench.rivals.with_vllm import Framer, Reader, server, tokenizer
+from bench.rivals.with_vllm import Framer, Reader, parser_class, server, tokenizer
 from bench.streams import Stream
 
 KINDS = ("vLLM", "parsers", "frames")
@@ -132,6 +132,8 @@ def measured_drop_in() -> Iterator[Row]:
 
 def main() -> None:
     pin()
+    for _, stream in streams_of():
+        parser_class(stream.format)  # remembered: afterwards our parser of gpt-oss takes the place of vLLM's
     show(HEAD, measured(), markdown=True)
     show(HEAD_DROP_IN, measured_drop_in(), markdown=True)
 
