@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, get_args
 
 from .._native.core.vocab import Vocab
 from .._native.wire.frame import Frame
 from .._native.wire.script import Script
 from .._native.wire.sse import SseWriter
 from ..errors import ParseError
-from ..events import ContentDelta, Event, ReasoningDelta, StreamEnd, ToolCallDelta
+from ..events import ContentDelta, Event, MessageEnd, ReasoningDelta, StreamEnd, ToolCallDelta
 from ..formats import Format, HeaderFormat
 from ..reasons import normal
 from .arguments import Arguments
@@ -27,6 +27,7 @@ __all__ = ["Constants", "EventStream"]
 
 Constants: TypeAlias = "tuple[str, str, str, str | None]"
 
+_EVENTS: tuple[type, ...] = get_args(Event)
 _SILENCE = Frame([b""], "")
 _DELTAS: dict[type, str] = {ReasoningDelta: "reasoning", ContentDelta: "content", ToolCallDelta: "arguments"}
 
@@ -134,10 +135,15 @@ class EventStream(SseWriter):
 
         The stream's own parser has no part in them. So finish() needs the usage and the last parser's reason. What ends
         a message because its parser's stream ends comes in one call with the `StreamEnd`, which itself is not said.
+
+        Raises TypeError for what is neither an event nor a `ToolRun`, and ValueError before start() and after the end.
         """
         self._check(False)
-        self._tells = True
         events = list(events)
+        for event in events:
+            if not isinstance(event, (*_EVENTS, ToolRun)):
+                raise TypeError(f"tell() takes events and ToolRuns, not {type(event).__name__}")
+        self._tells = True
         ends = [event for event in events if isinstance(event, StreamEnd)]
         if ends:
             self._prepare_end(ends[-1].reason)
@@ -156,10 +162,15 @@ class EventStream(SseWriter):
         """
         usage, reason = self.checked_usage(usage), normal(reason)
         self._prepare_end(reason)
-        last = self._bytes(self.describe(StreamEnd(reason))) if self._tells else self._end(reason)
-        frames = last + self._closing_bytes(usage)
+        frames = self._end_of_told(reason) if self._tells and not self.parser.position else self._end(reason)
+        frames += self._closing_bytes(usage)
         self._over()
         return frames
+
+    def _end_of_told(self, reason: str | None) -> bytes:
+        """The end of what other parsers have said, and of the message that they have left open."""
+        self._check(False)
+        return self._bytes([*self.describe(MessageEnd("assistant")), *self.describe(StreamEnd(reason))])
 
     def flush(self, reason: Any = None) -> bytes:
         """The last frames of a stream inside another's: finish() without the frames that end a response.

@@ -114,3 +114,33 @@ def test_telling_before_the_start_or_after_the_end_is_refused():
     stream.finish()
     with pytest.raises(ValueError, match=r"start|end"):
         stream.tell([RUN])
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_a_stream_that_was_told_ends_once(api):
+    stream = stream_over(hs.Parser(), api)
+    stream.start()
+    stream.tell([hs.ContentDelta("Hi", "final")])
+    stream.finish("stop")
+    with pytest.raises(ValueError, match="ended"):
+        stream.finish("stop")
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("more", ["", "<|channel|>final<|message|> the"], ids=["told", "and tokens"])
+def test_what_was_left_open_is_in_the_response(api, more):
+    stream = stream_over(hs.Parser(), api)
+    frames = stream.start() + stream.tell([hs.ContentDelta("Hi", "final")])
+    frames += stream.feed_text(more + "<|re" if more else "") + stream.finish("length")
+    said = "Hi the<|re" if more else "Hi"
+    whole = json.dumps(stream.response(), ensure_ascii=False)
+    assert f'"{said}"' in whole
+    assert api != "responses" or b"response.output_item.done" in frames
+
+
+def test_what_is_no_event_is_refused():
+    stream = ChatStream(id="chatcmpl-1", model="m", created=1)
+    stream.start()
+    with pytest.raises(TypeError, match=r"^tell\(\) takes events and ToolRuns, not int$"):
+        stream.tell([hs.ContentDelta("Hi", "final"), 42])
+    assert stream.finish("stop").count(b"Hi") == 0
