@@ -64,7 +64,11 @@ class ScriptedCore:
         script = json.loads(SCRIPT.read_text())
         if script.get("notes", True):
             SCRIPT.with_suffix(".asked").write_text(json.dumps(asked))
-        self._running[request.request_id] = played(request.request_id, script, request.sampling_params.logprobs)
+        self.run(request.request_id, script, request.sampling_params.logprobs)
+
+    def run(self, request_id: str, script: dict[str, Any], top: int | None = None) -> None:
+        """Answers a request with the script, from the next step on."""
+        self._running[request_id] = played(request_id, script, top)
         self._awake.set()
 
     async def abort_requests_async(self, request_ids: list[str]) -> None:
