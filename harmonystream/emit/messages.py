@@ -26,7 +26,7 @@ from .arguments import TEXT_KEY, Arguments, assembled
 from .messages_options import call, call_id, failure, hashed
 from .payload import Payload, checked, sendable
 from .request import CallIds, called, shown_calls, taken_ids
-from .script import HOLE, idle
+from .script import HOLE, Parts, idle
 from .scripts import messages_script
 from .stream import Constants, EventStream
 from .tool_runs import ToolRun, run_blocks
@@ -44,6 +44,7 @@ _STOP_REASONS: dict[str | None, str] = {
     **{one: one for one in ("pause_turn", "refusal", "model_context_window_exceeded")},
     "stop sequence": "stop_sequence",
 }
+_USUAL = (None, "stop", "tool_calls", "length")  # reasons with which most messages end
 _AT_STOP_SEQUENCE = "stop sequence"  # no engine's word; not a normal stop for the parser, so an open call is cut
 _FIELDS = {"reasoning": "thinking", "content": "text"}  # a kind of delta: its block's type, and the field of the text
 _DELTAS = {
@@ -100,7 +101,6 @@ class MessagesStream(EventStream):
     _blank: tuple[str, ...] = ()  # whitespace that may begin a text block
     _stop_reason: str | None = None
     _stop_sequence: str | None = None
-    _ended_plainly = False  # was closing() not asked, but known beforehand?
 
     def __init__(
         self,
@@ -164,7 +164,7 @@ class MessagesStream(EventStream):
     def _script(self) -> Script | None:
         if type(self) is not MessagesStream or self._hooked or self.parser.strict:
             return None
-        return _script(self.model, self._thinking, self._signs, self._calls_shown)
+        return _script(self.model, self._thinking, self._signs, self._calls_shown, self._given is _UNSAID)
 
     def _catch_up(self) -> None:
         # the script's filter goes on; another one is told here what the first has let through
@@ -172,6 +172,10 @@ class MessagesStream(EventStream):
         self._arguments_through = self._arguments
         self._tell(events)
         self._caught_up(filter)
+        if self._word_told is not None and self._stop_reason is None:
+            self._stop_reason = self._word_told
+            for _ in self.closing(None):
+                pass
 
     def _leave_script(self) -> None:
         super()._leave_script()
@@ -221,15 +225,6 @@ class MessagesStream(EventStream):
                 return self._close()
         return ()
 
-    def _closing_bytes(self, usage: Payload | None) -> bytes:
-        known = usage is None and self._given is _UNSAID and self._stop_sequence is None
-        if not (known and self._scripted and self._stop_reason) or self.in_text:
-            return super()._closing_bytes(usage)
-        self._ended_plainly = True
-        (total, reasoning), said = self._tokens_read, _closing()
-        counts = b"%d" % total, said[2], b"%d" % reasoning
-        return b"".join((said[0], self._stop_reason.encode(), said[1], *counts, said[3]))
-
     def closing(self, usage: Payload | None) -> Iterable[Payload]:
         self._message["stop_reason"], self._message["stop_sequence"] = self._stop_reason, self._stop_sequence
         counts = self._counted(usage or {})
@@ -240,8 +235,7 @@ class MessagesStream(EventStream):
         yield {"type": "message_stop"}
 
     def _stop(self, reason: str | None, calls: int) -> None:
-        reason = "stop" if reason == "tool_calls" and not calls else reason
-        self._stop_reason = _STOP_REASONS.get(reason)
+        self._stop_reason = _stop_reason(reason, calls)
 
     def _delta(self, type: str, field: str, text: str) -> Payload:
         return {"type": "content_block_delta", "index": self._index, "delta": {"type": type, field: text}}
@@ -367,8 +361,6 @@ class MessagesStream(EventStream):
         """The message as it would be without streaming."""
         self._catch_up()
         self._settle()
-        if self._ended_plainly:
-            self._ended_plainly = not list(self.closing(None))
         return copy.deepcopy(self._message)
 
 
@@ -379,19 +371,23 @@ class _Told(MessagesStream):
 
 
 @lru_cache(maxsize=256)
-def _script(model: str, thinking: bool, signed: bool, shown: int | None) -> Script:
-    """Made once for all streams of a shape."""
+def _script(model: str, thinking: bool, signed: bool, shown: int | None, plain: bool) -> Script:
+    """Made once for all streams of a shape. plain: nothing of the usage is known at the beginning."""
     told = _Told(idle(), id=HOLE["a"], model=model, thinking=thinking)
     told._signs, told._calls_shown = signed, shown
     blocks = {kind: _BLOCKS[field] for kind, field in _FIELDS.items()}
     blocks["arguments"] = call(call_id(HOLE["s"], HOLE["k"]), HOLE["m"])
-    return messages_script(told, blocks)
+    ends = {reason: (_stop_reason(reason, 0) or "", _stop_reason(reason, 1) or "") for reason in _USUAL}
+    return messages_script(told, blocks, _closing() if plain else None, ends)
 
 
-@lru_cache(maxsize=1)
-def _closing() -> tuple[bytes, ...]:
-    """What MessagesStream says last, cut at the reason, the tokens written and those of thinking."""
+def _closing() -> Parts:
+    """What MessagesStream says last."""
     told = _Told(idle(), id="", model="")
     told._stop_reason = HOLE["r"]
-    usage = {"output_tokens": HOLE["i"], "output_tokens_details": {"thinking_tokens": HOLE["k"]}}
-    return tuple(told._parts(*told.closing(usage))[0])
+    usage = {"output_tokens": HOLE["p"], "output_tokens_details": {"thinking_tokens": HOLE["q"]}}
+    return told._parts(*told.closing(usage))
+
+
+def _stop_reason(reason: str | None, calls: int) -> str | None:
+    return _STOP_REASONS.get("stop" if reason == "tool_calls" and not calls else reason)

@@ -160,10 +160,20 @@ class EventStream(SseWriter):
 
         None in the usage counts as missing. An invalid usage raises TypeError or ValueError, and the stream stays open.
         """
+        if usage is None and type(reason) is str:
+            plain = self._end_plainly(reason)
+            if plain is not None:
+                return plain
         usage, reason = self.checked_usage(usage), normal(reason)
         self._prepare_end(reason)
         frames = self._end_of_told(reason) if self._tells and not self.parser.position else self._end(reason)
         frames += self._closing_bytes(usage)
+        self._over()
+        return frames
+
+    def _end_after(self, frames: bytes) -> bytes:
+        """The last frames, after these: the script had a part of them."""
+        frames += self._closing_bytes(self.checked_usage(None))
         self._over()
         return frames
 

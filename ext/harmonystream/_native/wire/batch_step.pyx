@@ -343,11 +343,19 @@ cdef inline void fetch_writer(const Step* step, Py_ssize_t i) noexcept nogil:
         w = slot_of(step, &step.tasks[i + 2 * AHEAD]).writer
         prefetch(&w.kept[<int>R_REASONING])
         prefetch(&w.frames[<int>R_REASONING])
+        prefetch(&w.number)
+        prefetch(w.filter)
         prefetch(&w.told.bound_text)
+        prefetch(&w.told.bound_pieces[0])
+        prefetch(&w.told.bound_pieces[1].hole)
     if i + AHEAD < step.n:
         w = slot_of(step, &step.tasks[i + AHEAD]).writer
         kept = &w.kept[w.told.open]
         prefetch(kept.p + kept.n)
+        prefetch(kept.p + kept.n + 15)
+        if w.filtered:
+            prefetch(w.filter.raw.p + w.filter.raw.n)
+            prefetch(w.filter.sent.p + w.filter.sent.n)
         for at in range(0, w.told.bound_text.n, 64):
             prefetch(w.told.bound_text.p + at)
 

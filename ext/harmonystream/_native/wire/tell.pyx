@@ -253,6 +253,10 @@ cdef bint put_value(const Writer* w, uint8_t hole, Buffer* to) noexcept nogil:
     if hole == c'w':
         kept = &w.kept[t.open]
         return kept.n == t.item_at or buffer_put(to, kept.p + t.item_at, kept.n - t.item_at)  # kept.p may be NULL
+    if hole == c'o':                                                         # without the first one's comma
+        return t.output.n == 0 or buffer_put(to, t.output.p + 1, t.output.n - 1)
+    if hole == c'p' or hole == c'q':
+        return put_number(t.tokens if hole == c'p' else t.reasoning_tokens, to)
     if hole == c'm':
         return buffer_put(to, t.name.p, t.name.n)
     if hole == c'g' or hole == c'r':
