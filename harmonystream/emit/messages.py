@@ -87,6 +87,8 @@ class MessagesStream(EventStream):
     extra: more fields of the message.
     """
 
+    _thinking = True
+    _text_key = TEXT_KEY
     _calls_shown: int | None = None
     _signs = True  # have its blocks of thinking a signature?
     _signature: Callable[[str], str] | None = None  # None: a hash
@@ -123,7 +125,8 @@ class MessagesStream(EventStream):
             one = isinstance(tool_choice, Mapping) and tool_choice.get("disable_parallel_tool_use")
             self._calls_shown = shown_calls(tool_choice, parallel=not one)
         self.id, self.model = checked("id", id), checked("model", model)
-        self._thinking, self._text_key = thinking, text_key
+        if not thinking or text_key != TEXT_KEY:
+            self._thinking, self._text_key = thinking, text_key
         if signature is not None:
             self._signs = signature != ""
             self._signature = called("signature", signature or None)

@@ -72,6 +72,7 @@ class ResponsesStream(LogprobStream):
     _own_call_id: Callable[[int], str] | None = None
     _item_type: Callable[[ToolCallStart], str] | None = None
     _taken: frozenset[str] = frozenset()
+    _container_id = "auto"
     _hooked = False  # has an application a part in what is said?
     _head_json = ""
     _calls_shown: int | None = None
@@ -101,7 +102,8 @@ class ResponsesStream(LogprobStream):
         tools: object = None,
     ) -> None:
         self.id, self.model, self.created_at = checked("id", id), checked("model", model), options.seconds(created_at)
-        self._container_id = container_id
+        if container_id != "auto":
+            self._container_id = container_id
         if reasoning is not True or request is not None or extra:
             self._ask(request, reasoning, encrypt, sendable(extra or {}))
         if item_id is not None or call_id is not None or item_type is not None or taken != () or encrypt is not None:
@@ -147,7 +149,7 @@ class ResponsesStream(LogprobStream):
     # --- the script ---
 
     def _constants(self) -> Constants:
-        if self._said != _UNSAID:
+        if self._said is not _UNSAID:
             self._head_json = to_json(self._head)[1:-1]
         number = str(self.created_at) if type(self.created_at) is int else to_json(self.created_at)
         return self.id, number, self.id.removeprefix("resp_"), self._head_json or None

@@ -29,6 +29,9 @@ Constants: TypeAlias = "tuple[str, str, str, str | None]"
 
 _EVENTS: tuple[type, ...] = get_args(Event)
 _SILENCE = Frame([b""], "")
+_IDENTITY = {"id", "model", "created", "created_at"}  # the attributes of a stream whose options are all as usual
+_MOST = 256  # scripts that are found by their model alone
+_USUAL: dict[tuple[type, str, bool] | None, Script] = {}
 _DELTAS: dict[type, str] = {ReasoningDelta: "reasoning", ContentDelta: "content", ToolCallDelta: "arguments"}
 
 
@@ -45,6 +48,7 @@ class EventStream(SseWriter):
 
     numbered: ClassVar[str | None] = None
     """The field that numbers the payloads, if the API has one."""
+    model: str
     _tells = False  # are its events those of other parsers?
     _inside = False  # is what ends the response somebody else's?
     _options: bytes | None = None  # of its state
@@ -87,10 +91,15 @@ class EventStream(SseWriter):
 
     def start(self) -> bytes:
         """The frames before the first token."""
-        script = self._script()
+        usual = (type(self), self.model, self.parser.strict) if self.__dict__.keys() <= _IDENTITY else None
+        script = _USUAL.get(usual)
         if script is None:
-            self._start(False)
-            return self._bytes(self.opening())
+            script = self._script()
+            if script is None:
+                self._start(False)
+                return self._bytes(self.opening())
+            if usual is not None and len(_USUAL) < _MOST:
+                _USUAL[usual] = script
         return self._begin_script(script, *self._constants(), self._opening_told())
 
     def _opening_told(self) -> bytes | None:

@@ -222,6 +222,8 @@ cdef bint say(Writer* w, const Pieces* frame, Buffer* to) noexcept nogil:
     cdef const Piece* piece = frame.items
     if piece == NULL:
         return True
+    if not buffer_room(to, frame.size):                                      # at once, not piece by piece
+        return False
     while True:
         if not buffer_put(to, piece.p, piece.n):
             return False
