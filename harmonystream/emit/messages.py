@@ -11,6 +11,7 @@ from typing import Any, Literal
 from .._native.core.vocab import Vocab
 from .._native.stream.parser import Parser
 from .._native.wire.script import Script
+from .._native.wire.signature import signature as signature_of
 from ..events import (
     ContentDelta,
     Event,
@@ -23,7 +24,7 @@ from ..events import (
 from ..formats import Format
 from ..reasons import matched
 from .arguments import TEXT_KEY, Arguments, assembled
-from .messages_options import call, call_id, failure, hashed
+from .messages_options import call, call_id, failure
 from .payload import Payload, checked, sendable
 from .request import CallIds, called, shown_calls, taken_ids
 from .script import HOLE, Parts, idle
@@ -190,7 +191,7 @@ class MessagesStream(EventStream):
         return ""
 
     def _signed(self, text: str) -> str:
-        return hashed(self.id, text) if self._signature is None else checked("a signature", self._signature(text))
+        return signature_of(self.id, text) if self._signature is None else checked("a signature", self._signature(text))
 
     def _sign_told(self, text: str) -> str:
         """text: what was told since somebody asked for the response, and at most the whole block's."""

@@ -31,7 +31,7 @@ _EVENTS: tuple[type, ...] = get_args(Event)
 _SILENCE = Frame([b""], "")
 _IDENTITY = {"id", "model", "created", "created_at"}  # the attributes of a stream whose options are all as usual
 _MOST = 256  # scripts that are found by their model alone
-_USUAL: dict[tuple[type, str, bool] | None, Script] = {}
+_USUAL: dict[tuple[type, Any, bool] | None, Script] = {}
 _DELTAS: dict[type, str] = {ReasoningDelta: "reasoning", ContentDelta: "content", ToolCallDelta: "arguments"}
 
 
@@ -48,7 +48,6 @@ class EventStream(SseWriter):
 
     numbered: ClassVar[str | None] = None
     """The field that numbers the payloads, if the API has one."""
-    model: str
     _tells = False  # are its events those of other parsers?
     _inside = False  # is what ends the response somebody else's?
     _options: bytes | None = None  # of its state
@@ -91,7 +90,8 @@ class EventStream(SseWriter):
 
     def start(self) -> bytes:
         """The frames before the first token."""
-        usual = (type(self), self.model, self.parser.strict) if self.__dict__.keys() <= _IDENTITY else None
+        given = self.__dict__
+        usual = (type(self), given.get("model"), self.parser.strict) if given.keys() <= _IDENTITY else None
         script = _USUAL.get(usual)
         if script is None:
             script = self._script()
