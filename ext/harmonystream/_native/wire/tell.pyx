@@ -64,8 +64,9 @@ cdef bint sign(Writer* w) noexcept nogil:
     """The signature of the open item's text."""
     cdef Told* t = &w.told
     cdef const Buffer* kept = &w.kept[<int>R_REASONING]
+    cdef Py_ssize_t n = kept.n - t.item_at
     t.hook.n = 0
-    return put_signature(&t.hook, t.constants.p, t.constant_at[1], kept.p + t.item_at, kept.n - t.item_at)
+    return put_signature(&t.hook, t.constants.p, t.constant_at[1], kept.p + t.item_at if n > 0 else NULL, n)
 
 
 # --- items ---
