@@ -90,8 +90,8 @@ $(OLD)/done: bench/old_release.txt
 bench-server: $(VENV)/dev
 	$(BIN)/python -m bench.server
 
-bench-gateway: $(VENV)/dev $(LITELLM)/done
-	$(BIN)/python -m bench.server --gateway
+bench-gateway: $(VENV)/dev $(LITELLM)/done $(ENGINES_VLLM)/done
+	$(BIN)/python -m bench.gateway
 	$(BIN)/python -m bench.gateway_rivals
 
 # LiteLLM's proxy, for the gateway's comparison; where it cannot be had, the command says so.

@@ -22,7 +22,7 @@ class Asked:
 
     body: the request. messages: the conversation, instructions included, in any API's form. tools: those that are
     offered. choice: "required" also stands for a named tool, which is then the only one in `tools`; named: was it
-    named? only: does the request say which tools there are, so that there are no others? parallel: may there be
+    named? picks: the tools that alone may be called, as `tool_choice` has them; None: all. parallel: may there be
     several calls? sampling: fields of `Sampling` and of the engine's request. logprobs: as `Sampling` has it. thinking:
     is reasoning on or off; None: the model's default. shown: is it sent to the client? budget: the most tokens of
     reasoning. variables: of the chat template. output: the `response_format` that content must have, in Chat's form.
@@ -36,7 +36,7 @@ class Asked:
     tools: list[Any] = field(default_factory=list)
     choice: Literal["auto", "none", "required"] = "auto"
     named: bool = False
-    only: bool = False
+    picks: list[Any] | None = None
     parallel: bool = True
     stream: bool = False
     n: int = 1

@@ -24,12 +24,9 @@ from .model import Served
 from .plans import plan_of
 from .refused import Refused
 from .steering import Plan
-from .tool_choices import tool_name
+from .tool_choices import SERVER, pick, tool_name
 
-__all__ = ["SERVER", "Generate", "Round", "Rounds", "load_tools", "offered", "rounds_of"]
-
-SERVER = "gateway"
-"""What clients read as the server that has run a call."""
+__all__ = ["Generate", "Round", "Rounds", "load_tools", "offered", "rounds_of"]
 
 Generate = Callable[[Prompt, Sampling, "Plan | None"], AsyncIterator[Any]]
 """The items of one generation."""
@@ -49,15 +46,15 @@ def offered(model: Served, asked: Asked) -> Tools | None:
     """The tools of a request to a model that has tools here; None if none of them is offered.
 
     They are added to the request's own, whose calls are left to the client. A request's tool of the same name takes the
-    place of the one here. Raises `Refused` for a request that cannot be answered in several generations.
+    place of the one here. Then `asked.tools` has those that `tool_choice` permits. Raises `Refused` for a choice of
+    tools that are not there, and for a request that cannot be answered in several generations.
     """
+    if not asked.tools and asked.choice != "none":
+        asked.tools = list(model.model.tools)
     own = model.model.server_tools
-    if own is None or asked.only:
+    if own is None or asked.choice == "none":
+        pick(asked)
         return None
-    if asked.logprobs is not None:
-        option = asked.logprobs_option
-        what = f"{option} is not supported: this model's tools run here, and an answer may be several generations."
-        raise Refused(400, what, param=option, code="unsupported_parameter")
     try:
         tools = own.with_declared(asked.tools).offered(asked.body)
     except (TypeError, ValueError) as error:
@@ -65,7 +62,17 @@ def offered(model: Served, asked: Asked) -> Tools | None:
     declared = {tool_name(tool) for tool in asked.tools}
     here = Tools(*(tool for tool in tools if tool.name not in declared))
     asked.tools = [*asked.tools, *here.schemas("chat")]
-    return tools if len(here) else None
+    pick(asked, [tool.name for tool in here])
+    kept = {tool_name(tool) for tool in asked.tools}
+    for name in [tool.name for tool in tools if tool.name not in kept]:
+        tools.remove(name)
+    if not any(tool.name in kept for tool in here):
+        return None
+    if asked.logprobs is not None:
+        option = asked.logprobs_option
+        what = f"{option} is not supported: this model's tools run here, and an answer may be several generations."
+        raise Refused(400, what, param=option, code="unsupported_parameter")
+    return tools
 
 
 class Rounds:

@@ -11,6 +11,7 @@ from harmonystream.gateway import chat_api, messages_api, responses_api
 from harmonystream.gateway.asked import read_options
 from harmonystream.gateway.options import TABLES
 from harmonystream.gateway.refused import Refused, body_of, status_of
+from harmonystream.gateway.tool_choices import pick
 
 APIS = tuple(TABLES)
 
@@ -18,8 +19,11 @@ APIS = tuple(TABLES)
 def read(api, **body):
     body = {"model": "m", **ASKED[api], **body}
     if api == "chat":
-        return chat_api.read(body)
-    return messages_api.read(body) if api == "messages" else responses_api.read(body, lambda kind, id: [])
+        asked = chat_api.read(body)
+    else:
+        asked = messages_api.read(body) if api == "messages" else responses_api.read(body, lambda kind, id: [])
+    pick(asked)
+    return asked
 
 
 def refusal(api, **body):
@@ -122,6 +126,9 @@ def test_tool_choice_of_each_api():
         ({"tool_choice": 3}, "tool_choice"),
         ({"tools": [FUNCTION], "tool_choice": {"type": "function", "function": {"name": "no"}}}, "tool_choice"),
         ({"tools": [FUNCTION], "tool_choice": {"type": "allowed_tools"}}, "tool_choice"),
+        ({"tools": [FUNCTION], "tool_choice": {"type": "mcp", "server_label": "gateway", "name": "f"}}, "tool_choice"),
+        ({"tools": [FUNCTION], "tool_choice": {"type": "mcp", "server_label": "other"}}, "tool_choice"),
+        ({"tools": [FUNCTION], "tool_choice": {"type": "function", "name": [1]}}, "tool_choice"),
         ({"tools": ["f"]}, "tools[0]"),
         ({"tools": [{"type": "function"}]}, "tools[0]"),
         ({"tools": [{"type": "web_search"}]}, "tools[0].type"),

@@ -84,8 +84,8 @@ def logprobs(ids: list[int], top: int) -> LogprobsLists:
     return LogprobsLists(candidates, likely, np.ones(len(ids), int))
 
 
-def main() -> None:
-    EngineCoreClient.make_async_mp_client = staticmethod(lambda **_: ScriptedCore())
+def main(core: type[ScriptedCore] = ScriptedCore) -> None:
+    EngineCoreClient.make_async_mp_client = staticmethod(lambda **_: core())
     from vllm.entrypoints.cli.main import main as command
 
     sys.argv = ["vllm", *sys.argv[2:]]
