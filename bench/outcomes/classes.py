@@ -34,6 +34,8 @@ These are outputs whose meaning is known, and that we read otherwise:
   that is followed by one word and then by a call makes a call of that word. A caller refuses it, because no tool has
   that name. A call of an unknown tool without arguments is text there, because `<tool_call>word</tool_call>` may be
   prose.
+- In the same formats a value that mentions `<arg_key>` ends there, because a model that forgets `</arg_value>` goes on
+  with the next key. What follows is lost with that key, which has no end.
 - An answer that is nothing but an object or a Python call, as in `llama3`, `xlam` and `pythonic`, is a call only if its
   name is declared. A call of an unknown tool is text, because the answer may be just that object.
 

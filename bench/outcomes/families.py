@@ -228,6 +228,7 @@ FAMILIES |= {
         write=python_arguments,
         before=False,
         after=False,
+        always=True,
     ),
     "lfm2": Form(
         *("lfm2", "lfm2 -", "lfm2 -", "⟨name⟩(⟨arguments⟩)"),

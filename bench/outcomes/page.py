@@ -37,8 +37,10 @@ def tables(data: Data) -> str:
     return "\n\n".join(parts) + "\n\n"
 
 
-def table(head: list[str], rows: list[list[str]]) -> str:
-    lines = [head, ["---", *["--:"] * (len(head) - 1)], *rows]
+def table(head: list[str], rows: list[list[str]], text: bool = False) -> str:
+    """text: the cells are no numbers."""
+    cells = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    lines = [head, ["---", *["---" if text else "--:"] * (len(head) - 1)], *cells]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -96,8 +98,9 @@ def classes(data: Data) -> list[str]:
         found = summed(data, kind)
         rows = [[name, *(f"{found[name][column]:,}" for column in COLUMNS)] for name in CLASSES if name in found]
         parts += [f"### Classes of difference, {title}", table(["class", *COLUMNS], rows)]
-    named = [f"- *{name}*: {why}{example(data, name)}" for name, why in CLASSES.items() if says(data, name)]
-    return [*parts, "What the classes are, with a short example of each:", "\n".join(named)]
+    named = [[name, why, example(data, name)] for name, why in CLASSES.items() if says(data, name)]
+    said = "What the classes are. The examples are the shortest that were found; ↵ is a newline."
+    return [*parts, said, table(["class", "what it is", "example"], named, text=True)]
 
 
 def says(data: Data, name: str) -> bool:
@@ -115,12 +118,13 @@ def example(data: Data, name: str) -> str:
 def shown(found: list[str]) -> str:
     family, column, text, right, said = found
     if column == OURS:
-        return f" `{family}`: {code(text)} gives {flat(said)}; meant was {flat(right)}."
-    return f" `{family}`, {column}: {code(text)} gives {flat(said)}, and not {flat(right)}."
+        return f"`{family}`: {code(text)} gives {flat(said)}; meant was {flat(right)}."
+    return f"`{family}`, {column}: {code(text)} gives {flat(said)}, and not {flat(right)}."
 
 
 def flat(told: str) -> str:
     """In one line."""
+    told = told.replace("``", "(an empty text)")
     return re.sub("`((?:[^`]|`(?![,. ]|$))*)`", lambda part: code(part[1]), told).replace("\n", "↵")
 
 
@@ -145,8 +149,9 @@ def ours(data: Data) -> list[str]:
         for mutation, counts in family["ours differs"].items():
             for name, count in counts.items():
                 found[mutation, name] = found.get((mutation, name), 0) + count
-    lines = []
+    rows = []
     for (mutation, name), count in sorted(found.items()):
         known = data["examples"].get(f"ours, {mutation}: {name}")
-        lines.append(f"- *{mutation}: {name}* ({count:,}).{shown(known) if known else ''}")
-    return ["### Where ours differs from the meaning", OURS_DIFFERS, "\n".join(lines) or "Nowhere."]
+        rows.append([mutation, name, f"{count:,}", shown(known) if known else ""])
+    found_in = table(["mutation", "class", "outputs", "example"], rows, text=True)
+    return ["### Where ours differs from the meaning", OURS_DIFFERS, found_in]
