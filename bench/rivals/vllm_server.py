@@ -24,35 +24,14 @@ sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "tests" / "engines" 
 def core_class(ids: list[int], pause: float) -> Any:
     """The core: every request is answered with these ids, and a step takes so many seconds."""
     from scripted_vllm import ScriptedCore
-    from vllm.v1.engine import EngineCoreOutput, EngineCoreOutputs, FinishReason
 
     class PacedCore(ScriptedCore):  # type: ignore[misc]
-        def __init__(self) -> None:
-            super().__init__()
-            self._said: dict[str, int] = {}  # how many tokens each running request has
-            self._stepping: asyncio.Task[None] | None = None
-
         async def add_request_async(self, request: Any) -> None:
-            self._said[request.request_id] = 0
-            if self._stepping is None or self._stepping.done():
-                self._stepping = asyncio.create_task(self._step())
+            self.run(request.request_id, {"ids": ids})
 
-        async def abort_requests_async(self, request_ids: list[str]) -> None:
-            for request_id in request_ids:
-                self._said.pop(request_id, None)
-
-        async def _step(self) -> None:
-            while self._said:
-                await asyncio.sleep(pause)
-                outputs = []
-                for request_id, said in list(self._said.items()):
-                    last = said + 1 == len(ids)
-                    reason = FinishReason.STOP if last else None
-                    outputs.append(EngineCoreOutput(request_id, [ids[said]], finish_reason=reason))
-                    self._said[request_id] += 1
-                    if last:
-                        del self._said[request_id]
-                self._steps.put_nowait(EngineCoreOutputs(outputs=outputs))
+        async def get_output_async(self) -> Any:
+            await asyncio.sleep(pause)
+            return await super().get_output_async()
 
     return PacedCore
 
