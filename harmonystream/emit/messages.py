@@ -30,7 +30,7 @@ from .request import CallIds, called, shown_calls, taken_ids
 from .script import HOLE, Parts, idle
 from .scripts import messages_script
 from .stream import Constants, EventStream
-from .tool_runs import ToolRun, run_blocks
+from .tool_runs import RunBlocks, ToolRun
 from .usage import MESSAGES, counted
 
 __all__ = ["MessagesStream"]
@@ -284,8 +284,12 @@ class MessagesStream(EventStream):
         return started
 
     def ran(self, run: ToolRun) -> Iterable[Payload]:
-        blocks = run_blocks(run, f"mcptoolu_{self._stem}_{len(self._message['content'])}")
+        blocks = self._runs.take(run, len(self._message["content"]))
         return [one for block in blocks for one in (*self._begin("", block), *self._close())]
+
+    @cached_property
+    def _runs(self) -> RunBlocks:
+        return RunBlocks(self._stem)
 
     def _close(self) -> list[Payload]:
         self._blank = ()
@@ -323,7 +327,6 @@ class MessagesStream(EventStream):
         reason: the engine's word.
         usage: the API's object, or another API's.
         stop_sequence: the stop string at which the engine has stopped, if any.
-
         """
         return super().finish(self._stopped(reason, stop_sequence, dicts=False), usage)
 

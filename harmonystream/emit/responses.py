@@ -30,7 +30,7 @@ from .script import CHANNELS, HOLE, Parts, idle
 from .scripts import responses_script
 from .stream import Constants
 from .text_logprobs import LogprobStream
-from .tool_runs import Ran, ToolRun
+from .tool_runs import RunItems, ToolRun
 from .usage import RESPONSES, counted
 
 __all__ = ["ResponsesStream"]
@@ -38,10 +38,6 @@ __all__ = ["ResponsesStream"]
 _STATE = ("status", "error", "incomplete_details", "output", "usage")  # of a response: what is not its head
 _NOTHING: Payload = {}
 _UNSAID = (_NOTHING, _NOTHING)
-_OPEN: Payload = {"status": "in_progress"}
-_COMPLETED: Payload = {"status": "completed"}
-_WHOLE = (None, "stop", "tool_calls", "function_call")  # an engine's reasons that cut nothing
-_WHY = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
 
 class ResponsesStream(LogprobStream):
@@ -79,7 +75,7 @@ class ResponsesStream(LogprobStream):
     _calls = 0
     _open: Item | None = None
     _cut = False  # at the end: does a message that no token ends lack some of its text?
-    _ending: Payload = _OPEN
+    _ending: Payload = options.OPEN
     _usage: Payload | None = None
 
     def __init__(
@@ -170,8 +166,8 @@ class ResponsesStream(LogprobStream):
 
     def _catch_up(self) -> None:
         super()._catch_up()
-        if self._word_told is not None and self._ending is _OPEN:
-            self._ending, self._usage = _COMPLETED, self._whole_usage({})
+        if self._word_told is not None and self._ending is options.OPEN:
+            self._ending, self._usage = options.COMPLETED, self._whole_usage({})
 
     def _end_told(self, reason: str | None) -> str:
         self._stop(reason)
@@ -209,18 +205,16 @@ class ResponsesStream(LogprobStream):
         return ()  # what is hidden, and what the API has no word for
 
     def _stop(self, reason: str | None) -> None:
-        if reason == "error":
-            self._ending = options.failed("The model stopped with an error.", "server_error")
-        elif reason in _WHOLE:
-            self._ending = _COMPLETED
-        else:
-            why = _WHY.get(reason or "")
-            self._ending = {"status": "incomplete", "incomplete_details": why and {"reason": why}}
+        self._ending = options.ending(reason)
 
     def ran(self, run: ToolRun) -> Iterable[Payload]:
-        return [*self._open_text(Ran, {"run": run}, run.arguments), *self._close()]
+        return [*(self._close() if self._runs.begins(run) else ()), *self._runs.take(run)]
 
-    def _open_text(self, item: type[Text] | type[Ran], fields: Payload, text: str) -> Iterable[Payload]:
+    @cached_property
+    def _runs(self) -> RunItems:
+        return RunItems(self._output, self._item_id)
+
+    def _open_text(self, item: type[Text], fields: Payload, text: str) -> Iterable[Payload]:
         index = self._next_index
         opened = item(self._item_id(item.type, index), index, fields)
         made = [*self._close(), *self._opened(opened), opened.delta(text)]
@@ -278,6 +272,7 @@ class ResponsesStream(LogprobStream):
 
     def closing(self, usage: Payload | None) -> Iterable[Payload]:
         self._catch_up()
+        yield from self._runs.cut()
         self._usage = self._whole_usage(usage or {})
         if self._ending["status"] == "failed":
             yield options.error(**self._ending["error"])
@@ -323,7 +318,7 @@ class ResponsesStream(LogprobStream):
         return None if usage is None else counted(usage, RESPONSES)
 
     def _prepare_end(self, reason: str | None) -> None:
-        cut = reason not in _WHOLE
+        cut = reason not in options.WHOLE
         if cut and self._scripted:
             self._cut_from_here()
         else:
@@ -332,7 +327,7 @@ class ResponsesStream(LogprobStream):
     def events(
         self, tokens: Any = None, /, *, finish: bool = False, reason: Any = None, usage: Payload | None = None
     ) -> list[Payload]:
-        self._cut = finish and normal(reason) not in _WHOLE
+        self._cut = finish and normal(reason) not in options.WHOLE
         return options.owned(super().events(tokens, finish=finish, reason=reason, usage=usage))
 
     def error(self, message: str, *, type: str | None = None, code: str | None = None) -> bytes:
@@ -349,7 +344,7 @@ class ResponsesStream(LogprobStream):
     def _failing(self, message: str, type: str | None, code: str | None) -> Iterable[Payload]:
         if self._number == 0:
             yield from self.opening()  # clients want to know first what failed
-        yield from self._close(complete=False)
+        yield from (*self._close(complete=False), *self._runs.cut())
         self._ending = options.failed(message, code or "server_error")
         yield options.error(message, code or "server_error", type)
         yield {"type": "response.failed", "response": self._whole()}
@@ -378,13 +373,13 @@ def _script(model: str, reasoning: Any, custom: bool, shown: int | None) -> Scri
     if not custom:
         items.append((CALLS["function_call"], 0, {"call_id": options.call_id(HOLE["s"], HOLE["k"]), "name": HOLE["m"]}))
     made = [(item(options.made_id(HOLE["s"], item.type, HOLE["i"]), 0, given), at) for item, at, given in items]
-    return responses_script(told, made, _completed(), dict.fromkeys(_WHOLE[:3], ("", "")))
+    return responses_script(told, made, _completed(), dict.fromkeys(options.WHOLE[:3], ("", "")))
 
 
 def _completed() -> Parts:
     """The last event of a response that is complete."""
     told = ResponsesStream(idle(), id="", model="", created_at=0)
-    told._head_json, told._ending = HOLE["h"], _COMPLETED
+    told._head_json, told._ending = HOLE["h"], options.COMPLETED
     counts = {"output_tokens": HOLE["p"], "total_tokens": HOLE["p"]}
     details: Payload = {"output_tokens_details": {"reasoning_tokens": HOLE["q"]}}
     told._usage = {**(told._whole_usage({}) or {}), **counts, **details}

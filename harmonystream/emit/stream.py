@@ -83,7 +83,7 @@ class EventStream(SseWriter):
         return counted(usage)
 
     def ran(self, run: ToolRun) -> Iterable[Payload]:
-        """The payloads that say that the server has run a call; by default it is not said."""
+        """The payloads that say that the server runs a call, or has run it; by default it is not said."""
         return ()
 
     # --- bytes ---
@@ -140,7 +140,7 @@ class EventStream(SseWriter):
         raise NotImplementedError
 
     def tell(self, events: Iterable[Event | ToolRun]) -> bytes:
-        """The frames of events that other parsers have made, such as those of `agent_loop`, and of calls that were run.
+        """The frames of events that other parsers have made, such as those of `agent_loop`, and of calls that run here.
 
         The stream's own parser has no part in them. So finish() needs the usage and the last parser's reason. What ends
         a message because its parser's stream ends comes in one call with the `StreamEnd`, which itself is not said.

@@ -113,11 +113,10 @@ class Rounds:
                     yield self._finished(event)
                 elif isinstance(event, RoundEnd):
                     self._end_round(event)
-                elif isinstance(event, ToolRunEnd):
-                    on_run(event)
-                    result = event.result
-                    run = ToolRun(SERVER, event.call.name, event.call.arguments, result.text, result.error is not None)
-                    yield Told((run,))
+                elif isinstance(event, (ToolRunStart, ToolRunEnd)):
+                    if isinstance(event, ToolRunEnd):
+                        on_run(event)
+                    yield Told((_run_of(event),))
                 elif isinstance(event, MessageEnd):
                     held = (event,)
                 elif self._is_shown(event, tools):
@@ -125,13 +124,11 @@ class Rounds:
                     held = ()
 
     def _is_shown(self, event: LoopEvent, tools: Tools) -> bool:
-        """All but calls that run here, of which the client is told when they have run."""
+        """All but the model's words of calls that run here: the client is told of the run."""
         if isinstance(event, ToolCallStart):
             tool = tools.get(event.name)
             self._hides = tool is None or tool.function is not None
-        if isinstance(event, (ToolCallStart, *_OF_CALLS)):
-            return not self._hides
-        return not isinstance(event, ToolRunStart)
+        return not (self._hides and isinstance(event, (ToolCallStart, *_OF_CALLS)))
 
     def _end_round(self, end: RoundEnd) -> None:
         assert end.parser is not None
@@ -167,6 +164,14 @@ class Rounds:
                 elif asked.stops:
                     reading.take(item)
                 yield item
+
+
+def _run_of(event: ToolRunStart | ToolRunEnd) -> ToolRun:
+    call = event.call
+    run = ToolRun(SERVER, call.name, call.arguments, None, key=f"{event.round}.{call.index}")
+    if isinstance(event, ToolRunStart):
+        return run
+    return run._replace(output=event.result.text, failed=event.result.error is not None)
 
 
 class _Reading:

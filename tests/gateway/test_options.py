@@ -158,6 +158,37 @@ def test_thinking_of_messages():
     assert refusal("messages", max_tokens=None).param == "max_tokens"
 
 
+def test_thinking_that_is_not_to_be_shown():
+    asked = read("messages", thinking={"type": "enabled", "budget_tokens": 10, "display": "omitted"})
+    assert (asked.thinking, asked.budget, asked.shown) == (True, 10, False)
+    assert read("messages", thinking={"type": "adaptive", "display": "summarized"}).shown
+
+
+PARTS = [
+    (api, name, part, one)
+    for api in APIS
+    for name, option in TABLES[api].items()
+    for part, one in (option.parts or {}).items()
+]
+IDS = [f"{api}-{name}-{part}" for api, name, part, _ in PARTS]
+
+
+@pytest.mark.parametrize(("api", "name", "part", "option"), PARTS, ids=IDS)
+def test_fields_of_objects_are_options_themselves(api, name, part, option):
+    """One that has a value that it cannot have, or is refused, is named with its object; None is as good as nothing."""
+    kind = {"type": "enabled"} if name == "thinking" and part != "type" else {}
+    refused = refusal(api, **{name: {**kind, part: ["x"]}})
+    assert (refused.status, refused.param) == (400, f"{name}.{part}")
+    for value in (None, *option.unless):
+        read(api, **{name: {**kind, part: value}})
+
+
+@pytest.mark.parametrize(("api", "name"), sorted({(api, name) for api, name, *_ in PARTS}))
+def test_an_unknown_field_of_an_object_is_refused_by_its_name(api, name):
+    refused = refusal(api, **{name: {"sparkle": 1}})
+    assert (refused.param, refused.code) == (f"{name}.sparkle", "unknown_parameter")
+
+
 def test_the_forms_of_an_error():
     refused = Refused(400, "No.", param="thread", code="thread_unsupported_request")
     openai, anthropic = body_of(refused, "chat", "req_1"), body_of(refused, "messages", "req_1")
