@@ -10,6 +10,7 @@ WORKERS ?= 2
 OLD := .venv-bench-004
 RIVALS := .venv-bench-rivals
 LITELLM := .venv-bench-litellm
+OUTPUTS := 10000
 ENGINES := .venv-engines
 ENGINES_VLLM := .venv-engines-vllm
 ENGINES_SGLANG := .venv-engines-sglang
@@ -39,7 +40,7 @@ endif
 
 .DELETE_ON_ERROR:
 .PHONY: check-engines check-renderers check-templates build demo serve test quick bench bench-server bench-gateway bench-rivals soak \
-	clients engines engines-all engines-data engines-lmdeploy engines-sglang engines-vllm fuzz cov docs pictures lint types lock clean
+	clients engines engines-all engines-data engines-lmdeploy engines-sglang engines-vllm fuzz outcomes cov docs pictures lint types lock clean
 
 build: $(VENV)/built
 
@@ -107,6 +108,10 @@ soak: $(VENV)/dev
 
 bench-rivals: $(VENV)/dev $(RIVALS)/done
 	$(BIN)/python -m bench.rivals
+
+# Where the rivals' outcomes differ from ours: some hours with the default of 10,000 outputs of each family.
+outcomes: $(VENV)/dev $(RIVALS)/done
+	$(BIN)/python -m bench.outcomes --outputs $(OUTPUTS)
 
 # The engines that can be had without a GPU: llama-server, built from PyPI's source in some minutes, and tiny models of
 # transformers, for which torch is several GB. What cannot be had is skipped, and pytest says so.

@@ -196,7 +196,13 @@ def test_an_example_prints_what_it_says(example):
     if promised is None:
         # One writes a file (tests/cli/test_cli_terminal.py compares it), one serves (test_starlette_example.py), one
         # needs mlx-lm (test_real_mlx.py), and one LMDeploy (test_lmdeploy_chat.py).
-        assert example.name in ("record_demo.py", "fastapi_server.py", "mlx_events.py", "lmdeploy_server.py")
+        assert example.name in (
+            "record_demo.py",
+            "fastapi_server.py",
+            "mlx_events.py",
+            "lmdeploy_server.py",
+            "transformers_events.py",
+        )
         return
     done = subprocess.run([sys.executable, str(example)], env=ENV, capture_output=True, text=True, timeout=60)
     assert (done.stderr, done.returncode) == ("", 0)

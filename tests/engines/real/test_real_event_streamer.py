@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import runpy
+from pathlib import Path
 from typing import Any
 
+import model_dirs
 import pytest
 
 import harmonystream as hs
@@ -12,6 +16,7 @@ from harmonystream.integrations.transformers import EventStreamer
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
+EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "transformers_events.py"
 SIZES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 16}
 SCRIPTS = {  # what the rows write; the second one ends later
     0: "<|channel|>final<|message|>Hi<|return|>",
@@ -80,3 +85,18 @@ def test_what_the_callback_raises_ends_generate(model):
     prompt = torch.tensor([hs.vocab.o200k_harmony().encode("Hi")])
     with pytest.raises(InterruptedError):
         model.generate(prompt, attention_mask=torch.ones_like(prompt), streamer=EventStreamer(stop), max_new_tokens=8)
+
+
+def test_the_example_tells_the_events_of_what_the_model_writes(tmp_path, capsys, monkeypatch):
+    """Its model is a directory, as of a download."""
+    directory = model_dirs.write(tmp_path, "qwen3")
+    vocab = hs.vocab.from_tokenizers(directory)
+    tiny = transformers.Qwen3ForCausalLM(transformers.Qwen3Config(vocab_size=len(vocab), intermediate_size=64, **SIZES))
+    tiny.lm_head.weight.data.zero_()  # it writes token 0 again and again
+    tiny.save_pretrained(directory)
+    monkeypatch.setattr("sys.argv", ["", str(directory), "Go!"])
+    runpy.run_path(str(EXAMPLE))["main"]()
+    *said, end = map(ast.literal_eval, capsys.readouterr().out.splitlines())
+    assert end["type"] == "StreamEnd"
+    text = "".join(event["text"] for event in said if event["type"] == "ContentDelta")
+    assert text == 500 * vocab.token_bytes(0).decode()

@@ -1,0 +1,44 @@
+"""The classes of difference, the one that matters most first, and why there is a difference."""
+
+CLASSES = {
+    "it raises": "the parser raises an error, or does not end within half a second.",
+    "a call is lost": "a complete call is not found. It is shown as text, or is nowhere.",
+    "a cut call is lost": "the output ends inside of a call. We say that it has begun, and that it is cut.",
+    "a call is added": "what we take for text, or for part of a value, is a call there.",
+    "another name": "the name of a call has more or less in it.",
+    "a cut call is closed": "the output ends inside of a call, and the parser closes its JSON, so that it looks whole.",
+    "no arguments are an empty text": "a call without arguments has an empty text, which is no JSON; we say `{}`.",
+    "arguments are no JSON": "what a client gets as arguments cannot be parsed: it lacks a piece, or has markup in it.",
+    "arguments are no object": "the arguments are valid JSON, but a text or an array.",
+    "an argument is lost": "a key with its value is missing.",
+    "an argument is added": "a key is there that was not written, or was part of a value.",
+    "another type": "a value is a string and should not be one, or should be one and is not.",
+    "another string": "a string is cut, is longer, or is unescaped.",
+    "whitespace in a string": "a string lacks its own spaces or newlines, as at the end of a file.",
+    "another value": "a number or an object is not the same.",
+    "reasoning and content are confused": "all of the text is there, but in the wrong field.",
+    "text is lost": "a piece of reasoning or content is missing.",
+    "markup or other text is shown": "the text has tags in it, or arguments of a call, that no person should see.",
+}
+OWN = (
+    "The same parser may say one thing of a stream and another of the same output as a whole. Ours is one machine for "
+    "both. The two answers of a rival differ by one of the classes above:"
+)
+OURS_DIFFERS = """\
+These are outputs whose meaning is known, and that we read otherwise:
+
+- A marker in prose that looks like a call's closer, or one that may not be shown at all, is dropped as a stray marker
+  ([What is repaired](formats.md#what-is-repaired-what-is-refused)). Models write stray closers more often than they
+  speak of them. With ids, a mention in ordinary tokens is text in the formats whose markers are control tokens.
+- In formats that begin a call with its name alone (`glm`, `poolside_v1`, `iquest_q1`, `k2_horizon`), an opener in prose
+  that is followed by one word and then by a call makes a call of that word. A caller refuses it, because no tool has
+  that name. A call of an unknown tool without arguments is text there, because `<tool_call>word</tool_call>` may be
+  prose.
+- In the same formats a value that mentions `<arg_key>` ends there, because a model that forgets `</arg_value>` goes on
+  with the next key. What follows is lost with that key, which has no end.
+- An answer that is nothing but an object or a Python call, as in `llama3`, `xlam` and `pythonic`, is a call only if its
+  name is declared. A call of an unknown tool is text, because the answer may be just that object.
+
+Where the meaning is open, ours is right by no measure of this page. One class was found by looking: a doubled end of
+the name (`<｜tool▁sep｜><｜tool▁sep｜>{…}`, `[ARGS][ARGS]{…}`) becomes part of the arguments, which are then no JSON;
+vLLM drops it."""
