@@ -44,6 +44,7 @@ ALIASES = {
     "llama4_pythonic": "pythonic",
     "minimax": "minimax_m2",
     "minimax-m2": "minimax_m2",
+    "minimax-m3": "minimax_m3",
     "minimax-append-think": "minimax_m2",
     "minimax_m2_append_think": "minimax_m2",
     "minicpmv": "qwen3_coder",
