@@ -117,7 +117,7 @@ class _Reader:
                 self._fill(levels[-1], roots)
         except _TooMuchError:
             levels += [Level() for _ in range(len(self.roots) - len(levels))]
-        return levels
+        return _without_empty(levels)
 
     def _fill(self, level: Level, roots: list[object]) -> None:
         found: dict[str, list[object]] = {}
@@ -261,6 +261,16 @@ class _Reader:
             else:
                 return None
         return node
+
+
+def _without_empty(levels: list[Level]) -> list[Level]:
+    """Without those that say nothing of any member; the others get new numbers."""
+    kept = [i for i, level in enumerate(levels) if not i or level.parameters or level.others or level.other_inside]
+    numbers = {old: new for new, old in enumerate(kept)}
+    for level in levels:
+        level.inside = {name: numbers[old] for name, old in level.inside.items() if old in numbers}
+        level.other_inside = numbers.get(level.other_inside, 0)
+    return [levels[i] for i in kept]
 
 
 def _simple(schema: object) -> int | None:

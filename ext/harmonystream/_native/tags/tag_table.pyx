@@ -185,8 +185,8 @@ cdef class Row:
         if element is None:
             return []
         if format.call is None or may_lack(format.call[1]) or format.pair is not None or format.wrapped or t.control:
-            raise FormatError(f"format {format.name!r}: element needs a call with an end of the name, and a row without "
-                              "pair, wrapped and control, because elements are all the arguments, and text")
+            raise FormatError(f"format {format.name!r}: element needs a call with an end of the name, and a row "
+                              "without pair, wrapped and control, because elements are all the arguments, and text")
         if not isinstance(format.item, str) or not 0 < len(format.item.encode("utf-8", "replace")) <= MAX_SPELLING:
             raise FormatError(f"format {format.name!r}: item is the name of an element, of 1 to {MAX_SPELLING} bytes, "
                               f"not {format.item!r:.80}")
@@ -298,8 +298,10 @@ cdef class Row:
         t.follow_value = t.follow_call | t.roles[KEY_OPEN] | t.roles[CALL_CLOSE]
         if t.has_element:
             t.follow_value |= t.roles[ELEMENT_OPEN] | t.roles[ELEMENT_CLOSE]
-        t.value_any = t.follow_value if t.has_element else (t.roles[VALUE_CLOSE] | t.roles[CALL_CLOSE] | t.roles[SECTION_CLOSE]
+        t.value_any = (t.roles[VALUE_CLOSE] | t.roles[CALL_CLOSE] | t.roles[SECTION_CLOSE]
                        | t.roles[KEY_OPEN] | t.roles[STOP])
+        if t.has_element:
+            t.value_any = t.follow_value
         t.header = 0
         if t.control or t.open_name:
             t.header = t.follow_value | t.roles[VALUE_OPEN] | t.roles[VALUE_CLOSE] | t.roles[KEY_END]
