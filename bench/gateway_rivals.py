@@ -1,10 +1,17 @@
-"""`python -m bench.gateway_rivals`: the gateway beside LiteLLM's proxy, in processor time for each chunk. Linux only.
+"""`python -m bench.gateway_rivals`: the gateway beside LiteLLM's proxy and vLLM's own server. Linux only.
 
-A scripted engine stands behind each of them, and sends a token in each chunk. That of the gateway sends vLLM's
-completions, whose ids the gateway parses. That of LiteLLM sends vLLM's Chat Completions: LiteLLM passes on what an
-engine has parsed. So the gateway does more for each chunk. Both write one line of log for a request, and check no keys.
+The figures are processor time of the server's process for each token, which is a chunk of its engine. What each does:
 
-LiteLLM's proxy is looked for in `.venv-bench-litellm` (`make bench-gateway` installs it) or where LITELLM says.
+- ours: `harmonystream serve`. A scripted engine sends vLLM's completions over HTTP, and the gateway parses the ids.
+- LiteLLM's proxy: a scripted engine sends vLLM's Chat Completions over HTTP, and LiteLLM passes on what is parsed.
+- vLLM's own server, with its own parsers: the engine's core is a script in the same process, which hands the server a
+  token for each stream in a step. So no HTTP and no message between processes is in the figure, and the text of the ids
+  is: our gateway's engine would have to make it, too, if it were vLLM.
+
+All three write one line of log for a request, or none, and check no keys.
+
+LiteLLM's proxy is looked for in `.venv-bench-litellm` or where LITELLM says, and vLLM in `.venv-engines-vllm` or where
+VLLM, a Python interpreter, says. `make bench-gateway` installs both.
 """
 
 from __future__ import annotations
@@ -16,16 +23,25 @@ import os
 import socket
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from urllib.request import urlopen
 
 from bench import report
 from bench.report import Row, shown
-from bench.server import CHAT, DONE, PAUSE, answers, chunks, processor_ns, running, running_command, script, send_script
+from bench.server import CHAT, DONE, PATH, PAUSE, post, processor_ns, running, running_command, script, send_script
 from bench.worker import ROOT
 
-HEAD = ("streams at a time", "harmonystream serve", "LiteLLM", "LiteLLM : harmonystream")
+HEAD = (
+    "µs for each token, streams at a time",
+    "harmonystream serve",
+    "LiteLLM",
+    "vLLM",
+    "LiteLLM : ours",
+    "vLLM : ours",
+)
 # No key is checked, as with ours; the prices of models are not downloaded.
 ENVIRONMENT = (
     "LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY=true",
@@ -33,6 +49,7 @@ ENVIRONMENT = (
     "PYTHONUNBUFFERED=1",
 )
 LITELLM = Path(os.environ.get("LITELLM") or ROOT / ".venv-bench-litellm/bin/litellm")
+VLLM = Path(os.environ.get("VLLM") or ROOT / ".venv-engines-vllm/bin/python")
 
 
 def chat_chunks(tokens: int) -> list[bytes]:
@@ -62,27 +79,64 @@ def litellm(engine: str) -> Iterator[tuple[int, str]]:
             yield found
 
 
-def per_chunk(pid: int, address: str, tokens: int, count: int, rounds: int) -> float:
+@contextmanager
+def vllm(tokens: int, pause: float) -> Iterator[tuple[int, str]]:
+    """Its own server: its process and address."""
+    options = ("--tokens", tokens, "--pause", pause)
+    command = ("env", "PYTHONUNBUFFERED=1", VLLM, "-m", "bench.rivals.vllm_server", *options)
+    with running_command(*command) as (pid, address):
+        for _ in range(600):
+            with suppress(OSError), urlopen(f"{address}/health", timeout=1):
+                break
+            time.sleep(0.1)
+        yield pid, address
+
+
+async def finished(address: str, count: int) -> None:
+    """All of so many answers. vLLM joins tokens that wait, so that the number of chunks may differ."""
+    bodies = await asyncio.gather(*(post(address, PATH, CHAT) for _ in range(count)))
+    if not all(DONE in each for each in bodies):
+        raise RuntimeError(f"{address}: responses that are not whole")
+
+
+def per_token(pid: int, address: str, tokens: int, count: int, rounds: int) -> float:
     """Microseconds of the server's processor: the best of some rounds, after one that warms up."""
     taken = []
     for _ in range(rounds + 1):
         before = processor_ns(pid)
-        asyncio.run(answers(address, "/v1/chat/completions", count, CHAT))
-        taken.append((processor_ns(pid) - before) / (count * (len(chunks(tokens, 1)) - 1)))
+        asyncio.run(finished(address, count))
+        taken.append((processor_ns(pid) - before) / (count * len(script(tokens))))
     return min(taken[1:]) / 1e3
+
+
+def measured(tokens: int, count: int, rounds: int) -> Iterator[float | None]:
+    """Ours, LiteLLM's and vLLM's; None for what is not installed. One server at a time: there may be two cores."""
+    pause = PAUSE * count
+    options = ("--tokens", tokens, "--pause", pause)
+    with ExitStack() as stack:
+        _, ids = stack.enter_context(running("bench.server", "--serve", "engine", "--size", 1, *options))
+        front = ("serve", "--engine", ids, "--model", "gpt-oss", "--served", "m", "--port", 0)
+        yield per_token(*stack.enter_context(running("harmonystream", *front)), tokens, count, rounds)
+    if LITELLM.is_file():
+        with running("bench.gateway_rivals", "--serve", *options) as (_, parsed), litellm(parsed) as found:
+            yield per_token(*found, tokens, count, rounds)
+    else:
+        print(f"LiteLLM's proxy is not at {LITELLM}", file=sys.stderr)
+        yield None
+    if VLLM.is_file():
+        with vllm(tokens, pause) as found:
+            yield per_token(*found, tokens, count, rounds)
+    else:
+        print(f"vLLM is not at {VLLM}", file=sys.stderr)
+        yield None
 
 
 def rows(tokens: int, counts: list[int], rounds: int) -> Iterator[Row]:
     for count in counts:
-        with ExitStack() as stack:
-            options = ("--tokens", tokens, "--pause", PAUSE * count)
-            _, ids = stack.enter_context(running("bench.server", "--serve", "engine", "--size", 1, *options))
-            _, parsed = stack.enter_context(running("bench.gateway_rivals", "--serve", *options))
-            front = ("serve", "--engine", ids, "--model", "gpt-oss", "--served", "m", "--port", 0)
-            ours = stack.enter_context(running("harmonystream", *front))
-            theirs = stack.enter_context(litellm(parsed))
-            mine, other = (per_chunk(*each, tokens, count, rounds) for each in (ours, theirs))
-        yield Row((f"{count:,}", f"{shown(mine)} µs", f"{shown(other)} µs", f"{other / mine:.1f}×"))
+        mine, *others = measured(tokens, count, rounds)
+        assert mine is not None
+        taken = [f"{shown(one)} µs" if one else "not here" for one in (mine, *others)]
+        yield Row((f"{count:,}", *taken, *(f"{one / mine:.1f}×" if one else "" for one in others)))
 
 
 def main() -> None:
@@ -98,8 +152,6 @@ def main() -> None:
         with socket.create_server(("127.0.0.1", 0), backlog=1024) as listening:
             print(f"http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
             asyncio.run(send_script(listening, chat_chunks(asked.tokens), asked.pause))
-    if not LITELLM.is_file():
-        print(f"LiteLLM's proxy is not at {LITELLM}: no comparison", file=sys.stderr)
         return
     report.show(HEAD, rows(asked.tokens, asked.streams, asked.rounds), asked.markdown)
 

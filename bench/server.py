@@ -7,8 +7,7 @@ Three Starlette servers answer alike, a chunk for each token of a scripted model
   Starlette's own StreamingResponse;
 - nothing: StreamingResponse of a chunk that is there already, which is what is left to Starlette, uvicorn and asyncio.
 
-With `--gateway`, `harmonystream serve` in front of a scripted engine that speaks vLLM's contract. Its pace leaves the
-gateway idle in between, so that chunks are not read several at once.
+Its scripted engine, which speaks vLLM's contract, is that of `python -m bench.gateway`, too.
 """
 
 from __future__ import annotations
@@ -30,16 +29,16 @@ from threading import Thread
 from typing import Any
 
 from bench import report, streams
-from bench.report import Row, shown
+from bench.report import Row
 from bench.worker import ROOT
 
 HEAD = ("a server that sends", "chunks/s of a core", "a chunk", "without the server")
-GATEWAY_HEAD = ("the gateway, streams at a time", "tokens in a chunk", "a chunk of the engine")
 KINDS = {
     "ours": "harmonystream, EventStreamResponse",
     "official": "openai-harmony, pydantic",
     "nothing": "one chunk again and again",
 }
+PATH = "/v1/chat/completions"
 CHAT = json.dumps({"model": "gpt-oss", "stream": True, "messages": [{"role": "user", "content": "?"}]}).encode()
 DONE = b"data: [DONE]\n\n"
 PAUSE = 0.0003  # seconds of the engine's pace, for each stream
@@ -188,11 +187,16 @@ def running_command(*arguments: object) -> Iterator[tuple[int, str]]:
                 rest.join()
 
 
+def head_of(path: str, body: bytes, more: str = "") -> bytes:
+    """more: header lines."""
+    head = f"POST {path} HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\n{more}"
+    return f"{head}connection: close\r\ncontent-length: {len(body)}\r\n\r\n".encode()
+
+
 async def post(address: str, path: str, body: bytes) -> bytes:
     host, port = address.removeprefix("http://").split(":")
     reader, writer = await asyncio.open_connection(host, int(port))
-    head = f"POST {path} HTTP/1.1\r\nhost: bench\r\nconnection: close\r\ncontent-length: {len(body)}\r\n\r\n"
-    writer.write(head.encode() + body)
+    writer.write(head_of(path, body) + body)
     answer = await reader.read()
     writer.close()
     await writer.wait_closed()
@@ -235,27 +239,11 @@ def rows(taken: dict[str, float]) -> list[Row]:
     return list(map(row, KINDS))
 
 
-def gateway_rows(tokens: int, counts: list[int]) -> Iterator[Row]:
-    """`counts`: of streams at a time."""
-    for count in counts:
-        for size in (1, 8):
-            script = ("--serve", "engine", "--tokens", tokens, "--size", size, "--pause", PAUSE * count)
-            with running("bench.server", *script) as (_, url):
-                front = ("serve", "--engine", url, "--model", "gpt-oss", "--served", "m", "--port", 0)
-                with running("harmonystream", *front) as (pid, address):
-                    asyncio.run(answers(address, "/v1/chat/completions", 2, CHAT))  # what is made once
-                    before = processor_ns(pid)
-                    asyncio.run(answers(address, "/v1/chat/completions", count, CHAT))
-                    took = (processor_ns(pid) - before) / (count * (len(chunks(tokens, size)) - 1))
-            yield Row((f"{count:,}", str(size), f"{shown(took / 1e3)} µs"))
-
-
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.server", description=__doc__.partition("\n")[0])
     parser.add_argument("--markdown", action="store_true", help="print a Markdown table")
-    parser.add_argument("--gateway", action="store_true", help="only the gateway")
-    parser.add_argument("--tokens", type=int, help="of a response (default: 2048; of the gateway, 400)")
-    parser.add_argument("--streams", type=int, nargs="+", help="at a time (default: 16; of the gateway, 32 and 500)")
+    parser.add_argument("--tokens", type=int, default=2048, help="of a response (2048)")
+    parser.add_argument("--streams", type=int, default=16, help="at a time (16)")
     parser.add_argument("--rounds", type=int, default=9, help="of each Starlette server, of which the median counts")
     parser.add_argument("--serve", choices=("starlette", "engine"), help=argparse.SUPPRESS)  # be that process
     parser.add_argument("--size", type=int, help=argparse.SUPPRESS)
@@ -280,11 +268,7 @@ def main() -> None:
     parts = [f"{name} {version(name)}" for name in ("starlette", "uvicorn", "pydantic")]
     parts += [f"{name} {version(name) if find_spec(name) else 'absent'}" for name in ("httptools", "uvloop")]
     print(*report.machine(None), ", ".join(parts), sep="\n")
-    if asked.gateway:
-        print()
-        report.show(GATEWAY_HEAD, gateway_rows(asked.tokens or 400, asked.streams or [32, 500]), asked.markdown)
-        return
-    tokens, at_a_time = asked.tokens or 2048, (asked.streams or [16])[0]
+    tokens, at_a_time = asked.tokens, asked.streams
     print(f"{at_a_time} clients at a time, {tokens:,} tokens each, {asked.rounds} rounds", end="\n\n")
     taken = measured(tokens, at_a_time, asked.rounds)
     report.show(HEAD, rows(taken), asked.markdown)

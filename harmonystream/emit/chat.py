@@ -173,8 +173,9 @@ class ChatStream(EventStream):
     def _script(self) -> Script | None:
         if type(self) is not ChatStream or self._hooked or self.parser.strict or self._preamble_field in self._fields:
             return None
-        shape = (self._fields, self._preamble_field, self._include_usage, self._calls_shown, self.choice)
-        return _script(self.model, to_json({**self._head, "id": "", "created": 0}) if self._extra else "", *shape)
+        usage, plain = self._include_usage, self._all is None and not self._include_usage
+        shape = self.choice, self._fields, self._preamble_field, usage, self._calls_shown, self._named, plain
+        return _script(self.model, to_json({**self._head, "id": "", "created": 0}) if self._extra else "", shape)
 
     def _end_told(self, reason: str | None) -> str:
         self._finish_reason = options.finish_reason(reason, self._calls_told, self._named)
@@ -244,12 +245,6 @@ class ChatStream(EventStream):
             for field in self._fields_of(kind) if text else ():
                 self._texts.setdefault(field, []).append(text)
 
-    def _closing_bytes(self, usage: Payload | None) -> bytes:
-        if not self._scripted or self._include_usage or self._all is not None:
-            return super()._closing_bytes(usage)
-        self._usage = usage
-        return b""
-
     def closing(self, usage: Payload | None) -> Iterable[Payload]:
         if usage is not None:
             for stream in self._streams:
@@ -290,13 +285,18 @@ class ChatStream(EventStream):
         stop_reason: the stop string or token id at which the engine has stopped.
         """
         unsaid = usage is None and stop_reason is None and type(reason) is str
-        if unsaid and self._all is None and not self._include_usage and self._scripted:
-            self._usage, frames = {}, self._end(reason)  # most end so: nothing is to be checked, or said besides
-            self._over()
-        else:
-            self._stop_at(reason, stop_reason, dicts=False)
-            frames = super().finish(reason, usage)
-        return frames + _DONE if self._ends else frames
+        if unsaid and (plain := self._end_plainly(reason)) is not None:
+            return plain
+        self._stop_at(reason, stop_reason, dicts=False)
+        return super().finish(reason, usage) + (_DONE if self._ends else b"")
+
+    def _end_after(self, frames: bytes) -> bytes:
+        return super()._end_after(frames) + _DONE
+
+    def _catch_up(self) -> None:
+        super()._catch_up()
+        if self._word_told is not None:
+            self._finish_reason, self._usage = self._word_told, {}
 
     def events(
         self,
@@ -390,11 +390,11 @@ class ChatStream(EventStream):
 
 
 @lru_cache(maxsize=256)
-def _script(
-    model: str, head: str, fields: tuple[str, ...], preamble: str | None, usage: bool, shown: int | None, choice: int
-) -> Script:
+def _script(model: str, head: str, shape: options.Shape) -> Script:
     """Made once for all streams of a shape. head: the JSON of one with more fields than usual."""
+    choice, fields, preamble, usage, shown, named, plain = shape
     told = ChatStream(idle(), id=HOLE["a"], model=model, created=0, preamble_field=preamble, include_usage=usage)
     told._head = {**(json.loads(head) if head else told._head), "id": HOLE["a"], "created": HOLE["c"]}
     told._fields, told.choice, told._calls_shown = fields, choice, shown
-    return chat_script(told, options.call(options.call_id(HOLE["s"], HOLE["k"]), HOLE["m"]))
+    call, closing = options.call(options.call_id(HOLE["s"], HOLE["k"]), HOLE["m"]), _DONE.decode() if plain else None
+    return chat_script(told, call, closing, options.ends(named))

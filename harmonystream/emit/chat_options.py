@@ -10,13 +10,18 @@ from .payload import Payload, checked
 
 if TYPE_CHECKING:
     from .chat import ChatStream
+    from .scripts import Reasons
 
 __all__ = [
     *("call", "call_id", "checked_preamble", "copied", "failure", "finish_reason", "names_a_tool"),
-    *("reasoning_fields", "seconds", "whole_choice", "whole_usage"),
+    *("ends", "reasoning_fields", "seconds", "whole_choice", "whole_usage"),
 ]
 
 _REASONING = ("reasoning",)
+
+Shape = tuple[int, tuple[str, ...], "str | None", bool, "int | None", bool, bool]
+"""Of streams with the same script: the number of the choice, the fields of reasoning, that of preambles, is the usage
+sent, how many calls are shown, did the request name the tool, does this choice end the response without a usage?"""
 TAKEN = {"", "role", "tool_calls", "function_call", "refusal"}  # fields of a delta that are no text of a preamble
 
 
@@ -25,6 +30,12 @@ def finish_reason(reason: str | None, calls: int, named: bool) -> str:
     if reason == "tool_calls" and (not calls or named):
         return "stop"
     return reason or "stop"
+
+
+def ends(named: bool) -> Reasons:
+    """The reasons with which most responses end."""
+    usual = (None, "stop", "tool_calls", "length")
+    return {reason: (finish_reason(reason, 0, named), finish_reason(reason, 1, named)) for reason in usual}
 
 
 def reasoning_fields(field: str | None) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from .._native.core.vocab import Vocab
 from .._native.stream.parser import Parser
 from .._native.wire.script import Script
+from .._native.wire.signature import signature as signature_of
 from ..events import (
     ContentDelta,
     Event,
@@ -23,13 +24,13 @@ from ..events import (
 from ..formats import Format
 from ..reasons import matched
 from .arguments import TEXT_KEY, Arguments, assembled
-from .messages_options import call, call_id, failure, hashed
+from .messages_options import call, call_id, failure
 from .payload import Payload, checked, sendable
 from .request import CallIds, called, shown_calls, taken_ids
-from .script import HOLE, idle
+from .script import HOLE, Parts, idle
 from .scripts import messages_script
 from .stream import Constants, EventStream
-from .tool_runs import ToolRun, run_blocks
+from .tool_runs import RunBlocks, ToolRun
 from .usage import MESSAGES, counted
 
 __all__ = ["MessagesStream"]
@@ -44,6 +45,7 @@ _STOP_REASONS: dict[str | None, str] = {
     **{one: one for one in ("pause_turn", "refusal", "model_context_window_exceeded")},
     "stop sequence": "stop_sequence",
 }
+_USUAL = (None, "stop", "tool_calls", "length")  # reasons with which most messages end
 _AT_STOP_SEQUENCE = "stop sequence"  # no engine's word; not a normal stop for the parser, so an open call is cut
 _FIELDS = {"reasoning": "thinking", "content": "text"}  # a kind of delta: its block's type, and the field of the text
 _DELTAS = {
@@ -86,6 +88,8 @@ class MessagesStream(EventStream):
     extra: more fields of the message.
     """
 
+    _thinking = True
+    _text_key = TEXT_KEY
     _calls_shown: int | None = None
     _signs = True  # have its blocks of thinking a signature?
     _signature: Callable[[str], str] | None = None  # None: a hash
@@ -100,7 +104,6 @@ class MessagesStream(EventStream):
     _blank: tuple[str, ...] = ()  # whitespace that may begin a text block
     _stop_reason: str | None = None
     _stop_sequence: str | None = None
-    _ended_plainly = False  # was closing() not asked, but known beforehand?
 
     def __init__(
         self,
@@ -123,7 +126,8 @@ class MessagesStream(EventStream):
             one = isinstance(tool_choice, Mapping) and tool_choice.get("disable_parallel_tool_use")
             self._calls_shown = shown_calls(tool_choice, parallel=not one)
         self.id, self.model = checked("id", id), checked("model", model)
-        self._thinking, self._text_key = thinking, text_key
+        if not thinking or text_key != TEXT_KEY:
+            self._thinking, self._text_key = thinking, text_key
         if signature is not None:
             self._signs = signature != ""
             self._signature = called("signature", signature or None)
@@ -164,7 +168,7 @@ class MessagesStream(EventStream):
     def _script(self) -> Script | None:
         if type(self) is not MessagesStream or self._hooked or self.parser.strict:
             return None
-        return _script(self.model, self._thinking, self._signs, self._calls_shown)
+        return _script(self.model, self._thinking, self._signs, self._calls_shown, self._given is _UNSAID)
 
     def _catch_up(self) -> None:
         # the script's filter goes on; another one is told here what the first has let through
@@ -172,6 +176,10 @@ class MessagesStream(EventStream):
         self._arguments_through = self._arguments
         self._tell(events)
         self._caught_up(filter)
+        if self._word_told is not None and self._stop_reason is None:
+            self._stop_reason = self._word_told
+            for _ in self.closing(None):
+                pass
 
     def _leave_script(self) -> None:
         super()._leave_script()
@@ -183,7 +191,7 @@ class MessagesStream(EventStream):
         return ""
 
     def _signed(self, text: str) -> str:
-        return hashed(self.id, text) if self._signature is None else checked("a signature", self._signature(text))
+        return signature_of(self.id, text) if self._signature is None else checked("a signature", self._signature(text))
 
     def _sign_told(self, text: str) -> str:
         """text: what was told since somebody asked for the response, and at most the whole block's."""
@@ -221,15 +229,6 @@ class MessagesStream(EventStream):
                 return self._close()
         return ()
 
-    def _closing_bytes(self, usage: Payload | None) -> bytes:
-        known = usage is None and self._given is _UNSAID and self._stop_sequence is None
-        if not (known and self._scripted and self._stop_reason) or self.in_text:
-            return super()._closing_bytes(usage)
-        self._ended_plainly = True
-        (total, reasoning), said = self._tokens_read, _closing()
-        counts = b"%d" % total, said[2], b"%d" % reasoning
-        return b"".join((said[0], self._stop_reason.encode(), said[1], *counts, said[3]))
-
     def closing(self, usage: Payload | None) -> Iterable[Payload]:
         self._message["stop_reason"], self._message["stop_sequence"] = self._stop_reason, self._stop_sequence
         counts = self._counted(usage or {})
@@ -240,8 +239,7 @@ class MessagesStream(EventStream):
         yield {"type": "message_stop"}
 
     def _stop(self, reason: str | None, calls: int) -> None:
-        reason = "stop" if reason == "tool_calls" and not calls else reason
-        self._stop_reason = _STOP_REASONS.get(reason)
+        self._stop_reason = _stop_reason(reason, calls)
 
     def _delta(self, type: str, field: str, text: str) -> Payload:
         return {"type": "content_block_delta", "index": self._index, "delta": {"type": type, field: text}}
@@ -286,8 +284,12 @@ class MessagesStream(EventStream):
         return started
 
     def ran(self, run: ToolRun) -> Iterable[Payload]:
-        blocks = run_blocks(run, f"mcptoolu_{self._stem}_{len(self._message['content'])}")
+        blocks = self._runs.take(run, len(self._message["content"]))
         return [one for block in blocks for one in (*self._begin("", block), *self._close())]
+
+    @cached_property
+    def _runs(self) -> RunBlocks:
+        return RunBlocks(self._stem)
 
     def _close(self) -> list[Payload]:
         self._blank = ()
@@ -325,7 +327,6 @@ class MessagesStream(EventStream):
         reason: the engine's word.
         usage: the API's object, or another API's.
         stop_sequence: the stop string at which the engine has stopped, if any.
-
         """
         return super().finish(self._stopped(reason, stop_sequence, dicts=False), usage)
 
@@ -367,8 +368,6 @@ class MessagesStream(EventStream):
         """The message as it would be without streaming."""
         self._catch_up()
         self._settle()
-        if self._ended_plainly:
-            self._ended_plainly = not list(self.closing(None))
         return copy.deepcopy(self._message)
 
 
@@ -379,19 +378,23 @@ class _Told(MessagesStream):
 
 
 @lru_cache(maxsize=256)
-def _script(model: str, thinking: bool, signed: bool, shown: int | None) -> Script:
-    """Made once for all streams of a shape."""
+def _script(model: str, thinking: bool, signed: bool, shown: int | None, plain: bool) -> Script:
+    """Made once for all streams of a shape. plain: nothing of the usage is known at the beginning."""
     told = _Told(idle(), id=HOLE["a"], model=model, thinking=thinking)
     told._signs, told._calls_shown = signed, shown
     blocks = {kind: _BLOCKS[field] for kind, field in _FIELDS.items()}
     blocks["arguments"] = call(call_id(HOLE["s"], HOLE["k"]), HOLE["m"])
-    return messages_script(told, blocks)
+    ends = {reason: (_stop_reason(reason, 0) or "", _stop_reason(reason, 1) or "") for reason in _USUAL}
+    return messages_script(told, blocks, _closing() if plain else None, ends)
 
 
-@lru_cache(maxsize=1)
-def _closing() -> tuple[bytes, ...]:
-    """What MessagesStream says last, cut at the reason, the tokens written and those of thinking."""
+def _closing() -> Parts:
+    """What MessagesStream says last."""
     told = _Told(idle(), id="", model="")
     told._stop_reason = HOLE["r"]
-    usage = {"output_tokens": HOLE["i"], "output_tokens_details": {"thinking_tokens": HOLE["k"]}}
-    return tuple(told._parts(*told.closing(usage))[0])
+    usage = {"output_tokens": HOLE["p"], "output_tokens_details": {"thinking_tokens": HOLE["q"]}}
+    return told._parts(*told.closing(usage))
+
+
+def _stop_reason(reason: str | None, calls: int) -> str | None:
+    return _STOP_REASONS.get("stop" if reason == "tool_calls" and not calls else reason)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
-from hashlib import sha256
-
 from .payload import Payload
 
-__all__ = ["call", "call_id", "failure", "hashed"]
+__all__ = ["call", "call_id", "failure"]
 
 
 def call_id(stem: str, index: int | str) -> str:
@@ -21,8 +18,3 @@ def call(id: str, name: str) -> Payload:
 def failure(message: str, type: str | None, code: str | None) -> Payload:
     error: Payload = {"type": type or "api_error", "message": message}
     return {"type": "error", "error": error if code is None else {**error, "details": {"error_code": code}}}
-
-
-def hashed(id: str, text: str) -> str:
-    """A signature that says nothing: without one, clients drop a block or send it back as the user's text."""
-    return b64encode(sha256(f"{id}\0{text}".encode()).digest()).decode()

@@ -26,11 +26,11 @@ from . import responses_options as options
 from .items import CALLS, Item, Message, Reasoning, Text, declared, item_type
 from .payload import Payload, checked, sendable, to_json
 from .request import CallIds, called, shown_calls, taken_ids
-from .script import CHANNELS, HOLE, idle
+from .script import CHANNELS, HOLE, Parts, idle
 from .scripts import responses_script
 from .stream import Constants
 from .text_logprobs import LogprobStream
-from .tool_runs import Ran, ToolRun
+from .tool_runs import RunItems, ToolRun
 from .usage import RESPONSES, counted
 
 __all__ = ["ResponsesStream"]
@@ -38,10 +38,6 @@ __all__ = ["ResponsesStream"]
 _STATE = ("status", "error", "incomplete_details", "output", "usage")  # of a response: what is not its head
 _NOTHING: Payload = {}
 _UNSAID = (_NOTHING, _NOTHING)
-_OPEN: Payload = {"status": "in_progress"}
-_COMPLETED: Payload = {"status": "completed"}
-_WHOLE = (None, "stop", "tool_calls", "function_call")  # an engine's reasons that cut nothing
-_WHY = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
 
 class ResponsesStream(LogprobStream):
@@ -72,15 +68,15 @@ class ResponsesStream(LogprobStream):
     _own_call_id: Callable[[int], str] | None = None
     _item_type: Callable[[ToolCallStart], str] | None = None
     _taken: frozenset[str] = frozenset()
+    _container_id = "auto"
     _hooked = False  # has an application a part in what is said?
     _head_json = ""
     _calls_shown: int | None = None
     _calls = 0
     _open: Item | None = None
     _cut = False  # at the end: does a message that no token ends lack some of its text?
-    _ending: Payload = _OPEN
+    _ending: Payload = options.OPEN
     _usage: Payload | None = None
-    _ended_plainly = False  # was closing() not asked, but known beforehand?
 
     def __init__(
         self,
@@ -102,7 +98,8 @@ class ResponsesStream(LogprobStream):
         tools: object = None,
     ) -> None:
         self.id, self.model, self.created_at = checked("id", id), checked("model", model), options.seconds(created_at)
-        self._container_id = container_id
+        if container_id != "auto":
+            self._container_id = container_id
         if reasoning is not True or request is not None or extra:
             self._ask(request, reasoning, encrypt, sendable(extra or {}))
         if item_id is not None or call_id is not None or item_type is not None or taken != () or encrypt is not None:
@@ -148,7 +145,7 @@ class ResponsesStream(LogprobStream):
     # --- the script ---
 
     def _constants(self) -> Constants:
-        if self._said != _UNSAID:
+        if self._said is not _UNSAID:
             self._head_json = to_json(self._head)[1:-1]
         number = str(self.created_at) if type(self.created_at) is int else to_json(self.created_at)
         return self.id, number, self.id.removeprefix("resp_"), self._head_json or None
@@ -166,6 +163,11 @@ class ResponsesStream(LogprobStream):
                 self._cut = True
             else:
                 super()._tell([event])
+
+    def _catch_up(self) -> None:
+        super()._catch_up()
+        if self._word_told is not None and self._ending is options.OPEN:
+            self._ending, self._usage = options.COMPLETED, self._whole_usage({})
 
     def _end_told(self, reason: str | None) -> str:
         self._stop(reason)
@@ -203,18 +205,16 @@ class ResponsesStream(LogprobStream):
         return ()  # what is hidden, and what the API has no word for
 
     def _stop(self, reason: str | None) -> None:
-        if reason == "error":
-            self._ending = options.failed("The model stopped with an error.", "server_error")
-        elif reason in _WHOLE:
-            self._ending = _COMPLETED
-        else:
-            why = _WHY.get(reason or "")
-            self._ending = {"status": "incomplete", "incomplete_details": why and {"reason": why}}
+        self._ending = options.ending(reason)
 
     def ran(self, run: ToolRun) -> Iterable[Payload]:
-        return [*self._open_text(Ran, {"run": run}, run.arguments), *self._close()]
+        return [*(self._close() if self._runs.begins(run) else ()), *self._runs.take(run)]
 
-    def _open_text(self, item: type[Text] | type[Ran], fields: Payload, text: str) -> Iterable[Payload]:
+    @cached_property
+    def _runs(self) -> RunItems:
+        return RunItems(self._output, self._item_id)
+
+    def _open_text(self, item: type[Text], fields: Payload, text: str) -> Iterable[Payload]:
         index = self._next_index
         opened = item(self._item_id(item.type, index), index, fields)
         made = [*self._close(), *self._opened(opened), opened.delta(text)]
@@ -265,13 +265,6 @@ class ResponsesStream(LogprobStream):
         if not self._scripted or self._ending["status"] == "failed":
             return super()._closing_bytes(usage)
         self._head_json = self._head_told
-        if usage is None and self._ending is _COMPLETED and not self.in_text:
-            self._ended_plainly = True
-            number, said = self._number, _completed()
-            self._number = number + 1
-            total, reasoning = map(str, self._tokens_read)
-            items = said[0], self._head_json, said[1], self._output_told[1:], said[2]
-            return "".join((*items, total, said[3], total, said[4], reasoning, said[5], str(number), said[6])).encode()
         self._usage = self._whole_usage(usage or {})
         (payload,) = self._numbered([self._ended(HOLE["w"])])
         before, _, after = self.framed(payload).partition(f'"{HOLE["w"]}"')
@@ -279,6 +272,7 @@ class ResponsesStream(LogprobStream):
 
     def closing(self, usage: Payload | None) -> Iterable[Payload]:
         self._catch_up()
+        yield from self._runs.cut()
         self._usage = self._whole_usage(usage or {})
         if self._ending["status"] == "failed":
             yield options.error(**self._ending["error"])
@@ -324,7 +318,7 @@ class ResponsesStream(LogprobStream):
         return None if usage is None else counted(usage, RESPONSES)
 
     def _prepare_end(self, reason: str | None) -> None:
-        cut = reason not in _WHOLE
+        cut = reason not in options.WHOLE
         if cut and self._scripted:
             self._cut_from_here()
         else:
@@ -333,7 +327,7 @@ class ResponsesStream(LogprobStream):
     def events(
         self, tokens: Any = None, /, *, finish: bool = False, reason: Any = None, usage: Payload | None = None
     ) -> list[Payload]:
-        self._cut = finish and normal(reason) not in _WHOLE
+        self._cut = finish and normal(reason) not in options.WHOLE
         return options.owned(super().events(tokens, finish=finish, reason=reason, usage=usage))
 
     def error(self, message: str, *, type: str | None = None, code: str | None = None) -> bytes:
@@ -350,7 +344,7 @@ class ResponsesStream(LogprobStream):
     def _failing(self, message: str, type: str | None, code: str | None) -> Iterable[Payload]:
         if self._number == 0:
             yield from self.opening()  # clients want to know first what failed
-        yield from self._close(complete=False)
+        yield from (*self._close(complete=False), *self._runs.cut())
         self._ending = options.failed(message, code or "server_error")
         yield options.error(message, code or "server_error", type)
         yield {"type": "response.failed", "response": self._whole()}
@@ -360,8 +354,6 @@ class ResponsesStream(LogprobStream):
     def response(self) -> Payload:
         """The response as it would be without streaming, with the items that are done."""
         self._catch_up()
-        if self._ended_plainly:
-            self._usage, self._ended_plainly = self._whole_usage({}), False
         return copy.deepcopy(self._whole())
 
     def _whole(self) -> Payload:
@@ -380,18 +372,15 @@ def _script(model: str, reasoning: Any, custom: bool, shown: int | None) -> Scri
         items += [(Message, number, options.phase(channel)), *([(reasoning, number, {})] if reasoning else ())]
     if not custom:
         items.append((CALLS["function_call"], 0, {"call_id": options.call_id(HOLE["s"], HOLE["k"]), "name": HOLE["m"]}))
-    return responses_script(
-        told, [(item(options.made_id(HOLE["s"], item.type, HOLE["i"]), 0, given), at) for item, at, given in items]
-    )
+    made = [(item(options.made_id(HOLE["s"], item.type, HOLE["i"]), 0, given), at) for item, at, given in items]
+    return responses_script(told, made, _completed(), dict.fromkeys(options.WHOLE[:3], ("", "")))
 
 
-@lru_cache(maxsize=1)
-def _completed() -> tuple[str, ...]:
-    """The last event, cut at the head, the items, the counts of tokens (written, in all, of reasoning), the number."""
+def _completed() -> Parts:
+    """The last event of a response that is complete."""
     told = ResponsesStream(idle(), id="", model="", created_at=0)
-    told._head_json, told._ending = HOLE["h"], _COMPLETED
-    counts = {"output_tokens": HOLE["i"], "total_tokens": HOLE["i"]}
-    details: Payload = {"output_tokens_details": {"reasoning_tokens": HOLE["k"]}}
+    told._head_json, told._ending = HOLE["h"], options.COMPLETED
+    counts = {"output_tokens": HOLE["p"], "total_tokens": HOLE["p"]}
+    details: Payload = {"output_tokens_details": {"reasoning_tokens": HOLE["q"]}}
     told._usage = {**(told._whole_usage({}) or {}), **counts, **details}
-    parts, _ = told._parts(told._ended([HOLE["c"]]))
-    return tuple(part.decode() for part in parts)
+    return told._parts(told._ended([HOLE["o"]]))

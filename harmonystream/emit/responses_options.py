@@ -11,8 +11,20 @@ from .items import Reasoning, Summary
 from .payload import Payload
 
 __all__ = [
-    *("ECHOED", "ENCRYPTED", "PHASES", "PREFIXES", "call_id", "defaults", "error", "failed"),
-    *("made_id", "owned", "phase", "reasoning_item", "seconds"),
+    *(
+        "COMPLETED",
+        "ECHOED",
+        "ENCRYPTED",
+        "OPEN",
+        "PHASES",
+        "PREFIXES",
+        "WHOLE",
+        "call_id",
+        "defaults",
+        "ending",
+        "error",
+    ),
+    *("failed", "made_id", "owned", "phase", "reasoning_item", "seconds"),
 ]
 
 PREFIXES = {
@@ -33,6 +45,11 @@ ECHOED = (
     *("tool_choice", "tools", "top_logprobs", "top_p", "truncation", "user"),
 )
 
+OPEN: Payload = {"status": "in_progress"}
+COMPLETED: Payload = {"status": "completed"}
+WHOLE = (None, "stop", "tool_calls", "function_call")  # an engine's reasons that cut nothing
+_WHY = {"length": "max_output_tokens", "content_filter": "content_filter"}
+
 
 def made_id(stem: str, type: str, index: int | str) -> str:
     return f"{PREFIXES[type]}_{stem}_{index}"
@@ -49,6 +66,16 @@ def phase(channel: str | None) -> Payload:
 def owned(payloads: list[Payload]) -> list[Payload]:
     """As the caller may change them."""
     return [copy.deepcopy(payload) if "response" in payload else payload for payload in payloads]
+
+
+def ending(reason: str | None) -> Payload:
+    """What a response says of its end. reason: the engine's."""
+    if reason == "error":
+        return failed("The model stopped with an error.", "server_error")
+    if reason in WHOLE:
+        return COMPLETED
+    why = _WHY.get(reason or "")
+    return {"status": "incomplete", "incomplete_details": why and {"reason": why}}
 
 
 def failed(message: str, code: str) -> Payload:

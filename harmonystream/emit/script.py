@@ -14,8 +14,8 @@ Parts = tuple[list[bytes], str]
 CHANNELS = (None, "analysis", "commentary", "final", "?")
 """By number; the last one is any other."""
 
-_NUMBERS = "nikc"
-HOLE = {letter: os.urandom(16).hex() for letter in "acghikmnrstw"}
+_NUMBERS = "nikcopq"
+HOLE = {letter: os.urandom(16).hex() for letter in "acghikmnopqrstw"}
 """By the hole's letter: what a payload has in its place. They are random, so no id or name contains them."""
 _LETTER = {placeholder: letter for letter, placeholder in HOLE.items()}
 _FOUND = re.compile(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._native.wire.script import Script
 from .payload import Payload, to_json
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 __all__ = ["chat_script", "messages_script", "responses_script"]
 
 Frames = dict[tuple[str, str, int], Parts]
+Reasons = dict[str | None, tuple[str, str]]  # a parser's -> the API's: without calls, and with calls
 _NOTHING = cut("")
 
 
-def chat_script(told: ChatStream, call: Payload) -> Script:
-    """call: one whose parts are placeholders."""
+def chat_script(told: ChatStream, call: Payload, closing: str | None, reasons: Reasons) -> Script:
+    """call: one whose parts are placeholders. closing: the last frame, if nobody else's response has a part in it."""
     frames: Frames = {}
     bits: dict[tuple[str, int], int] = {}
     for number, channel in enumerate(CHANNELS):
@@ -38,11 +39,14 @@ def chat_script(told: ChatStream, call: Payload) -> Script:
     frames["begin", "arguments", 0] = told._parts(told._call_chunk(HOLE["k"], call))
     finish = told._parts(told._chunk({}, HOLE["r"]))
     opening = told._parts(*told.opening())
-    return Script(frames, opening, _NOTHING, finish, fields=bits, shown=told._calls_shown)
+    more: dict[str, Any] = {} if closing is None else {"closing": cut(closing), "reasons": reasons}
+    return Script(frames, opening, _NOTHING, finish, fields=bits, shown=told._calls_shown, **more)
 
 
-def messages_script(told: MessagesStream, blocks: Mapping[str, Payload]) -> Script:
-    """blocks: what opens a block, by the kind of its deltas."""
+def messages_script(
+    told: MessagesStream, blocks: Mapping[str, Payload], closing: Parts | None, reasons: Reasons
+) -> Script:
+    """blocks: what opens a block, by the kind of its deltas. closing: the last frames, if they are known beforehand."""
     frames: Frames = {}
     for kind, block in blocks.items():
         told._kind = kind
@@ -55,11 +59,17 @@ def messages_script(told: MessagesStream, blocks: Mapping[str, Payload]) -> Scri
                 frames["delta", kind, number] = _NOTHING
     opening = told._parts(*told.opening())
     shown, signed = told._calls_shown, told._signs
-    return Script(frames, opening, _NOTHING, _NOTHING, shown=shown, filtered=True, signed=signed, no_blank=True)
+    more: dict[str, Any] = {} if closing is None else {"closing": closing, "reasons": reasons}
+    return Script(frames, opening, _NOTHING, _NOTHING, shown=shown, filtered=True, signed=signed, no_blank=True, **more)
 
 
-def responses_script(told: ResponsesStream, items: Iterable[tuple[Item, int]]) -> Script:
-    """items: with the number of the channel of their message. Those of reasoning are missing if it is hidden."""
+def responses_script(
+    told: ResponsesStream, items: Iterable[tuple[Item, int]], closing: Parts, reasons: Reasons
+) -> Script:
+    """items: with the number of the channel of their message. Those of reasoning are missing if it is hidden.
+
+    closing: the last frame of a response that is complete.
+    """
     frames: Frames = {("delta", "reasoning", number): _NOTHING for number in range(len(CHANNELS))}
     for item, number in items:
         item.index = HOLE["i"]  # type: ignore[assignment]
@@ -70,4 +80,5 @@ def responses_script(told: ResponsesStream, items: Iterable[tuple[Item, int]]) -
             frames[kept, item.kind, number] = cut("," + to_json(ends[-1]["item"]))
             frames[end, item.kind, number] = told._parts(*ends)
     head, opening = cut(to_json(told._head)[1:-1]), told._parts(*told.opening())
-    return Script(frames, opening, head, _NOTHING, shown=told._calls_shown, functions=True)
+    shown = told._calls_shown
+    return Script(frames, opening, head, _NOTHING, shown=shown, functions=True, closing=closing, reasons=reasons)

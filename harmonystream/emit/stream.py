@@ -29,6 +29,9 @@ Constants: TypeAlias = "tuple[str, str, str, str | None]"
 
 _EVENTS: tuple[type, ...] = get_args(Event)
 _SILENCE = Frame([b""], "")
+_IDENTITY = {"id", "model", "created", "created_at"}  # the attributes of a stream whose options are all as usual
+_MOST = 256  # scripts that are found by their model alone
+_USUAL: dict[tuple[type, Any, bool] | None, Script] = {}
 _DELTAS: dict[type, str] = {ReasoningDelta: "reasoning", ContentDelta: "content", ToolCallDelta: "arguments"}
 
 
@@ -80,17 +83,23 @@ class EventStream(SseWriter):
         return counted(usage)
 
     def ran(self, run: ToolRun) -> Iterable[Payload]:
-        """The payloads that say that the server has run a call; by default it is not said."""
+        """The payloads that say that the server runs a call, or has run it; by default it is not said."""
         return ()
 
     # --- bytes ---
 
     def start(self) -> bytes:
         """The frames before the first token."""
-        script = self._script()
+        given = self.__dict__
+        usual = (type(self), given.get("model"), self.parser.strict) if given.keys() <= _IDENTITY else None
+        script = _USUAL.get(usual)
         if script is None:
-            self._start(False)
-            return self._bytes(self.opening())
+            script = self._script()
+            if script is None:
+                self._start(False)
+                return self._bytes(self.opening())
+            if usual is not None and len(_USUAL) < _MOST:
+                _USUAL[usual] = script
         return self._begin_script(script, *self._constants(), self._opening_told())
 
     def _opening_told(self) -> bytes | None:
@@ -131,7 +140,7 @@ class EventStream(SseWriter):
         raise NotImplementedError
 
     def tell(self, events: Iterable[Event | ToolRun]) -> bytes:
-        """The frames of events that other parsers have made, such as those of `agent_loop`, and of calls that were run.
+        """The frames of events that other parsers have made, such as those of `agent_loop`, and of calls that run here.
 
         The stream's own parser has no part in them. So finish() needs the usage and the last parser's reason. What ends
         a message because its parser's stream ends comes in one call with the `StreamEnd`, which itself is not said.
@@ -160,10 +169,20 @@ class EventStream(SseWriter):
 
         None in the usage counts as missing. An invalid usage raises TypeError or ValueError, and the stream stays open.
         """
+        if usage is None and type(reason) is str:
+            plain = self._end_plainly(reason)
+            if plain is not None:
+                return plain
         usage, reason = self.checked_usage(usage), normal(reason)
         self._prepare_end(reason)
         frames = self._end_of_told(reason) if self._tells and not self.parser.position else self._end(reason)
         frames += self._closing_bytes(usage)
+        self._over()
+        return frames
+
+    def _end_after(self, frames: bytes) -> bytes:
+        """The last frames, after these: the script had a part of them."""
+        frames += self._closing_bytes(self.checked_usage(None))
         self._over()
         return frames
 

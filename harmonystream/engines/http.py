@@ -124,12 +124,21 @@ class HttpEngine:
         """
         async with self._answer("POST", path, body, headers) as response:
             reader = SseReader()
-            while piece := await response.content.readany():
+            broken: Exception | None = None
+            while broken is None:
+                try:
+                    piece = await response.content.readany()
+                except (aiohttp.ClientError, OSError) as error:
+                    piece, broken = _unread(response.content), error
+                else:
+                    if not piece:
+                        return
                 for data in reader.feed(piece):
                     if data == b"[DONE]":
-                        await _read_end(response)
+                        await _read_end(response, broken)
                         return
                     yield _object(data)
+            raise broken
 
     async def _get(self, path: str) -> dict[str, Any]:
         """The JSON object at `path`. Raises EngineError."""
@@ -158,10 +167,17 @@ class HttpEngine:
                 await session.close()
 
 
-async def _read_end(response: aiohttp.ClientResponse) -> None:
+def _unread(content: aiohttp.StreamReader) -> bytes:
+    """What came before the connection broke: aiohttp keeps it, and raises the connection's error in its place."""
+    content.set_exception(None)  # type: ignore[arg-type]
+    return content.read_nowait()
+
+
+async def _read_end(response: aiohttp.ClientResponse, broken: Exception | None) -> None:
     """Read what ends the body, so that the connection can be used again. A server that sends no end costs little."""
-    with suppress(asyncio.TimeoutError):
-        await asyncio.wait_for(response.content.read(MAX_REFUSAL), LINGER)
+    if broken is None:
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(response.content.read(MAX_REFUSAL), LINGER)
 
 
 def _json(data: bytes) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import FormatError
-from .aliases import ALIASES
+from .aliases import ALIASES, UNREAD
 from .deepseek import DEEPSEEK, DEEPSEEK_SEARCH, DSML, GIGACHAT35
 from .harmony import HARMONY
 from .json_calls import (
@@ -61,13 +61,15 @@ def formats() -> tuple[str, ...]:
 def format_of(format: str | Format | HeaderFormat) -> Format | HeaderFormat:
     """The format of that name, which may be vLLM's or SGLang's name of a parser. A `Format` is returned as it is.
 
-    Raises `FormatError` for an unknown name.
+    Raises `FormatError` for an unknown name, and for the name of a parser that no row replaces; it says why.
     """
     if isinstance(format, (Format, HeaderFormat)):
         return format
     try:
         return _BY_NAME[ALIASES.get(format, format)]
     except (KeyError, TypeError):
+        if isinstance(format, str) and format in UNREAD:
+            raise FormatError(f"no row reads what the parser {format!r} reads: {UNREAD[format]}") from None
         model = isinstance(format, str) and "/" in format
         hint = f". That is a model: its format is format_for({format!r})" if model else ""
         raise FormatError(f"unknown format {format!r}; known: {', '.join(_BY_NAME)}{hint}") from None

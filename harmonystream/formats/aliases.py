@@ -1,4 +1,4 @@
-"""What vLLM and SGLang call the parsers of a format, where that is not the name of our row."""
+"""What vLLM and SGLang call the parsers of a format, where that is not the name of our row, and what no row reads."""
 
 ALIASES = {
     "apertus2509": "apertus",
@@ -56,3 +56,17 @@ ALIASES = {
     "step3p5": "qwen3_coder",
     "step5": "qwen3_coder",
 }
+
+_HEADERS = "its messages have Harmony's headers, and its calls are tags in a body; no format here has both"
+_TEMPLATE = "its grammar is a file of the model's: Format.from_response_template makes a row of it"
+
+UNREAD = {
+    "beam": _HEADERS,
+    "muse": _HEADERS,
+    "muse_glimmer": _HEADERS,
+    "musespark1x": _HEADERS,
+    "inkling": "one marker ends its thoughts, its text and its calls; in a row each marker is for one thing",
+    "hf": _TEMPLATE,
+    "response_template": _TEMPLATE,
+}
+"""Names of parsers in vLLM and SGLang that are no row -> why."""

@@ -119,6 +119,7 @@ class Gateway:
         asked = messages_api.read(body, counting=True)
         model = self.served(asked.model)
         visit.model, visit.complete = model.name, True
+        offered(model, asked)
         ids = (await asyncio.to_thread(model.prompt, asked)).ids
         if ids is None:
             raise Refused(400, "Tokens cannot be counted: this model has no vocabulary here.")
@@ -130,8 +131,6 @@ class Gateway:
         model = self.served(asked.model)
         asked.model = asked.model or model.name
         visit.model, visit.stream = model.name, asked.stream
-        if not asked.tools and asked.choice == "auto":
-            asked.tools = list(model.model.tools)
         tools = offered(model, asked)
         write = model.prompt
         prompt = await asyncio.to_thread(write, asked) if size >= IN_A_THREAD else write(asked)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from .checks import Check
-from .options import TABLES
+from .options import TABLES, Option
 from .refused import Refused
 
 __all__ = ["Asked", "part_of", "read_options"]
@@ -22,7 +22,7 @@ class Asked:
 
     body: the request. messages: the conversation, instructions included, in any API's form. tools: those that are
     offered. choice: "required" also stands for a named tool, which is then the only one in `tools`; named: was it
-    named? only: does the request say which tools there are, so that there are no others? parallel: may there be
+    named? picks: the tools that alone may be called, as `tool_choice` has them; None: all. parallel: may there be
     several calls? sampling: fields of `Sampling` and of the engine's request. logprobs: as `Sampling` has it. thinking:
     is reasoning on or off; None: the model's default. shown: is it sent to the client? budget: the most tokens of
     reasoning. variables: of the chat template. output: the `response_format` that content must have, in Chat's form.
@@ -36,7 +36,7 @@ class Asked:
     tools: list[Any] = field(default_factory=list)
     choice: Literal["auto", "none", "required"] = "auto"
     named: bool = False
-    only: bool = False
+    picks: list[Any] | None = None
     parallel: bool = True
     stream: bool = False
     n: int = 1
@@ -67,26 +67,33 @@ def read_options(api: str, body: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         raise Refused(400, "The request is not a JSON object.")
     if len(body) > MOST_OPTIONS:
         raise Refused(400, f"The request has more than {MOST_OPTIONS} options.")
-    table = TABLES[api]
     read: dict[str, Any] = {}
     engine: dict[str, Any] = {}
-    for name, value in body.items():
+    for name, option, value in _known(TABLES[api], body, ""):
+        if option.parts is not None:
+            for _ in _known(option.parts, value, f"{name}."):
+                pass  # a field is checked, and read where its object is
+        if option.does != "noted":
+            (engine if option.does == "engine" else read)[option.to or name] = value
+    return read, engine
+
+
+def _known(table: Mapping[str, Option], given: Mapping[str, Any], path: str) -> Iterator[tuple[str, Option, Any]]:
+    """Name, option and value of each that is given and does something. path: of the object that has them."""
+    for name, value in given.items():
         option = table.get(name)
         if option is None:
-            short = name if len(name) <= 64 else name[:64] + "…"
+            short = path + (name if len(name) <= 64 else name[:64] + "…")
             raise Refused(400, f"Unknown option: {short}.", param=short, code="unknown_parameter")
         if value is None:
             continue
         if option.does == "refused":
             if value not in option.unless:
                 code = _CODES.get(name, "unsupported_parameter")
-                raise Refused(400, f"{name} is not supported: {option.why}.", param=name, code=code)
+                raise Refused(400, f"{path}{name} is not supported: {option.why}.", param=path + name, code=code)
             continue
-        _hold(option.check, value, name)
-        if option.does == "noted":
-            continue
-        (engine if option.does == "engine" else read)[option.to or name] = value
-    return read, engine
+        _hold(option.check, value, path + name)
+        yield name, option, value
 
 
 def part_of(given: Mapping[str, Any], path: str, name: str, check: Check) -> Any:

@@ -7,10 +7,8 @@ from typing import Any
 
 from .._native.stream.parser import Parser
 from ..emit import ChatStream, call_ids_of
-from .asked import Asked, part_of, read_options
-from .checks import BOOLEAN, integer, one_of
+from .asked import Asked, read_options
 from .contents import refuse_media
-from .options import EFFORTS
 from .refused import Refused
 from .tool_choices import choose, offer
 
@@ -40,19 +38,18 @@ def read(body: Any) -> Asked:
     asked.output = form_of(options.get("response_format"), "response_format")
     _read_reasoning(asked, options)
     _read_logprobs(asked, options)
-    part_of(options.get("stream_options", {}), "stream_options", "include_usage", BOOLEAN)
     return asked
 
 
 def _read_reasoning(asked: Asked, options: dict[str, Any]) -> None:
     """`reasoning_effort`, or OpenRouter's object `reasoning`."""
     given = options.get("reasoning", {})
-    asked.effort = options.get("reasoning_effort") or part_of(given, "reasoning", "effort", one_of(*EFFORTS))
-    asked.thinking = part_of(given, "reasoning", "enabled", BOOLEAN)
+    asked.effort = options.get("reasoning_effort") or given.get("effort")
+    asked.thinking = given.get("enabled")
     asked.budget = options.get("thinking_token_budget")
     if asked.budget is None:
-        asked.budget = part_of(given, "reasoning", "max_tokens", integer(0))
-    if part_of(given, "reasoning", "exclude", BOOLEAN):
+        asked.budget = given.get("max_tokens")
+    if given.get("exclude"):
         asked.shown = False
 
 

@@ -9,9 +9,8 @@ from .._native.stream.parser import Parser
 from ..emit import MessagesStream, call_ids_of
 from .asked import Asked, part_of, read_options
 from .chat_api import form_of
-from .checks import BOOLEAN, OBJECT, integer, one_of
+from .checks import BOOLEAN
 from .contents import refuse_media
-from .options import EFFORTS
 from .refused import Refused
 from .server_runs import with_runs_apart
 from .tool_choices import choose, offer
@@ -48,19 +47,19 @@ def read(body: Any, *, counting: bool = False) -> Asked:
 
 
 def _read_thinking(asked: Asked, thinking: dict[str, Any]) -> None:
-    kind = part_of(thinking, "thinking", "type", one_of(*_THINKING))
+    kind = thinking.get("type")
     if kind is not None:
         asked.thinking = _THINKING[kind]
-        asked.shown = kind != "disabled"
-    asked.budget = part_of(thinking, "thinking", "budget_tokens", integer(1))
+    asked.shown = kind != "disabled" and thinking.get("display") != "omitted"
+    asked.budget = thinking.get("budget_tokens")
 
 
 def _read_output(asked: Asked, options: dict[str, Any]) -> None:
     output = options.get("output_config", {})
-    asked.effort = part_of(output, "output_config", "effort", one_of(*EFFORTS))
+    asked.effort = output.get("effort")
     form, path = options.get("output_format"), "output_format"
     if form is None:
-        form, path = part_of(output, "output_config", "format", OBJECT), "output_config.format"
+        form, path = output.get("format"), "output_config.format"
     asked.output = form_of(form, path)
 
 

@@ -19,7 +19,7 @@ class Option(NamedTuple):
 
     does: "read": the gateway acts on it; "engine": it goes to the engine as the field `to`; "noted": no answer depends
     on it, and it is ignored; "refused": `why` says why. unless: values of a refused option that ask for nothing,
-    and are taken.
+    and are taken. parts: of an object's fields, each of which is such an option; None: they are looked at elsewhere.
     """
 
     does: Literal["read", "engine", "noted", "refused"]
@@ -27,6 +27,7 @@ class Option(NamedTuple):
     to: str = ""
     why: str = ""
     unless: tuple[Any, ...] = ()
+    parts: Mapping[str, Option] | None = None
 
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
@@ -46,6 +47,10 @@ def _noted(check: Check) -> Option:
     return Option("noted", check)
 
 
+def _parts(**parts: Option) -> Option:
+    return Option("read", OBJECT, parts=parts)
+
+
 def _engine(to: str, check: Check) -> Option:
     return Option("engine", check, to)
 
@@ -53,6 +58,12 @@ def _engine(to: str, check: Check) -> Option:
 _NOT_STORED = "conversations are not stored here; send the whole conversation"
 _NO_MODERATION = _refused("the gateway does not moderate")
 _TOOLS_HERE = "which tools run here, and how often, is said in the gateway's settings"
+
+_EFFORT = Option("read", one_of(*EFFORTS))
+_SUMMARY = _noted(one_of("auto", "concise", "detailed"))
+"""A summary of the reasoning, in whose place there is all of the reasoning."""
+_OBFUSCATION = _noted(BOOLEAN)
+"""Padding that hides the lengths of pieces; a server's choice."""
 
 _SAMPLING = {
     "temperature": _engine("temperature", number(0, 100)),
@@ -84,7 +95,11 @@ CHAT: Mapping[str, Option] = {
     "model": _TEXT,
     "messages": _LIST,
     "stream": _FLAG,
-    "stream_options": _OBJECT,
+    "stream_options": _parts(
+        include_usage=_FLAG,
+        include_obfuscation=_OBFUSCATION,
+        continuous_usage_stats=_refused("the usage comes at the end", False),
+    ),
     "max_tokens": _TOKENS,
     "max_completion_tokens": _TOKENS,
     "n": Option("read", integer(1, 16)),
@@ -93,8 +108,10 @@ CHAT: Mapping[str, Option] = {
     "tool_choice": Option("read"),
     "parallel_tool_calls": _FLAG,
     "response_format": _OBJECT,
-    "reasoning_effort": Option("read", one_of(*EFFORTS)),
-    "reasoning": _OBJECT,
+    "reasoning_effort": _EFFORT,
+    "reasoning": _parts(
+        effort=_EFFORT, enabled=_FLAG, max_tokens=Option("read", integer(0)), exclude=_FLAG, summary=_SUMMARY
+    ),
     "include_reasoning": _FLAG,
     **_MODELS_OWN,
     **_SAMPLING,
@@ -122,13 +139,19 @@ RESPONSES: Mapping[str, Option] = {
     "input": Option("read"),
     "instructions": _TEXT,
     "stream": _FLAG,
-    "stream_options": _noted(OBJECT),
+    "stream_options": _noted(OBJECT)._replace(parts={"include_obfuscation": _OBFUSCATION}),
     "max_output_tokens": _TOKENS,
     "tools": _LIST,
     "tool_choice": Option("read"),
     "parallel_tool_calls": _FLAG,
-    "reasoning": _OBJECT,
-    "text": _OBJECT,
+    "reasoning": _parts(
+        effort=_EFFORT,
+        summary=_SUMMARY,
+        generate_summary=_SUMMARY,
+        context=_refused("the model's template decides which reasoning it reads", "auto"),
+        mode=_refused("there is one mode here", "standard"),
+    ),
+    "text": _parts(format=_OBJECT, verbosity=_noted(TEXT)),
     "include": _LIST,
     "store": _FLAG,
     "previous_response_id": _TEXT,
@@ -158,8 +181,15 @@ MESSAGES: Mapping[str, Option] = {
     "stop_sequences": Option("read", STOPS),
     "tools": _LIST,
     "tool_choice": _OBJECT,
-    "thinking": _OBJECT,
-    "output_config": _OBJECT,
+    "thinking": _parts(
+        type=Option("read", one_of("enabled", "adaptive", "disabled")),
+        budget_tokens=_TOKENS,
+        display=Option("read", one_of("summarized", "omitted")),
+        block_binding=_refused("blocks are bound to nothing here"),
+    ),
+    "output_config": _parts(
+        effort=_EFFORT, format=_OBJECT, task_budget=_refused("a budget holds for one request: max_tokens")
+    ),
     "output_format": _OBJECT,
     "chat_template_kwargs": _OBJECT,
     **_SAMPLING,

@@ -9,9 +9,8 @@ from .._native.stream.parser import Parser
 from ..emit import ResponsesStream, call_ids_of
 from .asked import Asked, part_of, read_options
 from .chat_api import form_of
-from .checks import OBJECT, TEXT, one_of
+from .checks import TEXT
 from .contents import refuse_media
-from .options import EFFORTS
 from .refused import Refused
 from .thoughts import opened, sealed
 from .tool_choices import choose, offer
@@ -47,12 +46,9 @@ def read(body: Any, earlier: Earlier) -> Asked:
     asked.stream = options.get("stream", False)
     asked.max_tokens = options.get("max_output_tokens")
     asked.variables = options.get("chat_template_kwargs", {})
-    reasoning = options.get("reasoning", {})
-    asked.effort = part_of(reasoning, "reasoning", "effort", one_of(*EFFORTS))
-    part_of(reasoning, "reasoning", "summary", one_of("auto", "concise", "detailed"))
+    asked.effort = options.get("reasoning", {}).get("effort")
     asked.budget = options.get("thinking_token_budget")
-    form = part_of(options.get("text", {}), "text", "format", OBJECT)
-    asked.output = form_of(form, "text.format")
+    asked.output = form_of(options.get("text", {}).get("format"), "text.format")
     if options.get("top_logprobs") or _LOGPROBS in options.get("include", ()):
         asked.logprobs = options.get("top_logprobs", 0)
     for at, wanted in enumerate(options.get("include", ())):

@@ -24,12 +24,9 @@ from .model import Served
 from .plans import plan_of
 from .refused import Refused
 from .steering import Plan
-from .tool_choices import tool_name
+from .tool_choices import SERVER, pick, tool_name
 
-__all__ = ["SERVER", "Generate", "Round", "Rounds", "load_tools", "offered", "rounds_of"]
-
-SERVER = "gateway"
-"""What clients read as the server that has run a call."""
+__all__ = ["Generate", "Round", "Rounds", "load_tools", "offered", "rounds_of"]
 
 Generate = Callable[[Prompt, Sampling, "Plan | None"], AsyncIterator[Any]]
 """The items of one generation."""
@@ -49,15 +46,15 @@ def offered(model: Served, asked: Asked) -> Tools | None:
     """The tools of a request to a model that has tools here; None if none of them is offered.
 
     They are added to the request's own, whose calls are left to the client. A request's tool of the same name takes the
-    place of the one here. Raises `Refused` for a request that cannot be answered in several generations.
+    place of the one here. Then `asked.tools` has those that `tool_choice` permits. Raises `Refused` for a choice of
+    tools that are not there, and for a request that cannot be answered in several generations.
     """
+    if not asked.tools and asked.choice != "none":
+        asked.tools = list(model.model.tools)
     own = model.model.server_tools
-    if own is None or asked.only:
+    if own is None or asked.choice == "none":
+        pick(asked)
         return None
-    if asked.logprobs is not None:
-        option = asked.logprobs_option
-        what = f"{option} is not supported: this model's tools run here, and an answer may be several generations."
-        raise Refused(400, what, param=option, code="unsupported_parameter")
     try:
         tools = own.with_declared(asked.tools).offered(asked.body)
     except (TypeError, ValueError) as error:
@@ -65,7 +62,17 @@ def offered(model: Served, asked: Asked) -> Tools | None:
     declared = {tool_name(tool) for tool in asked.tools}
     here = Tools(*(tool for tool in tools if tool.name not in declared))
     asked.tools = [*asked.tools, *here.schemas("chat")]
-    return tools if len(here) else None
+    pick(asked, [tool.name for tool in here])
+    kept = {tool_name(tool) for tool in asked.tools}
+    for name in [tool.name for tool in tools if tool.name not in kept]:
+        tools.remove(name)
+    if not any(tool.name in kept for tool in here):
+        return None
+    if asked.logprobs is not None:
+        option = asked.logprobs_option
+        what = f"{option} is not supported: this model's tools run here, and an answer may be several generations."
+        raise Refused(400, what, param=option, code="unsupported_parameter")
+    return tools
 
 
 class Rounds:
@@ -106,11 +113,10 @@ class Rounds:
                     yield self._finished(event)
                 elif isinstance(event, RoundEnd):
                     self._end_round(event)
-                elif isinstance(event, ToolRunEnd):
-                    on_run(event)
-                    result = event.result
-                    run = ToolRun(SERVER, event.call.name, event.call.arguments, result.text, result.error is not None)
-                    yield Told((run,))
+                elif isinstance(event, (ToolRunStart, ToolRunEnd)):
+                    if isinstance(event, ToolRunEnd):
+                        on_run(event)
+                    yield Told((_run_of(event),))
                 elif isinstance(event, MessageEnd):
                     held = (event,)
                 elif self._is_shown(event, tools):
@@ -118,13 +124,11 @@ class Rounds:
                     held = ()
 
     def _is_shown(self, event: LoopEvent, tools: Tools) -> bool:
-        """All but calls that run here, of which the client is told when they have run."""
+        """All but the model's words of calls that run here: the client is told of the run."""
         if isinstance(event, ToolCallStart):
             tool = tools.get(event.name)
             self._hides = tool is None or tool.function is not None
-        if isinstance(event, (ToolCallStart, *_OF_CALLS)):
-            return not self._hides
-        return not isinstance(event, ToolRunStart)
+        return not (self._hides and isinstance(event, (ToolCallStart, *_OF_CALLS)))
 
     def _end_round(self, end: RoundEnd) -> None:
         assert end.parser is not None
@@ -160,6 +164,14 @@ class Rounds:
                 elif asked.stops:
                     reading.take(item)
                 yield item
+
+
+def _run_of(event: ToolRunStart | ToolRunEnd) -> ToolRun:
+    call = event.call
+    run = ToolRun(SERVER, call.name, call.arguments, None, key=f"{event.round}.{call.index}")
+    if isinstance(event, ToolRunStart):
+        return run
+    return run._replace(output=event.result.text, failed=event.result.error is not None)
 
 
 class _Reading:

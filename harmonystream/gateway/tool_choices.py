@@ -9,7 +9,10 @@ from typing import Any
 from .asked import Asked
 from .refused import Refused
 
-__all__ = ["choose", "offer", "tool_name"]
+__all__ = ["SERVER", "choose", "offer", "pick", "tool_name"]
+
+SERVER = "gateway"
+"""What clients read as the server that has run a call."""
 
 MOST_TOOLS = 1024
 LONGEST_NAME = 256
@@ -48,44 +51,57 @@ def offer(asked: Asked, tools: Any, types: Collection[str | None]) -> None:
 
 
 def choose(asked: Asked, choice: Any) -> None:
-    """Take the request's `tool_choice`, after its tools."""
+    """Take the request's `tool_choice`. `pick` then looks for the tools that it names."""
     if choice is None:
         return
     kind = choice.get("type") if isinstance(choice, dict) else choice
     if kind == "allowed_tools":
         _allow(asked, choice.get("allowed_tools", choice))
-        return
-    if isinstance(kind, str) and kind in _WORDS:
+    elif isinstance(kind, str) and kind in _WORDS:
         asked.choice = _WORDS[kind]  # type: ignore[assignment]
-    elif isinstance(choice, dict) and kind in ("function", "custom", "tool"):
-        _keep(asked, [tool_name(choice)])
-        asked.choice, asked.named = "required", True
+    elif isinstance(choice, dict) and kind in ("function", "custom", "tool", "mcp"):
+        asked.choice, asked.named, asked.picks = "required", True, [choice]
     else:
-        raise Refused(400, "tool_choice is none of those that this API has.", param="tool_choice", code="invalid_value")
-    if asked.choice == "required" and not asked.tools:
-        raise Refused(400, "tool_choice asks for a call, and there are no tools.", param="tool_choice")
+        raise _wrong("tool_choice is none of those that this API has.")
     if asked.choice == "none":
-        asked.tools, asked.only = [], True
+        asked.tools = []
 
 
 def _allow(asked: Asked, allowed: Any) -> None:
     tools = allowed.get("tools") if isinstance(allowed, dict) else None
     if not isinstance(tools, list):
-        raise Refused(400, "tool_choice.tools must be a list.", param="tool_choice", code="invalid_value")
-    _keep(asked, [tool_name(tool) for tool in tools])
-    if allowed.get("mode") in ("auto", "required"):
-        choose(asked, allowed["mode"])
-    else:
-        raise Refused(400, "tool_choice.mode must be auto or required.", param="tool_choice", code="invalid_value")
+        raise _wrong("tool_choice.tools must be a list.")
+    if allowed.get("mode") not in ("auto", "required"):
+        raise _wrong("tool_choice.mode must be auto or required.")
+    asked.choice, asked.picks = allowed["mode"], tools
 
 
-def _keep(asked: Asked, names: list[Any]) -> None:
-    """Offer these tools alone."""
-    asked.only = True
-    known = [tool_name(tool) for tool in asked.tools]
-    for name in names:
-        if name not in known:
-            raise Refused(
-                400, "tool_choice names a tool that is not in tools.", param="tool_choice", code="invalid_value"
-            )
-    asked.tools = [tool for tool in asked.tools if tool_name(tool) in names]
+def pick(asked: Asked, here: Collection[str] = ()) -> None:
+    """Keep the tools that `tool_choice` permits, once all tools are known. here: names of those that run here.
+
+    Raises `Refused` if it names a tool that is not there, or asks for a call and there are no tools.
+    """
+    if asked.picks is not None:
+        known = {tool_name(tool) for tool in asked.tools}
+        names = {name for choice in asked.picks for name in _picked(choice, known, here)}
+        asked.tools = [tool for tool in asked.tools if tool_name(tool) in names]
+    if asked.choice == "required" and not asked.tools:
+        raise _wrong("tool_choice asks for a call, and there are no tools.")
+
+
+def _picked(choice: Any, known: Collection[Any], here: Collection[str]) -> Collection[str]:
+    """The names of the tools that a choice means. A server's choice without a name means all of its tools."""
+    name = tool_name(choice)
+    if isinstance(choice, dict) and choice.get("type") == "mcp":
+        if choice.get("server_label") != SERVER:
+            raise _wrong(f"tool_choice names a server that is not here; tools run on the server {SERVER} alone.")
+        known = here
+        if name is None:
+            return here
+    if not isinstance(name, str) or name not in known:
+        raise _wrong("tool_choice names a tool that is not there.")
+    return (name,)
+
+
+def _wrong(what: str) -> Refused:
+    return Refused(400, what, param="tool_choice", code="invalid_value")

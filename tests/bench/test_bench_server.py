@@ -26,14 +26,6 @@ def test_it_measures_all_three_servers(monkeypatch, capsys):
     assert "\n2 clients at a time, 64 tokens each, 1 rounds\n" in printed
 
 
-@CLOCK
-def test_it_measures_the_gateway(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["bench.server", "--gateway", "--tokens=40", "--streams=2", "--markdown"])
-    server.main()
-    rows = re.findall(r"^\| 2 \| (\d+) \| [\d.,]+ µs \|$", capsys.readouterr().out, re.M)
-    assert rows == ["1", "8"]
-
-
 def test_a_row_says_what_is_left_without_the_server():
     rows = server.rows({"ours": 15_000.0, "official": 40_000.0, "nothing": 12_500.0})
     assert [row.cells[1:] for row in rows] == [

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from harmonystream.emit.messages_options import call, call_id, failure, hashed
-
-
-def test_a_hash_depends_on_the_message_and_the_text() -> None:
-    assert hashed("a", "x") == hashed("a", "x")
-    assert len({hashed("a", "x"), hashed("b", "x"), hashed("a", "y")}) == 3
+from harmonystream.emit.messages_options import call, call_id, failure
 
 
 def test_a_failure_has_details_if_it_has_a_code() -> None:

@@ -23,6 +23,7 @@ TEXT = (
     f"{HEADER}<|channel|>analysis<|message|>So.<|end|>"
     f"{HEADER}<|channel|>final<|message|>It is 21 °C.<|return|>"
 )
+BYTES = hs.vocab.from_bytes({byte: bytes([byte]) for byte in range(256)}, {})
 IDS = hs.vocab.o200k_harmony().encode(TEXT, control=True)
 
 
@@ -87,3 +88,65 @@ def test_an_end_anywhere(api: str, reason: str | None) -> None:
         for stream in (stream_of(api), told_by_python(stream_of(api))):
             made.append([*as_bytes(stream, [IDS[:at]], reason), stream.response()])
         assert made[0] == made[1]
+
+
+ENDS = {
+    "chat": {"stop": "tool_calls", "tool_calls": "tool_calls", "length": "length"},
+    "responses": {"stop": "", "tool_calls": ""},
+    "messages": {"stop": "tool_use", "tool_calls": "tool_use", "length": "max_tokens"},
+}
+
+
+@pytest.mark.parametrize("reason", ["stop", "tool_calls", "length", "abort", "eos", "STOP", None])
+@pytest.mark.parametrize("api", APIS)
+def test_a_usual_end_needs_nothing_of_python(api: str, reason: str | None) -> None:
+    stream, reference = stream_of(api), told_by_python(stream_of(api))
+    assert as_bytes(stream, [IDS], reason) == as_bytes(reference, [IDS], reason)
+    assert stream._word_told == ENDS[api].get(reason or "")
+    assert stream.ended
+    assert stream.response() == stream.response() == reference.response()
+    with pytest.raises(ValueError, match="this stream has ended"):
+        stream.finish("stop")
+
+
+def test_text_has_no_counts_so_python_says_the_end() -> None:
+    for api in ("responses", "messages"):
+        stream, reference = stream_of(api), told_by_python(stream_of(api))
+        assert as_bytes(stream, [TEXT], "stop") == as_bytes(reference, [TEXT], "stop")
+        assert stream._word_told is None
+        assert stream.response() == reference.response()
+
+
+@pytest.mark.parametrize(
+    "api, options",
+    [
+        ("chat", {"include_usage": True}),
+        ("messages", {"usage": {"input_tokens": 5}}),
+        ("messages", {"extra": {"x": 1}}),
+    ],
+)
+def test_an_end_that_depends_on_more_is_said_by_python(api: str, options: dict[str, Any]) -> None:
+    stream, reference = stream_of(api, **options), told_by_python(stream_of(api, **options))
+    assert as_bytes(stream, [IDS], "stop") == as_bytes(reference, [IDS], "stop")
+    assert stream._word_told is None
+    assert stream.response() == reference.response()
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_the_reason_of_a_call_that_the_request_named(named: bool) -> None:
+    choice: Any = {"type": "function", "function": {"name": "get_forecast"}} if named else "auto"
+    stream = stream_of("chat", tool_choice=choice)
+    as_bytes(stream, [IDS], "stop")
+    assert stream._word_told == ("stop" if named else "tool_calls")
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_a_script_that_python_leaves_at_the_end_is_ended_by_python(api: str) -> None:
+    """The end releases newlines that were held. Messages begins no block with white space alone, which Python knows."""
+    made = []
+    for told in (lambda stream: stream, told_by_python):
+        stream = told(APIS[api].stream_of(hs.Parser("hermes", BYTES, check_stops=False)))
+        made.append([*as_bytes(stream, [list(b"\n\n")], "stop"), stream.response()])
+        assert stream.ended
+        assert (stream._word_told is None) == (api == "messages" or stream._hooked)
+    assert made[0] == made[1]

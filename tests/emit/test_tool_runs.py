@@ -48,7 +48,7 @@ def payloads(frames: bytes) -> list[dict[str, Any]]:
 def test_chat_says_nothing_of_a_run():
     stream = ChatStream(id="chatcmpl-1", model="m", created=1)
     stream.start()
-    assert stream.tell([RUN]) == b""
+    assert stream.tell([RUN, BEGINS]) == b""
     stream.finish("stop", USAGE)
     assert stream.response()["choices"][0]["message"] == {"role": "assistant", "content": "", "refusal": None}
 
@@ -73,6 +73,65 @@ def test_responses_say_a_run_as_an_item():
     assert [one["output_index"] for one in failed] == [1] * 6
     stream.finish("stop", USAGE)
     assert [item["status"] for item in stream.response()["output"]] == ["completed", "failed"]
+
+
+BEGINS = RUN._replace(output=None, key="1")
+OTHER = BEGINS._replace(name="listen", key="2")
+
+
+@pytest.mark.parametrize("failed", [False, True])
+def test_a_run_may_be_told_when_it_begins_and_when_it_ends(failed):
+    """Together the same is said as of a run that is told once."""
+    end = RUN._replace(failed=failed)
+    told = []
+    for runs in ([[end]], [[BEGINS], [end._replace(key="1")]]):
+        stream = ResponsesStream(id="resp_1", model="m", created_at=1)
+        frames = stream.start() + b"".join(map(stream.tell, runs)) + stream.finish("stop", USAGE)
+        told.append((frames, stream.response()))
+    assert told[0] == told[1]
+    assert told[0][1]["output"][0]["status"] == ("failed" if failed else "completed")
+
+
+def test_items_of_responses_keep_their_places_while_runs_go_on():
+    stream = ResponsesStream(id="resp_1", model="m", created_at=1)
+    stream.start()
+    said = hs.ContentDelta("Hi", "final")
+    more = hs.ContentDelta(" there", "final")
+    runs = [BEGINS, OTHER, said, OTHER._replace(output="2"), more, RUN._replace(output="1", key="1")]
+    made = payloads(stream.tell(runs) + stream.finish("stop", USAGE))
+    added = [(one["output_index"], one["item"]["type"]) for one in made if one["type"].endswith("item.added")]
+    assert added == [(0, "mcp_call"), (1, "mcp_call"), (2, "message")]
+    done = [one["output_index"] for one in made if one["type"].endswith("item.done")]
+    assert done == [1, 0, 2]
+    output = stream.response()["output"]
+    assert [item.get("output") for item in output[:2]] == ["1", "2"]
+    assert output[2]["content"][0]["text"] == "Hi there"
+    assert made[-1]["response"]["output"] == output
+
+
+@pytest.mark.parametrize("end", ["finish", "error"])
+def test_a_run_that_has_not_ended_is_incomplete_in_the_end(end):
+    stream = ResponsesStream(id="resp_1", model="m", created_at=1)
+    stream.start()
+    frames = stream.tell([BEGINS, OTHER])
+    frames += stream.finish("stop", USAGE) if end == "finish" else stream.error("no")
+    made = payloads(frames)
+    assert [one["item"]["status"] for one in made if one["type"].endswith("item.done")] == ["incomplete"] * 2
+    assert [item["status"] for item in made[-1]["response"]["output"]] == ["incomplete"] * 2
+
+
+def test_messages_say_a_run_that_begins_and_later_its_result():
+    stream = MessagesStream(id="msg_1", model="m")
+    stream.start()
+    said = hs.ContentDelta("Hi", "final")
+    made = payloads(stream.tell([BEGINS, OTHER, said, OTHER._replace(output="2"), BEGINS._replace(output="1")]))
+    blocks = [one["content_block"] for one in made if one["type"] == "content_block_start"]
+    first, second, text, *results = blocks
+    assert [first["name"], second["name"], text["type"]] == ["look", "listen", "text"]
+    assert [one["tool_use_id"] for one in results] == [second["id"], first["id"]]
+    assert [one["content"][0]["text"] for one in results] == ["2", "1"]
+    stream.finish("stop", USAGE)
+    assert [block["type"] for block in stream.response()["content"]] == [block["type"] for block in blocks]
 
 
 @pytest.mark.parametrize(

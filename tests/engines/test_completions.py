@@ -236,6 +236,37 @@ def test_a_fault_is_an_engine_error_that_says_what_it_was(name):
     assert caught.value.status == {"status": 400, "error event": 500}.get(name)
 
 
+@pytest.mark.parametrize("end", [None, "stop"])
+def test_what_came_before_the_connection_broke_is_not_lost(end):
+    """Its reader is slow: the connection breaks while all but the first chunk are unread."""
+    last = [vllm([len(ANSWER)], end=end), usage_chunk(), DONE] if end else []
+    upstream = Upstream([vllm([0]), 0.05, *(vllm([at]) for at in range(1, len(ANSWER))), *last, DROP])
+
+    async def main() -> list[Any]:
+        made: list[Any] = []
+        async with serving(upstream) as url:
+            try:
+                async for item in Completions(url, "m").generate(IDS, Sampling()):
+                    made.append(item)
+                    for _ in range(400 if len(made) == 1 else 0):
+                        if upstream.gone:
+                            break
+                        await asyncio.sleep(0.01)
+                    await asyncio.sleep(0.05)  # so that the end is there, too
+            except EngineError as error:
+                assert error.kind == "connection"
+                made.append(error)
+        return made
+
+    *said, broken = asyncio.run(main())
+    if end:
+        assert said == [[at] for at in range(len(ANSWER) + 1)]
+        assert broken == Finished("stop", USAGE)
+    else:
+        assert said == [[at] for at in range(len(ANSWER))]
+        assert isinstance(broken, EngineError)
+
+
 def test_a_server_that_is_not_there():
     async def main() -> None:
         async with serving(Upstream([])) as url:

@@ -22,6 +22,7 @@ from scripted import STOP, Scripted
 from typed_values import JUNK, TEXTS, requests
 from wire_server import PATHS
 
+import harmonystream as hs
 from harmonystream.gateway import Model, app
 from harmonystream.gateway.limits import Limits
 from harmonystream.gateway.options import TABLES
@@ -34,6 +35,21 @@ KINDS = {
 }
 WIRES: dict[str, Any] = {"chat": wire_chat, "responses": wire_responses, "messages": wire_messages}
 USUAL = {api: {name for name, one in table.items() if one.does != "refused"} for api, table in TABLES.items()}
+
+
+WITH_TOOLS = "with tools"
+"""The model whose tools run in the gateway."""
+MODELS = st.sampled_from([GPT_OSS, WITH_TOOLS])
+
+
+def add(a: int) -> int:
+    """The tool that the engine calls."""
+    return a + 1
+
+
+def fail(what: str) -> None:
+    """Never works."""
+    raise RuntimeError(what)
 
 
 class Answer(NamedTuple):
@@ -49,14 +65,19 @@ class Gateway:
         nonsense = list(range(0, 199_998, 9_999))
         self._scripts = [[ids_of(ANSWER), STOP], [ids_of(CALL), STOP], [nonsense, STOP]]
         self.engine = Scripted()
-        self.app = app([Model(GPT_OSS, self.engine, context=4096)], limits=Limits(stored=50))
+        models = [
+            Model(GPT_OSS, self.engine, context=4096),
+            Model(WITH_TOOLS, self.engine, family="gpt-oss", context=4096, server_tools=hs.Tools(add, fail)),
+        ]
+        self.app = app(models, limits=Limits(stored=50, tool_rounds=2))
         self.gateway = self.app.state.gateway
         self._loop = asyncio.new_event_loop()
         asked = json.dumps({"model": GPT_OSS, **ASKED["responses"]}).encode()
         self.plain = json.loads(self.call("POST", PATHS["responses"], asked).body)
 
     def call(self, method: str, path: str, body: bytes = b"", headers: Any = ()) -> Answer:
-        self.engine.scripts = [self._scripts[len(body) % 3]]
+        first = len(body) % 3
+        self.engine.scripts = [*self._scripts[first:], *self._scripts[:first]]
         self.engine.prompts.clear()
         self.engine.samplings.clear()
         return self._loop.run_until_complete(asyncio.wait_for(self._call(method, path, body, headers), 30))
@@ -135,9 +156,9 @@ def test_requests_of_the_official_types(made, api):
     statuses = []
 
     @settings(max_examples=FEW)
-    @given(requests(KINDS[api], USUAL[api]), st.booleans(), st.sampled_from([{}, ASKED[api], ASKED[api]]))
-    def run(body, stream, simple):
-        asked = {**body, "model": GPT_OSS, "stream": stream, **simple}
+    @given(requests(KINDS[api], USUAL[api]), MODELS, st.booleans(), st.sampled_from([{}, ASKED[api], ASKED[api]]))
+    def run(body, model, stream, simple):
+        asked = {**body, "model": model, "stream": stream, **simple}
         statuses.append(check(made, api, asked).status)
 
     run()
@@ -152,12 +173,15 @@ def test_requests_with_junk_in_them(made, api):
     names = sorted(TABLES[api])
 
     @settings(max_examples=FEW)
-    @given(st.dictionaries(st.sampled_from(names) | TEXTS, JUNK, max_size=3), st.sampled_from([[], [TOOL]]))
-    def run(junk, tools):
-        body = {"model": GPT_OSS, **ASKED[api], **({"tools": tools} if tools else {}), **junk}
+    @given(st.dictionaries(st.sampled_from(names) | TEXTS, JUNK, max_size=3), MODELS, st.sampled_from([[], [TOOL]]))
+    def run(junk, model, tools):
+        body = {"model": model, **ASKED[api], **({"tools": tools} if tools else {}), **junk}
         check(made, api, body)
 
     run()
+    check(made, api, {"model": WITH_TOOLS, **ASKED[api], "stream": True})
+    runs = [line for line in made.gateway.metrics.text().decode().splitlines() if "tool_runs_total{" in line]
+    assert any('outcome="ok"' in line for line in runs)
 
 
 ITEM = st.fixed_dictionaries(
@@ -177,9 +201,9 @@ ITEM = st.fixed_dictionaries(
 @pytest.mark.parametrize("api", PATHS)
 def test_conversations_with_junk_in_them(made, api):
     @settings(max_examples=FEW)
-    @given(st.lists(ITEM, max_size=4))
-    def run(items):
-        body = {"model": GPT_OSS, **ASKED[api], "input" if api == "responses" else "messages": items}
+    @given(st.lists(ITEM, max_size=4), MODELS)
+    def run(items, model):
+        body = {"model": model, **ASKED[api], "input" if api == "responses" else "messages": items}
         check(made, api, body)
 
     run()

@@ -78,7 +78,7 @@ def check(made, address):
                     break
         assert response.headers["x-request-id"]
         assert made.settled()
-        assert made.engines[0].gone == 1
+        assert made.left(1)
         for hidden in ("/inspect", "/inspect/streams", "/metrics"):
             assert http.get(hidden).status_code == 404
         assert http.get("/v1/models").status_code == 200

@@ -11,6 +11,7 @@ from harmonystream.gateway import chat_api, messages_api, responses_api
 from harmonystream.gateway.asked import read_options
 from harmonystream.gateway.options import TABLES
 from harmonystream.gateway.refused import Refused, body_of, status_of
+from harmonystream.gateway.tool_choices import pick
 
 APIS = tuple(TABLES)
 
@@ -18,8 +19,11 @@ APIS = tuple(TABLES)
 def read(api, **body):
     body = {"model": "m", **ASKED[api], **body}
     if api == "chat":
-        return chat_api.read(body)
-    return messages_api.read(body) if api == "messages" else responses_api.read(body, lambda kind, id: [])
+        asked = chat_api.read(body)
+    else:
+        asked = messages_api.read(body) if api == "messages" else responses_api.read(body, lambda kind, id: [])
+    pick(asked)
+    return asked
 
 
 def refusal(api, **body):
@@ -122,6 +126,9 @@ def test_tool_choice_of_each_api():
         ({"tool_choice": 3}, "tool_choice"),
         ({"tools": [FUNCTION], "tool_choice": {"type": "function", "function": {"name": "no"}}}, "tool_choice"),
         ({"tools": [FUNCTION], "tool_choice": {"type": "allowed_tools"}}, "tool_choice"),
+        ({"tools": [FUNCTION], "tool_choice": {"type": "mcp", "server_label": "gateway", "name": "f"}}, "tool_choice"),
+        ({"tools": [FUNCTION], "tool_choice": {"type": "mcp", "server_label": "other"}}, "tool_choice"),
+        ({"tools": [FUNCTION], "tool_choice": {"type": "function", "name": [1]}}, "tool_choice"),
         ({"tools": ["f"]}, "tools[0]"),
         ({"tools": [{"type": "function"}]}, "tools[0]"),
         ({"tools": [{"type": "web_search"}]}, "tools[0].type"),
@@ -149,6 +156,37 @@ def test_thinking_of_messages():
     assert (off.thinking, off.shown) == (False, False)
     assert read("messages", output_config={"effort": "max"}).effort == "max"
     assert refusal("messages", max_tokens=None).param == "max_tokens"
+
+
+def test_thinking_that_is_not_to_be_shown():
+    asked = read("messages", thinking={"type": "enabled", "budget_tokens": 10, "display": "omitted"})
+    assert (asked.thinking, asked.budget, asked.shown) == (True, 10, False)
+    assert read("messages", thinking={"type": "adaptive", "display": "summarized"}).shown
+
+
+PARTS = [
+    (api, name, part, one)
+    for api in APIS
+    for name, option in TABLES[api].items()
+    for part, one in (option.parts or {}).items()
+]
+IDS = [f"{api}-{name}-{part}" for api, name, part, _ in PARTS]
+
+
+@pytest.mark.parametrize(("api", "name", "part", "option"), PARTS, ids=IDS)
+def test_fields_of_objects_are_options_themselves(api, name, part, option):
+    """One that has a value that it cannot have, or is refused, is named with its object; None is as good as nothing."""
+    kind = {"type": "enabled"} if name == "thinking" and part != "type" else {}
+    refused = refusal(api, **{name: {**kind, part: ["x"]}})
+    assert (refused.status, refused.param) == (400, f"{name}.{part}")
+    for value in (None, *option.unless):
+        read(api, **{name: {**kind, part: value}})
+
+
+@pytest.mark.parametrize(("api", "name"), sorted({(api, name) for api, name, *_ in PARTS}))
+def test_an_unknown_field_of_an_object_is_refused_by_its_name(api, name):
+    refused = refusal(api, **{name: {"sparkle": 1}})
+    assert (refused.param, refused.code) == (f"{name}.sparkle", "unknown_parameter")
 
 
 def test_the_forms_of_an_error():

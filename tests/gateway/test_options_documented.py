@@ -49,6 +49,33 @@ def test_every_option_of_the_official_clients_is_known(api, params):
     assert set(params.__annotations__) - IN_HEADERS - set(TABLES[api]) == set()
 
 
+OF_OBJECTS = [
+    ("chat", "stream_options", openai.types.chat.ChatCompletionStreamOptionsParam),
+    ("responses", "stream_options", openai.types.responses.response_create_params.StreamOptions),
+    ("responses", "reasoning", openai.types.shared_params.Reasoning),
+    ("responses", "text", openai.types.responses.ResponseTextConfigParam),
+    ("messages", "thinking", anthropic.types.beta.BetaThinkingConfigEnabledParam),
+    ("messages", "thinking", anthropic.types.beta.BetaThinkingConfigAdaptiveParam),
+    ("messages", "thinking", anthropic.types.beta.BetaThinkingConfigDisabledParam),
+    ("messages", "output_config", anthropic.types.beta.BetaOutputConfigParam),
+]
+
+
+@pytest.mark.parametrize(
+    ("api", "name", "params"), OF_OBJECTS, ids=[f"{one[0]}-{one[2].__name__}" for one in OF_OBJECTS]
+)
+def test_every_field_of_an_objects_option_is_known(api, name, params):
+    assert set(params.__annotations__) - set(TABLES[api][name].parts) == set()
+
+
+def test_the_fields_that_are_refused_or_ignored_are_in_the_page():
+    listed = set(re.findall(r"`(\w+\.\w+)`", PAGE))
+    for table in TABLES.values():
+        for name, option in table.items():
+            for part, one in (option.parts or {}).items():
+                assert one.does == "read" or f"{name}.{part}" in listed
+
+
 def test_every_limit_is_in_the_table():
     listed = re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`.*?) \|", PAGE, re.MULTILINE)))
     assert {one.name for one in fields(Limits)} <= set(listed)

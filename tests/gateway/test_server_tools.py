@@ -125,17 +125,79 @@ def test_a_choice_that_says_what_may_be_called_leaves_no_tools_here(choice):
     assert "look" not in engine.prompts[0].text
 
 
+BEGUN = ["<|channel|>analysis<|message|>", "<|channel|>commentary to=functions", ""]
+"""What the gateway writes of the first call, where the model has two tools."""
+
+
 def test_a_call_that_must_come_must_come_once():
     """The gateway writes the beginning of the call, which is a generation of its own."""
     call = '.look <|constrain|>json<|message|>{"city": "A"}<|call|>'
     with serves(turn("Look.<|end|>"), turn(call), answered("It is 11 °C.")) as (clients, engine, _):
         said = ask(clients, "chat", streams=False, tools=True, tool_choice="required")
     assert (said.reasoning, said.content) == ("Look.\n\nNow I know.", "It is 11 °C.")
-    assert [one.text.rpartition("assistant")[2] for one in engine.prompts] == [
-        "<|channel|>analysis<|message|>",
-        "<|channel|>commentary to=functions",
-        "",
-    ]
+    assert [one.text.rpartition("assistant")[2] for one in engine.prompts] == BEGUN
+
+
+def other() -> str:
+    """Another tool."""
+    return "other"
+
+
+REQUIRED: dict[str, Any] = {"chat": "required", "responses": "required", "messages": {"type": "any"}}
+NAMED = [
+    ("chat", {"type": "function", "function": {"name": "look"}}),
+    ("chat", {"type": "allowed_tools", "mode": "required", "tools": [{"type": "function", "name": "look"}]}),
+    ("responses", {"type": "function", "name": "look"}),
+    ("responses", {"type": "mcp", "server_label": "gateway", "name": "look"}),
+    ("messages", {"type": "tool", "name": "look"}),
+]
+
+
+@pytest.mark.parametrize("api", ASKED)
+def test_a_call_may_be_required_where_all_tools_are_the_servers(api):
+    call = '.look <|constrain|>json<|message|>{"city": "A"}<|call|>'
+    turns = turn("Look.<|end|>"), turn(call), answered("It is 11 °C.")
+    with serves(*turns, tools=hs.Tools(look, other)) as (clients, engine, _):
+        whole = answer(clients, api, streams=True, tool_choice=REQUIRED[api])
+    assert "It is 11 °C." in json.dumps(whole, ensure_ascii=False)
+    assert [one.text.rpartition("assistant")[2] for one in engine.prompts] == BEGUN
+
+
+@pytest.mark.parametrize(("api", "choice"), NAMED)
+def test_a_tool_of_the_server_may_be_named(api, choice):
+    """It is then the only one, whose whole header the gateway writes."""
+    turns = turn("Look.<|end|>"), turn('{"city": "A"}<|call|>'), answered("It is 11 °C.")
+    with serves(*turns, tools=hs.Tools(look, other)) as (clients, engine, _):
+        whole = answer(clients, api, streams=False, tools=TOOLS[api], tool_choice=choice)
+    assert "It is 11 °C." in json.dumps(whole, ensure_ascii=False)
+    assert engine.prompts[1].text.endswith("commentary to=functions.look <|constrain|>json<|message|>")
+    for one in engine.prompts:
+        assert "type look" in one.text and "type other" not in one.text and "type add" not in one.text
+
+
+def test_a_servers_choice_without_a_name_permits_all_of_its_tools():
+    choice = {"type": "mcp", "server_label": "gateway"}
+    with serves(turn("Look.<|end|>"), answered("No.")) as (clients, engine, _):
+        whole_answer(clients, "responses", streams=False, tools=TOOLS["responses"], tool_choice=choice)
+    assert "type look" in engine.prompts[0].text and "type add" not in engine.prompts[0].text
+
+
+@pytest.mark.parametrize("choice", ["required", {"type": "function", "function": {"name": "look"}}])
+def test_a_call_of_no_tool_is_refused(choice):
+    """All tools of the server belong to other requests."""
+    hidden = hs.Tools()
+    hidden.add(look, when=lambda _: False)
+    with serves(*LOOKED, tools=hidden) as (clients, _, _), pytest.raises(openai.BadRequestError) as raised:
+        whole_answer(clients, "chat", streams=False, tool_choice=choice)
+    assert raised.value.param == "tool_choice"
+
+
+def test_counted_tokens_are_those_of_the_prompt_with_the_servers_tools():
+    with serves(*LOOKED) as (clients, engine, _):
+        messages = ASKED["messages"]["messages"]
+        counted = clients.anthropic.messages.count_tokens(model="tiny", messages=messages)
+        whole_message(clients, streams=False)
+    assert counted.input_tokens == len(engine.prompts[0].ids)
 
 
 # --- limits and failures --------------------------------------------------------------------------------------------

@@ -143,6 +143,13 @@ class Gatewayed:
             time.sleep(0.002)
         return not self.own.admission.open
 
+    def left(self, count: int, engine: int = 0) -> bool:
+        """Have so many of an engine's answers lost their client? The engine is told later than the gateway."""
+        deadline = time.monotonic() + 10
+        while self.engines[engine].gone < count and time.monotonic() < deadline:
+            time.sleep(0.002)
+        return self.engines[engine].gone == count
+
     def sent(self, number: int = -1, engine: int = 0) -> dict[str, Any]:
         """The body of a request that an engine has had."""
         return self.engines[engine].requests[number][1]

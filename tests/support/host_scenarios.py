@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
 from families import FAMILIES, tokenizer
@@ -130,3 +131,19 @@ def wrong(said: Said, format: str, scenario: Scenario, *, arguments: bool = True
     if squeezed[0] != squeezed[2]:
         return "reasoning"
     return "content" if squeezed[1] != squeezed[3] else ""
+
+
+def print_differences(title: str, rows: Iterable[tuple[str, str, str, str]], routes: Collection[str]) -> None:
+    """rows: (format, scenario, route, what is wrong) of answers that one side alone has right. routes: all of them."""
+    asked: dict[tuple[str, str, str], list[str]] = {}
+    for format, scenario, route, problem in rows:
+        asked.setdefault((scenario, problem, format), []).append(route)
+    formats: dict[tuple[str, str, str], list[str]] = {}
+    for (scenario, problem, format), by in asked.items():
+        key = scenario, "all" if len(by) == len(routes) else ", ".join(by), problem
+        formats.setdefault(key, []).append(f"`{format}`")
+    print(f"\n{title}:{'' if formats else ' none.'}\n")
+    if formats:
+        print("| scenario | asked by | what is wrong | formats |\n|---|---|---|---|")
+    for (scenario, by, problem), names in sorted(formats.items()):
+        print(f"| {scenario} | {by} | {problem} | {', '.join(names)} |")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from base64 import b64encode
 from functools import cache
-from hashlib import sha256
 from typing import Any
 
 import anthropic
@@ -126,4 +126,27 @@ def expected(format: str, said: list[Item], reason: str | None) -> Payload:
 
 
 def signature_of(text: str, id: str = "msg_1") -> str:
-    return b64encode(sha256(f"{id}\0{text}".encode()).digest()).decode()
+    """As `wire/signature.pyx` makes it: a hash of 64 bits, spread to 32 bytes."""
+    h = 0xCBF29CE484222325
+    for part in (id, text):
+        data = json.dumps(part, ensure_ascii=False)[1:-1].encode()
+        whole = len(data) // 8 * 8
+        for at in range(0, whole, 8):
+            h = _fnv(h ^ h >> 29, int.from_bytes(data[at : at + 8], "little"))
+        h = _mixed(_fnv(_fnv(h, int.from_bytes(data[whole:], "little")), len(data)))
+    made = b""
+    for _ in range(4):
+        h = _mixed(h + 0x9E3779B97F4A7C15 & 2**64 - 1)
+        made += h.to_bytes(8, "little")
+    return b64encode(made).decode()
+
+
+def _fnv(h: int, number: int) -> int:
+    return (h ^ number) * 0x100000001B3 & 2**64 - 1
+
+
+def _mixed(h: int) -> int:
+    """The finalizer of MurmurHash3."""
+    for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
+        h = (h ^ h >> 33) * factor & 2**64 - 1
+    return h ^ h >> 33

@@ -41,6 +41,11 @@ class SseWriter(MovingWriter):
     @staticmethod
     def _listed(given: SupportsIndex | Iterable[SupportsIndex] | Buffer) -> list[int]:
         """Token ids as a list, from whatever Parser.feed() takes, by its rules."""
+    def _end_plainly(self, reason: str, /) -> bytes | None:
+        """All last frames, if the script has them for this reason; then the response has ended. None: it has them not.
+
+        What Python must say after all, _end_after() adds.
+        """
     def _end(self, reason: str | None = None) -> bytes:
         """The frames of the last events; the terminal ones of an API are its own."""
     def _no_frames(self) -> None:

@@ -53,6 +53,9 @@ class OpenWriter:
     def _scripted(self) -> bool:
         """Does the script tell what happens? Then Python may not know yet: see _journal()."""
     @property
+    def _word_told(self) -> str | None:
+        """The API's reason, if the script has told the end of the response, too; else None."""
+    @property
     def _calls_told(self) -> int:
         """The calls that the script has shown."""
     @property

@@ -1,14 +1,10 @@
-"""Columns in the real Ray, Spark, Daft and datasets, each on this machine. What is not installed is skipped.
-
-Run as a program it measures: `python test_real_data_engines.py ROWS`.
-"""
+"""Columns in the real Ray, Spark, Daft and datasets, each on this machine. What is not installed is skipped."""
 
 from __future__ import annotations
 
 import os
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -113,37 +109,3 @@ def test_daft(table, column):
 
     made = daft.from_arrow(table).with_column("parsed", expression(column)).to_pydict()
     assert made["parsed"] == want(table)
-
-
-# --- measuring ---
-
-
-def measured(name: str, run: Callable[[], object]) -> None:
-    run()
-    begun = time.perf_counter()
-    run()
-    print(f"{name}: {time.perf_counter() - begun:.2f} s", flush=True)
-
-
-def main(rows: int) -> None:
-    table = table_of(rows)
-    fields = ("reasoning", "content", "calls")
-    plain = ParsedColumn("ids", finish="stop", fields=fields)
-    print(f"{rows:,} rows")
-    measured("parse_many, one core", lambda: plain(table))
-    ray_data = started_ray()
-    from harmonystream.integrations.ray import add_column
-
-    stored = ray_data.from_arrow(table).repartition(8).materialize()
-    measured("Ray, two workers", lambda: add_column(stored, plain).materialize())
-    measured(
-        "Ray, two workers, without the parsing", lambda: stored.map_batches(_same, batch_format="pyarrow").materialize()
-    )
-
-
-def _same(batch: Any) -> Any:
-    return batch
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]))

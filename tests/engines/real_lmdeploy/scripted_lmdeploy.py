@@ -54,10 +54,19 @@ class ScriptedEngine(AsyncEngine):  # type: ignore[misc]
         return Script(backend_config)
 
 
-class Server:
-    """One model. names: of the parser of calls and of that of reasoning; none: ours for the model."""
+STOCK = {  # LMDeploy's own parsers of calls and of reasoning; gpt-oss has its own by its architecture
+    "qwen3": ("qwen3", "default"),
+    "qwen3_coder": ("qwen3coder", "default"),
+    "kimi_k2": ("kimi_k2", "default"),
+    "glm45": ("glm47", "default"),
+    "gpt_oss": (None, None),
+}
 
-    def __init__(self, directory: Path, family: str, *names: str | None) -> None:
+
+class Server:
+    """One model. kind: "ours"; "stock": LMDeploy's parsers, which a process has until it has made one of ours."""
+
+    def __init__(self, directory: Path, family: str, kind: str = "ours") -> None:
         self.family = family
         config = PytorchEngineConfig(session_len=32768, max_batch_size=8)
         engine = ScriptedEngine(
@@ -68,10 +77,11 @@ class Server:
         context = ServerContext()
         context.async_engine = engine
         ours = "harmonystream" if family in ("qwen3", "gpt_oss") else f"harmonystream_{self.format}"
-        tools, reasoning = names or (ours, ours)
-        register()
+        tools, reasoning = STOCK[family] if kind == "stock" else (ours, ours)
+        if kind == "ours":
+            register()
         set_parsers(context, reasoning, tools)
-        self.vocab: hs.Vocab = context.response_parser_cls.model.vocab
+        self._parser_class = context.response_parser_cls
         self.app = FastAPI()
         for router in (create_openai_router, create_anthropic_router, create_responses_router):
             self.app.include_router(router(context))
@@ -79,6 +89,12 @@ class Server:
     @property
     def format(self) -> str:
         return "harmony" if self.family == "gpt_oss" else FAMILIES[self.family].row
+
+    @property
+    def vocab(self) -> hs.Vocab:
+        """Ours, of a server with our parsers."""
+        found: hs.Vocab = self._parser_class.model.vocab
+        return found
 
     @property
     def stops(self) -> list[int]:

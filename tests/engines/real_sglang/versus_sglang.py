@@ -19,7 +19,7 @@ from typing import Any
 
 import openai
 from asgi_clients import chat, chat_stream
-from host_scenarios import FORMATS, TOOLS, Play, ids_of, played, scenarios
+from host_scenarios import FORMATS, TOOLS, Play, ids_of, played, print_differences, scenarios
 from host_scenarios import wrong as wrong_of
 from scripted_sglang import STOCK, ChatCompletionRequest, Server
 from wire_scenarios import Scenario
@@ -67,10 +67,8 @@ def rightness() -> None:
         print(f"| `{format}` | {len(found)} | {right[0]} | {right[1]} |", flush=True)
         better += [(format, *key, stock) for key, (stock, ours) in found.items() if stock and not ours]
         worse += [(format, *key, ours) for key, (stock, ours) in found.items() if ours and not stock]
-    for title, rows in (("Ours alone are right", better), ("SGLang's alone are right", worse)):
-        print(f"\n{title}:\n")
-        for row in rows:
-            print(f"| {' | '.join(row)} |")
+    print_differences("Ours alone are right", better, ROUTES)
+    print_differences("SGLang's alone are right", worse, ROUTES)
 
 
 def cost(host: Server, outputs: list[dict[str, Any]], request: Any) -> tuple[float, int]:

@@ -3,7 +3,7 @@
 Everything is vLLM's, from its command line to its detokenizer, but two things: the platform is its CPU platform, which
 the wheel for GPUs does not choose by itself, and the core of the engine. The core answers each request with the ids of
 the file SCRIPT, which a test writes first: {"ids": [...], "at_once": 1, "finish": "stop"}. What it was asked is in a
-file beside it.
+file beside it, unless the script has "notes": false.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -29,20 +30,28 @@ SCRIPT = Path(sys.argv[1])
 
 
 class ScriptedCore:
-    """What AsyncLLM asks of the engine's core."""
+    """What AsyncLLM asks of the engine's core. Each of its steps is one of all requests that are running."""
 
     engine_ranks_managed = (0,)
     resources = SimpleNamespace(engine_dead=False)
 
     def __init__(self) -> None:
-        self._steps: asyncio.Queue[EngineCoreOutputs] = asyncio.Queue()
-        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._running: dict[str, Iterator[EngineCoreOutput]] = {}
+        self._awake = asyncio.Event()
 
     async def get_supported_tasks_async(self) -> tuple[str, ...]:
         return ("generate",)
 
     async def get_output_async(self) -> EngineCoreOutputs:
-        return await self._steps.get()
+        await asyncio.sleep(0)  # one step is one output: the front end joins those that wait
+        while not self._running:
+            self._awake.clear()
+            await self._awake.wait()
+        outputs = [next(steps) for steps in self._running.values()]
+        for output in outputs:
+            if output.finish_reason is not None:
+                del self._running[output.request_id]
+        return EngineCoreOutputs(outputs=outputs)
 
     async def add_request_async(self, request: Any) -> None:
         structured = request.sampling_params.structured_outputs
@@ -52,29 +61,33 @@ class ScriptedCore:
             "json": None if structured is None else structured.json,
             "reasoning_ended": request.reasoning_ended,
         }
-        SCRIPT.with_suffix(".asked").write_text(json.dumps(asked))
         script = json.loads(SCRIPT.read_text())
-        top = request.sampling_params.logprobs
-        self._tasks[request.request_id] = asyncio.create_task(self._play(request.request_id, script, top))
+        if script.get("notes", True):
+            SCRIPT.with_suffix(".asked").write_text(json.dumps(asked))
+        self.run(request.request_id, script, request.sampling_params.logprobs)
+
+    def run(self, request_id: str, script: dict[str, Any], top: int | None = None) -> None:
+        """Answers a request with the script, from the next step on."""
+        self._running[request_id] = played(request_id, script, top)
+        self._awake.set()
 
     async def abort_requests_async(self, request_ids: list[str]) -> None:
         for request_id in request_ids:
-            if (task := self._tasks.pop(request_id, None)) is not None:
-                task.cancel()
-
-    async def _play(self, request_id: str, script: dict[str, Any], top: int | None) -> None:
-        ids, size = script["ids"], script.get("at_once", 1)
-        steps = [ids[at : at + size] for at in range(0, len(ids), size)] or [[]]
-        for number, step in enumerate(steps, 1):
-            reason = FinishReason[script.get("finish", "stop").upper()] if number == len(steps) else None
-            said = None if top is None else logprobs(step, top)
-            output = EngineCoreOutput(request_id, step, new_logprobs=said, finish_reason=reason)
-            self._steps.put_nowait(EngineCoreOutputs(outputs=[output]))
-            await asyncio.sleep(0)  # one step is one output: the front end joins those that wait
+            self._running.pop(request_id, None)
 
     async def reset_mm_cache_async(self) -> None: ...
 
     def shutdown(self, timeout: float | None = None) -> None: ...
+
+
+def played(request_id: str, script: dict[str, Any], top: int | None) -> Iterator[EngineCoreOutput]:
+    """The steps of a request."""
+    ids, size = script["ids"], script.get("at_once", 1)
+    steps = [ids[at : at + size] for at in range(0, len(ids), size)] or [[]]
+    for number, step in enumerate(steps, 1):
+        reason = FinishReason[script.get("finish", "stop").upper()] if number == len(steps) else None
+        said = None if top is None else logprobs(step, top)
+        yield EngineCoreOutput(request_id, step, new_logprobs=said, finish_reason=reason)
 
 
 def logprobs(ids: list[int], top: int) -> LogprobsLists:
@@ -84,8 +97,8 @@ def logprobs(ids: list[int], top: int) -> LogprobsLists:
     return LogprobsLists(candidates, likely, np.ones(len(ids), int))
 
 
-def main() -> None:
-    EngineCoreClient.make_async_mp_client = staticmethod(lambda **_: ScriptedCore())
+def main(core: type[ScriptedCore] = ScriptedCore) -> None:
+    EngineCoreClient.make_async_mp_client = staticmethod(lambda **_: core())
     from vllm.entrypoints.cli.main import main as command
 
     sys.argv = ["vllm", *sys.argv[2:]]

@@ -14,7 +14,7 @@ from typing import Any
 
 import anthropic
 import openai
-from host_scenarios import FORMATS, Play, played, scenarios
+from host_scenarios import FORMATS, Play, played, print_differences, scenarios
 from host_scenarios import wrong as wrong_of
 from vllm_said import chat, chat_stream, messages
 from vllm_servers import Server
@@ -64,10 +64,8 @@ def main() -> None:
             if ours and not stock:
                 worse.append((format, name, route, ours))
         print(counts[-1], flush=True)
-    for title, rows in (("Ours alone are right", better), ("vLLM's alone are right", worse)):
-        print(f"\n{title}:\n")
-        for format, name, route, problem in rows:
-            print(f"| `{format}` | {name} | {route} | {problem} |")
+    print_differences("Ours alone are right", better, ROUTES)
+    print_differences("vLLM's alone are right", worse, ROUTES)
 
 
 if __name__ == "__main__":

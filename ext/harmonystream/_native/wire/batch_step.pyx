@@ -337,19 +337,28 @@ cdef Py_ssize_t step_frames(Step* step, Context* c, Py_ssize_t i) noexcept nogil
 cdef inline void fetch_writer(const Step* step, Py_ssize_t i) noexcept nogil:
     """Of a stream that is soon to be written: its frames, where its text ends, and the text of its frame."""
     cdef const Writer* w
-    cdef const Buffer* kept
     cdef Py_ssize_t at
     if i + 2 * AHEAD < step.n:
         w = slot_of(step, &step.tasks[i + 2 * AHEAD]).writer
         prefetch(&w.kept[<int>R_REASONING])
         prefetch(&w.frames[<int>R_REASONING])
+        prefetch(&w.number)
+        prefetch(w.filter)
         prefetch(&w.told.bound_text)
+        prefetch(&w.told.bound_pieces[0])
+        prefetch(&w.told.bound_pieces[1].hole)
     if i + AHEAD < step.n:
         w = slot_of(step, &step.tasks[i + AHEAD]).writer
-        kept = &w.kept[w.told.open]
-        prefetch(kept.p + kept.n)
+        fetch_end(&w.kept[w.told.open])
+        if w.filtered:
+            fetch_end(&w.filter.raw)
+            fetch_end(&w.filter.sent)
         for at in range(0, w.told.bound_text.n, 64):
             prefetch(w.told.bound_text.p + at)
+
+
+cdef inline void fetch_end(const Buffer* b) noexcept nogil:
+    prefetch(<const void*>(<size_t>b.p + <size_t>b.n))                       # of an empty one, the null pointer
 
 
 cdef bint say_task(Step* step, Task* task, Context* c, Buffer* said) noexcept nogil:

@@ -19,11 +19,13 @@ cdef enum:                             # Moment
 cdef struct ScriptTable:
     Pieces said[N_MOMENTS][N_DELTAS][VARIANTS]       # `items` is NULL where nothing is said
     Pieces opening, head, finish
+    Pieces closing                     # after `finish`, of a response that ends for one of the script's reasons
     uint8_t field[N_DELTAS][VARIANTS]  # the bit of the field that the text goes to
     int shown                          # calls; -1: all
     bint filtered                      # arguments pass an Arguments first
     bint signed                        # the end of reasoning has a signature, which Python makes
     bint no_blank                      # white space alone does not begin content: Python holds it
+    bint counted                       # `closing` says how many tokens were read: of text, nobody knows
     bint functions                     # calls of other kinds are Python's
 
 
@@ -31,5 +33,6 @@ cdef struct ScriptTable:
 cdef class Script:
     cdef ScriptTable table
     cdef list parts                    # owns what the pieces point to
+    cdef dict reasons              # the parser's -> the API's: without calls, and with calls
 
     cdef int set_pieces(self, Pieces* pieces, object given) except -1

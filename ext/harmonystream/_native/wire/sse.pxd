@@ -24,6 +24,10 @@ cdef class SseWriter(MovingWriter):
     @cython.final
     cdef int put_record(self, const Out* out, Py_ssize_t i) except -1
     @cython.final
+    cdef int put_end(self) except -1
+    @cython.final
+    cdef bint put_told(self, const Record* r, const uint8_t* text) except -1
+    @cython.final
     cdef int put_python(self, uint8_t kind, object event, const uint8_t* text, Py_ssize_t n) except -1
     @cython.final
     cdef int set_frame(self, uint8_t kind, Frame frame) except -1

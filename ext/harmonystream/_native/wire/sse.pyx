@@ -18,7 +18,8 @@ from harmonystream._native.stream.open_stream cimport check_memory
 from harmonystream._native.stream.parser cimport Parser, plain_token, take_ids
 from harmonystream._native.stream.plain_piece cimport Piece, account_piece
 from harmonystream._native.core.types cimport *
-from harmonystream._native.wire.tell cimport BROKEN, BYTES, say
+from harmonystream._native.wire.script cimport ScriptTable
+from harmonystream._native.wire.tell cimport *
 from harmonystream._native.wire.writer cimport sendable
 from harmonystream._native.wire.moving cimport MovingWriter
 
@@ -103,6 +104,30 @@ cdef class SseWriter(MovingWriter):
             return self.frames_of(&out) if self.parser.read_end(reason, &out) else b""
         finally:
             self.leave()
+
+    def _end_plainly(self, str reason not None, /):
+        """All last frames, if the script has them for this reason; then the response has ended. None: it has them not.
+
+        What Python must say after all, _end_after() adds.
+        """
+        cdef Out out
+        cdef const Stream* s = &self.parser.s
+        cdef bytes made
+        self.claim_alone()
+        try:
+            self.check(BYTES)
+            if (self.w.told.script == NULL or reason not in self.script.reasons
+                    or (self.script.table.counted and s.input_mode == TEXT_MODE)
+                    or not self.parser.read_end(reason, &out)):
+                return None
+            self.ends_plainly = True
+            made = self.frames_of(&out)
+            if self.end_word is not None:
+                self.w.stage = ENDED
+                return made
+        finally:
+            self.leave()
+        return self._end_after(made)
 
     @staticmethod
     def _listed(given):
@@ -264,6 +289,38 @@ cdef class SseWriter(MovingWriter):
         if self.w.told.script != NULL and (kind != r.kind or self.put_told(r, out.text)):
             return 0                                                         # or no call is open that is shown
         return self.put_python(kind, self.parser.event_of(out, i), text, n)
+
+    cdef bint put_told(self, const Record* r, const uint8_t* text) except -1:
+        """Tell a record by the script. False: Python must, from now on."""
+        cdef Answer answer = tell(&self.w, r, text, &self.out)
+        if answer == NEEDS_HOOK:
+            self.hook(r)
+            answer = tell(&self.w, r, text, &self.out)
+        if answer == NO_MEMORY:
+            raise MemoryError()
+        if answer == NEEDS_PYTHON and r.kind == R_STREAM_END:
+            self.put_end()
+            return True
+        if answer == TOLD:
+            return True
+        self._leave_script()
+        return False
+
+    cdef int put_end(self) except -1:
+        """The end of the stream, and what ends the response if the script has it."""
+        cdef const ScriptTable* script = &self.script.table
+        if self.ends_plainly:
+            words = <tuple>self.script.reasons[self.parser.end_reason]
+            self.put_hook(words[self.w.told.calls != 0])
+            self.w.told.tokens, self.w.told.reasoning_tokens = self._tokens_read
+        else:
+            self.put_hook(self._end_told(self.parser.end_reason))
+        if not say(&self.w, &script.finish, &self.out) or (
+                self.ends_plainly and not say(&self.w, &script.closing, &self.out)):
+            raise MemoryError()
+        if self.ends_plainly:
+            self.end_word = words[self.w.told.calls != 0]
+        return 0
 
     cdef int put_python(self, uint8_t kind, object event, const uint8_t* text, Py_ssize_t n) except -1:
         """What the callback makes of the event: bytes, a frame, or the frame that this delta and those after it go

@@ -35,6 +35,7 @@ cdef struct Told:
     uint8_t hooked                     # what the next record asks of Python is done
     uint8_t caught_up                  # Python has been told something: the journal is not all that was said
     int32_t items, calls               # that have begun, and are shown
+    int64_t tokens, reasoning_tokens   # at the end: that were read
     Py_ssize_t item_at                 # where the open item's text begins in what is kept
     Py_ssize_t constant_at[N_CONSTANTS + 1]
     Buffer constants

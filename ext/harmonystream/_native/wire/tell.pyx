@@ -15,6 +15,7 @@ from harmonystream._native.core.types cimport *
 from harmonystream._native.wire.frame cimport DIGITS, Filling, Piece, Pieces, fill, fill_with, number_text
 from harmonystream._native.wire.json_filter cimport filter_read
 from harmonystream._native.wire.script cimport *
+from harmonystream._native.wire.signature cimport put_signature
 
 DEBUG = bool(DEBUG_BUILD)
 
@@ -32,7 +33,7 @@ cdef Answer tell(Writer* w, const Record* r, const uint8_t* text, Buffer* to) no
         t.channel, t.has_text, t.spoke = min(r.channel, <uint8_t>OTHER_CHANNEL), 0, 0
         t.stale[0] = 1
     elif r.kind == R_MESSAGE_END:
-        if asks_hook(t):
+        if asks_hook(w):
             return NEEDS_HOOK
         done = end_item(w, not t.cut or r.start < r.stop, to) and journal(t, r, text)
         t.said |= t.spoke
@@ -40,7 +41,7 @@ cdef Answer tell(Writer* w, const Record* r, const uint8_t* text, Buffer* to) no
     elif r.kind == R_CALL_END:
         if t.open != R_ARGUMENTS:
             return TOLD                                                      # it was not shown
-        if asks_hook(t):
+        if asks_hook(w):
             return NEEDS_HOOK
         done = end_item(w, r.flags & 1, to) and journal(t, r, text)
     else:
@@ -49,11 +50,23 @@ cdef Answer tell(Writer* w, const Record* r, const uint8_t* text, Buffer* to) no
     return TOLD if done else NO_MEMORY
 
 
-cdef inline bint asks_hook(const Told* t) noexcept nogil:
+cdef bint asks_hook(Writer* w) noexcept nogil:
     """Does the end of the open item ask something of Python that it has not done?"""
+    cdef Told* t = &w.told
     if t.hooked:
         return False
-    return (t.open == R_REASONING and t.script.signed) or (t.open == R_ARGUMENTS and t.script.filtered)
+    if t.open == R_REASONING and t.script.signed:
+        return t.caught_up or not sign(w)                                    # Python may have the text's beginning
+    return t.open == R_ARGUMENTS and t.script.filtered
+
+
+cdef bint sign(Writer* w) noexcept nogil:
+    """The signature of the open item's text."""
+    cdef Told* t = &w.told
+    cdef const Buffer* kept = &w.kept[<int>R_REASONING]
+    cdef Py_ssize_t n = kept.n - t.item_at
+    t.hook.n = 0
+    return put_signature(&t.hook, t.constants.p, t.constant_at[1], kept.p + t.item_at if n > 0 else NULL, n)
 
 
 # --- items ---
@@ -75,7 +88,7 @@ cdef Answer tell_delta(Writer* w, const Record* r, const uint8_t* text, Buffer* 
             t.has_text = 1
             w.frames[kind] = frame
             return TOLD
-        if asks_hook(t):
+        if asks_hook(w):
             return NEEDS_HOOK
         t.hooked = False
         if not begin_item(w, kind, variant, to):
@@ -174,7 +187,7 @@ cdef Answer tell_call(Writer* w, const Record* r, const uint8_t* text, Buffer* t
             or (t.script.functions and r.flags != FUNCTION)
             or not are_ascii_bytes(text + r.at, r.n)):                       # a name may be no UTF-8
         return NEEDS_PYTHON
-    if not t.hooked and (t.script.filtered or asks_hook(t)):
+    if not t.hooked and (t.script.filtered or asks_hook(w)):
         return NEEDS_HOOK
     t.hooked = False
     if not end_item(w, True, to) or not journal(t, r, text):
@@ -222,6 +235,8 @@ cdef bint say(Writer* w, const Pieces* frame, Buffer* to) noexcept nogil:
     cdef const Piece* piece = frame.items
     if piece == NULL:
         return True
+    if not buffer_room(to, frame.size):                                      # at once, not piece by piece
+        return False
     while True:
         if not buffer_put(to, piece.p, piece.n):
             return False
@@ -253,6 +268,10 @@ cdef bint put_value(const Writer* w, uint8_t hole, Buffer* to) noexcept nogil:
     if hole == c'w':
         kept = &w.kept[t.open]
         return kept.n == t.item_at or buffer_put(to, kept.p + t.item_at, kept.n - t.item_at)  # kept.p may be NULL
+    if hole == c'o':                                                         # without the first one's comma
+        return t.output.n == 0 or buffer_put(to, t.output.p + 1, t.output.n - 1)
+    if hole == c'p' or hole == c'q':
+        return put_number(t.tokens if hole == c'p' else t.reasoning_tokens, to)
     if hole == c'm':
         return buffer_put(to, t.name.p, t.name.n)
     if hole == c'g' or hole == c'r':

@@ -15,6 +15,8 @@ cdef class OpenWriter:
     cdef Arguments arguments_through
     cdef Script script             # None: there is none, and Python tells everything
     cdef Writer w
+    cdef bint ends_plainly         # what ends the response is the script's, too
+    cdef str end_word              # the API's reason, if it was
     cdef Buffer out
 
     @cython.final
@@ -49,8 +51,6 @@ cdef class OpenWriter:
     cdef int put_hook(self, str text) except -1
     @cython.final
     cdef int put_rest(self, str rest) except -1
-    @cython.final
-    cdef bint put_told(self, const Record* r, const uint8_t* text) except -1
     @cython.final
     cdef void drop_frames(self) noexcept
 

@@ -117,6 +117,11 @@ cdef class OpenWriter:
         return self.w.told.script != NULL
 
     @property
+    def _word_told(self):
+        """The API's reason, if the script has told the end of the response, too; else None."""
+        return self.end_word
+
+    @property
     def _calls_told(self):
         """The calls that the script has shown."""
         return self.w.told.calls
@@ -293,25 +298,6 @@ cdef class OpenWriter:
                 raise MemoryError()
             self.w.kept[<int>R_ARGUMENTS].n = self.w.told.item_at
         return 0
-
-    cdef bint put_told(self, const Record* r, const uint8_t* text) except -1:
-        """Tell a record by the script. False: Python must, from now on."""
-        cdef Answer answer = tell(&self.w, r, text, &self.out)
-        cdef bytes rest
-        if answer == NEEDS_HOOK:
-            self.hook(r)
-            answer = tell(&self.w, r, text, &self.out)
-        if answer == NO_MEMORY:
-            raise MemoryError()
-        if answer == NEEDS_PYTHON and r.kind == R_STREAM_END:
-            self.put_hook(self._end_told(self.parser.end_reason))
-            if not say(&self.w, &self.script.table.finish, &self.out):
-                raise MemoryError()
-            return True
-        if answer == TOLD:
-            return True
-        self._leave_script()
-        return False
 
     cdef void drop_frames(self) noexcept:
         cdef int kind

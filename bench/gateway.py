@@ -1,0 +1,224 @@
+"""`python -m bench.gateway`: what `harmonystream serve` costs for each chunk of its engine, and delays it. Linux only.
+
+A scripted engine speaks vLLM's contract. The first table has the gateway's processor time for each chunk; the engine's
+pace leaves it idle in between, so that chunks are not read several at once. Its last columns are the time that the same
+emitter needs for the same ids in this process, which is parsing and framing without HTTP.
+
+The second table has the time from the engine's write of a chunk to the client's read of its text, at half of the load
+at which the first table's figure fills a core, and the same without the gateway in between. The engine and the clients
+are in one process then, whose clock takes both times.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Iterator
+from functools import partial
+from statistics import quantiles
+from typing import Any
+
+import harmonystream as hs
+from bench import report
+from bench.clock import now
+from bench.report import Row, shown
+from bench.server import CHAT, DONE, PATH, PAUSE, answers, chunks, head_of, processor_ns, running, script
+from harmonystream.gateway import chat_api
+
+HEAD = ("streams at a time", "tokens in a chunk", "a chunk of the engine", "parsing and framing", "share")
+PERCENTILES = [f"{what}, {at}" for what in ("gateway", "direct", "added") for at in ("p50", "p99")]
+LATENCY_HEAD = ("streams at a time", "chunks/s", *PERCENTILES)
+SIZES = (1, 8)
+ROUNDS = 5
+
+
+# --- processor time -------------------------------------------------------------------------------------------------
+
+
+def front(engine: str) -> tuple[object, ...]:
+    return "harmonystream", "serve", "--engine", engine, "--model", "gpt-oss", "--served", "m", "--port", 0
+
+
+def per_chunk(tokens: int, count: int, size: int) -> float:
+    """Microseconds of the gateway's processor."""
+    options = ("--serve", "engine", "--tokens", tokens, "--size", size, "--pause", PAUSE * count)
+    with running("bench.server", *options) as (_, engine), running(*front(engine)) as (pid, address):
+        asyncio.run(answers(address, PATH, 2, CHAT))  # what is made once
+        before = processor_ns(pid)
+        asyncio.run(answers(address, PATH, count, CHAT))
+        return (processor_ns(pid) - before) / (count * (len(chunks(tokens, size)) - 1)) / 1e3
+
+
+def framing(tokens: int, size: int) -> float:
+    """Microseconds for each chunk of the emitter that the gateway makes for this request."""
+    ids, asked = script(tokens), chat_api.read(json.loads(CHAT))
+    pieces = [ids[at : at + size] for at in range(0, len(ids), size)]
+    taken = []
+    for _ in range(ROUNDS):
+        (stream,) = chat_api.streams(asked, [hs.Parser()], "chatcmpl-1", 1, "reasoning", {"prompt_tokens": 60})
+        began = now()
+        stream.start()
+        for piece in pieces:
+            stream.feed(piece)
+        stream.finish("stop")
+        taken.append((now() - began) / len(pieces) / 1e3)
+    return min(taken)
+
+
+def rows(tokens: int, took: dict[tuple[int, int], float]) -> Iterator[Row]:
+    """took: (streams, tokens in a chunk) -> microseconds for each chunk."""
+    for (count, size), each in took.items():
+        own = framing(tokens, size)
+        yield Row((f"{count:,}", str(size), f"{shown(each)} µs", f"{shown(own)} µs", f"{100 * own / each:.1f} %"))
+
+
+# --- latency --------------------------------------------------------------------------------------------------------
+
+
+class Trial:
+    """Streams of which each chunk has the time when it was sent, and when it was read. Times are the loop's.
+
+    pause: seconds between two chunks of a stream. No stream begins before all have been asked for.
+    """
+
+    def __init__(self, tokens: int, count: int, pause: float) -> None:
+        self.made, self.count, self.pause = chunks(tokens, 1), count, pause
+        self.sent: dict[int, list[float]] = {}
+        self.read: dict[int, list[float]] = {}
+        self._waiting: list[Engine] = []
+
+    def ask(self, engine: Engine) -> None:
+        self._waiting.append(engine)
+        if len(self._waiting) == self.count:
+            began = asyncio.get_running_loop().time() + 0.1
+            for at, each in enumerate(self._waiting):
+                each.begin(began + at * self.pause / self.count)
+
+    async def run(self, through_gateway: bool) -> list[float]:
+        """Seconds from each write to its read, for the last three quarters of each stream."""
+        loop = asyncio.get_running_loop()
+        engine = await loop.create_server(partial(Engine, self), "127.0.0.1", 0, backlog=1024)
+        port = engine.sockets[0].getsockname()[1]
+        if through_gateway:
+            started = running(*front(f"http://127.0.0.1:{port}"))
+            _, address = await asyncio.to_thread(started.__enter__)
+            try:
+                await self._clients(int(address.rpartition(":")[2]))
+            finally:
+                await asyncio.to_thread(started.__exit__, None, None, None)
+        else:
+            await self._clients(port)
+        engine.close()
+        return [took for stream in self.sent for took in self._delays(stream)]
+
+    async def _clients(self, port: int) -> None:
+        loop = asyncio.get_running_loop()
+        ends = [loop.create_future() for _ in range(self.count)]
+        for number, end in enumerate(ends):
+            await loop.create_connection(partial(Client, self, number, end), "127.0.0.1", port)
+        await asyncio.gather(*ends)
+
+    def _delays(self, stream: int) -> list[float]:
+        """The texts are those of the last chunks: the first ones are markers, and have none."""
+        read, sent = self.read[stream], self.sent[stream]
+        sent = sent[len(sent) - len(read) :]
+        if not read or len(sent) != len(read):
+            raise RuntimeError(f"{len(read)} texts were read, of {len(sent)} chunks")
+        return [late - early for early, late in zip(sent, read)][len(read) // 4 :]
+
+
+class Engine(asyncio.Protocol):
+    """One answer of the engine."""
+
+    def __init__(self, trial: Trial) -> None:
+        self._trial, self._head, self._at = trial, b"", 0
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._head += data
+        head, found, body = self._head.partition(b"\r\n\r\n")
+        length = re.search(rb"content-length: (\d+)", head, re.I)
+        if not found or len(body) < int(length[1] if length else 0):
+            return
+        named = re.search(rb"x-request-id: (\d+)", head, re.I)
+        if named is None:  # somebody asks which models there are, or how it goes
+            self._transport.write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+            self._transport.close()
+            return
+        self._times = self._trial.sent[int(named[1])] = []
+        self._trial.ask(self)
+
+    def begin(self, when: float) -> None:
+        self._transport.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")
+        self._next = when
+        self._loop = asyncio.get_running_loop()
+        self._loop.call_at(when, self._send)
+
+    def _send(self) -> None:
+        chunk = self._trial.made[self._at]
+        if chunk is DONE:
+            self._transport.write(chunk)
+            self._transport.close()
+            return
+        self._times.append(self._loop.time())
+        self._transport.write(chunk)
+        self._at += 1
+        self._next += self._trial.pause
+        self._loop.call_at(self._next, self._send)
+
+
+class Client(asyncio.Protocol):
+    """One answer, as it is read."""
+
+    def __init__(self, trial: Trial, number: int, end: asyncio.Future[None]) -> None:
+        self._times = trial.read[number] = []
+        self._number, self._end, self._rest = number, end, b""
+        self._loop = asyncio.get_running_loop()
+
+    def connection_made(self, transport: Any) -> None:
+        transport.write(head_of(PATH, CHAT, f"x-request-id: {self._number}\r\n") + CHAT)
+
+    def data_received(self, data: bytes) -> None:
+        when = self._loop.time()
+        *frames, self._rest = (self._rest + data).split(b"\n\n")
+        self._times += [when] * sum(map(has_text, frames))
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._end.set_result(None)
+
+
+def has_text(frame: bytes) -> bool:
+    """Is it one of the gateway's with text, or one of the engine's with a token?"""
+    return b'"reasoning":"' in frame or b'"content":"' in frame.replace(b'"content":""', b"") or b'"token_ids"' in frame
+
+
+def latency_rows(tokens: int, took: dict[tuple[int, int], float]) -> Iterator[Row]:
+    for (count, size), each in took.items():
+        if size != 1:
+            continue
+        rate = 0.5e6 / each
+        found = []
+        for through_gateway in (True, False):
+            delays = quantiles(asyncio.run(Trial(tokens, count, count / rate).run(through_gateway)), n=100)
+            found.append((delays[49], delays[98]))
+        added = tuple(late - early for late, early in zip(*found))
+        cells = [f"{1e3 * seconds:.2f} ms" for pair in (*found, added) for seconds in pair]
+        yield Row((f"{count:,}", f"{rate:,.0f}", *cells))
+
+
+def main() -> None:
+    parser = report.options("bench.gateway", (__doc__ or "").partition("\n")[0])
+    parser.add_argument("--tokens", type=int, default=400, help="of an answer (400)")
+    parser.add_argument("--streams", type=int, nargs="+", default=[32, 500], help="at a time (32 and 500)")
+    asked = parser.parse_args()
+    print(*report.machine(None), sep="\n", end="\n\n")
+    took = {(count, size): per_chunk(asked.tokens, count, size) for count in asked.streams for size in SIZES}
+    report.show(HEAD, rows(asked.tokens, took), asked.markdown)
+    report.show(LATENCY_HEAD, latency_rows(asked.tokens, took), asked.markdown)
+
+
+if __name__ == "__main__":
+    main()

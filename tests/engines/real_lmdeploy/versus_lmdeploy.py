@@ -1,0 +1,64 @@
+"""LMDeploy's parsers beside ours in its own application: which of the scenarios the official client is told rightly.
+
+Prints the table of docs/lmdeploy.md. tests/support, tests/reference and tests must be on the path. Right is what the
+scenario says, which is written down by hand. LMDeploy stops gpt-oss at its first call, so scenarios that go on after
+one are left out.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from pathlib import Path
+
+import openai
+from asgi_clients import chat, chat_stream
+from host_scenarios import FORMATS, Play, played, print_differences, scenarios
+from host_scenarios import wrong as wrong_of
+from scripted_lmdeploy import STOCK, Server
+from wire_scenarios import Scenario
+
+ROUTES = {"Chat, streamed": chat_stream, "Chat, whole": chat}
+COMPARED = [format for format, family in FORMATS.items() if family in STOCK]
+KINDS = ("stock", "ours")  # in this order: our parsers take the place of LMDeploy's for good
+
+
+def wrong(route: str, host: Server, play: Play, format: str, scenario: Scenario) -> str:
+    """What is wrong with an answer; "" if it is right."""
+    try:
+        said = ROUTES[route](host, extra_body=play.more)
+    except (openai.APIError, ValueError) as error:
+        return type(error).__name__
+    return wrong_of(said, format, scenario)
+
+
+def answers(format: str, kind: str) -> dict[tuple[str, str], str]:
+    """(scenario, route) -> what is wrong."""
+    found = {}
+    with tempfile.TemporaryDirectory() as directory:
+        host = Server(Path(directory), FORMATS[format], kind)
+        for name, scenario in scenarios(format).items():
+            play = played(format, scenario)
+            host.play(play.ids, finish=play.finish)
+            if len(host.script.ids) >= len(play.ids):
+                found |= {(name, route): wrong(route, host, play, format, scenario) for route in ROUTES}
+    return found
+
+
+def main() -> None:
+    logging.getLogger("lmdeploy").setLevel("ERROR")
+    stock, ours = ({format: answers(format, kind) for format in COMPARED} for kind in KINDS)
+    better, worse = [], []
+    print("| format | answers | right with LMDeploy's parsers | right with ours |\n|---|---|---|---|")
+    for format in COMPARED:
+        theirs, mine = stock[format], ours[format]
+        right = [sum(not each for each in found.values()) for found in (theirs, mine)]
+        print(f"| `{format}` | {len(theirs)} | {right[0]} | {right[1]} |")
+        better += [(format, *key, theirs[key]) for key in theirs if theirs[key] and not mine[key]]
+        worse += [(format, *key, mine[key]) for key in theirs if mine[key] and not theirs[key]]
+    print_differences("Ours alone are right", better, ROUTES)
+    print_differences("LMDeploy's alone are right", worse, ROUTES)
+
+
+if __name__ == "__main__":
+    main()
