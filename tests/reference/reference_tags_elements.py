@@ -214,7 +214,7 @@ class Elements(Pairs):
             self.write('"', first)
             self.write_string(indices)
             self.write('"', j)
-        elif not plain.strip(SPACE) and types & {"object", "array"} and not types & {"string", "null"}:
+        elif not plain.strip(SPACE) and types & {"object", "array"} and "string" not in types:
             self.write("{}" if "object" in types else "[]", first, last)
         else:
             if not fits(plain, types):

@@ -25,6 +25,7 @@ PROPERTIES = {
     "l": {"type": "array", "items": {"type": "integer"}},
     "items": {"type": "array", "items": ITEM},
     "free": {"type": "object", "additionalProperties": {"type": "boolean"}},
+    "maybe": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]},
     "any": {},
 }
 TREE = {"type": "object", "properties": {"n": {"type": "integer"}, "o": {"$ref": "#/$defs/o"}}}
@@ -62,6 +63,7 @@ def read(body: str, tools: Any = (TOOL,), rest: str = "</invoke></tool_call>") -
         ("<any><item>q</item><item><p>1</p></item></any>", {"any": ["q", {"p": "1"}]}),
         ("<any><p><item>1</item></p></any>", {"any": {"p": ["1"]}}),
         ("<l></l><o> </o><city></city><any></any>", {"l": [], "o": {}, "city": "", "any": ""}),
+        ("<maybe></maybe>", {"maybe": []}),  # a template leaves out what is null
         ('<l>[1, 2]</l><o>{"a": 1}</o>', {"l": [1, 2], "o": {"a": 1}}),
         ("", {}),
     ],

@@ -283,15 +283,16 @@ cdef bint step_opening(Stream* s, const Context* c, View* v) noexcept nogil:
 
 
 cdef void close_element(Stream* s, const Context* c, int64_t at) noexcept nogil:
-    """The value is whole. One that is empty, and can be no string, is an empty object or array."""
+    """The value is whole. One that is empty, and can be no string, is an empty object or array: templates leave out what
+    is null."""
     cdef Tags* g = &s.tags
     cdef Buffer* value = &c.out.held.value
     cdef Py_ssize_t i = 0
     flush_pending(s, c.out)
     while i < value.n and is_space(value.p[i]):
         i += 1
-    if s.value_mode == HELD and i == value.n and g.types & (TYPE_OBJECT | TYPE_ARRAY) and not (
-            g.types & (TYPE_STRING | TYPE_NULL)) and c.out.labels == NULL:
+    if s.value_mode == HELD and i == value.n and g.types & (TYPE_OBJECT | TYPE_ARRAY) and (
+            not g.types & TYPE_STRING and c.out.labels == NULL):
         if value.n == 0:
             g.value_at = g.value_stop = after(s, at)
         value.n = 0
