@@ -28,7 +28,6 @@ directives = {
 # coverage.py follows .pyx files through settrace alone, not through sys.monitoring
 macros = {"CYTHON_TRACE": "1", "CYTHON_TRACE_NOGIL": "1", "CYTHON_USE_SYS_MONITORING": "0"} if DEBUG else {}
 flags = ["/O2"] if sys.platform == "win32" else ["-O0", "-g"] if DEBUG else ["-O3", "-g0"]
-flags += [] if sys.platform == "win32" else ["-Werror=incompatible-pointer-types"]  # GCC 14 refuses them in any case
 links = ["-Wl,-s"] if sys.platform == "linux" and not DEBUG else []  # no symbols, an eighth of the size
 EXT = Path("ext")
 # What is rare, or runs once per stream, is compiled for size: these modules were a sixth of the wheel.
