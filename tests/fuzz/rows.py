@@ -230,7 +230,7 @@ CALL = (
     *(None, ("<f=", ">", "</f>"), ("<C>", "", "</C>"), (("<C>", "<D>"), ("<sep>", ":"), "</C>"), ("<c ", '">', "</c>")),
     *(("<f=", ">", ("</f>", "</function>")), ("[C]", "|", "[/C]"), ("<C>", "<sep>", "</C>")),
 )
-ELEMENT = (("<", ">", "</"), ("[e ", "]", ("[/e ", "[/")), ("#", "=", "~"), (("<:", "<"), (">", "/>"), "</:"))
+ELEMENT = (("<", ">", "</"), ("[e ", "]", ("[/e ", "(/")), ("#", "=", "~"), (("<:", "[:"), (">", "/>"), "</:"))
 PAIR = (
     *(None, ("<p=", ">", "", "</p>"), ("<k>", "</k>", "<v>", "</v>"), ("<p ", '">', "", ("</p>", "</q>"))),
     *(
@@ -269,7 +269,7 @@ def decode_row(data: bytes) -> Fields:
     fields |= {"after_call": ("same", "content")[data[4] >> 4 & 1]}
     if data[4] & 128:
         element = one(3, (None, *ELEMENT))
-        return fields | {"pair": None, "element": element, "wrapped": False, "control": False}
+        return fields | {"pair": None, "element": element, "wrapped": False, "control": False, "typed": {}}
     if not data[4] & 32 or fields["call"] is not None:
         return fields
     if not data[4] & 64:

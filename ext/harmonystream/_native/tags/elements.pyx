@@ -283,8 +283,7 @@ cdef bint step_opening(Stream* s, const Context* c, View* v) noexcept nogil:
 
 
 cdef void close_element(Stream* s, const Context* c, int64_t at) noexcept nogil:
-    """The value is whole. One that is empty, and can be no string, is an empty object or array: templates leave out what
-    is null."""
+    """The value is whole. One that is empty, and can be no string, is an empty object or array: null is not written."""
     cdef Tags* g = &s.tags
     cdef Buffer* value = &c.out.held.value
     cdef Py_ssize_t i = 0
