@@ -330,7 +330,12 @@ class Conversation:
 
     @classmethod
     def from_messages(cls, messages: Sequence[Message]) -> Self:
-        return cls(list(messages))
+        """Raises ValueError for what is not a message, such as the content of one."""
+        conversation = cls(list(messages))
+        for message in conversation:
+            if not hasattr(message, "author"):
+                raise ValueError(f"a conversation is made of messages, and {message!r} is not one")
+        return conversation
 
     def __iter__(self) -> Iterator[Message]:
         return iter(self.messages)

@@ -147,8 +147,8 @@ class HarmonyEncoding:
         refused = self.special_tokens_set - allowed if disallowed_special == "all" else set(disallowed_special)
         if refused and (match := _any_of(refused).search(text)):
             raise HarmonyError(
-                f"the text has the special token {match[0]!r}: allow it by allowed_special, or encode it as text by "
-                "disallowed_special=()"
+                f"Encountered text corresponding to disallowed special token {match[0]!r}: allow it by "
+                "allowed_special, or encode it as text by disallowed_special=()"
             )
         if not allowed:
             return self._vocab.encode(text)

@@ -37,6 +37,9 @@ def test_messages_are_checked():
         ours.Author("bogus")
     with pytest.raises(ValueError, match="unknown content"):
         ours.Message.from_dict({"role": "user", "content": [{"type": "image"}]})
+    for package in (ours, official):  # pydantic's ValidationError is a ValueError
+        with pytest.raises(ValueError, match="SystemContent"):
+            package.Conversation.from_messages([package.SystemContent.new()])
 
 
 def test_every_public_name_of_openai_harmony_is_here():
