@@ -21,6 +21,7 @@ class LogprobStream(EventStream):
 
     _logprobs: deque[tuple[int, Payload]] | None = None  # by position; None: nobody has given any
     _text_logprobs: list[Payload]  # of the text that is open
+    _next = 0  # the position of the next token: the parser's own does not count the tokens that it holds back
 
     @cached_property
     def _output(self) -> list[Payload]:
@@ -36,7 +37,9 @@ class LogprobStream(EventStream):
             self._logprobs, self._text_logprobs, self._watched = deque(), [], True
             self._leave_script()
             self._no_frames()
-        self._logprobs.extend(enumerate(map(as_sent, logprobs or ()), self.parser.position))
+        position = max(self.parser.position, self._next)
+        self._next = position + len(taken)
+        self._logprobs.extend(enumerate(map(as_sent, logprobs or ()), position))
         return b"".join(map(self._read, taken))
 
     def _on_event(self, event: Event) -> bytes | Frame:

@@ -30,15 +30,21 @@ class Tokens:
         self._ids: deque[tuple[int, int]] = deque()  # those that no event has covered yet, by position
         self._all_logprobs: list[Payload] = []
         self._all_ids: list[int] = []
+        self._next = 0  # the position of the next token
 
     def take_in(self, position: int, ids: list[int], logprobs: Sequence[Payload] | None) -> None:
-        """Tokens that will be fed; position: of the first. Raises ValueError unless each has its logprobs."""
+        """Tokens that will be fed; position: the parser's, which does not count the tokens that it holds back.
+
+        Raises ValueError unless each has its logprobs.
+        """
+        position = max(position, self._next)
         if logprobs is not None:
             if len(logprobs) != len(ids):
                 raise ValueError(f"{len(logprobs)} logprobs for {len(ids)} tokens: pass one for each")
             self._logprobs.extend(enumerate(map(as_sent, logprobs), position))
         if self._show_ids:
             self._ids.extend(enumerate(ids, position))
+        self._next = position + len(ids)
 
     def attach(self, payloads: list[Payload], event: Event, *, hides: bool) -> None:
         """Add what belongs to this event to its chunk. hides: without a chunk, its tokens are hidden with its text."""

@@ -78,3 +78,16 @@ def test_a_stream_with_logprobs_cannot_be_moved():
     stream.feed(IDS[:2], [entry(0), entry(1)])
     with pytest.raises(ValueError, match="logprobs cannot be moved"):
         stream.to_bytes()
+
+
+def test_tokens_that_the_parser_holds_back_keep_their_places():
+    """What may become a marker is held back, and the parser's position counts it when it is known."""
+    ids = VOCAB.encode("One.<tool_calamity>, two.")
+    said = [{"token": VOCAB.token_bytes(tid).decode(), "logprob": -0.5, "bytes": None} for tid in ids]
+    stream = ResponsesStream(hs.Parser("hermes", VOCAB), id="resp_1", model="m", created_at=1)
+    stream.start()
+    for tid, entry_ in zip(ids, said, strict=True):
+        stream.feed([tid], [entry_])
+    stream.finish("stop")
+    (logprobs,) = logprobs_of(stream.response())
+    assert "".join(one["token"] for one in logprobs) == "One.<tool_calamity>, two."

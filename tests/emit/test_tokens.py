@@ -155,3 +155,23 @@ def test_hidden_messages_cost_what_they_are(monkeypatch):
     """The ids of their headers wait for a chunk; to take them out and to put them back for each event is quadratic."""
     small, large = work_of(50, monkeypatch), work_of(500, monkeypatch)
     assert 0 < large <= 11 * small
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_tokens_that_the_parser_holds_back_keep_their_places(size):
+    """A marker that is written as text is several tokens, and the parser's position counts them when it is whole."""
+    vocab = hs.vocab.o200k_harmony()
+    call = '<tool_call>\n{"name": "f", "arguments": {"i": 1}}\n</tool_call>'
+    ids = vocab.encode(f"<think>\nHm.\n</think>\n\nOne. {call}\n{call}\nTwo.")
+
+    def choices(size: int) -> list[dict[str, Any]]:
+        stream = stream_of(hs.Parser("hermes", vocab), token_ids=True)
+        pieces = [ids[at : at + size] for at in range(0, len(ids), size)]
+        sent = stream.start() + b"".join(stream.feed(piece, entries(piece)) for piece in pieces) + stream.finish("stop")
+        return [one["choices"][0] for one in payloads_of(sent)[:-1]]
+
+    made = choices(size)
+    assert made == choices(len(ids))
+    assert [tid for one in made for tid in one.get("token_ids") or ()] == ids
+    said = {one["delta"]["content"]: one["logprobs"] for one in made if one["delta"].get("content")}
+    assert said["One"]["content"] == entries(vocab.encode("One"))

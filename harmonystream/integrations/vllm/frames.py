@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from argparse import Namespace
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from vllm.entrypoints.openai.chat_completion.message_assembly import keeps_tool_calls
@@ -21,6 +21,7 @@ from vllm.renderers.chat_utils import get_tool_call_id_type
 from ...emit import ChatStream, MessagesStream, call_ids_of
 from ..model import parser_for
 from .frames_responses import ResponsesFrames
+from .logprobs import Logprobs
 from .output import Feed
 from .unified import HarmonystreamParser
 
@@ -68,7 +69,7 @@ class _Writer(Protocol):
     choices: list[Any]
 
     def start(self) -> bytes: ...
-    def feed(self, index: int, ids: list[int]) -> bytes: ...
+    def feed(self, index: int, ids: Sequence[int]) -> bytes: ...
     def finish(self, index: int, output: Any, usage: dict[str, Any] | None) -> bytes: ...
     def error(self, message: str, kind: str) -> bytes: ...
 
@@ -117,7 +118,7 @@ class _Frames:
 
 
 _UNSAID = (
-    *("logprobs", "echo", "return_token_ids", "return_prompt_text", "return_weight_versions", "logprob_token_ids"),
+    *("echo", "return_token_ids", "return_prompt_text", "return_weight_versions", "logprob_token_ids"),
     *("kv_transfer_params", "use_beam_search"),
 )
 """Fields of a request which ask for something that our emitters do not write."""
@@ -159,6 +160,8 @@ class _Response:
         self._counts = [0] * count
         self._open = count
         self._feeds = [Feed(ours.model, request) for _ in range(count)]
+        self._request, self._tokenizer = request, tokenizer
+        self._logprobs = [Logprobs() for _ in range(count)] if request.logprobs else None
         parsers = [parser_for(ours.model, ours.tools, self._prompt) for _ in range(count)]
         self.parsers = parsers
         shown = keeps_tool_calls(request, enable_auto_tools=serving.enable_auto_tools, parser_cls=serving.parser_cls)
@@ -173,11 +176,29 @@ class _Response:
         self._serving._raise_if_error(output.finish_reason, None)
         self._counts[index] += len(ids)
         kept = self._feeds[index].take(ids, output.text, last=last)
-        frames = self.writer.feed(index, kept) if kept else b""
+        if self._logprobs is None:
+            frames = self.writer.feed(index, kept) if kept else b""
+        else:
+            self._logprobs[index].add(ids, self._said_of(ids, output.logprobs))
+            frames = self._logprobs[index].feed(self.writer.choices[index], kept)
         if last:
             self._open -= 1
             frames += self.writer.finish(index, output, None if self._open else self._usage())
         return frames
+
+    def _said_of(self, ids: list[int], logprobs: Any) -> Sequence[Any]:
+        """The API's objects, one for each id, as vLLM makes them."""
+        if logprobs is None:
+            raise ValueError("the engine has returned no log probabilities, though the request asks for them")
+        request = self._request
+        made: Sequence[Any] = self._serving._create_chat_logprobs(
+            token_ids=ids,
+            top_logprobs=logprobs,
+            tokenizer=self._tokenizer,
+            num_output_top_logprobs=request.top_logprobs,
+            return_as_token_id=request.return_tokens_as_token_ids,
+        ).content
+        return made
 
     def _usage(self) -> dict[str, Any]:
         total = sum(self._counts)
@@ -216,7 +237,7 @@ class _ChatWriter:
     def start(self) -> bytes:
         return b"".join([stream.start() for stream in self.choices])
 
-    def feed(self, index: int, ids: list[int]) -> bytes:
+    def feed(self, index: int, ids: Sequence[int]) -> bytes:
         return self.choices[index].feed(ids)
 
     def finish(self, index: int, output: Any, usage: dict[str, Any] | None) -> bytes:
@@ -248,7 +269,7 @@ class _MessagesWriter:
     def start(self) -> bytes:
         return self.choices[0].start()
 
-    def feed(self, index: int, ids: list[int]) -> bytes:
+    def feed(self, index: int, ids: Sequence[int]) -> bytes:
         return self.choices[0].feed(ids)
 
     def finish(self, index: int, output: Any, usage: dict[str, Any] | None) -> bytes:

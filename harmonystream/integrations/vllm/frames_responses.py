@@ -16,6 +16,7 @@ from vllm.entrypoints.openai.responses.protocol import ResponsesResponse
 
 from ...emit import ResponsesStream
 from ..model import parser_for
+from .logprobs import Logprobs
 from .output import Feed
 from .unified import HarmonystreamParser
 
@@ -38,21 +39,30 @@ class ResponsesFrames:
         results: AsyncIterator[Any],
         context: Any,
         model: str,
+        tokenizer: Any,
         *args: Any,
         **more: Any,
     ) -> AsyncIterator[Any]:
-        """vLLM's own signature goes on with (tokenizer, metadata, created_time)."""
+        """vLLM's own signature goes on with (metadata, created_time)."""
         reason = _left_to_vllm(self._serving, request, context)
         if reason is None:
-            return self._frames(request, sampling_params, results, context, model)
+            return self._frames(request, sampling_params, results, context, model, tokenizer)
         if reason not in self._told:
             self._told.add(reason)
             _log.info("harmonystream_frames: vLLM streams Responses with %s", reason)
-        stock: AsyncIterator[Any] = self._stock(request, sampling_params, results, context, model, *args, **more)
+        stock: AsyncIterator[Any] = self._stock(
+            request, sampling_params, results, context, model, tokenizer, *args, **more
+        )
         return stock
 
     async def _frames(
-        self, request: Any, sampling_params: Any, results: AsyncIterator[Any], context: Any, model: str
+        self,
+        request: Any,
+        sampling_params: Any,
+        results: AsyncIterator[Any],
+        context: Any,
+        model: str,
+        tokenizer: Any,
     ) -> AsyncIterator[_Events]:
         ours: HarmonystreamParser = context.response_parser
         created = int(time.time())
@@ -66,6 +76,7 @@ class ResponsesFrames:
             reasoning="text" if request.include_reasoning else False,
         )
         feed = Feed(ours.model, request)
+        logprobs, top = Logprobs() if request.is_include_output_logprobs() else None, request.top_logprobs
         yield _Events(stream.start())
         try:
             async for step in results:
@@ -74,16 +85,22 @@ class ResponsesFrames:
                 output = step.last_output.outputs[0]
                 self._serving._raise_if_error(output.finish_reason, request.request_id)
                 last = output.finish_reason is not None
-                kept = feed.take(list(output.token_ids), output.text, last=last)
-                frames = stream.feed(kept) if kept else b""
+                ids = list(output.token_ids)
+                kept = feed.take(ids, output.text, last=last)
+                if logprobs is not None:
+                    said = self._serving._create_response_logprobs(ids, output.logprobs, tokenizer, top)
+                    logprobs.add(ids, said)
+                    frames = logprobs.feed(stream, kept)
+                else:
+                    frames = stream.feed(kept) if kept else b""
                 if last:
                     frames += stream.finish(output.finish_reason, _usage(context))
                 if frames:
                     yield _Events(frames)
         except Exception as error:
             _log.exception("harmonystream_frames: a stream has ended with an error")
-            said = self._serving.create_error_response(error).error
-            if frames := stream.error(said.message, type=said.type):
+            refusal = self._serving.create_error_response(error).error
+            if frames := stream.error(refusal.message, type=refusal.type):
                 yield _Events(frames)
 
 
@@ -105,11 +122,9 @@ def _left_to_vllm(serving: Any, request: Any, context: Any) -> str | None:
         return "a context that runs tools"
     if not isinstance(context.response_parser, HarmonystreamParser):
         return "another parser"
-    for name in ("store", "background", "enable_response_messages", "kv_transfer_params", "top_logprobs"):
+    for name in ("store", "background", "enable_response_messages", "kv_transfer_params"):
         if getattr(request, name, None):
             return name
-    if request.is_include_output_logprobs():
-        return "logprobs"
     if any(tool.type != "function" for tool in request.tools):
         return "tools that are no functions"
     if serving.enable_log_outputs and serving.request_logger:
