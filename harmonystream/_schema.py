@@ -33,6 +33,16 @@ _OTHER = frozenset({"enum", "const", "nullable"})
 """The keywords that may add types to the one that `type` names."""
 
 
+_ITEMS = ("prefixItems", "items")
+"""The keywords that may have a list of the schemas of items."""
+
+_OTHERS = ("items", "additionalProperties")
+"""Those that may have the schema of all members that are not declared."""
+
+_INNER = frozenset({"properties", *_ITEMS, *_OTHERS, "$ref", "anyOf", "oneOf", "allOf"})
+"""Those that say something of members, or where that is said."""
+
+
 class _TooMuchError(Exception):
     """The schema would take too long."""
 
@@ -46,20 +56,46 @@ class Declared(NamedTuple):
     """Of a key that is not declared: what `additionalProperties` allows."""
 
 
+class Level:
+    """What a schema says of the members of a value: of the arguments of a tool, or of an object or array in them."""
+
+    __slots__ = ("inside", "other_inside", "others", "parameters")
+
+    def __init__(self) -> None:
+        self.parameters: dict[str, int] = {}
+        """By name: a mask of TYPES, 0 for anything."""
+        self.others = 0
+        """Of a member that is not declared, and of the items of an array."""
+        self.inside: dict[str, int] = {}
+        """By name: the number of the level inside of it. A name that is missing has none."""
+        self.other_inside = 0
+        """The same of other members and of items; 0: none."""
+
+
 def declared_types(tool: object) -> Declared:
     """The types of a tool's parameters.
 
     `tool` is a dict as the Chat Completions, Responses and Messages APIs have it; anything else declares no parameters.
     Never raises; an invalid schema is untyped.
     """
+    top = declared_levels(tool)[0]
+    return Declared(top.parameters, top.others)
+
+
+def declared_levels(tool: object) -> list[Level]:
+    """The types of a tool's parameters, then of what is inside of them, as far as the schema goes.
+
+    `tool` is as for `declared_types`. A level that is inside of itself, by a `$ref`, is there once.
+    Never raises; an invalid schema is untyped.
+    """
     if not isinstance(tool, Mapping):
-        return Declared({})
+        return [Level()]
     inner = tool.get("function")
     described = inner if isinstance(inner, Mapping) else tool
     schema = described.get("parameters")
     if schema is None:
         schema = described.get("input_schema")
-    return _Reader(schema).declared() if isinstance(schema, Mapping) else Declared({})
+    return _Reader(schema).levels() if isinstance(schema, Mapping) else [Level()]
 
 
 class _Reader:
@@ -70,31 +106,52 @@ class _Reader:
         self.steps = 0
         self.targets: dict[str, object] = {}
         self.anchors: dict[str, object] | None = None  # by name, once a $ref asks for one
+        self.roots: list[list[object]] = [[root]]  # the schemas of each level
+        self.numbers: dict[tuple[int, ...], int] = {}  # of a level, by the identities of these
 
-    def declared(self) -> Declared:
-        found: dict[str, list[object]] = {}
-        types: dict[str, int] = {}
-        others: list[object] = []
+    def levels(self) -> list[Level]:
+        levels: list[Level] = []
         try:
-            for name, schema in self._properties(others):
-                found.setdefault(name, []).append(schema)
-            types = dict.fromkeys(found, 0)
-            for name, schemas in found.items():
-                mask = _simple(schemas[0]) if len(schemas) == 1 else None
-                types[name] = self._types(schemas) if mask is None else mask
-            return Declared(types, self._types(others))
+            for roots in self.roots:  # which grows
+                levels.append(Level())
+                self._fill(levels[-1], roots)
         except _TooMuchError:
-            return Declared(types)
+            levels += [Level() for _ in range(len(self.roots) - len(levels))]
+        return _without_empty(levels)
+
+    def _fill(self, level: Level, roots: list[object]) -> None:
+        found: dict[str, list[object]] = {}
+        others: list[object] = []
+        for name, schema in self._properties(roots, others):
+            found.setdefault(name, []).append(schema)
+        level.parameters = dict.fromkeys(found, 0)
+        for name, schemas in found.items():
+            mask = _simple(schemas[0]) if len(schemas) == 1 else None
+            level.parameters[name] = self._types(schemas) if mask is None else mask
+        level.others = self._types(others)
+        level.inside = {name: number for name, schemas in found.items() if (number := self._number(schemas))}
+        level.other_inside = self._number(others)
+
+    def _number(self, schemas: list[object]) -> int:
+        """The number of the level that these schemas describe together; 0 if they say nothing of any member."""
+        if not any(isinstance(schema, Mapping) and not _INNER.isdisjoint(schema) for schema in schemas):
+            return 0
+        number = self.numbers.setdefault(tuple(map(id, schemas)), len(self.roots))
+        if number == len(self.roots):
+            self._step()
+            self.roots.append(schemas)
+        return number
 
     def _step(self, n: int = 1) -> None:
         self.steps += n
         if self.steps > MAX_STEPS:
             raise _TooMuchError
 
-    def _properties(self, others: list[object]) -> Iterator[tuple[str, object]]:
-        """The properties of the root and of what it is made of. Schemas of undeclared ones are added to `others`."""
+    def _properties(self, roots: list[object], others: list[object]) -> Iterator[tuple[str, object]]:
+        """The properties of these schemas and of what they are made of. Schemas of undeclared ones, and of items, are
+        added to `others`."""
         seen = set()
-        todo: list[object] = [self.root]
+        todo = list(roots)
         while todo:
             node = todo.pop()
             if not isinstance(node, Mapping) or id(node) in seen:
@@ -105,8 +162,11 @@ class _Reader:
                 self._step()
                 if isinstance(name, str):
                     yield name, schema
-            if isinstance(more := node.get("additionalProperties"), Mapping):
-                others.append(more)
+            others += [part for key in _OTHERS if isinstance(part := node.get(key), Mapping)]
+            for key in _ITEMS:
+                parts = node.get(key)
+                self._step(len(parts) if isinstance(parts, list) else 0)
+                others += parts if isinstance(parts, list) else []
             todo += [part for part, _ in self._parts(node)]
 
     def _types(self, schemas: list[object]) -> int:
@@ -201,6 +261,16 @@ class _Reader:
             else:
                 return None
         return node
+
+
+def _without_empty(levels: list[Level]) -> list[Level]:
+    """Without those that say nothing of any member; the others get new numbers."""
+    kept = [i for i, level in enumerate(levels) if not i or level.parameters or level.others or level.other_inside]
+    numbers = {old: new for new, old in enumerate(kept)}
+    for level in levels:
+        level.inside = {name: numbers[old] for name, old in level.inside.items() if old in numbers}
+        level.other_inside = numbers.get(level.other_inside, 0)
+    return [levels[i] for i in kept]
 
 
 def _simple(schema: object) -> int | None:

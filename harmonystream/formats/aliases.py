@@ -44,6 +44,7 @@ ALIASES = {
     "llama4_pythonic": "pythonic",
     "minimax": "minimax_m2",
     "minimax-m2": "minimax_m2",
+    "minimax-m3": "minimax_m3",
     "minimax-append-think": "minimax_m2",
     "minimax_m2_append_think": "minimax_m2",
     "minicpmv": "qwen3_coder",
@@ -65,8 +66,6 @@ UNREAD = {
     "muse_glimmer": _HEADERS,
     "musespark1x": _HEADERS,
     "inkling": "one marker ends its thoughts, its text and its calls; in a row each marker is for one thing",
-    "minimax-m3": "its arguments are tags of their own, in each other; a row has keys and values side by side",
-    "minimax_m3": "its arguments are tags of their own, in each other; a row has keys and values side by side",
     "hf": _TEMPLATE,
     "response_template": _TEMPLATE,
 }

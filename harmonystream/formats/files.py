@@ -18,7 +18,8 @@ LARGEST = 64 * 1024  # bytes of a file
 CONFIG = "tokenizer_config.json"  # of a model's folder
 LARGEST_CONFIG = 16 * 1024 * 1024  # bytes of it: it may list all special tokens
 Row = TypeVar("Row", bound="Format | None")
-_PARTS = {"think": 2, "section": 2, "call": 3, "pair": 4, "value_type": 2}  # fields of several markers, and how many
+# fields of several markers, and how many
+_PARTS = {"think": 2, "section": 2, "call": 3, "pair": 4, "element": 3, "value_type": 2}
 _LISTS = ("stops", "turns", "drop", "keep")
 _SWITCHES = ("wrapped", "control")
 

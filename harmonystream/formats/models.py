@@ -83,6 +83,7 @@ _FAMILIES = (
     (r"iquest-?q1", "iquest_q1", "IQuest-Q1"),
     (r"spark-?x?2\.5", "glm", "Spark-X2.5"),
     (r"minimax-?m2(\.\d)?", "minimax_m2", "MiniMax-M2"),
+    (r"minimax-?m3(\.\d)?", "minimax_m3", "MiniMax-M3"),
     (r"dots\.?-?(llm)?-?[12]", "dots", "dots.llm"),
     (r"minicpm-?5", "minicpm5", "MiniCPM5"),
     (r"functionary(-(small|medium))?-v3\.1", "functionary", "Functionary 3.1"),

@@ -46,6 +46,12 @@ class Format(NamedTuple):
     """
     pair: tuple[Marker, Marker, Marker, Marker] | None = None
     """Key opener, end of the key, value opener ("" if the key's end is one), value closer; None: the body is JSON."""
+    element: tuple[Marker, Marker, Marker] | None = None
+    """Of tags that are named after arguments, as in <city>Rome</city>: what is before the name, the end of the tag, and
+    what is before the name in a closer. An element with elements in it is an object or an array; None: there are none.
+    """
+    item: str = "item"
+    """The name of an element that is an item of an array."""
     wrapped: bool = False
     """{"name": ..., "arguments": ...}, or an array of those, may follow the outer opener."""
     members: Mapping[str, str] = {"name": "name", "arguments": "arguments", "parameters": "arguments"}

@@ -46,6 +46,18 @@ MINIMAX_M2 = Format(
     turns=("]~b]",),
 )
 
+_M3 = "]<]minimax[>["  # before each tag
+
+MINIMAX_M3 = Format(
+    name="minimax_m3",
+    think=("<mm:think>", "</mm:think>"),
+    section=(_M3 + "<tool_call>", _M3 + "</tool_call>"),
+    call=((_M3 + '<invoke name="', _M3 + "<invoke name='"), ('">', "'>"), _M3 + "</invoke>"),
+    element=(_M3 + "<", ">", _M3 + "</"),
+    stops=("[e~[",),
+    turns=("]~b]",),
+)
+
 DOTS = MINIMAX_M2._replace(
     name="dots",
     section=("<dots_function_call>", "</dots_function_call>"),

@@ -63,6 +63,7 @@ KNOWN = {
     "seed_oss": """
         ByteDance-Seed/Seed-OSS-36B-Instruct  bytedance-seed_seed-oss-36b-instruct-gguf
     """,
+    "minimax_m3": "MiniMaxAI/MiniMax-M3  minimax-m3:cloud  unsloth/MiniMax-M3-GGUF",
     "minimax_m2": """
         MiniMaxAI/MiniMax-M2  MiniMaxAI/MiniMax-M2.1  minimax-m2:cloud
     """,

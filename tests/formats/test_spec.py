@@ -43,6 +43,8 @@ def test_what_a_row_says_if_it_says_nothing():
         None,
         None,
         None,
+        None,
+        "item",
         False,
         {"name": "name", "arguments": "arguments", "parameters": "arguments"},
         "",

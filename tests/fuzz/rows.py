@@ -47,6 +47,7 @@ COMMON: tuple[Piece, ...] = (
     *(b"|", b"<|", b"text", b" and ", b".", b"\x00", b"\x1f", b"\x7f", b"$", b"#", b"-->", b"e", b"t", b"<b>", b"</b>"),
     *("日本".encode(), "é".encode(), "😀".encode(), "\ufffd".encode(), b"\xe6\x97", b"\xa5", b"\xf0\x9f", b"\x98\x80"),
     *(b"\xff", "\u2028".encode(), b"\xed\xa0\x80", b"\xc3", b"a\nb", b"\na", b"a\n", b"a\\", b'a"', b"1>", b"x</"),
+    *(b"oo", b"item"),
     *SPECIAL,
 )
 
@@ -59,6 +60,10 @@ TYPED = {
             **{"o": {"type": "object"}, "a": {"type": "array"}, "x": {"type": ["string", "integer", "boolean"]}},
             **{"u": {"type": ["string", "null"]}, "k": {}, "e": {"type": ["string", "object"]}},
             "é": {"type": "number"},
+            "oo": {
+                "type": "object",
+                "properties": {"s": STRINGS, "i": {"type": "integer"}, "x": {"type": "array", "items": STRINGS}},
+            },
         }
     },
 }
@@ -74,7 +79,7 @@ TOOLS: dict[str, list[Any] | None] = {
 def spellings(row: hs.Format) -> list[str]:
     """Every marker of a row that is accepted, once."""
     markers: list[Any] = [*(row.think or ()), *(row.section or ()), *(row.call or ()), *(row.pair or ())]
-    markers += row.value_type or ()
+    markers += [*(row.value_type or ()), *(row.element or ())]
     markers += [row.quote, row.empty_call, *row.typed, *row.stops, *row.turns, *row.drop, *row.keep]
     flat = [spelling for marker in markers for spelling in (marker if isinstance(marker, tuple) else (marker,))]
     return list(dict.fromkeys(spelling for spelling in flat if spelling))
@@ -225,6 +230,7 @@ CALL = (
     *(None, ("<f=", ">", "</f>"), ("<C>", "", "</C>"), (("<C>", "<D>"), ("<sep>", ":"), "</C>"), ("<c ", '">', "</c>")),
     *(("<f=", ">", ("</f>", "</function>")), ("[C]", "|", "[/C]"), ("<C>", "<sep>", "</C>")),
 )
+ELEMENT = (("<", ">", "</"), ("[e ", "]", ("[/e ", "(/")), ("#", "=", "~"), (("<:", "[:"), (">", "/>"), "</:"))
 PAIR = (
     *(None, ("<p=", ">", "", "</p>"), ("<k>", "</k>", "<v>", "</v>"), ("<p ", '">', "", ("</p>", "</q>"))),
     *(
@@ -261,6 +267,9 @@ def decode_row(data: bytes) -> Fields:
         fields[names[(data[15] >> 2) % len(names)]] = ODD[data[0] % len(ODD)]
     fields |= {"fenced": ("text", "call")[data[4] >> 2 & 1], "mention": ("text", "think")[data[4] >> 3 & 1]}
     fields |= {"after_call": ("same", "content")[data[4] >> 4 & 1]}
+    if data[4] & 128:
+        element = one(3, (None, *ELEMENT))
+        return fields | {"pair": None, "element": element, "wrapped": False, "control": False, "typed": {}}
     if not data[4] & 32 or fields["call"] is not None:
         return fields
     if not data[4] & 64:

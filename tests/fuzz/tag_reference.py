@@ -19,6 +19,13 @@ TYPES = {  # none of them: anything
     for key, schema in rows.TYPED["parameters"]["properties"].items()
     for named in [schema.get("type", ())]
 }
+STRING = frozenset(["string"])
+INSIDE = {  # of "oo"
+    ("oo", "s"): STRING,
+    ("oo", "i"): frozenset(["integer"]),
+    ("oo", "x"): frozenset(["array"]),
+    ("oo", "x", "*"): STRING,
+}
 
 
 def decode(options: bytes, payload: bytes) -> Case:
@@ -49,7 +56,10 @@ def check(row: Any, how: str, stream: Sequence[Any], tools: str, reason: str | N
     units = rows.units(alphabet, how, stream)
     items, controls = (items_of_bytes(units), frozenset[str]()) if how == "text" else items_of_ids(units, format, vocab)
     names, types = declared(rows.TOOLS[tools])
-    result = interpret_tags(format, items, controls=controls, tools=names, types=types, finish=reason, **options)
+    inside = dict.fromkeys(types, INSIDE)
+    result = interpret_tags(
+        format, items, controls=controls, tools=names, types=types, inside=inside, finish=reason, **options
+    )
     parser = hs.Parser(format, vocab, check_stops=False, tools=rows.TOOLS[tools], **options)
     log, _ = oracles.replay(parser, [units], reason, how == "text")
     events, noted, usage = expected(result)

@@ -73,3 +73,11 @@ def test_the_core_uses_little_of_python():
     imports = re.compile(r"^\s*from (harmonystream\.[\w.]+) import", re.MULTILINE)
     used = {name for path in (NATIVE / "core").glob("*.p[yx][xd]") for name in imports.findall(path.read_text())}
     assert used <= {f"harmonystream.{name}" for name in ("errors", "_schema", "formats", "vocab_files")}
+
+
+def test_no_two_headers_structs_have_one_name():
+    """Of two, a star import hides one, and GCC 14 refuses what then passes between them."""
+    struct = re.compile(r"^(?:cdef|ctypedef) (?:packed )?(?:struct|union) (\w+)", re.MULTILINE)
+    names = [name for path in NATIVE.rglob("*.pxd") for name in struct.findall(path.read_text(encoding="utf-8"))]
+    assert len(names) > 30
+    assert {name for name in names if names.count(name) > 1} == set()

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 from reference import REGIONS, EventTuple, Item
 from reference_tags_bodies import NORMAL_STOPS
+from reference_tags_elements import Elements
 from reference_tags_fences import Fences
 from reference_tags_header import Header, HeaderReader
 from reference_tags_lists import Lists
-from reference_tags_pairs import Pairs
 from reference_tags_text import CALL, INERT, NEAR, PAIR, SECTION, Marker, More, Text, may_lack
 
 from harmonystream.formats import Format
@@ -35,7 +35,7 @@ class TagResult:
     usage: dict[str, int]
 
 
-class Machine(Fences, Pairs, Lists):
+class Machine(Fences, Elements, Lists):
     """Section 3, and what comes after a call (5)."""
 
     def __init__(self, text: Text, tools: Sequence[str] | None, start: str, trim: str, **options: object):
@@ -287,7 +287,8 @@ class Machine(Fences, Pairs, Lists):
             self.end_call(header.stop, True)
             after = header.stop
         else:
-            after = self.pairs(header.stop, header) if header.body == "pairs" else self.raw(header.stop)
+            read = {"pairs": self.pairs, "elements": self.elements}.get(header.body)
+            after = read(header.stop, header) if read else self.raw(header.stop)
         self.marked = after
         return self.section(after) if header.in_section else after
 
@@ -347,6 +348,7 @@ def interpret_tags(
     controls: frozenset[str] = frozenset(),
     tools: Sequence[str] | None = None,
     types: Mapping[str, Mapping[str, frozenset[str]]] | None = None,
+    inside: Mapping[str, Mapping[tuple[str, ...], frozenset[str]]] | None = None,
     start: str = "auto",
     trim: str = "seams",
     finish: str | None = None,
@@ -355,12 +357,14 @@ def interpret_tags(
 ) -> TagResult:
     """Run a whole stream. `controls`: the spellings that are control markers in it; items of kind "control" are these.
 
-    `types` are the JSON types of each tool's parameters, as far as they are declared.
+    `types` are the JSON types of each tool's parameters, as far as they are declared; `inside`, by paths, those of what
+    is inside of them.
     """
     text = Text(row, items, controls)
     machine = Machine(
         text, tools, start, trim, types=types or {}, finish=finish, empty_args=empty_args, max_hold=max_hold
     )
+    machine.inside = inside or {}
     machine.run()
     at = dict(zip(text.starts, machine.log.regions))  # the last byte of a token decides
     regions = [at[item.start] for item in items]

@@ -32,7 +32,7 @@ class Header:
     name: str = ""
     id: str | None = None
     kind: str = "function"
-    body: str = ""  # "raw", "pairs", "wrapped", "python" or "empty"
+    body: str = ""  # "raw", "pairs", "elements", "wrapped", "python" or "empty"
     array: bool = False  # python: the call is the first of an array
     key: str = ""  # of a first pair without its opener
     value: int = 0  # where its value begins
@@ -299,7 +299,7 @@ class HeaderReader:
         others = (*SECTION, *CALL, *PAIR, "stop") if self.row.control or not has_end else ()
         name, stop, mark = self.scan_name(p, limit, ("name_end", "empty_call", *others), "" if has_end else r"\{")
         header.stop = stop
-        header.body = "pairs" if self.row.pair else "raw"
+        header.body = "pairs" if self.row.pair else "elements" if self.row.element else "raw"
         if mark and mark.kind == "key_end" and not has_end:
             name = self.split(name, mark, header)
         elif mark and mark.kind in ("name_end", "empty_call"):
@@ -387,7 +387,9 @@ class HeaderReader:
             return
         self.may_stand(header, latin(header.name))
         try:
-            if header.body != "empty" and not self.text.follows(header.stop, limit, "key_open", "call_close"):
+            if header.body != "empty" and not self.text.follows(
+                header.stop, limit, "key_open", "element_open", "call_close"
+            ):
                 raise Fails
         except More:
             if limit < len(self.text):

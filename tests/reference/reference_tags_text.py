@@ -20,6 +20,7 @@ CONTROL = 0x100  # chr(CONTROL + n) is the n-th marker, as a control id
 INERT = "\uffff"
 SECTION = ("section_open", "section_close")
 CALL = ("call_open", "call_close")
+ELEMENT = ("element_open", "element_end", "element_close")
 PAIR = ("key_open", "key_end", "value_open", "value_close")
 
 
@@ -67,6 +68,7 @@ def spellings_of(row: Format) -> dict[str, tuple[str, ...]]:
         (("call_open", "name_end", "call_close"), row.call),
         (PAIR, row.pair),
         (("type_open", "type_close"), row.value_type),
+        (ELEMENT, row.element),
     )
     for names, markers in groups:
         kinds |= {name: aliases(marker) for name, marker in zip(names, markers or ()) if aliases(marker)}

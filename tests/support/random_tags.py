@@ -199,6 +199,49 @@ def object_calls(draw: st.DrawFn, row: Format) -> str:
     return "".join(damage(draw, parts)).replace("~", first(row.quote))
 
 
+ELEMENT_NAMES = (
+    *(
+        "s",
+        "i",
+        "n",
+        "b",
+        "oo",
+        "oo",
+        "ll",
+        "ll",
+        "item",
+        "item",
+        "o",
+        "l",
+        "any",
+        "sn",
+        "so",
+        "zzz",
+        " s ",
+        "a b",
+        "é",
+    ),
+    *("", "<", "k" * 255, "k" * 256, "a\nb", "/x", "invoke"),
+)
+
+
+@st.composite
+def elements(draw: st.DrawFn, row: Format, depth: int = 0) -> str:
+    """An element with a value or with others in it, mostly as it should be."""
+    assert row.element
+    opener, end, closer = map(first, row.element)
+    name = draw(st.sampled_from(ELEMENT_NAMES))
+    texts = VALUES.get(name, ("x", "5", "true", "", " ", "[1]", "{}", "a\nb"))
+    if name in ("oo", "ll", "item", "o", "any") and depth < 3 and draw(st.integers(0, 3)):
+        inner = draw(st.lists(elements(row, depth + 1), max_size=3))
+    else:
+        inner = [draw(st.sampled_from([*texts, "x", "1"]) | st.sampled_from([*WORDS, *markers(row.name)]))]
+    space = draw(st.sampled_from(["", "", "\n", " "]))
+    wrong = draw(st.integers(0, 9)) == 0
+    other = draw(st.sampled_from(ELEMENT_NAMES)) if wrong else name
+    return "".join(damage(draw, [opener, name, end, space, *inner, closer, other, end, space]))
+
+
 def damage(draw: st.DrawFn, parts: list[str]) -> list[str]:
     """Sometimes a part is missing, doubled or cut."""
     how = draw(st.sampled_from(["", "", "", "", "drop", "double", "cut"]))
@@ -238,7 +281,9 @@ def calls(draw: st.DrawFn, row: Format) -> str:
     for _ in range(draw(st.integers(1, 2))):
         name = draw(st.sampled_from(NAMES))
         parts += [opener, name, end if end and draw(st.integers(0, 9)) else row.empty_call or end, space]
-        if row.pair:
+        if row.element:
+            parts += draw(st.lists(elements(row), max_size=3))
+        elif row.pair:
             parts += draw(st.lists(pairs(row), max_size=3))
         else:
             bodies = ['{"i": 1}', "{}", "", "5", "not json", '```json\n{"i": 1}\n```', '{"s": "```"}', '{"i": 1']

@@ -21,7 +21,7 @@ TAG_FORMATS = tuple(name for name in hs.formats() if name != "harmony")
 # The long random suites run for these, which differ in how calls are written; test_rows.py runs for each row.
 SHAPES = (
     *("hermes", "qwen3_coder", "mimo", "deepseek", "dsml", "kimi_k2", "glm", "think"),
-    *("longcat", "mistral", "llama3", "cohere", "pythonic", "olmo3", "gemma4", "k2_horizon"),
+    *("longcat", "mistral", "llama3", "cohere", "pythonic", "olmo3", "gemma4", "k2_horizon", "minimax_m3"),
 )
 KEPT = 16  # deviations that a parser keeps
 VOCABULARIES = ("added", "ordinary", "plain")
@@ -38,6 +38,30 @@ PARAMETERS: dict[str, Any] = {
     "sn": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}]},
     "so": {"type": ["string", "object"]},
     "any": {},
+    "oo": {
+        "type": "object",
+        "properties": {
+            "s": {"type": "string"},
+            "i": {"type": "integer"},
+            "oo": {"type": ["object", "null"], "additionalProperties": {"type": "boolean"}},
+            "l": {"type": "array", "items": {"type": "number"}},
+        },
+    },
+    "ll": {
+        "type": "array",
+        "items": {"type": "object", "properties": {"s": {"type": "string"}, "i": {"type": "integer"}}},
+    },
+}
+INSIDE = {  # the types of what is inside of them; *: of what is not declared, and of items
+    ("oo", "s"): frozenset(["string"]),
+    ("oo", "i"): frozenset(["integer"]),
+    ("oo", "oo"): frozenset(["object", "null"]),
+    ("oo", "oo", "*"): frozenset(["boolean"]),
+    ("oo", "l"): frozenset(["array"]),
+    ("oo", "l", "*"): frozenset(["number"]),
+    ("ll", "*"): frozenset(["object"]),
+    ("ll", "*", "s"): frozenset(["string"]),
+    ("ll", "*", "i"): frozenset(["integer"]),
 }
 TYPES = {
     **{name: frozenset([schema["type"]]) for name, schema in PARAMETERS.items() if isinstance(schema.get("type"), str)},
@@ -113,7 +137,11 @@ def tokens(name: str, vocabulary: str = "added") -> Tokens:
     markers = dict.fromkeys(one for some in kinds.values() for one in some if is_a_token(one) or one in ends)
     if vocabulary == "ordinary":
         markers = dict.fromkeys(some[0] for some in kinds.values() if some and (is_a_token(some[0]) or some[0] in ends))
-    parts = {"dsml": ["｜DSML｜"], "gemma4": ["<|channel>"]}  # tokens that are parts of markers
+    parts = {
+        "dsml": ["｜DSML｜"],
+        "gemma4": ["<|channel>"],
+        "minimax_m3": ["]<]minimax[>["],
+    }  # tokens that are parts of markers
     special = [*markers, *row.keep, "<|pad|>", *parts.get(name, ())]
     if vocabulary == "plain":
         special = ["<|pad|>"]
@@ -231,6 +259,7 @@ class Options:
             controls=controls,
             tools=None if self.tools is None else list(self.tools),
             types=types,
+            inside=dict.fromkeys(types, INSIDE),
             start=self.start,
             trim=self.trim,
             finish=self.finish,

@@ -63,3 +63,14 @@ cdef inline int parameter_types(const ToolTable* t, int tool, const uint8_t* p, 
         return 0
     i = sorted_index(t.parameter_names, t.parameter_offset, t.parameters[tool], t.parameters[tool + 1], p, n)
     return t.parameter_types[i] if i >= 0 else t.other_types[tool]
+
+
+cdef inline int level_inside(const ToolTable* t, int level, const uint8_t* p, Py_ssize_t n) noexcept nogil:
+    """The level inside of the parameter with this name, of a tool or of another level; -1: nothing is known of it."""
+    cdef Py_ssize_t i
+    cdef uint32_t inside
+    if level < 0 or t.inside == NULL:
+        return -1
+    i = sorted_index(t.parameter_names, t.parameter_offset, t.parameters[level], t.parameters[level + 1], p, n)
+    inside = t.inside[i] if i >= 0 else t.other_inside[level]
+    return <int>inside if inside else -1

@@ -10,7 +10,7 @@ from harmonystream._native.core.types cimport ToolTable
 from collections.abc import Mapping
 from marshal import dumps
 
-from harmonystream._schema import declared_types
+from harmonystream._schema import declared_levels
 
 DEBUG = bool(DEBUG_BUILD)
 
@@ -81,20 +81,32 @@ cdef class Tools:
         free(<void*>self.table.offset)
         free(<void*>self.table.parameters)
         free(<void*>self.table.parameter_offset)
+        free(<void*>self.table.inside)
+        free(<void*>self.table.other_inside)
 
     cdef int fill(self, dict tools) except -1:
         cdef ToolTable* t = &self.table
         cdef list names = sorted(tools), parameters = [], first = [0], others = []
-        for name in names:
-            declared = declared_types(tools[name])
-            parameters += sorted({encoded(key): mask for key, mask in declared.parameters.items()}.items())
+        cdef list found = [declared_levels(tools[name]) for name in names]
+        cdef list tops = [], within = []                   # levels, each with what its numbers of levels count from
+        for own in found:
+            base = len(found) + len(within) - 1
+            tops.append((own[0], base))
+            within += [(level, base) for level in own[1:]]
+        for level, base in tops + within:
+            parameters += sorted({encoded(key): (mask, base + level.inside[key] if level.inside.get(key) else 0)
+                                  for key, mask in level.parameters.items()}.items())
             first.append(len(parameters))
-            others.append(declared.others)
+            others.append((level.others, base + level.other_inside if level.other_inside else 0))
         self.names = b"".join(names)
         self.parameter_names = b"".join([key for key, _ in parameters])
-        self.parameter_types = bytes([mask for _, mask in parameters])
-        self.other_types = bytes(others)
+        self.parameter_types = bytes([mask for _, (mask, _) in parameters])
+        self.other_types = bytes([mask for mask, _ in others])
         t.n = len(names)
+        t.n_levels = len(tops) + len(within)
+        if t.n_levels > t.n:
+            t.inside = integers([inside for _, (_, inside) in parameters])
+            t.other_inside = integers([inside for _, inside in others])
         t.max_spaces = max([len(name.split()) - 1 for name in names if name.strip() == name], default=0)
         t.names = <const uint8_t*>PyBytes_AS_STRING(self.names)
         t.parameter_names = <const uint8_t*>PyBytes_AS_STRING(self.parameter_names)
@@ -118,10 +130,15 @@ cdef class Tools:
             h = fnv_bytes(h, t.parameter_types, n_parameters)
             for i in range(n_parameters):
                 h = fnv_number(h, t.parameter_offset[i])
-            for i in range(t.n):
+            for i in range(t.n_levels):
                 h = fnv_number(h, t.parameters[i])
         if self.other_types.strip(b"\0"):
-            h = fnv_bytes(h, t.other_types, t.n)
+            h = fnv_bytes(h, t.other_types, t.n_levels)
+        if t.inside != NULL:
+            for i in range(n_parameters):
+                h = fnv_number(h, t.inside[i])
+            for i in range(t.n_levels):
+                h = fnv_number(h, t.other_inside[i])
         return h ^ t.forbidden
 
     def index(self, str name not None):

@@ -107,6 +107,7 @@ cdef enum:                                       # the JSON types that a paramet
 cdef enum:                                       # Role: what a tag format's marker is for
     THINK_OPEN, THINK_CLOSE, DROP, STOP, TURN, SECTION_OPEN, SECTION_CLOSE, CALL_OPEN, NAME_END, EMPTY_CALL, CALL_CLOSE
     KEY_OPEN, KEY_END, VALUE_OPEN, VALUE_CLOSE, QUOTE, TYPE_OPEN, TYPE_CLOSE
+    ELEMENT_OPEN, ELEMENT_END, ELEMENT_CLOSE
     N_ROLES
 
 cdef enum:
@@ -175,6 +176,8 @@ cdef struct TagTable:
     # what follows a key; 0: there are none
     uint8_t call_opens, call_closes, key_ends
     bint bare_keys                               # the keys of objects need no quotes
+    bint has_element                             # arguments are elements: tags that are named after them
+    MemberKey item                               # the name of an element that is an item of an array
     uint8_t bare, name_as
     uint8_t between                              # what may stand between two objects outside of an array; 0: nothing
     int n_members
@@ -192,6 +195,11 @@ cdef struct ToolTable:
     const uint32_t* parameter_offset
     const uint8_t* parameter_types               # a mask for each
     const uint8_t* other_types                   # by tool: the mask of a key that it does not declare
+    # What is inside of parameters: levels, which follow the tools in `parameters` and `other_types`, and have
+    # parameters of their own. 0: no level, because that is a tool. NULL: there are none.
+    int32_t n_levels                             # tools included
+    const uint32_t* inside                       # by parameter: its level
+    const uint32_t* other_inside                 # by level: that of a key that it does not declare
 
 cdef struct Json:                                # core/json_scan.pxd
     int64_t depth, count, end

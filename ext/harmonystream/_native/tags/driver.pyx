@@ -12,6 +12,7 @@ from harmonystream._native.core.bulk_tokens cimport is_plain_token, plain_run
 from harmonystream._native.core.locks cimport read_once
 from harmonystream._native.core.json_scan cimport json_balanced, json_reset
 from harmonystream._native.core.types cimport *
+from harmonystream._native.tags.elements cimport step_element, step_elements
 from harmonystream._native.tags.pairs cimport flush_value, step_pairs, step_value
 from harmonystream._native.tags.python_calls cimport finish_python, step_python
 from harmonystream._native.tags.raw cimport step_raw
@@ -43,13 +44,13 @@ cdef void drain(Stream* s, const Context* c, View* v) noexcept nogil:
         if s.state == TEXT:
             going = step_text(s, c, v)
         elif s.state == VALUE:
-            going = step_value(s, c, v)
+            going = step_element(s, c, v) if c.row.has_element else step_value(s, c, v)
         elif s.state == WRAPPED:
             going = step_wrapped(s, c, v)
         elif s.state == RAW:
             going = step_raw(s, c, v)
         elif s.state == PAIRS:
-            going = step_pairs(s, c, v)
+            going = step_elements(s, c, v) if c.row.has_element else step_pairs(s, c, v)
         elif s.state == SECTION:
             going = step_section(s, c, v)
         elif s.state == AFTER:
@@ -249,7 +250,7 @@ cdef void tags_finish(Stream* s, const Context* c, bint stopped, bint known) noe
         flush_value(s, c)
     if s.kind != NOT_A_CALL:
         if s.state == PAIRS or (s.state == VALUE and s.tags.opening):
-            end_call(s, c, s.position, stopped, True)
+            end_call(s, c, s.position, stopped and not (c.row.has_element and s.tags.object.depth), True)
         elif s.state == VALUE:
             end_call(s, c, s.position, False, True)
         elif s.state == PYTHON:

@@ -119,7 +119,7 @@ cdef int look_bare(const View* v, const Context* c, Py_ssize_t origin, bint at_l
         return NO
     if h.empty:
         return YES
-    return look_follow(v, row, h.stop, origin, row.roles[KEY_OPEN] | row.roles[CALL_CLOSE])
+    return look_follow(v, row, h.stop, origin, row.roles[KEY_OPEN] | row.roles[ELEMENT_OPEN] | row.roles[CALL_CLOSE])
 
 
 cdef int trim_key(const View* v, CallHeader* h, Py_ssize_t at, Py_ssize_t end, Py_ssize_t n) noexcept nogil:

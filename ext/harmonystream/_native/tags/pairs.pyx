@@ -10,6 +10,7 @@ from harmonystream._native.core.json_text cimport json_escape
 from harmonystream._native.core.tools cimport has_parameters, is_parameter, parameter_types
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.utf8 cimport utf8_repair
+from harmonystream._native.tags.element_path cimport E_ARRAY, last_name
 from harmonystream._native.tags.lookahead cimport *
 from harmonystream._native.tags.transitions cimport end_call, leave_value, open_value, turn_raw
 from harmonystream._native.tags.values cimport first_byte, json_prefix, literal_prefix, value_json
@@ -31,18 +32,36 @@ cdef void write(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, int64_t start
     s.value_mode = mode
 
 
-cdef void write_key(Stream* s, Out* o, int64_t at) noexcept nogil:
-    """`{"key": `, or with a comma, before the first byte of the value's JSON."""
+cdef void write_name(Stream* s, Out* o, const uint8_t* name, Py_ssize_t size, bint first, int64_t at) noexcept nogil:
+    """`{"key": `, or with a comma. first: the `{`, if it is one, is written with the key."""
     cdef uint8_t[6 * 3 * HEADER_CAP + 8] text
     cdef uint8_t[3 * HEADER_CAP] key
-    cdef Py_ssize_t n
-    memcpy(text, b', "' if s.tags.pairs else b'{"', 3 if s.tags.pairs else 2)
-    n = 3 if s.tags.pairs else 2
-    n += json_escape(key, utf8_repair(s.header, s.header_n, key), text + n)
+    cdef Py_ssize_t n = 3 if s.tags.pairs else 1 + first
+    memcpy(text, b', "' if s.tags.pairs else b'{"' if first else b'"', n)
+    n += json_escape(key, utf8_repair(name, size, key), text + n)
     memcpy(text + n, b'": ', 3)
     at = after(s, at)
     write(s, o, text, n + 3, at, at)
     s.tags.pairs = 1
+
+
+cdef void write_key(Stream* s, Out* o, int64_t at) noexcept nogil:
+    """The open key, before the first byte of the value's JSON."""
+    write_name(s, o, s.header, s.header_n, True, at)
+
+
+cdef void begin_value(Stream* s, const Context* c, int64_t at) noexcept nogil:
+    """What comes before the JSON of a value: its key, or, in an array of elements, a comma."""
+    cdef Py_ssize_t i
+    if not c.row.has_element:
+        write_key(s, c.out, at)
+    elif s.tags.object.depth & 3 != E_ARRAY:
+        i = last_name(s)
+        write_name(s, c.out, s.header + i, s.header_n - 1 - i, s.tags.object.depth == 0, at)
+    else:
+        if s.tags.pairs:
+            write(s, c.out, b", ", 2, after(s, at), after(s, at))
+        s.tags.pairs = 1
 
 
 cdef void write_escaped(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, int64_t start, int64_t stop) noexcept nogil:
@@ -73,6 +92,18 @@ cdef void open_key(Stream* s, const Context* c, View* v, const uint8_t* key, Py_
     cdef int types = parameter_types(c.tools, g.tool, key, n)
     memcpy(s.header, key, n)
     s.header_n = <uint16_t>n
+    choose_mode(s, c, types, typed)
+    g.wraps = 0
+    if may_wrap(s, c, key, n):
+        g.wraps = s.value_mode
+        s.value_mode = HELD
+    g.fresh = c.row.strip
+    open_value(s)
+
+
+cdef void choose_mode(Stream* s, const Context* c, int types, uint8_t typed) noexcept nogil:
+    """How a value is written, by the types that the schema gives it, and those that come with its key."""
+    cdef Tags* g = &s.tags
     if typed != TYPE_JSON and (types == 0 or types & typed):
         types = typed if types == 0 else types & typed
     g.types = <uint8_t>types
@@ -81,12 +112,6 @@ cdef void open_key(Stream* s, const Context* c, View* v, const uint8_t* key, Py_
         s.value_mode = STREAMED
     else:
         s.value_mode = LITERAL if types & TYPE_STRING and not types & (TYPE_OBJECT | TYPE_ARRAY) else HELD
-    g.wraps = 0
-    if may_wrap(s, c, key, n):
-        g.wraps = s.value_mode
-        s.value_mode = HELD
-    g.fresh = c.row.strip
-    open_value(s)
 
 
 cdef void judge_wrapper(Stream* s, const Buffer* value) noexcept nogil:
@@ -145,7 +170,7 @@ cdef void flush_value(Stream* s, const Context* c) noexcept nogil:
         return
     if not g.begun:
         g.begun = 1
-        write_key(s, o, g.value_at)
+        begin_value(s, c, g.value_at)
         write(s, o, b'"', 1, after(s, g.value_at), after(s, g.value_at))
     write_escaped(s, o, value.p, value.n, g.value_at, g.value_stop)
     value.n = 0
@@ -169,7 +194,7 @@ cdef void close_value(Stream* s, const Context* c, int64_t at) noexcept nogil:
     at = after(s, at)
     if s.value_mode == STREAMED:
         if not g.begun:
-            write_key(s, o, at)
+            begin_value(s, c, at)
             write(s, o, b'"', 1, at, at)
         write(s, o, b'"', 1, at, at)
     elif o.labels == NULL:
@@ -183,7 +208,7 @@ cdef void close_value(Stream* s, const Context* c, int64_t at) noexcept nogil:
         if fitted < 0:
             o.no_memory = True
         else:
-            write_key(s, o, g.value_at)
+            begin_value(s, c, g.value_at)
             write(s, o, json.p, json.n, g.value_at, g.value_stop)
         buffer_free(&json)
     o.held.value.n = 0

@@ -7,6 +7,7 @@ from harmonystream._native.core.buffer cimport buffer_put
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from libc.stdint cimport uint64_t
 from harmonystream._native.tags.call_object cimport X_OVER
+from harmonystream._native.tags.element_path cimport is_path
 from harmonystream._native.tags.python_look cimport P_ARGUMENT, P_COLON, P_ITEM, P_KEY, P_OBJECT, P_STRING
 from harmonystream._native.core.utf8 cimport utf8_is_incomplete
 from harmonystream._native.core.types cimport *
@@ -104,10 +105,12 @@ cdef int check_numbers(const Stream* s, const Held* held, const TagTable* row, c
         refuse("it has looked further than it has read")
     for scan in (g.probe, g.object):
         if (scan["depth"] < 0 or scan["expect"] > X_OVER or scan["in_string"] > 1 or (
-                scan["depth"] > s.position + held.input.n + (1 << 20) and s.state != PYTHON)):
+                scan["depth"] > s.position + held.input.n + (1 << 20) and s.state != PYTHON and not row.has_element)):
             refuse("its JSON scanner is in no possible state")
     if s.state == PYTHON:
         check_python(g, row)
+    if row.has_element and not s.finished and not s.error and not is_path(s):
+        refuse("its names are not those of open elements")
     if (s.value_mode > HELD or g.passing > PASS_SCALAR or g.fenced > FENCED or g.types > 127 or g.wraps > HELD
             or g.code > EXAMPLE):
         refuse("a field is out of range")

@@ -14,6 +14,7 @@ cdef class Row:
     cdef int fill(self, object format) except -1
     cdef int fill_body(self, object format) except -1
     cdef int fill_members(self, object format) except -1
+    cdef list fill_element(self, object format, tuple element)
     cdef int add(self, object format, object spelling, int role, int typed=*) except -1
     cdef int check_clashes(self, object format) except -1
     cdef void group(self) noexcept

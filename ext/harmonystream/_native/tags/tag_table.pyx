@@ -32,7 +32,7 @@ cdef dict MEMBERS = {"name": <int>NAME_MEMBER, "arguments": <int>ARGUMENTS_MEMBE
 cdef tuple ROLE_NAMES = ("think opener", "think closer", "drop", "stop", "turn", "section opener", "section closer",
                          "call opener", "end of a name", "empty call", "call closer",
                          "key opener", "end of a key", "value opener", "value closer", "string quote", "type opener",
-                         "type closer")
+                         "type closer", "element opener", "end of an element's tag", "element closer")
 
 
 cdef object choice(object format, str field, dict choices):
@@ -87,7 +87,9 @@ cdef class Row:
         cdef TagTable* t = &self.table
         think, section = parts(format, "think", 2), parts(format, "section", 2)
         call, pair = parts(format, "call", 3), parts(format, "pair", 4)
-        t.has_section, t.has_call, t.has_pair = section is not None, call is not None, pair is not None
+        element = parts(format, "element", 3)
+        t.has_section, t.has_call, t.has_element = section is not None, call is not None, element is not None
+        t.has_pair = pair is not None or t.has_element
         t.wrapped = bool(format.wrapped)
         if pair is not None and call is None:
             raise FormatError(f"format {format.name!r}: pair needs call, because pairs are the arguments of a call")
@@ -145,6 +147,7 @@ cdef class Row:
         roles += [(several(format, "stops"), STOP), (several(format, "turns"), TURN), (several(format, "drop"), DROP)]
         several(format, "keep")
         self.fill_members(format)
+        roles += self.fill_element(format, element)
         for marker, role in roles:
             for spelling in (marker if isinstance(marker, tuple) else (marker,)):
                 self.add(format, spelling, role)
@@ -175,6 +178,23 @@ cdef class Row:
         if t.name_as == CALL_NAME and not t.call_opens:
             raise FormatError(f"format {format.name!r}: name_as='call' needs a body of 'python' or 'object'")
         return 0
+
+    cdef list fill_element(self, object format, tuple element):
+        """The tags that are named after arguments."""
+        cdef TagTable* t = &self.table
+        if element is None:
+            return []
+        if format.call is None or may_lack(format.call[1]) or format.pair is not None or format.wrapped or t.control:
+            raise FormatError(f"format {format.name!r}: element needs a call with an end of the name, and a row "
+                              "without pair, wrapped and control, because elements are all the arguments, and text")
+        if not isinstance(format.item, str) or not 0 < len(format.item.encode("utf-8", "replace")) <= MAX_SPELLING:
+            raise FormatError(f"format {format.name!r}: item is the name of an element, of 1 to {MAX_SPELLING} bytes, "
+                              f"not {format.item!r:.80}")
+        data = format.item.encode("utf-8", "replace")
+        self.keys.append(data)
+        t.item.text = <const uint8_t*>PyBytes_AS_STRING(data)
+        t.item.n = <int>PyBytes_GET_SIZE(data)
+        return list(zip(element, (ELEMENT_OPEN, ELEMENT_END, ELEMENT_CLOSE)))
 
     cdef int fill_members(self, object format) except -1:
         """What the keys of a wrapped call mean, and what may stand between two objects."""
@@ -239,6 +259,8 @@ cdef class Row:
                 names = {t.literals[i].role, t.literals[k].role}
                 if KEY_END in names and (NAME_END in names or EMPTY_CALL in names):
                     continue                               # a name and a key never end at the same place
+                if len(names) == 2 and not names.isdisjoint({ELEMENT_OPEN, ELEMENT_END, ELEMENT_CLOSE}):
+                    continue                               # the tags of elements begin as others do, which come first
                 first = f"{ROLE_NAMES[t.literals[i].role]} {self.spellings[i].decode()!r}"
                 second = f"{ROLE_NAMES[t.literals[k].role]} {self.spellings[k].decode()!r}"
                 raise FormatError(f"format {format.name!r}: the {first} is the beginning of the {second}, or the same, "
@@ -274,8 +296,12 @@ cdef class Row:
         t.follow_section = calls | t.roles[STOP]
         t.follow_call = t.follow_section | t.roles[SECTION_CLOSE]
         t.follow_value = t.follow_call | t.roles[KEY_OPEN] | t.roles[CALL_CLOSE]
+        if t.has_element:
+            t.follow_value |= t.roles[ELEMENT_OPEN] | t.roles[ELEMENT_CLOSE]
         t.value_any = (t.roles[VALUE_CLOSE] | t.roles[CALL_CLOSE] | t.roles[SECTION_CLOSE]
                        | t.roles[KEY_OPEN] | t.roles[STOP])
+        if t.has_element:
+            t.value_any = t.follow_value
         t.header = 0
         if t.control or t.open_name:
             t.header = t.follow_value | t.roles[VALUE_OPEN] | t.roles[VALUE_CLOSE] | t.roles[KEY_END]
@@ -352,7 +378,7 @@ cdef uint64_t live_somewhere(const TagTable* t) noexcept nogil:
     """The markers that may mean something where no header, key or value is open: with control tokens, also an end of
     a name."""
     cdef uint64_t dead = (t.roles[EMPTY_CALL] | t.roles[KEY_END] | t.roles[VALUE_OPEN] | t.roles[TURN]
-                          | t.roles[TYPE_OPEN] | t.roles[TYPE_CLOSE])
+                          | t.roles[TYPE_OPEN] | t.roles[TYPE_CLOSE] | t.roles[ELEMENT_END])
     return ~(dead if t.control else dead | t.roles[NAME_END])
 
 

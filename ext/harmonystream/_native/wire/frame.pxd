@@ -7,13 +7,13 @@ from libc.string cimport memcpy
 cdef enum:
     DIGITS = 20                        # of a number, or a sign and 19
 
-cdef struct Piece:
+cdef struct FramePiece:
     const uint8_t* p
     Py_ssize_t n
     uint8_t hole                       # what follows the bytes: c't' text, c'n' a number, 0 nothing (the last piece)
 
 cdef struct Pieces:
-    Piece* items
+    FramePiece* items
     Py_ssize_t n
     Py_ssize_t size                    # of all pieces together
     Py_ssize_t texts, numbers          # holes of each kind
@@ -64,7 +64,7 @@ cdef inline Py_ssize_t fill_with(Filling* filling, const Pieces* frame, const ui
 
 cdef inline void fill(const Pieces* frame, uint8_t* to, const Filling* filling) noexcept nogil:
     """The frame with its holes filled; there is room for it."""
-    cdef const Piece* piece = frame.items
+    cdef const FramePiece* piece = frame.items
     while True:
         memcpy(to, piece.p, piece.n)
         to += piece.n

@@ -30,7 +30,7 @@ cdef class Frame:
             raise TypeError("the parts of a frame are bytes")
         if n != len(self.holes) + 1 or self.holes.strip(b"nt"):
             raise ValueError("a frame has a hole, 't' or 'n', between any two parts")
-        self.pieces.items = <Piece*>malloc(n * sizeof(Piece))
+        self.pieces.items = <FramePiece*>malloc(n * sizeof(FramePiece))
         if self.pieces.items == NULL:
             raise MemoryError()
         self.pieces.n = n

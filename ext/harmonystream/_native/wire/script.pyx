@@ -7,7 +7,7 @@ cimport cython
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.naming cimport name_errors
 from harmonystream._native.core.types cimport N_DELTAS, R_ARGUMENTS, R_CONTENT, R_REASONING
-from harmonystream._native.wire.frame cimport Piece, Pieces
+from harmonystream._native.wire.frame cimport FramePiece, Pieces
 
 DEBUG = bool(DEBUG_BUILD)
 
@@ -69,7 +69,7 @@ cdef class Script:
         cdef Py_ssize_t i, n
         cdef bytes part, holes
         cdef tuple parts
-        cdef Piece* items
+        cdef FramePiece* items
         parts, text = tuple(given[0]), given[1]
         holes = text.encode()
         n = len(parts)
@@ -79,7 +79,7 @@ cdef class Script:
             raise ValueError(f"a frame has a hole, one of {HOLES.decode()}, between any two parts, not {text!r}")
         free(pieces.items)                                                   # NULL, or an earlier one's
         pieces.items = NULL
-        items = <Piece*>malloc(n * sizeof(Piece))
+        items = <FramePiece*>malloc(n * sizeof(FramePiece))
         if items == NULL:
             raise MemoryError()
         self.parts.append(parts)

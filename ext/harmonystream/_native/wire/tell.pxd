@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 from harmonystream._native.core.types cimport *
-from harmonystream._native.wire.frame cimport Piece, Pieces
+from harmonystream._native.wire.frame cimport FramePiece, Pieces
 from harmonystream._native.wire.json_filter cimport Filter
 from harmonystream._native.wire.script cimport ScriptTable
 
@@ -45,7 +45,7 @@ cdef struct Told:
     Buffer journal
     Buffer bound_text                  # the open item's frame: the bytes of its pieces, the pieces
     Pieces bound
-    Piece[MOST_PIECES] bound_pieces
+    FramePiece[MOST_PIECES] bound_pieces
 
 cdef struct Writer:                    # what a batch's step needs of one without the GIL; by kind of delta
     Buffer kept[N_DELTAS]              # the deltas' text, JSON-escaped, since the last _take()

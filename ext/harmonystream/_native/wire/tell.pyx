@@ -12,7 +12,7 @@ from harmonystream._native.core.buffer cimport buffer_free, buffer_put, buffer_r
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.json_text cimport put_escaped
 from harmonystream._native.core.types cimport *
-from harmonystream._native.wire.frame cimport DIGITS, Filling, Piece, Pieces, fill, fill_with, number_text
+from harmonystream._native.wire.frame cimport DIGITS, Filling, FramePiece, Pieces, fill, fill_with, number_text
 from harmonystream._native.wire.json_filter cimport filter_read
 from harmonystream._native.wire.script cimport *
 from harmonystream._native.wire.signature cimport put_signature
@@ -232,7 +232,7 @@ cdef bint is_blank(const uint8_t* p, Py_ssize_t n) noexcept nogil:
 
 cdef bint say(Writer* w, const Pieces* frame, Buffer* to) noexcept nogil:
     """A frame of the script with its holes filled. Each hole for the running number takes the next one."""
-    cdef const Piece* piece = frame.items
+    cdef const FramePiece* piece = frame.items
     if piece == NULL:
         return True
     if not buffer_room(to, frame.size):                                      # at once, not piece by piece
@@ -286,8 +286,8 @@ cdef inline bint put_constant(const Told* t, int k, Buffer* to) noexcept nogil:
 cdef bint bind(Writer* w, const Pieces* frame) noexcept nogil:
     """The frame of the open item's deltas, with all filled in that stays as it is."""
     cdef Told* t = &w.told
-    cdef const Piece* piece = frame.items
-    cdef Piece* bound = t.bound_pieces
+    cdef const FramePiece* piece = frame.items
+    cdef FramePiece* bound = t.bound_pieces
     cdef Py_ssize_t begin = 0
     cdef int n = 0, i
     t.bound_text.n = 0

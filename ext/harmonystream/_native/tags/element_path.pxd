@@ -1,0 +1,88 @@
+# Where the machine is among elements that are open in each other (docs/tags.md, 6). `Stream.header` has their names,
+# each with a 0 after it, that of the open value last. `Tags.object.depth` is the stack of those that are objects or
+# arrays, two bits for each.
+
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint64_t
+from libc.string cimport memcmp, memcpy
+from harmonystream._native.core.tools cimport level_inside, parameter_types
+from harmonystream._native.core.types cimport *
+
+cdef enum ElementKind:                 # in the stack
+    E_ARRAY = 1, E_OBJECT
+
+cdef enum:
+    MOST_ELEMENTS = 31                 # objects and arrays that are open inside of each other
+
+
+cdef inline Py_ssize_t last_name(const Stream* s) noexcept nogil:
+    """Where the last name begins."""
+    cdef Py_ssize_t i = s.header_n - 1
+    while i > 0 and s.header[i - 1] != 0:
+        i -= 1
+    return i if i > 0 else 0
+
+
+cdef inline bint is_last(const Stream* s, const uint8_t* name, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t at = last_name(s)
+    return s.header_n - 1 - at == n and memcmp(s.header + at, name, n) == 0
+
+
+cdef inline bint is_open(const Stream* s, const uint8_t* name, Py_ssize_t n) noexcept nogil:
+    """Is an element of this name open?"""
+    cdef Py_ssize_t i = 0, k
+    while i < s.header_n:
+        k = i
+        while k < s.header_n and s.header[k] != 0:
+            k += 1
+        if k - i == n and memcmp(s.header + i, name, n) == 0:
+            return True
+        i = k + 1
+    return False
+
+
+cdef inline bint has_room(const Stream* s, Py_ssize_t n) noexcept nogil:
+    """May an element with a name of n bytes open here?"""
+    return s.header_n + n + 1 <= HEADER_CAP
+
+
+cdef inline bint has_depth(const Stream* s) noexcept nogil:
+    """May the open element be an object or array?"""
+    return s.tags.object.depth >> (2 * MOST_ELEMENTS - 2) == 0
+
+
+cdef inline void push_name(Stream* s, const uint8_t* name, Py_ssize_t n) noexcept nogil:
+    memcpy(s.header + s.header_n, name, n)
+    s.header[s.header_n + n] = 0
+    s.header_n += <uint16_t>(n + 1)
+
+
+cdef inline void pop_name(Stream* s) noexcept nogil:
+    s.header_n = <uint16_t>last_name(s)
+
+
+cdef inline int types_of_last(const Stream* s, const ToolTable* tools) noexcept nogil:
+    """The types that the schema gives the last element: a mask, 0 for anything."""
+    cdef int level = s.tags.tool
+    cdef Py_ssize_t i = 0, k = 0
+    while True:
+        while k < s.header_n and s.header[k] != 0:
+            k += 1
+        if k + 1 >= s.header_n:
+            return parameter_types(tools, level, s.header + i, k - i)
+        level = level_inside(tools, level, s.header + i, k - i)
+        k += 1
+        i = k
+
+
+cdef inline bint is_path(const Stream* s) noexcept nogil:
+    """Are there as many names as elements that are open? (a state from outside)"""
+    cdef uint64_t stack = <uint64_t>s.tags.object.depth
+    cdef Py_ssize_t i, names = 0, elements = s.state == VALUE
+    while stack & 3 and stack & 3 != 3:
+        stack >>= 2
+        elements += 1
+    for i in range(s.header_n):
+        names += s.header[i] == 0
+        if s.header[i] == 0 and (i == 0 or s.header[i - 1] == 0):
+            return False
+    return stack == 0 and names == elements and (s.header_n == 0 or s.header[s.header_n - 1] == 0)

@@ -1,0 +1,342 @@
+# The states PAIRS and VALUE in a row whose arguments are elements: tags that are named after them, as in
+# <city>Rome</city>. An element with elements in it is an object or an array. tags/element_path.pxd says what is
+# remembered. Values are written as those of pairs are.
+
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.string cimport memcmp
+from harmonystream._native.core.buffer cimport buffer_put
+from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.chars cimport is_json_space, is_space
+from harmonystream._native.core.types cimport *
+from harmonystream._native.tags.element_path cimport *
+from harmonystream._native.tags.lookahead cimport look_follow, look_stop
+from harmonystream._native.tags.pairs cimport begin_value, choose_mode, close_value, flush_value, write
+from harmonystream._native.tags.transitions cimport end_call, leave_value, open_value, turn_raw
+from harmonystream._native.tags.view cimport *
+
+DEBUG = bool(DEBUG_BUILD)
+
+cdef struct Name:                      # of an element
+    Py_ssize_t at, n, stop             # stop: after the end of its tag
+
+
+# --- looking ahead ----------------------------------------------------------------------------------------------------
+
+cdef int look_tag(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t n, int* hit) noexcept nogil:
+    """Which marker is at i? The tags of elements begin as others do, so these come first."""
+    cdef uint64_t others = row.follow_call | row.roles[CALL_CLOSE]
+    cdef int verdict = match(v, row, i, n, others, hit)
+    if verdict == NO:
+        verdict = match(v, row, i, n, row.roles[ELEMENT_CLOSE], hit)
+    return match(v, row, i, n, row.roles[ELEMENT_OPEN], hit) if verdict == NO else verdict
+
+
+cdef int look_name(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t n, Name* name) noexcept nogil:
+    """A name from i, without the spaces around it, and the end of its tag. MORE: the input up to n is too short."""
+    cdef Py_ssize_t x = i, last
+    cdef int k = -1, verdict
+    while x < n and v.p[x] == c' ' and not is_special(v, x):
+        x += 1
+    name.at = last = x
+    while True:
+        verdict = match(v, row, x, n, row.roles[ELEMENT_END], &k)
+        if verdict != NO:
+            break
+        if is_special(v, x) or v.p[x] < 32 or v.p[x] == 127 or v.p[x] == c'<' or v.p[x] == c'>' or (
+                x - name.at >= HEADER_CAP - 1):
+            return NO
+        x += 1
+        last = x if v.p[x - 1] != c' ' else last
+    name.n = last - name.at
+    if verdict == YES:
+        name.stop = x + row.literals[k].n
+        return YES if name.n else NO
+    return MORE
+
+
+cdef int look_own_closer(const View* v, const Stream* s, const TagTable* row, Py_ssize_t i) noexcept nogil:
+    """Does the open element go on from i, because a closer of its own comes? Then what is at i is part of the value."""
+    cdef Py_ssize_t x = i, n = limit(v, i)
+    cdef Name name
+    cdef int k = -1, depth = 0, role, verdict = NO
+    while x < n:
+        if not row.first[v.p[x]] & row.follow_value:
+            x += 1
+            continue
+        verdict = look_tag(v, row, x, n, &k)
+        if verdict == MORE:
+            break
+        role = row.literals[k].role if verdict == YES else -1
+        if role == STOP:
+            return NO
+        if role == ELEMENT_OPEN or role == ELEMENT_CLOSE:
+            verdict = look_name(v, row, x + row.literals[k].n, n, &name)
+            if verdict == MORE:
+                break
+            if verdict == YES and is_last(s, v.p + name.at, name.n):
+                if role == ELEMENT_CLOSE and depth == 0:
+                    return YES
+                depth += 1 if role == ELEMENT_OPEN else -1
+        x += row.literals[k].n if role >= 0 else 1
+    return NO if v.end or capped(v, i) else MORE
+
+
+cdef int look_value_end(const View* v, const Stream* s, const TagTable* row, Py_ssize_t* stop, int* hit) noexcept nogil:
+    """Does the marker here end the value? YES: *stop is after the value's own closer; 0: another marker ends it."""
+    cdef Py_ssize_t n = limit(v, v.i)
+    cdef Name name
+    cdef int role, quoted, verdict = look_tag(v, row, v.i, n, hit)
+    stop[0] = 0
+    if verdict != YES:
+        return undecided(v, v.i) if verdict == MORE else NO
+    role = row.literals[hit[0]].role
+    if role == STOP:
+        return look_stop(v, row, v.i, hit[0])
+    if role == ELEMENT_OPEN or role == ELEMENT_CLOSE:
+        verdict = look_name(v, row, v.i + row.literals[hit[0]].n, n, &name)
+        if verdict != YES:
+            return undecided(v, v.i) if verdict == MORE else NO
+        if role == ELEMENT_CLOSE and is_last(s, v.p + name.at, name.n):
+            stop[0] = name.stop
+            return look_follow(v, row, name.stop, v.i, row.follow_value)
+        if role == ELEMENT_CLOSE and not is_open(s, v.p + name.at, name.n):
+            return NO
+    quoted = look_own_closer(v, s, row, v.i)
+    return MORE if quoted == MORE else NO if quoted == YES else YES
+
+
+# --- ends -------------------------------------------------------------------------------------------------------------
+
+cdef void pop(Stream* s, const Context* c) noexcept nogil:
+    """The innermost object or array closes."""
+    cdef int64_t at = after(s, s.position)
+    write(s, c.out, b"}" if s.tags.object.depth & 3 == E_OBJECT else b"]", 1, at, at)
+    s.tags.object.depth >>= 2
+    pop_name(s)
+    s.tags.pairs = 1
+
+
+cdef void end_elements(Stream* s, const Context* c, bint complete) noexcept nogil:
+    """The call ends here. What is open is closed, unless the call is cut."""
+    while complete and s.tags.object.depth:
+        pop(s, c)
+    s.tags.object.depth = 0
+    s.header_n = 0
+    end_call(s, c, s.position, complete, True)
+
+
+cdef bint end_at_marker(Stream* s, const Context* c, View* v, int k) noexcept nogil:
+    """The marker k here ends the call, between two elements. A stop cuts an object or array."""
+    cdef int role = c.row.literals[k].role
+    cdef bint complete = role != STOP or s.tags.object.depth == 0
+    if role != CALL_CLOSE or s.tags.object.depth:
+        note(s, D_MISSING_CLOSER, s.position)
+        if s.error:
+            return True
+    end_elements(s, c, complete)
+    if role == CALL_CLOSE:
+        consume(s, c, v, v.i + c.row.literals[k].n, IN_HEADER)
+    return True
+
+
+# --- PAIRS ------------------------------------------------------------------------------------------------------------
+
+cdef void open_element(Stream* s, const Context* c, View* v, const Name* name) noexcept nogil:
+    """A tag has been read; its value begins."""
+    cdef Tags* g = &s.tags
+    cdef int types
+    push_name(s, v.p + name.at, name.n)
+    types = types_of_last(s, c.tools)
+    choose_mode(s, c, types, 0)
+    g.wraps = g.fresh = 0
+    open_value(s)
+    g.opening = not (types & TYPE_STRING and types & (TYPE_OBJECT | TYPE_ARRAY) == 0)
+    consume(s, c, v, name.stop, IN_HEADER)
+
+
+cdef void close_to(Stream* s, const Context* c, View* v, const Name* name) noexcept nogil:
+    """A closer of an object or array; what is open inside of it closes before."""
+    if not is_open(s, v.p + name.at, name.n):
+        note(s, D_STRAY_CLOSER, s.position)
+    elif not is_last(s, v.p + name.at, name.n):
+        note(s, D_MISSING_CLOSER, s.position)
+        if not s.error:
+            pop(s, c)
+        return
+    else:
+        pop(s, c)
+    if not s.error:
+        consume(s, c, v, name.stop, IN_HEADER)
+
+
+cdef int look_noise(Stream* s, const View* v, const TagTable* row, Py_ssize_t* stop) noexcept nogil:
+    """There is text between elements. YES: the call goes on, or is closed, at *stop. NO: the call is over.
+
+    Continues where the last look stopped.
+    """
+    cdef Py_ssize_t i = v.i + (1 if s.tags.probed == 0 else s.tags.probed), n = limit(v, v.i)
+    cdef int k = -1, verdict
+    while i < n:
+        if row.first[v.p[i]] & row.follow_value:
+            verdict = look_tag(v, row, i, n, &k)
+            if verdict == YES:
+                stop[0] = i
+                return YES if row.literals[k].role in (ELEMENT_OPEN, ELEMENT_CLOSE, CALL_CLOSE, SECTION_CLOSE) else NO
+            if verdict == MORE:
+                break
+        i += 1
+    s.tags.probed = i - v.i
+    return NO if v.end or capped(v, v.i) else MORE
+
+
+cdef bint step_noise(Stream* s, const Context* c, View* v) noexcept nogil:
+    cdef Py_ssize_t stop = 0
+    cdef int verdict = look_noise(s, v, c.row, &stop)
+    if verdict == MORE:
+        return False
+    s.tags.probed = 0
+    note(s, D_IGNORED_TEXT if verdict == YES else D_MISSING_CLOSER, s.position)
+    if s.error:
+        return True
+    if verdict == YES:
+        consume(s, c, v, stop, IN_HEADER)
+    else:
+        end_elements(s, c, True)
+    return True
+
+
+cdef bint step_elements(Stream* s, const Context* c, View* v) noexcept nogil:
+    """Between two elements."""
+    cdef const TagTable* row = c.row
+    cdef Name name
+    cdef int k = -1, role = -1, verdict
+    if is_json_space(v.p[v.i]):
+        consume(s, c, v, skip_ws(v, v.i, v.n), IN_HEADER)
+        return True
+    verdict = look_tag(v, row, v.i, v.n, &k)
+    if verdict == YES:
+        role = row.literals[k].role
+        if role == STOP:
+            verdict = look_stop(v, row, v.i, k)
+        elif role == ELEMENT_OPEN or role == ELEMENT_CLOSE:
+            verdict = look_name(v, row, v.i + row.literals[k].n, limit(v, v.i), &name)
+            if verdict == MORE:
+                verdict = undecided(v, v.i)
+    if verdict == MORE:
+        if v.end:
+            consume(s, c, v, v.n, IN_HEADER)
+        return v.end
+    if verdict == YES and role == ELEMENT_OPEN and has_room(s, name.n):
+        open_element(s, c, v, &name)
+    elif verdict == YES and role == ELEMENT_CLOSE:
+        close_to(s, c, v, &name)
+    elif verdict == YES and role != ELEMENT_OPEN:
+        return end_at_marker(s, c, v, k)
+    elif role < 0 and is_special(v, v.i):
+        drop_special(s, c, v)
+    elif role < 0 and v.p[v.i] == c'{' and not s.tags.pairs and not s.tags.object.depth:
+        note(s, D_OTHER_BODY, s.position)
+        turn_raw(s)
+    else:
+        return step_noise(s, c, v)
+    return True
+
+
+# --- VALUE ------------------------------------------------------------------------------------------------------------
+
+cdef void open_container(Stream* s, const Context* c, View* v, const Name* child) noexcept nogil:
+    """The open element has elements in it, the first of which is here: it is an object or an array."""
+    cdef Tags* g = &s.tags
+    cdef const MemberKey* item = &c.row.item
+    cdef int types = g.types & (TYPE_OBJECT | TYPE_ARRAY)
+    cdef bint array = types == TYPE_ARRAY or (types != TYPE_OBJECT and child.n == item.n
+                                              and memcmp(v.p + child.at, item.text, item.n) == 0)
+    if g.types and not types:
+        note(s, D_VALUE_TYPE, s.position)
+    begin_value(s, c, s.position)
+    write(s, c.out, b"[" if array else b"{", 1, after(s, s.position), after(s, s.position))
+    g.object.depth = g.object.depth << 2 | (E_ARRAY if array else E_OBJECT)
+    g.pairs = g.opening = 0
+    leave_value(s)
+
+
+cdef bint step_opening(Stream* s, const Context* c, View* v) noexcept nogil:
+    """The first thing in an element says whether it is a value or has elements."""
+    cdef Py_ssize_t n = limit(v, v.i), x = skip_ws(v, v.i, n)
+    cdef Name child
+    cdef int k = -1, verdict = look_tag(v, c.row, x, n, &k)
+    if verdict == YES and c.row.literals[k].role == ELEMENT_OPEN:
+        verdict = look_name(v, c.row, x + c.row.literals[k].n, n, &child)
+    elif verdict == YES:
+        verdict = NO
+    if verdict == MORE and not capped(v, v.i):
+        if v.end:
+            consume(s, c, v, v.n, IN_HEADER)
+        return v.end
+    if verdict == YES and has_room(s, child.n) and has_depth(s):
+        if x > v.i:
+            consume(s, c, v, x, IN_HEADER)
+        open_container(s, c, v, &child)
+    else:
+        s.tags.opening = 0
+    return True
+
+
+cdef void close_element(Stream* s, const Context* c, int64_t at) noexcept nogil:
+    """The value is whole. One that is empty, and can be no string, is an empty object or array: null is not written."""
+    cdef Tags* g = &s.tags
+    cdef Buffer* value = &c.out.held.value
+    cdef Py_ssize_t i = 0
+    flush_pending(s, c.out)
+    while i < value.n and is_space(value.p[i]):
+        i += 1
+    if s.value_mode == HELD and i == value.n and g.types & (TYPE_OBJECT | TYPE_ARRAY) and (
+            not g.types & TYPE_STRING and c.out.labels == NULL):
+        if value.n == 0:
+            g.value_at = g.value_stop = after(s, at)
+        value.n = 0
+        c.out.no_memory |= not buffer_put(value, b"[]" if not g.types & TYPE_OBJECT else b"{}", 2)
+    close_value(s, c, at)
+    pop_name(s)
+    g.pairs = 1
+
+
+cdef bint step_element(Stream* s, const Context* c, View* v) noexcept nogil:
+    """The value of an element."""
+    cdef const TagTable* row = c.row
+    cdef Py_ssize_t q = v.i, stop = 0
+    cdef int hit = -1, verdict
+    if s.tags.opening:
+        return step_opening(s, c, v)
+    while q < v.n and not (row.first[v.p[q]] & row.value_any or is_special(v, q)):
+        q += 1
+    if q > v.i:
+        put_run(s, c, v, q)
+        flush_value(s, c)
+        return True
+    verdict = look_value_end(v, s, row, &stop, &hit)
+    if verdict == MORE:
+        if v.end:
+            consume(s, c, v, v.n, IN_HEADER)                                 # a partial closer
+        return v.end
+    if verdict == NO:
+        if is_special(v, q):
+            drop_special(s, c, v)
+        else:
+            put_run(s, c, v, q + 1)
+        if not s.error:
+            flush_value(s, c)
+        return True
+    if row.literals[hit].role == STOP:                                       # cut
+        flush_pending(s, c.out)
+        flush_value(s, c)
+        end_elements(s, c, False)
+        return True
+    if stop == 0:
+        note(s, D_MISSING_CLOSER, s.position)
+        if s.error:
+            return True
+    close_element(s, c, s.position)
+    if stop:
+        consume(s, c, v, stop, IN_HEADER)
+    return True

@@ -1,0 +1,177 @@
+"""Arguments that are elements, tags named after them (docs/tags.md, 5 and 6)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tag_streams import tokens
+
+import harmonystream as hs
+from harmonystream.formats import format_of
+
+MARK = "]<]minimax[>["
+ITEM = {"type": "object", "properties": {"sku": {"type": "string"}, "q": {"type": "integer"}}}
+PROPERTIES = {
+    "city": {"type": "string"},
+    "n": {"type": "integer"},
+    "o": {
+        "type": "object",
+        "properties": {"a": {"type": "string"}, "k": {"type": "number"}, "o": {"$ref": "#/$defs/o"}},
+    },
+    "l": {"type": "array", "items": {"type": "integer"}},
+    "items": {"type": "array", "items": ITEM},
+    "free": {"type": "object", "additionalProperties": {"type": "boolean"}},
+    "maybe": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]},
+    "any": {},
+}
+TREE = {"type": "object", "properties": {"n": {"type": "integer"}, "o": {"$ref": "#/$defs/o"}}}
+TOOL = {"name": "f", "parameters": {"type": "object", "properties": PROPERTIES, "$defs": {"o": TREE}}}
+
+
+def marked(body: str) -> str:
+    return body.replace("<", MARK + "<")
+
+
+def read(body: str, tools: Any = (TOOL,), rest: str = "</invoke></tool_call>") -> tuple[str, str, list[str]]:
+    """The arguments of a call, the content, and the codes of the deviations."""
+    text = marked(f'<tool_call><invoke name="f">{body}{rest}')
+    done = hs.parse(text, "minimax_m3", tools=tools)
+    parser = hs.Parser("minimax_m3", tools=tools)
+    pieces = [event for char in text for event in parser.feed_text(char)] + [*parser.finish()]
+    told = "".join(event.arguments for event in pieces if isinstance(event, hs.ToolCallDelta))
+    assert told == done.tool_calls[0].arguments
+    return told, done.content or "", [one.code for one in done.deviations]
+
+
+@pytest.mark.parametrize(
+    ("body", "arguments"),
+    [
+        ('<city>a "b"\n</city><n>5</n>', {"city": 'a "b"\n', "n": 5}),
+        ("<o><a>1</a><k>1.5</k></o>", {"o": {"a": "1", "k": 1.5}}),
+        ("\n<o>\n<o><n>1</n><o><n>2</n></o></o></o>\n", {"o": {"o": {"n": 1, "o": {"n": 2}}}}),
+        ("<l><item>1</item><item>2</item></l>", {"l": [1, 2]}),
+        ("<l><x>1</x></l>", {"l": [1]}),
+        (
+            "<items><item><sku>b</sku><q>3</q></item><item><q>4</q></item></items>",
+            {"items": [{"sku": "b", "q": 3}, {"q": 4}]},
+        ),
+        ("<free><x-y z>true</x-y z><$a>false</$a></free>", {"free": {"x-y z": True, "$a": False}}),
+        ("<any><item>q</item><item><p>1</p></item></any>", {"any": ["q", {"p": "1"}]}),
+        ("<any><p><item>1</item></p></any>", {"any": {"p": ["1"]}}),
+        ("<l></l><o> </o><city></city><any></any>", {"l": [], "o": {}, "city": "", "any": ""}),
+        ("<maybe></maybe>", {"maybe": []}),  # a template leaves out what is null
+        ('<l>[1, 2]</l><o>{"a": 1}</o>', {"l": [1, 2], "o": {"a": 1}}),
+        ("", {}),
+    ],
+)
+def test_values_and_what_is_in_them(body, arguments):
+    said, content, noted = read(body)
+    assert (json.loads(said), content, noted) == (arguments, "", [])
+
+
+def test_without_a_schema_values_are_strings():
+    said, _, _ = read("<n>5</n><o><k>1.5</k></o><l><item>1</item></l>", tools=None)
+    assert json.loads(said) == {"n": "5", "o": {"k": "1.5"}, "l": ["1"]}
+
+
+def test_a_string_streams_and_a_number_waits():
+    parser = hs.Parser("minimax_m3", tools=[TOOL])
+    parser.feed_text(marked('<tool_call><invoke name="f"><o><a>'))
+    assert [event.arguments for event in parser.feed_text("Ro")] == ['"a": "Ro']
+    assert [event.arguments for event in parser.feed_text("me")] == ["me"]
+    assert [event.arguments for event in parser.feed_text(marked("</a><k>1"))] == ['"']
+    assert [event.arguments for event in parser.feed_text(marked(".5</k></o>"))] == [', "k": 1.5}']
+
+
+@pytest.mark.parametrize(
+    ("body", "arguments", "codes"),
+    [
+        ("<city>Rome<n>3</n>", {"city": "Rome", "n": 3}, ["missing-closer"]),
+        ("<o><a>x<k>1</k></o><n>2</n>", {"o": {"a": "x", "k": 1}, "n": 2}, ["missing-closer"]),
+        ("<o><a>x", {"o": {"a": "x"}}, ["missing-closer"] * 2),
+        ("<items><item><q>1</items><n>2</n>", {"items": [{"q": 1}], "n": 2}, ["missing-closer"] * 2),
+        ("</x><city>a</city></city>", {"city": "a"}, ["stray-closer"] * 2),
+        ("<o>\n<a>1</a></o>noise<n>2</n>", {"o": {"a": "1"}, "n": 2}, ["ignored-text"]),
+        ("<n><item>1</item></n>", {"n": ["1"]}, ["value-type"]),
+        ("<n>x</n>", {"n": "x"}, ["value-type"]),
+        ('{"n": 1}', {"n": 1}, ["other-body"]),
+    ],
+)
+def test_repairs(body, arguments, codes):
+    said, content, noted = read(body)
+    assert (json.loads(said), content, noted) == (arguments, "", codes)
+
+
+def test_tags_in_a_string_are_text():
+    body = f"<p>{MARK}<tool_call>{MARK}</city2>"
+    said, _, noted = read(f"<city>{body}</city>".replace(MARK, ""))
+    assert (json.loads(said), noted) == ({"city": body.replace("<p>", MARK + "<p>", 1)}, [])
+
+
+def test_what_is_too_deep_is_text():
+    deep = "<a>" * 40 + "x" + "</a>" * 40
+    said, _, _ = read(deep, tools=None)
+    value: Any = json.loads(said)
+    for _ in range(32):
+        (value,) = value.values()
+    assert value.startswith(MARK + "<a>") and value.count("<a>") == 8
+
+
+def test_a_cut_call_stays_open():
+    said, _, _ = read("<o><a>x</a><k>1", rest="")
+    assert said == '{"o": {"a": "x"'
+    done = hs.parse(marked('<tool_call><invoke name="f"><o><a>x[e~['), "minimax_m3", tools=[TOOL])
+    assert [(call.arguments, call.complete) for call in done.tool_calls] == [('{"o": {"a": "x', False)]
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12).filter(lambda text: MARK not in text)
+KEYS = st.text("abcXYZ_-.$/@ é日", min_size=1, max_size=8).map(lambda key: key.strip(" /")).filter(bool)
+VALUES = st.recursive(
+    TEXTS,
+    lambda inner: (
+        st.lists(inner, min_size=1, max_size=3)
+        | st.dictionaries(KEYS.filter("item".__ne__), inner, min_size=1, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+def written(value: Any) -> str:
+    """As the model's chat template writes it."""
+    if isinstance(value, dict):
+        return "".join(f"{MARK}<{key}>{written(item)}{MARK}</{key}>" for key, item in value.items())
+    if isinstance(value, list):
+        return "".join(f"{MARK}<item>{written(item)}{MARK}</item>" for item in value)
+    return str(value)
+
+
+@given(st.dictionaries(KEYS, VALUES, max_size=3), st.sampled_from(["text", "added", "ordinary"]))
+def test_what_the_template_writes_comes_back(arguments, kind):
+    text = f'{MARK}<tool_call>\n{MARK}<invoke name="f">{written(arguments)}{MARK}</invoke>\n{MARK}</tool_call>'
+    if kind == "text":
+        done = hs.parse(text, "minimax_m3")
+    else:
+        some = tokens("minimax_m3", kind)
+        done = hs.parse(some.encode(text.encode()), "minimax_m3", vocab=some.vocab)
+    assert [json.loads(call.arguments) for call in done.tool_calls] == [arguments]
+    assert not done.deviations
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"call": None, "section": None}, "element needs a call"),
+        ({"pair": ("<k>", "</k>", "<v>", "</v>")}, "element needs a call"),
+        ({"element": ("<", ">")}, "element is None or a tuple of 3 markers"),
+        ({"item": ""}, "item is the name of an element"),
+    ],
+)
+def test_rows_that_cannot_work_are_refused(change, error):
+    row = format_of("minimax_m3")
+    assert isinstance(row, hs.Format)
+    with pytest.raises(hs.FormatError, match=error):
+        hs.Parser(row._replace(**change))

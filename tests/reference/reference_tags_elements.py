@@ -1,0 +1,278 @@
+"""Arguments that are elements, tags named after them: sections 5 and 6 of docs/tags.md."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from reference_tags_bodies import NORMAL_STOPS, OPENERS
+from reference_tags_header import Header
+from reference_tags_pairs import Pairs
+from reference_tags_text import CALL, ELEMENT, SECTION, Marker, More
+from reference_tags_values import WS as SPACE
+from reference_tags_values import fits, quote, transcode
+
+OTHERS = (*SECTION, *CALL, "stop")
+ENDS = {"object": "}", "array": "]"}
+DEEPEST = 31
+ROOM = 256  # bytes of the names of open elements, with one more for each
+
+
+class Elements(Pairs):
+    """`path` has the names of the open elements, `open` the kinds of those with elements in them, and `items` how many
+    these have, the call's own first."""
+
+    inside: Mapping[str, Mapping[tuple[str, ...], frozenset[str]]] = {}
+
+    def elements(self, i: int, header: Header) -> int:
+        self.path: list[str] = []
+        self.open: list[str] = []
+        self.items = [0]
+        over = False
+        while not over:
+            i, over = self.element(self.text.skip(i, self.size), header)
+        return i
+
+    # -- markers -------------------------------------------------------------------------------------------------------
+
+    def tag(self, i: int, limit: int) -> Marker | None:
+        """The tags of elements begin as others do, so these come first."""
+        return (
+            self.text.at(i, limit, *OTHERS)
+            or self.text.at(i, limit, "element_close")
+            or self.text.at(i, limit, "element_open")
+        )
+
+    def name(self, mark: Marker, limit: int) -> tuple[str, int] | None:
+        """The name in a tag, and what is after it."""
+        text, first = self.text, mark.stop
+        while first < limit and text.s[first] == " ":
+            first += 1
+        j = first
+        while not (end := text.at(j, limit, "element_end")):
+            if not text.is_byte(j) or text.s[j] < " " or text.s[j] in "<>\x7f" or j - first >= ROOM - 1:
+                return None
+            j += 1
+        name = text.s[first:j].rstrip(" ")
+        return (name, end.stop) if name else None
+
+    def name_near(self, mark: Marker, origin: int) -> tuple[str, int] | None:
+        limit = self.text.limit(origin)
+        try:
+            return self.name(mark, limit)
+        except More:
+            if limit == self.size:
+                raise
+            return None
+
+    def has_room(self, name: str) -> bool:
+        return sum(len(one) + 1 for one in [*self.path, name]) <= ROOM
+
+    # -- between elements ----------------------------------------------------------------------------------------------
+
+    def element(self, i: int, header: Header) -> tuple[int, bool]:
+        """What stands at `i`; then the place behind it, and whether the call is over."""
+        text = self.text
+        try:
+            mark = self.tag(i, self.size)
+            named = self.name_near(mark, i) if mark and mark.kind in ELEMENT else None
+        except More:
+            return self.cut_elements(), True
+        if mark and named and mark.kind == "element_open" and self.has_room(named[0]):
+            self.path.append(named[0])
+            return self.element_value(named[1], header)
+        if mark and named and mark.kind == "element_close":
+            return self.close_to(i, *named), False
+        if mark and mark.kind not in ELEMENT and (mark.kind != "stop" or text.stop_counts(mark)):
+            if mark.kind != "call_close" or self.open:
+                self.log.note("missing-closer", i)
+            self.end_elements(i, mark.kind != "stop" or not self.open)
+            return mark.stop if mark.kind == "call_close" else i, True
+        if not mark and not text.is_byte(i):
+            self.drop_control(i)
+            return i + 1, False
+        if not mark and text.s[i] == "{" and not self.items[-1] and not self.open:
+            self.log.note("other-body", i)
+            return self.raw(i), True
+        stop = self.noise_between(i)
+        if stop is None:
+            self.log.note("missing-closer", i)
+            self.end_elements(i, True)
+            return i, True
+        self.log.note("ignored-text", i)
+        return stop, False
+
+    def close_to(self, i: int, name: str, stop: int) -> int:
+        """A closer of an object or array; what is open inside of it closes before."""
+        if name not in self.path:
+            self.log.note("stray-closer", i)
+            return stop
+        while self.path[-1] != name:
+            self.log.note("missing-closer", i)
+            self.close_container(i)
+        self.close_container(i)
+        return stop
+
+    def close_container(self, i: int) -> None:
+        self.write(ENDS[self.open.pop()], i)
+        self.items.pop()
+        self.path.pop()
+
+    def noise_between(self, i: int) -> int | None:
+        limit = self.text.limit(i)
+        try:
+            for j in range(i + 1, limit):
+                if mark := self.tag(j, limit):
+                    return j if mark.kind in (*ELEMENT, "call_close", "section_close") else None
+        except More:
+            pass
+        return None
+
+    def end_elements(self, i: int, complete: bool) -> None:
+        while complete and self.open:
+            self.close_container(i)
+        if complete and self.items[0]:
+            self.write("}", i)
+        self.end_call(i, complete)
+
+    def cut_elements(self) -> int:
+        """The stream ended between two elements, or in a tag."""
+        self.end_elements(self.size, self.finish in NORMAL_STOPS and not self.open)
+        return self.size
+
+    # -- values --------------------------------------------------------------------------------------------------------
+
+    def element_value(self, v: int, header: Header) -> tuple[int, bool]:
+        """Behind the tag that opens the last element of the path."""
+        types = self.types_of(header)
+        containers = types & {"object", "array"}
+        if "string" not in types or containers:
+            try:
+                child = self.child(v)
+            except More:
+                return self.cut_elements(), True
+            if child and len(self.open) < DEEPEST and self.has_room(child[0]):
+                is_item = child[0] == self.row.item
+                kind = next(iter(containers)) if len(containers) == 1 else "array" if is_item else "object"
+                if types and not containers:
+                    self.log.note("value-type", child[1])
+                self.begin_element(child[1])
+                self.write("{" if kind == "object" else "[", child[1])
+                self.open.append(kind)
+                self.items.append(0)
+                return child[1], False
+        return self.element_text(v, types)
+
+    def child(self, v: int) -> tuple[str, int] | None:
+        """The name of the element that is the first thing at `v`, and where its tag begins."""
+        limit = self.text.limit(v)
+        x = self.text.skip(v, limit)
+        try:
+            mark = self.tag(x, limit)
+            named = self.name(mark, limit) if mark and mark.kind == "element_open" else None
+            return (named[0], x) if named else None
+        except More:
+            if limit == self.size:
+                raise
+            return None
+
+    def types_of(self, header: Header) -> frozenset[str]:
+        types = self.types.get(header.name, {})
+        known = {(name,): some for name, some in types.items()} | {**self.inside.get(header.name, {})}
+        path: tuple[str, ...] = ()
+        for name in self.path:
+            step = (*path, name.encode("latin-1").decode("utf-8", "replace"))
+            path = step if step in known else (*path, "*")
+        return known.get(path, frozenset())
+
+    def begin_element(self, i: int) -> None:
+        inside, more = self.open[-1] if self.open else "call", bool(self.items[-1])
+        self.items[-1] += 1
+        if inside == "array":
+            self.write(", " if more else "", i)
+            return
+        name = self.path[-1].encode("latin-1").decode("utf-8", "replace")
+        self.write(f"{', ' if more else '{' if inside == 'call' else ''}{quote(name)}: ", i)
+
+    def element_text(self, v: int, types: frozenset[str]) -> tuple[int, bool]:
+        j, mark, own = self.text_end(v)
+        over = j if mark else self.size
+        indices = [k for k in self.kept(v, over) if k < j]
+        self.log.lands(v, j, "arguments")
+        how = self.how(types, self.row.untyped, indices)
+        if mark is None or mark.kind == "stop":
+            if self.how_cut(how, types, indices) == "string" and indices:
+                self.begin_element(indices[0])
+                self.write('"', indices[0])
+                self.write_string(indices)
+            self.end_elements(over, False)
+            return over, True
+        if not own:
+            self.log.note("missing-closer", j)
+        plain, first, last = self.log.decode(indices), indices[0] if indices else j, indices[-1] if indices else None
+        self.begin_element(first)
+        if how == "string":
+            self.write('"', first)
+            self.write_string(indices)
+            self.write('"', j)
+        elif not plain.strip(SPACE) and types & {"object", "array"} and "string" not in types:
+            self.write("{}" if "object" in types else "[]", first, last)
+        else:
+            if not fits(plain, types):
+                self.log.note("value-type", j)
+            self.write(transcode(plain, types, self.row.untyped), first, last)
+        self.path.pop()
+        return own or j, False
+
+    def text_end(self, v: int) -> tuple[int, Marker | None, int]:
+        """Where the value ends, the marker that ends it, and what is after that if it is the value's own closer."""
+        for j in range(v, self.size):
+            try:
+                if (found := self.text_end_at(j)) is not None:
+                    return j, *found
+            except More:
+                return j, None, 0
+        return self.size, None, 0
+
+    def text_end_at(self, j: int) -> tuple[Marker, int] | None:
+        text, limit = self.text, self.text.limit(j)
+        try:
+            mark = self.tag(j, limit)
+            named = self.name(mark, limit) if mark and mark.kind in ELEMENT else None
+        except More:
+            if limit == self.size:
+                raise
+            return None
+        if mark is None or (mark.kind in ELEMENT and named is None):
+            return None
+        if mark.kind == "stop":
+            return (mark, 0) if text.stop_counts(mark) else None
+        if named and mark.kind == "element_close":
+            if named[0] == self.path[-1]:
+                return (mark, named[1]) if self.is_followed(named[1], limit) else None
+            if named[0] not in self.path:
+                return None
+        return None if self.is_part(j) else (mark, 0)
+
+    def is_followed(self, stop: int, limit: int) -> bool:
+        try:
+            return self.text.follows(stop, limit, *ELEMENT[::2], *OPENERS, "call_close", *SECTION, "stop") is not None
+        except More:
+            return limit == self.size
+
+    def is_part(self, i: int) -> bool:
+        """Does the value go on, because its own closer comes?"""
+        limit, depth = self.text.limit(i), 0
+        try:
+            while i < limit:
+                mark = self.tag(i, limit)
+                if mark and mark.kind == "stop":
+                    return False
+                named = self.name(mark, limit) if mark and mark.kind in ELEMENT else None
+                if mark and named and named[0] == self.path[-1]:
+                    if mark.kind == "element_close" and not depth:
+                        return True
+                    depth += 1 if mark.kind == "element_open" else -1
+                i = mark.stop if mark else i + 1
+        except More:
+            pass
+        return False
