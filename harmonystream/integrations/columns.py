@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .._native.core.vocab import Vocab
@@ -20,6 +20,8 @@ class ParsedColumn:
     finish: why the outputs ended: a reason for all, or by `finish_column=` the name of a column of reasons.
     prompt_column: the name of a column of the prompts that the rows continue.
     format, vocab, tools, fields: as `parse_many` has them. threads: 1, because a data engine runs one worker per core.
+    progress: called where the batch is read, with the rows done and all rows of the batch, after each 1,024. An engine
+        with worker processes pickles it, and calls it there.
 
     It can be pickled, and then each worker needs the vocabulary once: a `Vocab.load`ed one is pickled as its path.
     """
@@ -37,13 +39,14 @@ class ParsedColumn:
         tools: Iterable[Any] | None = None,
         fields: Sequence[str] = COLUMNS,
         threads: int = 1,
+        progress: Callable[[int, int], object] | None = None,
     ) -> None:
         if finish is not None and finish_column is not None:
             raise ValueError("pass finish= or finish_column=, not both")
         self.column, self.into = column, into
         self._format, self._vocab, self._tools = format, vocab, None if tools is None else list(tools)
         self._finish, self._finish_column, self._prompt_column = finish, finish_column, prompt_column
-        self._fields, self._threads = tuple(fields), threads
+        self._fields, self._threads, self._progress = tuple(fields), threads, progress
         self.read([])  # so that wrong options are refused here, and not in a worker
 
     @property
@@ -64,6 +67,7 @@ class ParsedColumn:
             prompts=prompts,
             threads=self._threads,
             fields=self._fields,
+            progress=self._progress,
         )
 
     def __call__(self, batch: Any) -> Any:
@@ -86,10 +90,11 @@ class Labelled:
         tools: Iterable[Any] | None = None,
         conversation: bool = False,
         threads: int = 1,
+        progress: Callable[[int, int], object] | None = None,
     ) -> None:
         self.column, self.into = column, into
         self._format, self._vocab, self._tools = format, vocab, None if tools is None else list(tools)
-        self._conversation, self._threads = conversation, threads
+        self._conversation, self._threads, self._progress = conversation, threads, progress
         self.read([])
 
     def read(self, column: Any) -> Parsed:
@@ -103,6 +108,7 @@ class Labelled:
             tools=self._tools,
             conversation=self._conversation,
             threads=self._threads,
+            progress=self._progress,
         )
 
     def __call__(self, batch: Any) -> Any:

@@ -85,3 +85,13 @@ def test_polars(lazy):
     assert made["regions"].to_list() == [list(hs.label(ids)) for ids in ROWS]
     with pytest.raises(ValueError, match="one column"):
         expression(ParsedColumn("ids", finish_column="why"))
+
+
+@pytest.mark.parametrize("kind", [ParsedColumn, Labelled])
+def test_progress_is_told_in_rows_of_the_batch(kind):
+    rows = 2500
+    frame: Any = polars.from_arrow(TABLE).sample(rows, with_replacement=True, seed=1)
+    told: list[tuple[int, int]] = []
+    column = kind("ids", progress=lambda done, total: told.append((done, total)))
+    assert len(frame.with_columns(expression(column))) == rows
+    assert told == [(1024, rows), (2048, rows), (rows, rows)]

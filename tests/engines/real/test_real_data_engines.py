@@ -51,7 +51,9 @@ def test_ray(table, column):
     ray_data = started_ray()
     from harmonystream.integrations.ray import add_column
 
-    made = add_column(ray_data.from_arrow(table).repartition(4), column).take_all()
+    dataset = add_column(ray_data.from_arrow(table).repartition(4), column).materialize()
+    assert "MapBatches(ParsedColumn)" in dataset.stats()  # the operator of which Ray's bars show the progress
+    made = dataset.take_all()
     assert [row["parsed"] for row in sorted(made, key=lambda row: row["row"])] == want(table)
     labelled = add_column(ray_data.from_arrow(table.slice(0, 10)), Labelled("ids")).take_all()
     assert all(len(row["regions"]) == len(row["ids"]) for row in labelled)
@@ -91,13 +93,14 @@ def write(table: Any, path: Path) -> None:
     parquet.write_table(table, path)
 
 
-def test_datasets(table, column, tmp_path):
+def test_datasets(table, column, tmp_path, capfd):
     datasets = pytest.importorskip("datasets")
     from harmonystream.integrations.datasets import add_column
 
     write(table, tmp_path / "rows.parquet")
     loaded = datasets.Dataset.from_parquet(str(tmp_path / "rows.parquet"), cache_dir=str(tmp_path))
     made = add_column(loaded, column, num_proc=2)
+    assert "2000/2000" in capfd.readouterr().err  # the bar
     assert made.format["type"] is None
     assert made.to_list()[7]["parsed"] == want(table)[7]
     assert [row["parsed"] for row in made.to_list()] == want(table)
