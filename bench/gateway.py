@@ -29,6 +29,7 @@ from harmonystream.gateway import chat_api
 HEAD = ("streams at a time", "tokens in a chunk", "a chunk of the engine", "parsing and framing", "share")
 PERCENTILES = [f"{what}, {at}" for what in ("gateway", "direct", "added") for at in ("p50", "p99")]
 LATENCY_HEAD = ("streams at a time", "chunks/s", *PERCENTILES)
+TEXTS = (hs.ReasoningDelta, hs.ContentDelta)
 SIZES = (1, 8)
 ROUNDS = 5
 
@@ -84,6 +85,8 @@ class Trial:
 
     def __init__(self, tokens: int, count: int, pause: float) -> None:
         self.made, self.count, self.pause = chunks(tokens, 1), count, pause
+        parser = hs.Parser()
+        self.speaks = [any(isinstance(event, TEXTS) for event in parser.feed(token)) for token in script(tokens)]
         self.sent: dict[int, list[float]] = {}
         self.read: dict[int, list[float]] = {}
         self._waiting: list[Engine] = []
@@ -110,7 +113,7 @@ class Trial:
         else:
             await self._clients(port)
         engine.close()
-        return [took for stream in self.sent for took in self._delays(stream)]
+        return [took for stream in self.sent for took in self._delays(stream, through_gateway)]
 
     async def _clients(self, port: int) -> None:
         loop = asyncio.get_running_loop()
@@ -119,10 +122,11 @@ class Trial:
             await loop.create_connection(partial(Client, self, number, end), "127.0.0.1", port)
         await asyncio.gather(*ends)
 
-    def _delays(self, stream: int) -> list[float]:
-        """The texts are those of the last chunks: the first ones are markers, and have none."""
+    def _delays(self, stream: int, through_gateway: bool) -> list[float]:
+        """The gateway says nothing for a chunk that is a marker, such as the first ones and the last."""
         read, sent = self.read[stream], self.sent[stream]
-        sent = sent[len(sent) - len(read) :]
+        if through_gateway:
+            sent = [when for when, speaks in zip(sent, self.speaks) if speaks]
         if not read or len(sent) != len(read):
             raise RuntimeError(f"{len(read)} texts were read, of {len(sent)} chunks")
         return [late - early for early, late in zip(sent, read)][len(read) // 4 :]

@@ -32,6 +32,11 @@ def test_each_chunk_has_its_own_delay():
     assert min(delays) > 0
 
 
+def test_no_text_is_read_before_it_was_sent():
+    """The first chunks are markers, and so may the last one be: the gateway says nothing for them."""
+    assert min(asyncio.run(gateway.Trial(40, 2, 0.005).run(True))) > 0
+
+
 @pytest.mark.parametrize(
     ("frame", "counts"),
     [
