@@ -67,6 +67,8 @@ class Format(NamedTuple):
     name_as: str = "plain"
     """"plain"; "function": the word `function`, then the name (DeepSeek-V3); "call": `call:`, then the name (Gemma);
     "id": an id with the name in it (Kimi)."""
+    call_id: Marker = ""
+    """What is between the name of a call and its id, which ends where the name would; "": ids do not follow names."""
     empty_call: str = ""
     """An end of the name that closes the call as well, such as "/>"."""
     newlines: str = "keep"

@@ -53,6 +53,7 @@ def test_what_a_row_says_if_it_says_nothing():
         "any",
         "plain",
         "",
+        "",
         "keep",
         "string",
         {},

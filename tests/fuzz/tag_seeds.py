@@ -34,6 +34,8 @@ def calls(row: hs.Format) -> Iterator[str]:
                 inner.append("\n".join([f"{opener}f{name_end}", *pairs, closer]))
         else:
             inner += [f"{head}{body}{closer}" for body in BODIES]
+        if row.call_id:
+            inner.append(f"{opener}f{first(row.call_id)}a1{name_end}{BODIES[0]}{closer}")
     outer = row.section or (row.call and (row.call[0], row.call[2]))
     if outer and row.section:
         yield from (f"{first(outer[0])}\n{call}\n{first(outer[1])}" for call in inner)

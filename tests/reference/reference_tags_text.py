@@ -74,6 +74,8 @@ def spellings_of(row: Format) -> dict[str, tuple[str, ...]]:
         kinds |= {name: aliases(marker) for name, marker in zip(names, markers or ()) if aliases(marker)}
     if aliases(row.quote):
         kinds["quote"] = aliases(row.quote)
+    if aliases(row.call_id):
+        kinds["id_open"] = aliases(row.call_id)
     if row.empty_call:
         kinds["empty_call"] = (row.empty_call,)
     if row.typed:

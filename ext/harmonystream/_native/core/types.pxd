@@ -107,7 +107,7 @@ cdef enum:                                       # the JSON types that a paramet
 cdef enum:                                       # Role: what a tag format's marker is for
     THINK_OPEN, THINK_CLOSE, DROP, STOP, TURN, SECTION_OPEN, SECTION_CLOSE, CALL_OPEN, NAME_END, EMPTY_CALL, CALL_CLOSE
     KEY_OPEN, KEY_END, VALUE_OPEN, VALUE_CLOSE, QUOTE, TYPE_OPEN, TYPE_CLOSE
-    ELEMENT_OPEN, ELEMENT_END, ELEMENT_CLOSE
+    ELEMENT_OPEN, ELEMENT_END, ELEMENT_CLOSE, ID_OPEN
     N_ROLES
 
 cdef enum:

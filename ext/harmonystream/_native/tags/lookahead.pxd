@@ -8,6 +8,7 @@ from harmonystream._native.tags.view cimport View
 cdef struct CallHeader:
     Py_ssize_t stop                              # where it ends
     Py_ssize_t name_at, name_n
+    Py_ssize_t id_at, id_n                       # after the name; id_at 0: its marker is not there
     Py_ssize_t key_at, key_n                     # its first key, whose opener is missing
     int64_t object_name, object_id               # wrapped: where the quotes of name and id are in the input; 0: no id
     uint8_t body                                 # the state of its body: PAIRS, RAW, WRAPPED or PYTHON

@@ -45,7 +45,7 @@ cdef int read_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t or
     """
     cdef const TagTable* row = c.row
     cdef Py_ssize_t n = limit(v, origin), x = at, last = at
-    cdef uint64_t ends = row.header | row.roles[NAME_END] | (0 if second else row.roles[EMPTY_CALL])
+    cdef uint64_t ends = row.header | row.roles[NAME_END] | (0 if second else row.roles[EMPTY_CALL] | row.roles[ID_OPEN])
     cdef int verdict
     cdef uint8_t ch
     hit[0] = -1
@@ -108,6 +108,20 @@ cdef int look_function(const View* v, const Context* c, Py_ssize_t i, Py_ssize_t
     return YES
 
 
+cdef int look_id(const View* v, const Context* c, Py_ssize_t i, Py_ssize_t origin, CallHeader* h, Py_ssize_t* stop,
+                 int* hit) noexcept nogil:
+    """After the marker between a call's name and its id: h has the id, which may be empty, and `hit` is what ends it."""
+    cdef CallHeader other
+    cdef int verdict = read_name(v, c, skip_ws(v, i, limit(v, origin)), origin, False, &other, stop, hit)
+    if verdict != YES:
+        return verdict
+    h.id_at = other.name_at
+    h.id_n = other.name_n
+    if (hit[0] >= 0 and c.row.literals[hit[0]].role == ID_OPEN) or (h.id_n and not is_good(v, c.tools, h.id_at, h.id_n)):
+        return NO
+    return YES
+
+
 cdef int look_bare(const View* v, const Context* c, Py_ssize_t origin, bint at_line_start,
                    const CallHeader* h) noexcept nogil:
     """A call outside of a section that could be prose (Qwen3-Coder leaves the section's opener out)."""
@@ -162,10 +176,14 @@ cdef int look_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t or
     cdef int k = -1, role, verdict = read_name(v, c, at, origin, False, h, &stop, &k)
     if verdict != YES:
         return verdict
+    if k >= 0 and row.literals[k].role == ID_OPEN:
+        verdict = look_id(v, c, stop + row.literals[k].n, origin, h, &stop, &k)
+        if verdict != YES:
+            return verdict
     role = row.literals[k].role if k >= 0 else -1
     h.stop = stop
     if role == KEY_END and row.open_name:
-        if split_key(v, c.tools, h) == NO:
+        if h.id_at or split_key(v, c.tools, h) == NO:
             return NO
     elif role != NAME_END and role != EMPTY_CALL and (not row.open_name or (row.open_end and k >= 0)):
         return VOID if is_half(v, c, stop, h) else NO

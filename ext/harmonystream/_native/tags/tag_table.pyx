@@ -32,7 +32,7 @@ cdef dict MEMBERS = {"name": <int>NAME_MEMBER, "arguments": <int>ARGUMENTS_MEMBE
 cdef tuple ROLE_NAMES = ("think opener", "think closer", "drop", "stop", "turn", "section opener", "section closer",
                          "call opener", "end of a name", "empty call", "call closer",
                          "key opener", "end of a key", "value opener", "value closer", "string quote", "type opener",
-                         "type closer", "element opener", "end of an element's tag", "element closer")
+                         "type closer", "element opener", "end of an element's tag", "element closer", "id opener")
 
 
 cdef object choice(object format, str field, dict choices):
@@ -142,6 +142,11 @@ cdef class Row:
                 raise FormatError(f"format {format.name!r}: empty_call needs a call with an end of the name, "
                                   "which it replaces")
             roles.append((format.empty_call, EMPTY_CALL))
+        if format.call_id != "":
+            if call is None or t.name_as != PLAIN_NAME:
+                raise FormatError(f"format {format.name!r}: call_id needs a call and name_as='plain', because it parts a "
+                                  "name from the id after it")
+            roles.append((spelled(format.call_id), ID_OPEN))
         if format.quote != "":
             roles.append((spelled(format.quote), QUOTE))
         roles += [(several(format, "stops"), STOP), (several(format, "turns"), TURN), (several(format, "drop"), DROP)]
@@ -378,7 +383,7 @@ cdef uint64_t live_somewhere(const TagTable* t) noexcept nogil:
     """The markers that may mean something where no header, key or value is open: with control tokens, also an end of
     a name."""
     cdef uint64_t dead = (t.roles[EMPTY_CALL] | t.roles[KEY_END] | t.roles[VALUE_OPEN] | t.roles[TURN]
-                          | t.roles[TYPE_OPEN] | t.roles[TYPE_CLOSE] | t.roles[ELEMENT_END])
+                          | t.roles[TYPE_OPEN] | t.roles[TYPE_CLOSE] | t.roles[ELEMENT_END] | t.roles[ID_OPEN])
     return ~(dead if t.control else dead | t.roles[NAME_END])
 
 
