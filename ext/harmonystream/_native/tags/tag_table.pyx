@@ -126,17 +126,7 @@ cdef class Row:
                                   "section and pair, and no other closer, because only JSON shows where it ends")
             t.holds_objects = t.wrapped and t.has_section and t.open_name
             roles += [(call[0], CALL_OPEN), (spelled(call[2]), CALL_CLOSE), (spelled(call[1]), NAME_END)]
-        if pair:
-            t.value_opener = pair[2] != ""
-            roles += [(pair[0], KEY_OPEN), (pair[1], KEY_END), (pair[3], VALUE_CLOSE)]
-            roles += [(pair[2], VALUE_OPEN)] if t.value_opener else []
-        types = parts(format, "value_type", 2)
-        if types:
-            if pair is None:
-                raise FormatError(f"format {format.name!r}: value_type needs pair, because only values between tags "
-                                  "lack a type")
-            t.types_values = True
-            roles += [(types[0], TYPE_OPEN), (types[1], TYPE_CLOSE)]
+        roles += self.fill_pair(format, pair)
         if format.empty_call:
             if call is None or call[1] == "":
                 raise FormatError(f"format {format.name!r}: empty_call needs a call with an end of the name, "
@@ -144,8 +134,8 @@ cdef class Row:
             roles.append((format.empty_call, EMPTY_CALL))
         if format.call_id != "":
             if call is None or t.name_as != PLAIN_NAME:
-                raise FormatError(f"format {format.name!r}: call_id needs a call and name_as='plain', because it parts a "
-                                  "name from the id after it")
+                raise FormatError(f"format {format.name!r}: call_id needs a call and name_as='plain', because it "
+                                  "parts a name from the id after it")
             roles.append((spelled(format.call_id), ID_OPEN))
         if format.quote != "":
             roles.append((spelled(format.quote), QUOTE))
@@ -167,6 +157,23 @@ cdef class Row:
         if t.n == 0:
             raise FormatError(f"format {format.name!r} has no markers")
         return 0
+
+    cdef list fill_pair(self, object format, tuple pair):
+        """The tags around keys and values."""
+        cdef TagTable* t = &self.table
+        roles = []
+        if pair:
+            t.value_opener = pair[2] != ""
+            roles += [(pair[0], KEY_OPEN), (pair[1], KEY_END), (pair[3], VALUE_CLOSE)]
+            roles += [(pair[2], VALUE_OPEN)] if t.value_opener else []
+        types = parts(format, "value_type", 2)
+        if types:
+            if pair is None:
+                raise FormatError(f"format {format.name!r}: value_type needs pair, because only values between tags "
+                                  "lack a type")
+            t.types_values = True
+            roles += [(types[0], TYPE_OPEN), (types[1], TYPE_CLOSE)]
+        return roles
 
     cdef int fill_body(self, object format) except -1:
         """How calls are written that are neither tags nor JSON."""
