@@ -15,28 +15,10 @@ WORDS = TEXT.split()
 NAMES = ("get_weather", "search", "write_file", "run_code", "send_mail", "lookup2", "set_alarm")
 KEYS = ("city", "query", "path", "text", "count", "ratio", "exact", "options", "items", "unit", "limit", "note")
 STRINGS = (
-    *(
-        "Bergen",
-        "New York",
-        "two\nlines",
-        'say "hi"',
-        "it's",
-        "C:\\new\\table",
-        "a < b && c > d",
-        "<b>bold</b>",
-        "日本 😀",
-    ),
-    *(
-        '{"a": 1}',
-        "[1, 2]",
-        "",
-        " padded ",
-        "line\n",
-        "def f(x):\n    return x + 1",
-        "# Title\n\n- one\n- two",
-        "a, b; c",
-    ),
-    *("</div>", "50 %", "&amp;", "\ttab", "e=mc2", "https://example.org/?q=a&b=c#d", "key: value", "x = [1, (2)]"),
+    *("Bergen", "New York", "two\nlines", 'say "hi"', "it's", "C:\\new\\table", "a < b && c > d", "<b>bold</b>"),
+    *("日本 😀", '{"a": 1}', "[1, 2]", "", " padded ", "line\n", "def f(x):\n    return x + 1"),
+    *("# Title\n\n- one\n- two", "a, b; c", "</div>", "50 %", "&amp;", "\ttab", "e=mc2"),
+    *("https://example.org/?q=a&b=c#d", "key: value", "x = [1, (2)]"),
 )
 NUMBERS = (0, 1, -7, 42, 2**40)
 FLOATS = (0.5, -1.25, 3.0, 1e21)

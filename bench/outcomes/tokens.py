@@ -17,43 +17,16 @@ from .families import FAMILIES
 from .outputs import markers_of
 
 # Tags that parsers look for in the vocabulary when they are made.
-COMMON = (
-    *(
-        "<think>",
-        "</think>",
-        "<tool_call>",
-        "</tool_call>",
-        "<|im_start|>",
-        "<|im_end|>",
-        "<｜Assistant｜>",
-        "｜DSML｜",
-    ),
-    *(
-        "[TOOL_CALLS]",
-        "[ARGS]",
-        "[CALL_ID]",
-        "[THINK]",
-        "[/THINK]",
-        "<|tool_call|>",
-        "<|python_tag|>",
-        "<function_call>",
-    ),
-    *("<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|START_TEXT|>", "<|END_TEXT|>", "<tool_calls>", "</tool_calls>"),
-    *("<|channel>", "<channel|>", "<|turn>", "<turn|>", '<|"|>', "<escape>", "<|open|>", "<|close|>", "<|sep|>"),
-    *("<response>", "</response>", "<answer>", "</answer>", "<tool_sep>", "<arg_key>", "</arg_key>", "<arg_value>"),
-    *("</arg_value>", "<|tool_call_argument_begin|>", "<|START_THINKING|>", "<|END_THINKING|>", "<|end_of_msg|>"),
-    *(
-        "<|START_ACTION|>",
-        "<|END_ACTION|>",
-        "<｜tool▁sep｜>",
-        "<｜end▁of▁sentence｜>",
-        "<|action_start|>",
-        "<|plugin|>",
-    ),
-    *("<seed:think>", "</seed:think>", "<|inner_prefix|>", "<|inner_suffix|>", "<ifm|think>", "</ifm|think>"),
-    *("<assistant>", "</assistant>", "<user>", "<system>", "<|assistant|>", "<|user|>", "<seed:bos>", "<0x0A>"),
-    *("<ifm|think_fast>", "</ifm|think_fast>", "<ifm|think_faster>", "</ifm|think_faster>", "<|tool_response>"),
-)
+COMMON = """\
+<think> </think> <tool_call> </tool_call> <|im_start|> <|im_end|> <｜Assistant｜> ｜DSML｜ [TOOL_CALLS] [ARGS] [CALL_ID]
+[THINK] [/THINK] <|tool_call|> <|python_tag|> <function_call> <|START_RESPONSE|> <|END_RESPONSE|> <|START_TEXT|>
+<|END_TEXT|> <tool_calls> </tool_calls> <|channel> <channel|> <|turn> <turn|> <|"|> <escape> <|open|> <|close|>
+<|sep|> <response> </response> <answer> </answer> <tool_sep> <arg_key> </arg_key> <arg_value> </arg_value>
+<|tool_call_argument_begin|> <|START_THINKING|> <|END_THINKING|> <|end_of_msg|> <|START_ACTION|> <|END_ACTION|>
+<｜tool▁sep｜> <｜end▁of▁sentence｜> <|action_start|> <|plugin|> <seed:think> </seed:think> <|inner_prefix|>
+<|inner_suffix|> <ifm|think> </ifm|think> <assistant> </assistant> <user> <system> <|assistant|> <|user|> <seed:bos>
+<0x0A> <ifm|think_fast> </ifm|think_fast> <ifm|think_faster> </ifm|think_faster> <|tool_response>
+"""
 
 
 @cache
@@ -80,7 +53,7 @@ def tokenizer(name: str) -> Tokenizer:
     marks = [
         mark for mark in markers_of(FAMILIES[name]) if is_a_token(mark) and "DSML" not in mark and "GCML" not in mark
     ]
-    marks = list(dict.fromkeys([*marks, *COMMON]))
+    marks = list(dict.fromkeys([*marks, *COMMON.split()]))
     made.add_tokens([AddedToken(mark, special=False, normalized=False) for mark in marks])
     return made
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from .meanings import Json, as_json
@@ -30,7 +29,3 @@ def gemma(value: Any, quote: str = '<|"|>') -> str:
 
 def function_gemma(value: Any) -> str:
     return gemma(value, "<escape>")
-
-
-def ascii_json(value: Any) -> str:
-    return json.dumps(value)

@@ -11,20 +11,8 @@ from .items import Reasoning, Summary
 from .payload import Payload
 
 __all__ = [
-    *(
-        "COMPLETED",
-        "ECHOED",
-        "ENCRYPTED",
-        "OPEN",
-        "PHASES",
-        "PREFIXES",
-        "WHOLE",
-        "call_id",
-        "defaults",
-        "ending",
-        "error",
-    ),
-    *("failed", "made_id", "owned", "phase", "reasoning_item", "seconds"),
+    *("COMPLETED", "ECHOED", "ENCRYPTED", "OPEN", "PHASES", "PREFIXES", "WHOLE"),
+    *("call_id", "defaults", "ending", "error", "failed", "made_id", "owned", "phase", "reasoning_item", "seconds"),
 ]
 
 PREFIXES = {

@@ -204,7 +204,7 @@ def test_structured_output_is_parsed(clients, format):
 
 
 def test_structured_output_is_read_from_the_answer_and_not_from_the_preamble(clients):
-    model = "harmony/ids/structured output behind a preamble"
+    model = "harmony/ids/structured output after a preamble"
     with clients.openai.responses.stream(model=model, text_format=Weather, **ASKED["responses"]) as parts:
         response = parts.get_final_response()
     assert response.output_parsed == ROME

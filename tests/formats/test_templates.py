@@ -113,7 +113,7 @@ def expected(family: Family, messages: list[dict[str, Any]], thinking: str, star
     if not after_tool:  # where the result stands between the think tag and the output
         reasoning = reasoning.lstrip("\n")
     if thinking == "budget":
-        reasoning = message["reasoning"] + "</seed:cot_budget_reflect>"  # the prompt goes on behind the tag
+        reasoning = message["reasoning"] + "</seed:cot_budget_reflect>"  # the prompt goes on after the tag
     if family.row == "deepseek_search":
         content = "" if calls else content.lstrip("\n")
     elif message["reasoning"] or family.template == "glm45" or (start != "content" and not after_tool):

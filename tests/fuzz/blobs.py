@@ -12,7 +12,7 @@ from fuzz import oracles, streaming, tokens
 
 Case = dict[str, Any]
 HEAD = 36  # magic, version, format, and the fingerprints of the vocabulary and the tools
-LENGTHS = struct.Struct("<BIHII")  # behind it: trim, max_hold, and the lengths of empty_args, the origin and the state
+LENGTHS = struct.Struct("<BIHII")  # after it: trim, max_hold, and the lengths of empty_args, the origin and the state
 LONGEST_HELD = 16  # bytes that may begin a marker count when it is known whether they do
 PATCH = 4  # bytes of a payload: what to do, where (two bytes), the value
 
@@ -64,7 +64,7 @@ def check_patched(
 
 
 def patched(blob: bytes, patches: list[tuple[int, int, int]]) -> bytes:
-    """Each patch sets, inserts or deletes a byte behind the fingerprints."""
+    """Each patch sets, inserts or deletes a byte after the fingerprints."""
     data = bytearray(blob)
     for action, place, value in patches:
         at = HEAD + place % (len(data) - HEAD)

@@ -194,15 +194,10 @@ def test_sources_and_functions_that_a_page_names_exist(page):
 def test_an_example_prints_what_it_says(example):
     promised = re.search(r"^Prints:\n\n((?:    .*\n|\n)+)", text_of(example), re.MULTILINE)
     if promised is None:
-        # One writes a file (tests/cli/test_cli_terminal.py compares it), one serves (test_starlette_example.py), one
-        # needs mlx-lm (test_real_mlx.py), and one LMDeploy (test_lmdeploy_chat.py).
-        assert example.name in (
-            "record_demo.py",
-            "fastapi_server.py",
-            "mlx_events.py",
-            "lmdeploy_server.py",
-            "transformers_events.py",
-        )
+        # One writes a file (tests/cli/test_cli_terminal.py compares it), one serves (test_starlette_example.py), and
+        # three need what is not installed (test_real_mlx.py, test_lmdeploy_chat.py, test_real_event_streamer.py).
+        elsewhere = ("record_demo.py", "fastapi_server.py", "mlx_events.py", "lmdeploy_server.py")
+        assert example.name in (*elsewhere, "transformers_events.py")
         return
     done = subprocess.run([sys.executable, str(example)], env=ENV, capture_output=True, text=True, timeout=60)
     assert (done.stderr, done.returncode) == ("", 0)

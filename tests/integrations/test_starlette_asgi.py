@@ -68,7 +68,7 @@ def test_the_source_may_say_how_it_ended(api, said):
     async def source() -> AsyncIterator[Any]:
         yield SHORT[:4]
         yield Finished("length", {"input_tokens": 5, "prompt_tokens": 5, "output_tokens": 987})
-        raise AssertionError("nothing is read behind it")
+        raise AssertionError("nothing is read after it")
 
     async def run() -> bytes:
         server = Server()
@@ -188,7 +188,7 @@ def test_a_server_that_shuts_down_stops_the_source():
 
 
 def test_the_clients_bytes_do_not_wait_for_the_sources_end():
-    """Servers say "disconnected" behind a whole response: that cancels nothing."""
+    """Servers say "disconnected" after a whole response: that cancels nothing."""
 
     async def run() -> list[str]:
         server, order = Server(), []

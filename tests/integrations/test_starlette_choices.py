@@ -52,7 +52,7 @@ COUNTED = {
 }
 ENDS = {
     "by itself": [],
-    "with its choice": [(0, Finished("stop", {"prompt_tokens": 7})), (0, 13225)],  # nothing is read behind it
+    "with its choice": [(0, Finished("stop", {"prompt_tokens": 7})), (0, 13225)],  # nothing is read after it
     "with all": [Finished("stop", {"prompt_tokens": 7}), (0, 13225)],
 }
 

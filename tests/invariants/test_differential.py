@@ -46,7 +46,7 @@ ROLES = st.sampled_from(["user", "system", "developer"])
 
 
 def looks_unmarked(message: Read) -> bool:
-    """`<|start|>assistant json<|message|>`: one word behind the role, which we take for text (section 5)."""
+    """`<|start|>assistant json<|message|>`: one word after the role, which we take for text (section 5)."""
     return message.content_type in ("json", "code", "xml") and message.channel is None and message.recipient is None
 
 
@@ -76,7 +76,7 @@ def test_rendered_conversations_are_read_back(conversation):
 
 
 @given(st.lists(st.one_of(OTHERS, TOOLS), max_size=2), st.lists(ASSISTANTS, min_size=1, max_size=3))
-def test_completions_are_read_behind_their_prompt(conversation, completion):
+def test_completions_are_read_after_their_prompt(conversation, completion):
     header = marked("<|start|>assistant")
     prompt = [tid for message in conversation for tid in rendered(message)] + header
     ids = [tid for message in completion for tid in rendered(message)][len(header) :]

@@ -56,7 +56,7 @@ class PartReader:
     chars: list[Char]
     how: str
     findings: Findings
-    position: int = 0  # behind the last part that was read
+    position: int = 0  # after the last part that was read
     allowed: set[str] = field(default_factory=set)  # what a word that the end of the stream cut could have become
 
     def word(self, begin: int) -> Word | None:
@@ -176,7 +176,7 @@ class PartReader:
             self.allowed = set()
 
     def begin_of_body(self) -> int:
-        """Where the body begins; behind the end if there is none."""
+        """Where the body begins; after the end if there is none."""
         begin = self.position
         if 0 < begin < len(self.chars) and self.chars[begin].text in WHITESPACE:
             begin += 1

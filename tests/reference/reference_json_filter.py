@@ -35,7 +35,7 @@ class Arguments:
     feed() and end() return what may be sent. After every piece, all that was sent is a beginning of an object that
     strict readers accept, jiter among them; of a complete call, it is an object. A text that is an object passes byte
     for byte, without the whitespace before it. Any other text is kept whole, as a string: under `text_key` if it does
-    not begin with "{", else under BROKEN_KEY, behind what was sent of it. Control characters in strings are escaped.
+    not begin with "{", else under BROKEN_KEY, after what was sent of it. Control characters in strings are escaped.
 
     Held back, so that nothing has to be taken back: a comma until something follows it, a number, literal or escape
     until it ends, the last brace until the end.

@@ -43,7 +43,7 @@ class Machine(Fences, Elements, Lists):
         self.tools, self.trim = tools, trim == "seams"
         self.region = "reasoning" if start == "reasoning" else "content"
         self.thinks = start != "answer"
-        self.marked = 0 if start in ("reasoning", "answer") else -1  # the place directly behind the last marker
+        self.marked = 0 if start in ("reasoning", "answer") else -1  # the place directly after the last marker
         self.mentions = 0
         self.think_mentions = 0
         self.dropped: dict[int, int] = {}  # where a dropped marker ends -> where it begins

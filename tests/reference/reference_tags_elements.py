@@ -70,7 +70,7 @@ class Elements(Pairs):
     # -- between elements ----------------------------------------------------------------------------------------------
 
     def element(self, i: int, header: Header) -> tuple[int, bool]:
-        """What stands at `i`; then the place behind it, and whether the call is over."""
+        """What is at `i`; then the place after it, and whether the call is over."""
         text = self.text
         try:
             mark = self.tag(i, self.size)

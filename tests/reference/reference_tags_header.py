@@ -372,7 +372,7 @@ class HeaderReader:
         return next((name for name in found if latin(name) in (self.tools or ())), "")
 
     def may_stand(self, header: Header, name: str) -> None:
-        """Where prose might say the same: a declared name, or, if none is, the start of a line or behind a marker."""
+        """Where prose might say the same: a declared name, or, if none is, the start of a line or after a marker."""
         if self.tools is None:
             before = self.text.before(self.at)
             if not (self.at == self.marked or before < 0 or self.text.s[before] == "\n"):

@@ -52,7 +52,7 @@ class Member:
 class ObjectScan:
     """Reads an object from its `{` at `start`, as far as the limit.
 
-    `ended`: "object" (`stop` is behind its end), "marker" (one of `markers` outside strings, or a control stop) or
+    `ended`: "object" (`stop` is after its end), "marker" (one of `markers` outside strings, or a control stop) or
     "limit". `closers`: of the markers, those that end the body of a call, also in a string that is not closed, as a
     stop in the text does.
     """
@@ -212,7 +212,7 @@ class ObjectScan:
 def decode_string(text: Text, indices: Sequence[int], closed: bool) -> list[tuple[str, int]]:
     """The characters between two quotes, each with the byte that decides it; what is still open at the end is left out.
 
-    `closed`: the byte behind the last is a quote.
+    `closed`: the byte after the last is a quote.
     """
     s = text.s
     found: list[tuple[str, int]] = []

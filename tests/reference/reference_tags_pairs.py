@@ -33,7 +33,7 @@ class Pairs(Bodies):
         return i
 
     def pair(self, i: int, header: Header) -> tuple[int, bool]:
-        """What stands at `i`; then the place behind it, and whether the call is over."""
+        """What is at `i`; then the place after it, and whether the call is over."""
         text, live = self.text, ("key_open", "value_close", "call_close", "section_close", *OPENERS, "stop")
         try:
             mark = text.at(i, self.size, *live)
@@ -180,7 +180,7 @@ class Pairs(Bodies):
                 return v, not empty
 
     def value(self, p: int, header: Header, key: str, says: str, opened: bool = False) -> tuple[int, bool]:
-        """Reads the value behind the end of a key. Is the call over with it?"""
+        """Reads the value after the end of a key. Is the call over with it?"""
         text, v = self.text, p
         if text.kinds.get("value_open") and not opened:
             try:

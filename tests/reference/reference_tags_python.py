@@ -40,7 +40,7 @@ class PythonCalls(Strings):
     arguments_so_far = 0
 
     def python(self, b: int, header: Header) -> int:
-        """From behind the call's bracket to where the call ends."""
+        """From after the call's bracket to where the call ends."""
         self.open, self.expects, self.arguments_so_far = [], "argument", 0
         i = b
         try:

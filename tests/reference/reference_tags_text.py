@@ -1,7 +1,7 @@
 """The text that the reference interpreter of docs/tags.md reads: section 2.
 
 A stream becomes one str with a character for each byte, each control marker and each inert id, so that positions are
-plain indices. Whatever looks ahead is given a limit, and raises `More` where it would have to see what lies behind it.
+plain indices. Whatever looks ahead is given a limit, and raises `More` where it would have to see what is after it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PAIR = ("key_open", "key_end", "value_open", "value_close")
 
 
 class More(Exception):  # noqa: N818 - no error
-    """What stands behind `limit` decides what begins at `at`."""
+    """What is after `limit` decides what begins at `at`."""
 
     def __init__(self, limit: int, at: int = 0):
         self.limit, self.at = limit, at

@@ -60,7 +60,7 @@ def fits(chars: Sequence[str], role_open: bool, tools: Sequence[str] | None) -> 
 
 
 def next_stage(stage: str, word: Word, role_open: bool) -> str:
-    """The stage behind `word`."""
+    """The stage after `word`."""
     text = word.text
     if role_open:
         is_role = not text.startswith("to=")

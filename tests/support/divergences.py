@@ -73,7 +73,7 @@ class Piece:
 
 
 def pieces(ids: Sequence[int]) -> Iterator[Piece]:
-    """The messages of a stream behind `<|start|>assistant`."""
+    """The messages of a stream after `<|start|>assistant`."""
     piece, state = Piece(preset=True), "header"
     for tid in ids:
         if state == "between":
@@ -158,7 +158,7 @@ def space_behind_to(piece: Piece) -> bool:
 
 
 def loose_constrain(piece: Piece) -> bool:
-    """No word directly behind the marker, or one that is no type."""
+    """No word directly after the marker, or one that is no type."""
     return any(re.match(r"\s|to=|$", segment.text) for segment in piece.of(CONSTRAIN))
 
 

@@ -47,7 +47,7 @@ def read_message(message: Any) -> Read:
 
 
 def theirs(ids: Sequence[int]) -> tuple[list[Read] | None, str]:
-    """What openai-harmony reads behind `<|start|>assistant`: the messages, or None if it refuses; and all deltas."""
+    """What openai-harmony reads after `<|start|>assistant`: the messages, or None if it refuses; and all deltas."""
     parser = openai_harmony.StreamableParser(encoding(), openai_harmony.Role.ASSISTANT, strict=True)
     deltas = ""
     try:

@@ -127,7 +127,7 @@ def merge(events: Iterable[EventTuple]) -> list[EventTuple]:
     for event in events:
         kind, start, stop = event[0], event[-2], event[-1]
         assert isinstance(start, int) and isinstance(stop, int)
-        assert position <= start <= stop, f"{event} goes back behind {position}"
+        assert position <= start <= stop, f"{event} goes back before {position}"
         position = stop
         text = TEXT_FIELD.get(str(kind))
         if text is None:

@@ -23,7 +23,7 @@ TOOLS = [{"name": name, "parameters": {"properties": PARAMETERS}} for name in ("
 
 
 def left(log: Iterable[Any], parser: hs.Parser) -> Left:
-    """Reasoning, content, calls as (name, arguments), with "cut" behind them if they are not complete, deviations."""
+    """Reasoning, content, calls as (name, arguments), with "cut" after them if they are not complete, deviations."""
     reasoning, content, calls, arguments = "", "", [], ""
     for event in log:
         if event[0] == "ReasoningDelta":

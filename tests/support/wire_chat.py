@@ -67,7 +67,7 @@ def plain(completion: Any) -> Payload:
 
 def assembled(chunks: list[Any]) -> Payload:
     """The response of one choice, joined chunk by chunk; checks the rules on the way."""
-    if chunks[-1] == "[DONE]":  # behind dicts there is none
+    if chunks[-1] == "[DONE]":  # after dicts there is none
         chunks = chunks[:-1]
     first = chunks[0]
     assert first["choices"][0]["delta"] == {"role": "assistant", "content": ""}
@@ -80,7 +80,7 @@ def assembled(chunks: list[Any]) -> Payload:
             assert chunk is chunks[-1] and reason is not None
             usage = chunk["usage"]
             continue
-        assert reason is None, "a chunk behind the finish reason"
+        assert reason is None, "a chunk after the finish reason"
         (choice,) = chunk["choices"]
         delta, reason = choice["delta"], choice["finish_reason"]
         assert bool(delta) is (reason is None)

@@ -17,7 +17,7 @@ FRAME = re.compile(rb"(?:event: ([\w.]+)\n)?data: (\{[^\n]*\}|\[DONE\])\n\n")
 
 
 def payloads_of(data: bytes) -> list[Any]:
-    """The payloads of whole frames, "[DONE]" included: nothing else may stand between or behind them."""
+    """The payloads of whole frames, "[DONE]" included: nothing else may stand between or after them."""
     found: list[Any] = []
     position = 0
     while position < len(data):

@@ -28,7 +28,7 @@ PHASE_OF_CHANNEL = {"final": "final_answer", "commentary": "commentary"}
 WHY = {"length": "max_output_tokens", "content_filter": "content_filter"}
 USAGE: Payload = {"input_tokens": 7, "output_tokens": 70, "output_tokens_details": {"reasoning_tokens": 9}}
 FIELDS = {"code_interpreter_call": "code", "custom_tool_call": "input"}  # of a call's text; others have arguments
-# The events of an item behind output_item.added, in order; "+": one or more.
+# The events of an item after output_item.added, in order; "+": one or more.
 ORDERS = {
     "reasoning": "content_part.added (reasoning_text.delta )+reasoning_text.done content_part.done output_item.done ",
     "message": "content_part.added (output_text.delta )+output_text.done content_part.done output_item.done ",

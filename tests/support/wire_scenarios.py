@@ -275,7 +275,7 @@ SCENARIOS = {
         message(HEADERS["reasoning"], "a") + "<|start|>user<|message|>b<|end|>" + message(HEADERS["content"], "c"),
         *(Text("reasoning", "a"), Text("content", "c")),
     ),
-    "structured output behind a preamble": harmony(
+    "structured output after a preamble": harmony(
         message(HEADERS["preamble"], "One moment.") + message(HEADERS["content"], '{"city": "Rom 雨"}'),
         *(PREAMBLE, Text("content", '{"city": "Rom 雨"}')),
     ),

@@ -117,7 +117,9 @@ cdef int ids_at(Rows rows, int64_t row, Buffer* narrow, const uint32_t** p, int6
     """The ids of a row, in the column or, of int64, in `narrow`. NO_IDS: one is null, or no id."""
     cdef int64_t begin = offset_at(rows, row), at = rows.values_first + begin, i, value
     cdef int32_t signs = 0
-    cdef const int32_t* given = NULL if rows.values == NULL else <const int32_t*>rows.values + at
+    cdef const int32_t* given = NULL
+    if rows.values != NULL:
+        given = <const int32_t*>rows.values + at
     n[0] = offset_at(rows, row + 1) - begin
     if begin < 0 or n[0] < 0 or rows.n_values < begin + n[0] or (given == NULL and n[0]):
         return NO_IDS                                                        # another thread has written to the buffer

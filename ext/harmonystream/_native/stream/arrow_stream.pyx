@@ -79,7 +79,9 @@ cdef int failed(Chunks owner, object error) noexcept:
 
 cdef const char* get_last_error(ArrowArrayStream* stream) noexcept with gil:
     cdef Chunks owner = <Chunks>stream.private_data
-    return NULL if owner.error is None else <const char*>owner.error
+    if owner.error is None:
+        return NULL
+    return <const char*>owner.error
 
 
 cdef void release_stream(ArrowArrayStream* stream) noexcept with gil:

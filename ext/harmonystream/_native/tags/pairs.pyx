@@ -358,7 +358,7 @@ cdef bint step_noise(Stream* s, const Context* c, View* v) noexcept nogil:
 cdef bint step_pairs(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef const TagTable* row = c.row
     cdef Key key
-    cdef int k = -1, role, verdict
+    cdef int k = -1, role = -1, verdict
     if is_json_space(v.p[v.i]):
         consume(s, c, v, skip_ws(v, v.i, v.n), IN_HEADER)
         return True

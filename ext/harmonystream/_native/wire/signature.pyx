@@ -68,7 +68,7 @@ cdef bint put_signature(Buffer* to, const uint8_t* id, Py_ssize_t n_id, const ui
 
 
 def signature(str id not None, str text not None, /):
-    """The signature of a text in the response with this id. Raises UnicodeEncodeError for what is no text."""
+    """The signature of a text in the response with this id. Raises UnicodeEncodeError for lone surrogates."""
     cdef Buffer made, one, other
     cdef Py_ssize_t n_id, n
     cdef const uint8_t* p_id = <const uint8_t*>PyUnicode_AsUTF8AndSize(id, &n_id)
