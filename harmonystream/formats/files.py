@@ -19,7 +19,7 @@ CONFIG = "tokenizer_config.json"  # of a model's folder
 LARGEST_CONFIG = 16 * 1024 * 1024  # bytes of it: it may list all special tokens
 Row = TypeVar("Row", bound="Format | None")
 # fields of several markers, and how many
-_PARTS = {"think": 2, "section": 2, "call": 3, "pair": 4, "element": 3, "value_type": 2}
+_PARTS = {"think": 2, "section": 2, "call": 3, "pair": 4, "element": 3, "value_type": 2, "cdata": 2}
 _LISTS = ("stops", "turns", "drop", "keep")
 _SWITCHES = ("wrapped", "control")
 

@@ -79,6 +79,8 @@ class Format(NamedTuple):
     """Ends of a key that say the value's type, "string" or "json"."""
     value_type: tuple[Marker, Marker] | None = None
     """The opener and the closer around a value's type, between the key and the value; None: there are none."""
+    cdata: tuple[Marker, Marker] | None = None
+    """The opener and the closer of text in a value that is read as it is: ("<![CDATA[", "]]>"); None: there is none."""
     control: bool = False
     """The markers are control tokens: their characters in other tokens are text."""
     stops: tuple[str, ...] = ()

@@ -58,6 +58,7 @@ def test_what_a_row_says_if_it_says_nothing():
         "string",
         {},
         None,
+        None,
         False,
         (),
         (),

@@ -134,6 +134,12 @@ def pairs(draw: st.DrawFn, row: Format) -> str:
         draw(st.sampled_from(["", "", "\n"])) if value else "",
         value,
     ]
+    if row.cdata and draw(st.booleans()):
+        inner = draw(st.lists(st.sampled_from([text, text, *WORDS, *markers(row.name)]), max_size=3))
+        sections = [damage(draw, [first(row.cdata[0]), one, first(row.cdata[1])]) for one in inner]
+        text = "".join(part for section in sections for part in section)
+        parts += [draw(st.sampled_from(["", "", "\n", " "])), text, draw(st.sampled_from(["", "", "\n", " "]))]
+        return "".join(damage(draw, [*parts, closer, space]))
     parts += [layout, text, layout, closer, space]
     return "".join(damage(draw, parts))
 

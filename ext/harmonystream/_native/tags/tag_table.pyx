@@ -32,7 +32,8 @@ cdef dict MEMBERS = {"name": <int>NAME_MEMBER, "arguments": <int>ARGUMENTS_MEMBE
 cdef tuple ROLE_NAMES = ("think opener", "think closer", "drop", "stop", "turn", "section opener", "section closer",
                          "call opener", "end of a name", "empty call", "call closer",
                          "key opener", "end of a key", "value opener", "value closer", "string quote", "type opener",
-                         "type closer", "element opener", "end of an element's tag", "element closer", "id opener")
+                         "type closer", "element opener", "end of an element's tag", "element closer", "id opener",
+                         "opener of text as it is", "closer of text as it is")
 
 
 cdef object choice(object format, str field, dict choices):
@@ -173,6 +174,12 @@ cdef class Row:
                                   "lack a type")
             t.types_values = True
             roles += [(types[0], TYPE_OPEN), (types[1], TYPE_CLOSE)]
+        cdata = parts(format, "cdata", 2)
+        if cdata:
+            if pair is None:
+                raise FormatError(f"format {format.name!r}: cdata needs pair, because only values between tags have "
+                                  "text that could be markup")
+            roles += [(cdata[0], CDATA_OPEN), (cdata[1], CDATA_CLOSE)]
         return roles
 
     cdef int fill_body(self, object format) except -1:
