@@ -25,11 +25,12 @@ from ..events import (
 from ..formats import Format
 from ..reasons import matched
 from . import chat_options as options
+from .chat_texts import ChoiceStream
 from .payload import Payload, checked, sendable, to_json
 from .request import CallIds, called, shown_calls, taken_ids
 from .script import HOLE, idle
 from .scripts import chat_script
-from .stream import Constants, EventStream
+from .stream import Constants, mover
 from .tokens import Tokens
 from .usage import CHAT, counted
 
@@ -42,7 +43,7 @@ _NOTHING: Payload = {}
 _BLANK_LINE = "\n\n"  # between the texts of two messages in one field: the reader sees a preamble, then an answer
 
 
-class ChatStream(EventStream):
+class ChatStream(ChoiceStream):
     """Chat completion chunks of one choice; `several()` makes the streams of more.
 
     parser: a Parser that has read nothing yet, or a format; then `vocab` and `tools` are for its parser.
@@ -57,12 +58,11 @@ class ChatStream(EventStream):
     taken: the ids of calls in the request's messages (`call_ids_of`). No call of this response gets one of them.
     include_usage: a last chunk has the usage.
     token_ids: each chunk has the ids of its tokens.
+    keep_text: False keeps no text that was sent, so memory does not grow with it, and response() raises ValueError.
     """
 
     choice = 0
     """Its index."""
-    _fields: tuple[str, ...] = ("reasoning",)
-    _preamble_field: str | None = "content"
     _include_usage = False
     _extra = _NOTHING
     _calls_shown: int | None = None
@@ -71,13 +71,11 @@ class ChatStream(EventStream):
     _taken: frozenset[str] = frozenset()
     _show_ids = False
     _hooked = False  # has an application a part in what is said?
-    _channel: str | None = None  # of the open message
-    _has_text = False  # has it?
-    _open: int | None = None  # the call whose arguments are shown
     _finish_reason: str | None = None
     _stopped: Payload | None = None  # at what, if the engine says
     _usage: Payload | None = None
     _all: list[ChatStream] | None = None  # the request's, in order, if there are several
+    _choices = 1  # of the request, in a state
 
     def __init__(
         self,
@@ -94,6 +92,7 @@ class ChatStream(EventStream):
         taken: Iterable[str] = (),
         include_usage: bool = False,
         token_ids: bool = False,
+        keep_text: bool = True,
         extra: Mapping[str, Any] | None = None,
         vocab: Vocab | None = None,
         tools: object = None,
@@ -114,6 +113,9 @@ class ChatStream(EventStream):
         if call_id is not None or taken != () or token_ids:
             self._call_id, self._taken = called("call_id", call_id), taken_ids(taken)
             self._show_ids, self._watched, self._hooked = token_ids, token_ids, True
+        if not keep_text:
+            self._keeps_text = False
+            self._forget_texts()
 
     # what is made when it is needed: most responses need it at their end, or never
     @cached_property
@@ -122,16 +124,8 @@ class ChatStream(EventStream):
         return head | self._extra | head  # these first, and as they are
 
     @cached_property
-    def _calls(self) -> list[Payload]:
-        return []
-
-    @cached_property
-    def _texts(self) -> dict[str, list[str]]:
-        return {"content": []}
-
-    @cached_property
     def _tokens(self) -> Tokens:
-        return Tokens(show_ids=self._show_ids)
+        return Tokens(show_ids=self._show_ids, keeps=self._keeps_text)
 
     @property
     def _stem(self) -> str:
@@ -154,6 +148,24 @@ class ChatStream(EventStream):
         for choice, stream in enumerate(streams):
             stream.choice, stream._all = choice, streams
         return list(streams)
+
+    @classmethod
+    def several_from_bytes(
+        cls,
+        states: Iterable[bytes],
+        vocab: Vocab | None = None,
+        *,
+        format: str | Format | None = None,
+        tools: Any = None,
+        key: bytes | None = None,
+        **callbacks: Any,
+    ) -> list[ChatStream]:
+        """The streams of all choices, of what to_bytes() of each gave, in order. The arguments are from_bytes()'s.
+
+        Raises what from_bytes() raises, and ValueError for states that are not those of all choices of a response.
+        """
+        made: list[ChatStream] = mover().restored_choices(cls, states, vocab, format, tools, key, callbacks)
+        return made
 
     def _start(self, dicts: bool, /) -> None:
         self._check_turn()
@@ -193,13 +205,6 @@ class ChatStream(EventStream):
     def opening(self) -> Iterable[Payload]:
         yield self._chunk({"role": "assistant", "content": ""})
 
-    def _fields_of(self, kind: str) -> tuple[str, ...]:
-        """Where the text of the open message goes."""
-        if kind == "reasoning":
-            return self._fields
-        field = self._preamble_field if self._channel == "commentary" else "content"
-        return () if field is None else (field,)
-
     def delta(self, kind: str, text: str) -> Payload | None:
         if kind == "arguments":
             if self._open is None:
@@ -227,23 +232,11 @@ class ChatStream(EventStream):
         index = len(self._calls)
         if self._calls_shown is not None and index >= self._calls_shown:
             return ()
-        self._calls.append(options.call(self._call_ids.take(event.id, index), event.name))
-        self._open = index
-        return (self._call_chunk(index, self._calls[-1]),)
+        call = options.call(self._call_ids.take(event.id, index), event.name)
+        return (self._call_chunk(self._shown_call(call), call),)
 
     def _call_chunk(self, index: int | str, call: Payload) -> Payload:
         return self._chunk({"tool_calls": [{"index": index, **options.copied(call)}]})
-
-    def _keep_arguments(self) -> None:
-        if self._open is not None:
-            self._calls[self._open]["function"]["arguments"] += self._take("arguments")
-
-    def _keep_texts(self) -> None:
-        """Move the text of the open message to where it belongs."""
-        for kind in ("reasoning", "content"):
-            text = self._take(kind)
-            for field in self._fields_of(kind) if text else ():
-                self._texts.setdefault(field, []).append(text)
 
     def closing(self, usage: Payload | None) -> Iterable[Payload]:
         if usage is not None:
@@ -340,28 +333,20 @@ class ChatStream(EventStream):
     def _on_event(self, event: Event) -> bytes | Frame:
         if self._watched or self._parting_fields(event):
             return self._bytes(self._described(event))
-        self._has_text |= isinstance(event, (ReasoningDelta, ContentDelta))
+        self._note_text(event)
         return super()._on_event(event)
 
     def _described(self, event: Event) -> Iterable[Payload]:
         fields = self._parting_fields(event)
-        self._has_text |= isinstance(event, (ReasoningDelta, ContentDelta))
+        self._note_text(event)
         payloads = list(super()._described(event))
         if self._watched:
             self._tokens.attach(payloads, event, hides=isinstance(event, (ReasoningDelta, ContentDelta, ToolCallDelta)))
-        for field in fields:
-            self._texts[field].append(_BLANK_LINE)
+        self._keep_parted(fields, _BLANK_LINE)
         return [self._parting(fields), *payloads] if fields else payloads
 
     def _parting(self, fields: Iterable[str]) -> Payload:
         return self._chunk(dict.fromkeys(fields, _BLANK_LINE))
-
-    def _parting_fields(self, event: Event) -> list[str]:
-        """Of the first text of a message: its fields that have an earlier message's text."""
-        if self._has_text or not isinstance(event, (ReasoningDelta, ContentDelta)):
-            return []
-        kind = "reasoning" if isinstance(event, ReasoningDelta) else "content"
-        return [field for field in self._fields_of(kind) if self._texts.get(field)]
 
     def error(self, message: str, *, type: str | None = None, code: str | None = None) -> bytes:
         """The frames that end a stream that cannot go on; clients raise an APIError. Empty if it has ended."""
@@ -382,7 +367,8 @@ class ChatStream(EventStream):
     # --- the whole ---
 
     def response(self) -> Payload:
-        """The response as it would be without streaming, with all choices; at any time."""
+        """The response as it would be without streaming, with all choices; at any time. ValueError without its text."""
+        self._check_kept()
         for stream in self._streams:
             stream._catch_up()
         whole = {**self._head, "object": "chat.completion", "choices": list(map(options.whole_choice, self._streams))}

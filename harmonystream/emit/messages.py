@@ -23,8 +23,9 @@ from ..events import (
 )
 from ..formats import Format
 from ..reasons import matched
+from . import messages_options as options
 from .arguments import TEXT_KEY, Arguments, assembled
-from .messages_options import call, call_id, failure
+from .kept import Forgotten
 from .payload import Payload, checked, sendable
 from .request import CallIds, called, shown_calls, taken_ids
 from .script import HOLE, Parts, idle
@@ -36,31 +37,12 @@ from .usage import MESSAGES, counted
 __all__ = ["MessagesStream"]
 
 _UNSAID: tuple[Payload, Payload] = ({}, {})
-_STOP_REASONS: dict[str | None, str] = {
-    None: "end_turn",
-    "stop": "end_turn",
-    "tool_calls": "tool_use",
-    "length": "max_tokens",
-    "content_filter": "refusal",
-    **{one: one for one in ("pause_turn", "refusal", "model_context_window_exceeded")},
-    "stop sequence": "stop_sequence",
-}
-_USUAL = (None, "stop", "tool_calls", "length")  # reasons with which most messages end
-_AT_STOP_SEQUENCE = "stop sequence"  # no engine's word; not a normal stop for the parser, so an open call is cut
 _FIELDS = {"reasoning": "thinking", "content": "text"}  # a kind of delta: its block's type, and the field of the text
 _DELTAS = {
     "reasoning": ("thinking_delta", "thinking"),
     "content": ("text_delta", "text"),
     "arguments": ("input_json_delta", "partial_json"),
 }
-# What the client's types require of a response, and a server of its own models does not have.
-_MESSAGE_NULLS: Payload = {"container": None, "diagnostics": None, "stop_details": None}
-_USAGE_NULLS: Payload = dict.fromkeys(
-    (
-        *("cache_creation", "cache_creation_input_tokens", "cache_read_input_tokens", "inference_geo"),
-        *("output_tokens_details", "server_tool_use", "service_tier", "speed"),
-    )
-)
 _BLOCKS: dict[str, Payload] = {
     "thinking": {"type": "thinking", "thinking": "", "signature": ""},
     "text": {"type": "text", "text": "", "citations": None},
@@ -84,6 +66,8 @@ class MessagesStream(EventStream):
     call_id: a function from a call's index to its id, for formats whose calls have none. By default the id is derived
     from the message's id.
     taken: the ids of calls in the request's messages (`call_ids_of`). No call of this message gets one of them.
+    keep_text: False keeps no text that was sent, so memory does not grow with it, and response() raises ValueError. The
+    text of an open thinking block is kept as long as its end will sign it.
     text_key: the key for arguments that are not an object, see `Arguments`.
     extra: more fields of the message.
     """
@@ -118,6 +102,7 @@ class MessagesStream(EventStream):
         call_id: Callable[[int], str] | None = None,
         taken: Iterable[str] = (),
         text_key: str = TEXT_KEY,
+        keep_text: bool = True,
         extra: Mapping[str, Any] | None = None,
         vocab: Vocab | None = None,
         tools: object = None,
@@ -136,16 +121,23 @@ class MessagesStream(EventStream):
         if call_id is not None or taken != () or self._signature is not None:
             self._call_id, self._taken = called("call_id", call_id), taken_ids(taken)
             self._hooked = True
+        if not keep_text:
+            self._keeps_text = False
+            self._forget_texts()
+
+    def _forget_texts(self) -> None:
+        self._keep_none("content", *(() if self._signs else ("reasoning",)))
 
     # --- what is made when it is needed: most messages need it at their end, or never ---
 
     @cached_property
     def _message(self) -> Payload:
         more, usage = self._given
-        message: Payload = {"id": self.id, "type": "message", "role": "assistant", "model": self.model, "content": []}
-        message |= {"stop_reason": None, "stop_sequence": None, **_MESSAGE_NULLS}
-        message |= {name: more[name] for name in _MESSAGE_NULLS if name in more}
-        message["usage"] = {"input_tokens": 0, "output_tokens": 0, **_USAGE_NULLS, **usage}
+        message: Payload = {"id": self.id, "type": "message", "role": "assistant", "model": self.model}
+        message["content"] = [] if self._keeps_text else Forgotten()
+        message |= {"stop_reason": None, "stop_sequence": None, **options.MESSAGE_NULLS}
+        message |= {name: more[name] for name in options.MESSAGE_NULLS if name in more}
+        message["usage"] = {"input_tokens": 0, "output_tokens": 0, **options.USAGE_NULLS, **usage}
         return message | more | message  # these first, and as they are
 
     @property
@@ -155,7 +147,7 @@ class MessagesStream(EventStream):
 
     @cached_property
     def _call_ids(self) -> CallIds:
-        return CallIds(self._call_id or partial(call_id, self._stem), self._taken)
+        return CallIds(self._call_id or partial(options.call_id, self._stem), self._taken)
 
     # --- the script ---
 
@@ -204,7 +196,7 @@ class MessagesStream(EventStream):
     # --- payloads ---
 
     def opening(self) -> Iterable[Payload]:
-        return ({"type": "message_start", "message": self.response()},)
+        return ({"type": "message_start", "message": {**copy.deepcopy(self._message), "content": []}},)
 
     def delta(self, kind: str, text: str) -> Payload | None:
         if kind == self._kind:
@@ -239,7 +231,7 @@ class MessagesStream(EventStream):
         yield {"type": "message_stop"}
 
     def _stop(self, reason: str | None, calls: int) -> None:
-        self._stop_reason = _stop_reason(reason, calls)
+        self._stop_reason = options.stop_reason(reason, calls)
 
     def _delta(self, type: str, field: str, text: str) -> Payload:
         return {"type": "content_block_delta", "index": self._index, "delta": {"type": type, field: text}}
@@ -279,7 +271,7 @@ class MessagesStream(EventStream):
     def _begin_call(self, event: ToolCallStart) -> list[Payload]:
         id = self._call_ids.take(event.id, self._calls)
         self._calls += 1
-        started = self._begin("arguments", call(id, event.name))
+        started = self._begin("arguments", options.call(id, event.name))
         self._arguments = self._arguments_through = Arguments(self._text_key)
         return started
 
@@ -352,20 +344,21 @@ class MessagesStream(EventStream):
         self._check(dicts)
         stop_sequence = matched(reason) if stop_sequence is None else stop_sequence
         self._stop_sequence = stop_sequence
-        return reason if stop_sequence is None else _AT_STOP_SEQUENCE
+        return reason if stop_sequence is None else options.AT_STOP_SEQUENCE
 
     def error(self, message: str, *, type: str | None = None, code: str | None = None) -> bytes:
         """The frame that ends a stream that cannot go on; clients raise it. Empty if it has ended."""
-        return self._last_bytes([failure(message, type, code)])
+        return self._last_bytes([options.failure(message, type, code)])
 
     def error_events(self, message: str, *, type: str | None = None, code: str | None = None) -> list[Payload]:
         """The payloads of error()."""
-        return self._last_payloads([failure(message, type, code)])
+        return self._last_payloads([options.failure(message, type, code)])
 
     # --- the whole ---
 
     def response(self) -> Payload:
-        """The message as it would be without streaming."""
+        """The message as it would be without streaming. Raises ValueError without its text."""
+        self._check_kept()
         self._catch_up()
         self._settle()
         return copy.deepcopy(self._message)
@@ -383,8 +376,9 @@ def _script(model: str, thinking: bool, signed: bool, shown: int | None, plain: 
     told = _Told(idle(), id=HOLE["a"], model=model, thinking=thinking)
     told._signs, told._calls_shown = signed, shown
     blocks = {kind: _BLOCKS[field] for kind, field in _FIELDS.items()}
-    blocks["arguments"] = call(call_id(HOLE["s"], HOLE["k"]), HOLE["m"])
-    ends = {reason: (_stop_reason(reason, 0) or "", _stop_reason(reason, 1) or "") for reason in _USUAL}
+    blocks["arguments"] = options.call(options.call_id(HOLE["s"], HOLE["k"]), HOLE["m"])
+    stop = options.stop_reason
+    ends = {reason: (stop(reason, 0) or "", stop(reason, 1) or "") for reason in options.USUAL}
     return messages_script(told, blocks, _closing() if plain else None, ends)
 
 
@@ -394,7 +388,3 @@ def _closing() -> Parts:
     told._stop_reason = HOLE["r"]
     usage = {"output_tokens": HOLE["p"], "output_tokens_details": {"thinking_tokens": HOLE["q"]}}
     return told._parts(*told.closing(usage))
-
-
-def _stop_reason(reason: str | None, calls: int) -> str | None:
-    return _STOP_REASONS.get("stop" if reason == "tool_calls" and not calls else reason)

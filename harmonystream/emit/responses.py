@@ -55,6 +55,8 @@ class ResponsesStream(LogprobStream):
     item_id: a function from item type and output index to an id. By default the id is derived from the response's id.
     call_id: a function from a call's index to its id, for calls to which the model gave no id, or an old one.
     taken: the ids of calls in the request's input (`call_ids_of`). No call of this response gets one of them.
+    keep_text: False keeps no text of an item after its end. Such a stream is for the inside of another's. It ends with
+    flush(), and finish() and response() raise ValueError.
     container_id, extra: the container of code interpreter calls, and more fields of the response.
     """
 
@@ -93,6 +95,7 @@ class ResponsesStream(LogprobStream):
         call_id: Callable[[int], str] | None = None,
         taken: Iterable[str] = (),
         container_id: str = "auto",
+        keep_text: bool = True,
         extra: Mapping[str, Any] | None = None,
         vocab: Vocab | None = None,
         tools: object = None,
@@ -107,6 +110,9 @@ class ResponsesStream(LogprobStream):
             self._item_type, self._taken = called("item_type", item_type), taken_ids(taken)
             called("encrypt", encrypt)
             self._hooked = True
+        if not keep_text:
+            self._keeps_text, self._ends_whole = False, True
+            self._forget_texts()
 
     def _ask(self, request: Any, reasoning: Any, encrypt: Callable[[str], str] | None, more: Payload) -> None:
         """Take what the request and the caller say."""
@@ -121,6 +127,9 @@ class ResponsesStream(LogprobStream):
         self._said = echoed, {name: value for name, value in more.items() if name not in _STATE}
         self._tools = declared(echoed.get("tools"))
         self._calls_shown = shown_calls(echoed.get("tool_choice"), echoed.get("parallel_tool_calls", True))
+
+    def _forget_texts(self) -> None:
+        self._keep_none()  # the events that end an item have its text
 
     # --- what is made when it is needed: most responses need it at their end, or never ---
 
@@ -257,7 +266,7 @@ class ResponsesStream(LogprobStream):
             return ()
         text = self._take(item.kind)
         made = item.done(text, complete)
-        self._output.append(copy.deepcopy(made[-1]["item"]))
+        self._output.append(copy.deepcopy(made[-1]["item"]) if self._keeps_text else made[-1])
         return made
 
     def _closing_bytes(self, usage: Payload | None) -> bytes:
@@ -352,13 +361,14 @@ class ResponsesStream(LogprobStream):
     # --- the whole ---
 
     def response(self) -> Payload:
-        """The response as it would be without streaming, with the items that are done."""
+        """The response as it would be without streaming, with the items that are done. ValueError without its text."""
+        self._check_kept()
         self._catch_up()
         return copy.deepcopy(self._whole())
 
     def _whole(self) -> Payload:
         ending = {"error": None, "incomplete_details": None, **self._ending}
-        return {**self._head, **ending, "output": self._output, "usage": self._usage}
+        return {**self._head, **ending, "output": [*self._output], "usage": self._usage}
 
 
 @lru_cache(maxsize=256)

@@ -9,7 +9,7 @@ from typing import Any
 
 from .payload import Payload, clean
 
-__all__ = ["State", "json_object", "refused"]
+__all__ = ["State", "is_count", "json_object", "refused"]
 
 _DEEPEST = 128
 
@@ -75,11 +75,11 @@ class State:
         return bool(self.take(name, lambda value: isinstance(value, bool), default))
 
     def count(self, name: str) -> int:
-        value: int = self.take(name, _is_count, 0)
+        value: int = self.take(name, is_count, 0)
         return value
 
     def maybe_count(self, name: str) -> int | None:
-        value: int | None = self.take(name, lambda value: value is None or _is_count(value))
+        value: int | None = self.take(name, lambda value: value is None or is_count(value))
         return value
 
     def texts(self, name: str) -> list[str]:
@@ -100,7 +100,7 @@ class State:
             raise refused(f"it has unknown fields: {', '.join(self._left)}")
 
 
-def _is_count(value: Any) -> bool:
+def is_count(value: Any) -> bool:
     return type(value) is int and 0 <= value < 1 << 31
 
 

@@ -27,6 +27,7 @@ Callbacks: TypeAlias = "Mapping[str, Callable[..., Any] | None]"
 _REASONING: dict[type[Item] | None, bool | str] = {None: False, Reasoning: "text", Summary: "summary"}
 _TYPES: dict[str, tuple[type, ...]] = {  # what the constructors take as it is
     **{"include_usage": (bool,), "parallel_tool_calls": (bool,), "thinking": (bool,), "container_id": (str,)},
+    **{"keep_text": (bool,), "token_ids": (bool,)},
     **{"text_key": (str,), "preamble_field": (str, type(None)), "extra": (dict,), "taken": (list,), "hooks": (list,)},
     **{"request": (dict,), "usage": (dict,), "signature": (str,)},
 }
@@ -75,6 +76,8 @@ def _of_chat(stream: ChatStream) -> tuple[Payload, Callbacks]:
         "tool_choice": "none" if stream._calls_shown == 0 else {"type": "function"} if stream._named else "auto",
         "parallel_tool_calls": stream._calls_shown != 1,
         "include_usage": stream._include_usage,
+        "token_ids": stream._show_ids,
+        "keep_text": stream._keeps_text,
         "extra": stream._extra,
         "taken": sorted(stream._taken),
     }
@@ -88,6 +91,7 @@ def _of_responses(stream: ResponsesStream) -> tuple[Payload, Callbacks]:
         "request": {**stream._said[0], **({"include": [ENCRYPTED]} if encrypt else {})},
         "reasoning": _REASONING[stream._reasoning],
         "container_id": stream._container_id,
+        "keep_text": stream._keeps_text,
         "extra": stream._said[1],
         "taken": sorted(stream._taken),
     }
@@ -104,6 +108,7 @@ def _of_messages(stream: MessagesStream) -> tuple[Payload, Callbacks]:
         "signature": None if stream._signs else "",
         "tool_choice": {None: None, 0: "none"}.get(stream._calls_shown, one),
         "text_key": stream._text_key,
+        "keep_text": stream._keeps_text,
         "extra": stream._given[0],
         "taken": sorted(stream._taken),
     }

@@ -14,17 +14,19 @@ from .arguments import Arguments
 from .chat import ChatStream
 from .chat_options import call
 from .items import CALLS, Item, Message
+from .kept import Forgotten, Kept
 from .messages import MessagesStream
 from .payload import Payload, to_json
 from .request import CallIds
 from .responses import ResponsesStream
-from .saved import State, json_object, refused
+from .saved import State, is_count, json_object, refused
 from .saved_options import Callbacks, check_callbacks, made, options_of, shape_of, type_of
+from .saved_tokens import of_logprobs, of_tokens, restore_logprobs, restore_tokens
 
 if TYPE_CHECKING:
     from .stream import EventStream
 
-__all__ = ["restored", "saved"]
+__all__ = ["restored", "restored_choices", "saved"]
 
 _KINDS = ("reasoning", "content", "arguments")
 _TEXT_OF = {"reasoning": "thinking", "content": "text"}  # a kind of delta: the field of its block
@@ -34,11 +36,7 @@ _SMALL = 4096  # bytes of options that are worth remembering
 def saved(stream: Any, key: bytes | None) -> bytes:
     """The stream as bytes. Raises ValueError for one that cannot be moved now, or not at all."""
     kind = type_of(stream)
-    if stream._watched:
-        raise ValueError("a stream that sends token ids or logprobs cannot be moved: it waits for their events")
-    if kind is ChatStream:
-        _check_alone(stream)
-    state = stream._told_state()
+    state = None if kind is ChatStream and _is_one_of_several(stream) else stream._told_state()
     told = state is not None
     if state is None:
         state = _remembered(stream, kind)
@@ -55,7 +53,36 @@ def restored(
     kind: type[EventStream], data: Any, vocab: Any, format: Any, tools: Any, key: bytes | None, callbacks: Callbacks
 ) -> EventStream:
     """The stream of these bytes. Raises TypeError or ValueError for bytes that cannot be used."""
-    saved = unpack(data, key)
+    stream = _restored(kind, unpack(data, key), vocab, format, tools, callbacks)
+    if isinstance(stream, ChatStream) and stream._choices > 1:
+        raise ValueError(
+            f"this state is of one of {stream._choices} choices: ChatStream.several_from_bytes() takes all"
+        )
+    return stream
+
+
+def restored_choices(
+    kind: type[ChatStream], states: Any, vocab: Any, format: Any, tools: Any, key: bytes | None, callbacks: Callbacks
+) -> list[ChatStream]:
+    """The streams of all choices of a response. Raises TypeError or ValueError for states that cannot be used."""
+    if isinstance(states, (bytes, bytearray, memoryview)):
+        raise TypeError("several_from_bytes() takes a list of states, one of each choice")
+    each = [unpack(state, key) for state in states]
+    if len({(saved.id, saved.created, saved.options) for saved in each}) > 1:
+        raise ValueError("these states are not those of one response")
+    streams: list[Any] = [_restored(kind, saved, vocab, format, tools, callbacks) for saved in each]
+    if [(stream.choice, stream._choices) for stream in streams] != [(at, len(each)) for at in range(len(each))]:
+        raise ValueError("these states are not those of all choices of a response, in order")
+    if not streams or all(stream.ended for stream in streams):
+        raise refused("no choice goes on")
+    for stream in streams:
+        stream._all = streams if len(streams) > 1 else None
+    return list(streams)
+
+
+def _restored(
+    kind: type[EventStream], saved: Saved, vocab: Any, format: Any, tools: Any, callbacks: Callbacks
+) -> EventStream:
     of = _OF_LETTER.get(saved.api)
     if of is None or not issubclass(kind, of):
         raise refused(f"it is not that of a {kind.__name__}")
@@ -73,6 +100,8 @@ def restored(
         raise refused("it has no script that could have told it")
     stream: Any = kind.__new__(kind, parser, _moved=True)
     stream.__dict__ = {**fields, **identity}
+    if not stream._keeps_text:
+        stream._forget_texts()
     _tell_again(stream, script, saved)
     return stream  # type: ignore[no-any-return]
 
@@ -147,7 +176,20 @@ def _remember(stream: Any, kind: type[EventStream], parser: Parser, saved: Saved
         stream._keep(name, text)
     if isinstance(stream, MessagesStream):
         stream._arguments_through = stream._arguments
+    if isinstance(stream, ChatStream) and stream._finish_reason is not None:
+        stream._over()
     return stream  # type: ignore[no-any-return]
+
+
+# --- lists of what is done ---
+
+
+def _of_kept(done: Kept) -> list[Payload] | int:
+    return done if isinstance(done, list) else len(done)
+
+
+def _restored_list(stream: EventStream, state: State, name: str) -> Kept:
+    return state.several(name) if stream._keeps_text else Forgotten(state.count(name))
 
 
 # --- the ids of calls ---
@@ -168,22 +210,34 @@ def _restore_ids(stream: Any, state: State) -> None:
 # --- Chat Completions ---
 
 
-def _check_alone(stream: ChatStream) -> None:
-    if stream._all is not None:
-        raise ValueError("a stream of several choices cannot be moved: its end depends on the others'")
+def _is_one_of_several(stream: ChatStream) -> bool:
+    """Then Python remembers it. It may have ended, unless all have."""
+    if stream._all is None:
+        return False
+    if not stream.ended or all(one.ended for one in stream._all):
+        stream._check_movable()
+    return True
 
 
 def _of_chat(stream: ChatStream) -> Payload:
-    texts = {field: text for field, pieces in stream._texts.items() if (text := "".join(pieces))}
-    calls = [[one["id"], one["function"]["name"], one["function"]["arguments"]] for one in stream._calls]
+    kept = stream._calls
+    calls = [[one["id"], one["function"]["name"], one["function"]["arguments"]] for one in kept]
+    several = {"choice": [stream.choice, len(stream._all)], "ended": stream.ended} if stream._all else {}
     return {
         **{"channel": stream._channel, "open": stream._open, "has_text": stream._has_text},
-        **{"calls": calls, "texts": texts, **_of_ids(stream)},
+        **{"calls": calls if stream._keeps_text else len(kept), **_of_ids(stream)},
+        "texts": {field: "".join(pieces) for field, pieces in stream._texts.items() if pieces},
+        "tokens": of_tokens(stream._tokens) if stream._watched else None,
+        **{**several, "finish": stream._finish_reason, "stopped": stream._stopped},
     }
 
 
 def _restore_chat(stream: ChatStream, state: State) -> None:
+    ended = state.flag("ended")
+    stream.choice, stream._choices = state.take("choice", _is_choice, [0, 1])
     stream._channel, stream._has_text = state.maybe_text("channel"), state.flag("has_text")
+    if not stream._keeps_text:
+        stream._calls = Forgotten(state.count("calls"))
     for one in state.take("calls", _are_calls, []):
         made = call(one[0], one[1])
         made["function"]["arguments"] = one[2]
@@ -192,8 +246,26 @@ def _restore_chat(stream: ChatStream, state: State) -> None:
     texts = state.fields("texts")
     if not all(isinstance(text, str) for text in texts.values()):
         raise refused("texts is out of range")
-    stream._texts.update({field: [text] for field, text in texts.items()})
+    stream._texts.update({field: [text if stream._keeps_text else ""] for field, text in texts.items()})
+    tokens = state.fields("tokens")
+    if tokens:
+        restore_tokens(stream._tokens, State(tokens))
+        stream._watched = True
+    stream._finish_reason, stream._stopped = state.maybe_text("finish"), state.take("stopped", _is_stop)
+    if ended != (stream._finish_reason is not None) or (ended and stream._choices == 1):
+        raise refused("its end is not one of a choice among several")
     _restore_ids(stream, state)
+
+
+def _is_choice(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(map(is_count, value)) and value[0] < value[1]
+
+
+def _is_stop(value: Any) -> bool:
+    """At what an engine has stopped."""
+    return value is None or (
+        isinstance(value, dict) and value.keys() == {"stop_reason"} and type(value["stop_reason"]) in (int, str)
+    )
 
 
 def _are_calls(value: Any) -> bool:
@@ -211,12 +283,22 @@ def _of_responses(stream: ResponsesStream) -> Payload:
     if item is not None:
         fields = {name: value for name, value in item.fields.items() if name != "encrypt"}
         opened = {"type": item.type, "id": item.id, "index": item.index, "fields": fields}
-    return {"calls": stream._calls, "open": opened, "output": stream._output, **_of_ids(stream)}
+    logprobs = None if stream._logprobs is None else of_logprobs(stream)
+    return {
+        "calls": stream._calls,
+        "open": opened,
+        "output": _of_kept(stream._output),
+        "tokens": logprobs,
+        **_of_ids(stream),
+    }
 
 
 def _restore_responses(stream: ResponsesStream, state: State) -> None:
     stream._calls = state.count("calls")
-    stream._output.extend(state.several("output"))
+    stream._output = _restored_list(stream, state, "output")
+    tokens = state.fields("tokens")
+    if tokens:
+        restore_logprobs(stream, State(tokens))
     opened = state.fields("open")
     stream._open = _open_item(stream, State(opened)) if opened else None
     _restore_ids(stream, state)
@@ -242,7 +324,8 @@ def _open_item(stream: ResponsesStream, state: State) -> Item:
 def _of_messages(stream: MessagesStream) -> Payload:
     filter = stream._arguments_through
     return {
-        **{"calls": stream._calls, "blocks": stream._message["content"], "blank": list(stream._blank)},
+        **{"calls": stream._calls, "blocks": _of_kept(stream._message["content"]), "blank": list(stream._blank)},
+        "block": None if stream._keeps_text else stream._block,
         **{"kind": stream._kind if stream._block is not None else ""},
         **{"filter": None if filter is None else list(filter.state), **_of_ids(stream)},
     }
@@ -250,13 +333,14 @@ def _of_messages(stream: MessagesStream) -> Payload:
 
 def _restore_messages(stream: MessagesStream, state: State) -> None:
     stream._calls = state.count("calls")
-    stream._message["content"], stream._kind = state.several("blocks"), state.text("kind")
+    stream._message["content"], stream._kind = _restored_list(stream, state, "blocks"), state.text("kind")
+    block = state.fields("block")
     stream._blank = tuple(state.texts("blank"))
     filter = state.take("filter", _is_filter)
     if filter is not None:
         stream._arguments = _filter(stream._text_key, *filter)
     if stream._kind:
-        stream._block = _open_block(stream)
+        stream._block = _open_block(stream, stream._message["content"] if stream._keeps_text else [block])
     _restore_ids(stream, state)
 
 
@@ -278,8 +362,7 @@ def _filter(text_key: str, in_text: bool, text: str) -> Arguments:
     return made
 
 
-def _open_block(stream: MessagesStream) -> Payload:
-    blocks: list[Payload] = stream._message["content"]
+def _open_block(stream: MessagesStream, blocks: list[Payload]) -> Payload:
     field = _TEXT_OF.get(stream._kind)
     if not blocks or stream._kind not in _KINDS or (field is None) != (stream._arguments is not None):
         raise refused("it has an open block and none")

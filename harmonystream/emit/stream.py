@@ -23,7 +23,7 @@ from .usage import counted
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Constants", "EventStream"]
+__all__ = ["Constants", "EventStream", "mover"]
 
 Constants: TypeAlias = "tuple[str, str, str, str | None]"
 
@@ -51,6 +51,8 @@ class EventStream(SseWriter):
     _tells = False  # are its events those of other parsers?
     _inside = False  # is what ends the response somebody else's?
     _options: bytes | None = None  # of its state
+    _keeps_text = True
+    _ends_whole = False  # does its last frame repeat what has been said, which is not kept?
     _unsent: tuple[Payload, ...] | list[Payload] = ()  # dicts of a call that raised
 
     # --- what an API defines ---
@@ -81,6 +83,19 @@ class EventStream(SseWriter):
     def checked_usage(self, usage: Payload | None) -> Payload | None:
         """The usage as closing() takes it, in the API's words."""
         return counted(usage)
+
+    def _forget_texts(self) -> None:
+        """Keep no text that has been sent and is not sent again."""
+        self._keep_none("reasoning", "content", "arguments")
+
+    def _check_kept(self) -> None:
+        """Raises ValueError if there is no text for response()."""
+        if not self._keeps_text:
+            raise ValueError("this stream was made with keep_text=False: it has no response(), only what it has sent")
+
+    def _check_end(self) -> None:
+        if self._ends_whole:
+            raise ValueError("the API's last event has the whole text, which keep_text=False drops: end with flush()")
 
     def ran(self, run: ToolRun) -> Iterable[Payload]:
         """The payloads that say that the server runs a call, or has run it; by default it is not said."""
@@ -169,6 +184,7 @@ class EventStream(SseWriter):
 
         None in the usage counts as missing. An invalid usage raises TypeError or ValueError, and the stream stays open.
         """
+        self._check_end()
         if usage is None and type(reason) is str:
             plain = self._end_plainly(reason)
             if plain is not None:
@@ -221,9 +237,10 @@ class EventStream(SseWriter):
 
         key: signs the state, so that from_bytes() refuses one that was altered on its way.
 
-        Raises ValueError before start(), after the end, and for a stream with token ids, logprobs or several choices.
+        Raises ValueError before start() and after the end. Of several choices each has a state, even one that has
+        ended before the others; ChatStream.several_from_bytes() takes all.
         """
-        made: bytes = _mover().saved(self, key)
+        made: bytes = mover().saved(self, key)
         return made
 
     @classmethod
@@ -246,7 +263,7 @@ class EventStream(SseWriter):
         Every field is checked: ValueError for a state that is truncated, of another version, API, vocabulary, tools or
         callbacks, or altered in any byte if it is signed; TypeError for arguments that cannot be used.
         """
-        made: Any = _mover().restored(cls, data, vocab, format, tools, key, callbacks)
+        made: Any = mover().restored(cls, data, vocab, format, tools, key, callbacks)
         return made  # type: ignore[no-any-return]
 
     # --- dicts ---
@@ -256,6 +273,7 @@ class EventStream(SseWriter):
     ) -> list[Payload]:
         """The payloads of start() (no arguments), feed(tokens) or feed_text(tokens), or of finish(reason, usage)."""
         if finish:
+            self._check_end()
             usage = self.checked_usage(usage)
             self._check(True)
             made = self._payloads(self.parser.finish, normal(reason)) + self._numbered(self.closing(usage))
@@ -370,7 +388,7 @@ class EventStream(SseWriter):
 
 
 @cache
-def _mover() -> Any:
+def mover() -> Any:
     """The module that knows all three APIs. An import statement takes longer than to move a stream."""
     from . import saved_states
 

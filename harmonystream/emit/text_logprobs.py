@@ -9,6 +9,7 @@ from typing import Any
 
 from .._native.wire.frame import Frame
 from ..events import Event
+from .kept import Forgotten, Kept
 from .payload import Payload
 from .stream import EventStream
 from .tokens import as_sent, taken_until
@@ -24,9 +25,9 @@ class LogprobStream(EventStream):
     _next = 0  # the position of the next token: the parser's own does not count the tokens that it holds back
 
     @cached_property
-    def _output(self) -> list[Payload]:
+    def _output(self) -> Kept:
         """The items that are done."""
-        return []
+        return [] if self._keeps_text else Forgotten()
 
     def _feed_with(self, ids: Any, logprobs: Sequence[Payload] | None) -> bytes:
         """Reads the ids one by one, so that a delta's tokens do not depend on how many come at once."""
@@ -67,7 +68,8 @@ class LogprobStream(EventStream):
             case "response.content_part.done" if payload["part"]["type"] == "output_text":
                 payload["part"]["logprobs"] = self._text_logprobs
             case "response.output_item.done" if payload["item"]["type"] == "message":
-                for item in (payload["item"], self._output[-1]):
+                kept = self._output[-1:] if isinstance(self._output, list) else ()
+                for item in (payload["item"], *kept):
                     for part in item["content"]:
                         part["logprobs"] = self._text_logprobs
                 self._text_logprobs = []

@@ -23,8 +23,8 @@ class Tokens:
     chunk has sent yet, so joined they are what was fed, without hidden text. A hidden call's header is not hidden text.
     """
 
-    def __init__(self, *, show_ids: bool) -> None:
-        self._show_ids = show_ids
+    def __init__(self, *, show_ids: bool, keeps: bool = True) -> None:
+        self._show_ids, self._keeps = show_ids, keeps
         self._logprobs: deque[tuple[int, Payload]] = deque()  # by position
         self._waiting: list[int] = []  # ids that the next chunk will send
         self._ids: deque[tuple[int, int]] = deque()  # those that no event has covered yet, by position
@@ -61,10 +61,10 @@ class Tokens:
             here += taken_until(self._ids, None)
         if logprobs:
             choice["logprobs"] = {"content": logprobs, "refusal": None}
-            self._all_logprobs += logprobs
+            self._all_logprobs += logprobs if self._keeps else ()
         if self._show_ids:
             choice["token_ids"] = self._waiting + here
-            self._all_ids += choice["token_ids"]
+            self._all_ids += choice["token_ids"] if self._keeps else ()
         self._waiting = []
 
     def joined(self) -> Payload:

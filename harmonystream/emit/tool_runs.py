@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ..call_arguments import read_arguments
 from .items import Item, Mcp
+from .kept import Kept
 from .payload import Payload, clean
 
 __all__ = ["RunBlocks", "RunItems", "ToolRun"]
@@ -64,7 +65,7 @@ class RunItems:
     item_id: as `ResponsesStream` has it.
     """
 
-    def __init__(self, output: list[Payload], item_id: Callable[[str, int], str]) -> None:
+    def __init__(self, output: Kept, item_id: Callable[[str, int], str]) -> None:
         self._output, self._item_id = output, item_id
         self._running: dict[str, RunItem] = {}
 
@@ -95,7 +96,8 @@ class RunItems:
 
     def _end(self, item: RunItem) -> list[Payload]:
         made = item.ended()
-        self._output[item.index] = dict(made[-1]["item"])
+        if isinstance(self._output, list):
+            self._output[item.index] = dict(made[-1]["item"])
         return made
 
 

@@ -9,7 +9,9 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..errors import EngineError
 from .base import Finished, Output, Prompt, Sampling, chat_usage
+from .continuing import Beginning
 
 __all__ = ["Recorded"]
 
@@ -18,6 +20,10 @@ _BUNDLED = Path(__file__).parent.parent / "data" / "demo.jsonl"
 
 class Recorded:
     """Plays recorded generations in order, one for each call of `generate`; after the last one the first comes again.
+
+    A prompt that has the beginning of the answer (`Prompt.begun`) is continued, as a model would do it: the generation
+    that agrees with it for longest is played from the corresponding place on. So a forced call gets the arguments of a
+    recorded one. `generate` raises EngineError if no generation has such a place.
 
     recording: the path of a JSON Lines file, or its lines as mappings; by default a conversation about the weather
     that is part of the package. A line with `ids` (token ids) or `text` is a generation, and may have `finish`, the
@@ -38,15 +44,37 @@ class Recorded:
         self._next = 0  # index of the turn that the next call plays
 
     async def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncIterator[Output]:
-        turn = self.turns[self._next % len(self.turns)]
-        self._next += 1
-        tokens: Sequence[int] | str = turn["ids"] if "ids" in turn else turn["text"]
+        turn, start = self._place(prompt, sampling)
+        tokens = _tokens(turn)[start:]
         played = tokens[: sampling.max_tokens]
         for token in played:
             await asyncio.sleep(self._delay)
             yield token
         reason = turn.get("finish", "stop") if len(played) == len(tokens) else "length"
         yield Finished(reason, chat_usage(len(prompt.ids or ()), len(played)))
+
+    def preferred(self, prompt: Prompt, sampling: Sampling) -> int:
+        """The index of the generation that is played, or, of a prompt that is continued, preferred among equals."""
+        return self._next % len(self.turns)
+
+    def _place(self, prompt: Prompt, sampling: Sampling) -> tuple[Mapping[str, Any], int]:
+        """The generation that is played for a prompt, and the index of the first token of it that is."""
+        first = self.preferred(prompt, sampling)
+        start: int | None = 0
+        if begun := getattr(prompt, "begun", 0):
+            beginning = Beginning(prompt, begun)
+            order = [(first + step) % len(self.turns) for step in range(len(self.turns))]
+            first = max(order, key=lambda at: beginning.agreement(_tokens(self.turns[at])))
+            start = beginning.place(_tokens(self.turns[first]))
+            if start is None:
+                raise EngineError("the recording has nothing that continues the beginning of the answer")
+        self._next = first + 1
+        return self.turns[first], start or 0
+
+
+def _tokens(turn: Mapping[str, Any]) -> Sequence[int] | str:
+    tokens: Sequence[int] | str = turn["ids"] if "ids" in turn else turn["text"]
+    return tokens
 
 
 def _lines(recording: str | os.PathLike[str] | Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import aclosing
-from typing import Any
-
-from ..engines import Output, Recorded, Sampling
+from ..engines import Recorded, Sampling
+from ..engines.base import Prompt
 from .model import Model
 
 __all__ = ["DEMO_NAME", "Demo", "demo_model"]
@@ -22,18 +19,16 @@ _TOOL = {
 }
 
 
-class Demo:
+class Demo(Recorded):
     """Plays the generation that fits: the first turn to a user, the next one after each result of a tool."""
 
     def __init__(self, delay: float = 0.02) -> None:
-        self._turns = [Recorded([turn], delay=delay) for turn in Recorded().turns]
+        super().__init__(delay=delay)
 
-    async def generate(self, prompt: Any, sampling: Sampling) -> AsyncIterator[Output]:
+    def preferred(self, prompt: Prompt, sampling: Sampling) -> int:
+        """As many results as there are since the user has spoken; what the answer has begun with is none of them."""
         results = prompt.text.rpartition("<|start|>user")[2].count(" to=assistant")
-        turn = self._turns[min(results, len(self._turns) - 1)]
-        async with aclosing(turn.generate(prompt, sampling)) as items:
-            async for item in items:
-                yield item
+        return min(results, len(self.turns) - 1)
 
 
 def demo_model(delay: float = 0.02) -> Model:

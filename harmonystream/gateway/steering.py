@@ -90,8 +90,9 @@ class _Course:
     def prompt(self) -> Prompt:
         """The prompt, and all that was said after it."""
         ids = None if self._prompt.ids is None or self._as_text else [*self._prompt.ids, *self._ids]
-        text = self._prompt.text + ("".join(self._texts) or self._spelled())
-        return replace(self._prompt, ids=ids, text=text)
+        said = "".join(self._texts) or self._spelled()
+        begun = len(said) if ids is None else len(self._ids)
+        return replace(self._prompt, ids=ids, text=self._prompt.text + said, begun=begun)
 
     def _spelled(self) -> str:
         vocab = self._prompt.vocab

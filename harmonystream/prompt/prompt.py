@@ -23,6 +23,9 @@ class Prompt:
     format: the format in which the model answers. None if it is not known.
     stop_ids, stops: where generation should stop, as ids and as text.
     vocab, tools: as they were given to `render`.
+    begun: how many of `ids`, or of the characters of `text` if there are no ids, are the beginning of the answer. They
+    are at the end. Whoever writes a part of the answer for the model says so here, as the gateway does for a forced
+    call. An engine continues the prompt in either case; one that plays a recording has to know.
     """
 
     text: str
@@ -32,6 +35,7 @@ class Prompt:
     stops: tuple[str, ...] = ()
     vocab: Vocab | None = field(default=None, repr=False)
     tools: list[dict[str, Any]] | None = field(default=None, repr=False)
+    begun: int = 0
 
     def parser(self, **options: Any) -> Parser:
         """A parser for what the model generates after this prompt. `options` are those of `Parser`.

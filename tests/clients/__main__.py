@@ -22,6 +22,7 @@ HERE = Path(__file__).resolve().parent
 HOME = ROOT / ".venv-clients"
 PAGE = ROOT / "docs" / "clients.md"
 BEGIN, END = "<!-- measured: written by make clients -->\n", "<!-- measured: end -->\n"
+STRUCTURED = BEGIN.replace("written", "structured output, written")
 
 PYTHON = {  # script: what it needs
     "with_official": ["openai", "anthropic"],
@@ -29,7 +30,10 @@ PYTHON = {  # script: what it needs
     "with_langchain": ["langchain-openai", "langchain-anthropic"],
     "with_litellm": ["litellm", "mcp"],
     "with_pydantic_ai": ["pydantic-ai-slim[openai,anthropic]"],
+    "with_instructor": ["instructor", "openai", "anthropic"],
 }
+OF_FORMS = "with_instructor"
+"""The script that runs in front of structured.py alone."""
 # The AI SDK 7 needs Node 22; 6 runs with 20, too.
 NODE = {
     "with_official": ["openai", "@anthropic-ai/sdk"],
@@ -78,16 +82,29 @@ def missing(script: str, note: str) -> dict[str, Any]:
     return {"client": script, "version": "", "api": "", "call": None, "answer": None, "note": note}
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    def cell(value: Any) -> str:
-        return {True: "right", False: "**wrong**", None: "–"}[value]
+def cell(value: Any) -> str:
+    return {True: "right", False: "**wrong**", None: "–"}[value]
 
+
+def table(rows: list[dict[str, Any]]) -> str:
     lines = ["| client | version | API | call | answer | reasoning | gateway | |", "|---|---|---|---|---|---|---|---|"]
     for row in rows:
         seen = "not shown" if row.get("reasoning") is None else cell(row["reasoning"])
         note = row["note"].replace("|", "\\|").replace("\n", " ")
         checks = f"{cell(row['call'])} | {cell(row['answer'])} | {seen} | {cell(row['gateway'])}"
         lines.append(f"| {row['client']} | {row['version']} | {row['api']} | {checks} | {note} |")
+    return "\n".join(lines) + "\n"
+
+
+FORMS = ("create", "create_partial", "create_iterable")
+
+
+def table_of_forms(rows: list[dict[str, Any]]) -> str:
+    lines = [f"| client | version | API | mode | {' | '.join(FORMS)} | |", "|---" * (5 + len(FORMS)) + "|"]
+    for row in rows:
+        checks = " | ".join(cell(row.get(form)) for form in FORMS)
+        client = " | ".join((row["client"], row["version"], row["api"], row.get("mode", "")))
+        lines.append(f"| {client} | {checks} | {row['note']} |")
     return "\n".join(lines) + "\n"
 
 
@@ -132,14 +149,22 @@ def main() -> int:
     example = running(str(ROOT / "examples" / "fastapi_server.py"))
     gateway = running("-m", "harmonystream", "serve", "--port")
     with example as first, gateway as second:
-        scripts = [("Python", script) for script in PYTHON] + [("Node", script) for script in NODE]
+        scripts = [("Python", script) for script in PYTHON if script != OF_FORMS]
+        scripts += [("Node", script) for script in NODE]
         rows = [row for kind, script in scripts for row in both(kind, script, first, second)]
-    made = table(rows)
-    print(made)
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    PAGE.write_text(before + BEGIN + made + END + rest.partition(END)[2], encoding="utf-8")
+    with running(str(HERE / "structured.py")) as url:
+        forms = rows_of("Python", OF_FORMS, url)
+    write(BEGIN, table(rows))
+    write(STRUCTURED, table_of_forms(forms))
     right = (row["call"] and row["answer"] and row["gateway"] and row.get("reasoning") is not False for row in rows)
-    return 0 if all(right) else 1
+    return 0 if all(right) and all(row.get(form) for row in forms for form in FORMS) else 1
+
+
+def write(begin: str, made: str) -> None:
+    """Print a table, and put it in its place on the page."""
+    print(made)
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(begin)
+    PAGE.write_text(before + begin + made + END + rest.partition(END)[2], encoding="utf-8")
 
 
 if __name__ == "__main__":

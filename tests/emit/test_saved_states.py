@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from wire_frames import as_bytes, as_dicts, fed, told_by_python
 from wire_server import APIS, USAGE
 
 import harmonystream as hs
+from harmonystream._native.wire.envelope import Saved, pack, unpack
 
 VOCAB = hs.vocab.o200k_harmony()
 KEY = b"nobody knows"
@@ -248,13 +250,14 @@ def test_what_cannot_be_moved():
     new.finish("stop")
     with pytest.raises(ValueError, match="has ended"):
         new.to_bytes()
-    counted = chat.stream_of(hs.Parser(), token_ids=True)
-    counted.start()
-    with pytest.raises(ValueError, match="token ids or logprobs cannot be moved"):
-        counted.to_bytes()
-    several = hs.ChatStream.several([hs.Parser(), hs.Parser()], id="x", model="m", created=1)
+    several = choices(2)
     several[0].start()
-    with pytest.raises(ValueError, match="several choices cannot be moved"):
+    with pytest.raises(ValueError, match="has not started"):
+        several[1].to_bytes()
+    several[1].start()
+    for stream in several:
+        stream.finish("stop")
+    with pytest.raises(ValueError, match="has ended"):
         several[0].to_bytes()
 
 
@@ -271,3 +274,76 @@ def test_it_belongs_to_its_api_vocabulary_and_tools():
     stream.start()
     with pytest.raises(ValueError, match="another vocabulary"):
         hs.ChatStream.from_bytes(stream.to_bytes(), other)
+
+
+# --- several choices ---
+
+
+def choices(n: int, **options: Any) -> list[hs.ChatStream]:
+    return hs.ChatStream.several([hs.Parser() for _ in range(n)], id="x", model="m", created=1, **options)
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_several_choices_move_together(number):
+    options = [*OPTIONS["chat"], {"keep_text": False}][number]
+    ids = VOCAB.encode(TEXT, control=True)
+    stay, move = choices(3, **options), choices(3, **options)
+    assert [stream.start() for stream in move] == [stream.start() for stream in stay]
+    lengths = (len(ids), len(ids) // 2, 7)
+    for at, tid in enumerate(ids):
+        move = hs.ChatStream.several_from_bytes([stream.to_bytes(key=KEY) for stream in move], key=KEY)
+        for which, n in enumerate(lengths):
+            if at < n:
+                assert move[which].feed(tid) == stay[which].feed(tid)
+            elif at == n:  # it ends before the others do
+                said = move[which].finish("length", stop_reason="x"), stay[which].finish("length", stop_reason="x")
+                assert said[0] == said[1]
+    move = hs.ChatStream.several_from_bytes([stream.to_bytes() for stream in move])
+    assert [stream.ended for stream in move] == [False, True, True]
+    last = move[0].finish("stop", USAGE["chat"])
+    assert last == stay[0].finish("stop", USAGE["chat"])
+    assert last.endswith(b"data: [DONE]\n\n")
+    if options.get("keep_text", True):
+        assert move[1].response() == stay[1].response()
+
+
+def test_the_states_of_all_choices_are_needed_in_order():
+    streams, others = choices(2), hs.ChatStream.several([hs.Parser(), hs.Parser()], id="y", model="m", created=1)
+    for stream in (*streams, *others):
+        stream.start()
+    one, other = (stream.to_bytes() for stream in streams)
+    load = hs.ChatStream.several_from_bytes
+    with pytest.raises(ValueError, match=r"of one of 2 choices: ChatStream.several_from_bytes\(\) takes all"):
+        hs.ChatStream.from_bytes(one)
+    for states in ([other, one], [one], [one, one], [one, other, other]):
+        with pytest.raises(ValueError, match="not those of all choices of a response, in order"):
+            load(states)
+    with pytest.raises(ValueError, match="not those of one response"):
+        load([one, others[1].to_bytes()])
+    with pytest.raises(ValueError, match="no choice goes on"):
+        load([])
+    with pytest.raises(TypeError, match="takes a list of states"):
+        load(one)  # type: ignore[arg-type]
+    alone = APIS["chat"].stream_of(hs.Parser())
+    alone.start()
+    assert load([alone.to_bytes()])[0].feed(200005) == alone.feed(200005)
+
+
+CHOICE: list[tuple[str, Any]] = [
+    *(("choice", one) for one in ([2, 2], [-1, 2], [0], "0", [0, True], [0, 1 << 31])),
+    *(("ended", True), ("ended", 1), ("finish", "stop"), ("finish", 7)),
+    *(("stopped", one) for one in ({"more": 1}, {"stop_reason": 1.5}, {"stop_reason": True}, 7)),
+]
+
+
+@pytest.mark.parametrize(("field", "value"), CHOICE)
+def test_the_fields_of_a_choice_are_checked(field, value):
+    streams = choices(2)
+    for stream in streams:
+        stream.start()
+    saved = unpack(streams[0].to_bytes())
+    state = json.dumps({**json.loads(saved.said), field: value}).encode()
+    parts = (saved.parser, saved.options, saved.id, saved.created, state)
+    data = pack(Saved(saved.api, saved.dicts, saved.told, saved.number, *parts))
+    with pytest.raises(ValueError, match=r"not a usable emitter state|not those of all choices"):
+        hs.ChatStream.several_from_bytes([data, streams[1].to_bytes()])

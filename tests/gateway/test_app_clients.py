@@ -53,6 +53,32 @@ def test_a_loop_of_chat(clients):
     assert (message.content, message.reasoning) == (ANSWER.content, ANSWER.reasoning)
 
 
+NAMED = {"type": "object", "properties": {"city": {"type": "string"}}}
+
+
+@pytest.mark.parametrize("name", ["get_forecast", "Weather"])
+@pytest.mark.parametrize("choice", ["named", "required"])
+def test_a_forced_call_has_the_recorded_arguments(clients, name, choice):
+    tools = [{"type": "function", "function": {"name": name, "parameters": NAMED}}]
+    messages = [{"role": "user", "content": "Rain?"}]
+    forced = {"type": "function", "function": {"name": name}} if choice == "named" else "required"
+    asked = {"model": DEMO_NAME, "messages": messages, "tools": tools, "tool_choice": forced}
+    (whole,) = clients.openai.chat.completions.create(**asked).choices
+    with clients.openai.chat.completions.stream(**asked) as stream:
+        streamed = stream.get_final_completion().choices[0].message
+    block = clients.anthropic.messages.create(
+        model=DEMO_NAME,
+        max_tokens=999,
+        messages=messages,
+        tools=[{"name": name, "input_schema": NAMED}],
+        tool_choice={"type": "tool", "name": name} if choice == "named" else {"type": "any"},
+    ).content[-1]
+    for call in (whole.message.tool_calls[0], streamed.tool_calls[0]):
+        assert (call.function.name, json.loads(call.function.arguments)) == (name, ARGUMENTS)
+    assert (block.name, block.input) == (name, ARGUMENTS)
+    assert whole.message.reasoning == streamed.reasoning == hs.parse(Recorded().turns[0]["ids"]).reasoning
+
+
 @pytest.mark.parametrize("way", ["items", "references", "previous_response_id", "encrypted"])
 def test_a_loop_of_responses(clients, way):
     """In each way in which a client may send back what was said."""

@@ -91,5 +91,7 @@ class OpenWriter:
         """It has ended, and takes nothing more. The frames that were made before it broke, if it did."""
     def _keep(self, kind: str, text: str) -> str:
         """Keep a delta's text that goes out some other way; what of it may go out."""
+    def _keep_none(self, *kinds: str) -> None:
+        """Keep no item's text after its end, and no delta's of these kinds when it has been sent."""
     def _take(self, kind: str) -> str:
         """What the deltas of this kind have said since the last _take()."""

@@ -362,7 +362,7 @@ cdef class SseWriter(MovingWriter):
     cdef void settle(self, uint8_t kind, Py_ssize_t begin) noexcept:
         """A text is in its frame. Returns whether the writer keeps it, too."""
         self.w.number = <int64_t>(<uint64_t>self.w.number + 1)       # it wraps
-        if kind == R_ARGUMENTS and self.w.filtered:
+        if self.w.drops[kind] or (kind == R_ARGUMENTS and self.w.filtered):
             self.w.kept[kind].n = begin
 
 

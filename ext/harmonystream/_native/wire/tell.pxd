@@ -12,6 +12,7 @@ cdef enum Stage:
 cdef enum:
     N_CONSTANTS = 4                    # the response's id, when it was created, the stem of ids, the head
     MOST_PIECES = 6                    # of a delta's frame, when all but its text and number is filled
+    MOST_JOURNAL = 1 << 16             # bytes of the journal of a writer that keeps no text
 
 cdef enum Answer:
     TOLD, NEEDS_HOOK, NEEDS_PYTHON, NO_MEMORY
@@ -52,6 +53,8 @@ cdef struct Writer:                    # what a batch's step needs of one withou
     const Pieces* frames[N_DELTAS]     # NULL: there is none
     Filter* filter                     # of the open call's arguments, or NULL
     bint filtered                      # argument deltas pass it first
+    uint8_t drops[N_DELTAS]            # by kind: is a delta's text no longer kept when it is in its frame?
+    uint8_t keeps_none                 # an item's text is not kept after its end, and the journal is bounded
     uint8_t stage
     int64_t number                     # the next frame's
     int depth                          # calls that are inside: a verb, and what its callback has called

@@ -26,6 +26,8 @@ cdef Answer tell(Writer* w, const Record* r, const uint8_t* text, Buffer* to) no
     cdef bint done
     if r.kind <= R_ARGUMENTS:
         return tell_delta(w, r, text + r.at, to)
+    if t.journal.n >= MOST_JOURNAL and w.keeps_none:
+        return NEEDS_PYTHON                                                  # which counts instead
     if r.kind == R_CALL_START:
         return tell_call(w, r, text, to)
     if r.kind == R_MESSAGE_START:
@@ -82,6 +84,8 @@ cdef Answer tell_delta(Writer* w, const Record* r, const uint8_t* text, Buffer* 
         frame = &t.script.said[DELTA][kind][variant]
         if frame.items == NULL or (t.script.no_blank and kind == R_CONTENT and is_blank(text, r.n)):
             return NEEDS_PYTHON
+        if t.journal.n >= MOST_JOURNAL and w.keeps_none:
+            return NEEDS_PYTHON
         if frame.silent:
             if not t.has_text and not note_run(w, kind, w.kept[kind].n, False):
                 return NO_MEMORY
@@ -127,6 +131,8 @@ cdef bint put_kept(Writer* w, uint8_t kind, Py_ssize_t begin, Buffer* to) noexce
     fill(w.frames[kind], to.p + to.n, &filling)
     to.n += size
     w.number = <int64_t>(<uint64_t>w.number + 1)                             # it wraps
+    if w.drops[kind]:
+        w.kept[kind].n = begin
     return True
 
 
@@ -166,6 +172,9 @@ cdef bint end_item(Writer* w, bint complete, Buffer* to) noexcept nogil:
     if kind:
         t.open = 0
         done = say_of(w, kind, &t.script.said[END if complete else CUT][kind][variant], to)
+        if w.keeps_none:
+            w.kept[kind].n = t.item_at
+            return done
         done = done and say_of(w, kind, &t.script.said[ITEM if complete else CUT_ITEM][kind][variant], &t.output)
     return done
 

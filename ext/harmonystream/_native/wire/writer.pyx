@@ -58,6 +58,16 @@ cdef class OpenWriter:
         told_free(&self.w.told)
         buffer_free(&self.out)
 
+    def __sizeof__(self):
+        """Bytes, with the text that is kept, and without the parser."""
+        cdef const Told* t = &self.w.told
+        cdef Py_ssize_t size = self.out.cap + t.bound_text.cap
+        cdef int kind
+        for kind in range(N_DELTAS):
+            size += self.w.kept[kind].cap
+        return (object.__sizeof__(self) + size + t.constants.cap + t.name.cap + t.hook.cap + t.output.cap
+                + t.journal.cap)
+
     def __reduce__(self):
         raise TypeError(f"a {type(self).__name__} cannot be copied or pickled: it is one response")
 
@@ -407,9 +417,19 @@ cdef class OpenWriter:
             clean = sendable(text)
             p = <const uint8_t*>PyUnicode_AsUTF8AndSize(clean, &n)
             self.keep_text(code, p, n)
+            if self.w.drops[code]:
+                self.w.kept[code].n = 0
             return text
         finally:
             self.leave()
+
+    def _keep_none(self, *kinds):
+        """Keep no item's text after its end, and no delta's of these kinds when it has been sent."""
+        self.claim()
+        for kind in kinds:
+            self.w.drops[<uint8_t>KINDS[kind]] = True
+        self.w.keeps_none = True
+        self.leave()
 
     def _take(self, str kind not None):
         """What the deltas of this kind have said since the last _take()."""
