@@ -64,6 +64,14 @@ class TextLimit:
             self._waiting.clear()
         return taken
 
+    def rest(self) -> list[int]:
+        """The ids that take() has not returned. Nothing of them is waited for any more."""
+        rest = [tid for tid, _ in self._waiting]
+        self._waiting.clear()
+        self._unread.clear()
+        self._found = 0
+        return rest
+
     def _said(self, tid: int) -> bytes:
         """What the text has of an id."""
         if tid not in self._vocab or (self._vocab.is_control(tid) and not self._special):

@@ -55,6 +55,14 @@ def test_a_stop_string_is_not_seen():
     assert "".join(told) == "One, two. S"
 
 
+def test_what_waits_can_be_had():
+    """As when the engine says that the text which it has returned begins a stop string."""
+    limit = TextLimit(VOCAB)
+    ids = VOCAB.encode("One, two.")
+    assert limit.take(ids, "One") + limit.rest() == ids
+    assert limit.rest() == limit.take([], ", two.", last=True) == []
+
+
 def test_control_ids_come_with_the_id_before_them():
     limit = TextLimit(VOCAB)
     ids = VOCAB.encode("<|channel|>analysis<|message|>Hm<|end|>", control=True)

@@ -6,7 +6,8 @@ from .forms import Form
 from .writers import function_gemma, gemma, python_arguments, python_value
 
 OBJECT = '{"name": "⟨name⟩", "arguments": ⟨arguments⟩}'
-QWEN_THINK = {"think": ("", "\n</think>\n\n"), "prompts": ("<think>\n", "<think>\n\n</think>\n\n")}
+THINKS_IN_LINES = {"think": ("", "\n</think>\n\n"), "prompts": ("<think>\n", "<think>\n\n</think>\n\n")}
+DEEPSEEK_PROMPTS = ("<｜Assistant｜><think>", "<｜Assistant｜></think>")
 XML = "<function=⟨name⟩>\n⟨arguments⟩</function>"
 GLM_LINES = "<arg_key>⟨key⟩</arg_key>\n<arg_value>⟨value⟩</arg_value>\n"
 GLM_FLAT = "<arg_key>⟨key⟩</arg_key><arg_value>⟨value⟩</arg_value>"
@@ -19,13 +20,13 @@ FAMILIES = {
     "hermes": Form(
         *("hermes", "hermes qwen3", "qwen25 qwen3", "<tool_call>\n" + OBJECT + "\n</tool_call>"),
         section=("\n", "\n", ""),
-        **QWEN_THINK,
+        **THINKS_IN_LINES,
     ),
     "qwen3_coder": Form(
         *("qwen3_coder", "qwen3_coder qwen3", "qwen3_coder qwen3", "<tool_call>\n" + XML + "\n</tool_call>"),
         section=("\n", "\n", ""),
         pair="<parameter=⟨key⟩>\n⟨value⟩\n</parameter>\n",
-        **QWEN_THINK,
+        **THINKS_IN_LINES,
     ),
     "mimo": Form(
         *("mimo", "mimo mimo", "mimo mimo", "<tool_call>\n" + XML + "\n</tool_call>"),
@@ -36,7 +37,7 @@ FAMILIES = {
         *("deepseek", "deepseek_v31 deepseek_v3", "deepseekv31 deepseek-v3"),
         "<｜tool▁call▁begin｜>⟨name⟩<｜tool▁sep｜>⟨arguments⟩<｜tool▁call▁end｜>",
         section=("<｜tool▁calls▁begin｜>", "", "<｜tool▁calls▁end｜>"),
-        prompts=("<｜Assistant｜><think>", "<｜Assistant｜></think>"),
+        prompts=DEEPSEEK_PROMPTS,
     ),
     "deepseek_v3": Form(
         *("deepseek", "deepseek_v3 deepseek_r1", "deepseekv3 deepseek-r1"),
@@ -50,13 +51,13 @@ FAMILIES = {
         *("dsml", "deepseek_v32 deepseek_v3", "deepseekv32 deepseek-v3", DSML),
         section=("\n\n<｜DSML｜function_calls>\n", "", "</｜DSML｜function_calls>"),
         pair=DSML_PAIR,
-        prompts=("<｜Assistant｜><think>", "<｜Assistant｜></think>"),
+        prompts=DEEPSEEK_PROMPTS,
     ),
     "dsml_v4": Form(
         *("dsml", "deepseek_v4 deepseek_v4", "deepseekv4 deepseek-v4", DSML),
         section=("\n\n<｜DSML｜tool_calls>\n", "", "</｜DSML｜tool_calls>"),
         pair=DSML_PAIR,
-        prompts=("<｜Assistant｜><think>", "<｜Assistant｜></think>"),
+        prompts=DEEPSEEK_PROMPTS,
     ),
     "kimi_k2": Form(
         *("kimi_k2", "kimi_k2 kimi_k2", "kimi_k2 kimi_k2"),
@@ -99,9 +100,8 @@ FAMILIES |= {
         *("minimax_m2", "minimax_m2 minimax_m2", "minimax-m2 minimax", INVOKE),
         section=("\n<minimax:tool_call>\n", "", "</minimax:tool_call>"),
         pair=PARAMETER,
-        think=("", "\n</think>\n\n"),
-        prompts=("<think>\n", "<think>\n\n</think>\n\n"),
         always=True,
+        **THINKS_IN_LINES,
     ),
     "granite4": Form(
         *("granite4", "granite4 -", "", "<tool_call>\n" + OBJECT + "\n</tool_call>"),
@@ -111,9 +111,8 @@ FAMILIES |= {
     "ernie45": Form(
         *("ernie45", "ernie45 ernie45", "", "<tool_call>\n" + OBJECT + "\n</tool_call>"),
         section=("\n", "\n", "\n"),
-        think=("", "\n</think>\n\n"),
-        prompts=("<think>\n", "<think>\n\n</think>\n\n"),
         always=True,
+        **THINKS_IN_LINES,
     ),
     "jamba": Form("jamba", "jamba -", "", OBJECT, section=("<tool_calls>[\n", ",\n", "\n]</tool_calls>")),
     "hunyuan_a13b": Form(

@@ -7,7 +7,8 @@ from typing import Any
 
 import httpx
 import openai
-from host_scenarios import FLAT, MESSAGES, TOOLS, Said, of_choice, of_response
+from host_scenarios import FLAT, MESSAGES, TOOLS, Play, Said, of_choice, of_response, wrong
+from wire_scenarios import Scenario
 
 
 def asked(server: Any, ask: Any) -> Any:
@@ -60,3 +61,15 @@ def responses(server: Any, *, streams: bool) -> Said:
         return [event async for event in await client.responses.create(stream=True, **given)][-1].response
 
     return of_response(asked(server, ask))
+
+
+ROUTES = {"Chat, streamed": chat_stream, "Chat, whole": chat}
+
+
+def wrong_answer(route: str, server: Any, play: Play, format: str, scenario: Scenario) -> str:
+    """What is wrong with what the route says of the scenario that the server plays; "" if it is right."""
+    try:
+        said = ROUTES[route](server, extra_body=play.more)
+    except (openai.APIError, ValueError) as error:
+        return type(error).__name__
+    return wrong(said, format, scenario)

@@ -12,7 +12,7 @@ from ...completion import CallDelta
 from ..model import Model, model_of, tool_dicts
 from ..parser_names import names
 from .chunks import ChatChunks
-from .reader import Prompt, Reader, before
+from .reader import Prompt, Reader
 
 __all__ = ["Adapter", "adapter_for", "remember_prompt"]
 
@@ -59,7 +59,7 @@ class Adapter:
         """The reasoning, the content and the calls of a whole output, and why it has ended."""
         reader = self.chat_reader(request)
         matched = None if request.no_stop_trim else (finish_reason or {}).get("matched")
-        said = reader.read(before(self._model, output_ids, matched), last=True)
+        said = reader.read(reader.before(output_ids, matched), last=True)
         if not said.calls:
             return said.reasoning or None, said.content, None, finish_reason
         made: dict[int, ToolCall] = {}
@@ -110,7 +110,7 @@ class Adapter:
     ) -> tuple[str, str, list[ToolCallItem]]:
         """The same for Responses, whose items SGLang makes."""
         reader = self._responses_reader(request, separate_reasoning, parse_tool_calls)
-        said = reader.read(before(self._model, output_ids, (finish_reason or {}).get("matched")), last=True)
+        said = reader.read(reader.before(output_ids, (finish_reason or {}).get("matched")), last=True)
         made: dict[int, ToolCallItem] = {}
         for call in said.calls:
             if call.name is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -19,6 +19,7 @@ from sglang.srt.entrypoints.openai.utils import should_include_usage
 from sglang.srt.runtime_context import get_serving
 
 from ...emit import ChatStream
+from ..held_logprobs import HeldLogprobs
 from .adapter import Adapter
 
 __all__ = ["Frames"]
@@ -26,7 +27,7 @@ __all__ = ["Frames"]
 _log = logging.getLogger("sglang.harmonystream")
 
 _UNSAID = (
-    *("logprobs", "return_hidden_states", "return_routed_experts", "return_cached_tokens_details"),
+    *("return_hidden_states", "return_routed_experts", "return_cached_tokens_details"),
     *("return_spec_tokens_details", "return_prompt_token_ids", "return_token_ids", "return_meta_info"),
     *("return_input_ids_in_sglext", "return_output_ids_in_sglext", "return_sampling_mask"),
     *("return_flat_raw_output_top_logprobs", "continue_final_message"),
@@ -112,6 +113,7 @@ class _Response:
         self._serving, self._count = serving, request.n
         self._readers = [adapter.chat_reader(request) for _ in range(request.n)]
         self._last: dict[int, dict[str, Any]] = {}  # what the engine has said of each choice that has ended
+        self._logprobs = [_Logprobs(serving) for _ in range(request.n)] if request.logprobs else None
         default = get_serving().stream_response_default_include_usage
         self._streams = ChatStream.several(
             [reader.parser for reader in self._readers],
@@ -132,15 +134,21 @@ class _Response:
         index, about = content.get("index", 0), content["meta_info"]
         finish = about.get("finish_reason")
         if not finish:
-            ids = self._readers[index].take(content, None)
-            return self._streams[index].feed(ids) if ids else b""
+            return self._feed(content, index, None)
         reason = finish["type"]
         if reason == "abort" and isinstance(finish.get("status_code"), HTTPStatus):
             return self.error(finish.get("message", "Generation aborted."), finish["status_code"].name)
-        stream, self._last[index] = self._streams[index], about
-        frames: bytes = stream.feed(self._readers[index].take(content, reason))
+        self._last[index] = about
+        frames: bytes = self._feed(content, index, reason)
         usage = self._usage() if len(self._last) == self._count else None
-        frames += stream.finish(reason, usage, stop_reason=finish.get("matched"))
+        frames += self._streams[index].finish(reason, usage, stop_reason=finish.get("matched"))
+        return frames
+
+    def _feed(self, content: dict[str, Any], index: int, finish_reason_type: str | None) -> bytes:
+        stream, ids = self._streams[index], self._readers[index].take(content, finish_reason_type)
+        if self._logprobs is not None:
+            return self._logprobs[index].feed(stream, ids, content)
+        frames: bytes = stream.feed(ids) if ids else b""
         return frames
 
     def error(self, message: str, kind: str) -> bytes:
@@ -171,3 +179,23 @@ class _Response:
         """Of the prompt, which all choices share."""
         tokens: int = self._last[0].get(name, 0)
         return tokens
+
+
+class _Logprobs:
+    """The log probabilities of one choice."""
+
+    def __init__(self, serving: Any) -> None:
+        self._serving, self._held = serving, HeldLogprobs()
+        self._count = 0  # of the output, those that the engine has returned
+
+    def feed(self, stream: ChatStream, ids: Sequence[int], content: dict[str, Any]) -> bytes:
+        """What `stream.feed(ids)` returns, with their log probabilities, of which `content` has the next ones."""
+        about, before = content["meta_info"], self._count
+        self._count = about["output_token_logprobs_length"]
+        if before < self._count:
+            entries = about["output_token_logprobs"]  # (log probability, id, text)
+            if not get_serving().incremental_streaming_output:
+                entries = entries[before : self._count]
+            said = self._serving._process_streaming_logprobs(content, before, self._count).content
+            self._held.add([tid for _, tid, _ in entries], said)
+        return self._held.feed(stream, ids)

@@ -13,7 +13,7 @@ from ...completion import Delta
 from ...text_limit import TextLimit, spelled
 from ..model import Model, joined, parser_for
 
-__all__ = ["Prompt", "Reader", "before"]
+__all__ = ["Prompt", "Reader"]
 
 Prompt: TypeAlias = "Sequence[int] | str | None"
 
@@ -38,9 +38,10 @@ class Reader:
         self._trims = not getattr(request, "no_stop_trim", False)
         stop = getattr(request, "stop", None) or ()
         self._stops = [stop] if isinstance(stop, str) else list(stop)
+        self._special = getattr(request, "skip_special_tokens", True) is False
         self._limit: TextLimit | None = None
         if self._trims and self._stops:
-            self._limit = TextLimit(model.vocab, special=getattr(request, "skip_special_tokens", True) is False)
+            self._limit = TextLimit(model.vocab, special=self._special)
         self._incremental = get_serving().incremental_streaming_output
         self._ids = self._characters = 0  # of the output, those that have been read
         self._held = ""  # text that may begin a stop string
@@ -63,13 +64,40 @@ class Reader:
         self._ids += len(ids)
         last = finish_reason_type is not None
         matched = (about.get("finish_reason") or {}).get("matched") if last and self._trims else None
-        if self._limit is not None:
-            ids = self._limit.take(ids, self._new_text(content["text"], last=last), last=last)
-            if matched in self._model.markup.stops and matched not in ids[-1:]:
-                ids.append(matched)  # SGLang's text never has it
-        elif matched is not None:
-            ids = before(self._model, ids, matched)
+        if self._limit is None:
+            return self.before(ids, matched)
+        if isinstance(matched, str):  # of which the engine's text has what came before the last output
+            return self.before([*self._limit.rest(), *ids], matched)
+        ids = self._limit.take(ids, self._new_text(content["text"], last=last), last=last)
+        if matched in self._model.markup.stops and matched not in ids[-1:]:
+            ids.append(matched)  # SGLang's text never has it
         return ids
+
+    def before(self, ids: Sequence[int], matched: int | str | None) -> Sequence[int]:
+        """The ids before the stop token or stop string that SGLang has found at their end.
+
+        A token that the format ends with stays, because it says how the message ends.
+        """
+        if isinstance(matched, str):
+            return self._before_text(ids, matched.encode())
+        if matched is not None and ids and ids[-1] == matched and matched not in self._model.markup.stops:
+            return ids[:-1]
+        return ids
+
+    def _before_text(self, ids: Sequence[int], stop: bytes) -> list[int]:
+        vocab = self._model.vocab
+        hidden = [tid not in vocab or (vocab.is_control(tid) and not self._special) for tid in ids]
+        texts = [b"" if hides else vocab.token_bytes(tid) for tid, hides in zip(ids, hidden)]
+        size = b"".join(texts).find(stop)
+        if size < 0:
+            return list(ids)
+        kept: list[int] = []
+        for tid, text in zip(ids, texts):
+            if len(text) > size:
+                return kept + spelled(vocab, text[:size])
+            size -= len(text)
+            kept.append(tid)
+        return kept
 
     def _new_text(self, text: str, *, last: bool) -> str:
         """What the engine's text adds, but for what may begin a stop string, which SGLang would send."""
@@ -99,33 +127,6 @@ class Reader:
 
     def _marker(self, ids: tuple[int, ...]) -> str:
         return self._model.vocab.token_bytes(ids[0]).decode() if ids else ""
-
-
-def before(model: Model, ids: Sequence[int], matched: int | str | None) -> Sequence[int]:
-    """The ids before the stop token or stop string that SGLang has found at their end.
-
-    A token that the format ends with stays, because it says how the message ends.
-    """
-    if isinstance(matched, str):
-        return _before_text(model, ids, matched.encode())
-    if matched is not None and ids and ids[-1] == matched and matched not in model.markup.stops:
-        return ids[:-1]
-    return ids
-
-
-def _before_text(model: Model, ids: Sequence[int], stop: bytes) -> list[int]:
-    vocab = model.vocab
-    texts = [b"" if tid not in vocab or vocab.is_control(tid) else vocab.token_bytes(tid) for tid in ids]
-    size = b"".join(texts).find(stop)
-    if size < 0:
-        return list(ids)
-    kept: list[int] = []
-    for tid, text in zip(ids, texts):
-        if len(text) > size:
-            return kept + spelled(vocab, text[:size])
-        size -= len(text)
-        kept.append(tid)
-    return kept
 
 
 def _begun(text: str, stop: str) -> int:

@@ -19,9 +19,9 @@ from vllm.entrypoints.serve.utils.api_utils import should_include_usage
 from vllm.renderers.chat_utils import get_tool_call_id_type
 
 from ...emit import ChatStream, MessagesStream, call_ids_of
+from ..held_logprobs import HeldLogprobs
 from ..model import parser_for
 from .frames_responses import ResponsesFrames
-from .logprobs import Logprobs
 from .output import Feed
 from .unified import HarmonystreamParser
 
@@ -161,7 +161,7 @@ class _Response:
         self._open = count
         self._feeds = [Feed(ours.model, request) for _ in range(count)]
         self._request, self._tokenizer = request, tokenizer
-        self._logprobs = [Logprobs() for _ in range(count)] if request.logprobs else None
+        self._logprobs = [HeldLogprobs() for _ in range(count)] if request.logprobs else None
         parsers = [parser_for(ours.model, ours.tools, self._prompt) for _ in range(count)]
         self.parsers = parsers
         shown = keeps_tool_calls(request, enable_auto_tools=serving.enable_auto_tools, parser_cls=serving.parser_cls)

@@ -15,8 +15,8 @@ from vllm.entrypoints.openai.responses.context import SimpleContext
 from vllm.entrypoints.openai.responses.protocol import ResponsesResponse
 
 from ...emit import ResponsesStream
+from ..held_logprobs import HeldLogprobs
 from ..model import parser_for
-from .logprobs import Logprobs
 from .output import Feed
 from .unified import HarmonystreamParser
 
@@ -76,7 +76,7 @@ class ResponsesFrames:
             reasoning="text" if request.include_reasoning else False,
         )
         feed = Feed(ours.model, request)
-        logprobs, top = Logprobs() if request.is_include_output_logprobs() else None, request.top_logprobs
+        logprobs, top = HeldLogprobs() if request.is_include_output_logprobs() else None, request.top_logprobs
         yield _Events(stream.start())
         try:
             async for step in results:

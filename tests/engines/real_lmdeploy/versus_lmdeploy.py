@@ -11,25 +11,12 @@ import logging
 import tempfile
 from pathlib import Path
 
-import openai
-from asgi_clients import chat, chat_stream
-from host_scenarios import FORMATS, Play, played, print_differences, scenarios
-from host_scenarios import wrong as wrong_of
+from asgi_clients import ROUTES, wrong_answer
+from host_scenarios import FORMATS, played, print_differences, scenarios
 from scripted_lmdeploy import STOCK, Server
-from wire_scenarios import Scenario
 
-ROUTES = {"Chat, streamed": chat_stream, "Chat, whole": chat}
 COMPARED = [format for format, family in FORMATS.items() if family in STOCK]
 KINDS = ("stock", "ours")  # in this order: our parsers take the place of LMDeploy's for good
-
-
-def wrong(route: str, host: Server, play: Play, format: str, scenario: Scenario) -> str:
-    """What is wrong with an answer; "" if it is right."""
-    try:
-        said = ROUTES[route](host, extra_body=play.more)
-    except (openai.APIError, ValueError) as error:
-        return type(error).__name__
-    return wrong_of(said, format, scenario)
 
 
 def answers(format: str, kind: str) -> dict[tuple[str, str], str]:
@@ -41,7 +28,7 @@ def answers(format: str, kind: str) -> dict[tuple[str, str], str]:
             play = played(format, scenario)
             host.play(play.ids, finish=play.finish)
             if len(host.script.ids) >= len(play.ids):
-                found |= {(name, route): wrong(route, host, play, format, scenario) for route in ROUTES}
+                found |= {(name, route): wrong_answer(route, host, play, format, scenario) for route in ROUTES}
     return found
 
 

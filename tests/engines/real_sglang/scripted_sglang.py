@@ -58,6 +58,7 @@ from sglang.srt.entrypoints.openai.protocol import ChatCompletionRequest  # noqa
 from sglang.srt.entrypoints.openai.serving_chat import OpenAIServingChat  # noqa: E402
 from sglang.srt.entrypoints.openai.serving_responses import OpenAIServingResponses  # noqa: E402
 from sglang.srt.managers import detokenizer_manager  # noqa: E402
+from sglang.srt.managers.tokenizer_manager import TokenizerManager, _slice_streaming_output_meta_info  # noqa: E402
 from sglang.srt.parser.template_manager import TemplateManager  # noqa: E402
 from sglang.srt.runtime_context import get_context, publish  # noqa: E402
 from sglang.srt.server_args import prepare_server_args  # noqa: E402
@@ -113,11 +114,14 @@ class ScriptedManager:
                 yield output
 
     def _outputs(self, request: Any, params: dict[str, Any], index: int, ends: list[int]) -> list[dict[str, Any]]:
-        """Cumulative, as SGLang's are: up to the step in which a stop string has been spelled."""
+        """Cumulative, as SGLang's are: up to the step in which a stop string has been spelled.
+
+        A stream has the beginning of a stop string that an output before the last one has had.
+        """
         stop = params.get("stop") or []
         stops = [stop] if isinstance(stop, str) else list(stop)
         hides = params.get("skip_special_tokens", True)
-        made = []
+        made: list[dict[str, Any]] = []
         for end in ends:
             ids = self.ids[:end]
             finish = None
@@ -127,13 +131,28 @@ class ScriptedManager:
             text = self._decoded(ids, finish, hides)
             if matched := next((each for each in stops if each in text), None):
                 finish = {"type": "stop", "matched": matched}
-                text = self._trimmed(text, finish)
+                sent = made[-1]["text"] if made else ""
+                text = sent + self._trimmed(text, finish)[len(sent) :]
             about = {"id": "chatcmpl-1", "finish_reason": finish, "prompt_tokens": len(request.input_ids)}
             about |= {"completion_tokens": end, "cached_tokens": 0, "weight_version": "default"}
+            if request.return_logprob:
+                about |= self._logprobs(end, request.top_logprobs_num)
             made.append({"text": text, "output_ids": ids, "index": index, "meta_info": about})
             if finish is not None:
                 break
-        return made
+        return _pieces(made) if request.stream and self.config_value("incremental_streaming_output") else made
+
+    def _logprobs(self, end: int, top: int) -> dict[str, Any]:
+        """As SGLang's manager returns them: of all ids, in lists that grow while the output does."""
+        likely = [[(tid + at) % self.tokenizer.vocab_size for at in range(top)] for tid in self.ids]
+        said = [-0.5 - at / 100 for at in range(len(self.ids))]
+        texts = TokenizerManager.detokenize_logprob_tokens(self, said, self.ids, True)
+        values = [[-0.5 - at for at in range(top)]] * len(self.ids)
+        tops = TokenizerManager.detokenize_top_logprobs_tokens(self, values, likely, True)
+        made = {"output_token_logprobs": texts, "output_token_logprobs_length": end}
+        return made | {"output_top_logprobs": tops} if top else made
+
+    detokenize_logprob_tokens = TokenizerManager.detokenize_logprob_tokens
 
     def _decoded(self, ids: list[int], finish: dict[str, Any] | None, hides: bool) -> str:
         text: str = self.tokenizer.decode(self._trimmed(ids, finish), skip_special_tokens=hides)
@@ -147,17 +166,35 @@ class ScriptedManager:
         return detokenizer_manager.DetokenizerManager.trim_matched_stop(manager, output, finish, False)
 
 
+def _pieces(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What each output adds to the one before it, as SGLang returns with --incremental-streaming-output."""
+    made, ids, characters = [], 0, 0
+    for output in outputs:
+        about = dict(output["meta_info"])
+        _slice_streaming_output_meta_info(about, ids)
+        text, new = output["text"], output["output_ids"][ids:]
+        made.append({**output, "text": text[characters:], "output_ids": new, "meta_info": about})
+        ids, characters = len(output["output_ids"]), len(text)
+    return made
+
+
 class Server:
-    """One model. kind: "stock"; "ours": our parsers; "frames": our frames as well."""
+    """One model.
+
+    kind: "stock"; "ours": our parsers; "frames": our frames, too; "pieces": our frames, with outputs that are not
+    cumulative.
+    """
 
     def __init__(self, directory: Path, family: str, kind: str = "ours") -> None:
         self.family = family
-        os.environ["SGLANG_PLUGINS"] = "harmonystream" + ",harmonystream_frames" * (kind == "frames")
+        os.environ["SGLANG_PLUGINS"] = "harmonystream" + ",harmonystream_frames" * (kind in ("frames", "pieces"))
         model = model_dirs.write(directory, family)
         ours = "harmonystream" if family in ("qwen3", "gpt_oss") else f"harmonystream_{self.format}"
         tools, reasoning = STOCK[family] if kind == "stock" else (ours, ours)
         given = ["--model-path", str(model), "--device", "cpu", "--tool-call-parser", tools]
-        publish(prepare_server_args([*given, "--reasoning-parser", reasoning]), role="tokenizer")
+        given += ["--reasoning-parser", reasoning]
+        given += ["--incremental-streaming-output"] * (kind == "pieces")
+        publish(prepare_server_args(given), role="tokenizer")
         self.manager = ScriptedManager(model)
         templates = TemplateManager()
         templates.initialize_templates(self.manager, str(model))

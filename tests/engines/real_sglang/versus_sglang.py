@@ -17,14 +17,10 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import openai
-from asgi_clients import chat, chat_stream
-from host_scenarios import FORMATS, TOOLS, Play, ids_of, played, print_differences, scenarios
-from host_scenarios import wrong as wrong_of
+from asgi_clients import ROUTES, wrong_answer
+from host_scenarios import FORMATS, TOOLS, ids_of, played, print_differences, scenarios
 from scripted_sglang import STOCK, ChatCompletionRequest, Server
-from wire_scenarios import Scenario
 
-ROUTES = {"Chat, streamed": chat_stream, "Chat, whole": chat}
 COSTS = {
     "Hermes": ("qwen3", '<tool_call>\n{{"name": "f", "arguments": {{"s": "{}"}}}}\n</tool_call>'),
     "Qwen3-Coder": (
@@ -33,15 +29,6 @@ COSTS = {
     ),
     "gpt-oss": ("gpt_oss", '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{{"s": "{}"}}<|call|>'),
 }
-
-
-def wrong(route: str, host: Server, play: Play, format: str, scenario: Scenario) -> str:
-    """What is wrong with an answer; "" if it is right."""
-    try:
-        said = ROUTES[route](host, extra_body=play.more)
-    except (openai.APIError, ValueError) as error:
-        return type(error).__name__
-    return wrong_of(said, format, scenario)
 
 
 def compared(format: str) -> dict[tuple[str, str], list[str]]:
@@ -54,7 +41,7 @@ def compared(format: str) -> dict[tuple[str, str], list[str]]:
                 play = played(format, scenario)
                 host.play(play.ids, finish=play.finish)
                 for route in ROUTES:
-                    found.setdefault((name, route), []).append(wrong(route, host, play, format, scenario))
+                    found.setdefault((name, route), []).append(wrong_answer(route, host, play, format, scenario))
     return found
 
 

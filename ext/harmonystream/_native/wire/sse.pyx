@@ -360,7 +360,7 @@ cdef class SseWriter(MovingWriter):
         return 0
 
     cdef void settle(self, uint8_t kind, Py_ssize_t begin) noexcept:
-        """A text is in its frame. Returns whether the writer keeps it, too."""
+        """A text is in its frame. It is kept, too, unless texts of its kind are dropped."""
         self.w.number = <int64_t>(<uint64_t>self.w.number + 1)       # it wraps
         if self.w.drops[kind] or (kind == R_ARGUMENTS and self.w.filtered):
             self.w.kept[kind].n = begin

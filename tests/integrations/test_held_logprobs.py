@@ -1,4 +1,4 @@
-"""Log probabilities that wait for their ids. vLLM's own objects are in tests/engines/real_vllm."""
+"""Log probabilities that wait for their ids. vLLM's and SGLang's own objects are in tests/engines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harmonystream.integrations.vllm.logprobs import Logprobs
+from harmonystream.integrations.held_logprobs import HeldLogprobs
 
 
 class Said:
@@ -28,8 +28,8 @@ class Fed:
         return b"".join(b"%d;" % tid for tid in ids)
 
 
-def added(*ids: int) -> Logprobs:
-    made = Logprobs()
+def added(*ids: int) -> HeldLogprobs:
+    made = HeldLogprobs()
     made.add(ids, [Said(tid) for tid in ids])
     return made
 
@@ -52,4 +52,4 @@ def test_the_first_byte_of_a_cut_token_has_what_was_said_of_the_token():
 
 def test_each_id_has_one():
     with pytest.raises(ValueError, match="zip"):
-        Logprobs().add([1, 2], [Said(1)])
+        HeldLogprobs().add([1, 2], [Said(1)])
