@@ -52,6 +52,11 @@ class Form(NamedTuple):
         }
 
     @property
+    def is_text(self) -> bool:
+        """Are arguments texts between tags, whose types only the schema says?"""
+        return bool(self.pair) or self.says is not dict
+
+    @property
     def thinks(self) -> bool:
         """Can all of the rivals that know the family tell its reasoning apart?"""
         return all(reasoning for _, reasoning in self.parsers.values())

@@ -173,5 +173,5 @@ def outputs(form: Form, name: str, count: int, seed: int = 1) -> Iterator[Output
         else:
             kind, made, meant = mutated(random, form, said, text)
             # Without a schema, the texts between tags have no types.
-            known = None if kind == "other name" and form.pair else meant
+            known = None if kind == "other name" and form.is_text else meant
             yield Output(declared, known, made, thinks, kind)
