@@ -13,7 +13,7 @@ from upstream import DROP, HANG, Upstream
 import harmonystream as hs
 from harmonystream.engines import EngineError, Sampling
 from harmonystream.gateway.limits import Limits
-from harmonystream.gateway.pool import COOLING, Member, Pool
+from harmonystream.gateway.pool import COOLING, SLACK, Member, Pool
 from harmonystream.gateway.refused import Refused
 
 
