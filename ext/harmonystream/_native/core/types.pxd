@@ -228,7 +228,6 @@ cdef struct Tags:                                # what the tag machine remember
     uint8_t lead                                 # the line has had nothing but what may come before a fence
     uint8_t fresh                                # the value has no byte yet; a newline now is layout
     uint8_t layout                               # the value began with a newline that is layout; so one at its end is
-    uint8_t cdata                                # Cdata (tags/cdata.pxd)
     uint8_t quotes                               # the value contains the opener of a key
     uint8_t wraps                                # the value may be all arguments in an object; then its own ValueMode
     uint8_t opening                              # the value's opener may still come; in TEXT: an answer's first object
@@ -236,7 +235,7 @@ cdef struct Tags:                                # what the tag machine remember
     uint8_t types, untyped_json                  # JSON types of the open value; a value without type may be JSON
     uint8_t pairs                                # the call has a written pair
     uint8_t fenced                               # Fence
-    uint8_t array, passing                       # wrapped: inside an array; Passing
+    uint8_t array, passing                       # wrapped: inside an array; Passing. VALUE: Cdata (tags/cdata.pxd)
     uint8_t escape_n                             # bytes in `escape`
     uint8_t escape[6]                            # an unfinished escape of a wrapped string
 

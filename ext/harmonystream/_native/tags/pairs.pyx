@@ -100,7 +100,7 @@ cdef void open_key(Stream* s, const Context* c, View* v, const uint8_t* key, Py_
         s.value_mode = HELD
     g.fresh = c.row.strip
     open_value(s)
-    g.cdata = CDATA_MAY if c.row.roles[CDATA_OPEN] else NO_CDATA
+    g.passing = CDATA_MAY if c.row.roles[CDATA_OPEN] else NO_CDATA
 
 
 cdef void choose_mode(Stream* s, const Context* c, int types, uint8_t typed) noexcept nogil:
@@ -257,13 +257,13 @@ cdef int step_cdata(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef uint64_t ends = row.roles[CDATA_CLOSE] | row.roles[VALUE_CLOSE] | row.roles[STOP]
     cdef Py_ssize_t q = v.i, stop = 0
     cdef int hit = -1, verdict
-    if s.tags.cdata == CDATA_MAY:
+    if s.tags.passing == CDATA_MAY:
         verdict = look_cdata(v, row, &stop)
         if verdict == YES:
             flush_pending(s, c.out)
             consume(s, c, v, stop, IN_HEADER)
             s.tags.fresh = 0
-        s.tags.cdata = IN_CDATA if verdict == YES else NO_CDATA if verdict == NO else CDATA_MAY
+        s.tags.passing = IN_CDATA if verdict == YES else NO_CDATA if verdict == NO else CDATA_MAY
         return verdict
     while q < v.n and not (row.first[v.p[q]] & ends or is_special(v, q)):
         q += 1
@@ -277,7 +277,7 @@ cdef int step_cdata(Stream* s, const Context* c, View* v) noexcept nogil:
         flush_pending(s, c.out)
         consume(s, c, v, stop, IN_HEADER)
         s.tags.line_start = v.p[v.i - 1] == c'\n'
-        s.tags.cdata = CDATA_MAY
+        s.tags.passing = CDATA_MAY
         return YES
     if verdict == YES:
         if row.literals[hit].role == VALUE_CLOSE:
@@ -303,7 +303,7 @@ cdef bint step_value(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef bint newline
     if g.opening:
         return step_value_opener(s, c, v)
-    if g.cdata:
+    if g.passing:
         verdict = step_cdata(s, c, v)
         if verdict != NO:
             return verdict == YES
