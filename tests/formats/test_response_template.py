@@ -181,16 +181,16 @@ def fields(**more: Any) -> dict[str, Any]:
         ),
         (
             template(OBJECTS | {"content_args": {"unquoted_keys": True}}),
-            "tool_calls: no Format has unquoted_keys, which",
+            "tool_calls: no Format has unquoted_keys in objects",
         ),
         (template(OBJECTS | {"transform": CALL}), "tool_calls: name, content are not members of one object"),
         (
             template(NAMED | {"transform": CALL | {"id": "{name}"}}),
-            "tool_calls: of an opener, only the name's group can",
+            "tool_calls: of an opener, only the groups of name and id",
         ),
         (
             template(NAMED | {"open_pattern": "a b(?P<name>.*)(?P<x>.*)"}),
-            "tool_calls: of an opener, only the name's gro",
+            "tool_calls: of an opener, only the groups of name",
         ),
         (
             template(BRACE | {"close": "<eot>", "close_pattern": None}),
