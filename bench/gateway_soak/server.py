@@ -16,7 +16,7 @@ from harmonystream.gateway.server import serve
 
 SHORT = Limits(
     **{"first_token": 2.0, "silence": 2.0, "retries": 1, "body_seconds": 2.0, "queue_seconds": 60.0},
-    **{"stored": 200, "keep_alive": 1.0, "status_wait": 1.0},
+    **{"stored": 200, "keep_alive": 1.0, "status_wait": 1.0, "concurrent_per_key": 100_000},
 )
 
 
@@ -25,7 +25,12 @@ async def left(request: Request) -> Response:
     gateway = request.app.state.gateway
     generations = sum(len(pool.open) + sum(one.open for one in pool.members) for pool in gateway.pools.values())
     doors = gateway.admission
-    found = {"requests": doors.open, "waiting": doors.waiting, "generations": generations, "keys": len(doors._of)}
+    found = {
+        "requests": doors.open,
+        "waiting": doors.waiting,
+        "generations": generations,
+        "keys": len(doors.uses.open()),
+    }
     return JSONResponse({"tasks": len(asyncio.all_tasks()), **found})
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .forms import Form
-from .writers import function_gemma, gemma, python_arguments, python_value
+from .writers import M3, elements, function_gemma, gemma, in_elements, python_arguments, python_value
 
 OBJECT = '{"name": "⟨name⟩", "arguments": ⟨arguments⟩}'
 THINKS_IN_LINES = {"think": ("", "\n</think>\n\n"), "prompts": ("<think>\n", "<think>\n\n</think>\n\n")}
@@ -108,6 +108,15 @@ FAMILIES |= {
         pair=PARAMETER,
         always=True,
         **THINKS_IN_LINES,
+    ),
+    "minimax_m3": Form(
+        *("minimax_m3", "minimax_m3 minimax_m3", "minimax-m3 minimax-m3"),
+        f'{M3}<invoke name="⟨name⟩">⟨arguments⟩{M3}</invoke>\n',
+        section=(f"\n{M3}<tool_call>\n", "", f"{M3}</tool_call>"),
+        write=elements,
+        says=in_elements,
+        think=("<mm:think>", "</mm:think>"),
+        prompts=("]~b]ai\n", "]~b]ai\n"),
     ),
     "granite4": Form(
         *("granite4", "granite4 -", "", "<tool_call>\n" + OBJECT + "\n</tool_call>"),

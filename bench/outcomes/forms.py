@@ -22,7 +22,8 @@ class Form(NamedTuple):
     there. prompts: the end of the prompt after which the model thinks, and of the one after which it answers.
     think: what the model writes around its thoughts. always: it always thinks. content: around content, before calls.
     section: before all calls, between two, and after all. call: one call. most: calls of one output. first: the number
-    of the first. pair: one argument, if arguments have tags; else `write` gives them all.
+    of the first. pair: one argument, if arguments have tags; else `write` gives them all. says: what of some arguments
+    can be written.
     before, after: whether there can be content before calls, and after them.
     """
 
@@ -33,6 +34,7 @@ class Form(NamedTuple):
     section: tuple[str, str, str] = ("", "", "")
     pair: str = ""
     write: Callable[[Any], str] = as_json
+    says: Callable[[Json], Json] = dict
     think: tuple[str, str] = ("", "</think>")
     prompts: tuple[str, str] = ("<think>", "<think></think>")
     content: tuple[str, str] = ("", "")
@@ -49,6 +51,11 @@ class Form(NamedTuple):
         return {
             rival: [None if name == "-" else name for name in names.split()] for rival, names in given.items() if names
         }
+
+    @property
+    def is_text(self) -> bool:
+        """Are arguments texts between tags, whose types only the schema says?"""
+        return bool(self.pair) or self.says is not dict
 
     @property
     def thinks(self) -> bool:

@@ -34,7 +34,7 @@ Change = Callable[[Random, Form, Meaning], Meaning]
 def markers_of(form: Form) -> list[str]:
     """The tags in what the model writes."""
     texts = [*form.section, form.call, form.pair, *form.think, *form.content]
-    shape = r"<[^<>⟨⟩\s]+>|\[/?[A-Z_]+\]|functools"
+    shape = r"(?:\]<\]minimax\[>\[)?<[^<>\]⟨⟩\s]+>|\[/?[A-Z_]+\]|functools"
     return [mark for text in texts for mark in re.findall(shape, text)] or ["</think>"]
 
 
@@ -166,11 +166,12 @@ def outputs(form: Form, name: str, count: int, seed: int = 1) -> Iterator[Output
         declared = tools(Random(f"{seed} {name} tools {at // SHARED}"))
         often = form.thinks * (1.0 if form.always else OFTEN)
         said = meaning(random, declared, often, form.before, form.most)
+        said = said._replace(calls=[(called, form.says(arguments)) for called, arguments in said.calls])
         text, thinks = rendered(form, said), bool(said.reasoning)
         if at % 2 == 0:
             yield Output(declared, said, text, thinks)
         else:
             kind, made, meant = mutated(random, form, said, text)
             # Without a schema, the texts between tags have no types.
-            known = None if kind == "other name" and form.pair else meant
+            known = None if kind == "other name" and form.is_text else meant
             yield Output(declared, known, made, thinks, kind)

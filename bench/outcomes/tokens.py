@@ -26,6 +26,7 @@ COMMON = """\
 <｜tool▁sep｜> <｜end▁of▁sentence｜> <|action_start|> <|plugin|> <seed:think> </seed:think> <|inner_prefix|>
 <|inner_suffix|> <ifm|think> </ifm|think> <assistant> </assistant> <user> <system> <|assistant|> <|user|> <seed:bos>
 <0x0A> <ifm|think_fast> </ifm|think_fast> <ifm|think_faster> </ifm|think_faster> <|tool_response>
+]<]minimax[>[ <mm:think> </mm:think>
 """
 
 
@@ -43,7 +44,7 @@ def base() -> str:
 
 def is_a_token(mark: str) -> bool:
     """Is the tag one token of its model, rather than the beginning of one or a plain word?"""
-    return '"' not in mark.strip('<|">') and "=" not in mark and mark[-1:] in ">]"
+    return '"' not in mark.strip('<|">') and "=" not in mark and mark[-1:] in ">]" and not mark.startswith("]<]")
 
 
 @cache

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .read import InputError
@@ -69,6 +71,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "--inspect", action="store_true", help="show the last streams at /inspect, to this machine alone"
     )
     serve.add_argument("--trace", action="store_true", help="make a span of OpenTelemetry for each request")
+    serve.add_argument("--workers", type=int, metavar="N", help="processes that serve at the one address (1)")
     serve.add_argument("--host", help="the address to listen at (127.0.0.1)")
     serve.add_argument("--port", type=int, metavar="N", help="the port to listen at (8000)")
 
@@ -76,7 +79,6 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 def run(args: argparse.Namespace) -> None:
     """Serves until it is stopped."""
     try:
-        from ..gateway import app
         from ..gateway.server import serve
     except ImportError as error:
         raise InputError(f"the gateway needs {error.name}: pip install 'harmonystream[gateway]'") from None
@@ -85,21 +87,42 @@ def run(args: argparse.Namespace) -> None:
         return
     try:
         settings = _settings(args)
-        made = app(
-            settings.models or None,
-            keys=settings.keys,
-            limits=settings.limits,
-            origins=settings.origins,
-            inspect=args.inspect,
-            trace=args.trace,
-        )
+        made = _application(args, settings)
     except ModuleNotFoundError as error:
         if args.trace and (error.name or "").startswith("opentelemetry"):
             raise InputError("--trace needs OpenTelemetry: pip install 'harmonystream[otel]'") from None
         raise InputError(str(error)) from None
     except (ImportError, ValueError) as error:
         raise InputError(str(error)) from None
-    serve(made, settings.host, settings.port)
+    if settings.workers == 1:
+        serve(made, settings.host, settings.port)
+        return
+    from ..gateway.workers import serve_in_workers
+
+    make, drain = partial(_shared_application, args), settings.limits.drain
+    if status := serve_in_workers(make, settings.host, settings.port, settings.workers, drain):
+        sys.exit(status)
+
+
+def _application(args: argparse.Namespace, settings: Settings, shared: str | None = None) -> Any:
+    from ..gateway import app
+
+    return app(
+        settings.models or None,
+        keys=settings.keys,
+        limits=settings.limits,
+        origins=settings.origins,
+        inspect=args.inspect,
+        trace=args.trace,
+        shared=shared,
+    )
+
+
+def _shared_application(args: argparse.Namespace, shared: str) -> Any:
+    """What each of several workers makes for itself."""
+    settings = _settings(args)
+    settings.limits = settings.limits.of_each(settings.workers)
+    return _application(args, settings, shared)
 
 
 def _add_key(args: argparse.Namespace) -> None:
@@ -121,12 +144,19 @@ def _add_key(args: argparse.Namespace) -> None:
 def _settings(args: argparse.Namespace) -> Settings:
     """The file's, and what the flags say instead."""
     from ..gateway.keys import Keys
-    from ..gateway.settings import Settings, load
+    from ..gateway.settings import MOST_WORKERS, Settings, load
 
     made = Settings() if args.config is None else load(args.config)
     made.host, made.port = args.host or made.host, made.port if args.port is None else args.port
     if args.keys is not None:
         made.keys = Keys.load(args.keys)
+    made.workers = made.workers if args.workers is None else args.workers
+    if not 1 <= made.workers <= MOST_WORKERS:
+        raise InputError(f"--workers is 1 to {MOST_WORKERS}, not {made.workers}")
+    if made.workers > 1 and args.inspect:
+        raise InputError("--inspect shows the streams of one process: leave --workers out")
+    if made.workers > 1 and os.name != "posix":
+        raise InputError("--workers needs the signals of POSIX: run several gateways, with a balancer before them")
     made.limits = replace(made.limits, **dict(_limit(given) for given in args.limit))
     if args.engine:
         made.models = [*made.models, _model(args)]

@@ -28,9 +28,10 @@ from . import chat_options as options
 from .chat_texts import ChoiceStream
 from .payload import Payload, checked, sendable, to_json
 from .request import CallIds, called, shown_calls, taken_ids
+from .saved import mover
 from .script import HOLE, idle
 from .scripts import chat_script
-from .stream import Constants, mover
+from .stream import Constants
 from .tokens import Tokens
 from .usage import CHAT, counted
 
@@ -178,9 +179,11 @@ class ChatStream(ChoiceStream):
     # --- the script ---
 
     def _constants(self) -> Constants:
-        if self.choice:
-            self._check_turn()
-        return self.id, str(self.created), self._stem, ""
+        id = self.id
+        if self.choice == 0:
+            return id, str(self.created), id.removeprefix("chatcmpl-"), ""
+        self._check_turn()
+        return id, str(self.created), self._stem, ""
 
     def _script(self) -> Script | None:
         if type(self) is not ChatStream or self._hooked or self.parser.strict or self._preamble_field in self._fields:

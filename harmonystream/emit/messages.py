@@ -6,7 +6,7 @@ import copy
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, lru_cache, partial
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from .._native.core.vocab import Vocab
 from .._native.stream.parser import Parser
@@ -72,6 +72,8 @@ class MessagesStream(EventStream):
     extra: more fields of the message.
     """
 
+    _identity: ClassVar[int] = 2  # it has no time
+    _opens_plainly: ClassVar[bool] = False  # the usage at the beginning is the request's
     _thinking = True
     _text_key = TEXT_KEY
     _calls_shown: int | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, get_args
 
 from .._native.core.vocab import Vocab
@@ -16,6 +15,7 @@ from ..formats import Format, HeaderFormat
 from ..reasons import normal
 from .arguments import Arguments
 from .payload import Payload, to_json
+from .saved import mover
 from .script import HOLE, cut
 from .tool_runs import ToolRun
 from .usage import counted
@@ -23,13 +23,12 @@ from .usage import counted
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Constants", "EventStream", "mover"]
+__all__ = ["Constants", "EventStream"]
 
 Constants: TypeAlias = "tuple[str, str, str, str | None]"
 
 _EVENTS: tuple[type, ...] = get_args(Event)
 _SILENCE = Frame([b""], "")
-_IDENTITY = {"id", "model", "created", "created_at"}  # the attributes of a stream whose options are all as usual
 _MOST = 256  # scripts that are found by their model alone
 _USUAL: dict[tuple[type, Any, bool] | None, Script] = {}
 _DELTAS: dict[type, str] = {ReasoningDelta: "reasoning", ContentDelta: "content", ToolCallDelta: "arguments"}
@@ -48,6 +47,8 @@ class EventStream(SseWriter):
 
     numbered: ClassVar[str | None] = None
     """The field that numbers the payloads, if the API has one."""
+    _identity: ClassVar[int] = 3  # attributes of a stream whose options are all as usual: id, model, created
+    _opens_plainly: ClassVar[bool] = True  # has a script, if there is one, the first frames?
     _tells = False  # are its events those of other parsers?
     _inside = False  # is what ends the response somebody else's?
     _options: bytes | None = None  # of its state
@@ -106,7 +107,7 @@ class EventStream(SseWriter):
     def start(self) -> bytes:
         """The frames before the first token."""
         given = self.__dict__
-        usual = (type(self), given.get("model"), self.parser.strict) if given.keys() <= _IDENTITY else None
+        usual = (type(self), given.get("model"), self.parser.strict) if len(given) == self._identity else None
         script = _USUAL.get(usual)
         if script is None:
             script = self._script()
@@ -115,7 +116,9 @@ class EventStream(SseWriter):
                 return self._bytes(self.opening())
             if usual is not None and len(_USUAL) < _MOST:
                 _USUAL[usual] = script
-        return self._begin_script(script, *self._constants(), self._opening_told())
+        opening = None if self._opens_plainly else self._opening_told()
+        id, created, stem, head = self._constants()
+        return self._begin_script(script, id, created, stem, head, opening)
 
     def _opening_told(self) -> bytes | None:
         """The first frames of a stream with a script. None: the script has them."""
@@ -184,7 +187,8 @@ class EventStream(SseWriter):
 
         None in the usage counts as missing. An invalid usage raises TypeError or ValueError, and the stream stays open.
         """
-        self._check_end()
+        if self._ends_whole:
+            self._check_end()
         if usage is None and type(reason) is str:
             plain = self._end_plainly(reason)
             if plain is not None:
@@ -385,14 +389,6 @@ class EventStream(SseWriter):
                 payload[self.numbered] = HOLE["n"]
             made.append(self.framed(payload))
         return cut("".join(made))
-
-
-@cache
-def mover() -> Any:
-    """The module that knows all three APIs. An import statement takes longer than to move a stream."""
-    from . import saved_states
-
-    return saved_states
 
 
 def _text_of(delta: Event) -> str:

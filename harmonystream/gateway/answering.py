@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sqlite3
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
@@ -63,23 +65,30 @@ APIS = (
 
 
 class Gateway:
-    """Answers requests. keys: who may ask; None: everybody. spans: of requests; None: there are none."""
+    """Answers requests. keys: who may ask; None: everybody. spans: of requests; None: there are none.
 
-    def __init__(self, models: Sequence[Model], keys: Keys | None, limits: Limits, spans: Spans | None = None) -> None:
+    shared: the folder that several processes share; None: there is one process.
+    """
+
+    def __init__(
+        self,
+        models: Sequence[Model],
+        keys: Keys | None,
+        limits: Limits,
+        spans: Spans | None = None,
+        shared: str | os.PathLike[str] | None = None,
+    ) -> None:
         self.models = served(models)
         self.keys, self.limits, self._spans = keys, limits, spans
         self.metrics = Metrics()
-        self.admission = Admission(limits)
-        self.store = Store(limits.stored, limits.stored_bytes)
+        self.admission = Admission(limits, shared, self.metrics.admitted)
+        self.store = Store(limits.stored, limits.stored_bytes, shared)
         self.draining = False
         self.inspector: Inspector | None = None
         self.pools = {
             model.name: Pool(model.engines, limits, partial(self._engine_failed, model.name))
             for model in self.models.values()
         }
-        self.metrics.running.set_function(lambda: self.admission.open)
-        self.metrics.waiting.set_function(lambda: self.admission.waiting)
-        self.metrics.stored.set_function(lambda: len(self.store))
 
     # --- what comes in ------------------------------------------------------------------------------------------------
 
@@ -206,11 +215,14 @@ class Gateway:
         self, request: Request, asked: Asked, streams: list[Any], source: Begun, prompt_tokens: int, visit: Visit
     ) -> Response:
         def ended(stream: Any) -> None:
-            self.admission.count(visit.owner, visit.answered())
+            self.admission.uses.take(visit.owner, visit.answered())
             if asked.stored is not None and visit.error is None and self.limits.stored:
-                self.store.put(visit.owner, asked.stored, stream.response())
+                try:
+                    self.store.put(visit.owner, asked.stored, stream.response())
+                except sqlite3.Error as error:  # the answer itself is whole
+                    log.error("request %s: its response is not stored: %s", visit.id, error)
 
-        visit.ends.append(lambda: self.admission.count(visit.owner, visit.left()))
+        visit.ends.append(lambda: self.admission.uses.take(visit.owner, visit.left()))
 
         def failed(error: BaseException) -> dict[str, str | None]:
             refused = refused_for(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
@@ -36,17 +37,20 @@ def app(
     origins: Sequence[str] = (),
     inspect: bool = False,
     trace: Any = None,
+    shared: str | os.PathLike[str] | None = None,
 ) -> Starlette:
     """An ASGI application that serves these models; without any, a recorded conversation.
 
     keys: who may ask; None: everybody. limits: see `Limits`. origins: of pages whose scripts may ask (CORS). inspect:
     keep the last streams, prompts included, and show them at /inspect to whoever sits at this machine. trace: a
-    TracerProvider of OpenTelemetry, or True for that of the process: each request has a span.
+    TracerProvider of OpenTelemetry, or True for that of the process: each request has a span. shared: a folder, which
+    several processes that serve the same share: what responses are stored, and what each key uses, is in a database
+    there. Where it is set, set PROMETHEUS_MULTIPROC_DIR, too, before prometheus_client is imported.
     Its `state.gateway` is the `Gateway`. Raises ValueError for models that cannot be served, and ImportError for spans
     without the extra `otel`.
     """
     spans = Spans(None if trace is True else trace) if trace else None
-    gateway = Gateway([demo_model()] if models is None else models, keys, limits or Limits(), spans)
+    gateway = Gateway([demo_model()] if models is None else models, keys, limits or Limits(), spans, shared)
 
     routes = _routes(gateway)
     if inspect:
@@ -59,7 +63,9 @@ def app(
             for each in (*_engines(gateway), *_server_tools(gateway)):
                 if hasattr(each, "__aenter__"):  # it keeps connections
                     await stack.enter_async_context(each)
+            gateway.metrics.workers.set(1)
             yield
+            gateway.metrics.workers.set(0)
 
     cors = Middleware(CORSMiddleware, allow_origins=list(origins), allow_methods=["*"], allow_headers=["*"])
     made = Starlette(
@@ -158,6 +164,7 @@ async def _ready(request: Request) -> Response:
 
 async def _metrics(request: Request) -> Response:
     metrics = _gateway(request).metrics
+    metrics.stored.set(len(_gateway(request).store))
     return Response(metrics.text(), media_type=metrics.content_type)
 
 

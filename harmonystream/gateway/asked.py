@@ -24,9 +24,9 @@ class Asked:
     offered. choice: "required" also stands for a named tool, which is then the only one in `tools`; named: was it
     named? picks: the tools that alone may be called, as `tool_choice` has them; None: all. parallel: may there be
     several calls? sampling: fields of `Sampling` and of the engine's request. logprobs: as `Sampling` has it. thinking:
-    is reasoning on or off; None: the model's default. shown: is it sent to the client? budget: the most tokens of
-    reasoning. variables: of the chat template. output: the `response_format` that content must have, in Chat's form.
-    stored: the input items that a stored response keeps; None: it is not stored.
+    is reasoning on or off; None: the model's default. shown: is it sent to the client? omitted: is it sent without its
+    text? budget: the most tokens of reasoning. variables: of the chat template. output: the `response_format` that
+    content must have, in Chat's form. stored: the input items that a stored response keeps; None: it is not stored.
     """
 
     api: str
@@ -47,6 +47,7 @@ class Asked:
     effort: str | None = None
     thinking: bool | None = None
     shown: bool = True
+    omitted: bool = False
     budget: int | None = None
     variables: dict[str, Any] = field(default_factory=dict)
     output: dict[str, Any] | None = None

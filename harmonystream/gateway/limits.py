@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 __all__ = ["Limits"]
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of one process. Times are in seconds. Raises ValueError for a limit that is not positive.
+    """Limits of a gateway. Times are in seconds. Raises ValueError for a limit that is not positive.
 
     body, body_seconds: of a request's body, and how long it may take to arrive. concurrent: requests that are
     answered at once; concurrent_per_key: of one key; 0: no limit of its own. queue, queue_seconds: how many wait for
@@ -44,6 +44,10 @@ class Limits:
     tool_rounds: int = 8
     stored: int = 10_000
     stored_bytes: int = 1 << 28
+
+    def of_each(self, workers: int) -> Limits:
+        """The limits of one of so many processes: their requests and queues together are those of the gateway."""
+        return replace(self, concurrent=-(-self.concurrent // workers), queue=-(-self.queue // workers))
 
     def __post_init__(self) -> None:
         for one in fields(self):

@@ -7,12 +7,14 @@ from typing import Any
 
 from .._native.stream.parser import Parser
 from ..emit import MessagesStream, call_ids_of
+from ..emit.messages_omitted import OmittedMessages
 from .asked import Asked, part_of, read_options
 from .chat_api import form_of
 from .checks import BOOLEAN
 from .contents import refuse_media
 from .refused import Refused
 from .server_runs import with_runs_apart
+from .thoughts import opened_blocks, sealed
 from .tool_choices import choose, offer
 
 __all__ = ["read", "streams"]
@@ -24,7 +26,7 @@ def read(body: Any, *, counting: bool = False) -> Asked:
     """A request's body. counting: it is one of count_tokens, which has no max_tokens. Raises `Refused`."""
     options, engine = read_options("messages", body)
     asked = Asked("messages", body, options.get("model", ""), sampling=engine)
-    asked.messages = with_runs_apart(options.get("messages") or [])
+    asked.messages = with_runs_apart(opened_blocks(options.get("messages") or []))
     if not asked.messages:
         raise Refused(400, "messages must be a list of at least one message.", param="messages")
     refuse_media(asked.messages, "messages")
@@ -50,7 +52,8 @@ def _read_thinking(asked: Asked, thinking: dict[str, Any]) -> None:
     kind = thinking.get("type")
     if kind is not None:
         asked.thinking = _THINKING[kind]
-    asked.shown = kind != "disabled" and thinking.get("display") != "omitted"
+    asked.shown = kind != "disabled"
+    asked.omitted = thinking.get("display") == "omitted"
     asked.budget = thinking.get("budget_tokens")
 
 
@@ -67,13 +70,13 @@ def streams(
     asked: Asked, parsers: Sequence[Parser], id: str, now: int, reasoning_field: Any, usage: dict[str, int]
 ) -> list[MessagesStream]:
     """The stream, as a list of one."""
-    made = MessagesStream(
-        parsers[0],
-        id=id,
-        model=asked.model,
-        usage={"input_tokens": usage["prompt_tokens"]},
-        thinking=asked.shown,
-        tool_choice=asked.body.get("tool_choice"),
-        taken=call_ids_of(asked.messages) or (),
-    )
-    return [made]
+    options: dict[str, Any] = {
+        "id": id,
+        "model": asked.model,
+        "usage": {"input_tokens": usage["prompt_tokens"]},
+        "tool_choice": asked.body.get("tool_choice"),
+        "taken": call_ids_of(asked.messages) or (),
+    }
+    if asked.shown and asked.omitted:
+        return [OmittedMessages(parsers[0], signature=sealed, **options)]
+    return [MessagesStream(parsers[0], thinking=asked.shown, **options)]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, multiprocess
 
 __all__ = ["Metrics"]
 
@@ -13,7 +14,10 @@ _PER_TOKEN = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1
 
 
 class Metrics:
-    """The metrics of one gateway, in a registry of their own."""
+    """The metrics of one gateway, in a registry of their own.
+
+    Where the environment has PROMETHEUS_MULTIPROC_DIR, `text` has the sums over all processes that share the folder.
+    """
 
     content_type = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -26,8 +30,8 @@ class Metrics:
         def histogram(name: str, about: str, buckets: Any, *labels: str) -> Histogram:
             return Histogram(f"harmonystream_{name}", about, labels, buckets=buckets, registry=self.registry)
 
-        def gauge(name: str, about: str) -> Gauge:
-            return Gauge(f"harmonystream_{name}", about, registry=self.registry)
+        def gauge(name: str, about: str, of_all: Any = "livesum") -> Gauge:
+            return Gauge(f"harmonystream_{name}", about, registry=self.registry, multiprocess_mode=of_all)
 
         of = ("api", "model")
         self.requests = counter("requests", "Requests that have ended, by HTTP status.", *of, "status")
@@ -46,8 +50,18 @@ class Metrics:
         )
         self.running = gauge("requests_running", "Requests that are being answered.")
         self.waiting = gauge("requests_waiting", "Requests that wait for their turn.")
-        self.stored = gauge("stored_responses", "Responses that are kept for previous_response_id.")
+        self.workers = gauge("workers", "Processes that answer requests.")
+        self.stored = gauge("stored_responses", "Responses that are kept for previous_response_id.", "livemostrecent")
+
+    def admitted(self, running: int, waiting: int) -> None:
+        """How many requests are being answered now, and how many wait."""
+        self.running.set(running)
+        self.waiting.set(waiting)
 
     def text(self) -> bytes:
         """As Prometheus reads it."""
-        return generate_latest(self.registry)
+        if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+            return generate_latest(self.registry)
+        registry = CollectorRegistry()
+        multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        return generate_latest(registry)

@@ -5,20 +5,28 @@ from __future__ import annotations
 import asyncio
 import copy
 import socket
+from collections.abc import Callable
 from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
 from uvicorn.config import LOGGING_CONFIG
 
-__all__ = ["serve"]
+__all__ = ["config_of", "log_config", "run", "serve"]
 
 _MARGIN = 5
 """Seconds that streams have to say that the gateway stops, after the time that open answers have."""
 
 
 class _Server(uvicorn.Server):
-    """A server that says before it stops that it will."""
+    """A server that says when it answers, and before it stops that it will."""
+
+    on_start: Callable[[], object] | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started and self.on_start is not None:
+            self.on_start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         app: Any = self.config.app
@@ -31,20 +39,34 @@ class _Server(uvicorn.Server):
 
 def serve(made: Starlette, host: str, port: int) -> None:
     """Serves until SIGTERM or SIGINT. Open answers may then end within `Limits.drain`; new requests are refused."""
-    config = uvicorn.Config(
-        made,
-        host=host,
-        port=port,
+    run(config_of(made, host, port))
+
+
+def run(config: uvicorn.Config, sockets: list[socket.socket] | None = None, on_start: Any = None) -> bool:
+    """Serves until SIGTERM or SIGINT. on_start: called when requests are answered. False: it could not start."""
+    server = _Server(config)
+    server.on_start = on_start
+    server.run(sockets)
+    return server.started
+
+
+def config_of(made: Starlette | None, host: str | None, port: int | None) -> uvicorn.Config:
+    """uvicorn's settings. made: None, host and port: None for those that are not needed."""
+    app: Any = made
+    drain = 0 if made is None else round(made.state.gateway.limits.drain) + _MARGIN
+    return uvicorn.Config(
+        app,
+        host=host or "127.0.0.1",
+        port=port or 0,
         access_log=False,
         ws="none",
         server_header=False,
-        log_config=_log_config(),
-        timeout_graceful_shutdown=round(made.state.gateway.limits.drain) + _MARGIN,
+        log_config=log_config(),
+        timeout_graceful_shutdown=drain,
     )
-    _Server(config).run()
 
 
-def _log_config() -> dict[str, Any]:
+def log_config() -> dict[str, Any]:
     """uvicorn's own, and a line of JSON for each request."""
     made: dict[str, Any] = copy.deepcopy(LOGGING_CONFIG)
     made["formatters"]["plain"] = {"format": "%(message)s"}

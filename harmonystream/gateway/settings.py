@@ -28,7 +28,7 @@ ENGINES = ("vllm", "sglang", "tensorrt_llm", "completions", "llama-server", "rec
 """Kinds of engines; `completions` is any server of /v1/completions that keeps markers in its text."""
 _COMPLETIONS = {"vllm": "vllm", "sglang": "sglang", "tensorrt_llm": "tensorrt_llm", "completions": "text"}
 MOST_BYTES = 1 << 20
-MOST_MODELS, MOST_ENGINES = 256, 64
+MOST_MODELS, MOST_ENGINES, MOST_WORKERS = 256, 64, 256
 
 
 @dataclass
@@ -37,6 +37,7 @@ class Settings:
 
     host: str = "127.0.0.1"
     port: int = 8000
+    workers: int = 1
     keys: Keys | None = None
     origins: list[str] = field(default_factory=list)
     limits: Limits = field(default_factory=Limits)
@@ -114,9 +115,11 @@ _WORDS = {str: "a text", int: "an integer", float: "a number", list: "a list", d
 
 
 def _settings(table: _Table, folder: Path) -> Settings:
-    made = Settings(table.take("host", str, "127.0.0.1"), table.take("port", int, 8000))
+    made = Settings(table.take("host", str, "127.0.0.1"), table.take("port", int, 8000), table.take("workers", int, 1))
     if not 0 <= made.port <= 65535:
         raise ValueError("port must be 0 to 65535")
+    if not 1 <= made.workers <= MOST_WORKERS:
+        raise ValueError(f"workers must be 1 to {MOST_WORKERS}")
     made.origins = table.texts("origins")
     if (keys := table.take("keys", str)) is not None:
         try:
@@ -131,7 +134,7 @@ def _settings(table: _Table, folder: Path) -> Settings:
         if not isinstance(given, dict):
             raise ValueError(f"models.{name} must be a table")
         made.models.append(_model(name, _Table(f"models.{name}.", given), folder))
-    table.end("host, port, keys, origins, limits, models")
+    table.end("host, port, workers, keys, origins, limits, models")
     return made
 
 

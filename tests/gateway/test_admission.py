@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from gateways import ANSWER, gateway, script_of
 
-from harmonystream.gateway import admission as module
+from harmonystream.gateway import uses
 from harmonystream.gateway.admission import Admission
 from harmonystream.gateway.limits import Limits
 from harmonystream.gateway.refused import Refused
@@ -19,7 +19,7 @@ def run(main):
 
 def test_turns_are_handed_on_in_order():
     async def main():
-        doors = Admission(Limits(concurrent=2))
+        doors = Admission(Limits(concurrent=2, concurrent_per_key=20))
         order = []
 
         async def visit(number):
@@ -30,7 +30,7 @@ def test_turns_are_handed_on_in_order():
             doors.leave("a")
 
         await asyncio.gather(*map(visit, range(20)))
-        return order, doors.open, doors.waiting, doors._of
+        return order, doors.open, doors.waiting, doors.uses.open()
 
     assert run(main) == (list(range(20)), 0, 0, {})
 
@@ -53,7 +53,7 @@ def test_a_full_queue_and_a_long_wait_are_refused():
 
 def test_one_that_leaves_the_queue_costs_nobody_a_turn():
     async def main():
-        doors = Admission(Limits(concurrent=1))
+        doors = Admission(Limits(concurrent=1, concurrent_per_key=20))
         await doors.enter("a")
         first, second = (asyncio.ensure_future(doors.enter(name)) for name in "bc")
         await asyncio.sleep(0)
@@ -68,7 +68,7 @@ def test_one_that_leaves_the_queue_costs_nobody_a_turn():
         await asyncio.gather(third, return_exceptions=True)
         await fourth
         doors.leave("e")
-        return doors.open, doors.waiting, doors._of
+        return doors.open, doors.waiting, doors.uses.open()
 
     assert run(main) == (0, 0, {})
 
@@ -89,12 +89,12 @@ def test_each_key_has_its_limit():
 
 def test_tokens_a_minute(monkeypatch):
     now = [1000.0]
-    monkeypatch.setattr(module, "monotonic", lambda: now[0])
+    monkeypatch.setattr(uses, "time", lambda: now[0])
 
     async def main():
         doors = Admission(Limits(tokens_per_minute=60))
         await doors.enter("a")
-        doors.count("a", 90)
+        doors.uses.take("a", 90)
         with pytest.raises(Refused) as caught:
             await doors.enter("a")
         await doors.enter("b")
@@ -106,11 +106,11 @@ def test_tokens_a_minute(monkeypatch):
 
 
 def test_the_memory_of_owners_is_bounded(monkeypatch):
-    monkeypatch.setattr(module, "_OWNERS", 10)
+    monkeypatch.setattr(uses, "_OWNERS", 10)
     doors = Admission(Limits(tokens_per_minute=5))
     for number in range(50):
-        doors.count(str(number), 1)
-    assert len(doors._buckets) == 10
+        doors.uses.take(str(number), 1)
+    assert doors.uses._database.execute("SELECT COUNT(*) FROM tokens").fetchone() == (10,)
 
 
 @pytest.mark.parametrize(
@@ -128,6 +128,11 @@ def test_the_memory_of_owners_is_bounded(monkeypatch):
 def test_limits_that_are_none(name, value):
     with pytest.raises(ValueError, match=name):
         Limits(**{name: value})
+
+
+def test_workers_have_their_parts_of_the_limits():
+    parts = Limits(concurrent=5, queue=0, concurrent_per_key=3, tokens_per_minute=60).of_each(2)
+    assert parts == Limits(concurrent=3, queue=0, concurrent_per_key=3, tokens_per_minute=60)
 
 
 def test_over_http_the_answer_says_when_to_come_again():
@@ -169,9 +174,9 @@ def test_requests_that_wait_count_as_their_keys():
         for _ in range(3):
             doors.leave(f"other {_}")
         await asyncio.gather(waiting[1], again)
-        opened = dict(doors._of)
+        opened = doors.uses.open()
         doors.leave("a")
         doors.leave("a")
-        return refused.value.status, opened, doors.open, doors._of
+        return refused.value.status, opened, doors.open, doors.uses.open()
 
     assert run(main) == (429, {"a": 2}, 0, {})

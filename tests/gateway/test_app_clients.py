@@ -53,6 +53,30 @@ def test_a_loop_of_chat(clients):
     assert (message.content, message.reasoning) == (ANSWER.content, ANSWER.reasoning)
 
 
+@pytest.mark.parametrize("streamed", [False, True])
+def test_thoughts_that_are_omitted_come_back_in_their_signature(streamed):
+    thought = "<|channel|>analysis<|message|>SECRET plan.<|end|>"
+    header = "<|start|>assistant<|channel|>commentary to=functions.get_forecast <|constrain|>json<|message|>"
+    call = header + '{"city": "R"}<|call|>'
+    with gateway([chunk(ids_of(thought + call), "stop")]) as made, made.clients() as clients:
+        asked = {"model": GPT_OSS, "max_tokens": 999, "thinking": {"type": "adaptive", "display": "omitted"}}
+        asked["tools"] = [{"name": "get_forecast", "input_schema": PARAMETERS}]
+        messages = [{"role": "user", "content": "Rain?"}]
+        if streamed:
+            with clients.anthropic.messages.stream(messages=messages, **asked) as events:
+                message = events.get_final_message()
+        else:
+            message = clients.anthropic.messages.create(messages=messages, **asked)
+        block, called = message.content
+        assert (block.type, block.thinking, called.input) == ("thinking", "", {"city": "R"})
+        assert "SECRET" not in message.model_dump_json()
+        result = {"type": "tool_result", "tool_use_id": called.id, "content": RESULT}
+        messages += [{"role": "assistant", "content": message.content}, {"role": "user", "content": [result]}]
+        clients.anthropic.messages.create(messages=messages, **asked)
+        prompt = b"".join(map(hs.vocab.o200k_harmony().token_bytes, made.sent()["prompt"])).decode()
+        assert thought in prompt
+
+
 NAMED = {"type": "object", "properties": {"city": {"type": "string"}}}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 
 import anthropic
@@ -92,9 +93,10 @@ def test_over_http_each_client_raises_its_own_error(caplog):
         anthropics = clients.anthropic.with_options(api_key=key)
         assert anthropics.messages.create(model=GPT_OSS, **ASKED["messages"]).stop_reason == "end_turn"
         # What one has stored, another does not find; and the engine never sees a client's key.
-        assert [owner for owner, _ in made.own.store._entries] == []
+        assert len(made.own.store) == 0
         with_key.responses.create(model=GPT_OSS, input="?")
-        assert [owner for owner, _ in made.own.store._entries] == ["ann"]
+        ((stored,),) = made.own.store._database.execute("SELECT key FROM responses").fetchall()
+        assert json.loads(stored)[0] == "ann"
         assert key not in str(made.engines[0].headers)
         for path in ("/health/live", "/health/ready", "/metrics"):
             assert made.http.get(path).status_code == 200

@@ -160,8 +160,9 @@ def test_thinking_of_messages():
 
 def test_thinking_that_is_not_to_be_shown():
     asked = read("messages", thinking={"type": "enabled", "budget_tokens": 10, "display": "omitted"})
-    assert (asked.thinking, asked.budget, asked.shown) == (True, 10, False)
-    assert read("messages", thinking={"type": "adaptive", "display": "summarized"}).shown
+    assert (asked.thinking, asked.budget, asked.shown, asked.omitted) == (True, 10, True, True)
+    asked = read("messages", thinking={"type": "adaptive", "display": "summarized"})
+    assert (asked.shown, asked.omitted) == (True, False)
 
 
 PARTS = [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from gateways import ANSWER, CALL, GPT_OSS, gateway, script_of
 
@@ -12,6 +14,13 @@ from harmonystream.gateway.store import Store
 
 def response(id, text="x"):
     return {"id": id, "output": [{"id": f"msg_{id}", "type": "message", "role": "assistant", "content": text}]}
+
+
+def ids_in(store):
+    """Of responses, and of their items."""
+    tables = ("responses", "items")
+    rows = [store._database.execute(f"SELECT key FROM {table} ORDER BY number").fetchall() for table in tables]
+    return [[json.loads(key)[1] for (key,) in found] for found in rows]
 
 
 def test_an_owner_finds_its_own():
@@ -26,15 +35,14 @@ def test_an_owner_finds_its_own():
     with pytest.raises(Refused):
         store.response("b", "r1")
     assert (store.delete("b", "r1"), store.delete("a", "r1"), store.delete("a", "r1")) == (False, True, False)
-    assert (len(store), store.size, store._items) == (0, 0, {})
+    assert (len(store), store.size, ids_in(store)) == (0, 0, [[], []])
 
 
 def test_the_oldest_go_first():
     store = Store(responses=3)
     for at in range(5):
         store.put("a", [], response(f"r{at}"))
-    assert [id for _, id in store._entries] == ["r2", "r3", "r4"]
-    assert len(store._items) == 3
+    assert ids_in(store) == [["r2", "r3", "r4"], ["msg_r2", "msg_r3", "msg_r4"]]
 
 
 def test_the_size_is_bounded():
@@ -43,7 +51,7 @@ def test_the_size_is_bounded():
         store.put("a", [], response(f"r{at}", "x" * 100))
         assert 0 < store.size <= 1000
     store.put("a", [], response("large", "x" * 1000))
-    assert ("a", "large") not in store._entries
+    assert "large" not in ids_in(store)[0]
     store.put("a", [], response("r49", "y"))  # the same id again
     assert store.response("a", "r49")["output"][0]["content"] == "y"
 
@@ -106,3 +114,31 @@ def test_store_false_keeps_nothing_and_packs_the_reasoning():
         asked = {"role": "user", "content": "?"}
         made.post("responses", store=False, input=[asked, alone, call, result])
         assert "<|channel|>analysis<|message|>Hello<|end|>" in prompt_text(made)
+
+
+def test_processes_share_a_folder(tmp_path):
+    one, other = (Store(responses=2, folder=tmp_path) for _ in range(2))
+    one.put("a", [], response("r1"))
+    other.put("a", [], response("r2"))
+    one.put("a", [], response("r3"))
+    assert ids_in(other) == [["r2", "r3"], ["msg_r2", "msg_r3"]]
+    assert other.earlier("a", "item", "msg_r3") == response("r3")["output"]
+    assert one.delete("a", "r2")
+    assert (len(other), other.size) == (1, one.size)
+
+
+def test_an_id_may_be_any_text():
+    store = Store()
+    for id in ("\ud800", "a\x00b", "'; DROP TABLE responses", "x" * 100_000):
+        with pytest.raises(Refused):
+            store.earlier("a", "response", id)
+        store.put("a", [], response(id))
+        assert store.response("a", id)["id"] == id
+
+
+def test_a_store_that_cannot_write_breaks_no_answer(caplog):
+    with gateway(script_of(ANSWER)) as made:
+        made.own.store._database.execute("PRAGMA query_only = ON")
+        assert made.post("responses").status_code == 200
+        assert made.post("responses", stream=True).text.endswith("\n\n")
+    assert caplog.text.count("its response is not stored") == 2

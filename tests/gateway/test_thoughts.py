@@ -43,3 +43,32 @@ def test_many_small_bombs_are_one():
 def test_text_that_comes_back_itself_is_left_alone():
     items = [{"type": "reasoning", "summary": [{"type": "summary_text", "text": "a"}], "encrypted_content": "x"}, 3]
     assert thoughts.opened(items) == items
+
+
+def test_a_block_of_thinking_has_its_text_again():
+    block = {"type": "thinking", "thinking": "", "signature": thoughts.sealed("Hm")}
+    others = [
+        {"type": "thinking", "thinking": "shown", "signature": thoughts.sealed("not read")},
+        {"type": "thinking", "thinking": "", "signature": "from elsewhere"},
+        {"type": "text", "text": "", "signature": thoughts.sealed("no thought")},
+        "no block",
+    ]
+    messages = [{"role": "user", "content": "?"}, {"role": "assistant", "content": [block, *others]}, 3]
+    opened = thoughts.opened_blocks(messages)
+    assert opened[1]["content"] == [{**block, "thinking": "Hm"}, *others]
+    assert (opened[0], opened[2]) == (messages[0], 3)
+    assert block["thinking"] == ""
+
+
+def test_a_signature_that_was_altered_is_refused():
+    block = {"type": "thinking", "thinking": "", "signature": thoughts.sealed("Hm")[:-4]}
+    with pytest.raises(Refused, match=r"messages\[0\]\.content\[1\]\.signature was not made"):
+        thoughts.opened_blocks([{"role": "assistant", "content": [{"type": "text", "text": "a"}, block]}])
+
+
+def test_signatures_are_one_bomb_too():
+    packed = "hs1." + urlsafe_b64encode(zlib.compress(b"0" * (thoughts.MOST // 2))).decode()
+    message = {"role": "assistant", "content": [{"type": "thinking", "thinking": "", "signature": packed}] * 2}
+    assert len(thoughts.opened_blocks([message])) == 1
+    with pytest.raises(Refused, match="in all"):
+        thoughts.opened_blocks([message, message])

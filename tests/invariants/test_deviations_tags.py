@@ -62,6 +62,10 @@ TAGGED = {
     "misspelt-closer": ("qwen3_coder", f"{FUNCTION}<parameter=s>x", f"</parameter1>{END}", ("", "", ['{"s": "x"}'])),
     "other-body": ("qwen3_coder", FUNCTION, '{"s":"x"}' + END, ("", "", ['{"s":"x"}'])),
     "ignored-text": ("qwen3_coder", FUNCTION, f"so <parameter=s>x</parameter>{END}", ("", "", ['{"s": "x"}'])),
+    "stray-closer name": (
+        *("mistral", "Hi[TOOL_CALLS]f[ARGS]", '[ARGS]{"s": "x"}'),
+        ("", "Hi", ['{"s": "x"}']),
+    ),
     "missing-value": ("glm", "<tool_call>f<arg_key>s</arg_key>", "</tool_call>", ("", "", ["{}"])),
     "wrapped-arguments": (
         *("glm", "<tool_call>f<arg_key>input</arg_key><arg_value>", '{"s": "x"}</arg_value></tool_call>'),

@@ -70,14 +70,11 @@ class Bodies:
     def raw(self, b: int) -> int:
         assert self.row.call
         alone = may_lack(self.row.call[2])
-        s, i = self.text.s, self.text.skip(b, self.size)
-        while i < self.size and not self.text.is_byte(i) and not self.text.at(i, self.size, *ENDS):
-            if not self.kept(i, i + 1):
-                i = self.text.skip(i + 1, self.size)
-            else:
-                break
-        fence = None if alone else re.compile(r"```[A-Za-z]*[ \t\r\n]*").match(s, i)
-        i = fence.end() if fence else i
+        s = self.text.s
+        b, i = self.before_raw(b)
+        fence = None if alone else re.compile(r"```[A-Za-z]*").match(s, i)
+        if fence:
+            b, i = self.before_raw(b, fence.end())
         body: list[int] = []
         edges = {*WS, "`", *(form[0] for kind in ENDS for form in self.text.kinds.get(kind, ()))}
         while i < self.size:
@@ -114,6 +111,26 @@ class Bodies:
             self.end_call(i, True)
             return i
         return self.cut_call()
+
+    def before_raw(self, b: int, i: int | None = None) -> tuple[int, int]:
+        """Past what is dropped before a body that begins at `b`: ws, controls, and ends of the name. Returns where the
+        tokens of arguments begin, and the first byte."""
+        text, i = self.text, b if i is None else i
+        while (i := text.skip(i, self.size)) < self.size:
+            try:
+                if again := text.at(i, self.size, "name_end"):
+                    self.log.lands(b, i, "arguments")
+                    self.log.note("stray-closer", i)
+                    b = i = again.stop
+                    continue
+                if text.is_byte(i) or text.at(i, self.size, *ENDS):
+                    break
+            except More:
+                break
+            if self.kept(i, i + 1):
+                break
+            i += 1
+        return b, i
 
     def is_over(self, body: list[int], i: int) -> bool:
         """Is the JSON before `i` whole? A number or word is if ws follows."""

@@ -35,12 +35,22 @@ class Elements(Pairs):
     # -- markers -------------------------------------------------------------------------------------------------------
 
     def tag(self, i: int, limit: int) -> Marker | None:
-        """The tags of elements begin as others do, so these come first."""
-        return (
-            self.text.at(i, limit, *OTHERS)
-            or self.text.at(i, limit, "element_close")
-            or self.text.at(i, limit, "element_open")
-        )
+        """The tags of elements begin as others do, so these come first, but for the closer of an open element."""
+        other = self.text.at(i, limit, *OTHERS)
+        if other:
+            return self.own_closer(other) or other
+        return self.text.at(i, limit, "element_close") or self.text.at(i, limit, "element_open")
+
+    def own_closer(self, other: Marker) -> Marker | None:
+        """The closer of the call, or the section, as that of an open element with the same name."""
+        if other.kind not in ("call_close", "section_close"):
+            return None
+        try:
+            mark = self.text.at(other.start, other.stop, "element_close")
+            named = self.name(mark, other.stop) if mark else None
+        except More:
+            return None
+        return mark if named and named[0] in self.path else None
 
     def name(self, mark: Marker, limit: int) -> tuple[str, int] | None:
         """The name in a tag, and what is after it."""

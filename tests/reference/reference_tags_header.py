@@ -7,14 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from reference_tags_json import ObjectScan, decode_string
+from reference_tags_keys import LONGEST, key_at, written
 from reference_tags_text import CALL, NEAR, PAIR, SECTION, WS, Marker, More, Text, holds_objects, latin, may_lack
 
-from harmonystream.formats import Format
-
 BAD = set("<>{}[]()\"'`=,;")
-LONGEST = 256  # bytes of a name or key
-PYTHON_KEY = re.compile(r"[0-9A-Za-z_.\-\x80-\xff]+")
-OBJECT_KEY = re.compile(r"[^\x00-\x1f\x7f<>{}\[\]()\"'`=,;:\u0100-\uffff]+")
 MOST = 8  # openers in a row, or closers after the one of a value
 
 
@@ -38,54 +34,6 @@ class Header:
     value: int = 0  # where its value begins
     in_section: bool = False
     notes: list[str] = field(default_factory=list)
-
-
-def written(row: Format) -> tuple[str, str, str]:
-    """What opens and closes a written call, and what follows a key in it."""
-    return ("{", "}", ":") if row.body == "object" else ("(", ")", "=")
-
-
-def key_at(text: Text, i: int, limit: int) -> tuple[str, int] | None:
-    """The key of a written call's argument at `i`, and where what follows it ends. `More`: `limit` is too near."""
-    s, object_like = text.s, text.row.body == "object"
-    found = quoted_key(text, i, limit) if object_like else None
-    if found is None:
-        shape = OBJECT_KEY if object_like else PYTHON_KEY
-        match = shape.match(s, i, limit)
-        key = match[0].rstrip(" ") if match else ""
-        if not 0 < len(key) <= LONGEST:
-            return None
-        found = key, i + len(key)
-    after = text.skip(found[1], limit)
-    if after == limit:
-        raise More(limit)
-    if s[after] != written(text.row)[2]:
-        return None
-    if not object_like:
-        if after + 1 == limit < len(text):
-            return None
-        if s.startswith("=", after + 1, limit):
-            return None
-    return found[0], after + 1
-
-
-def quoted_key(text: Text, i: int, limit: int) -> tuple[str, int] | None:
-    """Of `key_at`: a key between quotes, and where these end."""
-    s, mark = text.s, text.at(i, limit, "quote")
-    if not mark and s[i] not in "\"'":
-        return None
-    start = x = mark.stop if mark else i + 1
-    ends = "".join({form[0] for kind in (*SECTION, *CALL, "stop") for form in text.kinds.get(kind, ())})
-    while x < limit and x - start <= LONGEST:
-        found = text.at(x, limit, "quote")
-        if found or (not mark and s[x] == s[i]):
-            good = x - start > 0 and bool(found) == bool(mark)
-            return (s[start:x], found.stop if found else x + 1) if good else None
-        is_bad = not " " <= s[x] < "\u0100" or s[x] == "\x7f" or s[x] in ends or (not mark and s[x] == "\\")
-        if x - start == LONGEST or is_bad:
-            return None
-        x += 1
-    raise More(limit)
 
 
 class HeaderReader:
@@ -317,11 +265,12 @@ class HeaderReader:
             return
         if not self.good(name):
             raise Fails
-        without_pairs = not has_end and mark is not None and mark.kind == "call_close"
-        if without_pairs and self.tools is not None and name not in self.tools:
+        without_pairs = not has_end and mark is not None and mark.kind in (*SECTION, *CALL, "stop")
+        believed = self.tools is None and mark is not None and not mark.kind.endswith("_open")
+        if without_pairs and not believed and name not in (self.tools or ()):
             raise Fails
         if self.row.name_as == "function" and name == "function" and mark and mark.kind == "name_end":
-            name, header.stop = self.after_function(header.stop, limit, others)
+            name = self.after_function(limit, others, header)
         header.name = name.encode("latin-1").decode("utf-8", "replace")
         if self.row.name_as == "id":
             self.resolve_id(header)
@@ -339,16 +288,23 @@ class HeaderReader:
         header.notes.append("missing-opener")
         return tool
 
-    def after_function(self, p: int, limit: int, others: Sequence[str]) -> tuple[str, int]:
+    def after_function(self, limit: int, others: Sequence[str], header: Header) -> str:
+        """The name after the word `function` and its end, which may come more than once."""
         text = self.text
-        q = text.skip(p, limit)
-        if text.at(q, limit, "name_end", *others) or text.s[q] == "{":
-            return "function", p
+        first = q = text.skip(header.stop, limit)
+        while again := text.at(q, limit, "name_end"):
+            q = text.skip(again.stop, limit)
+        if text.at(q, limit, *others) or text.s[q] == "{":
+            return "function"
         try:
             name, stop, _ = self.scan_name(q, limit, ("name_end", *others), r"\n|```|\{")
         except Fails:
-            return "function", p
-        return (name, stop) if self.good(name) else ("function", p)
+            return "function"
+        if not self.good(name):
+            return "function"
+        header.stop = stop
+        header.notes += ["stray-closer"] * (q > first)
+        return name
 
     def resolve_id(self, header: Header) -> None:
         header.id = header.name

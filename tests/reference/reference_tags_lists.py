@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from reference_tags_header import Header, HeaderReader, written
+from reference_tags_header import Header, HeaderReader
+from reference_tags_keys import written
 from reference_tags_python import PythonCalls
 from reference_tags_text import INERT, Marker, More
 

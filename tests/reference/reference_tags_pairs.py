@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from reference_tags_bodies import NORMAL_STOPS, OPENERS, Bodies
-from reference_tags_header import LONGEST, MOST, Header
+from reference_tags_header import MOST, Header
+from reference_tags_keys import LONGEST
 from reference_tags_text import CALL, PAIR, SECTION, WS, Marker, More, latin
 from reference_tags_values import WS as SPACE
 from reference_tags_values import fits, may_be_json, may_be_literal, quote, transcode
@@ -103,7 +104,7 @@ class Pairs(Bodies):
                         return None
                     last = j
         except More:
-            if limit == self.size:
+            if limit == self.size and not broken:
                 raise
             return None
         broken = broken or mark.kind == "value_open"
@@ -282,8 +283,19 @@ class Pairs(Bodies):
         at_line_start = j > 0 and text.s[j - 1] == "\n"
         if (at_line_start or self.row.newlines == "keep") and (mark := text.at(j, self.size, "key_open")):
             key = self.key(mark, self.size, header)
-            return mark if key and self.names(key[0]) and not text.is_quoted(j) else None
+            ends = key and self.names(key[0]) and self.has_value(mark, key)
+            return mark if ends and not text.is_quoted(j) else None
         return None
+
+    def has_value(self, opener: Marker, key: tuple[str, str, int, bool]) -> bool:
+        """May a value follow this key? In a row with `value_open`, that must come, or the key's end once more."""
+        text, limit = self.text, self.text.limit(opener.start)
+        if key[3] or "value_open" not in text.kinds:
+            return True
+        try:
+            return text.follows(key[2], limit, "value_open", "key_end") is not None
+        except More:
+            return limit == self.size
 
     def closes(self, mark: Marker, quotes: bool) -> bool:
         """Does what may follow a value come after its closer, or after a few more of these?"""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from reference_tags_bodies import NORMAL_STOPS
-from reference_tags_header import LONGEST, Header, key_at
+from reference_tags_header import Header
+from reference_tags_keys import LONGEST, key_at
 from reference_tags_strings import CLOSES, OWN, Ended, Strings
 from reference_tags_text import WS, More
 from reference_tags_values import quote

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from reference_tags_bodies import Bodies
-from reference_tags_header import written
+from reference_tags_keys import written
 from reference_tags_text import CALL, Marker, More
 from reference_tags_values import quote
 

@@ -232,7 +232,7 @@ def elements(draw: st.DrawFn, row: Format, depth: int = 0) -> str:
     opener, end, closer = map(first, row.element)
     name = draw(st.sampled_from(ELEMENT_NAMES))
     texts = VALUES.get(name, ("x", "5", "true", "", " ", "[1]", "{}", "a\nb"))
-    if name in ("oo", "ll", "item", "o", "any") and depth < 3 and draw(st.integers(0, 3)):
+    if name in ("oo", "ll", "item", "o", "any", "invoke") and depth < 3 and draw(st.integers(0, 3)):
         inner = draw(st.lists(elements(row, depth + 1), max_size=3))
     else:
         inner = [draw(st.sampled_from([*texts, "x", "1"]) | st.sampled_from([*WORDS, *markers(row.name)]))]

@@ -171,6 +171,8 @@ def test_what_is_held_is_given_back():
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 32_000  # KiB; 200 of them would be 200,000
 
 
+M3 = "]<]minimax[>["
+INVOKE = f'{M3}<tool_call>{M3}<invoke name="f">'
 HOSTILE = {
     "openers": ("hermes", "<tool_call>"),
     "objects": ("hermes", "<tool_call>{"),
@@ -183,6 +185,15 @@ HOSTILE = {
     "spaces": ("deepseek", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{}", " "),
     "fences": ("deepseek", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>```\n{}", "\n`"),
     "bare": ("qwen3_coder", "<function=f>"),
+    "names": ("glm", "<tool_call>a\n"),
+    "keys in a value": ("glm", "<tool_call>f<arg_key>s</arg_key><arg_value>", "<arg_key>i</arg_key> "),
+    "ends of a name": ("mistral", "[TOOL_CALLS]f[ARGS]", "[ARGS]"),
+    "elements": ("minimax_m3", INVOKE, f"{M3}<s>x{M3}</s>"),
+    "elements that do not close": ("minimax_m3", INVOKE, f"{M3}<s>x"),
+    "elements in each other": ("minimax_m3", INVOKE, f"{M3}<any>"),
+    "closers of the call's name": ("minimax_m3", f"{INVOKE}{M3}<invoke>", f"{M3}</invoke> x"),
+    "closers of elements that are not open": ("minimax_m3", INVOKE, f"{M3}</s>"),
+    "noise between elements": ("minimax_m3", INVOKE, f"noise {M3}<s>x{M3}</s>"),
 }
 
 

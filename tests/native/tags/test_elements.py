@@ -62,6 +62,8 @@ def read(body: str, tools: Any = (TOOL,), rest: str = "</invoke></tool_call>") -
         ("<free><x-y z>true</x-y z><$a>false</$a></free>", {"free": {"x-y z": True, "$a": False}}),
         ("<any><item>q</item><item><p>1</p></item></any>", {"any": ["q", {"p": "1"}]}),
         ("<any><p><item>1</item></p></any>", {"any": {"p": ["1"]}}),
+        ("<invoke>x</invoke><n>1</n>", {"invoke": "x", "n": 1}),  # its closer is also the call's
+        ("<any><invoke><invoke>1</invoke>\n</invoke></any>", {"any": {"invoke": {"invoke": "1"}}}),
         ("<l></l><o> </o><city></city><any></any>", {"l": [], "o": {}, "city": "", "any": ""}),
         ("<maybe></maybe>", {"maybe": []}),  # a template leaves out what is null
         ('<l>[1, 2]</l><o>{"a": 1}</o>', {"l": [1, 2], "o": {"a": 1}}),
@@ -98,6 +100,8 @@ def test_a_string_streams_and_a_number_waits():
         ("<o>\n<a>1</a></o>noise<n>2</n>", {"o": {"a": "1"}, "n": 2}, ["ignored-text"]),
         ("<n><item>1</item></n>", {"n": ["1"]}, ["value-type"]),
         ("<n>x</n>", {"n": "x"}, ["value-type"]),
+        ("<invoke>x", {"invoke": "x"}, ["missing-closer"]),
+        ("<invoke><a>x</a>", {"invoke": {"a": "x"}}, ["missing-closer"]),
         ('{"n": 1}', {"n": 1}, ["other-body"]),
     ],
 )
@@ -129,7 +133,9 @@ def test_a_cut_call_stays_open():
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12).filter(lambda text: MARK not in text)
-KEYS = st.text("abcXYZ_-.$/@ é日", min_size=1, max_size=8).map(lambda key: key.strip(" /")).filter(bool)
+KEYS = st.just("invoke") | (
+    st.text("abcXYZ_-.$/@ é日", min_size=1, max_size=8).map(lambda key: key.strip(" /")).filter(bool)
+)
 VALUES = st.recursive(
     TEXTS,
     lambda inner: (

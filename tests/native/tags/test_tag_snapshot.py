@@ -45,6 +45,10 @@ STREAMS = {
         'a<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>\n{"a": 1}\n'
         "<|tool_call_end|><|tool_call_begin|>g<|tool_call_argument_begin|>[<|tool_calls_section_end|>b<|im_end|>"
     ),
+    "minimax_m3": (
+        'a\n<tool_call>\n<invoke name="f"><s>é</city2>\n"</s><o>\n<a>x<invoke>y</invoke></a></o>noise<l><item>1</item>'
+        "<item><k>2</item></l><i>5<u> null </u></invoke><invoke name='g'>{}</invoke></tool_call>b[e~["
+    ).replace("<", "]<]minimax[>[<"),
     "lfm2": (
         "<think>a</think>b<|tool_call_start|>[f(s=\"é\\n\", i=0x1, any=[{'a': (1, x + y), 2: r'\\\\'}]), "
         "f('p', s='it's')"

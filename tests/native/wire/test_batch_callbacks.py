@@ -108,3 +108,30 @@ def test_ctrl_c_in_a_callback_ends_the_step_s_streams():
         with pytest.raises(ValueError, match="this stream has raised in the middle of something"):
             call()
     assert batch.close(slots[1]).error("mine").startswith(b'data: {"error"')
+
+
+def test_a_step_refuses_an_emitter_that_broke_or_ended_since_the_last_one():
+    """The plan of a step looks at an emitter only if somebody has used it since the last step."""
+    batch = Batch(capacity=3)
+    broken, ended, used = (
+        started(Nosy(hs.Parser(), id="c", model="m", created=1)),
+        *(started(chat(hs.Parser())) for _ in range(2)),
+    )
+    slots = [batch.add(stream) for stream in (broken, ended, used)]
+    batch.feed_sse(slots, INSIDE[:3] * 3, [0, 3, 6, 9])
+
+    broken.asked = lambda event: 1 / 0
+    with pytest.raises(hs.EmitterError):
+        batch.feed_sse(slots, [200007] * 3)  # the end of the message
+    for _ in range(2):
+        with pytest.raises(ValueError, match="slot 0: this stream has raised in the middle"):
+            batch.feed_sse(slots, [11, 11, 11])
+    assert ended.error("mine")
+    for _ in range(2):
+        with pytest.raises(ValueError, match="slot 1: this stream has ended"):
+            batch.feed_sse(slots[1:], [11, 11])
+    assert used.feed(11)
+    assert batch.feed_sse(slots[2:], [11])[0]
+    used.parser.finish("stop")
+    with pytest.raises(ValueError, match="slot 2: the stream is finished"):
+        batch.feed_sse(slots[2:], [11])

@@ -18,7 +18,7 @@ cdef struct Guard:
 
 cdef struct Place:                 # of a stream in a batch
     const Guard* guard
-    char open                      # a step has seen that the stream takes ids; each call of the stream clears it
+    char open                      # a step has seen that it takes ids; each call of it, or of its emitter, clears it
 
 
 cdef class OpenStream(EventMaker):

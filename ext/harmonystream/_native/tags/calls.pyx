@@ -105,6 +105,8 @@ cdef void note_header(Stream* s, const Context* c, const View* v, const CallHead
         note(s, D_REPEATED_OPENER, s.position)
     if h.bare or h.key_n:
         note(s, D_MISSING_OPENER, s.position)
+    if h.doubled:
+        note(s, D_STRAY_CLOSER, s.position)
     if c.row.name_as == ID_NAME and h.body != WRAPPED:
         at = name_in_id(v.p + h.name_at, h.name_n, &size)
         if misspelt_id(c.tools, v.p + h.name_at, h.name_n, &at, &size):

@@ -22,15 +22,6 @@ cdef struct Name:                      # of an element
 
 # --- looking ahead ----------------------------------------------------------------------------------------------------
 
-cdef int look_tag(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t n, int* hit) noexcept nogil:
-    """Which marker is at i? The tags of elements begin as others do, so these come first."""
-    cdef uint64_t others = row.follow_call | row.roles[CALL_CLOSE]
-    cdef int verdict = match(v, row, i, n, others, hit)
-    if verdict == NO:
-        verdict = match(v, row, i, n, row.roles[ELEMENT_CLOSE], hit)
-    return match(v, row, i, n, row.roles[ELEMENT_OPEN], hit) if verdict == NO else verdict
-
-
 cdef int look_name(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t n, Name* name) noexcept nogil:
     """A name from i, without the spaces around it, and the end of its tag. MORE: the input up to n is too short."""
     cdef Py_ssize_t x = i, last
@@ -54,6 +45,25 @@ cdef int look_name(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t 
     return MORE
 
 
+cdef int look_tag(const View* v, const Stream* s, const TagTable* row, Py_ssize_t i, Py_ssize_t n,
+                  int* hit) noexcept nogil:
+    """Which marker is at i? The tags of elements begin as others do, so these come first, but for the closer of an
+    open element with the call's own name."""
+    cdef uint64_t others = row.follow_call | row.roles[CALL_CLOSE]
+    cdef Py_ssize_t stop
+    cdef Name name
+    cdef int k = -1, verdict = match(v, row, i, n, others, hit)
+    if verdict == YES and s.header_n and row.literals[hit[0]].role in (CALL_CLOSE, SECTION_CLOSE):
+        stop = i + row.literals[hit[0]].n
+        if match(v, row, i, stop, row.roles[ELEMENT_CLOSE], &k) == YES and (
+                look_name(v, row, i + row.literals[k].n, stop, &name) == YES and is_open(s, v.p + name.at, name.n)):
+            hit[0] = k
+        return YES
+    if verdict == NO:
+        verdict = match(v, row, i, n, row.roles[ELEMENT_CLOSE], hit)
+    return match(v, row, i, n, row.roles[ELEMENT_OPEN], hit) if verdict == NO else verdict
+
+
 cdef int look_own_closer(const View* v, const Stream* s, const TagTable* row, Py_ssize_t i) noexcept nogil:
     """Does the open element go on from i, because a closer of its own comes? Then what is at i is part of the value."""
     cdef Py_ssize_t x = i, n = limit(v, i)
@@ -63,7 +73,7 @@ cdef int look_own_closer(const View* v, const Stream* s, const TagTable* row, Py
         if not row.first[v.p[x]] & row.follow_value:
             x += 1
             continue
-        verdict = look_tag(v, row, x, n, &k)
+        verdict = look_tag(v, s, row, x, n, &k)
         if verdict == MORE:
             break
         role = row.literals[k].role if verdict == YES else -1
@@ -85,7 +95,7 @@ cdef int look_value_end(const View* v, const Stream* s, const TagTable* row, Py_
     """Does the marker here end the value? YES: *stop is after the value's own closer; 0: another marker ends it."""
     cdef Py_ssize_t n = limit(v, v.i)
     cdef Name name
-    cdef int role, quoted, verdict = look_tag(v, row, v.i, n, hit)
+    cdef int role, quoted, verdict = look_tag(v, s, row, v.i, n, hit)
     stop[0] = 0
     if verdict != YES:
         return undecided(v, v.i) if verdict == MORE else NO
@@ -178,7 +188,7 @@ cdef int look_noise(Stream* s, const View* v, const TagTable* row, Py_ssize_t* s
     cdef int k = -1, verdict
     while i < n:
         if row.first[v.p[i]] & row.follow_value:
-            verdict = look_tag(v, row, i, n, &k)
+            verdict = look_tag(v, s, row, i, n, &k)
             if verdict == YES:
                 stop[0] = i
                 return YES if row.literals[k].role in (ELEMENT_OPEN, ELEMENT_CLOSE, CALL_CLOSE, SECTION_CLOSE) else NO
@@ -213,7 +223,7 @@ cdef bint step_elements(Stream* s, const Context* c, View* v) noexcept nogil:
     if is_json_space(v.p[v.i]):
         consume(s, c, v, skip_ws(v, v.i, v.n), IN_HEADER)
         return True
-    verdict = look_tag(v, row, v.i, v.n, &k)
+    verdict = look_tag(v, s, row, v.i, v.n, &k)
     if verdict == YES:
         role = row.literals[k].role
         if role == STOP:
@@ -264,7 +274,7 @@ cdef bint step_opening(Stream* s, const Context* c, View* v) noexcept nogil:
     """The first thing in an element says whether it is a value or has elements."""
     cdef Py_ssize_t n = limit(v, v.i), x = skip_ws(v, v.i, n)
     cdef Name child
-    cdef int k = -1, verdict = look_tag(v, c.row, x, n, &k)
+    cdef int k = -1, verdict = look_tag(v, s, c.row, x, n, &k)
     if verdict == YES and c.row.literals[k].role == ELEMENT_OPEN:
         verdict = look_name(v, c.row, x + c.row.literals[k].n, n, &child)
     elif verdict == YES:

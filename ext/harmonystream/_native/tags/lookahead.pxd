@@ -13,6 +13,7 @@ cdef struct CallHeader:
     uint8_t body                                 # the state of its body: PAIRS, RAW, WRAPPED or PYTHON
     uint8_t empty                                # the name's end ends the call too
     uint8_t repeated, bare, in_section, array
+    uint8_t doubled                              # the end of the word `function` comes more than once
 
 
 cdef struct Key:                                 # of a value

@@ -92,7 +92,12 @@ cdef int look_function(const View* v, const Context* c, Py_ssize_t i, Py_ssize_t
     """After the word `function` and its separator: the name, if there is one; otherwise the word is the name."""
     cdef CallHeader other
     cdef Py_ssize_t n = limit(v, origin), at = skip_ws(v, i, n), stop = 0
-    cdef int k, verdict = match(v, c.row, at, n, c.row.header | c.row.roles[NAME_END], &k)
+    cdef int k = -1, verdict = match(v, c.row, at, n, c.row.header | c.row.roles[NAME_END], &k)
+    cdef bint doubled = False
+    while verdict == YES and c.row.literals[k].role == NAME_END:
+        doubled = True
+        at = skip_ws(v, at + c.row.literals[k].n, n)
+        verdict = match(v, c.row, at, n, c.row.header | c.row.roles[NAME_END], &k)
     if verdict == MORE:
         return undecided(v, origin)
     if verdict == YES or v.p[at] == c'{':
@@ -105,6 +110,7 @@ cdef int look_function(const View* v, const Context* c, Py_ssize_t i, Py_ssize_t
         h.name_at = other.name_at
         h.name_n = other.name_n
         h.stop = stop
+        h.doubled = doubled
     return YES
 
 
@@ -171,8 +177,10 @@ cdef int look_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t or
         return VOID if is_half(v, c, stop, h) else NO
     if not is_good(v, c.tools, h.name_at, h.name_n):
         return NO
-    if row.open_name and role == CALL_CLOSE and c.tools.n >= 0 and tool_index(c.tools, v.p + h.name_at, h.name_n) < 0:
-        return NO                                          # a tag around a word, in a sentence about tags
+    if (row.open_name and (role in (SECTION_OPEN, CALL_OPEN)
+                           or (c.tools.n >= 0 and role in (SECTION_CLOSE, CALL_CLOSE, STOP)))
+            and tool_index(c.tools, v.p + h.name_at, h.name_n) < 0):
+        return NO                                          # a tag before a word, in a sentence about tags
     h.body = PAIRS if row.has_pair else RAW
     if role == NAME_END or role == EMPTY_CALL:
         h.stop += row.literals[k].n
@@ -369,7 +377,7 @@ cdef int look_key(const View* v, const Context* c, const Stream* s, Py_ssize_t i
     while True:
         verdict = match(v, row, x, n, row.roles[KEY_END] | row.roles[VALUE_OPEN], &k)
         if verdict == MORE:
-            return undecided(v, origin)
+            return NO if broken and v.end else undecided(v, origin)
         if verdict == YES:
             break
         if is_special(v, x):
@@ -493,7 +501,11 @@ cdef int look_value_end(const View* v, const Context* c, const Stream* s, Py_ssi
         if not at_line_start and row.strip:
             return NO
         verdict = look_key(v, c, s, stop[0], origin, &key)
-        return NO if verdict == YES and not may_be_next(v, c, s, &key) else unless_quoted(v, row, i, verdict)
+        if verdict == YES and not may_be_next(v, c, s, &key):
+            return NO
+        if verdict == YES and key.opening:
+            verdict = look_follow(v, row, key.stop, origin, row.roles[VALUE_OPEN] | row.roles[KEY_END])
+        return unless_quoted(v, row, i, verdict)
     verdict = look_follow(v, row, stop[0], origin, row.follow_call)
     if verdict == YES:
         x = skip_ws(v, stop[0], n)

@@ -37,10 +37,10 @@ cdef int look_raw_end(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize
 
 
 cdef bint step_raw_begin(Stream* s, const Context* c, View* v) noexcept nogil:
-    """ws and a fence before the body are not part of it."""
+    """ws, a fence, and further ends of the name before the body are not part of it."""
     cdef Tags* g = &s.tags
     cdef uint8_t ch = v.p[v.i]
-    cdef int k, verdict
+    cdef int k = -1, verdict
     if g.fenced == FENCE_NAME:
         if c'a' <= (ch | 0x20) <= c'z':
             consume(s, c, v, v.i + 1, IN_ARGUMENTS)
@@ -57,6 +57,14 @@ cdef bint step_raw_begin(Stream* s, const Context* c, View* v) noexcept nogil:
             g.fenced = FENCE_NAME
             consume(s, c, v, v.i + 3, IN_ARGUMENTS)
             return True
+    verdict = match(v, c.row, v.i, v.n, c.row.roles[NAME_END], &k)
+    if verdict == YES:
+        note(s, D_STRAY_CLOSER, s.position)
+        if not s.error:
+            consume(s, c, v, v.i + c.row.literals[k].n, IN_HEADER)
+        return True
+    if verdict == MORE and not v.end:
+        return False
     verdict = look_raw_end(v, c.row, v.i, v.i, True, &k)                     # nothing has been quoted yet
     if verdict == YES:
         return step_raw_end(s, c, v, k)

@@ -95,8 +95,8 @@ cdef inline void fetch(const Step* step, uint32_t number) noexcept nogil:
             if not slot.place.open:
                 prefetch(slot.busy)
                 prefetch(&slot.s.error)
-            if slot.writer != NULL:
-                prefetch(&slot.writer.stage)
+                if slot.writer != NULL:
+                    prefetch(&slot.writer.stage)
 
 
 cdef inline Fault take(Step* step, Task* task) noexcept nogil:
@@ -110,15 +110,18 @@ cdef inline Fault take(Step* step, Task* task) noexcept nogil:
         return TWICE
     if step.framed != (slot.writer != NULL):
         return NO_EMITTER if step.framed else HAS_EMITTER
+    if slot.place.open:                                                      # as the last step left it
+        slot.serial = step.serial
+        return NO_FAULT
     if step.framed and not take_writer(step, slot.writer):
         return EMITTER_IN_USE
-    if not slot.place.open and not (enter(slot.busy) if FREE_THREADED else not is_in(slot.busy)):
+    if not (enter(slot.busy) if FREE_THREADED else not is_in(slot.busy)):
         if step.framed:
             leave_writer(slot.writer)
         return PARSER_IN_USE
     if step.framed and slot.writer.stage != BYTES:
         fault = WRONG_STAGE
-    elif not slot.place.open and (slot.s.finished or slot.s.error or slot.s.input_mode == TEXT_MODE or step.textual):
+    elif slot.s.finished or slot.s.error or slot.s.input_mode == TEXT_MODE or step.textual:
         fault = TAKES_NO_IDS
     if fault != NO_FAULT:
         leave_slot(step, slot)
@@ -344,17 +347,16 @@ cdef inline void fetch_writer(const Step* step, Py_ssize_t i) noexcept nogil:
         prefetch(&w.frames[<int>R_REASONING])
         prefetch(&w.number)
         prefetch(w.filter)
-        prefetch(&w.told.bound_text)
-        prefetch(&w.told.bound_pieces[0])
-        prefetch(&w.told.bound_pieces[1].hole)
+        for at in range(0, sizeof(Pieces) + 2 * sizeof(FramePiece), 64):
+            prefetch(<const uint8_t*>&w.told.bound + at)
     if i + AHEAD < step.n:
         w = slot_of(step, &step.tasks[i + AHEAD]).writer
         fetch_end(&w.kept[w.told.open])
         if w.filtered:
             fetch_end(&w.filter.raw)
             fetch_end(&w.filter.sent)
-        for at in range(0, w.told.bound_text.n, 64):
-            prefetch(w.told.bound_text.p + at)
+        for at in range(0, w.told.bound.size, 64):
+            prefetch(w.told.bound_pieces[0].p + at)
 
 
 cdef inline void fetch_end(const Buffer* b) noexcept nogil:

@@ -242,7 +242,7 @@ cdef class SseWriter(MovingWriter):
             events = parser.preview(out)
             # what came before the error is kept for error()
             self.pending = self.records(out, 0, out.n_records)
-            self.w.stage = BROKEN
+            self.break_off()
             raise parser.failure(events)
         finally:
             parser.done(out)
@@ -262,7 +262,7 @@ cdef class SseWriter(MovingWriter):
                 i += 1
                 self.put_record(out, i - 1)
         except BaseException:
-            self.w.stage = BROKEN
+            self.break_off()
             # the frames before are kept for error()
             self.pending = PyBytes_FromStringAndSize(<const char*>self.out.p, self.out.n)
             # the parser must know which message is open

@@ -12,6 +12,10 @@ cdef enum Stage:
 cdef enum:
     N_CONSTANTS = 4                    # the response's id, when it was created, the stem of ids, the head
     MOST_PIECES = 6                    # of a delta's frame, when all but its text and number is filled
+    BOUND_ROOM = 256                   # bytes of such a frame that lie in the writer itself
+    KEPT_ROOM = 512                    # bytes that the first item of a kind gets for its text; more as it grows
+    JOURNAL_ROOM = 448                 # and the journal for its entries
+    CONSTANTS_ROOM = 96
     MOST_JOURNAL = 1 << 16             # bytes of the journal of a writer that keeps no text
 
 cdef enum Answer:
@@ -35,6 +39,12 @@ cdef struct Told:
     uint8_t cut                        # a message that no token ends is cut: see ResponsesStream
     uint8_t hooked                     # what the next record asks of Python is done
     uint8_t caught_up                  # Python has been told something: the journal is not all that was said
+    # The open item's frame. Its bytes lie here, beside what else a token reads and writes, unless they are too many.
+    Pieces bound
+    FramePiece[MOST_PIECES] bound_pieces
+    uint8_t[BOUND_ROOM] bound_room
+    Buffer bound_text                  # where its bytes are made
+    # from here on, what no token of an open item reads
     int32_t items, calls               # that have begun, and are shown
     int64_t tokens, reasoning_tokens   # at the end: that were read
     Py_ssize_t item_at                 # where the open item's text begins in what is kept
@@ -44,9 +54,6 @@ cdef struct Told:
     Buffer hook                        # what Python has said: a signature, or the reason of the end
     Buffer output                      # the items that are done, each after a comma
     Buffer journal
-    Buffer bound_text                  # the open item's frame: the bytes of its pieces, the pieces
-    Pieces bound
-    FramePiece[MOST_PIECES] bound_pieces
 
 cdef struct Writer:                    # what a batch's step needs of one without the GIL; by kind of delta
     Buffer kept[N_DELTAS]              # the deltas' text, JSON-escaped, since the last _take()

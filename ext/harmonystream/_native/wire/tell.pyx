@@ -153,6 +153,8 @@ cdef bint begin_item(Writer* w, uint8_t kind, uint8_t variant, Buffer* to) noexc
 
 cdef bint open_item(Writer* w, uint8_t kind, uint8_t variant, Buffer* to) noexcept nogil:
     cdef Told* t = &w.told
+    if w.kept[kind].cap == 0 and not w.drops[kind] and not buffer_room(&w.kept[kind], KEPT_ROOM):
+        return False
     t.open, t.variant, t.item_at = kind, variant, w.kept[kind].n
     t.items += 1
     if not say(w, &t.script.said[BEGIN][kind][variant], to) or not bind(w, &t.script.said[DELTA][kind][variant]):
@@ -297,6 +299,7 @@ cdef bint bind(Writer* w, const Pieces* frame) noexcept nogil:
     cdef Told* t = &w.told
     cdef const FramePiece* piece = frame.items
     cdef FramePiece* bound = t.bound_pieces
+    cdef const uint8_t* text
     cdef Py_ssize_t begin = 0
     cdef int n = 0, i
     t.bound_text.n = 0
@@ -313,10 +316,14 @@ cdef bint bind(Writer* w, const Pieces* frame) noexcept nogil:
             return False
         piece += 1
     begin = 0
+    text = t.bound_text.p
+    if t.bound_text.n <= BOUND_ROOM:
+        memcpy(t.bound_room, text, t.bound_text.n)
+        text = t.bound_room
     t.bound.items, t.bound.n, t.bound.size, t.bound.silent = bound, n, t.bound_text.n, False
     t.bound.texts, t.bound.numbers = frame.texts, frame.numbers
     for i in range(n):
-        bound[i].p = t.bound_text.p + begin
+        bound[i].p = text + begin
         begin += bound[i].n
     return True
 

@@ -53,5 +53,7 @@ cdef class OpenWriter:
     cdef int put_rest(self, str rest) except -1
     @cython.final
     cdef void drop_frames(self) noexcept
+    @cython.final
+    cdef void break_off(self) noexcept
 
 cdef str sendable(str text)

@@ -100,6 +100,8 @@ cdef class OpenWriter:
     cdef int set_script(self, Script script, str id, str created, str stem, str head) except -1:
         cdef Told* t = &self.w.told
         self.script = script
+        if not buffer_room(&t.constants, CONSTANTS_ROOM) or not buffer_room(&t.journal, JOURNAL_ROOM):
+            raise MemoryError()
         self.put_constant(0, id, True)
         self.put_constant(1, created, False)
         self.put_constant(2, stem, True)
@@ -340,7 +342,12 @@ cdef class OpenWriter:
 
     def _break(self):
         """Something was half done when it raised."""
+        self.break_off()
+
+    cdef void break_off(self) noexcept:
         self.w.stage = BROKEN
+        if not FREE_THREADED and self.parser.place != NULL:
+            self.parser.place.open = False                                   # a batch's next step looks at the stage
 
     def _over(self):
         """It has ended, and takes nothing more. The frames that were made before it broke, if it did."""
@@ -364,11 +371,13 @@ cdef class OpenWriter:
         """For what a callback may call while its verb is inside: refuses another thread's, and a batch's step in
         another thread.
         """
-        cdef const Place* place
+        cdef Place* place
         if not FREE_THREADED:
             place = self.parser.place
-            if place != NULL and place.guard.stepping and place.guard.owner != PyThread_get_thread_ident():
-                raise RuntimeError("this stream is in use by a batch, in another thread")
+            if place != NULL:
+                if place.guard.stepping and place.guard.owner != PyThread_get_thread_ident():
+                    raise RuntimeError("this stream is in use by a batch, in another thread")
+                place.open = False
         elif self.w.owner != PyThread_get_thread_ident():
             if not enter(&self.w.busy):
                 raise RuntimeError("this stream is in use by another thread")
