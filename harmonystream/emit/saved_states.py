@@ -35,7 +35,7 @@ _SMALL = 4096  # bytes of options that are worth remembering
 
 def saved(stream: Any, key: bytes | None) -> bytes:
     """The stream as bytes. Raises ValueError for one that cannot be moved now, or not at all."""
-    kind = type_of(stream)
+    kind = type(stream) if type(stream) in _LETTER else type_of(stream)
     state = None if kind is ChatStream and _is_one_of_several(stream) else stream._told_state()
     told = state is not None
     if state is None:
@@ -45,7 +45,7 @@ def saved(stream: Any, key: bytes | None) -> bytes:
     dicts, number = stream._moving()
     created = getattr(stream, _TIME[kind], None)
     time = b"%d" % created if type(created) is int else b"" if created is None else to_json(created).encode()
-    parser, options, id = stream.parser.to_bytes(), options_of(stream), stream.id.encode()
+    parser, options, id = stream.parser.to_bytes(), stream._options or options_of(stream), stream.id.encode()
     return pack(Saved(_LETTER[kind], dicts, told, number, parser, options, id, time, state), key)
 
 

@@ -84,7 +84,15 @@ def control_markers(format: str | Format | HeaderFormat) -> list[tuple[str, ...]
     if row.control:
         markers = [
             marker
-            for field in (row.think, row.section, row.call, row.pair, row.value_type, (row.quote,))
+            for field in (
+                row.think,
+                row.section,
+                row.call,
+                row.pair,
+                row.value_type,
+                row.cdata,
+                (row.quote, row.call_id),
+            )
             for marker in field or ()
             if marker
         ]

@@ -19,7 +19,7 @@ CONFIG = "tokenizer_config.json"  # of a model's folder
 LARGEST_CONFIG = 16 * 1024 * 1024  # bytes of it: it may list all special tokens
 Row = TypeVar("Row", bound="Format | None")
 # fields of several markers, and how many
-_PARTS = {"think": 2, "section": 2, "call": 3, "pair": 4, "element": 3, "value_type": 2}
+_PARTS = {"think": 2, "section": 2, "call": 3, "pair": 4, "element": 3, "value_type": 2, "cdata": 2}
 _LISTS = ("stops", "turns", "drop", "keep")
 _SWITCHES = ("wrapped", "control")
 
@@ -122,7 +122,7 @@ def _field(name: str, value: Any) -> Any:
         if not isinstance(value, (list, tuple)) or len(value) != _PARTS[name]:
             raise FormatError(f"{name} is a list of {_PARTS[name]} markers, not {value!r:.80}")
         return tuple(_marker(name, part) for part in value)
-    if name == "quote":
+    if name in ("quote", "call_id"):
         return _marker(name, value)
     if name in _LISTS:
         if not isinstance(value, (list, tuple)):

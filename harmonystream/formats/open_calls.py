@@ -6,7 +6,9 @@ MISTRAL = Format(
     name="mistral",
     think=("[THINK]", "[/THINK]"),
     call=("[TOOL_CALLS]", ("[ARGS]", ""), ""),
+    call_id="[CALL_ID]",
     wrapped=True,
+    members={"name": "name", "arguments": "arguments", "parameters": "arguments", "id": "id"},
     stops=("</s>",),
     turns=("[INST]", "[/INST]", "[TOOL_RESULTS]"),
 )

@@ -201,16 +201,27 @@ def _calls(field: Mapping[str, Any], stops: list[str]) -> dict[str, Any]:
         raise FormatError("tool_calls has no open, so no Format can tell a call from the answer")
     if kind not in ("json", "xml-inline"):
         raise FormatError(f"tool_calls: no Format reads the content {kind!r:.80} as arguments")
-    if kind == "json" and (dialect := {"unquoted_keys", "string_delims"} & {key for key in args if args[key]}):
-        raise FormatError(f"tool_calls: no Format has {min(dialect)}, which is no JSON")
     groups = {part.name for text in openers for part in text if isinstance(part, Group)}
     if kind == "json" and not groups:
+        if dialect := {"unquoted_keys", "string_delims"} & {key for key in args if args[key]}:
+            raise FormatError(f"tool_calls: no Format has {min(dialect)} in objects with the name in them")
         return _wrapped(field, shape, openers, [closer for closer in closers if closer])
-    if groups != {shape.name} or shape.arguments != "content" or shape.id:
-        raise FormatError("tool_calls: of an opener, only the name's group can be read, and {content} is the arguments")
+    if groups != {shape.name} | ({shape.id} if shape.id else set()) or shape.arguments != "content":
+        raise FormatError(
+            "tool_calls: of an opener, only the groups of name and id can be read, and {content} is the arguments"
+        )
+    if kind == "json" and (args.get("unquoted_keys") or args.get("string_delims")):
+        return _objects(shape, openers, closers, args)
     beginning = _object_opener(openers)
     if kind == "json" and beginning is not None:
         return _unmarked(beginning, closers)
+    if any(
+        [part.name for part in text if isinstance(part, Group)] != [*filter(None, (shape.name, shape.id))]
+        for text in openers
+    ):
+        raise FormatError(
+            "tool_calls: of an opener, only the groups of name and id can be read, in this order, and each once"
+        )
     row = _framed(openers, closers, stops)
     return row | (_pairs(args) if kind == "xml-inline" else {})
 
@@ -234,6 +245,35 @@ def _wrapped(
     end = dict.fromkeys(text for closer in closers for text in _as_one(closer))
     row["section"] = (_marker(list(begin)), _marker(list(end) or [""]))
     return row
+
+
+def _objects(
+    shape: _Shape, openers: list[Pieces], closers: list[list[Piece]], args: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Calls as the name and an object with bare keys, or with strings in quotes of their own."""
+    delims = args.get("string_delims") or []
+    pairs = isinstance(delims, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in delims)
+    if not pairs or not all(isinstance(mark, str) and mark and pair[0] == mark for pair in delims for mark in pair):
+        raise FormatError(
+            "tool_calls: string_delims are pairs of two equal texts, because a Format has one mark for "
+            f"both ends of a string, not {delims!r:.80}"
+        )
+    begin = []
+    for opener in openers:
+        match _unspaced(opener):
+            case [str() as marker, Group(name)] if name == shape.name and not shape.id:
+                begin.append(marker)
+            case _:
+                raise FormatError(f"tool_calls: {_shown(opener)!r} is no marker and the name, which the object follows")
+    bare = [marker.removesuffix("call:") for marker in begin]
+    named = all(bare) and bare != begin
+    end = dict.fromkeys(text for closer in closers if closer for text in _as_one(closer))
+    return {
+        "section": (_marker(list(dict.fromkeys(bare if named else begin))), _marker(list(end) or [""])),
+        "body": "object",
+        "name_as": "call" if named else "plain",
+        "quote": _marker([pair[0] for pair in delims] or [""]),
+    }
 
 
 def _as_one(parts: list[Piece]) -> Iterator[str]:
@@ -268,12 +308,16 @@ def _unmarked(members: tuple[str, str], closers: list[list[Piece]]) -> dict[str,
 
 def _framed(openers: list[Pieces], closers: list[list[Piece]], stops: list[str]) -> dict[str, Any]:
     """Calls with their name outside of their arguments, perhaps in a section."""
-    before, after = [], []
+    before, after, between = [], [], []
     for opener in openers:
         parts = _unspaced(opener)
-        at = next(number for number, part in enumerate(parts) if isinstance(part, Group))
-        before.append([part for part in parts[:at] if isinstance(part, str)])
-        after.append("".join(part for part in parts[at + 1 :] if isinstance(part, str)))
+        at = [number for number, part in enumerate(parts) if isinstance(part, Group)]
+        before.append([part for part in parts[: at[0]] if isinstance(part, str)])
+        between += ["".join(map(str, parts[at[0] + 1 : at[-1]]))] if len(at) > 1 else []
+        after.append("".join(part for part in parts[at[-1] + 1 :] if isinstance(part, str)))
+    if between and not all(between):
+        raise FormatError("tool_calls: between name and id is no marker")
+    ids = {"call_id": _marker(list(dict.fromkeys(between)))} if between else {}
     depths = {len(texts) for texts in before}
     if depths not in ({1}, {2}):
         raise FormatError("tool_calls: before the name come one marker or two, in all choices as many")
@@ -281,11 +325,11 @@ def _framed(openers: list[Pieces], closers: list[list[Piece]], stops: list[str])
     openings = list(dict.fromkeys(texts[-1] for texts in before))
     if depths == {1}:
         spelt = [text for closer in closers if closer for text in _as_one(closer)]
-        return {"call": (_marker(openings), _marker(ends), _marker(list(dict.fromkeys(spelt)) or [""]))}
+        return {"call": (_marker(openings), _marker(ends), _marker(list(dict.fromkeys(spelt)) or [""]))} | ids
     inner, outer = _closers(openings, closers)
     sections = list(dict.fromkeys(texts[0] for texts in before))
     row = {"section": (_marker(sections), _marker(outer)), "call": (_marker(openings), _marker(ends), _marker(inner))}
-    return row | {"bare": "declared"}
+    return row | ids | {"bare": "declared"}
 
 
 def _closers(openings: list[str], closers: list[list[Piece]]) -> tuple[list[str], list[str]]:

@@ -67,6 +67,8 @@ class Format(NamedTuple):
     name_as: str = "plain"
     """"plain"; "function": the word `function`, then the name (DeepSeek-V3); "call": `call:`, then the name (Gemma);
     "id": an id with the name in it (Kimi)."""
+    call_id: Marker = ""
+    """What is between the name of a call and its id, which ends where the name would; "": ids do not follow names."""
     empty_call: str = ""
     """An end of the name that closes the call as well, such as "/>"."""
     newlines: str = "keep"
@@ -77,6 +79,8 @@ class Format(NamedTuple):
     """Ends of a key that say the value's type, "string" or "json"."""
     value_type: tuple[Marker, Marker] | None = None
     """The opener and the closer around a value's type, between the key and the value; None: there are none."""
+    cdata: tuple[Marker, Marker] | None = None
+    """The opener and the closer of text in a value that is read as it is: ("<![CDATA[", "]]>"); None: there is none."""
     control: bool = False
     """The markers are control tokens: their characters in other tokens are text."""
     stops: tuple[str, ...] = ()

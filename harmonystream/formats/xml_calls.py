@@ -71,6 +71,7 @@ MINICPM5 = Format(
     think=("<think>", "</think>"),
     call=(('<function name="', "<function name='"), ('">', "'>"), "</function>"),
     pair=(('<param name="', "<param name='"), ('">', "'>"), "", "</param>"),
+    cdata=("<![CDATA[", "]]>"),
     empty_call='"/>',
     stops=("<|im_end|>", "</s>"),
     turns=("<|im_start|>",),

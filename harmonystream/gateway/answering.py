@@ -37,6 +37,7 @@ from .refused import Refused, body_of, refused_for, said_later, status_of
 from .server_tools import Rounds, offered, rounds_of
 from .steering import Plan, steered
 from .store import Store
+from .tool_choices import listed
 from .tracing import Spans
 from .visit import Visit, log
 
@@ -169,7 +170,8 @@ class Gateway:
             return next(iter(self.models.values()))
         if name not in self.models:
             short = name if len(name) <= 100 else name[:100] + "…"
-            raise Refused(404, f"There is no model {short!r} here.", param="model", code="model_not_found")
+            what = f"There is no model {short!r} here. The models are {listed(self.models)}."
+            raise Refused(404, what, param="model", code="model_not_found")
         return self.models[name]
 
     async def _enter(self, request: Request, visit: Visit) -> None:

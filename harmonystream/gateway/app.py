@@ -181,5 +181,10 @@ async def _refuse(refused: Refused, request: Request, error: Any) -> Response:
     return response
 
 
-_no_route = partial(_refuse, Refused(404, "There is nothing at this path.", code="not_found"))
-_no_method = partial(_refuse, Refused(405, "This path does not take this method.", code="method_not_allowed"))
+_PATHS = ", ".join(api.path for api in APIS)
+_no_route = partial(
+    _refuse, Refused(404, f"There is nothing at this path. There are {_PATHS} and /v1/models.", code="not_found")
+)
+_no_method = partial(
+    _refuse, Refused(405, "This path does not take this method: see the header `allow`.", code="method_not_allowed")
+)

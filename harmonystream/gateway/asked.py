@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any, Literal
 
 from .checks import Check
@@ -13,6 +14,9 @@ from .refused import Refused
 __all__ = ["Asked", "part_of", "read_options"]
 
 _CODES = {"thread": "thread_unsupported_request"}  # without it, tool runners do not go on
+_APIS = {"chat": "Chat Completions", "responses": "Responses", "messages": "Messages"}
+_CLOSE = 0.7
+"""How alike two names are, from 0 to 1, of which one is taken for a slip of the other."""
 MOST_OPTIONS = 256
 
 
@@ -85,7 +89,8 @@ def _known(table: Mapping[str, Option], given: Mapping[str, Any], path: str) -> 
         option = table.get(name)
         if option is None:
             short = path + (name if len(name) <= 64 else name[:64] + "…")
-            raise Refused(400, f"Unknown option: {short}.", param=short, code="unknown_parameter")
+            what = f"Unknown option: {short}. {_hint(table, name, path)}"
+            raise Refused(400, what, param=short, code="unknown_parameter")
         if value is None:
             continue
         if option.does == "refused":
@@ -95,6 +100,17 @@ def _known(table: Mapping[str, Option], given: Mapping[str, Any], path: str) -> 
             continue
         _hold(option.check, value, path + name)
         yield name, option, value
+
+
+def _hint(table: Mapping[str, Option], name: str, path: str) -> str:
+    """What a client may do whose option is unknown."""
+    useful = [one for one, option in table.items() if option.does != "refused"]
+    if close := get_close_matches(name[:64], useful, 1, _CLOSE):
+        return f"Did you mean {path}{close[0]}?"
+    others = [_APIS[api] for api, options in TABLES.items() if not path and name in options]
+    if others:
+        return f"{' and '.join(others)} {'has' if len(others) == 1 else 'have'} it, and this API has not: leave it out."
+    return "Leave it out: the gateway does not know what it asks for."
 
 
 def part_of(given: Mapping[str, Any], path: str, name: str, check: Check) -> Any:

@@ -74,5 +74,6 @@ def _form(asked: Asked, row: Format | HeaderFormat, engine: Any) -> dict[str, An
         raise Refused(400, what, param=param, code="unsupported_parameter")
     fields = getattr(engine, "form_fields", lambda _: None)(asked.output)
     if fields is None:
-        raise Refused(400, f"{param}: this model's engine cannot constrain its output.", param=param)
+        what = f"{param}: this model's engine cannot constrain its output. Say in a message what form you need instead."
+        raise Refused(400, what, param=param, code="unsupported_parameter")
     return dict(fields)

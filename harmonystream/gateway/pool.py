@@ -35,7 +35,8 @@ class Member:
 
     def failed(self, now: float) -> None:
         self.failures += 1
-        self.avoided_until = now + min(COOLING[0] * 2 ** (self.failures - 1), COOLING[1])
+        doubled = min(self.failures - 1, 16)  # an engine may fail any number of times, and a float is finite
+        self.avoided_until = now + min(COOLING[0] * 2**doubled, COOLING[1])
 
     def answered(self) -> None:
         self.failures, self.avoided_until = 0, 0.0

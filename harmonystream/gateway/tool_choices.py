@@ -9,7 +9,7 @@ from typing import Any
 from .asked import Asked
 from .refused import Refused
 
-__all__ = ["SERVER", "choose", "offer", "pick", "tool_name"]
+__all__ = ["SERVER", "choose", "listed", "offer", "pick", "tool_name"]
 
 SERVER = "gateway"
 """What clients read as the server that has run a call."""
@@ -19,6 +19,15 @@ LONGEST_NAME = 256
 _NAME = re.compile(rf"[^\s<>|\x00-\x1f\x7f]{{1,{LONGEST_NAME}}}")
 """A name becomes a part of the text with markers that a call begins with, so that it must have none itself."""
 _WORDS = {"none": "none", "auto": "auto", "required": "required", "any": "required"}
+
+
+_CHOICES = {
+    "chat": '"none", "auto", "required", or {"type": "function", "function": {"name": …}}',
+    "responses": '"none", "auto", "required", or {"type": "function", "name": …}',
+    "messages": '{"type": "none"}, {"type": "auto"}, {"type": "any"}, or {"type": "tool", "name": …}',
+}
+_SHOWN = 10
+"""Names that an error says."""
 
 
 def tool_name(tool: Any) -> Any:
@@ -62,7 +71,7 @@ def choose(asked: Asked, choice: Any) -> None:
     elif isinstance(choice, dict) and kind in ("function", "custom", "tool", "mcp"):
         asked.choice, asked.named, asked.picks = "required", True, [choice]
     else:
-        raise _wrong("tool_choice is none of those that this API has.")
+        raise _wrong(f"tool_choice must be one of {_CHOICES[asked.api]}.")
     if asked.choice == "none":
         asked.tools = []
 
@@ -86,7 +95,7 @@ def pick(asked: Asked, here: Collection[str] = ()) -> None:
         names = {name for choice in asked.picks for name in _picked(choice, known, here)}
         asked.tools = [tool for tool in asked.tools if tool_name(tool) in names]
     if asked.choice == "required" and not asked.tools:
-        raise _wrong("tool_choice asks for a call, and there are no tools.")
+        raise _wrong("tool_choice asks for a call, and there are no tools: pass some, or leave tool_choice out.")
 
 
 def _picked(choice: Any, known: Collection[Any], here: Collection[str]) -> Collection[str]:
@@ -99,8 +108,16 @@ def _picked(choice: Any, known: Collection[Any], here: Collection[str]) -> Colle
         if name is None:
             return here
     if not isinstance(name, str) or name not in known:
-        raise _wrong("tool_choice names a tool that is not there.")
+        said = repr(name[:64]) if isinstance(name, str) else "a tool without a name"
+        raise _wrong(f"tool_choice names {said}. The tools that may be named are {listed(known)}.")
     return (name,)
+
+
+def listed(names: Collection[Any]) -> str:
+    """Some of these names, for an error."""
+    known = sorted({str(name)[:64] for name in names})
+    more = [f"and {len(known) - _SHOWN} more"] if len(known) > _SHOWN else []
+    return ", ".join([*known[:_SHOWN], *more]) or "none"
 
 
 def _wrong(what: str) -> Refused:

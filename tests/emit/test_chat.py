@@ -191,6 +191,9 @@ def test_ids_of_calls():
     stream = stream_of(hs.Parser("kimi_k2"), call_id=lambda index: f"own_{index}")
     as_bytes(stream, [kimi + "<|tool_calls_section_end|>"])
     assert [one["id"] for one in stream.response()["choices"][0]["message"]["tool_calls"]] == ["functions.f:0", "own_1"]
+    stream = stream_of(hs.Parser("mistral"), call_id=lambda index: f"own_{index}")
+    as_bytes(stream, ["[TOOL_CALLS]f[CALL_ID]a1B2c3D4e[ARGS]{}[TOOL_CALLS]f[CALL_ID][ARGS]{}"])
+    assert [one["id"] for one in stream.response()["choices"][0]["message"]["tool_calls"]] == ["a1B2c3D4e", "own_1"]
     made = response_of(call("{}") + call("{}"))["message"]["tool_calls"]
     assert [one["id"] for one in made] == ["call_1_0", "call_1_1"]
 

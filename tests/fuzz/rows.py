@@ -79,8 +79,8 @@ TOOLS: dict[str, list[Any] | None] = {
 def spellings(row: hs.Format) -> list[str]:
     """Every marker of a row that is accepted, once."""
     markers: list[Any] = [*(row.think or ()), *(row.section or ()), *(row.call or ()), *(row.pair or ())]
-    markers += [*(row.value_type or ()), *(row.element or ())]
-    markers += [row.quote, row.empty_call, *row.typed, *row.stops, *row.turns, *row.drop, *row.keep]
+    markers += [*(row.value_type or ()), *(row.element or ()), *(row.cdata or ())]
+    markers += [row.quote, row.call_id, row.empty_call, *row.typed, *row.stops, *row.turns, *row.drop, *row.keep]
     flat = [spelling for marker in markers for spelling in (marker if isinstance(marker, tuple) else (marker,))]
     return list(dict.fromkeys(spelling for spelling in flat if spelling))
 
@@ -267,9 +267,20 @@ def decode_row(data: bytes) -> Fields:
         fields[names[(data[15] >> 2) % len(names)]] = ODD[data[0] % len(ODD)]
     fields |= {"fenced": ("text", "call")[data[4] >> 2 & 1], "mention": ("text", "think")[data[4] >> 3 & 1]}
     fields |= {"after_call": ("same", "content")[data[4] >> 4 & 1]}
+    if data[5] & 32 and fields["pair"] is not None:
+        fields |= {"cdata": one(9, (("<![CDATA[", "]]>"), (("<q>", "[q"), ("</q>", "q]")), ("q[", "]q")))}
+    if data[5] & 64 and fields["call"] is not None:
+        fields |= {"call_id": one(8, ("<id>", ("[ID]", '" id="'), ":", "<C")), "name_as": "plain"}
     if data[4] & 128:
         element = one(3, (None, *ELEMENT))
-        return fields | {"pair": None, "element": element, "wrapped": False, "control": False, "typed": {}}
+        return fields | {
+            "pair": None,
+            "cdata": None,
+            "element": element,
+            "wrapped": False,
+            "control": False,
+            "typed": {},
+        }
     if not data[4] & 32 or fields["call"] is not None:
         return fields
     if not data[4] & 64:

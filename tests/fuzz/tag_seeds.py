@@ -32,8 +32,13 @@ def calls(row: hs.Format) -> Iterator[str]:
             for values in (VALUES[:4], VALUES[4:]):
                 pairs = [f"{key}{k}{end}{value}{v}{close}" for k, v in zip("ksnou", values)]
                 inner.append("\n".join([f"{opener}f{name_end}", *pairs, closer]))
+            if row.cdata:
+                said = f"\n{first(row.cdata[0])}{inner[0]}{first(row.cdata[1])}\n"
+                inner.append(f"{opener}f{name_end}{key}s{end}{value}{said}{close}{closer}")
         else:
             inner += [f"{head}{body}{closer}" for body in BODIES]
+        if row.call_id:
+            inner.append(f"{opener}f{first(row.call_id)}a1{name_end}{BODIES[0]}{closer}")
     outer = row.section or (row.call and (row.call[0], row.call[2]))
     if outer and row.section:
         yield from (f"{first(outer[0])}\n{call}\n{first(outer[1])}" for call in inner)

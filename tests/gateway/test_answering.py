@@ -184,5 +184,5 @@ def test_the_models_are_listed_for_both_clients(demo):
     assert [one.id for one in demo.openai.models.list()] == [DEMO_NAME, "gpt-oss", "recorded"]
     assert [one.id for one in demo.anthropic.models.list()] == [DEMO_NAME, "gpt-oss", "recorded"]
     assert demo.openai.models.retrieve(DEMO_NAME).id == DEMO_NAME
-    with pytest.raises(Exception, match="There is no model 'no'"):
+    with pytest.raises(Exception, match=f"There is no model 'no' here. The models are gpt-oss, {DEMO_NAME}, recorded."):
         demo.openai.models.retrieve("no")

@@ -38,6 +38,41 @@ def test_an_unknown_option_is_refused_by_its_name(api):
     assert (refused.status, refused.param, refused.code) == (400, "sparkle", "unknown_parameter")
 
 
+@pytest.mark.parametrize(
+    ("api", "name", "said"),
+    [
+        ("responses", "max_tokens", "Did you mean max_output_tokens?"),
+        ("chat", "temprature", "Did you mean temperature?"),
+        ("chat", "input", "Responses has it, and this API has not: leave it out."),
+        ("messages", "n", "Chat Completions has it, and this API has not: leave it out."),
+        ("responses", "messages", "Chat Completions and Messages have it, and this API has not: leave it out."),
+        ("messages", "sparkle", "Leave it out: the gateway does not know what it asks for."),
+        ("chat", "thead", "Leave it out: the gateway does not know what it asks for."),  # `thread` would be refused
+    ],
+)
+def test_an_unknown_option_comes_with_a_hint(api, name, said):
+    assert refusal(api, **{name: 1}).message == f"Unknown option: {name}. {said}"
+
+
+def test_the_hint_names_fields_with_their_path():
+    message = refusal("chat", stream_options={"include_usgae": True}).message
+    assert message == "Unknown option: stream_options.include_usgae. Did you mean stream_options.include_usage?"
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_a_choice_of_a_tool_that_is_not_there_says_which_are(api):
+    choice = {"type": "tool", "name": "nope"} if api == "messages" else {"type": "function", "name": "nope"}
+    assert refusal(api, tool_choice=choice).message == "tool_choice names 'nope'. The tools that may be named are none."
+    tools = [{"type": "custom" if api == "messages" else "function", "name": f"f{at:02}"} for at in range(12)]
+    if api == "chat":
+        tools = [{"type": "function", "function": {"name": tool["name"]}} for tool in tools]
+    first = ", ".join(f"f{at:02}" for at in range(10))
+    message = refusal(api, tools=tools, tool_choice=choice).message
+    assert message == f"tool_choice names 'nope'. The tools that may be named are {first}, and 2 more."
+    odd = {"type": "sometimes"}
+    assert refusal(api, tool_choice=odd).message.startswith("tool_choice must be one of ")
+
+
 REFUSED = [(api, name) for api in APIS for name, option in TABLES[api].items() if option.does == "refused"]
 
 

@@ -13,7 +13,7 @@ from upstream import DROP, HANG, Upstream
 import harmonystream as hs
 from harmonystream.engines import EngineError, Sampling
 from harmonystream.gateway.limits import Limits
-from harmonystream.gateway.pool import SLACK, Pool
+from harmonystream.gateway.pool import COOLING, SLACK, Member, Pool
 from harmonystream.gateway.refused import Refused
 
 
@@ -191,3 +191,13 @@ def test_an_error_later_is_the_apis_terminal_event(fault):
             end = text.strip().split("\n\n")[-1].split("data: ", 1)[1]
             assert end == "[DONE]" if last is None else json.loads(end)["type"] == last
         assert made.settled()
+
+
+def test_an_engine_that_fails_for_days_is_avoided_for_the_most():
+    member = Member(None, "0")
+    for _ in range(5000):
+        member.failed(10.0)
+    assert (member.failures, member.avoided_until) == (5000, 10.0 + COOLING[1])
+    member.answered()
+    member.failed(10.0)
+    assert member.avoided_until == 10.0 + COOLING[0]

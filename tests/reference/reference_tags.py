@@ -312,6 +312,10 @@ class Machine(Fences, Elements, Lists):
             self.marked = i
             if q - i > NEAR:
                 return i
+            if q == i and text.s[q : q + 1] == INERT:
+                self.log.note("stray-control", q)
+                i = q + 1
+                continue
             try:
                 mark = text.at(q, self.size, *SECTION, *CALL, "stop") or text.misspelt_close(q)
             except More:

@@ -245,10 +245,18 @@ class HeaderReader:
         assert self.row.call
         has_end, open_end = not may_lack(self.row.call[1]), may_lack(self.row.call[2])
         others = (*SECTION, *CALL, *PAIR, "stop") if self.row.control or not has_end else ()
-        name, stop, mark = self.scan_name(p, limit, ("name_end", "empty_call", *others), "" if has_end else r"\{")
+        ends, brace = ("name_end", "empty_call", "id_open", *others), "" if has_end else r"\{"
+        name, stop, mark = self.scan_name(p, limit, ends, brace)
+        if has_id := mark is not None and mark.kind == "id_open":
+            id, stop, mark = self.scan_name(mark.stop, limit, ends, brace)
+            if (id and not self.good(id)) or (mark and mark.kind == "id_open"):
+                raise Fails
+            header.id = id.encode("latin-1").decode("utf-8", "replace") or None
         header.stop = stop
         header.body = "pairs" if self.row.pair else "elements" if self.row.element else "raw"
         if mark and mark.kind == "key_end" and not has_end:
+            if has_id:
+                raise Fails
             name = self.split(name, mark, header)
         elif mark and mark.kind in ("name_end", "empty_call"):
             header.stop = mark.stop

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from reference_tags_bodies import NORMAL_STOPS, OPENERS, Bodies
+from reference_tags_bodies import NORMAL_STOPS, OPENERS
+from reference_tags_cdata import Cdata
 from reference_tags_header import MOST, Header
 from reference_tags_keys import LONGEST
 from reference_tags_text import CALL, PAIR, SECTION, WS, Marker, More, latin
@@ -18,7 +19,7 @@ AROUND_KEYS = ("key_open", "value_close", *CALL, *SECTION, "stop")
 WRAPPERS = ("arguments", "parameters", "input")
 
 
-class Pairs(Bodies):
+class Pairs(Cdata):
     """Reads a body of pairs. Each reader returns where it stopped, and whether the call is over."""
 
     pairs_so_far = 0
@@ -190,24 +191,27 @@ class Pairs(Bodies):
                 return self.cut_pairs(), True
             if not there:
                 return v, False
-        layout = self.row.newlines == "strip" and text.s.startswith("\n", v)
-        body = v + layout
+        body, markup, end = self.taken(v)
+        layout = not markup and self.row.newlines == "strip" and text.s.startswith("\n", v)
+        body += layout
         types, untyped = self.typed(header, key, says)
         self.names = self.may_follow(header, key)
-        j, mark = self.value_end(body, header)
+        j, mark = end or self.value_end(body, header)
         cut = mark is None or mark.kind == "stop"
         own = mark is not None and mark.kind == "value_close" and not layout  # the newline before it is the value's
         stop = j - (self.row.newlines == "strip" and not own and j > body and text.s[j - 1] == "\n")
         over = j if mark else self.size
-        indices = [k for k in self.kept(body, over) if k < stop]
+        indices = [k for k in self.kept_but(v + layout, over, markup) if k < stop]
         self.log.lands(v, j if mark else stop, "arguments")
+        for at in markup:
+            self.log.lands(at, at + 1, "header")
         wraps = self.may_wrap(header, key, indices, cut)
         how = self.how(frozenset(["object"]) if wraps else types, untyped, indices)
         if cut or not mark:
             return self.cut_value(over, key, indices, self.how_cut(how, types, indices))
         if mark.misspelt:
             self.log.note("misspelt-closer", j)
-        if mark.kind != "value_close":
+        if end or mark.kind != "value_close":
             self.log.note("missing-closer", j)
         first = indices[0] if indices else j
         if wraps and how == "held" and self.unwrap(indices):

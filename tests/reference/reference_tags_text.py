@@ -21,6 +21,7 @@ INERT = "\uffff"
 SECTION = ("section_open", "section_close")
 CALL = ("call_open", "call_close")
 ELEMENT = ("element_open", "element_end", "element_close")
+CDATA = ("cdata_open", "cdata_close")
 PAIR = ("key_open", "key_end", "value_open", "value_close")
 
 
@@ -68,12 +69,15 @@ def spellings_of(row: Format) -> dict[str, tuple[str, ...]]:
         (("call_open", "name_end", "call_close"), row.call),
         (PAIR, row.pair),
         (("type_open", "type_close"), row.value_type),
+        (CDATA, row.cdata),
         (ELEMENT, row.element),
     )
     for names, markers in groups:
         kinds |= {name: aliases(marker) for name, marker in zip(names, markers or ()) if aliases(marker)}
     if aliases(row.quote):
         kinds["quote"] = aliases(row.quote)
+    if aliases(row.call_id):
+        kinds["id_open"] = aliases(row.call_id)
     if row.empty_call:
         kinds["empty_call"] = (row.empty_call,)
     if row.typed:

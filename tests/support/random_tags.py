@@ -56,6 +56,7 @@ TYPE_WORDS = (
     *("string[]", "dict<a,b>", "str[2]", "varchar(20)", " float ", "foo", "x<", "boolean" * 40, "in t", "é"),
 )
 IDS = ('"x"', '"x"', '"0"', '""', "1", '"\\u0031 "', "{}", '"' + "y" * 300 + '"')
+CALL_IDS = ("a1B2c3D4e", "a1B2c3D4e", "0", "", " x ", "é", "a b", "get weather", '"x"', "y" * 256, "y" * 257)
 LONG = ("x" * 1100, " " * 1100, "\n" * 1030, "y" * 250)
 PYTHON = (
     *("1", "-2", "1_000", ".5", "1.", "0x1F", "0b_1", "+1", "1e5", "007", "1j", "9" * 70, "9" * 300, "0" * 257),
@@ -133,6 +134,12 @@ def pairs(draw: st.DrawFn, row: Format) -> str:
         draw(st.sampled_from(["", "", "\n"])) if value else "",
         value,
     ]
+    if row.cdata and draw(st.booleans()):
+        inner = draw(st.lists(st.sampled_from([text, text, *WORDS, *markers(row.name)]), max_size=3))
+        sections = [damage(draw, [first(row.cdata[0]), one, first(row.cdata[1])]) for one in inner]
+        text = "".join(part for section in sections for part in section)
+        parts += [draw(st.sampled_from(["", "", "\n", " "])), text, draw(st.sampled_from(["", "", "\n", " "]))]
+        return "".join(damage(draw, [*parts, closer, space]))
     parts += [layout, text, layout, closer, space]
     return "".join(damage(draw, parts))
 
@@ -280,7 +287,8 @@ def calls(draw: st.DrawFn, row: Format) -> str:
     parts = [section[0], space]
     for _ in range(draw(st.integers(1, 2))):
         name = draw(st.sampled_from(NAMES))
-        parts += [opener, name, end if end and draw(st.integers(0, 9)) else row.empty_call or end, space]
+        id = [first(row.call_id), draw(st.sampled_from(CALL_IDS))] if row.call_id and draw(st.booleans()) else []
+        parts += [opener, name, *id, end if end and draw(st.integers(0, 9)) else row.empty_call or end, space]
         if row.element:
             parts += draw(st.lists(elements(row), max_size=3))
         elif row.pair:

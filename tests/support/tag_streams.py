@@ -22,6 +22,7 @@ TAG_FORMATS = tuple(name for name in hs.formats() if name != "harmony")
 SHAPES = (
     *("hermes", "qwen3_coder", "mimo", "deepseek", "dsml", "kimi_k2", "glm", "think"),
     *("longcat", "mistral", "llama3", "cohere", "pythonic", "olmo3", "gemma4", "k2_horizon", "minimax_m3"),
+    "minicpm5",
 )
 KEPT = 16  # deviations that a parser keeps
 VOCABULARIES = ("added", "ordinary", "plain")

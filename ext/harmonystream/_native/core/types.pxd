@@ -107,7 +107,7 @@ cdef enum:                                       # the JSON types that a paramet
 cdef enum:                                       # Role: what a tag format's marker is for
     THINK_OPEN, THINK_CLOSE, DROP, STOP, TURN, SECTION_OPEN, SECTION_CLOSE, CALL_OPEN, NAME_END, EMPTY_CALL, CALL_CLOSE
     KEY_OPEN, KEY_END, VALUE_OPEN, VALUE_CLOSE, QUOTE, TYPE_OPEN, TYPE_CLOSE
-    ELEMENT_OPEN, ELEMENT_END, ELEMENT_CLOSE
+    ELEMENT_OPEN, ELEMENT_END, ELEMENT_CLOSE, ID_OPEN, CDATA_OPEN, CDATA_CLOSE
     N_ROLES
 
 cdef enum:
@@ -228,6 +228,7 @@ cdef struct Tags:                                # what the tag machine remember
     uint8_t lead                                 # the line has had nothing but what may come before a fence
     uint8_t fresh                                # the value has no byte yet; a newline now is layout
     uint8_t layout                               # the value began with a newline that is layout; so one at its end is
+    uint8_t cdata                                # Cdata (tags/cdata.pxd)
     uint8_t quotes                               # the value contains the opener of a key
     uint8_t wraps                                # the value may be all arguments in an object; then its own ValueMode
     uint8_t opening                              # the value's opener may still come; in TEXT: an answer's first object

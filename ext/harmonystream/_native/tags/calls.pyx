@@ -120,8 +120,8 @@ cdef void begin_call(Stream* s, const Context* c, View* v, const CallHeader* h) 
     cdef Record* r = NULL
     cdef uint8_t[NAME_CAP + 16] decoded, id
     cdef const uint8_t* name = v.p + h.name_at
-    cdef int n = <int>h.name_n, n_id = 0
-    cdef bint has_id = h.body == WRAPPED and h.object_id and read_object_name(v, h.object_id, id, &n_id)
+    cdef const uint8_t* its_id = v.p + h.id_at if h.id_n else NULL
+    cdef int n = <int>h.name_n, n_id = <int>h.id_n
     cdef int64_t start, stop
     flush_pending(s, c.out)
     note_header(s, c, v, h)
@@ -130,13 +130,15 @@ cdef void begin_call(Stream* s, const Context* c, View* v, const CallHeader* h) 
     if h.body == WRAPPED:
         read_object_name(v, h.object_name, decoded, &n)
         name = decoded
+        if h.object_id and read_object_name(v, h.object_id, id, &n_id):
+            its_id = id
     start = after(s, s.position)
     stop = after(s, position_at(s, v, h.stop - 1) + 1 if h.stop > v.i else start)
     if c.out.labels == NULL:
         r = out_record(c.out, R_CALL_START, start, stop)
         if r != NULL:
             r.index = s.calls
-    name_call(s, c, r, name, n, id if has_id else NULL, n_id, h.body == WRAPPED)
+    name_call(s, c, r, name, n, its_id, n_id, h.body == WRAPPED)
     s.attributed = stop
     open_call(s, h, c.row.ends_reasoning)
     if h.key_n:

@@ -3,18 +3,8 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from harmonystream._native.core.types cimport *
+from harmonystream._native.tags.call_names cimport CallHeader
 from harmonystream._native.tags.view cimport View
-
-cdef struct CallHeader:
-    Py_ssize_t stop                              # where it ends
-    Py_ssize_t name_at, name_n
-    Py_ssize_t key_at, key_n                     # its first key, whose opener is missing
-    int64_t object_name, object_id               # wrapped: where the quotes of name and id are in the input; 0: no id
-    uint8_t body                                 # the state of its body: PAIRS, RAW, WRAPPED or PYTHON
-    uint8_t empty                                # the name's end ends the call too
-    uint8_t repeated, bare, in_section, array
-    uint8_t doubled                              # the end of the word `function` comes more than once
-
 
 cdef struct Key:                                 # of a value
     Py_ssize_t at, n, stop                       # stop: after the key's end marker
@@ -37,4 +27,3 @@ cdef int look_listed(const View* v, const Context* c, Stream* s, Py_ssize_t i, P
                      CallHeader* h) noexcept nogil
 cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, Py_ssize_t origin, bint unmarked,
                      CallHeader* h) noexcept nogil
-cdef int backquotes(const View* v, Py_ssize_t i, Py_ssize_t n) noexcept nogil

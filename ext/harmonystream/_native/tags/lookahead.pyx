@@ -7,9 +7,10 @@ from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.chars cimport is_json_space
 from harmonystream._native.core.tools cimport has_parameters, is_parameter, tool_index
 from harmonystream._native.core.types cimport *
+from harmonystream._native.tags.call_names cimport look_name
 from harmonystream._native.tags.call_object cimport *
 from harmonystream._native.tags.lookahead cimport *
-from harmonystream._native.tags.names cimport is_bad, is_good, is_name, look_written, skip_call_word
+from harmonystream._native.tags.names cimport is_name, look_written, skip_call_word
 from harmonystream._native.tags.object_name cimport read_object_name
 from harmonystream._native.tags.quotation cimport unless_quoted
 from harmonystream._native.tags.value_type cimport look_type
@@ -34,85 +35,7 @@ cdef int look_stop(const View* v, const TagTable* row, Py_ssize_t i, int k) noex
     return YES if is_special(v, i) else look_follow(v, row, i + row.literals[k].n, i, row.follow_stop)
 
 
-# --- names ------------------------------------------------------------------------------------------------------------
-
-cdef int read_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t origin, bint second, CallHeader* h,
-                   Py_ssize_t* stop, int* hit) noexcept nogil:
-    """Reads a name from `at` up to what ends it. YES: h has the name, `stop` is its end, and `hit` the marker there
-    (-1: `{`, a newline or a fence).
-
-    second: the name after the word `function`, which a newline or a fence ends too.
-    """
-    cdef const TagTable* row = c.row
-    cdef Py_ssize_t n = limit(v, origin), x = at, last = at
-    cdef uint64_t ends = row.header | row.roles[NAME_END] | (0 if second else row.roles[EMPTY_CALL])
-    cdef int verdict
-    cdef uint8_t ch
-    hit[0] = -1
-    while True:
-        verdict = match(v, row, x, n, ends, hit)
-        if verdict == MORE:
-            return undecided(v, origin)
-        if verdict == YES:
-            break
-        hit[0] = -1
-        if is_special(v, x):
-            return NO
-        ch = v.p[x]
-        if ch == c'{' and (second or row.open_name) or (second and ch == c'\n'):
-            break
-        if second and ch == c'`':
-            verdict = backquotes(v, x, n)
-            if verdict != YES:
-                return undecided(v, origin) if verdict == MORE else NO
-            break
-        if not is_json_space(ch):
-            if is_bad(ch) or (last > at and last < x and c.tools.max_spaces == 0) or x + 1 - at > NAME_CAP:
-                return NO
-            last = x + 1
-        x += 1
-    h.name_at = at
-    h.name_n = last - at
-    stop[0] = x
-    return YES
-
-
-cdef int backquotes(const View* v, Py_ssize_t i, Py_ssize_t n) noexcept nogil:
-    """Three of them?"""
-    cdef Py_ssize_t k
-    for k in range(i, i + 3):
-        if k >= n:
-            return MORE
-        if v.p[k] != c'`':
-            return NO
-    return YES
-
-
-cdef int look_function(const View* v, const Context* c, Py_ssize_t i, Py_ssize_t origin, CallHeader* h) noexcept nogil:
-    """After the word `function` and its separator: the name, if there is one; otherwise the word is the name."""
-    cdef CallHeader other
-    cdef Py_ssize_t n = limit(v, origin), at = skip_ws(v, i, n), stop = 0
-    cdef int k = -1, verdict = match(v, c.row, at, n, c.row.header | c.row.roles[NAME_END], &k)
-    cdef bint doubled = False
-    while verdict == YES and c.row.literals[k].role == NAME_END:
-        doubled = True
-        at = skip_ws(v, at + c.row.literals[k].n, n)
-        verdict = match(v, c.row, at, n, c.row.header | c.row.roles[NAME_END], &k)
-    if verdict == MORE:
-        return undecided(v, origin)
-    if verdict == YES or v.p[at] == c'{':
-        return YES
-    memset(&other, 0, sizeof(CallHeader))
-    verdict = read_name(v, c, at, origin, True, &other, &stop, &k)
-    if verdict == MORE:
-        return MORE
-    if verdict == YES and is_good(v, c.tools, other.name_at, other.name_n):
-        h.name_at = other.name_at
-        h.name_n = other.name_n
-        h.stop = stop
-        h.doubled = doubled
-    return YES
-
+# --- headers ---------------------------------------------------------------------------------------------------------
 
 cdef int look_bare(const View* v, const Context* c, Py_ssize_t origin, bint at_line_start,
                    const CallHeader* h) noexcept nogil:
@@ -126,74 +49,6 @@ cdef int look_bare(const View* v, const Context* c, Py_ssize_t origin, bint at_l
     if h.empty:
         return YES
     return look_follow(v, row, h.stop, origin, row.roles[KEY_OPEN] | row.roles[ELEMENT_OPEN] | row.roles[CALL_CLOSE])
-
-
-cdef int trim_key(const View* v, CallHeader* h, Py_ssize_t at, Py_ssize_t end, Py_ssize_t n) noexcept nogil:
-    """The key at `at`, after a name of n bytes: without ws around it, and not empty."""
-    cdef Py_ssize_t i
-    at = skip_ws(v, at, end)
-    for i in range(at, end):
-        if v.p[i] == c'\n':
-            return NO
-    h.key_at = at
-    h.key_n = end - at
-    h.name_n = n
-    return YES if end > at else NO
-
-
-cdef int split_key(const View* v, const ToolTable* tools, CallHeader* h) noexcept nogil:
-    """The first key's opener is missing, so that the name runs into the key: after the longest declared name."""
-    cdef Py_ssize_t n
-    for n in range(h.name_n - 1, 0, -1):
-        if tool_index(tools, v.p + h.name_at, n) >= 0:
-            return trim_key(v, h, h.name_at + n, h.name_at + h.name_n, n)
-    return NO
-
-
-cdef bint is_half(const View* v, const Context* c, Py_ssize_t stop, const CallHeader* h) noexcept nogil:
-    """The marker at `stop` breaks a header off. Is the half header markup? Otherwise it is text that mentions one."""
-    cdef const uint8_t* name = v.p + h.name_at
-    cdef Py_ssize_t n = h.name_n
-    if n == 0 or (is_special(v, stop) and is_good(v, c.tools, h.name_at, n)) or tool_index(c.tools, name, n) >= 0:
-        return True
-    return (c.row.name_as == ID_NAME and n > 10 and memcmp(name, b"functions.", 10) == 0
-            and is_good(v, c.tools, h.name_at, n))
-
-
-cdef int look_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t origin, bint at_line_start,
-                   CallHeader* h) noexcept nogil:
-    """The name of a call and what ends it."""
-    cdef const TagTable* row = c.row
-    cdef Py_ssize_t stop = 0
-    cdef int k = -1, role, verdict = read_name(v, c, at, origin, False, h, &stop, &k)
-    if verdict != YES:
-        return verdict
-    role = row.literals[k].role if k >= 0 else -1
-    h.stop = stop
-    if role == KEY_END and row.open_name:
-        if split_key(v, c.tools, h) == NO:
-            return NO
-    elif role != NAME_END and role != EMPTY_CALL and (not row.open_name or (row.open_end and k >= 0)):
-        return VOID if is_half(v, c, stop, h) else NO
-    if not is_good(v, c.tools, h.name_at, h.name_n):
-        return NO
-    if (row.open_name and (role in (SECTION_OPEN, CALL_OPEN)
-                           or (c.tools.n >= 0 and role in (SECTION_CLOSE, CALL_CLOSE, STOP)))
-            and tool_index(c.tools, v.p + h.name_at, h.name_n) < 0):
-        return NO                                          # a tag before a word, in a sentence about tags
-    h.body = PAIRS if row.has_pair else RAW
-    if role == NAME_END or role == EMPTY_CALL:
-        h.stop += row.literals[k].n
-        if role == EMPTY_CALL:
-            h.empty = 1
-        elif row.name_as == FUNCTION_NAME and h.name_n == 8 and memcmp(v.p + h.name_at, b"function", 8) == 0:
-            verdict = look_function(v, c, h.stop, origin, h)
-            if verdict != YES:
-                return verdict
-    if row.has_section and not h.in_section and row.bare == BARE_DECLARED:
-        h.bare = 1
-        return look_bare(v, c, origin, at_line_start, h)
-    return YES
 
 
 cdef int look_header(const View* v, const Context* c, Stream* s, Py_ssize_t i, bint at_line_start,
@@ -228,7 +83,11 @@ cdef int look_header(const View* v, const Context* c, Stream* s, Py_ssize_t i, b
             return undecided(v, i)
         if not row.wrapped or (v.p[j] != c'{' and v.p[j] != c'[') or (row.has_section and not (
                 row.holds_objects and (h.in_section or row.bare == BARE_ANY))):
-            return look_name(v, c, j, i, at_line_start, h)
+            verdict = look_name(v, c, j, i, h)
+            if verdict != YES or not row.has_section or h.in_section or row.bare != BARE_DECLARED:
+                return verdict
+            h.bare = 1
+            return look_bare(v, c, i, at_line_start, h)
     elif verdict == MORE:
         return undecided(v, i)
     return look_listed(v, c, s, j, i, False, h)

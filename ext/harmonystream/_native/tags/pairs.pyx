@@ -10,6 +10,7 @@ from harmonystream._native.core.json_text cimport json_escape
 from harmonystream._native.core.tools cimport has_parameters, is_parameter, parameter_types
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.utf8 cimport utf8_repair
+from harmonystream._native.tags.cdata cimport CDATA_MAY, IN_CDATA, NO_CDATA, look_cdata, look_cdata_end
 from harmonystream._native.tags.element_path cimport E_ARRAY, last_name
 from harmonystream._native.tags.lookahead cimport *
 from harmonystream._native.tags.transitions cimport end_call, leave_value, open_value, turn_raw
@@ -99,6 +100,7 @@ cdef void open_key(Stream* s, const Context* c, View* v, const uint8_t* key, Py_
         s.value_mode = HELD
     g.fresh = c.row.strip
     open_value(s)
+    g.cdata = CDATA_MAY if c.row.roles[CDATA_OPEN] else NO_CDATA
 
 
 cdef void choose_mode(Stream* s, const Context* c, int types, uint8_t typed) noexcept nogil:
@@ -249,6 +251,50 @@ cdef bint step_value_opener(Stream* s, const Context* c, View* v) noexcept nogil
     return True
 
 
+cdef int step_cdata(Stream* s, const Context* c, View* v) noexcept nogil:
+    """Text that is taken as it is, or may begin here. NO: it does not, and nothing is consumed."""
+    cdef const TagTable* row = c.row
+    cdef uint64_t ends = row.roles[CDATA_CLOSE] | row.roles[VALUE_CLOSE] | row.roles[STOP]
+    cdef Py_ssize_t q = v.i, stop = 0
+    cdef int hit = -1, verdict
+    if s.tags.cdata == CDATA_MAY:
+        verdict = look_cdata(v, row, &stop)
+        if verdict == YES:
+            flush_pending(s, c.out)
+            consume(s, c, v, stop, IN_HEADER)
+            s.tags.fresh = 0
+        s.tags.cdata = IN_CDATA if verdict == YES else NO_CDATA if verdict == NO else CDATA_MAY
+        return verdict
+    while q < v.n and not (row.first[v.p[q]] & ends or is_special(v, q)):
+        q += 1
+    verdict = NO if q > v.i else look_cdata_end(v, row, &stop, &hit)
+    if verdict == MORE:
+        if v.end:
+            consume(s, c, v, v.n, IN_HEADER)                                 # a partial closer
+            return YES
+        return MORE
+    if verdict == YES and hit < 0:
+        flush_pending(s, c.out)
+        consume(s, c, v, stop, IN_HEADER)
+        s.tags.line_start = v.p[v.i - 1] == c'\n'
+        s.tags.cdata = CDATA_MAY
+        return YES
+    if verdict == YES:
+        if row.literals[hit].role == VALUE_CLOSE:
+            note(s, D_MISSING_CLOSER, position_at(s, v, v.i))
+        if not s.error:
+            end_value(s, c, v, stop, hit)
+        return YES
+    if is_special(v, q) and q == v.i:
+        drop_special(s, c, v)
+    else:
+        put_run(s, c, v, q if q > v.i else q + 1)
+    if not s.error:
+        flush_value(s, c)
+        s.tags.line_start = v.p[v.i - 1] == c'\n'
+    return YES
+
+
 cdef bint step_value(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef const TagTable* row = c.row
     cdef Tags* g = &s.tags
@@ -257,6 +303,10 @@ cdef bint step_value(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef bint newline
     if g.opening:
         return step_value_opener(s, c, v)
+    if g.cdata:
+        verdict = step_cdata(s, c, v)
+        if verdict != NO:
+            return verdict == YES
     if g.fresh:
         g.fresh = 0
         if v.p[q] == c'\n':

@@ -5,6 +5,7 @@ from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.chars cimport is_json_space
 from harmonystream._native.core.json_scan cimport *
 from harmonystream._native.core.types cimport *
+from harmonystream._native.tags.call_names cimport backquotes
 from harmonystream._native.tags.lookahead cimport *
 from harmonystream._native.tags.transitions cimport end_call
 from harmonystream._native.tags.view cimport *

@@ -7,6 +7,7 @@ from harmonystream._native.core.buffer cimport buffer_put
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from libc.stdint cimport uint64_t
 from harmonystream._native.tags.call_object cimport X_OVER
+from harmonystream._native.tags.cdata cimport IN_CDATA
 from harmonystream._native.tags.element_path cimport is_path
 from harmonystream._native.tags.python_look cimport P_ARGUMENT, P_COLON, P_ITEM, P_KEY, P_OBJECT, P_STRING
 from harmonystream._native.core.utf8 cimport utf8_is_incomplete
@@ -14,7 +15,7 @@ from harmonystream._native.core.types cimport *
 
 DEBUG = bool(DEBUG_BUILD)
 
-_FIXED = struct.Struct("<6q 2i q6B q6B 2i 27B 6s 3I")
+_FIXED = struct.Struct("<6q 2i q6B q6B 2i 28B 6s 3I")
 
 
 cdef bytes tags_pack(const Stream* s, const Held* held):
@@ -29,7 +30,7 @@ cdef bytes tags_pack(const Stream* s, const Held* held):
         g.reasoning, g.answer, g.seam, g.in_section, g.trim, has_special(&held.marks),
         g.mentions, g.think_mentions, g.fence, g.ticks, g.lead,
         g.code, g.fresh, g.layout, g.quotes, g.wraps, g.opening, g.line_start, g.begun,
-        g.types, g.untyped_json, g.pairs, g.fenced, g.array, g.passing, g.escape_n, s.value_mode,
+        g.types, g.untyped_json, g.pairs, g.fenced, g.array, g.passing, g.escape_n, s.value_mode, g.cdata,
         (<const char*>g.escape)[:6], held.input.n, held.marks.n, held.value.n)
     return b"".join((fixed, piece(&held.input), piece(&held.marks), piece(&held.value)))
 
@@ -73,7 +74,7 @@ cdef int tags_unpack(Stream* s, Held* held, const TagTable* row, const ToolTable
      g.reasoning, g.answer, g.seam, g.in_section, g.trim, g.special,
      g.mentions, g.think_mentions, g.fence, g.ticks, g.lead,
      g.code, g.fresh, g.layout, g.quotes, g.wraps, g.opening, g.line_start, g.begun,
-     g.types, g.untyped_json, g.pairs, g.fenced, g.array, g.passing, g.escape_n, s.value_mode,
+     g.types, g.untyped_json, g.pairs, g.fenced, g.array, g.passing, g.escape_n, s.value_mode, g.cdata,
      escape, n_input, n_marks, n_value) = _FIXED.unpack_from(data)
     for i in range(6):
         g.escape[i] = escape[i]
@@ -115,6 +116,8 @@ cdef int check_numbers(const Stream* s, const Held* held, const TagTable* row, c
             or g.code > EXAMPLE):
         refuse("a field is out of range")
     if not -1 <= g.tool < max(0, tools.n) or g.escape_n > (4 if g.passing == PASS_SCALAR else 5):
+        refuse("a field is out of range")
+    if g.cdata > IN_CDATA or (g.cdata and row.roles[CDATA_OPEN] == 0):
         refuse("a field is out of range")
     if (g.code != NO_CODE) != (g.fence > 2):
         refuse("a field is out of range")

@@ -32,7 +32,8 @@ cdef dict MEMBERS = {"name": <int>NAME_MEMBER, "arguments": <int>ARGUMENTS_MEMBE
 cdef tuple ROLE_NAMES = ("think opener", "think closer", "drop", "stop", "turn", "section opener", "section closer",
                          "call opener", "end of a name", "empty call", "call closer",
                          "key opener", "end of a key", "value opener", "value closer", "string quote", "type opener",
-                         "type closer", "element opener", "end of an element's tag", "element closer")
+                         "type closer", "element opener", "end of an element's tag", "element closer", "id opener",
+                         "opener of text as it is", "closer of text as it is")
 
 
 cdef object choice(object format, str field, dict choices):
@@ -126,22 +127,17 @@ cdef class Row:
                                   "section and pair, and no other closer, because only JSON shows where it ends")
             t.holds_objects = t.wrapped and t.has_section and t.open_name
             roles += [(call[0], CALL_OPEN), (spelled(call[2]), CALL_CLOSE), (spelled(call[1]), NAME_END)]
-        if pair:
-            t.value_opener = pair[2] != ""
-            roles += [(pair[0], KEY_OPEN), (pair[1], KEY_END), (pair[3], VALUE_CLOSE)]
-            roles += [(pair[2], VALUE_OPEN)] if t.value_opener else []
-        types = parts(format, "value_type", 2)
-        if types:
-            if pair is None:
-                raise FormatError(f"format {format.name!r}: value_type needs pair, because only values between tags "
-                                  "lack a type")
-            t.types_values = True
-            roles += [(types[0], TYPE_OPEN), (types[1], TYPE_CLOSE)]
+        roles += self.fill_pair(format, pair)
         if format.empty_call:
             if call is None or call[1] == "":
                 raise FormatError(f"format {format.name!r}: empty_call needs a call with an end of the name, "
                                   "which it replaces")
             roles.append((format.empty_call, EMPTY_CALL))
+        if format.call_id != "":
+            if call is None or t.name_as != PLAIN_NAME:
+                raise FormatError(f"format {format.name!r}: call_id needs a call and name_as='plain', because it "
+                                  "parts a name from the id after it")
+            roles.append((spelled(format.call_id), ID_OPEN))
         if format.quote != "":
             roles.append((spelled(format.quote), QUOTE))
         roles += [(several(format, "stops"), STOP), (several(format, "turns"), TURN), (several(format, "drop"), DROP)]
@@ -162,6 +158,29 @@ cdef class Row:
         if t.n == 0:
             raise FormatError(f"format {format.name!r} has no markers")
         return 0
+
+    cdef list fill_pair(self, object format, tuple pair):
+        """The tags around keys and values."""
+        cdef TagTable* t = &self.table
+        roles = []
+        if pair:
+            t.value_opener = pair[2] != ""
+            roles += [(pair[0], KEY_OPEN), (pair[1], KEY_END), (pair[3], VALUE_CLOSE)]
+            roles += [(pair[2], VALUE_OPEN)] if t.value_opener else []
+        types = parts(format, "value_type", 2)
+        if types:
+            if pair is None:
+                raise FormatError(f"format {format.name!r}: value_type needs pair, because only values between tags "
+                                  "lack a type")
+            t.types_values = True
+            roles += [(types[0], TYPE_OPEN), (types[1], TYPE_CLOSE)]
+        cdata = parts(format, "cdata", 2)
+        if cdata:
+            if pair is None:
+                raise FormatError(f"format {format.name!r}: cdata needs pair, because only values between tags have "
+                                  "text that could be markup")
+            roles += [(cdata[0], CDATA_OPEN), (cdata[1], CDATA_CLOSE)]
+        return roles
 
     cdef int fill_body(self, object format) except -1:
         """How calls are written that are neither tags nor JSON."""
@@ -378,7 +397,7 @@ cdef uint64_t live_somewhere(const TagTable* t) noexcept nogil:
     """The markers that may mean something where no header, key or value is open: with control tokens, also an end of
     a name."""
     cdef uint64_t dead = (t.roles[EMPTY_CALL] | t.roles[KEY_END] | t.roles[VALUE_OPEN] | t.roles[TURN]
-                          | t.roles[TYPE_OPEN] | t.roles[TYPE_CLOSE] | t.roles[ELEMENT_END])
+                          | t.roles[TYPE_OPEN] | t.roles[TYPE_CLOSE] | t.roles[ELEMENT_END] | t.roles[ID_OPEN])
     return ~(dead if t.control else dead | t.roles[NAME_END])
 
 

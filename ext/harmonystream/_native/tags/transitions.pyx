@@ -102,6 +102,7 @@ cdef void open_call(Stream* s, const CallHeader* h, bint ends_reasoning) noexcep
 cdef void open_value(Stream* s) noexcept nogil:
     """A key has been read; its value begins. The caller has set `value_mode`."""
     s.tags.line_start = s.tags.begun = s.tags.opening = s.tags.quotes = s.tags.layout = 0
+    s.tags.cdata = 0
     s.state = VALUE
     s.region = IN_ARGUMENTS
 

@@ -1,0 +1,175 @@
+# The name of a call, and the id that may follow it (docs/tags.md, 4).
+
+from libc.stdint cimport uint8_t, uint64_t
+from libc.string cimport memcmp, memset
+from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.chars cimport is_json_space
+from harmonystream._native.core.tools cimport tool_index
+from harmonystream._native.core.types cimport *
+from harmonystream._native.tags.call_names cimport *
+from harmonystream._native.tags.names cimport is_bad, is_good
+from harmonystream._native.tags.view cimport *
+
+DEBUG = bool(DEBUG_BUILD)
+
+
+cdef int read_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t origin, bint second, CallHeader* h,
+                   Py_ssize_t* stop, int* hit) noexcept nogil:
+    """Reads a name from `at` up to what ends it. YES: h has the name, `stop` is its end, and `hit` the marker there
+    (-1: `{`, a newline or a fence).
+
+    second: the name after the word `function`, which a newline or a fence ends too.
+    """
+    cdef const TagTable* row = c.row
+    cdef Py_ssize_t n = limit(v, origin), x = at, last = at
+    cdef uint64_t ends = row.header | row.roles[NAME_END]
+    cdef int verdict
+    cdef uint8_t ch
+    if not second:
+        ends |= row.roles[EMPTY_CALL] | row.roles[ID_OPEN]
+    hit[0] = -1
+    while True:
+        verdict = match(v, row, x, n, ends, hit)
+        if verdict == MORE:
+            return undecided(v, origin)
+        if verdict == YES:
+            break
+        hit[0] = -1
+        if is_special(v, x):
+            return NO
+        ch = v.p[x]
+        if ch == c'{' and (second or row.open_name) or (second and ch == c'\n'):
+            break
+        if second and ch == c'`':
+            verdict = backquotes(v, x, n)
+            if verdict != YES:
+                return undecided(v, origin) if verdict == MORE else NO
+            break
+        if not is_json_space(ch):
+            if is_bad(ch) or (last > at and last < x and c.tools.max_spaces == 0) or x + 1 - at > NAME_CAP:
+                return NO
+            last = x + 1
+        x += 1
+    h.name_at = at
+    h.name_n = last - at
+    stop[0] = x
+    return YES
+
+
+cdef int backquotes(const View* v, Py_ssize_t i, Py_ssize_t n) noexcept nogil:
+    """Three of them?"""
+    cdef Py_ssize_t k
+    for k in range(i, i + 3):
+        if k >= n:
+            return MORE
+        if v.p[k] != c'`':
+            return NO
+    return YES
+
+
+cdef int look_function(const View* v, const Context* c, Py_ssize_t i, Py_ssize_t origin, CallHeader* h) noexcept nogil:
+    """After the word `function` and its separator: the name, if there is one; otherwise the word is the name."""
+    cdef CallHeader other
+    cdef Py_ssize_t n = limit(v, origin), at = skip_ws(v, i, n), stop = 0
+    cdef int k = -1, verdict = match(v, c.row, at, n, c.row.header | c.row.roles[NAME_END], &k)
+    cdef bint doubled = False
+    while verdict == YES and c.row.literals[k].role == NAME_END:
+        doubled = True
+        at = skip_ws(v, at + c.row.literals[k].n, n)
+        verdict = match(v, c.row, at, n, c.row.header | c.row.roles[NAME_END], &k)
+    if verdict == MORE:
+        return undecided(v, origin)
+    if verdict == YES or v.p[at] == c'{':
+        return YES
+    memset(&other, 0, sizeof(CallHeader))
+    verdict = read_name(v, c, at, origin, True, &other, &stop, &k)
+    if verdict == MORE:
+        return MORE
+    if verdict == YES and is_good(v, c.tools, other.name_at, other.name_n):
+        h.name_at = other.name_at
+        h.name_n = other.name_n
+        h.stop = stop
+        h.doubled = doubled
+    return YES
+
+
+cdef int look_id(const View* v, const Context* c, Py_ssize_t i, Py_ssize_t origin, CallHeader* h, Py_ssize_t* stop,
+                 int* hit) noexcept nogil:
+    """After the marker between a call's name and its id: h has the id, which may be empty, and `hit` what ends it."""
+    cdef CallHeader other
+    cdef int verdict = read_name(v, c, skip_ws(v, i, limit(v, origin)), origin, False, &other, stop, hit)
+    if verdict != YES:
+        return verdict
+    h.id_at = other.name_at
+    h.id_n = other.name_n
+    if hit[0] >= 0 and c.row.literals[hit[0]].role == ID_OPEN:
+        return NO
+    return YES if h.id_n == 0 or is_good(v, c.tools, h.id_at, h.id_n) else NO
+
+
+cdef int trim_key(const View* v, CallHeader* h, Py_ssize_t at, Py_ssize_t end, Py_ssize_t n) noexcept nogil:
+    """The key at `at`, after a name of n bytes: without ws around it, and not empty."""
+    cdef Py_ssize_t i
+    at = skip_ws(v, at, end)
+    for i in range(at, end):
+        if v.p[i] == c'\n':
+            return NO
+    h.key_at = at
+    h.key_n = end - at
+    h.name_n = n
+    return YES if end > at else NO
+
+
+cdef int split_key(const View* v, const ToolTable* tools, CallHeader* h) noexcept nogil:
+    """The first key's opener is missing, so that the name runs into the key: after the longest declared name."""
+    cdef Py_ssize_t n
+    for n in range(h.name_n - 1, 0, -1):
+        if tool_index(tools, v.p + h.name_at, n) >= 0:
+            return trim_key(v, h, h.name_at + n, h.name_at + h.name_n, n)
+    return NO
+
+
+cdef bint is_half(const View* v, const Context* c, Py_ssize_t stop, const CallHeader* h) noexcept nogil:
+    """The marker at `stop` breaks a header off. Is the half header markup? Otherwise it is text that mentions one."""
+    cdef const uint8_t* name = v.p + h.name_at
+    cdef Py_ssize_t n = h.name_n
+    if n == 0 or (is_special(v, stop) and is_good(v, c.tools, h.name_at, n)) or tool_index(c.tools, name, n) >= 0:
+        return True
+    return (c.row.name_as == ID_NAME and n > 10 and memcmp(name, b"functions.", 10) == 0
+            and is_good(v, c.tools, h.name_at, n))
+
+
+cdef int look_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t origin, CallHeader* h) noexcept nogil:
+    """The name of a call, its id, and what ends them."""
+    cdef const TagTable* row = c.row
+    cdef Py_ssize_t stop = 0
+    cdef int k = -1, role, verdict = read_name(v, c, at, origin, False, h, &stop, &k)
+    if verdict != YES:
+        return verdict
+    if k >= 0 and row.literals[k].role == ID_OPEN:
+        verdict = look_id(v, c, stop + row.literals[k].n, origin, h, &stop, &k)
+        if verdict != YES:
+            return verdict
+    role = row.literals[k].role if k >= 0 else -1
+    h.stop = stop
+    if role == KEY_END and row.open_name:
+        if h.id_at or split_key(v, c.tools, h) == NO:
+            return NO
+    elif role != NAME_END and role != EMPTY_CALL and (not row.open_name or (row.open_end and k >= 0)):
+        return VOID if is_half(v, c, stop, h) else NO
+    if not is_good(v, c.tools, h.name_at, h.name_n):
+        return NO
+    if (row.open_name and (role in (SECTION_OPEN, CALL_OPEN)
+                           or (c.tools.n >= 0 and role in (SECTION_CLOSE, CALL_CLOSE, STOP)))
+            and tool_index(c.tools, v.p + h.name_at, h.name_n) < 0):
+        return NO                                          # a tag before a word, in a sentence about tags
+    h.body = PAIRS if row.has_pair else RAW
+    if role == NAME_END or role == EMPTY_CALL:
+        h.stop += row.literals[k].n
+        if role == EMPTY_CALL:
+            h.empty = 1
+        elif row.name_as == FUNCTION_NAME and h.name_n == 8 and memcmp(v.p + h.name_at, b"function", 8) == 0:
+            verdict = look_function(v, c, h.stop, origin, h)
+            if verdict != YES:
+                return verdict
+    return YES
