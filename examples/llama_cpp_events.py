@@ -13,12 +13,13 @@ import harmonystream as hs
 def generate(llama: Llama, messages: list[dict[str, Any]], limit: int = 500, **sampling: Any) -> Iterator[hs.Event]:
     """The events of an answer. sampling: what `Llama.generate` takes. It goes on until nobody asks for more."""
     prompt = hs.render(messages, format="harmony")
+    stops = {*prompt.stop_ids, llama.token_eos()}
     ids = llama.tokenize(prompt.text.encode(), add_bos=False, special=True)
 
     def answer() -> Iterator[int]:
         for token in islice(llama.generate(ids, **sampling), limit):
             yield token
-            if token in prompt.stop_ids:
+            if token in stops:
                 return
 
     yield from hs.events(answer(), prompt.parser())
