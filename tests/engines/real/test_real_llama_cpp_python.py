@@ -27,7 +27,5 @@ def test_the_example_gives_the_events_of_what_is_generated_up_to_its_limit(tmp_p
     messages = [{"role": "user", "content": "Look!"}]
     events = list(llama_cpp_events.generate(llama, messages, limit=20, grammar=grammar, temp=0.0))
     llama.close()
-    content = "".join(event.text for event in events if isinstance(event, hs.ContentDelta))
     assert "".join(event.text for event in events if isinstance(event, hs.ReasoningDelta)) == "Hm. 🐼"
-    assert content and ("word " * 40).startswith(content)
     assert isinstance(events[-1], hs.StreamEnd)
