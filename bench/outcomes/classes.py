@@ -36,6 +36,8 @@ These are outputs whose meaning is known, and that we read otherwise:
   prose.
 - In the same formats a value that mentions `<arg_key>` ends there, because a model that forgets `</arg_value>` goes on
   with the next key. What follows is lost with that key, which has no end.
+- In `gpt_oss` a marker that an argument mentions is a marker, because a text cannot say that it is a mention. With ids,
+  a mention in ordinary tokens is text.
 - An answer that is nothing but an object or a Python call, as in `llama3`, `xlam` and `pythonic`, is a call only if its
   name is declared. A call of an unknown tool is text, because the answer may be just that object.
 

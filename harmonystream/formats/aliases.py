@@ -57,15 +57,20 @@ ALIASES = {
     "step5": "qwen3_coder",
 }
 
-_HEADERS = "its messages have Harmony's headers, and its calls are tags in a body; no format here has both"
+_HEADERS = (
+    "its messages have Harmony's headers, which name any tool as the recipient, and only in a message to a tool its "
+    "tags are a call; no format here has both"
+)
 _TEMPLATE = "its grammar is a file of the model's: Format.from_response_template makes a row of it"
 
 UNREAD = {
-    "beam": _HEADERS,
+    "beam": "its messages have Harmony's headers, the recipient is the call's name, and one marker closes a message "
+    "and begins the next header; its arguments are tags, which Harmony does not have",
     "muse": _HEADERS,
     "muse_glimmer": _HEADERS,
     "musespark1x": _HEADERS,
-    "inkling": "one marker ends its thoughts, its text and its calls; in a row each marker is for one thing",
+    "inkling": "one marker ends its thoughts, its text and its calls, and a function's name may come before the marker "
+    "of its call; in a row each marker is for one thing",
     "hf": _TEMPLATE,
     "response_template": _TEMPLATE,
 }

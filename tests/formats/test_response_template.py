@@ -58,6 +58,19 @@ BRACE = {
 }
 NAMED = {"open_pattern": r"\[TOOL_CALLS\](?P<name>\w+)\[ARGS\]", "content": "json", "repeats": True, "transform": CALL}
 
+GEMMA = {
+    "open_pattern": r"<\|tool_call>call:(?P<name>\w+)",
+    "close": "<tool_call|>",
+    "repeats": True,
+    "content": "json",
+    "content_args": {"unquoted_keys": True, "string_delims": [['<|"|>', '<|"|>']]},
+    "transform": CALL,
+}
+WITH_ID = NAMED | {
+    "open_pattern": r"\[TOOL_CALLS\](?P<name>\w+)\[CALL_ID\](?P<id>\w+)\[ARGS\]",
+    "transform": CALL | {"id": "{id}"},
+}
+
 
 def template(calls: Any = None, **more: Any) -> dict[str, Any]:
     fields = {"thinking": THINKING, "content": CONTENT} | ({} if calls is None else {"tool_calls": calls})
@@ -81,6 +94,14 @@ def template(calls: Any = None, **more: Any) -> dict[str, Any]:
         (ARRAY, '<|START_ACTION|>[{"tool_name": "f", "parameters": {"s": "x", "n": 3}}]<|END_ACTION|>'),
         (BRACE, '{"name": "f", "parameters": {"s": "x", "n": 3}}<|eot_id|>'),
         (NAMED, '[TOOL_CALLS]f[ARGS]{"s": "x", "n": 3}'),
+        (WITH_ID, '[TOOL_CALLS]f[CALL_ID]a1[ARGS]{"s": "x", "n": 3}'),
+        (GEMMA, '<|tool_call>call:f{s:<|"|>x<|"|>,n:3}<tool_call|>'),
+        (GEMMA | {"content_args": {"unquoted_keys": True}}, '<|tool_call>call:f{s:"x",n:3}<tool_call|>'),
+        (
+            GEMMA
+            | {"open_pattern": r"<f>(?P<name>\w+)", "close": "</f>", "content_args": {"string_delims": [["~", "~"]]}},
+            '<f>f{"s": ~x~, ~n~: 3}</f>',
+        ),
         (
             OBJECTS | {"transform": {"function": {"name": "{content.tool}", "arguments": "{content.with}"}}},
             '<tool_call>{"tool": "f", "with": {"s": "x", "n": 3}}</tool_call>',
@@ -108,6 +129,19 @@ def test_a_row_that_is_built_in_can_be_written_as_a_template():
     assert row.members == {"tool_call_id": "id", "tool_name": "name", "parameters": "arguments"}
     done = hs.parse('<|START_ACTION|>[{"tool_call_id": "7", "tool_name": "f", "parameters": {}}]<|END_ACTION|>', row)
     assert done.tool_calls[0].id == "7"
+
+
+def test_what_a_template_says_of_ids_and_quotes():
+    row = hs.Format.from_response_template(template(WITH_ID))
+    assert (row.call, row.call_id) == (("[TOOL_CALLS]", "[ARGS]", ""), "[CALL_ID]")
+    assert hs.parse("[TOOL_CALLS]f[CALL_ID]a1[ARGS]{}", row).tool_calls[0].id == "a1"
+    row = hs.Format.from_response_template(template(GEMMA), "gemma4")
+    assert (
+        row[2:]
+        == format_of("gemma4")._replace(
+            **{name: getattr(row, name) for name in ("think", "control", "stops", "turns", "after_call")}
+        )[2:]
+    )
 
 
 def test_a_prompt_that_opens_the_thoughts():
@@ -182,6 +216,23 @@ def fields(**more: Any) -> dict[str, Any]:
         (
             template(OBJECTS | {"content_args": {"unquoted_keys": True}}),
             "tool_calls: no Format has unquoted_keys in objects",
+        ),
+        (
+            template(GEMMA | {"content_args": {"string_delims": [["<a>", "<b>"]]}}),
+            "tool_calls: string_delims are pairs of two equal texts",
+        ),
+        (template(GEMMA | {"content_args": {"string_delims": 5}}), "tool_calls: string_delims are pairs of two equal"),
+        (
+            template(GEMMA | {"open_pattern": r"<a>(?P<name>\w+)<b>"}),
+            "tool_calls: '<a>(name)<b>' is no marker and the name",
+        ),
+        (
+            template(WITH_ID | {"open_pattern": r"<a>(?P<id>\w+)<b>(?P<name>\w+)<c>"}),
+            "tool_calls: of an opener, only the groups of name and id can be read, in this order",
+        ),
+        (
+            template(WITH_ID | {"open_pattern": r"<a>(?P<name>\w+)(?P<id>\w+)<c>"}),
+            "tool_calls: between name and id is no marker",
         ),
         (template(OBJECTS | {"transform": CALL}), "tool_calls: name, content are not members of one object"),
         (
