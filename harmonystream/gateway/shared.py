@@ -13,13 +13,20 @@ _WAIT = 5.0
 """Seconds that a process waits for another one's transaction."""
 
 
+class _Connection(sqlite3.Connection):
+    """One that is closed when nobody has it any more, of which Python would warn."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
 def connect(folder: str | os.PathLike[str] | None, schema: str) -> sqlite3.Connection:
     """A connection to the database in this folder; None: in memory. schema: statements that make what is not there.
 
     It is used by one thread at a time, and each statement is a transaction unless `writing` begins one.
     """
     where = ":memory:" if folder is None else os.path.join(folder, "shared.sqlite")
-    made = sqlite3.connect(where, timeout=_WAIT, isolation_level=None, check_same_thread=False)
+    made = sqlite3.connect(where, timeout=_WAIT, isolation_level=None, check_same_thread=False, factory=_Connection)
     if folder is not None:  # nothing here outlives the gateway: no write has to reach the disk
         made.execute("PRAGMA journal_mode = WAL")
         made.execute("PRAGMA synchronous = OFF")

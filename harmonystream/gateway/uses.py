@@ -89,4 +89,5 @@ class Uses:
 
 def forget_process(folder: str | os.PathLike[str], process: int) -> None:
     """A process has ended, and so have the requests that it had open."""
-    connect(folder, _SCHEMA).execute("DELETE FROM open WHERE process = ?", (process,))
+    database = connect(folder, _SCHEMA)
+    database.execute("DELETE FROM open WHERE process = ?", (process,))

@@ -195,9 +195,9 @@ def test_an_example_prints_what_it_says(example):
     promised = re.search(r"^Prints:\n\n((?:    .*\n|\n)+)", text_of(example), re.MULTILINE)
     if promised is None:
         # One writes a file (tests/cli/test_cli_terminal.py compares it), one serves (test_starlette_example.py), and
-        # three need what is not installed (test_real_mlx.py, test_lmdeploy_chat.py, test_real_event_streamer.py).
+        # four need what is not installed: they run in tests/engines/real and tests/engines/real_lmdeploy.
         elsewhere = ("record_demo.py", "fastapi_server.py", "mlx_events.py", "lmdeploy_server.py")
-        assert example.name in (*elsewhere, "transformers_events.py")
+        assert example.name in (*elsewhere, "transformers_events.py", "llama_cpp_events.py")
         return
     done = subprocess.run([sys.executable, str(example)], env=ENV, capture_output=True, text=True, timeout=60)
     assert (done.stderr, done.returncode) == ("", 0)

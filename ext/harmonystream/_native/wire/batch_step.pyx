@@ -347,7 +347,7 @@ cdef inline void fetch_writer(const Step* step, Py_ssize_t i) noexcept nogil:
         prefetch(&w.frames[<int>R_REASONING])
         prefetch(&w.number)
         prefetch(w.filter)
-        for at in range(0, sizeof(Pieces) + 2 * sizeof(FramePiece), 64):
+        for at in range(0, <Py_ssize_t>(sizeof(Pieces) + 2 * sizeof(FramePiece)), 64):
             prefetch(<const uint8_t*>&w.told.bound + at)
     if i + AHEAD < step.n:
         w = slot_of(step, &step.tasks[i + AHEAD]).writer
