@@ -72,14 +72,6 @@ def test_another_number_of_logprobs_is_refused():
         stream.feed(IDS[:2], [entry(0)])
 
 
-def test_a_stream_with_logprobs_cannot_be_moved():
-    stream = ResponsesStream(id="resp_1", model="m", created_at=1)
-    stream.start()
-    stream.feed(IDS[:2], [entry(0), entry(1)])
-    with pytest.raises(ValueError, match="logprobs cannot be moved"):
-        stream.to_bytes()
-
-
 def test_tokens_that_the_parser_holds_back_keep_their_places():
     """What may become a marker is held back, and the parser's position counts it when it is known."""
     ids = VOCAB.encode("One.<tool_calamity>, two.")
