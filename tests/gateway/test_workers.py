@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
@@ -29,24 +30,16 @@ needs_proc = pytest.mark.skipif(not os.path.exists("/proc"), reason="looks for t
 @contextmanager
 def workers(upstream, *more):
     """A gateway of two workers, and its URL."""
-    command = [
-        sys.executable,
-        "-m",
-        "harmonystream",
-        "serve",
-        "--engine",
-        upstream,
-        "--model",
-        GPT_OSS,
-        "--served",
-        "m",
-    ]
-    command += ["--port", "0", "--workers", str(WORKERS), *more]
-    with subprocess.Popen(command, env=ENV, stderr=subprocess.PIPE, text=True) as process:
+    command = [sys.executable, "-m", "harmonystream", "serve", "--engine", upstream, "--model", GPT_OSS]
+    command += ["--served", "m", "--port", "0", "--workers", str(WORKERS), *more]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        subprocess.Popen(command, env={**ENV, "TMPDIR": folder}, stderr=subprocess.PIPE, text=True) as process,
+    ):
         try:
             said = next(line for line in process.stderr if "http://" in line)
             with ThreadPoolExecutor(1) as reader:
-                process.said = reader.submit(process.stderr.read)
+                process.folder, process.said = folder, reader.submit(process.stderr.read)
                 try:
                     yield process, re.search(r"http://[\d.:]+", said)[0]
                 finally:
@@ -157,6 +150,7 @@ def test_workers_share_what_a_client_must_not_notice():
         process.send_signal(signal.SIGTERM)
         texts = [first + answer.read() for first, answer in zip(firsts, answers)]
         process.wait(60)
+        assert os.listdir(process.folder) == []
     assert all(text.endswith(b"data: [DONE]\n\n") and b'"finish_reason":"stop"' in text for text in texts)
     assert (process.returncode, children(process)) == (0, [])
     assert "Traceback" not in process.said.result()
