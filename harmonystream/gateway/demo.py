@@ -26,7 +26,7 @@ class Demo(Recorded):
         super().__init__(delay=delay)
 
     def preferred(self, prompt: Prompt, sampling: Sampling) -> int:
-        """As many results as there are since the user has spoken; what the answer has begun with is none of them."""
+        """The number of results since the user has spoken. The beginning of an answer is not counted."""
         results = prompt.text.rpartition("<|start|>user")[2].count(" to=assistant")
         return min(results, len(self.turns) - 1)
 

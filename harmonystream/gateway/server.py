@@ -51,7 +51,7 @@ def run(config: uvicorn.Config, sockets: list[socket.socket] | None = None, on_s
 
 
 def config_of(made: Starlette | None, host: str | None, port: int | None) -> uvicorn.Config:
-    """uvicorn's settings. made: None, host and port: None for those that are not needed."""
+    """uvicorn's settings. made: None to bind an address alone; host, port: None for sockets that are bound."""
     app: Any = made
     drain = 0 if made is None else round(made.state.gateway.limits.drain) + _MARGIN
     return uvicorn.Config(

@@ -14,7 +14,7 @@ _WAIT = 5.0
 
 
 class _Connection(sqlite3.Connection):
-    """One that is closed when nobody has it any more, of which Python would warn."""
+    """It closes itself when it is dropped: newer Pythons warn of a connection that nobody has closed."""
 
     def __del__(self) -> None:
         self.close()

@@ -19,8 +19,6 @@ LONGEST_NAME = 256
 _NAME = re.compile(rf"[^\s<>|\x00-\x1f\x7f]{{1,{LONGEST_NAME}}}")
 """A name becomes a part of the text with markers that a call begins with, so that it must have none itself."""
 _WORDS = {"none": "none", "auto": "auto", "required": "required", "any": "required"}
-
-
 _CHOICES = {
     "chat": '"none", "auto", "required", or {"type": "function", "function": {"name": …}}',
     "responses": '"none", "auto", "required", or {"type": "function", "name": …}',

@@ -1,7 +1,7 @@
 # Looking ahead (docs/tags.md, 2): does what must follow a marker follow it? These functions read the view. They change
 # only the memory of how far a wrapped call has been searched.
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint64_t
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.call_names cimport CallHeader
 from harmonystream._native.tags.view cimport View

@@ -1,7 +1,7 @@
 # Looking ahead: does a marker count (docs/tags.md, 2 to 6)? The answer depends on the bytes alone, not on how they were
 # cut: MORE asks for more of them, and a look that would need more bytes than its limit is a NO.
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libc.string cimport memchr, memcmp, memset
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.chars cimport is_json_space
