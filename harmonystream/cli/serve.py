@@ -71,6 +71,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         "--inspect", action="store_true", help="show the last streams at /inspect, to this machine alone"
     )
     serve.add_argument("--trace", action="store_true", help="make a span of OpenTelemetry for each request")
+    serve.add_argument("--log-contents", action="store_true", help="log what is asked and answered, too")
     serve.add_argument("--workers", type=int, metavar="N", help="processes that serve at the one address (1)")
     serve.add_argument("--host", help="the address to listen at (127.0.0.1)")
     serve.add_argument("--port", type=int, metavar="N", help="the port to listen at (8000)")
@@ -115,6 +116,7 @@ def _application(args: argparse.Namespace, settings: Settings, shared: str | Non
         inspect=args.inspect,
         trace=args.trace,
         shared=shared,
+        log_contents=args.log_contents or settings.log_contents,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sqlite3
 import time
@@ -68,7 +69,8 @@ APIS = (
 class Gateway:
     """Answers requests. keys: who may ask; None: everybody. spans: of requests; None: there are none.
 
-    shared: the folder that several processes share; None: there is one process.
+    shared: the folder that several processes share; None: there is one process. log_contents: shall the log have what
+    was asked and answered?
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class Gateway:
         limits: Limits,
         spans: Spans | None = None,
         shared: str | os.PathLike[str] | None = None,
+        log_contents: bool = False,
     ) -> None:
         self.models = served(models)
         self.keys, self.limits, self._spans = keys, limits, spans
@@ -85,6 +88,7 @@ class Gateway:
         self.admission = Admission(limits, shared, self.metrics.admitted)
         self.store = Store(limits.stored, limits.stored_bytes, shared)
         self.draining = False
+        self._log_contents = log_contents
         self.inspector: Inspector | None = None
         self.pools = {
             model.name: Pool(model.engines, limits, partial(self._engine_failed, model.name))
@@ -137,6 +141,8 @@ class Gateway:
 
     async def _answer(self, request: Request, api: Api, visit: Visit) -> Response:
         body, size = await read_json(request, self.limits.body, self.limits.body_seconds)
+        if self._log_contents:  # as a text, because a body may have numbers that JSON cannot say
+            visit.contents["asked"] = json.dumps(body, ensure_ascii=False)
         asked = self._read(api, body, visit.owner)
         model = self.served(asked.model)
         asked.model = asked.model or model.name
@@ -218,6 +224,8 @@ class Gateway:
     ) -> Response:
         def ended(stream: Any) -> None:
             self.admission.uses.take(visit.owner, visit.answered())
+            if self._log_contents:
+                visit.contents["answered"] = stream.response()
             if asked.stored is not None and visit.error is None and self.limits.stored:
                 try:
                     self.store.put(visit.owner, asked.stored, stream.response())

@@ -38,6 +38,7 @@ def app(
     inspect: bool = False,
     trace: Any = None,
     shared: str | os.PathLike[str] | None = None,
+    log_contents: bool = False,
 ) -> Starlette:
     """An ASGI application that serves these models; without any, a recorded conversation.
 
@@ -45,12 +46,15 @@ def app(
     keep the last streams, prompts included, and show them at /inspect to whoever sits at this machine. trace: a
     TracerProvider of OpenTelemetry, or True for that of the process: each request has a span. shared: a folder, which
     several processes that serve the same share: what responses are stored, and what each key uses, is in a database
-    there. Where it is set, set PROMETHEUS_MULTIPROC_DIR, too, before prometheus_client is imported.
+    there. Where it is set, set PROMETHEUS_MULTIPROC_DIR, too, before prometheus_client is imported. log_contents: the
+    line of the log for each request has what was asked and answered, too.
     Its `state.gateway` is the `Gateway`. Raises ValueError for models that cannot be served, and ImportError for spans
     without the extra `otel`.
     """
     spans = Spans(None if trace is True else trace) if trace else None
-    gateway = Gateway([demo_model()] if models is None else models, keys, limits or Limits(), spans, shared)
+    gateway = Gateway(
+        [demo_model()] if models is None else models, keys, limits or Limits(), spans, shared, log_contents
+    )
 
     routes = _routes(gateway)
     if inspect:

@@ -40,6 +40,7 @@ class Settings:
     workers: int = 1
     keys: Keys | None = None
     origins: list[str] = field(default_factory=list)
+    log_contents: bool = False
     limits: Limits = field(default_factory=Limits)
     models: list[Model] = field(default_factory=list)
 
@@ -121,6 +122,7 @@ def _settings(table: _Table, folder: Path) -> Settings:
     if not 1 <= made.workers <= MOST_WORKERS:
         raise ValueError(f"workers must be 1 to {MOST_WORKERS}")
     made.origins = table.texts("origins")
+    made.log_contents = table.take("log_contents", bool, False)
     if (keys := table.take("keys", str)) is not None:
         try:
             made.keys = Keys.load(folder / keys)
@@ -134,7 +136,7 @@ def _settings(table: _Table, folder: Path) -> Settings:
         if not isinstance(given, dict):
             raise ValueError(f"models.{name} must be a table")
         made.models.append(_model(name, _Table(f"models.{name}.", given), folder))
-    table.end("host, port, workers, keys, origins, limits, models")
+    table.end("host, port, workers, keys, origins, log_contents, limits, models")
     return made
 
 

@@ -55,6 +55,8 @@ class Visit:
         self._first: float | None = None
         self._ended = False
         self.said: dict[str, Any] = {}
+        self.contents: dict[str, Any] = {}
+        """What was asked and answered, for a log that shall have it."""
 
     @property
     def engine_headers(self) -> dict[str, str]:
@@ -124,7 +126,7 @@ class Visit:
         said |= {"status": self.status, "outcome": outcome, "error": self.error, "seconds": round(seconds, 4)}
         if self._first is not None:
             said["first_token_seconds"] = round(self._first - self._began, 4)
-        log.info("%s", json.dumps({**said, **self.said}))
+        log.info("%s", json.dumps({**said, **self.said, **self.contents}))
         if self._span is not None:
             self._span.end(self)
 

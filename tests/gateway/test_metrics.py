@@ -111,3 +111,19 @@ def test_a_client_that_goes_is_counted_as_gone(logged):
             time.sleep(0.005)
         assert made.engines[0].gone == 1
     assert logged()[-1]["outcome"] == "gone"
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_log_has_what_was_said_only_if_it_is_asked_for(caplog, stream):
+    caplog.set_level("INFO", "harmonystream.gateway")
+    asked = {"messages": [{"role": "user", "content": "a secret\ud800"}], "stream": stream}
+    for contents in (False, True):
+        caplog.clear()
+        with gateway(script_of(ANSWER), app_options={"log_contents": contents}) as made:
+            assert made.http.post("/v1/chat/completions", content=json.dumps(asked)).status_code == 200
+            assert made.settled()
+        (line,) = [json.loads(record.getMessage()) for record in caplog.records if "{" in record.getMessage()]
+        assert ("asked" in line, "answered" in line) == (contents, contents)
+        assert ("secret" in caplog.text, "Hi there!" in caplog.text) == (contents, contents)
+    assert json.loads(line["asked"]) == asked
+    assert line["answered"]["choices"][0]["message"]["content"] == "Hi there!"

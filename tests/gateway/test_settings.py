@@ -15,6 +15,7 @@ host = "0.0.0.0"
 port = 9000
 keys = "keys.txt"
 origins = ["https://example.org"]
+log_contents = true
 
 [limits]
 concurrent = 64
@@ -55,6 +56,7 @@ def file(tmp_path, monkeypatch):
 
 def test_a_file_with_everything(file):
     made = load(file(WHOLE))
+    assert made.log_contents is True
     assert (made.host, made.port, made.origins) == ("0.0.0.0", 9000, ["https://example.org"])
     assert (made.limits.concurrent, made.limits.first_token, len(made.keys)) == (64, 20, 1)
     (model,) = made.models
