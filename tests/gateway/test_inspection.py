@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 import subprocess
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -199,11 +200,21 @@ FOCUSED = "document.activeElement.dataset.at"
 SHOWN = "[...document.querySelectorAll('#tokens [data-at]')].map(one => one.textContent).join('')"
 
 
+class Held(Upstream):
+    """An engine that waits in mid-stream until it may go on."""
+
+    async def _send(self, item, request, response):
+        if not isinstance(item, threading.Event):
+            return await super()._send(item, request, response)
+        while not item.is_set():
+            await asyncio.sleep(0.01)
+
+
 @needs_chromium
 def test_the_page_by_keyboard_and_its_link_in_another_gateway(tmp_path):
     """From the stream that runs, by keys alone, to the link, which another gateway shows that never saw the stream."""
     text = ANSWER.replace("Hello", EVIL.replace("<|", "< |"))
-    slow = [part for item in script_of(text) for part in (0.02, item)]
+    script, go_on = script_of(text), threading.Event()
 
     async def look(first, second):
         async with browsing(tmp_path) as page:
@@ -218,6 +229,7 @@ def test_the_page_by_keyboard_and_its_link_in_another_gateway(tmp_path):
                 await page.press("ArrowRight", 39)
             assert await page.value(FOCUSED) == "3"
             assert (await page.value("document.getElementById('about').textContent")).startswith("token 3  id ")
+            go_on.set()
             await page.until("document.getElementById('state').textContent.startsWith('finish reason')")
             assert await page.value(FOCUSED) == "3"  # while the page was written again and again
             whole = await page.value(SHOWN)
@@ -235,12 +247,15 @@ def test_the_page_by_keyboard_and_its_link_in_another_gateway(tmp_path):
             return whole
 
     options = {"app_options": {"inspect": True}}
-    two_gateways = gateway(Upstream(slow), **options), gateway(script_of(CALL), **options)
+    two_gateways = gateway(Held([*script[:30], go_on, *script[30:]]), **options), gateway(script_of(CALL), **options)
     with two_gateways[0] as one, two_gateways[1] as two, ThreadPoolExecutor(1) as client:
         answer = client.submit(one.post, "chat")
         while not one.http.get("/inspect/streams").json()["streams"]:
             time.sleep(0.01)
-        whole = asyncio.run(look(one.url, two.url))
+        try:
+            whole = asyncio.run(look(one.url, two.url))
+        finally:
+            go_on.set()
         assert answer.result().status_code == 200
     assert whole == text.replace("\n", "↵\n")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import shutil
 from collections.abc import AsyncIterator
@@ -43,6 +44,9 @@ class Page:
 
     async def go(self, url: str) -> None:
         await self.call("Page.navigate", url=url)
+        await self.until(
+            f"document.readyState == 'complete' && location.href.startsWith({json.dumps(url.partition('#')[0])})"
+        )
 
     async def value(self, script: str) -> Any:
         found = await self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
@@ -50,9 +54,10 @@ class Page:
         return found["result"].get("value")
 
     async def until(self, script: str) -> Any:
-        """The first value that is true."""
+        """The first value that is true. Until then there may be nothing that the script reads."""
+        careful = f"(() => {{ try {{ return {script} }} catch {{ return null }} }})()"
         for _ in range(300):
-            if found := await self.value(script):
+            if found := await self.value(careful):
                 return found
             await asyncio.sleep(0.05)
         raise AssertionError(f"{script}: {found}")
