@@ -12,7 +12,7 @@ from array import array
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import harmonystream as hs
 from bench import streams
@@ -130,15 +130,28 @@ def engine_cases(n: int) -> Iterator[Alone]:
 
     yield Alone(Case("feed_delta(one id)", opened, prose.body, n))
     whole = [*prose.opening, *prose.body]
-    chat = hs.ChatStream(hs.Parser(), id="chatcmpl-1", model="gpt-oss-20b", created=1)
-    chat.start()
-    chat.feed([*prose.opening, *prose.body[:100]])
-
-    def move(_: object) -> None:
-        hs.ChatStream.from_bytes(chat.to_bytes())
-
-    yield Alone(Case("ChatStream: to_bytes and from_bytes", lambda: move, range(100), 100, 1), "µs", 5)
+    yield from moves([*prose.opening, *prose.body[:100]])
     yield Alone(Case("Markup.find_reasoning_end", lambda: markup.find_reasoning_end, [whole], len(whole)), "ns/id")
+
+
+def moves(ids: list[int]) -> Iterator[Alone]:
+    """A response that goes to another process and comes back, in the middle of a text of a hundred tokens."""
+    text = "".join(map(streams.text_of, ids[-100:]))
+    for format in ("harmony", "hermes"):
+        for kind, fields in (
+            (hs.ChatStream, {"id": "chatcmpl-1", "created": 1}),
+            (hs.ResponsesStream, {"id": "resp_1", "created_at": 1}),
+            (hs.MessagesStream, {"id": "msg_1"}),
+        ):
+            stream: Any = cast(Any, kind)(hs.Parser(format), model="gpt-oss-20b", **fields)
+            stream.start()
+            _ = stream.feed(ids) if format == "harmony" else stream.feed_text(text)
+
+            def move(_: object, stream: Any = stream) -> None:
+                stream.from_bytes(stream.to_bytes())
+
+            name = f"{kind.__name__}, `{format}`: to_bytes and from_bytes"
+            yield Alone(Case(name, lambda move=move: move, range(100), 100, 1), "µs", 5)
 
 
 def groups(n: int) -> dict[str, list[Alone]]:

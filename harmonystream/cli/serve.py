@@ -150,6 +150,8 @@ def _settings(args: argparse.Namespace) -> Settings:
     made.host, made.port = args.host or made.host, made.port if args.port is None else args.port
     if args.keys is not None:
         made.keys = Keys.load(args.keys)
+    if not 0 <= made.port <= 65535:
+        raise InputError(f"--port is 0 to 65535, not {made.port}")
     made.workers = made.workers if args.workers is None else args.workers
     if not 1 <= made.workers <= MOST_WORKERS:
         raise InputError(f"--workers is 1 to {MOST_WORKERS}, not {made.workers}")

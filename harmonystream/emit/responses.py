@@ -73,6 +73,7 @@ class ResponsesStream(LogprobStream):
     _container_id = "auto"
     _hooked = False  # has an application a part in what is said?
     _head_json = ""
+    _head_parts: tuple[str, str, str] | None = None  # around its id and its time, of a stream that was moved
     _calls_shown: int | None = None
     _calls = 0
     _open: Item | None = None
@@ -154,9 +155,12 @@ class ResponsesStream(LogprobStream):
     # --- the script ---
 
     def _constants(self) -> Constants:
-        if self._said is not _UNSAID:
-            self._head_json = to_json(self._head)[1:-1]
         number = str(self.created_at) if type(self.created_at) is int else to_json(self.created_at)
+        if self._head_parts is not None:
+            before, between, after = self._head_parts
+            self._head_json = f"{before}{to_json(self.id)}{between}{number}{after}"
+        elif self._said is not _UNSAID:
+            self._head_json = to_json(self._head)[1:-1]
         return self.id, number, self.id.removeprefix("resp_"), self._head_json or None
 
     def _script(self) -> Script | None:

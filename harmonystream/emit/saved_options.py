@@ -16,7 +16,7 @@ from .payload import Payload, to_json
 from .responses import ResponsesStream
 from .responses_options import ENCRYPTED
 from .saved import json_object, refused
-from .script import idle
+from .script import HOLE, idle
 
 if TYPE_CHECKING:
     from .stream import EventStream
@@ -64,7 +64,7 @@ def hooked(callbacks: Callbacks) -> list[str]:
 @cache
 def _usual(constructor: Callable[..., None]) -> Payload:
     usual = {name: one.default for name, one in inspect.signature(constructor).parameters.items()}
-    return {**usual, "taken": [], "extra": {}, "request": {}, "usage": {}, "reasoning": None}
+    return {**usual, "taken": [], "extra": {}, "request": {}, "usage": {}}
 
 
 def _of_chat(stream: ChatStream) -> tuple[Payload, Callbacks]:
@@ -86,10 +86,11 @@ def _of_chat(stream: ChatStream) -> tuple[Payload, Callbacks]:
 
 def _of_responses(stream: ResponsesStream) -> tuple[Payload, Callbacks]:
     encrypt = stream._reasoning_fields.get("encrypt")
+    plain = stream._reasoning is Reasoning and not any(stream._said)  # without a request, that is the default
     given = {
         "model": stream.model,
         "request": {**stream._said[0], **({"include": [ENCRYPTED]} if encrypt else {})},
-        "reasoning": _REASONING[stream._reasoning],
+        "reasoning": True if plain else _REASONING[stream._reasoning],
         "container_id": stream._container_id,
         "keep_text": stream._keeps_text,
         "extra": stream._said[1],
@@ -160,5 +161,16 @@ def shape_of(kind: Hashable, options: bytes) -> tuple[Payload, Script | None]:
     """
     api = cast("type[EventStream]", kind)
     stream = made(api, options, {name: 0 if name != "id" else "" for name in _IDENTITY[api]}, {})
+    if isinstance(stream, ResponsesStream) and any(stream._said):
+        stream._head_parts = _head_parts(stream)
     fields = {name: value for name, value in stream.__dict__.items() if name not in _IDENTITY[api]}
     return fields, stream._script()
+
+
+def _head_parts(stream: Any) -> tuple[str, str, str]:
+    """The JSON of what a response begins with, around its id and its time. It may repeat a long request."""
+    stream.id, stream.created_at = HOLE["a"], HOLE["c"]
+    before, _, more = to_json(stream._head)[1:-1].partition(f'"{stream.id}"')
+    between, _, after = more.partition(f'"{stream.created_at}"')
+    del stream._head
+    return before, between, after

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._native.stream.parser import Parser
 from .._native.wire.envelope import Saved, pack, unpack
+from .._native.wire.moving import identity_of, parser_of, told_again
 from .._native.wire.script import Script
 from .arguments import Arguments
 from .chat import ChatStream
@@ -36,17 +37,17 @@ _SMALL = 4096  # bytes of options that are worth remembering
 def saved(stream: Any, key: bytes | None) -> bytes:
     """The stream as bytes. Raises ValueError for one that cannot be moved now, or not at all."""
     kind = type(stream) if type(stream) in _LETTER else type_of(stream)
-    state = None if kind is ChatStream and _is_one_of_several(stream) else stream._told_state()
-    told = state is not None
-    if state is None:
-        state = _remembered(stream, kind)
-    elif kind is MessagesStream:
-        state = _with_filter(stream._arguments_through, state)
-    dicts, number = stream._moving()
     created = getattr(stream, _TIME[kind], None)
     time = b"%d" % created if type(created) is int else b"" if created is None else to_json(created).encode()
-    parser, options, id = stream.parser.to_bytes(), stream._options or options_of(stream), stream.id.encode()
-    return pack(Saved(_LETTER[kind], dicts, told, number, parser, options, id, time, state), key)
+    options = stream._options or options_of(stream)
+    if stream._all is None or not _is_one_of_several(stream):
+        made: bytes | None = stream._told_bytes(_LETTER[kind], options, stream.id, time, key)
+        if made is not None:
+            return made
+    state = _remembered(stream, kind)
+    dicts, number = stream._moving()
+    parser, id = stream.parser.to_bytes(), stream.id.encode()
+    return pack(Saved(_LETTER[kind], dicts, False, number, parser, options, id, time, state), key)
 
 
 def restored(
@@ -87,23 +88,23 @@ def _restored(
     if of is None or not issubclass(kind, of):
         raise refused(f"it is not that of a {kind.__name__}")
     identity = _identity(of, saved)
-    parser = Parser.from_bytes(saved.parser, vocab, format=format, tools=tools)
     if not saved.told:
+        parser = Parser.from_bytes(saved.parser, vocab, format=format, tools=tools)
         given = {name: callback for name, callback in callbacks.items() if callback is not None}
         return _remember(made(kind, saved.options, identity, given), of, parser, saved)
     if kind is not of:
         raise refused(f"it is that of a {of.__name__}, which a subclass cannot go on with")
     if callbacks:
         check_callbacks(callbacks, [])
+    parser = parser_of(saved, vocab, format, tools)
     fields, script = _shape_of(kind, saved.options)
     if script is None or saved.dicts or parser.strict:
         raise refused("it has no script that could have told it")
-    stream: Any = kind.__new__(kind, parser, _moved=True)
-    stream.__dict__ = {**fields, **identity}
-    if not stream._keeps_text:
-        stream._forget_texts()
-    _tell_again(stream, script, saved)
-    return stream  # type: ignore[no-any-return]
+    told, filter = saved.said, None
+    if kind is MessagesStream:
+        told, filter = _without_filter(fields.get("_text_key", kind._text_key), told)
+    stream: EventStream = told_again(kind, parser, fields, identity, script, told, filter, saved.number)
+    return stream
 
 
 def _shape_of(kind: Any, options: bytes) -> tuple[Payload, Script | None]:
@@ -113,34 +114,18 @@ def _shape_of(kind: Any, options: bytes) -> tuple[Payload, Script | None]:
 def _identity(kind: type[EventStream], saved: Saved) -> Payload:
     """The response's id, and when it was created."""
     try:
-        identity: Payload = {"id": saved.id.decode()}
-        if kind is not MessagesStream:
-            digits = saved.created.isdigit()
-            created = identity[_TIME[kind]] = int(saved.created) if digits else json.loads(saved.created)
-            if type(created) is not int and (type(created) is not float or not math.isfinite(created)):
+        identity = identity_of(saved, _TIME[kind])
+        if identity is None:
+            time = json.loads(saved.created)
+            if type(time) is not int and (type(time) is not float or not math.isfinite(time)):
                 raise refused("its time is out of range")
+            identity = {"id": saved.id.decode(), _TIME[kind]: time}
     except ValueError:
         raise refused("its id or its time is out of range") from None
     return identity
 
 
 # --- what the script has told ---
-
-
-def _with_filter(filter: Arguments | None, told: bytes) -> bytes:
-    """And the filter of the open call's arguments, before it: whether there is one, its state."""
-    if filter is None:
-        return b"\0" + told
-    in_text, text = filter.state
-    data = text.encode()
-    return (b"\2" if in_text else b"\1") + len(data).to_bytes(4, "little") + data + told
-
-
-def _tell_again(stream: Any, script: Script, saved: Saved) -> None:
-    told, filter = saved.said, None
-    if isinstance(stream, MessagesStream):
-        told, filter = _without_filter(stream._text_key, told)
-    stream._tell_again(script, *stream._constants(), told, filter, saved.number)
 
 
 def _without_filter(text_key: str, state: bytes) -> tuple[bytes, Arguments | None]:

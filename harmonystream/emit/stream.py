@@ -54,6 +54,7 @@ class EventStream(SseWriter):
     _options: bytes | None = None  # of its state
     _keeps_text = True
     _ends_whole = False  # does its last frame repeat what has been said, which is not kept?
+    _all: Any = None  # the streams of all choices, if there are several
     _unsent: tuple[Payload, ...] | list[Payload] = ()  # dicts of a call that raised
 
     # --- what an API defines ---

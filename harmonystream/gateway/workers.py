@@ -49,12 +49,13 @@ def serve_in_workers(make: Make, host: str, port: int, workers: int, drain: floa
     """Serves until SIGTERM or SIGINT, which all workers get: open answers may end within `drain` seconds.
 
     A worker that dies is replaced. The exit status is 1 if one cannot start, or does not end in time, and else 0.
+    Raises OSError if there is no folder that the workers could share.
     """
     dictConfig(log_config())
     stop, stopped = _SPAWN.Pipe(duplex=False)
     for one in (signal.SIGTERM, signal.SIGINT):
         signal.signal(one, lambda *_: stopped.send(None))
-    folder = tempfile.mkdtemp(prefix="harmonystream-")
+    folder = _shared_folder()
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder  # the workers inherit it
     try:
         with _listening(host, port) as listening:
@@ -63,6 +64,14 @@ def serve_in_workers(make: Make, host: str, port: int, workers: int, drain: floa
         return 0 if crew.stop(stop, drain + _MARGIN) and fine else 1
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _shared_folder() -> str:
+    try:
+        return tempfile.mkdtemp(prefix="harmonystream-")
+    except FileNotFoundError as error:  # without a name, it would be taken for the output
+        said = "workers share a folder here: set TMPDIR to one that can be written"
+        raise OSError(error.errno, said, "/tmp") from None
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from wire_server import APIS
@@ -47,7 +48,33 @@ def test_the_constructor_makes_the_same_of_them(api, number):
 
 def test_what_is_as_usual_is_not_said():
     said = {api: [*json.loads(options_of(module.stream_of(hs.Parser())))] for api, module in APIS.items()}
-    assert said == {"chat": ["model"], "responses": ["model", "reasoning"], "messages": ["model"]}
+    assert said == {"chat": ["model"], "responses": ["model"], "messages": ["model"]}
+
+
+def test_what_is_asked_is_said():
+    def said(**options: Any) -> Any:
+        stream = hs.ResponsesStream(hs.Parser(), id="resp_1", model="m", created_at=1, **options)
+        return json.loads(options_of(stream)).get("reasoning")
+
+    assert said(reasoning=True) is said(reasoning="text") is said(request={}) is None
+    assert said(reasoning=False) is False
+    assert said(reasoning="summary") == said(request={"reasoning": {"summary": "auto"}}) == "summary"
+    assert said(reasoning="text", request={"reasoning": {"summary": "auto"}}) == "text"
+    assert said(extra={"a": 1}) == "text"
+
+
+@pytest.mark.parametrize("created_at", [1, 1.5])
+def test_the_head_of_a_moved_response_is_its_own(created_at):
+    more = {"request": {"instructions": 'Be "brief"', "user": "é"}, "extra": {"cost": 1, "id": "resp_2"}}
+    for id in ('resp_"é', "resp_3"):
+        stream = hs.ResponsesStream(hs.Parser(), id=id, model="m", created_at=created_at, **more)
+        stream.start()
+        moved = hs.ResponsesStream.from_bytes(stream.to_bytes())
+        assert moved._head_parts is not None
+        assert moved._head_told == stream._head_told
+        assert moved.response() == stream.response()
+        assert moved.feed_text("<|channel|>final<|message|>Hi") == stream.feed_text("<|channel|>final<|message|>Hi")
+        assert moved.finish("stop") == stream.finish("stop")
 
 
 def test_streams_share_what_nobody_changes():

@@ -11,12 +11,14 @@ from pathlib import Path
 import httpx2
 import pytest
 from command import ENV
+from gateways import ANSWER, gateway, script_of
 
 from harmonystream.gateway.keys import line_of
 from harmonystream.gateway.metrics import Metrics
 from harmonystream.gateway.settings import load
 
-FOLDER = Path(__file__).resolve().parents[2] / "examples" / "gateway"
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "examples" / "gateway"
 
 
 def test_the_settings_load():
@@ -32,8 +34,9 @@ def test_the_settings_in_the_kubernetes_example_load(tmp_path):
     settings = documents[0]["data"]["gateway.toml"].replace('keys = "/etc/keys/keys.txt"\n', "")
     (tmp_path / "gateway.toml").write_text(settings, "utf-8")
     made = load(tmp_path / "gateway.toml")
-    grace = documents[1]["spec"]["template"]["spec"]["terminationGracePeriodSeconds"]
-    assert made.limits.drain + 5 < grace
+    pod = documents[1]["spec"]["template"]["spec"]
+    asleep = pod["containers"][0]["lifecycle"]["preStop"]["sleep"]["seconds"]
+    assert asleep + made.limits.drain + 10 < pod["terminationGracePeriodSeconds"]
 
 
 def test_the_pod_of_the_kubernetes_example_starts(tmp_path):
@@ -63,16 +66,52 @@ def test_the_pod_of_the_kubernetes_example_starts(tmp_path):
     assert service["spec"]["ports"][0]["targetPort"] == container["ports"][0]["containerPort"] == 8000
 
 
-def test_the_dockerfile_installs_an_extra_that_there_is_and_runs_a_command_that_there_is():
+def steps_of_the_dockerfile():
     lines = (FOLDER / "Dockerfile").read_text("utf-8").replace("\\\n", "").splitlines()
-    steps = [line.split(" ", 1) for line in lines if line and not line.startswith("#")]
-    assert [word for word, _ in steps] == ["FROM", "RUN", "USER", "EXPOSE", "ENTRYPOINT"]
+    return [line.split(" ", 1) for line in lines if line and not line.startswith("#")]
+
+
+def test_the_dockerfile_installs_an_extra_that_there_is_and_runs_a_command_that_there_is():
+    steps = steps_of_the_dockerfile()
+    words = "ARG FROM RUN WORKDIR COPY RUN FROM COPY RUN USER ENV EXPOSE HEALTHCHECK ENTRYPOINT"
+    assert [word for word, _ in steps] == words.split()
     found = dict(steps)
-    extras = pytest.importorskip("tomllib").loads((FOLDER.parents[1] / "pyproject.toml").read_text("utf-8"))["project"]
-    (wanted,) = re.findall(r"'harmonystream\[(\w+)\]'", found["RUN"])
-    assert wanted in extras["optional-dependencies"]
-    assert found["RUN"].endswith(f"useradd --system {found['USER']}")
-    assert json.loads(found["ENTRYPOINT"]) == ["harmonystream", "serve", "--config", "/etc/gateway.toml"]
+    project = pytest.importorskip("tomllib").loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    (wanted,) = re.findall(r"'\.\[(\w+)\]'", " ".join(rest for word, rest in steps if word == "RUN"))
+    assert wanted in project["optional-dependencies"]
+    assert f"--uid {found['USER']} " in found["RUN"]
+    program, *options = json.loads(found["ENTRYPOINT"])
+    assert program in project["scripts"]
+    help = [sys.executable, "-m", "harmonystream", *options, "--config", "/nonexistent/gateway.toml"]
+    made = subprocess.run(help, env=ENV, capture_output=True, text=True, timeout=60)
+    assert made.stderr == "harmonystream: /nonexistent/gateway.toml: No such file or directory\n"
+
+
+def test_the_dockerfiles_context_has_what_a_build_reads():
+    """And nothing that somebody has built beside it: modules of another Python would be taken for the image's."""
+    lines = (ROOT / ".dockerignore").read_text("utf-8").splitlines()
+    everything, *rules = [line for line in lines if not line.startswith("#")]
+    assert everything == "*"
+    kept = {rule[1:] for rule in rules if rule.startswith("!")}
+    assert {"**/*.so", "**/*.c", "**/__pycache__"} <= set(rules)
+    assert all((ROOT / name).exists() for name in kept)
+    made = pytest.importorskip("tomllib").loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    licenses = {pattern.partition("/")[0] for pattern in made["license-files"]}
+    assert kept == {"pyproject.toml", "setup.py", made["readme"], *licenses, "harmonystream", "ext"}
+    for word, source in steps_of_the_dockerfile():
+        if word == "COPY":
+            assert source in (". .", "--from=build /opt/gateway /opt/gateway")
+
+
+def test_the_dockerfiles_check_of_health_fails_where_nothing_answers():
+    program, *options = json.loads(dict(steps_of_the_dockerfile())["HEALTHCHECK"].removeprefix("CMD "))
+    assert program == "python"
+    code = options[1]
+    assert "http://127.0.0.1:8000/health/live" in code
+    with gateway(script_of(ANSWER)) as made:
+        for at, status in ((made.url, 0), ("http://127.0.0.1:9", 1)):
+            command = [sys.executable, "-c", code.replace("http://127.0.0.1:8000", at)]
+            assert subprocess.run(command, env=ENV, capture_output=True, timeout=60).returncode == status
 
 
 def test_the_board_asks_for_metrics_and_labels_that_there_are():

@@ -175,6 +175,7 @@ def test_a_first_process_that_is_killed_takes_its_workers_along():
     [
         (["--workers", "0"], "1 to 256"),
         (["--workers", "2", "--inspect"], "streams of one process"),
+        (["--port", "65536"], "0 to 65535, not 65536"),
     ],
 )
 def test_what_cannot_be(more, said):
@@ -183,3 +184,16 @@ def test_what_cannot_be(more, said):
     assert made.returncode != 0
     assert said in made.stderr
     assert "Traceback" not in made.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="workers need the signals of POSIX")
+def test_a_file_system_without_a_place_for_what_they_share_is_an_error_that_says_so():
+    """As on the read-only root of a container that has no /tmp of its own."""
+    program = (
+        "import tempfile; from harmonystream.cli import main\n"
+        "tempfile._candidate_tempdir_list = lambda: ['/nonexistent']\n"
+        "if __name__ == '__main__': raise SystemExit(main(['serve', '--port', '0', '--workers', '2']))"
+    )
+    made = subprocess.run([sys.executable, "-c", program], env=ENV, capture_output=True, text=True, timeout=60)
+    assert made.returncode == 2
+    assert made.stderr == "harmonystream: /tmp: workers share a folder here: set TMPDIR to one that can be written\n"

@@ -8,6 +8,7 @@ from harmonystream._native.core.types cimport *
 from harmonystream._native.stream.machine cimport set_shortcut
 from harmonystream._native.stream.program cimport Program
 from harmonystream._native.stream.records cimport EventMaker
+from harmonystream._native.stream.snapshot cimport Blob
 from harmonystream._native.stream.watch cimport Watcher
 
 
@@ -43,6 +44,7 @@ cdef class OpenStream(EventMaker):
     cdef Program program
     cdef Tools tools
     cdef Watcher watcher           # None: no value is watched
+    cdef bytes origin              # the state to reset to; None: fresh, inside the assistant's header
 
     @cython.final
     cdef int take_options(self, bint trims, str empty_args, Py_ssize_t max_hold) except -1
@@ -50,6 +52,10 @@ cdef class OpenStream(EventMaker):
     cdef int claim(self, uint8_t mode) except -1
     @cython.final
     cdef int check_open(self, uint8_t mode) except -1
+    @cython.final
+    cdef int put_state(self, Buffer* to) except -1
+    @cython.final
+    cdef int take_state(self, const Blob* blob) except -1
     @cython.final
     cdef str open_part(self, int k)
     cdef int reopen(self) except -1

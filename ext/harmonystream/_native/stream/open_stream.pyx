@@ -1,10 +1,14 @@
 # One stream, its lock, and the properties that can be read between two calls.
 
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from libc.stdint cimport uint8_t, uint32_t
+from libc.string cimport memset
 cimport cython
-from libc.stdint cimport uint8_t
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.locks cimport FREE_THREADED, enter, leave
 from harmonystream._native.core.types cimport *
+from harmonystream._native.stream.snapshot cimport *
+from harmonystream._native.stream.watch cimport watch_unpack
 from harmonystream._native.stream.program cimport NO_VOCAB
 
 from harmonystream import deviations as known
@@ -101,6 +105,41 @@ cdef class OpenStream(EventMaker):
         self.diverted = self.watching and self.s.fast == R_ARGUMENTS
         if self.diverted:
             self.s.fast = 0
+
+    # --- its state as bytes ---
+
+    cdef int put_state(self, Buffer* to) except -1:
+        """Append to_bytes()."""
+        cdef Head head
+        self.claim(NO_INPUT)
+        try:
+            head.vocab, head.tools = self.program.fingerprint, self.tools.fingerprint
+            head.no_trim, head.max_hold = not self.trims, <uint32_t>self.held.cap
+            blob_put(self.program.format.name, &head, self.empty_args, self.origin, &self.s, &self.held,
+                     self.program.tags != NULL, b"" if self.watcher is None else self.watcher.pack(), to)
+        finally:
+            leave(&self.busy)
+        return 0
+
+    cdef int take_state(self, const Blob* blob) except -1:
+        """Of a fresh stream with the blob's format: be the one that it describes. The open message has no names yet."""
+        cdef Stream origin
+        self.take_options(not blob.head.no_trim, empty_args_in(blob), blob.head.max_hold)
+        if self.program.fingerprint != blob.head.vocab:
+            raise ValueError(f"this parser state belongs to another vocabulary than {self.program.vocab!r}, or to "
+                             f"another format of this name")
+        if self.tools.fingerprint != blob.head.tools:
+            raise ValueError("this parser state was made with other tools: pass the same tools= to from_bytes()")
+        if blob.head.n_origin:
+            memset(&origin, 0, sizeof(Stream))
+            state_unpack(&origin, &self.held, self.program, &self.tools.table, blob.origin, blob.head.n_origin)
+            self.origin = PyBytes_FromStringAndSize(<const char*>blob.origin, blob.head.n_origin)
+        memset(&self.s, 0, sizeof(Stream))
+        state_unpack(&self.s, &self.held, self.program, &self.tools.table, blob.state, blob.head.n_state)
+        watch_unpack(self.watcher, PyBytes_FromStringAndSize(<const char*>blob.watched, blob.n_watched))
+        self.stale = True
+        open_shortcut(self)
+        return 0
 
     # --- looking at the stream ---
 

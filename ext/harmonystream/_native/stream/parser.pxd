@@ -14,7 +14,6 @@ from harmonystream._native.stream.plain_piece cimport Piece
 @cython.final
 cdef class Parser(OpenStream):
     cdef Returned returned         # what feed() may use again: see core/cpython.pxd
-    cdef bytes origin              # the state to reset to; None: fresh, inside the assistant's header
 
     cdef tuple quick_watched(self, Py_ssize_t tid)
     cdef str text_of(self, Py_ssize_t tid)
@@ -31,6 +30,7 @@ cdef class Parser(OpenStream):
     cdef tuple one_delta(self, uint8_t kind, str text, int64_t start, int64_t stop)
 
 
+cdef Parser parser_in(const uint8_t* p, Py_ssize_t n, object vocab, object format, object tools, object watch)
 cdef int take_ids(Ids* out, object given) except -1
 
 

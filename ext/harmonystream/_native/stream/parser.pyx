@@ -20,7 +20,7 @@
 # Positions count generated tokens (bytes in text mode). Every token belongs to at most one event, in order, so the
 # ranges of the events of a stream never overlap, however the stream is cut.
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy, memset
 cimport cython
@@ -45,7 +45,7 @@ from harmonystream._native.core.out cimport out_free, out_init, out_record
 from harmonystream._native.stream.snapshot cimport *
 from harmonystream._native.core.tools cimport tools_of
 from harmonystream._native.core.types cimport *
-from harmonystream._native.stream.watch cimport watch_unpack, watcher_of
+from harmonystream._native.stream.watch cimport watcher_of
 from harmonystream._native.core.utf8 cimport decoded, without_surrogates
 from harmonystream._native.core.vocab cimport Vocab
 
@@ -388,7 +388,8 @@ cdef class Parser(OpenStream):
             if self.origin is None:
                 machine_init(&self.s, self.program.tags, self.trims)
             else:
-                state_unpack(&self.s, &self.held, self.program, &self.tools.table, self.origin)
+                state_unpack(&self.s, &self.held, self.program, &self.tools.table,
+                             <const uint8_t*>PyBytes_AS_STRING(self.origin), PyBytes_GET_SIZE(self.origin))
             self.s.strict = strict
             if self.watcher is not None:
                 self.watcher.clear()
@@ -426,16 +427,13 @@ cdef class Parser(OpenStream):
         """The whole state, for from_bytes() in this process or another: small and versioned. Vocabulary and tools are
         not in it.
         """
-        cdef Head head
-        self.claim(NO_INPUT)
+        cdef Buffer made
+        memset(&made, 0, sizeof(Buffer))
         try:
-            head.vocab, head.tools = self.program.fingerprint, self.tools.fingerprint
-            head.no_trim, head.max_hold = not self.trims, <uint32_t>self.held.cap
-            return blob_pack(self.program.format.name, &head, self.empty_args, self.origin,
-                             state_pack(&self.s, &self.held, self.program.tags != NULL),
-                             b"" if self.watcher is None else self.watcher.pack())
+            self.put_state(&made)
+            return PyBytes_FromStringAndSize(<const char*>made.p, made.n)
         finally:
-            leave(&self.busy)
+            buffer_free(&made)
 
     @staticmethod
     def from_bytes(data, vocab=None, *, format=None, tools=None, watch=()):
@@ -445,27 +443,14 @@ cdef class Parser(OpenStream):
         The blob is validated field by field: ValueError for one that is truncated, altered, of another version,
         vocabulary, tools or watch list.
         """
-        cdef Parser p
-        cdef Stream origin
-        cdef Blob blob = blob_unpack(data)
-        if format is not None and format_of(format).name != blob.format:
-            raise ValueError(f"this parser state has the format {blob.format!r}, not {format_of(format).name!r}")
-        p = Parser.__new__(Parser, format or blob.format, vocab, tools=tools, check_stops=False, watch=watch)
-        p.take_options(not blob.head.no_trim, blob.empty_args, blob.head.max_hold)
-        if p.program.fingerprint != blob.head.vocab:
-            raise ValueError(f"this parser state belongs to another vocabulary than {p.program.vocab!r}, or to "
-                             f"another format of this name")
-        if p.tools.fingerprint != blob.head.tools:
-            raise ValueError("this parser state was made with other tools: pass the same tools= to from_bytes()")
-        if blob.origin is not None:
-            memset(&origin, 0, sizeof(Stream))
-            state_unpack(&origin, &p.held, p.program, &p.tools.table, blob.origin)
-            p.origin = blob.origin
-        memset(&p.s, 0, sizeof(Stream))
-        state_unpack(&p.s, &p.held, p.program, &p.tools.table, blob.state)
-        watch_unpack(p.watcher, blob.watched)
-        p.reopen()
-        return p
+        cdef Parser made
+        cdef bytes given
+        if not isinstance(data, (bytes, bytearray, memoryview)):
+            raise TypeError(f"from_bytes() takes bytes, not {type(data).__name__}")
+        given = bytes(data)
+        made = parser_in(<const uint8_t*>PyBytes_AS_STRING(given), PyBytes_GET_SIZE(given), vocab, format, tools, watch)
+        made.reopen()
+        return made
 
     def __sizeof__(self):
         return object.__sizeof__(self) + self.held.input.cap + self.held.marks.cap + self.held.value.cap
@@ -500,6 +485,19 @@ cdef class Parser(OpenStream):
         out_free(out)
         open_shortcut(self)
         leave(&self.busy)
+
+
+cdef Parser parser_in(const uint8_t* p, Py_ssize_t n, object vocab, object format, object tools, object watch):
+    """The parser that to_bytes() described. The names of its open message are still to be made, by reopen()."""
+    cdef Parser made
+    cdef Blob blob
+    blob_unpack(&blob, p, n)
+    name = format_in(&blob)
+    if format is not None and format_of(format).name != name:
+        raise ValueError(f"this parser state has the format {name!r}, not {format_of(format).name!r}")
+    made = Parser.__new__(Parser, format or name, vocab, tools=tools, check_stops=False, watch=watch)
+    made.take_state(&blob)
+    return made
 
 
 cdef int take_ids(Ids* out, object given) except -1:

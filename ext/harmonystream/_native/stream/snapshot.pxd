@@ -1,9 +1,8 @@
 # A stream's state as bytes, and back: small, versioned, validated.
 
-cimport cython
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from harmonystream._native.stream.program cimport Program
-from harmonystream._native.core.types cimport Held, Stream, ToolTable
+from harmonystream._native.core.types cimport Buffer, Held, Stream, ToolTable
 
 cdef struct Head:                      # of a blob, after its version and its format's name
     uint64_t vocab, tools              # their fingerprints
@@ -13,16 +12,21 @@ cdef struct Head:                      # of a blob, after its version and its fo
     uint32_t n_origin, n_state
 
 
-@cython.final
-cdef class Blob:
-    cdef Head head
-    cdef str format, empty_args
-    cdef bytes origin                  # None: the stream begins as usual
-    cdef bytes state
-    cdef bytes watched                 # of a Watcher; empty if the parser has none
+cdef struct Blob:                      # what blob_put() wrote
+    Head head
+    const uint8_t* format
+    const uint8_t* args
+    const uint8_t* origin              # no bytes: the stream begins as usual
+    const uint8_t* state
+    const uint8_t* watched             # of a Watcher; no bytes if the parser has none
+    Py_ssize_t n_format, n_watched
 
 
 cdef bytes state_pack(Stream* s, const Held* held, bint tagged)
-cdef int state_unpack(Stream* s, Held* held, Program program, const ToolTable* tools, bytes data) except -1
-cdef bytes blob_pack(str format, Head* head, str empty_args, bytes origin, bytes state, bytes watched)
-cdef Blob blob_unpack(object given)
+cdef int state_unpack(Stream* s, Held* held, Program program, const ToolTable* tools, const uint8_t* p,
+                      Py_ssize_t n) except -1
+cdef int blob_put(str format, Head* head, str empty_args, bytes origin, Stream* s, const Held* held, bint tagged,
+                  bytes watched, Buffer* to) except -1
+cdef int blob_unpack(Blob* blob, const uint8_t* p, Py_ssize_t n) except -1
+cdef str format_in(const Blob* blob)
+cdef str empty_args_in(const Blob* blob)

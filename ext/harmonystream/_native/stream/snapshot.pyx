@@ -5,8 +5,9 @@
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memcmp, memcpy, memset
-cimport cython
+from harmonystream._native.core.buffer cimport buffer_free, buffer_put, buffer_room
 from harmonystream._native.core.build cimport DEBUG_BUILD
+from harmonystream._native.core.cpython cimport PyUnicode_AsUTF8AndSize
 from harmonystream._native.core.fields cimport *
 from harmonystream._native.harmony.header_words cimport span_begins
 from harmonystream._native.harmony.message_transitions cimport route
@@ -79,26 +80,39 @@ cdef void walk_parts(Stream* s, Fields* f) noexcept:
     bytes_field(f, s.token_starts, (s.header_n + 7) // 8)
 
 
-cdef bytes state_pack(Stream* s, const Held* held, bint tagged):
-    cdef uint8_t[MOST_STATE] room
+cdef bint state_put(Stream* s, const Held* held, bint tagged, Buffer* to) noexcept:
+    """Appends the state. False without memory."""
     cdef Fields f
-    f.p, f.n, f.at, f.writing, f.truncated = room, MOST_STATE, 0, True, False
+    if not buffer_room(to, MOST_STATE):
+        return False
+    f.p, f.n, f.at, f.writing, f.truncated = to.p + to.n, MOST_STATE, 0, True, False
     walk(s, &f)
     walk_parts(s, &f)
-    state = PyBytes_FromStringAndSize(<const char*>room, f.at)
-    return state + tags_pack(s, held) if tagged else state
+    to.n += f.at
+    return not tagged or tags_pack(s, held, to)
+
+
+cdef bytes state_pack(Stream* s, const Held* held, bint tagged):
+    cdef Buffer made
+    memset(&made, 0, sizeof(Buffer))
+    try:
+        if not state_put(s, held, tagged, &made):
+            raise MemoryError()
+        return PyBytes_FromStringAndSize(<const char*>made.p, made.n)
+    finally:
+        buffer_free(&made)
 
 
 cdef int refuse(what) except -1:
     raise ValueError(f"not a usable parser state: {what}")
 
 
-cdef int state_unpack(Stream* s, Held* held, Program program, const ToolTable* tools, bytes data) except -1:
-    """Fills a zeroed Stream; raises ValueError for anything that state_pack() could not have written."""
+cdef int state_unpack(Stream* s, Held* held, Program program, const ToolTable* tools, const uint8_t* p,
+                      Py_ssize_t n) except -1:
+    """Fills a zeroed Stream; raises ValueError for anything that state_put() could not have written."""
     cdef Fields f
     cdef int i
-    f.p, f.n, f.at, f.writing, f.truncated = (<uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data), 0, False,
-                                              False)
+    f.p, f.n, f.at, f.writing, f.truncated = <uint8_t*>p, n, 0, False, False
     walk(s, &f)
     if f.truncated:
         refuse("it is truncated")
@@ -115,7 +129,7 @@ cdef int state_unpack(Stream* s, Held* held, Program program, const ToolTable* t
     check_numbers(s, program.tags != NULL)
     check_flags(s)
     if program.tags != NULL:
-        tags_unpack(s, held, program.tags, tools, data[f.at:])
+        tags_unpack(s, held, program.tags, tools, &f)
         return 0
     check_messages(s)
     check_buffers(s, &program.tables)
@@ -218,14 +232,12 @@ cdef void restore_derived(Stream* s) noexcept:
 
 VERSION = 2
 
+cdef str USUAL_ARGS = "{}"
+cdef bytes USUAL_BYTES = b"{}"
+
 cdef enum:
     NAME_SIZE = 16                     # bytes of a format's name
     HEAD_SIZE = 4 + NAME_SIZE + 8 + 8 + 1 + 4 + 2 + 4 + 4
-
-
-@cython.final
-cdef class Blob:
-    """What to_bytes() wrote: the state, and the options and fingerprints that it belongs to."""
 
 
 cdef void walk_head(Head* h, Fields* f) noexcept:
@@ -238,51 +250,74 @@ cdef void walk_head(Head* h, Fields* f) noexcept:
     word_field(f, &h.n_state)
 
 
-cdef bytes blob_pack(str format, Head* head, str empty_args, bytes origin, bytes state, bytes watched):
-    cdef uint8_t[HEAD_SIZE] room
-    cdef bytes name = format.encode(), args = empty_args.encode("utf-8", "surrogatepass")
+cdef int blob_put(str format, Head* head, str empty_args, bytes origin, Stream* s, const Held* held, bint tagged,
+                  bytes watched, Buffer* to) except -1:
+    """Appends a blob. What of the head depends on the other arguments is filled in."""
+    cdef Py_ssize_t begin = to.n, at, n
+    cdef const char* name = PyUnicode_AsUTF8AndSize(format, &n)              # at most NAME_SIZE: see Program
+    cdef bytes args = USUAL_BYTES if empty_args is USUAL_ARGS else empty_args.encode("utf-8", "surrogatepass")
     cdef Fields f
-    f.p, f.n, f.at, f.writing, f.truncated = room, HEAD_SIZE, 4 + NAME_SIZE, True, False
-    memset(room, 0, HEAD_SIZE)
-    memcpy(room, b"HSP", 3)
-    room[3] = VERSION
-    memcpy(room + 4, PyBytes_AS_STRING(name), PyBytes_GET_SIZE(name))
-    head.n_args = <uint16_t>len(args)
+    if not buffer_room(to, HEAD_SIZE + len(args)):
+        raise MemoryError()
+    memset(to.p + begin, 0, HEAD_SIZE)
+    memcpy(to.p + begin, b"HSP", 3)
+    to.p[begin + 3] = VERSION
+    memcpy(to.p + begin + 4, name, n)
+    to.n += HEAD_SIZE
+    put(to, args)
+    if origin is not None:
+        put(to, origin)
+    at = to.n
+    if not state_put(s, held, tagged, to):
+        raise MemoryError()
+    head.n_args, head.n_state = <uint16_t>len(args), <uint32_t>(to.n - at)
     head.n_origin = 0 if origin is None else <uint32_t>len(origin)
-    head.n_state = <uint32_t>len(state)
+    f.p, f.n, f.at, f.writing, f.truncated = to.p + begin, HEAD_SIZE, 4 + NAME_SIZE, True, False
     walk_head(head, &f)
-    return b"".join((PyBytes_FromStringAndSize(<const char*>room, HEAD_SIZE), args, origin or b"", state, watched))
+    put(to, watched)
+    return 0
 
 
-cdef Blob blob_unpack(object given):
-    cdef Blob blob = Blob.__new__(Blob)
-    cdef bytes data
+cdef int put(Buffer* to, bytes data) except -1:
+    if not buffer_put(to, <const uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data)):
+        raise MemoryError()
+    return 0
+
+
+cdef int blob_unpack(Blob* blob, const uint8_t* p, Py_ssize_t n) except -1:
+    """What blob_put() wrote, as far as its head says. It points into these bytes."""
     cdef Fields f
-    cdef Py_ssize_t origin_at, state_at, watched_at
-    if not isinstance(given, (bytes, bytearray, memoryview)):
-        raise TypeError(f"from_bytes() takes bytes, not {type(given).__name__}")
-    data = bytes(given)
-    f.p, f.n, f.at, f.writing, f.truncated = (<uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data),
-                                              4 + NAME_SIZE, False, False)
-    if f.n < HEAD_SIZE or memcmp(f.p, b"HSP", 3):
+    cdef Head* head = &blob.head
+    f.p, f.n, f.at, f.writing, f.truncated = <uint8_t*>p, n, 4 + NAME_SIZE, False, False
+    if n < HEAD_SIZE or memcmp(p, b"HSP", 3):
         raise ValueError("not a parser state: it does not begin like one, or is truncated")
-    if f.p[3] != VERSION:
-        raise ValueError(f"this parser state has version {f.p[3]}; this release reads version {VERSION}")
-    walk_head(&blob.head, &f)
-    origin_at = HEAD_SIZE + blob.head.n_args
-    state_at = origin_at + blob.head.n_origin
-    watched_at = state_at + blob.head.n_state
-    if f.n < watched_at or blob.head.no_trim > 1:
+    if p[3] != VERSION:
+        raise ValueError(f"this parser state has version {p[3]}; this release reads version {VERSION}")
+    walk_head(head, &f)
+    blob.format, blob.args = p + 4, p + HEAD_SIZE
+    blob.origin = blob.args + head.n_args
+    blob.state = blob.origin + head.n_origin
+    blob.watched = blob.state + head.n_state
+    blob.n_watched = n - HEAD_SIZE - head.n_args - head.n_origin - head.n_state
+    if blob.n_watched < 0 or head.no_trim > 1:
         refuse("its length does not fit its content")
+    blob.n_format = NAME_SIZE
+    while blob.n_format and blob.format[blob.n_format - 1] == 0:
+        blob.n_format -= 1
+    return 0
+
+
+cdef str format_in(const Blob* blob):
     try:
-        blob.format = part(&f, 4, 4 + NAME_SIZE).rstrip(b"\0").decode("ascii")
-        blob.empty_args = part(&f, HEAD_SIZE, origin_at).decode("utf-8", "surrogatepass")
+        return (<const char*>blob.format)[:blob.n_format].decode("ascii")
     except UnicodeDecodeError:
         raise ValueError("not a usable parser state: a name is not text") from None
-    blob.origin = part(&f, origin_at, state_at) if state_at > origin_at else None
-    blob.state, blob.watched = part(&f, state_at, watched_at), part(&f, watched_at, f.n)
-    return blob
 
 
-cdef bytes part(const Fields* f, Py_ssize_t begin, Py_ssize_t end):
-    return PyBytes_FromStringAndSize(<const char*>f.p + begin, end - begin)
+cdef str empty_args_in(const Blob* blob):
+    if blob.head.n_args == 2 and memcmp(blob.args, b"{}", 2) == 0:
+        return USUAL_ARGS
+    try:
+        return (<const char*>blob.args)[:blob.head.n_args].decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        raise ValueError("not a usable parser state: a name is not text") from None

@@ -1,6 +1,7 @@
 # The part of a stream's state that only tag formats have, as bytes.
 
-from harmonystream._native.core.types cimport Held, Stream, TagTable, ToolTable
+from harmonystream._native.core.fields cimport Fields
+from harmonystream._native.core.types cimport Buffer, Held, Stream, TagTable, ToolTable
 
-cdef bytes tags_pack(const Stream* s, const Held* held)
-cdef int tags_unpack(Stream* s, Held* held, const TagTable* row, const ToolTable* tools, bytes data) except -1
+cdef bint tags_pack(Stream* s, const Held* held, Buffer* to) noexcept
+cdef int tags_unpack(Stream* s, Held* held, const TagTable* row, const ToolTable* tools, Fields* f) except -1

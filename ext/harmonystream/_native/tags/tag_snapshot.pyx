@@ -1,11 +1,10 @@
 # The tag machine's memory as bytes. They follow the rest of the state (stream/snapshot.pyx). In a blob from outside,
 # every index and every length is checked. Fields that follow from the state are not in the blob, but derived from it.
 
-import struct
-
-from harmonystream._native.core.buffer cimport buffer_put
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from harmonystream._native.core.buffer cimport buffer_put, buffer_room
 from harmonystream._native.core.build cimport DEBUG_BUILD
-from libc.stdint cimport uint64_t
+from harmonystream._native.core.fields cimport *
 from harmonystream._native.tags.call_object cimport X_OVER
 from harmonystream._native.tags.cdata cimport IN_CDATA
 from harmonystream._native.tags.element_path cimport is_path
@@ -15,24 +14,56 @@ from harmonystream._native.core.types cimport *
 
 DEBUG = bool(DEBUG_BUILD)
 
-_FIXED = struct.Struct("<6q 2i q6B q6B 2i 27B 6s 3I")
+cdef enum:
+    N_BYTES = 27
+    FIXED_SIZE = 6 * 8 + 2 * 4 + 2 * (8 + 6) + 2 * 4 + N_BYTES + 6 + 3 * 4
 
 
-cdef bytes tags_pack(const Stream* s, const Held* held):
-    cdef const Tags* g = &s.tags
-    cdef const ObjectScan* a = &g.probe
-    cdef const ObjectScan* b = &g.object
-    fixed = _FIXED.pack(
-        g.newlines, g.newline_at, g.newline_stop, g.value_at, g.value_stop, g.probed, g.name_at, g.id_at,
-        a.depth, a.in_string, a.escape, a.expect, a.key, a.key_n, a.named,
-        b.depth, b.in_string, b.escape, b.expect, b.key, b.key_n, b.named,
-        g.tool, g.surrogate,
-        g.reasoning, g.answer, g.seam, g.in_section, g.trim, has_special(&held.marks),
-        g.mentions, g.think_mentions, g.fence, g.ticks, g.lead,
-        g.code, g.fresh, g.layout, g.quotes, g.wraps, g.opening, g.line_start, g.begun,
-        g.types, g.untyped_json, g.pairs, g.fenced, g.array, g.passing, g.escape_n, s.value_mode,
-        (<const char*>g.escape)[:6], held.input.n, held.marks.n, held.value.n)
-    return b"".join((fixed, piece(&held.input), piece(&held.marks), piece(&held.value)))
+cdef void walk(Stream* s, uint8_t* special, uint32_t* n, Fields* f) noexcept:
+    """The fields, and how many bytes there are of input, marks and value."""
+    cdef Tags* g = &s.tags
+    cdef int64_t** longs = [&g.newlines, &g.newline_at, &g.newline_stop, &g.value_at, &g.value_stop, &g.probed]
+    cdef uint8_t** bytes_ = [
+        &g.reasoning, &g.answer, &g.seam, &g.in_section, &g.trim, special,
+        &g.mentions, &g.think_mentions, &g.fence, &g.ticks, &g.lead,
+        &g.code, &g.fresh, &g.layout, &g.quotes, &g.wraps, &g.opening, &g.line_start, &g.begun,
+        &g.types, &g.untyped_json, &g.pairs, &g.fenced, &g.array, &g.passing, &g.escape_n, &s.value_mode]
+    cdef int i
+    for i in range(6):
+        long_field(f, longs[i])
+    word_field(f, <uint32_t*>&g.name_at)
+    word_field(f, <uint32_t*>&g.id_at)
+    walk_scan(&g.probe, f)
+    walk_scan(&g.object, f)
+    word_field(f, <uint32_t*>&g.tool)
+    word_field(f, <uint32_t*>&g.surrogate)
+    for i in range(N_BYTES):
+        byte_field(f, bytes_[i])
+    bytes_field(f, g.escape, 6)
+    for i in range(3):
+        word_field(f, &n[i])
+
+
+cdef void walk_scan(ObjectScan* o, Fields* f) noexcept:
+    cdef int i
+    cdef uint8_t** bytes_ = [&o.in_string, &o.escape, &o.expect, &o.key, &o.key_n, &o.named]
+    long_field(f, &o.depth)
+    for i in range(6):
+        byte_field(f, bytes_[i])
+
+
+cdef bint tags_pack(Stream* s, const Held* held, Buffer* to) noexcept:
+    """Appends the tag part. False without memory."""
+    cdef uint32_t* n = [<uint32_t>held.input.n, <uint32_t>held.marks.n, <uint32_t>held.value.n]
+    cdef uint8_t special = has_special(&held.marks)
+    cdef Fields f
+    if not buffer_room(to, FIXED_SIZE + held.input.n + held.marks.n + held.value.n):
+        return False
+    f.p, f.n, f.at, f.writing, f.truncated = to.p + to.n, FIXED_SIZE, 0, True, False
+    walk(s, &special, n, &f)
+    to.n += f.at
+    return (buffer_put(to, held.input.p, held.input.n) and buffer_put(to, held.marks.p, held.marks.n)
+            and buffer_put(to, held.value.p, held.value.n))
 
 
 cdef bint has_special(const Buffer* marks) noexcept:
@@ -44,45 +75,30 @@ cdef bint has_special(const Buffer* marks) noexcept:
     return False
 
 
-cdef bytes piece(const Buffer* b):
-    return (<const char*>b.p)[:b.n] if b.n else b""
-
-
 cdef int refuse(what) except -1:
     raise ValueError(f"not a usable parser state: {what}")
 
 
-cdef int fill(Buffer* b, bytes data) except -1:
+cdef int fill(Buffer* b, const uint8_t* p, Py_ssize_t n) except -1:
     b.n = 0
-    if not buffer_put(b, data, len(data)):
+    if not buffer_put(b, p, n):
         raise MemoryError()
     return 0
 
 
-cdef int tags_unpack(Stream* s, Held* held, const TagTable* row, const ToolTable* tools, bytes data) except -1:
-    """Fills the tag part of a stream whose other fields are read and in their ranges."""
-    cdef Tags* g = &s.tags
-    cdef ObjectScan* a = &g.probe
-    cdef ObjectScan* b = &g.object
-    cdef Py_ssize_t at = _FIXED.size
-    if len(data) < at:
+cdef int tags_unpack(Stream* s, Held* held, const TagTable* row, const ToolTable* tools, Fields* f) except -1:
+    """Fills the tag part of a stream whose other fields are read and in their ranges, from all that is left."""
+    cdef uint32_t[3] n
+    cdef const uint8_t* p
+    walk(s, &s.tags.special, n, f)
+    if f.truncated:
         refuse("it is truncated")
-    (g.newlines, g.newline_at, g.newline_stop, g.value_at, g.value_stop, g.probed, g.name_at, g.id_at,
-     a.depth, a.in_string, a.escape, a.expect, a.key, a.key_n, a.named,
-     b.depth, b.in_string, b.escape, b.expect, b.key, b.key_n, b.named,
-     g.tool, g.surrogate,
-     g.reasoning, g.answer, g.seam, g.in_section, g.trim, g.special,
-     g.mentions, g.think_mentions, g.fence, g.ticks, g.lead,
-     g.code, g.fresh, g.layout, g.quotes, g.wraps, g.opening, g.line_start, g.begun,
-     g.types, g.untyped_json, g.pairs, g.fenced, g.array, g.passing, g.escape_n, s.value_mode,
-     escape, n_input, n_marks, n_value) = _FIXED.unpack_from(data)
-    for i in range(6):
-        g.escape[i] = escape[i]
-    if len(data) != at + n_input + n_marks + n_value:
+    if f.n - f.at != <Py_ssize_t>n[0] + n[1] + n[2]:
         refuse("its length does not fit its content")
-    fill(&held.input, data[at:at + n_input])
-    fill(&held.marks, data[at + n_input:at + n_input + n_marks])
-    fill(&held.value, data[at + n_input + n_marks:])
+    p = f.p + f.at
+    fill(&held.input, p, n[0])
+    fill(&held.marks, p + n[0], n[1])
+    fill(&held.value, p + n[0] + n[1], n[2])
     check_numbers(s, held, row, tools)
     check_held(s, held)
     restore(s)
@@ -92,6 +108,12 @@ cdef int tags_unpack(Stream* s, Held* held, const TagTable* row, const ToolTable
 cdef int check_numbers(const Stream* s, const Held* held, const TagTable* row, const ToolTable* tools) except -1:
     cdef const Tags* g = &s.tags
     cdef bint in_call = s.state in (PAIRS, VALUE, RAW, WRAPPED, PYTHON)
+    cdef const ObjectScan* scan
+    cdef const Span** parts = [&s.role, &s.channel, &s.recipient, &s.content_type]
+    cdef uint8_t* flags = [
+        g.reasoning, g.answer, g.seam, g.in_section, g.trim, g.special, g.fresh, g.layout, g.quotes, g.opening,
+        g.line_start, g.lead, g.begun, g.untyped_json, g.pairs, g.array]
+    cdef int i
     if s.state < DONE or s.state >= N_STATES:
         refuse("a field is out of range")
     if not 0 <= g.newlines <= NEWLINE_CAP or not 0 <= g.newline_at <= g.newline_stop <= s.position + 1:
@@ -104,9 +126,10 @@ cdef int check_numbers(const Stream* s, const Held* held, const TagTable* row, c
         refuse("it has looked further than it has read")
     if not 0 <= g.id_at <= g.probed:
         refuse("it has looked further than it has read")
-    for scan in (g.probe, g.object):
-        if (scan["depth"] < 0 or scan["expect"] > X_OVER or scan["in_string"] > 1 or (
-                scan["depth"] > s.position + held.input.n + (1 << 20) and s.state != PYTHON and not row.has_element)):
+    for i in range(2):
+        scan = &g.object if i else &g.probe
+        if (scan.depth < 0 or scan.expect > X_OVER or scan.in_string > 1 or (
+                scan.depth > s.position + held.input.n + (1 << 20) and s.state != PYTHON and not row.has_element)):
             refuse("its JSON scanner is in no possible state")
     if s.state == PYTHON:
         check_python(g, row)
@@ -123,15 +146,15 @@ cdef int check_numbers(const Stream* s, const Held* held, const TagTable* row, c
         refuse("a field is out of range")
     if g.surrogate and not 0xD800 <= g.surrogate < 0xDC00:
         refuse("a field is out of range")
-    if max(g.reasoning, g.answer, g.seam, g.in_section, g.trim, g.special, g.fresh, g.layout, g.quotes,
-           g.opening, g.line_start, g.lead, g.begun, g.untyped_json, g.pairs, g.array) > 1:
-        refuse("a flag is neither 0 nor 1")
+    for i in range(16):
+        if flags[i] > 1:
+            refuse("a flag is neither 0 nor 1")
     if in_call != (s.kind != NOT_A_CALL):
         refuse("it has an open call and none")
     if (s.value_mode != NO_VALUE) != (s.state == VALUE) and not s.error and not s.finished:
         refuse("it has an open call and none")
-    for part in (s.role, s.channel, s.recipient, s.content_type):
-        if part["at"] or part["n"]:
+    for i in range(4):
+        if parts[i].at or parts[i].n:
             refuse("it has a message header")
     if s.channel_code:
         refuse("it has a message header")
@@ -170,7 +193,7 @@ cdef int check_held(Stream* s, const Held* held) except -1:
         refuse("it holds a value and has none")
     if held.value.n:
         try:
-            piece(&held.value).decode()
+            (<const char*>held.value.p)[:held.value.n].decode()
         except UnicodeDecodeError:
             refuse("its held value is not text")
     if s.n_pending and not utf8_is_incomplete(s.pending, s.n_pending):

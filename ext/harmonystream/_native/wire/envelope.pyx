@@ -3,9 +3,10 @@
 import hmac
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t
-from libc.string cimport memcmp, memcpy
+from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.string cimport memcmp, memcpy, memset
 cimport cython
+from harmonystream._native.core.buffer cimport buffer_free, buffer_put, buffer_room
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.fields cimport *
 from harmonystream._native.core.naming cimport name_errors
@@ -19,14 +20,9 @@ cdef enum:
     TOLD = 4
     MOST_FLAGS = 7
     HEAD_SIZE = 3 + 3 + 8 + 3 * 4 + 2 * 2
+    ROOM = 1024                        # for an envelope without much text
     DIGEST_SIZE = 32
     MOST_ID = 0xFFFF                   # bytes of an id
-
-cdef struct Head:
-    uint8_t version, api, flags
-    int64_t number
-    uint32_t n_parser, n_options, n_said
-    uint16_t n_id, n_created
 
 
 @cython.final
@@ -38,75 +34,170 @@ cdef class Saved:
     remembers. number: of the next payload. Raises TypeError or ValueError for what does not fit.
     """
 
-    def __cinit__(self, bytes api not None, bint dicts, bint told, int64_t number, bytes parser not None,
-                  bytes options not None, bytes id not None, bytes created not None, bytes said not None):
-        if len(id) > MOST_ID or len(created) > MOST_ID or len(api) != 1:
-            raise ValueError(f"this stream cannot be moved: its id, or its time, is longer than {MOST_ID:,} bytes")
-        self.api, self.dicts, self.told, self.number = api, dicts, told, number
-        self.parser, self.options, self.id, self.created, self.said = parser, options, id, created, said
+    def __cinit__(self):
+        self.data = b""
+
+    def __init__(self, bytes api not None, bint dicts, bint told, int64_t number, bytes parser not None,
+                 bytes options not None, bytes id not None, bytes created not None, bytes said not None):
+        cdef bytes part
+        cdef int k = 0
+        check_sizes(len(id), len(created))
+        if len(api) != 1:
+            raise ValueError("api is one letter")
+        self.head.api, self.head.number = <uint8_t>PyBytes_AS_STRING(api)[0], number
+        self.head.flags = (DICTS if dicts else 0) | (TOLD if told else 0)
+        for part in (parser, options, said, id, created):
+            self.head.n[k] = <uint32_t>len(part)
+            k += 1
+        self.data, self.at = b"".join((parser, options, said, id, created)), 0
+
+    cdef const uint8_t* start(self, int part) noexcept:
+        """Where it begins."""
+        cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(self.data) + self.at
+        cdef int k
+        for k in range(part):
+            p += self.head.n[k]
+        return p
+
+    cdef bytes part(self, int part):
+        return PyBytes_FromStringAndSize(<const char*>self.start(part), self.head.n[part])
+
+    @property
+    def api(self):
+        return PyBytes_FromStringAndSize(<const char*>&self.head.api, 1)
+
+    @property
+    def dicts(self):
+        return self.head.flags & DICTS != 0
+
+    @property
+    def told(self):
+        return self.head.flags & TOLD != 0
+
+    @property
+    def number(self):
+        return self.head.number
+
+    @property
+    def parser(self):
+        return self.part(PARSER)
+
+    @property
+    def options(self):
+        return self.part(OPTIONS)
+
+    @property
+    def said(self):
+        return self.part(SAID)
+
+    @property
+    def id(self):
+        return self.part(ID)
+
+    @property
+    def created(self):
+        return self.part(CREATED)
 
 
-cdef void walk(Head* h, Fields* f) noexcept:
+cdef void walk(EnvelopeHead* h, Fields* f) noexcept:
+    cdef int k
     byte_field(f, &h.version)
     byte_field(f, &h.api)
     byte_field(f, &h.flags)
     long_field(f, &h.number)
-    word_field(f, &h.n_parser)
-    word_field(f, &h.n_options)
-    word_field(f, &h.n_said)
-    short_field(f, &h.n_id)
-    short_field(f, &h.n_created)
+    for k in range(N_PARTS):
+        h.n[k] = <uint32_t>field(f, h.n[k], 4 if k < ID else 2)
+
+
+# --- out ---
+
+cdef int begin_envelope(Sealing* e, uint8_t api, bint dicts, bint told, int64_t number, object key) except -1:
+    """The parts follow in their order, each put or ended once; then sealed(). Free `made` in any case."""
+    memset(e, 0, sizeof(Sealing))
+    check_key(key)
+    e.head.version, e.head.api, e.head.number = VERSION, api, number
+    e.head.flags = (DICTS if dicts else 0) | (0 if key is None else SIGNED) | (TOLD if told else 0)
+    if not buffer_room(&e.made, ROOM):
+        raise MemoryError()
+    e.made.n = e.begin = HEAD_SIZE
+    return 0
+
+
+cdef int end_part(Sealing* e, int part) except -1:
+    """All that was appended to `made` is this part."""
+    e.head.n[part] = <uint32_t>(e.made.n - e.begin)
+    e.begin = e.made.n
+    return 0
+
+
+cdef int put_part(Sealing* e, int part, const uint8_t* p, Py_ssize_t n) except -1:
+    if not buffer_put(&e.made, p, n):
+        raise MemoryError()
+    return end_part(e, part)
+
+
+cdef bytes sealed(Sealing* e, object key):
+    """All of it as bytes, signed if there is a key."""
+    cdef bytes data
+    cdef Fields f
+    check_sizes(e.head.n[<int>ID], e.head.n[<int>CREATED])
+    memcpy(e.made.p, b"HSE", 3)
+    f.p, f.n, f.at, f.writing, f.truncated = e.made.p, HEAD_SIZE, 3, True, False
+    walk(&e.head, &f)
+    data = PyBytes_FromStringAndSize(<const char*>e.made.p, e.made.n)
+    return data if key is None else data + hmac.digest(key, data, "sha256")
 
 
 def pack(Saved saved not None, key=None):
     """As bytes, signed if there is a key."""
-    cdef uint8_t[HEAD_SIZE] room
-    cdef Head h
-    cdef Fields f
-    check_key(key)
-    h.version, h.api = VERSION, <uint8_t>PyBytes_AS_STRING(saved.api)[0]
-    h.flags = (DICTS if saved.dicts else 0) | (0 if key is None else SIGNED) | (TOLD if saved.told else 0)
-    h.number, h.n_parser, h.n_options = saved.number, <uint32_t>len(saved.parser), <uint32_t>len(saved.options)
-    h.n_said, h.n_id, h.n_created = <uint32_t>len(saved.said), <uint16_t>len(saved.id), <uint16_t>len(saved.created)
-    memcpy(room, b"HSE", 3)
-    f.p, f.n, f.at, f.writing, f.truncated = room, HEAD_SIZE, 3, True, False
-    walk(&h, &f)
-    head = PyBytes_FromStringAndSize(<const char*>room, HEAD_SIZE)
-    data = b"".join((head, saved.parser, saved.options, saved.said, saved.id, saved.created))
-    return data if key is None else data + hmac.digest(key, data, "sha256")
+    cdef Sealing e
+    cdef const uint8_t* p = saved.start(PARSER)
+    cdef int k
+    try:
+        begin_envelope(&e, saved.head.api, saved.dicts, saved.told, saved.head.number, key)
+        for k in range(N_PARTS):
+            put_part(&e, k, p, saved.head.n[k])
+            p += saved.head.n[k]
+        return sealed(&e, key)
+    finally:
+        buffer_free(&e.made)
 
+
+# --- in ---
 
 def unpack(given, key=None):
     """What pack() wrote with this key. Raises TypeError for what is not bytes, ValueError for anything else."""
-    cdef bytes data
-    cdef Head h
+    cdef Saved saved
+    cdef EnvelopeHead* h
     cdef Fields f
     cdef Py_ssize_t end
+    cdef int k
     check_key(key)
     if not isinstance(given, (bytes, bytearray, memoryview)):
         raise TypeError(f"from_bytes() takes bytes, not {type(given).__name__}")
-    data = bytes(given)
-    f.p, f.n, f.at, f.writing, f.truncated = (<uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data), 3, False,
-                                              False)
+    saved = Saved.__new__(Saved)
+    saved.data, h = bytes(given), &saved.head
+    f.p, f.n, f.at, f.writing, f.truncated = (<uint8_t*>PyBytes_AS_STRING(saved.data), PyBytes_GET_SIZE(saved.data), 3,
+                                              False, False)
     if f.n < HEAD_SIZE or memcmp(f.p, b"HSE", 3):
         raise ValueError("not an emitter state: it does not begin like one, or is truncated")
-    walk(&h, &f)
+    walk(h, &f)
     if h.version != VERSION:
         raise ValueError(f"this emitter state has version {h.version}; this release reads version {VERSION}")
     if key is not None or h.flags & SIGNED:
-        check_signature(data, h.flags, key)
-    end = f.at + h.n_parser + h.n_options + h.n_said + h.n_id + h.n_created
+        check_signature(saved.data, h.flags, key)
+    saved.at = end = f.at
+    for k in range(N_PARTS):
+        end += h.n[k]
     if f.n != end + (DIGEST_SIZE if h.flags & SIGNED else 0) or h.flags > MOST_FLAGS or h.number < 0:
         raise ValueError("not a usable emitter state: its length does not fit its content")
-    parser, options, said = part(&f, h.n_parser), part(&f, h.n_options), part(&f, h.n_said)
-    id, created = part(&f, h.n_id), part(&f, h.n_created)
-    return Saved.__new__(Saved, data[4:5], h.flags & DICTS != 0, h.flags & TOLD != 0, h.number, parser, options, id,
-                         created, said)
+    return saved
 
 
-cdef bytes part(Fields* f, Py_ssize_t n):
-    f.at += n
-    return PyBytes_FromStringAndSize(<const char*>f.p + f.at - n, n)
+cdef int check_sizes(Py_ssize_t n_id, Py_ssize_t n_created) except -1:
+    if n_id > MOST_ID or n_created > MOST_ID:
+        raise ValueError(f"this stream cannot be moved: its id, or its time, is longer than {MOST_ID:,} bytes")
+    return 0
 
 
 cdef int check_key(object key) except -1:

@@ -8,4 +8,4 @@ cdef enum Fault:
     USABLE, REFUSED, LACKS_MEMORY
 
 cdef bint told_pack(const Writer* w, Buffer* to) noexcept nogil
-cdef Fault told_unpack(Writer* w, Fields* f) noexcept nogil
+cdef Fault told_unpack(Writer* w, Fields* f, Buffer* frames) noexcept nogil

@@ -4,7 +4,7 @@
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
-from harmonystream._native.core.buffer cimport buffer_free, buffer_put, buffer_room
+from harmonystream._native.core.buffer cimport buffer_put, buffer_room
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.chars cimport are_literal, hex_digit, is_literal
 from harmonystream._native.core.fields cimport *
@@ -102,13 +102,11 @@ cdef inline void begin_fields(Fields* f, Buffer* to, Py_ssize_t n) noexcept nogi
 
 # --- in ---
 
-cdef Fault told_unpack(Writer* w, Fields* f) noexcept nogil:
-    """Tells all of it again, to a writer that has only begun its script."""
+cdef Fault told_unpack(Writer* w, Fields* f, Buffer* frames) noexcept nogil:
+    """Tells all of it again, to a writer that has only begun its script. Nobody gets the frames: give it any room."""
     cdef Texts texts
-    cdef Buffer frames                                                       # nobody gets them
     cdef Fault fault = USABLE
     cdef int kind
-    memset(&frames, 0, sizeof(Buffer))
     memset(&texts, 0, sizeof(Texts))
     for kind in range(R_REASONING, N_DELTAS):
         texts.n[kind] = field(f, 0, 4)
@@ -116,8 +114,8 @@ cdef Fault told_unpack(Writer* w, Fields* f) noexcept nogil:
         texts.p[kind] = taken(f, texts.n[kind])
     while f.at < f.n and fault == USABLE and not f.truncated:
         frames.n = 0
-        fault = entry_again(w, f, &texts, &frames)
-    buffer_free(&frames)
+        fault = entry_again(w, f, &texts, frames)
+    frames.n = 0
     w.told.hooked = False
     for kind in range(R_REASONING, N_DELTAS):
         if texts.at[kind] != texts.n[kind]:
@@ -196,7 +194,18 @@ cdef bint is_inside_string(const uint8_t* p, Py_ssize_t n) noexcept nogil:
     """Could json_escape() have written this?"""
     cdef Py_ssize_t i = 0
     cdef uint64_t eight, high = 0
-    cdef uint8_t c
+    cdef uint8_t c, found, high_bits
+    cdef int k
+    while i + 32 <= n:                                                       # a loop that compilers make wide
+        found = high_bits = 0
+        for k in range(32):
+            c = p[i + k]
+            found |= (c < 32) | (c == c'"') | (c == c'\\')
+            high_bits |= c
+        if found:
+            break
+        high |= high_bits
+        i += 32
     while i < n:
         if i + 8 <= n and are_literal(p + i):
             memcpy(&eight, p + i, 8)
