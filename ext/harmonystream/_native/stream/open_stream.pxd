@@ -18,8 +18,8 @@ cdef struct Guard:
     bint stepping                  # true during a step
     unsigned long owner            # the thread of that step
 
-# A stream's place in a batch. Plain tokens of reasoning and content are taken here alone, so that a step of many streams
-# reads their places, which lie in a row, and not the streams, which lie anywhere. settle() tells the stream.
+# A stream's place in a batch. Plain tokens of reasoning and content are taken here alone, so that a step of many
+# streams reads their places, which lie in a row, and not the streams, which lie anywhere. settle() tells the stream.
 cdef struct Place:
     const Guard* guard
     int64_t position               # the stream's, without the tokens that it has not been told
