@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import json
 import time
 from base64 import b64encode
 from collections import OrderedDict
@@ -11,7 +12,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -21,6 +22,7 @@ from ..engines import Finished, Sampled
 from ..errors import HarmonyStreamError
 from ..formats import formats
 from ..prompt import Prompt
+from ..vocab import o200k_harmony
 from .bodies import Json, read_json
 from .inspection import MOST, inspected, page_with, prompt_tokens
 from .refused import Refused
@@ -65,6 +67,7 @@ class _Recording:
         options: dict[str, Any] = {"tools": prompt.tools, "prompt": start, "finish": self.finish, "times": self.times}
         made = inspected(tokens, prompt.format, prompt.vocab, **options)
         made["prompt"] = prompt_tokens(prompt.ids, prompt.text, prompt.vocab)
+        made |= {"tools": prompt.tools if _is_finite(prompt.tools) else None, "word": self.finish}
         return {**made, "api": self.api, "model": self.model, "ended": self.ended}
 
 
@@ -135,23 +138,80 @@ class Inspector:
 
     async def _parse(self, request: Request, visit: Any) -> Response:
         body, _ = await read_json(request, self._gateway.limits.body, self._gateway.limits.body_seconds)
-        tokens = body.get("tokens") if isinstance(body, dict) else None
-        if not isinstance(tokens, (str, list)) or not isinstance(body.get("format"), str):
-            raise Refused(400, "tokens must be a text or a list of ids, and format the name of a format.")
-        vocab = None
-        if isinstance(tokens, list):
-            found = [one for one in self._gateway.models.values() if one.row.name == body["format"]]
-            vocab = found[0].vocab if found else None
+        sent = _sent(body)
+        found = [one for one in self._gateway.models.values() if one.row.name == sent.format]
+        ids = isinstance(sent.tokens, list) or isinstance(sent.prompt, list)
+        vocab = found[0].vocab if found and ids else None
+        format = found[0].row if found else sent.format
+        options: dict[str, Any] = {"tools": sent.tools, "prompt": sent.prompt, "finish": sent.finish}
+
+        def read() -> dict[str, Any]:
+            made = inspected(sent.tokens, format, vocab, times=sent.times, **options)
+            text, given = ("", sent.prompt) if isinstance(sent.prompt, list) else (sent.prompt or "", None)
+            return {**made, "prompt": prompt_tokens(given, text, vocab or o200k_harmony()) if sent.prompt else []}
+
         try:
-            made = await asyncio.to_thread(inspected, tokens, body["format"], vocab)
+            made = await asyncio.to_thread(read)
         except (HarmonyStreamError, TypeError, ValueError) as error:
             raise Refused(400, f"This cannot be parsed: {error}") from None
         visit.complete = True
         return Json(made | {"ended": True})
 
 
-def _is_local(request: Request) -> bool:
+class _Sent(NamedTuple):
+    """What the page sends to be parsed; all but the first two are in links alone."""
+
+    tokens: Any
+    format: Any
+    prompt: Any = None
+    tools: Any = None
+    finish: Any = None
+    times: Any = ()
+
+
+def _sent(body: Any) -> _Sent:
+    """Raises `Refused` for what is no stream; what the parser refuses, it refuses itself."""
+    if not isinstance(body, dict) or not isinstance(body.get("tokens"), (str, list)):
+        raise Refused(400, "tokens must be a text or a list of ids.", param="tokens")
+    made = _Sent(**{"format": None, **{name: value for name, value in body.items() if name in _Sent._fields}})
+    times_are_numbers = isinstance(made.times, (list, tuple)) and all(
+        type(one) in (int, float) and _is_finite(one) for one in made.times
+    )
+    for name, fits, what in (
+        ("format", isinstance(made.format, str), "the name of a format"),
+        ("prompt", made.prompt is None or isinstance(made.prompt, (str, list)), "a text or a list of ids"),
+        ("tools", made.tools is None or isinstance(made.tools, list), "a list"),
+        ("finish", made.finish is None or isinstance(made.finish, str), "a text"),
+        ("times", times_are_numbers, "a list of numbers"),
+    ):
+        if not fits:
+            raise Refused(400, f"{name} must be {what}.", param=name)
+    return made
+
+
+def _is_finite(value: Any) -> bool:
+    """Can JSON say it? It cannot say infinity, which 1e999 is where it is read."""
     try:
-        return request.client is not None and ipaddress.ip_address(request.client.host).is_loopback
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_local(request: Request) -> bool:
+    """Is the client here, and does it ask for this machine?
+
+    A page from elsewhere may ask under a name of its own, which its owner has made to mean this machine.
+    """
+    host = request.headers.get("host", "").lower()
+    name = host.partition("]")[0][1:] if host.startswith("[") else host.partition(":")[0]
+    return (
+        request.client is not None and _is_loopback(request.client.host) and (name == "localhost" or _is_loopback(name))
+    )
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
     except ValueError:
         return False

@@ -89,6 +89,16 @@ def test_long_strings_are_skipped_right():
             assert scan(data[:7], data[7:]).complete is (end != '\\"')
 
 
+@pytest.mark.parametrize("special", ['\\"', "\\\\", '\\\\\\"', '\\n"', '"', "\x21", "\u0123"])
+def test_what_ends_a_string_is_found_at_any_place_among_eight_bytes(special):
+    for before in range(20):
+        for after in range(20):
+            data = ('"' + "#" * before + special + "]" * after + '" ').encode()
+            whole, single = scan(data), scan(*(data[i : i + 1] for i in range(len(data))))
+            assert state(whole) == state(single)
+            assert whole.balanced == (special[-1] != '"' or special.endswith('\\"'))
+
+
 def test_reset_and_wrong_input():
     scanner = scan("[1")
     scanner.reset()

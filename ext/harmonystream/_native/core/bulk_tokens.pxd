@@ -1,7 +1,7 @@
 # Plain tokens: those whose text goes to the open sink as it is. What they are, and what taking one or many of them
 # changes.
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memcpy
 from harmonystream._native.core.locks cimport read_once
 from harmonystream._native.core.json_scan cimport json_step
@@ -33,34 +33,45 @@ cdef inline void account_plain(Stream* s, const Tables* t, uint32_t tid, bint ta
 
 cdef inline Py_ssize_t plain_run(Stream* s, const Context* c, const uint32_t* ids, Py_ssize_t n) noexcept nogil:
     """Copies tokens that may take the shortcut into the sink; stops at the first that may not. Nothing is pending."""
-    cdef const Tables* t = c.tables
+    # What the loop reads is in variables: each byte that is written could be a field of a struct, for all a compiler
+    # knows, so it would read all of them again for each token.
+    cdef const uint32_t* offset = c.tables.offset
+    cdef const uint8_t* classes = c.tables.classes
+    cdef const uint8_t* text = c.tables.text
+    cdef uint8_t look = s.shortcut_look, want = s.shortcut_want
+    cdef uint32_t limit = c.tables.n, tid = read_once(ids), begin, size
     cdef Out* o = c.out
     cdef Record* r
-    cdef Py_ssize_t i = 0, from_n, size
-    cdef uint32_t tid, begin
-    tid = read_once(ids)
-    if not is_plain_token(s, t, tid):
+    cdef uint8_t* to
+    cdef uint8_t* end
+    cdef Py_ssize_t i = 0, from_n
+    if not is_plain_token(s, c.tables, tid):
         return 0
     r = delta_run(s, o, s.position)
     if r == NULL:
         return n
     from_n = o.n_text
+    to, end = o.text + from_n, o.text + o.cap_text
     while True:
-        begin = t.offset[tid]
-        size = t.offset[tid + 1] - begin
-        if not out_room(o, size):
-            return n
+        begin = offset[tid]
+        size = offset[tid + 1] - begin
+        if end - to < <Py_ssize_t>size + 16:
+            o.n_text = to - o.text
+            if not out_room(o, size):
+                return n
+            to, end = o.text + o.n_text, o.text + o.cap_text
         if size <= 16:
-            memcpy(o.text + o.n_text, t.text + begin, 16)                    # one move; both sides are padded
+            memcpy(to, text + begin, 16)                                     # one move; both sides are padded
         else:
-            memcpy(o.text + o.n_text, t.text + begin, size)
-        o.n_text += size
+            memcpy(to, text + begin, size)
+        to += size
         i += 1
         if i == n:
             break
         tid = read_once(ids + i)
-        if not is_plain_token(s, t, tid):
+        if tid >= limit or classes[tid] & look != want:
             break
+    o.n_text = to - o.text
     r = &o.records[o.n_records - 1]
     r.n += o.n_text - from_n
     r.stop = s.attributed = s.position + i

@@ -2,6 +2,7 @@
 
 from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memcpy
+from harmonystream._native.core.fields cimport load
 
 cdef inline bint is_space(uint8_t c) noexcept nogil:
     """ASCII whitespace, as bytes.isspace() has it."""
@@ -28,6 +29,22 @@ cdef inline bint is_literal(uint8_t c) noexcept nogil:
 
 # --- eight bytes at once ---
 
+cdef extern from *:
+    """
+    #if defined(_MSC_VER)
+      #include <intrin.h>
+      static __forceinline int hs_lowest_bit(unsigned long long v) {
+          unsigned long i;
+          _BitScanForward64(&i, v);
+          return (int)i;
+      }
+    #else
+      #define hs_lowest_bit(v) __builtin_ctzll(v)
+    #endif
+    """
+    int lowest_bit "hs_lowest_bit"(uint64_t v) noexcept nogil
+
+
 cdef inline uint64_t zero_bytes(uint64_t v) noexcept nogil:
     """Not 0 if one of the eight bytes is 0."""
     return (v - <uint64_t>0x0101010101010101) & ~v & <uint64_t>0x8080808080808080
@@ -41,11 +58,17 @@ cdef inline bint are_literal(const uint8_t* p) noexcept nogil:
             | zero_bytes(v ^ <uint64_t>0x2222222222222222) | zero_bytes(v ^ <uint64_t>0x5C5C5C5C5C5C5C5C)) == 0
 
 
+cdef inline uint64_t quotes_and_backslashes(const uint8_t* p) noexcept nogil:
+    """Where the next eight bytes end a JSON string or begin an escape. Of the bits in the result, the lowest one is in
+    the byte of the first such; 0: there is none.
+    """
+    cdef uint64_t v = load(p, 8)
+    return zero_bytes(v ^ <uint64_t>0x2222222222222222) | zero_bytes(v ^ <uint64_t>0x5C5C5C5C5C5C5C5C)
+
+
 cdef inline bint has_quote_or_backslash(const uint8_t* p) noexcept nogil:
     """Does one of the next eight bytes end a JSON string or begin an escape?"""
-    cdef uint64_t v
-    memcpy(&v, p, 8)
-    return (zero_bytes(v ^ <uint64_t>0x2222222222222222) | zero_bytes(v ^ <uint64_t>0x5C5C5C5C5C5C5C5C)) != 0
+    return quotes_and_backslashes(p) != 0
 
 
 cdef inline bint are_ascii(const uint8_t* p) noexcept nogil:

@@ -1,8 +1,8 @@
 # The incremental JSON scanner: is the value complete, and where did it end? Three small variables and a stage; it never
 # looks back. It follows strings and nesting only: a value may be balanced and still not be valid JSON.
 
-from libc.stdint cimport uint8_t
-from harmonystream._native.core.chars cimport has_quote_or_backslash, is_json_space
+from libc.stdint cimport uint8_t, uint64_t
+from harmonystream._native.core.chars cimport is_json_space, lowest_bit, quotes_and_backslashes
 from harmonystream._native.core.types cimport Json
 
 cdef enum JsonStage:
@@ -54,19 +54,27 @@ cdef inline void scalar_step(Json* j, uint8_t c) noexcept nogil:
 cdef inline void json_step(Json* j, const uint8_t* p, Py_ssize_t n) noexcept nogil:
     """Reads these bytes."""
     cdef Py_ssize_t i = 0
+    cdef uint64_t found
     cdef uint8_t c
     while i < n:
         c = p[i]
         i += 1
         if j.in_string:
-            if not j.escape:
-                while i + 8 <= n and not has_quote_or_backslash(p + i - 1):
-                    i += 8
-                c = p[i - 1]
             if j.escape:
                 j.escape = 0
-            elif c == c'\\':
-                j.escape = 1
+                continue
+            while i + 8 <= n:
+                found = quotes_and_backslashes(p + i - 1)
+                if found:
+                    i += lowest_bit(found) >> 3
+                    break
+                i += 8
+            c = p[i - 1]
+            if c == c'\\':
+                if i < n:
+                    i += 1                                                   # whatever it escapes
+                else:
+                    j.escape = 1
             elif c == c'"':
                 j.in_string = 0
                 if j.depth == 0:

@@ -5,7 +5,7 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp
-from harmonystream._native.core.chars cimport is_json_space
+from harmonystream._native.core.chars cimport is_json_space, lowest_bit
 from harmonystream._native.core.out cimport *
 from harmonystream._native.core.types cimport *
 
@@ -87,22 +87,6 @@ cdef inline bint broken(const View* v, Py_ssize_t i, Py_ssize_t size) noexcept n
         if v.marks[k] & (BEGINS_CONTROL | INERT_ID):
             return True
     return False
-
-
-cdef extern from *:
-    """
-    #if defined(_MSC_VER)
-      #include <intrin.h>
-      static __forceinline int hs_lowest_bit(unsigned long long v) {
-          unsigned long i;
-          _BitScanForward64(&i, v);
-          return (int)i;
-      }
-    #else
-      #define hs_lowest_bit(v) __builtin_ctzll(v)
-    #endif
-    """
-    int lowest_bit "hs_lowest_bit"(uint64_t v) noexcept nogil
 
 
 # --- taking bytes out of the view -------------------------------------------------------------------------------------
