@@ -34,6 +34,7 @@ UNTESTED = {  # modules without a test file of their own, and what tests them
     ),
     "integrations/polars": "tests/integrations/test_columns_in_data_engines.py",
     "integrations/model": "tests/integrations/test_vllm_output.py",
+    "integrations/vllm/direct": "tests/integrations/test_vllm_direct.py",
     "integrations/vllm/output": "tests/integrations/test_vllm_output.py",
     "integrations/vllm/plugin": "tests/integrations/test_vllm_plugin.py",
     **dict.fromkeys(  # what needs vLLM is tested in its own server, by `make engines-vllm`

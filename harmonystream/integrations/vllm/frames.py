@@ -21,6 +21,7 @@ from vllm.renderers.chat_utils import get_tool_call_id_type
 from ...emit import ChatStream, MessagesStream, call_ids_of
 from ..held_logprobs import HeldLogprobs
 from ..model import parser_for
+from .direct import Begin, Direct, begin, note_requests
 from .frames_responses import ResponsesFrames
 from .output import Feed
 from .unified import HarmonystreamParser
@@ -48,9 +49,11 @@ class FramesPlugin:
                 _log.warning("harmonystream_frames: the parsers of this server are not harmonystream's; vLLM streams")
                 return
             serving.chat_completion_stream_generator = _Frames(serving, writer).generate
+            note_requests(serving, "create_chat_completion")
         responses = getattr(state, "openai_serving_responses", None)
         if responses is not None:
             responses.responses_stream_generator = ResponsesFrames(responses).generate
+            note_requests(responses, "create_responses")
 
 
 class _Answer(NamedTuple):
@@ -69,7 +72,6 @@ class _Writer(Protocol):
     choices: list[Any]
 
     def start(self) -> bytes: ...
-    def feed(self, index: int, ids: Sequence[int]) -> bytes: ...
     def finish(self, index: int, output: Any, usage: dict[str, Any] | None) -> bytes: ...
     def error(self, message: str, kind: str) -> bytes: ...
 
@@ -87,7 +89,7 @@ class _Frames:
         reason = _left_to_vllm(self._serving, request, messages=self._writer is _MessagesWriter)
         if reason is None:
             request_id, model, _, tokenizer, metadata = args
-            return self._frames(request, results, request_id, model, tokenizer, metadata)
+            return self._frames(request, results, request_id, model, tokenizer, metadata, begin(self._serving))
         if reason not in self._told:
             self._told.add(reason)
             _log.info("harmonystream_frames: vLLM streams requests with %s", reason)
@@ -95,26 +97,43 @@ class _Frames:
         return stock
 
     async def _frames(
-        self, request: Any, results: AsyncIterator[Any], request_id: str, model: str, tokenizer: Any, metadata: Any
+        self,
+        request: Any,
+        results: AsyncIterator[Any],
+        request_id: str,
+        model: str,
+        tokenizer: Any,
+        metadata: Any,
+        begin_direct: Begin,
     ) -> AsyncIterator[bytes]:
-        serving, response = self._serving, None
+        serving, response, direct = self._serving, None, None
         try:
             async for result in results:
                 if response is None:
                     response = _Response(serving, request, result, request_id, model, tokenizer, self._writer)
                     yield response.writer.start()
+                    direct = response.direct(begin_direct, result)
+                elif direct is not None:
+                    await direct.settle()
                 for output in result.outputs:
                     if frames := response.take(output):
                         yield frames
+                if direct is not None:
+                    direct.resume()
             if response is not None:
                 metadata.final_usage_info = response.usage_info()
         except Exception as error:
             _log.exception("harmonystream_frames: a stream has ended with an error")
+            if direct is not None:
+                await direct.settle(raises=False)
             said = serving.create_error_response(error).error
             if response is None:
                 yield _unbegun(self._writer, request_id, model).error(said.message, said.type)
             else:
                 yield response.writer.error(said.message, said.type)
+        finally:
+            if direct is not None:
+                direct.close()
 
 
 _UNSAID = (
@@ -169,15 +188,43 @@ class _Response:
         if get_tool_call_id_type(serving.model_config) == "kimi_k2":  # they count from 0 in each turn
             answer = answer._replace(taken=call_ids_of([dict(message) for message in request.messages]))
         self.writer = writer(serving, request, parsers, answer)
+        plain = [self._logprobs is None and feed.reads_all for feed in self._feeds]
+        self._plain: list[Callable[[Any], bytes] | None] = [
+            stream.feed if all_ids else None for stream, all_ids in zip(self.writer.choices, plain)
+        ]
+
+    def direct(self, begin_direct: Begin, result: Any) -> Direct | None:
+        """What reads and sends the outputs after this first one, if they need not go the usual way."""
+        texts = not self._feeds[0].reads_all
+        return begin_direct(result, self._read, texts) if self._logprobs is None else None
 
     def take(self, output: Any) -> bytes:
+        """The frames of an output."""
+        index: int = output.index
+        if output.finish_reason is None and (feed := self._plain[index]) is not None:
+            ids = output.token_ids
+            count = len(ids)
+            self._counts[index] += count
+            return feed(ids[0] if count == 1 else ids)
+        return self._take_all(output)
+
+    def _read(self, index: int, ids: Sequence[int], text: str) -> bytes:
+        """The frames of an output that is not the last one, and has no log probabilities."""
+        count = len(ids)
+        self._counts[index] += count
+        if (feed := self._plain[index]) is not None:
+            return feed(ids[0] if count == 1 else ids)
+        kept = self._feeds[index].take(ids, text, last=False)
+        return self.writer.choices[index].feed(kept) if kept else b""
+
+    def _take_all(self, output: Any) -> bytes:
         index, ids = output.index, list(output.token_ids)
         last = output.finish_reason is not None
         self._serving._raise_if_error(output.finish_reason, None)
         self._counts[index] += len(ids)
         kept = self._feeds[index].take(ids, output.text, last=last)
         if self._logprobs is None:
-            frames = self.writer.feed(index, kept) if kept else b""
+            frames = self.writer.choices[index].feed(kept) if kept else b""
         else:
             self._logprobs[index].add(ids, self._said_of(ids, output.logprobs))
             frames = self._logprobs[index].feed(self.writer.choices[index], kept)
@@ -237,9 +284,6 @@ class _ChatWriter:
     def start(self) -> bytes:
         return b"".join([stream.start() for stream in self.choices])
 
-    def feed(self, index: int, ids: Sequence[int]) -> bytes:
-        return self.choices[index].feed(ids)
-
     def finish(self, index: int, output: Any, usage: dict[str, Any] | None) -> bytes:
         return self.choices[index].finish(output.finish_reason, usage, stop_reason=output.stop_reason)
 
@@ -268,9 +312,6 @@ class _MessagesWriter:
 
     def start(self) -> bytes:
         return self.choices[0].start()
-
-    def feed(self, index: int, ids: Sequence[int]) -> bytes:
-        return self.choices[0].feed(ids)
 
     def finish(self, index: int, output: Any, usage: dict[str, Any] | None) -> bytes:
         stop = output.stop_reason if isinstance(output.stop_reason, str) else None

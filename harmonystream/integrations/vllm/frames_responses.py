@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from vllm.entrypoints.openai.responses.context import SimpleContext
@@ -17,6 +17,7 @@ from vllm.entrypoints.openai.responses.protocol import ResponsesResponse
 from ...emit import ResponsesStream
 from ..held_logprobs import HeldLogprobs
 from ..model import parser_for
+from .direct import Begin, Direct, begin
 from .output import Feed
 from .unified import HarmonystreamParser
 
@@ -46,7 +47,7 @@ class ResponsesFrames:
         """vLLM's own signature goes on with (metadata, created_time)."""
         reason = _left_to_vllm(self._serving, request, context)
         if reason is None:
-            return self._frames(request, sampling_params, results, context, model, tokenizer)
+            return self._frames(request, sampling_params, results, context, model, tokenizer, begin(self._serving))
         if reason not in self._told:
             self._told.add(reason)
             _log.info("harmonystream_frames: vLLM streams Responses with %s", reason)
@@ -63,11 +64,46 @@ class ResponsesFrames:
         context: Any,
         model: str,
         tokenizer: Any,
+        begin_direct: Begin,
     ) -> AsyncIterator[_Events]:
+        response = _Response(self._serving, request, sampling_params, context, model, tokenizer)
+        direct, begun = None, False
+        yield _Events(response.stream.start())
+        try:
+            async for step in results:
+                if step.last_output is None or not step.last_output.outputs:
+                    continue
+                if direct is not None:
+                    await direct.settle()
+                elif not begun:
+                    direct, begun = response.direct(begin_direct, step.last_output), True
+                if frames := response.take(step.last_output.outputs[0]):
+                    yield _Events(frames)
+                if direct is not None:
+                    direct.resume()
+        except Exception as error:
+            _log.exception("harmonystream_frames: a stream has ended with an error")
+            if direct is not None:
+                await direct.settle(raises=False)
+            refusal = self._serving.create_error_response(error).error
+            if frames := response.stream.error(refusal.message, type=refusal.type):
+                yield _Events(frames)
+        finally:
+            if direct is not None:
+                direct.close()
+
+
+class _Response:
+    """One response: what reads its outputs, and writes their frames."""
+
+    def __init__(
+        self, serving: Any, request: Any, sampling_params: Any, context: Any, model: str, tokenizer: Any
+    ) -> None:
+        self._serving, self._request, self._context, self._tokenizer = serving, request, context, tokenizer
         ours: HarmonystreamParser = context.response_parser
         created = int(time.time())
         begun = ResponsesResponse.from_request(request, sampling_params, model, created, [], "in_progress")
-        stream = ResponsesStream(
+        self.stream = ResponsesStream(
             parser_for(ours.model, ours.tools, ours.prompt),
             id=request.request_id,
             model=model,
@@ -75,33 +111,34 @@ class ResponsesFrames:
             request=begun.model_dump(mode="json", by_alias=True),
             reasoning="text" if request.include_reasoning else False,
         )
-        feed = Feed(ours.model, request)
-        logprobs, top = HeldLogprobs() if request.is_include_output_logprobs() else None, request.top_logprobs
-        yield _Events(stream.start())
-        try:
-            async for step in results:
-                if step.last_output is None or not step.last_output.outputs:
-                    continue
-                output = step.last_output.outputs[0]
-                self._serving._raise_if_error(output.finish_reason, request.request_id)
-                last = output.finish_reason is not None
-                ids = list(output.token_ids)
-                kept = feed.take(ids, output.text, last=last)
-                if logprobs is not None:
-                    said = self._serving._create_response_logprobs(ids, output.logprobs, tokenizer, top)
-                    logprobs.add(ids, said)
-                    frames = logprobs.feed(stream, kept)
-                else:
-                    frames = stream.feed(kept) if kept else b""
-                if last:
-                    frames += stream.finish(output.finish_reason, _usage(context))
-                if frames:
-                    yield _Events(frames)
-        except Exception as error:
-            _log.exception("harmonystream_frames: a stream has ended with an error")
-            refusal = self._serving.create_error_response(error).error
-            if frames := stream.error(refusal.message, type=refusal.type):
-                yield _Events(frames)
+        self._feed = Feed(ours.model, request)
+        self._logprobs = HeldLogprobs() if request.is_include_output_logprobs() else None
+
+    def direct(self, begin_direct: Begin, result: Any) -> Direct | None:
+        """What reads and sends the outputs after this first one, if they need not go the usual way."""
+        return begin_direct(result, self._read, not self._feed.reads_all) if self._logprobs is None else None
+
+    def _read(self, _: int, ids: Sequence[int], text: str) -> bytes:
+        """The frames of an output that the context does not see."""
+        self._context.num_output_tokens += len(ids)
+        kept = ids if self._feed.reads_all else self._feed.take(ids, text, last=False)
+        return self.stream.feed(kept[0] if len(kept) == 1 else kept)
+
+    def take(self, output: Any) -> bytes:
+        """The frames of an output that it has counted."""
+        self._serving._raise_if_error(output.finish_reason, self._request.request_id)
+        last = output.finish_reason is not None
+        ids = list(output.token_ids)
+        kept = self._feed.take(ids, output.text, last=last)
+        if self._logprobs is not None:
+            top = self._request.top_logprobs
+            self._logprobs.add(ids, self._serving._create_response_logprobs(ids, output.logprobs, self._tokenizer, top))
+            frames = self._logprobs.feed(self.stream, kept)
+        else:
+            frames = self.stream.feed(kept) if kept else b""
+        if last:
+            frames += self.stream.finish(output.finish_reason, _usage(self._context))
+        return frames
 
 
 class _Events:

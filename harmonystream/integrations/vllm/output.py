@@ -27,6 +27,11 @@ class Feed:
         if _of(request, "stop"):
             self._limit = TextLimit(model.vocab, special=_of(request, "skip_special_tokens") is False)
 
+    @property
+    def reads_all(self) -> bool:
+        """Does `take` return all ids of every output but the last one, at once?"""
+        return self._limit is None
+
     def take(self, ids: Sequence[int], text: str, *, last: bool) -> Sequence[int]:
         """What comes next, without what the text does not have."""
         if last and self._stop_ids and ids and ids[-1] in self._stop_ids:

@@ -2,8 +2,9 @@
 
 Everything is vLLM's, from its command line to its detokenizer, but two things: the platform is its CPU platform, which
 the wheel for GPUs does not choose by itself, and the core of the engine. The core answers each request with the ids of
-the file SCRIPT, which a test writes first: {"ids": [...], "at_once": 1, "finish": "stop"}. What it was asked is in a
-file beside it, unless the script has "notes": false.
+the file SCRIPT, which a test writes first: {"ids": [...], "at_once": 1, "finish": "stop", "pause": 0}. What it was
+asked is in a file beside it, unless the script has "notes": false. Another file is there once a running request has
+been aborted.
 """
 
 from __future__ import annotations
@@ -38,12 +39,13 @@ class ScriptedCore:
     def __init__(self) -> None:
         self._running: dict[str, Iterator[EngineCoreOutput]] = {}
         self._awake = asyncio.Event()
+        self._pause = 0.0
 
     async def get_supported_tasks_async(self) -> tuple[str, ...]:
         return ("generate",)
 
     async def get_output_async(self) -> EngineCoreOutputs:
-        await asyncio.sleep(0)  # one step is one output: the front end joins those that wait
+        await asyncio.sleep(self._pause)  # one step is one output: the front end joins those that wait
         while not self._running:
             self._awake.clear()
             await self._awake.wait()
@@ -68,12 +70,13 @@ class ScriptedCore:
 
     def run(self, request_id: str, script: dict[str, Any], top: int | None = None) -> None:
         """Answers a request with the script, from the next step on."""
+        self._pause = script.get("pause", 0.0)
         self._running[request_id] = played(request_id, script, top)
         self._awake.set()
 
     async def abort_requests_async(self, request_ids: list[str]) -> None:
-        for request_id in request_ids:
-            self._running.pop(request_id, None)
+        if [name for name in request_ids if self._running.pop(name, None)]:
+            SCRIPT.with_suffix(".aborted").touch()
 
     async def reset_mm_cache_async(self) -> None: ...
 

@@ -31,7 +31,10 @@ STOCK = {  # vLLM's own parsers of calls and of reasoning
 
 
 class Server:
-    """One process. kind: "stock"; "names": our parsers; "frames": our plug-ins of endpoints as well."""
+    """One process. kind: "stock"; "names": our parsers; "frames": our plug-ins of endpoints as well.
+
+    "queued": those plug-ins, with every output going through vLLM's queue.
+    """
 
     def __init__(self, directory: Path, family: str, kind: str) -> None:
         self.family, self.kind = family, kind
@@ -57,13 +60,18 @@ class Server:
         return f"http://127.0.0.1:{self.port}"
 
     def play(self, ids: list[int], **more: Any) -> None:
-        """What the model writes next: "at_once" ids in each step; "finish": why it ends."""
+        """What the model writes next: "at_once" ids in each step; "finish": why it ends; "pause" before each step."""
+        self._script.with_suffix(".aborted").unlink(missing_ok=True)
         self._script.write_text(json.dumps({"ids": ids, **more}))
 
     def asked(self) -> dict[str, Any]:
         """What the engine was asked last."""
         found: dict[str, Any] = json.loads(self._script.with_suffix(".asked").read_text())
         return found
+
+    def aborted(self) -> bool:
+        """Has the engine been told to end a request early, since play()?"""
+        return self._script.with_suffix(".aborted").exists()
 
     def log(self) -> str:
         return Path(self._log.name).read_text(errors="replace")
@@ -83,11 +91,14 @@ class Server:
         return [*command, "--enable-auto-tool-choice", "--enable-scale-out", "--disable-uvicorn-access-log", *listed]
 
     def _environment(self) -> dict[str, str]:
-        plugins = ["harmonystream"] + ["harmonystream_derender", "harmonystream_frames"] * (self.kind == "frames")
+        plugins = ["harmonystream"] + ["harmonystream_derender", "harmonystream_frames"] * (
+            self.kind in ("frames", "queued")
+        )
         return {
             **os.environ,
             "VLLM_PLUGINS": ",".join(plugins),
             "VLLM_NO_USAGE_STATS": "1",
+            "HARMONYSTREAM_FRAMES_DIRECT": "0" if self.kind == "queued" else "1",
             "HARMONYSTREAM_DERENDER_KEY": "a key that all servers share, of 32 bytes or more",
             "PYTHONDONTWRITEBYTECODE": "",
             "HF_HUB_OFFLINE": "1",
