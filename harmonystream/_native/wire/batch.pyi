@@ -22,7 +22,7 @@ class Batch:
     released once.
 
     All arguments but capacity are Parser's. A batch is lenient: one stream's error must not stop the others.
-    One thread at a time; several batches are independent. A slot costs what a Parser does, and 128 bytes.
+    One thread at a time; several batches are independent. A slot costs what a Parser does, and 144 bytes.
     Raises ValueError for a capacity that is not from 1 to 2**20, and what Parser() raises.
     """
     def __new__(

@@ -10,7 +10,7 @@ import random_streams
 import random_tags
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from streams import as_tuple, merge
+from streams import as_tuple, merge, to_ids
 from tag_streams import SHAPES, tokens
 
 import harmonystream as hs
@@ -169,3 +169,47 @@ def test_frames_of_tag_formats(name, data, seed):
         assert [*frames] == [twins[slot].feed(piece) for slot, piece in zip(slots, pieces)]
     for slot, twin in twins.items():
         assert batch.finish(slot) == twin.finish()
+
+
+LOOKS = {
+    "the parser": lambda batch, slot: batch[slot],
+    "a fork": lambda batch, slot: batch[slot].fork(),
+    "its state": lambda batch, slot: hs.Parser.from_bytes(batch[slot].to_bytes(), batch.vocab),
+    "after close()": lambda batch, slot: batch[batch.add(batch.close(slot))],
+    "the one that was closed": lambda batch, slot: closed(batch, slot),
+}
+
+
+def closed(batch, slot):
+    """Another parser takes its slot, and goes on."""
+    parser = batch.close(slot)
+    assert batch.add(parser.fork()) == slot
+    return parser
+
+
+@pytest.mark.parametrize("name", ["harmony", *SHAPES])
+@settings(max_examples=20, deadline=None)
+@given(st.data(), random_streams.seeds)
+def test_a_parser_knows_of_the_tokens_that_a_step_has_taken_for_it(name, data, seed):
+    """A step counts plain tokens outside of the parser. Whatever is asked between two steps includes them."""
+    harmony = name == "harmony"
+    drawn = random_streams.id_streams if harmony else random_tags.id_streams(name, "added")
+    texts, vocab = data.draw(st.lists(drawn, min_size=1, max_size=3)), None if harmony else tokens(name).vocab
+    batch, dice = Batch(name, vocab, 3), random.Random(seed)
+    streams = {batch.open(): ids for ids in texts}
+    twins = {slot: hs.Parser(name, vocab, check_stops=False) for slot in streams}
+    for slots, pieces, _ in schedule(batch, streams, dice, batch.feed):
+        for slot, piece in zip(slots, pieces):
+            twins[slot].feed(piece)
+        slot, look = dice.choice([*streams]), dice.choice([*LOOKS])
+        counts, seen, twin = batch.counts([slot]).tolist()[0], LOOKS[look](batch, slot), twins[slot]
+        assert (counts, seen.usage) == ([*twin.usage, twin.deviation_count], twin.usage), look
+        assert (seen.position, seen.region, seen.calls) == (twin.position, twin.region, twin.calls), look
+
+
+def test_an_emitter_refuses_a_parser_whose_tokens_a_batch_has_taken():
+    batch = Batch()
+    slot = batch.open(start="<|channel|>final<|message|>")
+    batch.feed([slot], to_ids(b"Hi"))
+    with pytest.raises(ValueError, match="has read up to 1"):
+        EMITTERS["chat"](batch[slot])

@@ -1,7 +1,8 @@
 # The part of a Parser without its verbs: the stream, its lock, and its properties.
 
 cimport cython
-from libc.stdint cimport uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from harmonystream._native.core.locks cimport FREE_THREADED
 from harmonystream._native.core.tools cimport Tools
 from harmonystream._native.core.types cimport *
 from harmonystream._native.stream.machine cimport set_shortcut
@@ -17,8 +18,16 @@ cdef struct Guard:
     bint stepping                  # true during a step
     unsigned long owner            # the thread of that step
 
-cdef struct Place:                 # of a stream in a batch
+# A stream's place in a batch. Plain tokens of reasoning and content are taken here alone, so that a step of many
+# streams reads their places, which lie in a row, and not the streams, which lie anywhere. settle() tells the stream.
+cdef struct Place:
     const Guard* guard
+    int64_t position               # the stream's, without the tokens that it has not been told
+    int32_t calls
+    uint32_t untold                # plain tokens that the stream has not been told
+    uint8_t fast                   # the stream's, or 0: then tokens are read by the stream
+    uint8_t look, want             # its shortcut_look and shortcut_want
+    uint8_t channel
     char open                      # a step has seen that it takes ids; each call of it, or of its emitter, clears it
 
 
@@ -56,6 +65,36 @@ cdef class OpenStream(EventMaker):
     cdef str reason_of(self, str reason, bint stopped)
     @cython.final
     cdef void divert(self) noexcept
+
+
+cdef inline void take_place(Place* place, const Stream* s) noexcept nogil:
+    """From here on, plain tokens are taken in the place, if they may be. Nothing is untold."""
+    place.fast = 0 if FREE_THREADED or s.fast == R_ARGUMENTS else s.fast
+    place.look, place.want = s.shortcut_look, s.shortcut_want
+    place.channel, place.calls, place.position = s.channel_code, s.calls, s.position
+
+
+cdef inline void settle(Place* place, Stream* s, bint tagged) noexcept nogil:
+    """Tell the stream which tokens were taken in its place. tagged: its format has tags."""
+    if place.untold:
+        s.usage[s.region] += place.untold
+        s.position += place.untold
+        s.attributed = s.position
+        if tagged:
+            s.tags.line_start = 0
+        place.untold = 0
+
+
+cdef inline void leave_place(OpenStream stream) noexcept:
+    """The next tokens are read by the stream, which knows of all before them."""
+    if not FREE_THREADED and stream.place != NULL:
+        stream.place.open = False
+        settle(stream.place, &stream.s, stream.program.tags != NULL)
+
+
+cdef inline int64_t untold(OpenStream stream) noexcept:
+    """Tokens that the stream has read in its place, and has not been told. They landed in its region."""
+    return 0 if FREE_THREADED or stream.place == NULL else stream.place.untold
 
 
 # Before and after the machine runs: inline, because each call does all of it.

@@ -61,7 +61,8 @@ cdef class OpenStream(EventMaker):
         cdef bint stepping = False
         if not FREE_THREADED and self.place != NULL:
             stepping = self.place.guard.stepping
-            self.place.open = False
+            if not stepping:
+                leave_place(self)
         if stepping or not enter(&self.busy):
             raise RuntimeError("this parser is in use by another thread or its batch's step: give each stream its "
                                "own, or fork() it")
@@ -150,7 +151,7 @@ cdef class OpenStream(EventMaker):
     @property
     def position(self):
         """Tokens fed so far (text mode: bytes; a possible beginning of a marker is not yet counted)."""
-        return self.s.position
+        return self.s.position + untold(self)
 
     @property
     def calls(self):
@@ -160,7 +161,8 @@ cdef class OpenStream(EventMaker):
     @property
     def usage(self):
         """Tokens (text mode: bytes) per region so far, as `Usage`."""
-        return Usage(*[self.s.usage[k] for k in range(N_REGIONS)])
+        cdef int64_t newest = untold(self)
+        return Usage(*[self.s.usage[k] + (newest if k == self.s.region else 0) for k in range(N_REGIONS)])
 
     @property
     def deviations(self):

@@ -12,6 +12,7 @@ from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.naming cimport name_errors
 from harmonystream._native.core.locks cimport FREE_THREADED, enter, gil_await, gil_left, gil_taken, leave
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
+from harmonystream._native.stream.open_stream cimport leave_place
 from harmonystream._native.stream.parser cimport Parser
 from harmonystream._native.stream.program cimport NO_VOCAB, Program
 from harmonystream._native.core.out cimport out_free, out_init
@@ -45,7 +46,7 @@ cdef class Batch:
     released once.
 
     All arguments but capacity are Parser's. A batch is lenient: one stream's error must not stop the others.
-    One thread at a time; several batches are independent. A slot costs what a Parser does, and 128 bytes.
+    One thread at a time; several batches are independent. A slot costs what a Parser does, and 144 bytes.
     Raises ValueError for a capacity that is not from 1 to 2**20, and what Parser() raises.
     """
 
@@ -62,6 +63,7 @@ cdef class Batch:
         self.free = list(range(capacity - 1, -1, -1))
         self.step.capacity = capacity
         self.step.textual = self.program.vocab is NO_VOCAB
+        self.step.tagged = self.program.tags != NULL
         self.step.slots = <Slot*>calloc(capacity, sizeof(Slot))
         self.step.tasks = <Task*>calloc(capacity, sizeof(Task))
         self.out = <Out*>malloc(sizeof(Out))
@@ -478,6 +480,7 @@ cdef void unslotted(Slot* slot) noexcept:
     cdef Parser parser
     if slot.s != NULL:
         parser = <Parser>slot.parser
+        leave_place(parser)
         parser.place = NULL
         leave(&parser.slotted)
         slot.s = NULL

@@ -8,14 +8,15 @@ from harmonystream._native.core.types cimport *
 
 # Pointers into an open slot's parser; s is NULL if the slot is free.
 cdef struct Slot:
-    PyObject* parser               # that parser
     Stream* s
+    Writer* writer                 # its emitter's, or NULL
+    uint64_t serial                # of the last step that it was part of
+    Place place
+    # from here on, what no plain token of reasoning or content reads
+    PyObject* parser               # the parser that has `s`
     Held* held
     const ToolTable* tools
     char* busy
-    Writer* writer                 # its emitter's, or NULL
-    Place place
-    uint64_t serial                # of the last step that it was part of
     char no_empty                  # calls without arguments get no "{}"
 
 # One slot's part of a step. A copy, because the caller's buffers may change while the GIL is released.
@@ -37,6 +38,7 @@ cdef struct Step:
     Py_ssize_t n                   # number of planned tasks
     bint framed
     bint textual                   # there is no vocabulary
+    bint tagged                    # the format has tags
     unsigned long thread           # the step's thread; without a GIL it owns the emitters' locks
     Fault fault                    # why tasks[n] was refused; tasks[:n] are planned
     int64_t begin, stop            # the refused task's range of ids

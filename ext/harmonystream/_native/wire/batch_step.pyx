@@ -14,6 +14,7 @@ from harmonystream._native.core.locks cimport FREE_THREADED, enter, get_int, is_
 from harmonystream._native.wire.frame cimport Pieces
 from harmonystream._native.core.bulk_tokens cimport account_plain, is_plain_token
 from harmonystream._native.stream.machine cimport machine_ids, set_shortcut
+from harmonystream._native.stream.open_stream cimport Place, settle, take_place
 from harmonystream._native.core.out cimport out_record, out_room
 from harmonystream._native.wire.tell cimport *
 from harmonystream._native.core.types cimport *
@@ -128,6 +129,8 @@ cdef inline Fault take(Step* step, Task* task) noexcept nogil:
         return fault
     slot.serial = step.serial
     slot.place.open = not FREE_THREADED
+    settle(&slot.place, slot.s, step.tagged)                                 # only the emitter was used
+    take_place(&slot.place, slot.s)
     return NO_FAULT
 
 
@@ -181,8 +184,7 @@ cdef void step_lost(Step* step) noexcept nogil:
 cdef void step_run(Step* step, Context* c) noexcept nogil:
     cdef Out* out = c.out
     cdef Task* task
-    cdef const Slot* slot
-    cdef Stream* s
+    cdef Slot* slot
     cdef Py_ssize_t i
     out.labels = NULL
     out.n_records = out.n_text = 0
@@ -191,25 +193,33 @@ cdef void step_run(Step* step, Context* c) noexcept nogil:
         fetch_ahead(step, i, c)
         task = &step.tasks[i]
         slot = slot_of(step, task)
-        s = slot.s
         out.floor = out.n_records
-        if task.n == 1 and s.fast and take_plain(s, c, read_once(task.ids)):
+        if task.n == 1 and take_plain(slot, c, read_once(task.ids)):
             step.rows += 1
             task.end = out.n_records
             continue
         if task.n:
-            s.input_mode = ID_MODE
-            out.held = slot.held
-            c.tools = slot.tools
-            machine_ids(s, c, task.ids, task.n)
-            set_shortcut(s, c.row, out.held)
+            read_task(slot, task, c)
             look_through(step, task, out)
         task.end = out.n_records
+
+
+cdef void read_task(Slot* slot, const Task* task, Context* c) noexcept nogil:
+    """Lets the machine read the ids."""
+    cdef Stream* s = slot.s
+    settle(&slot.place, s, c.row != NULL)
+    s.input_mode = ID_MODE
+    c.out.held = slot.held
+    c.tools = slot.tools
+    machine_ids(s, c, task.ids, task.n)
+    set_shortcut(s, c.row, c.out.held)
+    take_place(&slot.place, s)
 
 
 cdef inline void fetch_ahead(const Step* step, Py_ssize_t i, const Context* c) noexcept nogil:
     cdef const Tables* t = c.tables
     cdef const Task* task
+    cdef const Slot* slot
     cdef const Stream* s
     cdef uint32_t tid
     if i + 2 * AHEAD < step.n:
@@ -220,14 +230,21 @@ cdef inline void fetch_ahead(const Step* step, Py_ssize_t i, const Context* c) n
             prefetch(&t.offset[tid])
     if i + AHEAD < step.n:
         task = &step.tasks[i + AHEAD]
+        slot = slot_of(step, task)
         tid = read_once(task.ids) if task.n else 0
         if tid < t.n:
             prefetch(t.text + t.offset[tid])
-        s = slot_of(step, task).s
-        prefetch(s)
-        prefetch(&s.usage[IN_CONTENT])
-        if c.row != NULL:
-            prefetch(&s.tags.line_start)
+        if not is_plain_here(&slot.place, t, tid):                           # the stream must read it
+            s = slot.s
+            prefetch(s)
+            prefetch(&s.usage[IN_CONTENT])
+            if c.row != NULL:
+                prefetch(&s.tags.line_start)
+
+
+cdef inline bint is_plain_here(const Place* place, const Tables* t, uint32_t tid) noexcept nogil:
+    """May this token be taken in the place?"""
+    return place.fast and tid < t.n and t.classes[tid] & place.look == place.want
 
 
 cdef void look_through(Step* step, const Task* task, const Out* out) noexcept nogil:
@@ -240,30 +257,44 @@ cdef void look_through(Step* step, const Task* task, const Out* out) noexcept no
                 step.others = True
 
 
-cdef bint take_plain(Stream* s, const Context* c, uint32_t tid) noexcept nogil:
+cdef bint take_plain(Slot* slot, const Context* c, uint32_t tid) noexcept nogil:
     """The one-token shortcut (stream/parser.pxd), as a record. False: the machine must see the token."""
     cdef const Tables* t = c.tables
-    cdef Out* o = c.out
-    cdef Record* r
-    cdef Py_ssize_t n
-    cdef const uint8_t* text
-    if not is_plain_token(s, t, tid):
+    cdef Place* place = &slot.place
+    cdef Stream* s
+    if is_plain_here(place, t, tid):
+        if not plain_record(c, tid, place.fast, place.channel, place.calls, place.position + place.untold):
+            return False
+        place.untold += 1
+        return True
+    if place.fast:
         return False
-    text = t.text + t.offset[tid]
-    n = t.offset[tid + 1] - t.offset[tid]
+    s = slot.s
+    if not s.fast or not is_plain_token(s, t, tid):
+        return False
+    if not plain_record(c, tid, s.fast, s.channel_code, s.calls, s.position):
+        return False
+    account_plain(s, t, tid, c.row != NULL)
+    return True
+
+
+cdef inline bint plain_record(const Context* c, uint32_t tid, uint8_t kind, uint8_t channel, int32_t calls,
+                              int64_t position) noexcept nogil:
+    cdef const Tables* t = c.tables
+    cdef Out* o = c.out
+    cdef const uint8_t* text = t.text + t.offset[tid]
+    cdef Py_ssize_t n = t.offset[tid + 1] - t.offset[tid]
+    cdef Record* r
     if not out_room(o, n):
         return False
-    r = out_record(o, s.fast, s.position, s.position + 1)
+    r = out_record(o, kind, position, position + 1)
     if r == NULL:
         return False
-    r.channel = s.channel_code
-    r.index = s.calls
-    r.n = n
+    r.channel, r.index, r.n = channel, calls, n
     memcpy(o.text + o.n_text, text, 16)                                      # one move; both sides are padded
     if n > 16:
         memcpy(o.text + o.n_text, text, n)
     o.n_text += n
-    account_plain(s, t, tid, c.row != NULL)
     return True
 
 
@@ -365,17 +396,12 @@ cdef inline void fetch_end(const Buffer* b) noexcept nogil:
 
 cdef bint say_task(Step* step, Task* task, Context* c, Buffer* said) noexcept nogil:
     """Appends what a task says. False: its records from step.first on need Python."""
-    cdef const Slot* slot = slot_of(step, task)
-    cdef Stream* s = slot.s
+    cdef Slot* slot = slot_of(step, task)
     cdef Out* out = c.out
     cdef Answer answer
-    if task.n == 0 or (task.n == 1 and s.fast and say_plain(slot.writer, s, c, read_once(task.ids), said)):
+    if task.n == 0 or (task.n == 1 and say_plain(slot, c, read_once(task.ids), said)):
         return True
-    s.input_mode = ID_MODE
-    out.held = slot.held
-    c.tools = slot.tools
-    machine_ids(s, c, task.ids, task.n)
-    set_shortcut(s, c.row, out.held)
+    read_task(slot, task, c)
     task.end = out.n_records
     step.first = 0
     while step.first < task.end:
@@ -396,23 +422,35 @@ cdef inline Answer say_record(Writer* w, const Record* r, const uint8_t* text, B
     return NEEDS_PYTHON if w.told.script == NULL else tell(w, r, text, said)
 
 
-cdef inline bint say_plain(Writer* w, Stream* s, const Context* c, uint32_t tid, Buffer* said) noexcept nogil:
+cdef inline bint say_plain(Slot* slot, const Context* c, uint32_t tid, Buffer* said) noexcept nogil:
     """The one-token shortcut (stream/parser.pxd), as a frame. False: the machine must see the token."""
     cdef const Tables* t = c.tables
-    cdef const Pieces* frame = w.frames[s.fast]
-    cdef const uint8_t* text
-    cdef Buffer* kept = &w.kept[s.fast]
-    cdef Py_ssize_t n, begin = kept.n
-    cdef bint done = True
-    if frame == NULL or not is_plain_token(s, t, tid):
+    cdef Writer* w = slot.writer
+    cdef Place* place = &slot.place
+    cdef Stream* s
+    if is_plain_here(place, t, tid):
+        if w.frames[place.fast] == NULL:
+            return False
+        c.out.no_memory |= not plain_frame(w, place.fast, t, tid, said)
+        place.untold += 1
+        return True
+    if place.fast:
         return False
-    if not frame.silent:
-        text = t.text + t.offset[tid]
-        n = t.offset[tid + 1] - t.offset[tid]
-        if t.classes[tid] & ESCAPES or (s.fast == R_ARGUMENTS and w.filtered):
-            done = put_delta(w, s.fast, text, n, said)
-        else:
-            done = buffer_put(kept, text, n) and put_kept(w, s.fast, begin, said)
+    s = slot.s
+    if not s.fast or not is_plain_token(s, t, tid) or w.frames[s.fast] == NULL:
+        return False
+    c.out.no_memory |= not plain_frame(w, s.fast, t, tid, said)
     account_plain(s, t, tid, c.row != NULL)
-    c.out.no_memory |= not done
     return True
+
+
+cdef inline bint plain_frame(Writer* w, uint8_t kind, const Tables* t, uint32_t tid, Buffer* said) noexcept nogil:
+    """A plain token's frame. False: no memory."""
+    cdef Buffer* kept = &w.kept[kind]
+    cdef const uint8_t* text = t.text + t.offset[tid]
+    cdef Py_ssize_t n = t.offset[tid + 1] - t.offset[tid], begin = kept.n
+    if w.frames[kind].silent:
+        return True
+    if t.classes[tid] & ESCAPES or (kind == R_ARGUMENTS and w.filtered):
+        return put_delta(w, kind, text, n, said)
+    return buffer_put(kept, text, n) and put_kept(w, kind, begin, said)

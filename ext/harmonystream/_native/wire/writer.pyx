@@ -16,7 +16,7 @@ from harmonystream._native.core.cpython cimport PyUnicode_AsUTF8AndSize
 from harmonystream._native.core.locks cimport FREE_THREADED, enter, leave, put_int
 from harmonystream._native.core.out cimport out_free, out_init, out_record, out_room
 from harmonystream._native.core.naming cimport name_errors
-from harmonystream._native.stream.open_stream cimport Place
+from harmonystream._native.stream.open_stream cimport Place, untold
 from harmonystream._native.stream.parser cimport Parser
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.json_text cimport put_escaped
@@ -407,8 +407,8 @@ cdef class OpenWriter:
         return 0
 
     cdef int check_fresh(self) except -1:
-        if self.parser.s.position or self.parser.s.finished:
-            raise ValueError(f"this parser has read up to {self.parser.s.position}: an emitter would lack its "
+        if self.parser.s.position or untold(self.parser) or self.parser.s.finished:
+            raise ValueError(f"this parser has read up to {self.parser.position}: an emitter would lack its "
                              f"events; give it a fresh one")
         return 0
 
