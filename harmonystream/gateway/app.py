@@ -55,7 +55,6 @@ def app(
     gateway = Gateway(
         [demo_model()] if models is None else models, keys, limits or Limits(), spans, shared, log_contents
     )
-
     routes = _routes(gateway)
     if inspect:
         gateway.inspector = Inspector(gateway)
