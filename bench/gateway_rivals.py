@@ -144,7 +144,7 @@ def main() -> None:
     parser.add_argument("--markdown", action="store_true", help="print a Markdown table")
     parser.add_argument("--tokens", type=int, default=400, help="of an answer (400)")
     parser.add_argument("--streams", type=int, nargs="+", default=[32], help="at a time (32)")
-    parser.add_argument("--rounds", type=int, default=3, help="of which the best counts (3)")
+    parser.add_argument("--rounds", type=int, default=5, help="of which the best counts (5)")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--pause", type=float, help=argparse.SUPPRESS)
     asked = parser.parse_args()
