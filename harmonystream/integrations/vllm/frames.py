@@ -112,11 +112,19 @@ class _Frames:
                 if response is None:
                     response = _Response(serving, request, result, request_id, model, tokenizer, self._writer)
                     yield response.writer.start()
+                    plain, counts = response.plain, response.counts
                     direct = response.direct(begin_direct, result)
                 elif direct is not None:
                     await direct.settle()
                 for output in result.outputs:
-                    if frames := response.take(output):
+                    index, ids = output.index, output.token_ids
+                    # the usual output of a stream: a call for it would cost as much as reading it
+                    if output.finish_reason is None and len(ids) == 1 and (feed := plain[index]) is not None:
+                        counts[index] += 1
+                        frames = feed(ids[0])
+                    else:
+                        frames = response.take(output)
+                    if frames:
                         yield frames
                 if direct is not None:
                     direct.resume()
@@ -176,7 +184,7 @@ class _Response:
         self._prompt = first.prompt_token_ids or []
         self._cached = first.num_cached_tokens
         count = request.n or 1
-        self._counts = [0] * count
+        self.counts = [0] * count
         self._open = count
         self._feeds = [Feed(ours.model, request) for _ in range(count)]
         self._request, self._tokenizer = request, tokenizer
@@ -188,8 +196,9 @@ class _Response:
         if get_tool_call_id_type(serving.model_config) == "kimi_k2":  # they count from 0 in each turn
             answer = answer._replace(taken=call_ids_of([dict(message) for message in request.messages]))
         self.writer = writer(serving, request, parsers, answer)
+        # What reads a single id of each choice, if nothing else needs to be done for it.
         plain = [self._logprobs is None and feed.reads_all for feed in self._feeds]
-        self._plain: list[Callable[[Any], bytes] | None] = [
+        self.plain: list[Callable[[Any], bytes] | None] = [
             stream.feed if all_ids else None for stream, all_ids in zip(self.writer.choices, plain)
         ]
 
@@ -198,30 +207,21 @@ class _Response:
         texts = not self._feeds[0].reads_all
         return begin_direct(result, self._read, texts) if self._logprobs is None else None
 
-    def take(self, output: Any) -> bytes:
-        """The frames of an output."""
-        index: int = output.index
-        if output.finish_reason is None and (feed := self._plain[index]) is not None:
-            ids = output.token_ids
-            count = len(ids)
-            self._counts[index] += count
-            return feed(ids[0] if count == 1 else ids)
-        return self._take_all(output)
-
     def _read(self, index: int, ids: Sequence[int], text: str) -> bytes:
         """The frames of an output that is not the last one, and has no log probabilities."""
         count = len(ids)
-        self._counts[index] += count
-        if (feed := self._plain[index]) is not None:
+        self.counts[index] += count
+        if (feed := self.plain[index]) is not None:
             return feed(ids[0] if count == 1 else ids)
         kept = self._feeds[index].take(ids, text, last=False)
         return self.writer.choices[index].feed(kept) if kept else b""
 
-    def _take_all(self, output: Any) -> bytes:
+    def take(self, output: Any) -> bytes:
+        """The frames of any output."""
         index, ids = output.index, list(output.token_ids)
         last = output.finish_reason is not None
         self._serving._raise_if_error(output.finish_reason, None)
-        self._counts[index] += len(ids)
+        self.counts[index] += len(ids)
         kept = self._feeds[index].take(ids, output.text, last=last)
         if self._logprobs is None:
             frames = self.writer.choices[index].feed(kept) if kept else b""
@@ -248,7 +248,7 @@ class _Response:
         return made
 
     def _usage(self) -> dict[str, Any]:
-        total = sum(self._counts)
+        total = sum(self.counts)
         prompt = len(self._prompt)
         usage: dict[str, Any] = {"prompt_tokens": prompt, "completion_tokens": total, "total_tokens": prompt + total}
         if self._serving.enable_prompt_tokens_details and self._cached is not None:
