@@ -260,6 +260,30 @@ def test_the_page_by_keyboard_and_its_link_in_another_gateway(tmp_path):
     assert whole == text.replace("\n", "↵\n")
 
 
+@needs_chromium
+def test_a_stream_appears_by_itself_and_plays_at_any_speed(tmp_path):
+    async def look(made):
+        async with browsing(tmp_path) as page:
+            await page.go(f"{made.url}/inspect")
+            await page.until("document.getElementById('state').textContent.startsWith('No stream yet')")
+            assert (await asyncio.to_thread(made.post, "chat")).status_code == 200
+            await page.until(f"{SHOWN}.length > 20")
+            assert (await asyncio.to_thread(made.post, "chat")).status_code == 200
+            await page.until("document.getElementById('streams').options.length == 2")
+            await page.value(
+                "document.getElementById('speed').value = '1234.5'; document.getElementById('play').click()"
+            )
+            n = await page.value("Number(document.getElementById('seek').max)")
+            await page.until(f"document.getElementById('seek').value == '{n}'")
+            await page.until("document.getElementById('play').textContent == 'Play'")
+            await page.value("document.getElementById('speed').value = '0.01'; document.getElementById('play').click()")
+            assert await page.value("Number(document.getElementById('seek').value)") < n
+            assert page.errors == []
+
+    with gateway(script_of(ANSWER), app_options={"inspect": True}) as made:
+        asyncio.run(look(made))
+
+
 def test_the_page_is_json_where_it_says_so():
     page = page_with({"a": "<>&\u2028é"})
     literal = re.search(r"const GIVEN = (.*);\n", page)[1]
