@@ -280,7 +280,7 @@ class ChatStream(ChoiceStream):
         usage: the API's object, or another API's. The parser adds the counts that it has.
         stop_reason: the stop string or token id at which the engine has stopped.
         """
-        unsaid = usage is None and stop_reason is None and type(reason) is str
+        unsaid = usage is None and stop_reason is None and (reason is None or type(reason) is str)
         if unsaid and (plain := self._end_plainly(reason)) is not None:
             return plain
         self._stop_at(reason, stop_reason, dicts=False)

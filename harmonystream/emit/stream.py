@@ -190,7 +190,7 @@ class EventStream(SseWriter):
         """
         if self._ends_whole:
             self._check_end()
-        if usage is None and type(reason) is str:
+        if usage is None and (reason is None or type(reason) is str):
             plain = self._end_plainly(reason)
             if plain is not None:
                 return plain

@@ -91,9 +91,9 @@ def test_an_end_anywhere(api: str, reason: str | None) -> None:
 
 
 ENDS = {
-    "chat": {"stop": "tool_calls", "tool_calls": "tool_calls", "length": "length"},
-    "responses": {"stop": "", "tool_calls": ""},
-    "messages": {"stop": "tool_use", "tool_calls": "tool_use", "length": "max_tokens"},
+    "chat": {None: "tool_calls", "stop": "tool_calls", "tool_calls": "tool_calls", "length": "length"},
+    "responses": {None: "", "stop": "", "tool_calls": ""},
+    "messages": {None: "tool_use", "stop": "tool_use", "tool_calls": "tool_use", "length": "max_tokens"},
 }
 
 
@@ -102,7 +102,7 @@ ENDS = {
 def test_a_usual_end_needs_nothing_of_python(api: str, reason: str | None) -> None:
     stream, reference = stream_of(api), told_by_python(stream_of(api))
     assert as_bytes(stream, [IDS], reason) == as_bytes(reference, [IDS], reason)
-    assert stream._word_told == ENDS[api].get(reason or "")
+    assert stream._word_told == ENDS[api].get(reason)
     assert stream.ended
     assert stream.response() == stream.response() == reference.response()
     with pytest.raises(ValueError, match="this stream has ended"):

@@ -41,7 +41,7 @@ class SseWriter(MovingWriter):
     @staticmethod
     def _listed(given: SupportsIndex | Iterable[SupportsIndex] | Buffer) -> list[int]:
         """Token ids as a list, from whatever Parser.feed() takes, by its rules."""
-    def _end_plainly(self, reason: str, /) -> bytes | None:
+    def _end_plainly(self, reason: str | None, /) -> bytes | None:
         """All last frames, if the script has them for this reason; then the response has ended. None: it has them not.
 
         What Python must say after all, _end_after() adds.

@@ -105,7 +105,7 @@ cdef class SseWriter(MovingWriter):
         finally:
             self.leave()
 
-    def _end_plainly(self, str reason not None, /):
+    def _end_plainly(self, str reason, /):
         """All last frames, if the script has them for this reason; then the response has ended. None: it has them not.
 
         What Python must say after all, _end_after() adds.
