@@ -22,20 +22,18 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=2.0, help="for the rounds of one stream; three count anyway")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="lengths of the arguments, in tokens")
     parser.add_argument("--frames", action="store_true", help="only the table of SSE bytes")
-    parser.add_argument(
-        "--rivals",
-        metavar="PYTHON",
-        default=os.environ.get("HARMONYSTREAM_BENCH_RIVALS"),
-        help="has vLLM and SGLang (default: $HARMONYSTREAM_BENCH_RIVALS, or the one that make bench-rivals installs)",
-    )
+    given = os.environ.get("HARMONYSTREAM_BENCH_RIVALS")
+    where = "(default: $HARMONYSTREAM_BENCH_RIVALS, or the one that make bench-rivals installs)"
+    parser.add_argument("--vllm", metavar="PYTHON", default=given, help=f"an interpreter that has vLLM {where}")
+    parser.add_argument("--sglang", metavar="PYTHON", default=given, help=f"an interpreter that has SGLang {where}")
     return parser.parse_args()
 
 
 def main() -> int:
     asked = arguments()
     core = pin()
-    python = interpreter_in(".venv-bench-rivals", asked.rivals)
-    found = [started(name, module, python, "bench-rivals") for name, module in MODULES.items()]
+    pythons = {name: interpreter_in(".venv-bench-rivals", getattr(asked, name.lower())) for name in MODULES}
+    found = [started(name, module, pythons[name], "bench-rivals") for name, module in MODULES.items()]
     ours, running = Side("with_harmonystream"), [side for side, _ in found if side is not None]
     about = [line for _, line in found]
     print(report.machine(core)[0], described(ours), *about, sep="\n", end="\n\n", flush=True)

@@ -238,7 +238,8 @@ def test_frames_are_measured_beside_vllm_alone():
 
 def test_the_command_without_rivals_prints_ours(monkeypatch, capsys):
     monkeypatch.setattr(command, "pin", lambda: None)
-    options = ["--no-check", "--rounds=1", "--seconds=0", "--sizes", "32", "--markdown", "--rivals=no-such-python"]
+    options = ["--no-check", "--rounds=1", "--seconds=0", "--sizes", "32", "--markdown", "--vllm=no-such-python"]
+    options.append("--sglang=no-such-python")
     monkeypatch.setattr(sys, "argv", ["bench.rivals", *options])
     assert command.main() == 0
     printed = capsys.readouterr().out
