@@ -150,7 +150,8 @@ def moves(ids: list[int]) -> Iterator[Alone]:
             def move(_: object, stream: Any = stream) -> None:
                 stream.from_bytes(stream.to_bytes())
 
-            name = f"{kind.__name__}, `{format}`: to_bytes and from_bytes"
+            said = "" if format == "harmony" else ", a format with tags"
+            name = f"{kind.__name__}{said}: to_bytes and from_bytes"
             yield Alone(Case(name, lambda move=move: move, range(100), 100, 1), "µs", 5)
 
 

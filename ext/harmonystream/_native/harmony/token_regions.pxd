@@ -54,7 +54,7 @@ cdef inline void relabel(Stream* s, const Context* c, int i) noexcept nogil:
         if step_of(s):
             s.usage[IN_HEADER] -= 1
             s.usage[s.region] += 1
-        elif at < s.position and s.header[i] != MARK_INERT:
+        elif at < s.position and (s.header[i] != MARK_INERT or s.region == IN_SUPPRESSED):
             s.usage[IN_HEADER] -= 1
             s.usage[s.region] += 1
             if c.out.labels != NULL:
