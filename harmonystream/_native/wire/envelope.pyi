@@ -1,16 +1,17 @@
 from typing import final
 
-from typing_extensions import Buffer, Self
+from typing_extensions import Buffer
 
 DEBUG: bool
+__pyx_capi__: dict[str, object]
 
 @final
 class Saved:
     """What an emitter was. api: one letter. told: `said` is what a script has told; else it is the JSON of what Python
     remembers. number: of the next payload. Raises TypeError or ValueError for what does not fit.
     """
-    def __new__(
-        cls,
+    def __init__(
+        self,
         api: bytes,
         dicts: bool,
         told: bool,
@@ -20,7 +21,7 @@ class Saved:
         id: bytes,
         created: bytes,
         said: bytes,
-    ) -> Self: ...
+    ) -> None: ...
     @property
     def api(self) -> bytes: ...
     @property
