@@ -29,8 +29,10 @@ def inspected(
     prompt: Any = None,
     finish: Any = None,
     times: Sequence[float] = (),
+    ended: bool = True,
 ) -> dict[str, Any]:
     """A stream as JSON. tokens: ids, or text. times: seconds since the request, by token. finish: the engine's word.
+    ended: otherwise the stream still runs, and what its end would add is left out.
 
     Raises what `Parser` raises for a format, a vocabulary or ids that cannot be used.
     """
@@ -55,12 +57,13 @@ def inspected(
         token |= {"time": round(times[at], 4)} if at < len(times) else {}
         shown.append(token)
         events += [{"at": at, **asdict(event)} for event in made]
-    events += [{"at": len(pieces), **asdict(event)} for event in reading.finish(finish)]
+    if ended:
+        events += [{"at": len(pieces), **asdict(event)} for event in reading.finish(finish)]
     return {
         "format": reading.format,
         "tokens": shown,
         "events": events,
-        "frames": _frames(pieces, parser, finish),
+        "frames": _frames(pieces, parser, finish, ended),
         "deviations": [{"code": one.code, "at": _index(tokens, one.position)} for one in reading.deviations],
         "deviation_count": reading.deviation_count,
         "usage": reading.usage._asdict(),
@@ -74,7 +77,7 @@ def _index(tokens: Sequence[int] | str, position: int) -> int:
     return len(tokens.encode()[:position].decode("utf-8", "ignore")) if isinstance(tokens, str) else position
 
 
-def _frames(pieces: Sequence[Any], parser: Any, finish: Any) -> dict[str, list[dict[str, Any]]]:
+def _frames(pieces: Sequence[Any], parser: Any, finish: Any, ended: bool) -> dict[str, list[dict[str, Any]]]:
     """The payloads of each API, with the token at which each was made."""
     streams: dict[str, Any] = {
         "chat": ChatStream(parser(), id="chatcmpl-1", model="inspected", created=0),
@@ -86,7 +89,8 @@ def _frames(pieces: Sequence[Any], parser: Any, finish: Any) -> dict[str, list[d
         frames = made[api] = [{"at": 0, "data": payload} for payload in stream.events()]
         for at, piece in enumerate(pieces):
             frames += [{"at": at, "data": payload} for payload in stream.events(piece)]
-        frames += [{"at": len(pieces), "data": payload} for payload in stream.events(finish=True, reason=finish)]
+        if ended:
+            frames += [{"at": len(pieces), "data": payload} for payload in stream.events(finish=True, reason=finish)]
     return made
 
 

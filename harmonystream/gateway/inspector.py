@@ -65,7 +65,7 @@ class _Recording:
         start = prompt.text if prompt.ids is None else prompt.ids
         tokens = "".join(self.tokens) if self.tokens and isinstance(self.tokens[0], str) else self.tokens
         options: dict[str, Any] = {"tools": prompt.tools, "prompt": start, "finish": self.finish, "times": self.times}
-        made = inspected(tokens, prompt.format, prompt.vocab, **options)
+        made = inspected(tokens, prompt.format, prompt.vocab, ended=self.ended, **options)
         made["prompt"] = prompt_tokens(prompt.ids, prompt.text, prompt.vocab)
         made |= {"tools": prompt.tools if _is_finite(prompt.tools) else None, "word": self.finish}
         return {**made, "api": self.api, "model": self.model, "ended": self.ended}

@@ -54,6 +54,17 @@ def test_text_and_deviations(monkeypatch):
     assert (cut["cut"], len(cut["tokens"])) == (True, 9)
 
 
+def test_a_stream_that_runs_has_nothing_of_an_end():
+    made = inspected(ids_of(CALL)[:12], "harmony", None, ended=False)
+    whole = inspected(ids_of(CALL)[:12], "harmony", None)
+    assert [event["type"] for event in whole["events"]][len(made["events"]) :] == ["StreamEnd"]
+    assert [one["code"] for one in whole["deviations"]] == ["unfinished-header"]
+    assert (made["deviations"], made["finish"]) == ([], None)
+    for api, frames in made["frames"].items():
+        assert frames == whole["frames"][api][: len(frames)]
+        assert all(frame["at"] < 12 for frame in frames)
+
+
 def test_the_data_cannot_leave_its_place_in_the_page():
     page = page_with(inspected(EVIL, "harmony", None))
     assert page.count("</script>") == 1
@@ -198,6 +209,7 @@ def test_a_stream_whose_tools_json_cannot_say_is_shown():
 
 FOCUSED = "document.activeElement.dataset.at"
 SHOWN = "[...document.querySelectorAll('#tokens [data-at]')].map(one => one.textContent).join('')"
+STATE = "document.getElementById('state').textContent"
 
 
 class Held(Upstream):
@@ -220,7 +232,8 @@ def test_the_page_by_keyboard_and_its_link_in_another_gateway(tmp_path):
         async with browsing(tmp_path) as page:
             await page.go(f"{first}/inspect")
             await page.until(f"{SHOWN}.length > 20")
-            assert "running" in await page.value("document.getElementById('state').textContent")
+            assert await page.value(STATE) == "running"
+            assert "StreamEnd" not in await page.value("document.getElementById('events').textContent")
             for _ in range(30):
                 await page.press("Tab", 9)
                 if await page.value(FOCUSED) is not None:
@@ -230,20 +243,20 @@ def test_the_page_by_keyboard_and_its_link_in_another_gateway(tmp_path):
             assert await page.value(FOCUSED) == "3"
             assert (await page.value("document.getElementById('about').textContent")).startswith("token 3  id ")
             go_on.set()
-            await page.until("document.getElementById('state').textContent.startsWith('finish reason')")
+            await page.until(f"{STATE} == 'finish reason stop'")
+            assert "StreamEnd" in await page.value("document.getElementById('events').textContent")
             assert await page.value(FOCUSED) == "3"  # while the page was written again and again
             whole = await page.value(SHOWN)
             link = await page.value("document.getElementById('link').getAttribute('href')")
             await page.go("about:blank")
             await page.go(f"{second}/inspect{link}")
             assert await page.until(SHOWN) == whole
-            assert await page.value("document.getElementById('state').textContent") == "finish reason stop"
+            assert await page.value(STATE) == "finish reason stop"
             assert await page.value("document.title") == "harmonystream inspector"
             assert page.errors == []
             await page.go("about:blank")
             await page.go(f"{second}/inspect{link[:99]}")
-            said = "document.getElementById('state').textContent"
-            assert await page.until(said) == "This link does not carry a whole stream."
+            assert await page.until(STATE) == "This link does not carry a whole stream."
             return whole
 
     options = {"app_options": {"inspect": True}}
@@ -265,7 +278,7 @@ def test_a_stream_appears_by_itself_and_plays_at_any_speed(tmp_path):
     async def look(made):
         async with browsing(tmp_path) as page:
             await page.go(f"{made.url}/inspect")
-            await page.until("document.getElementById('state').textContent.startsWith('No stream yet')")
+            await page.until(f"{STATE}.startsWith('No stream yet')")
             assert (await asyncio.to_thread(made.post, "chat")).status_code == 200
             await page.until(f"{SHOWN}.length > 20")
             assert (await asyncio.to_thread(made.post, "chat")).status_code == 200
@@ -282,6 +295,75 @@ def test_a_stream_appears_by_itself_and_plays_at_any_speed(tmp_path):
 
     with gateway(script_of(ANSWER), app_options={"inspect": True}) as made:
         asyncio.run(look(made))
+
+
+COUNTING = """
+window.asked = 0;
+window.most = 0;
+window.waiting = new Set();
+const [begin, end, send] = [setTimeout, clearTimeout, fetch];
+window.setTimeout = (run, ms) => {
+  const timer = begin(() => { waiting.delete(timer); run(); }, ms / 20);
+  waiting.add(timer);
+  most = Math.max(most, waiting.size);
+  return timer;
+};
+window.clearTimeout = timer => { waiting.delete(timer); end(timer); };
+window.fetch = (...all) => { asked++; return send(...all); };
+"""
+
+
+@needs_chromium
+def test_the_page_asks_no_more_after_an_error_until_it_is_refreshed(tmp_path):
+    """Its timers are twenty times as fast here, and counted."""
+    script, go_on = script_of(ANSWER), threading.Event()
+    keys, headers = Keys({line_of("ann", "ANN").split()[1]: "ann"}), {"x-api-key": "ANN"}
+
+    async def stopped(page):
+        await page.until(f"{STATE}.includes('key') && waiting.size == 0")
+        asked = await page.value("asked")
+        await asyncio.sleep(0.5)
+        return await page.value("[waiting.size, asked]") == [0, asked]
+
+    async def refresh(page, key, times=1):
+        await page.value(f"document.getElementById('key').value = '{key}'")
+        for _ in range(times):
+            await page.value("document.getElementById('refresh').click()")
+
+    async def look(page):
+        assert await stopped(page)
+        await refresh(page, "BAD")
+        assert await stopped(page)
+        await refresh(page, "ANN")
+        await page.until(f"{STATE}.startsWith('No stream yet') && asked > 6")  # by itself
+        body = {"messages": [{"role": "user", "content": "?"}], "tools": TOOLS["chat"]}
+        answer = asyncio.create_task(
+            asyncio.to_thread(made.http.post, "/v1/chat/completions", json=body, headers=headers)
+        )
+        await page.until(f"{STATE} == 'running'")
+        await refresh(page, "ANN", times=4)
+        await page.until("asked > 30")
+        assert await page.value("most") == 2  # the list's and the stream's
+        await page.value("document.getElementById('key').value = 'BAD'")
+        assert await stopped(page)
+        await refresh(page, "ANN")
+        await page.until(f"{STATE} == 'running'")
+        go_on.set()
+        await page.until(f"{STATE}.startsWith('finish reason')")
+        assert (await answer).status_code == 200
+        assert page.errors == []
+
+    async def opened():
+        async with browsing(tmp_path) as page:
+            await page.call("Page.addScriptToEvaluateOnNewDocument", source=COUNTING)
+            await page.go(f"{made.url}/inspect")
+            try:
+                await look(page)
+            finally:
+                go_on.set()
+
+    with gateway(Held([*script[:8], go_on, *script[8:]]), app_options={"keys": keys, "inspect": True}) as made:
+        asyncio.run(opened())
 
 
 def test_the_page_is_json_where_it_says_so():
