@@ -55,8 +55,9 @@ def test_a_key_is_printed_once_and_kept_as_its_hash(capsys, tmp_path):
     assert main(["serve", "--keys", str(file), "--new-key", "two words"]) == 2
 
 
-def test_the_recorded_model_is_served_until_the_process_is_stopped():
-    command = [sys.executable, "-m", "harmonystream", "serve", "--port", "0"]
+@pytest.mark.parametrize("more", [[], ["--log-contents"]])
+def test_the_recorded_model_is_served_until_the_process_is_stopped(more):
+    command = [sys.executable, "-m", "harmonystream", "serve", "--port", "0", *more]
     process = subprocess.Popen(command, env=ENV, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stderr is not None
@@ -68,3 +69,5 @@ def test_the_recorded_model_is_served_until_the_process_is_stopped():
         process.send_signal(signal.SIGTERM)
         _, rest = process.communicate(timeout=20)
     assert "Traceback" not in rest
+    assert '"outcome":' in rest
+    assert ('"asked":' in rest) == bool(more)

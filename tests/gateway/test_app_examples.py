@@ -82,8 +82,8 @@ def test_the_dockerfile_installs_an_extra_that_there_is_and_runs_a_command_that_
     assert f"--uid {found['USER']} " in found["RUN"]
     program, *options = json.loads(found["ENTRYPOINT"])
     assert program in project["scripts"]
-    help = [sys.executable, "-m", "harmonystream", *options, "--config", "/nonexistent/gateway.toml"]
-    made = subprocess.run(help, env=ENV, capture_output=True, text=True, timeout=60)
+    command = [sys.executable, "-m", "harmonystream", *options, "--config", "/nonexistent/gateway.toml"]
+    made = subprocess.run(command, env=ENV, capture_output=True, text=True, timeout=60)
     assert made.stderr == "harmonystream: /nonexistent/gateway.toml: No such file or directory\n"
 
 
