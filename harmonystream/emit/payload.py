@@ -30,6 +30,7 @@ def checked(name: str, value: Any) -> str:
     """A part of a response's identity. What cannot be sent of it becomes U+FFFD. Raises TypeError unless it is text."""
     if not isinstance(value, str):
         raise TypeError(f"{name} is a str, not {type(value).__name__}")
+    value = value[:]  # of a subclass, the text alone
     return value if value.isascii() else clean(value)
 
 

@@ -24,6 +24,7 @@ from ..formats import Format
 from ..reasons import normal
 from . import responses_options as options
 from .items import CALLS, Item, Message, Reasoning, Text, declared, item_type
+from .pattern import Plain
 from .payload import Payload, checked, sendable, to_json
 from .request import CallIds, called, shown_calls, taken_ids
 from .script import CHANNELS, HOLE, Parts, idle
@@ -61,6 +62,7 @@ class ResponsesStream(LogprobStream):
     """
 
     numbered: ClassVar[str | None] = "sequence_number"
+    _time, _seconds = "created_at", staticmethod(options.seconds)
 
     _reasoning: type[Reasoning] | None = Reasoning
     _reasoning_fields: Payload = _NOTHING
@@ -151,6 +153,9 @@ class ResponsesStream(LogprobStream):
     @cached_property
     def _call_ids(self) -> CallIds:
         return CallIds(self._own_call_id or partial(options.call_id, self._stem), self._taken)
+
+    def _plainly(self) -> Plain | None:
+        return None if self._said is not _UNSAID or self._head_parts is not None else ("resp_", None, False)
 
     # --- the script ---
 
@@ -295,26 +300,7 @@ class ResponsesStream(LogprobStream):
         return {"type": f"response.{self._ending['status']}", "response": {**self._whole(), "output": output}}
 
     def _whole_usage(self, usage: Payload) -> Payload | None:
-        """None where nobody has counted the tokens: of text, a parser counts bytes."""
-        if self.in_text and "output_tokens" not in usage:
-            return None
-        count = self.parser.usage
-        read, written = usage.get("input_tokens", 0), usage.get("output_tokens", count.total)
-        return {
-            "input_tokens": read,
-            "output_tokens": written,
-            "total_tokens": read + written,
-            **usage,
-            "input_tokens_details": {
-                "cached_tokens": 0,
-                "cache_write_tokens": 0,
-                **(usage.get("input_tokens_details") or {}),
-            },
-            "output_tokens_details": {
-                "reasoning_tokens": 0 if self.in_text else count.reasoning,
-                **(usage.get("output_tokens_details") or {}),
-            },
-        }
+        return options.whole_usage(usage, self.parser.usage, in_text=self.in_text)
 
     def framed(self, payload: Payload) -> str:
         """A response is sent three times. Its head, which may be as long as the request, becomes JSON once."""

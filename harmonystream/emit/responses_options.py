@@ -5,14 +5,18 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .items import Reasoning, Summary
 from .payload import Payload
 
+if TYPE_CHECKING:
+    from ..regions import Usage
+
 __all__ = [
     *("COMPLETED", "ECHOED", "ENCRYPTED", "OPEN", "PHASES", "PREFIXES", "WHOLE"),
     *("call_id", "defaults", "ending", "error", "failed", "made_id", "owned", "phase", "reasoning_item", "seconds"),
+    "whole_usage",
 ]
 
 PREFIXES = {
@@ -101,3 +105,25 @@ def seconds(created_at: Any) -> Any:
 def defaults() -> Payload:
     none = dict.fromkeys(("instructions", "temperature", "top_p"))
     return {**none, "metadata": {}, "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
+
+
+def whole_usage(usage: Payload, count: Usage, *, in_text: bool) -> Payload | None:
+    """None where nobody has counted the tokens: of text, a parser counts bytes."""
+    if in_text and "output_tokens" not in usage:
+        return None
+    read, written = usage.get("input_tokens", 0), usage.get("output_tokens", count.total)
+    return {
+        "input_tokens": read,
+        "output_tokens": written,
+        "total_tokens": read + written,
+        **usage,
+        "input_tokens_details": {
+            "cached_tokens": 0,
+            "cache_write_tokens": 0,
+            **(usage.get("input_tokens_details") or {}),
+        },
+        "output_tokens_details": {
+            "reasoning_tokens": 0 if in_text else count.reasoning,
+            **(usage.get("output_tokens_details") or {}),
+        },
+    }

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, get_args
 from .._native.core.vocab import Vocab
 from .._native.wire.frame import Frame
 from .._native.wire.script import Script
-from .._native.wire.sse import SseWriter
 from ..errors import ParseError
 from ..events import ContentDelta, Event, MessageEnd, ReasoningDelta, StreamEnd, ToolCallDelta
 from ..formats import Format, HeaderFormat
 from ..reasons import normal
 from .arguments import Arguments
+from .pattern import Pattern
 from .payload import Payload, to_json
 from .saved import mover
 from .script import HOLE, cut
@@ -34,7 +34,7 @@ _USUAL: dict[tuple[type, Any, bool] | None, Script] = {}
 _DELTAS: dict[type, str] = {ReasoningDelta: "reasoning", ContentDelta: "content", ToolCallDelta: "arguments"}
 
 
-class EventStream(SseWriter):
+class EventStream(Pattern):
     """Streams one response in an API's form. A subclass makes the payloads of an event, and frames them.
 
     `start`, `feed`, `feed_text` and `finish` return whole SSE frames as bytes; `events` returns their payloads as
@@ -54,7 +54,6 @@ class EventStream(SseWriter):
     _options: bytes | None = None  # of its state
     _keeps_text = True
     _ends_whole = False  # does its last frame repeat what has been said, which is not kept?
-    _all: Any = None  # the streams of all choices, if there are several
     _unsent: tuple[Payload, ...] | list[Payload] = ()  # dicts of a call that raised
 
     # --- what an API defines ---

@@ -141,12 +141,46 @@ def test_the_reason_of_a_call_that_the_request_named(named: bool) -> None:
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_a_script_that_python_leaves_at_the_end_is_ended_by_python(api: str) -> None:
-    """The end releases newlines that were held. Messages begins no block with white space alone, which Python knows."""
+def test_newlines_that_the_end_releases_are_told_by_the_script(api: str) -> None:
+    """Messages begins no block with white space alone, and drops it."""
     made = []
     for told in (lambda stream: stream, told_by_python):
         stream = told(APIS[api].stream_of(hs.Parser("hermes", BYTES, check_stops=False)))
         made.append([*as_bytes(stream, [list(b"\n\n")], "stop"), stream.response()])
         assert stream.ended
-        assert (stream._word_told is None) == (api == "messages" or stream._hooked)
+        assert (stream._word_told is None) == stream._hooked
     assert made[0] == made[1]
+
+
+MESSAGE = hs.vocab.o200k_harmony().encode(f"<|channel|>final<|message|>Hi<|end|>{HEADER}", control=True)
+
+
+def unkept(api: str, messages: int) -> Any:
+    """A stream that has read so many messages. It keeps no text, so the script's notes have a bound."""
+    stream = stream_of(api, keep_text=False)
+    stream.start()
+    stream.feed(MESSAGE * messages)
+    return stream
+
+
+@pytest.mark.parametrize("api", ["chat", "messages"])
+def test_a_script_that_python_leaves_at_the_end_is_ended_by_python(api: str) -> None:
+    """The end of the open message is one note too many."""
+    left = next(n for n in range(0, 4000, 50) if not unkept(api, n)._scripted)
+    found = 0
+    for messages in range(left - 51, left):
+        for cut in range(3, len(MESSAGE) - 2):
+            stream = unkept(api, messages)
+            stream.feed(MESSAGE[:cut])
+            if not stream._scripted:
+                break
+            told = stream.finish("stop")
+            if stream._word_told is None:
+                found += 1
+                reference = told_by_python(stream_of(api, keep_text=False))
+                reference.start()
+                reference.feed(MESSAGE * messages + MESSAGE[:cut])
+                assert told == reference.finish("stop")
+                assert stream.ended
+                assert stream.parser.usage == reference.parser.usage
+    assert found

@@ -1,5 +1,5 @@
 """Batches: in any order of opening, feeding, forking, closing and finishing, each slot says what a parser or an emitter
-fed with the same pieces says; what is refused changes nothing."""
+fed with the same pieces says, also if its response is another one of a pattern; what is refused changes nothing."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ Case = dict[str, Any]
 Op = tuple[str, int]
 OPS = (
     *("feed", "feed", "feed_sse", "feed_sse", "pieces", "pieces_sse", "open", "open", "add", "add", "fork", "close"),
-    *("finish", "alone", "response", "bad"),
+    *("finish", "alone", "response", "bad", "open_sse", "open_sse", "open_sse", "finish", "error"),
 )
 MOST_OPS = 60
+IDS = ("chatcmpl-1", "resp_1", "msg_1", "x", "a.b c", "msg_é", 'q"\ue000', "")
 CHANNELS = (None, "analysis", "commentary", "final")
 FORMS: tuple[Callable[[list[int]], Any], ...] = (
     list,
@@ -60,7 +61,8 @@ def check_tags(row: str, how: str, stream: Any, ops: list[Op], tools: str, **cas
 
 
 class Twin:
-    """What one slot is compared with, fed with the same pieces; stream: what was added there, if it is an emitter."""
+    """What one slot is compared with, fed with the same pieces; stream: what was added there, if it is an emitter that
+    somebody holds."""
 
     def __init__(self, parser: hs.Parser, at: int, emitter: Any = None, stream: Any = None) -> None:
         self.parser, self.at, self.emitter, self.stream = parser, at, emitter, stream
@@ -84,6 +86,7 @@ class Run:
         self.ids, self.capacity = ids or [0], capacity
         self.twins: dict[int, Twin] = {}
         self.opened = 0
+        self.patterns: dict[tuple[str, int], Any] = {}
 
     def run(self, ops: list[Op]) -> None:
         self.open(0)
@@ -126,6 +129,32 @@ class Run:
         assert made.start() == twin.start()
         self.placed(lambda: self.batch.add(made), lambda: Twin(twin.parser, self.begin(), twin, made))
 
+    def open_sse(self, arg: int) -> None:
+        api = emitting.APIS[arg % len(emitting.APIS)]
+        variant = arg // len(emitting.APIS) % len(emitting.OPTIONS[api])
+        if "token_ids" in emitting.OPTIONS[api][variant]:  # a batch does not take it
+            return
+        if (api, variant) not in self.patterns:
+            self.patterns[api, variant] = emitting.emitter_of(api, self.parser(), variant)
+        pattern, twin = self.patterns[api, variant], emitting.emitter_of(api, self.parser(), variant)
+        twin.id, created = IDS[self.opened % len(IDS)], {} if api == "messages" else {"created": 7}
+        begun = twin.start()
+
+        def opened() -> int:
+            slot, frames = self.batch.open_sse(pattern, id=twin.id, **created)
+            assert frames == begun
+            return slot
+
+        self.placed(opened, lambda: Twin(twin.parser, self.begin(), twin))
+
+    def emitter(self, slot: int) -> Any:
+        """What the batch alone holds has to be taken out for a moment."""
+        if self.twins[slot].stream is not None:
+            return self.twins[slot].stream
+        stream = self.batch.close(slot)
+        assert self.batch.add(stream) == slot
+        return stream
+
     def some(self, arg: int) -> int | None:
         return sorted(self.twins)[arg % len(self.twins)] if self.twins else None
 
@@ -140,15 +169,18 @@ class Run:
         if slot is not None:
             twin = self.twins.pop(slot)
             stream = self.batch.close(slot)
-            assert isinstance(stream, hs.Parser) if twin.emitter is None else stream is twin.stream
+            assert isinstance(stream, hs.Parser) if twin.emitter is None else stream is (twin.stream or stream)
             self.compare(stream if twin.emitter is None else stream.parser, twin.parser)
 
     def finish(self, arg: int) -> None:
         slot = self.some(arg)
         if slot is None:
             return
-        parser, twin = self.batch[slot], self.twins.pop(slot)
-        reason = emitting.REASONS[arg % len(emitting.REASONS)]
+        twin, reason = self.twins.pop(slot), emitting.REASONS[arg % len(emitting.REASONS)]
+        if twin.emitter is not None and arg & 128:  # nobody holds anything
+            assert self.batch.finish(slot, reason) == twin.emitter.finish(reason)
+            return
+        parser = self.batch[slot]
         if twin.emitter is None:
             told = oracles.as_tuples(self.batch.finish(slot, reason))
             assert told == oracles.as_tuples(twin.parser.finish(reason))
@@ -156,11 +188,18 @@ class Run:
             assert self.batch.finish(slot, reason, {}) == twin.emitter.finish(reason, {})
         self.compare(parser, twin.parser)
 
+    def error(self, arg: int) -> None:
+        """An emitter breaks off; others may get its slot."""
+        slot = self.some(arg)
+        if slot is not None and self.twins[slot].emitter is not None:
+            assert self.emitter(slot).error("odd") == self.twins[slot].emitter.error("odd")
+            self.close(arg)
+
     def response(self, arg: int) -> None:
         """An emitter may be looked at between two steps."""
         slot = self.some(arg)
         if slot is not None and self.twins[slot].emitter is not None:
-            assert self.twins[slot].stream.response() == self.twins[slot].emitter.response()
+            assert self.emitter(slot).response() == self.twins[slot].emitter.response()
 
     @staticmethod
     def compare(parser: hs.Parser, other: hs.Parser) -> None:
@@ -217,7 +256,8 @@ class Run:
         if slot is not None:
             twin = self.twins[slot]
             piece = self.piece(twin, arg % 3)
-            assert (twin.stream or self.batch[slot]).feed(piece) == (twin.emitter or twin.parser).feed(piece)
+            stream = self.batch[slot] if twin.emitter is None else self.emitter(slot)
+            assert stream.feed(piece) == (twin.emitter or twin.parser).feed(piece)
 
     def bad(self, arg: int) -> None:
         """A step that is refused changes nothing."""

@@ -1,98 +1,26 @@
-from array import array
-from collections.abc import Iterable, Sequence
-from typing import Any, Literal, SupportsIndex, TypeAlias, final
+from collections.abc import Iterable
+from typing import SupportsIndex, TypeAlias, final
 
-from typing_extensions import Buffer, Self
+from typing_extensions import Buffer
 
-from harmonystream._native.core.tools import _Tools
-from harmonystream._native.core.vocab import Vocab
-from harmonystream._native.stream.parser import Parser
 from harmonystream._native.wire.frames import Frames
+from harmonystream._native.wire.slots import Slots
 from harmonystream.emit.columns import Columns
-from harmonystream.emit.stream import EventStream
-from harmonystream.formats.spec import Format, HeaderFormat
 
 DEBUG: bool
 
 _Ids: TypeAlias = SupportsIndex | Iterable[SupportsIndex] | Buffer
 
 @final
-class Batch:
+class Batch(Slots):
     """Up to `capacity` streams of one format and vocabulary, fed together: one call per decode step, in which the GIL is
     released once.
 
     All arguments but capacity are Parser's. A batch is lenient: one stream's error must not stop the others.
-    One thread at a time; several batches are independent. A slot costs what a Parser does, and 144 bytes.
+    One thread at a time; several batches are independent. A slot costs what a Parser does, and 160 bytes,
+    or 800 once the batch has had an emitter.
     Raises ValueError for a capacity that is not from 1 to 2**20, and what Parser() raises.
     """
-    def __new__(
-        cls,
-        format: str | Format | HeaderFormat = "harmony",
-        vocab: Vocab | None = None,
-        capacity: SupportsIndex = 1024,
-        *,
-        trim: Literal["seams", "none"] = "seams",
-        empty_args: str = "{}",
-        max_hold: SupportsIndex = 1048576,
-        check_stops: bool = True,
-    ) -> Self: ...
-    def open(
-        self,
-        *,
-        tools: _Tools | None = None,
-        start: str = "auto",
-        prompt: str | bytes | _Ids | None = None,
-    ) -> int:
-        """A slot for a new stream, whose options are Parser's. Raises RuntimeError if all slots are taken, and what
-        Parser() raises.
-        """
-    def open_many(
-        self,
-        n: SupportsIndex,
-        /,
-        *,
-        tools: _Tools | None = None,
-        start: str = "auto",
-        prompt: str | bytes | _Ids | None = None,
-    ) -> array[int]:
-        """Slots for n new streams that share their options, as an array of int32, which feed() reads as it is.
-
-        Raises RuntimeError if fewer slots are free, ValueError if n is negative, and what Parser() raises.
-        """
-    def add(self, stream: Parser | EventStream, /) -> int:
-        """A slot for an emitter (ChatStream, ...), or for a parser, as fork() makes one. It must have this batch's
-        format and vocabulary.
-
-        Raises TypeError or ValueError for any other, for one that has a slot already, and for a ChatStream whose chunks
-        have token ids; RuntimeError if all slots are taken.
-        """
-    def close(self, slot: SupportsIndex, /) -> Any:
-        """Free the slot, which the next open() takes. What was in it, a parser or an emitter, is returned. Raises
-        ValueError if it is not open.
-        """
-    def finish(self, slot: SupportsIndex, reason: str | None = None, usage: dict[str, Any] | None = None) -> Any:
-        """The last events of a stream as a tuple, or an emitter's last frames as bytes; then the slot is free. It stays
-        open if this raises.
-
-        reason, usage: see Parser.finish() and the emitter's; a parser takes no usage.
-        """
-    def finish_many(
-        self,
-        slots: _Ids,
-        reasons: str | Sequence[str | None] | None = None,
-        usages: Sequence[dict[str, Any] | None] | None = None,
-    ) -> list[Any]:
-        """What finish() gives for each slot, as a list.
-
-        reasons: one for all, or a list with one for each. usages: None, or a list with one for each. Raises TypeError
-        or ValueError, before anything has ended, for a slot that is not open, a slot given twice, or another number of
-        reasons or usages. If streams raise, the others end all the same, and the slots that failed stay open. Then
-        EmitterError has the results of the others.
-        """
-    def counts(self, slots: _Ids, /) -> memoryview:
-        """What was counted in each slot so far: a memoryview of int64, with a row for each slot. The columns are the
-        tokens of each `Region`, and how much was repaired. Raises TypeError or ValueError for a slot that is not open.
-        """
     def feed(self, slots: _Ids, ids: _Ids, offsets: _Ids | None = None) -> Columns:
         """One step: `ids[i]` goes to `slots[i]`. The deltas are returned as Columns; everything else is in the parsers,
         `batch[slot]`.
@@ -107,15 +35,4 @@ class Batch:
 
         Raises EmitterError if emitters raise; it has the frames of all others.
         """
-    def __getitem__(self, slot: SupportsIndex, /) -> Parser: ...
-    def __len__(self) -> int: ...
     def __sizeof__(self) -> int: ...
-    @property
-    def capacity(self) -> int:
-        """Slots, open and free."""
-    @property
-    def format(self) -> str:
-        """The format's name."""
-    @property
-    def vocab(self) -> Vocab:
-        """The vocabulary."""

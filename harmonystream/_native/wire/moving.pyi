@@ -5,12 +5,12 @@ from harmonystream._native.stream.parser import Parser
 from harmonystream._native.wire.envelope import Saved
 from harmonystream._native.wire.json_filter import Arguments
 from harmonystream._native.wire.script import Script
-from harmonystream._native.wire.writer import OpenWriter
+from harmonystream._native.wire.starting import StartingWriter
 from harmonystream.formats import Format, HeaderFormat
 
 DEBUG: bool
 
-class MovingWriter(OpenWriter):
+class MovingWriter(StartingWriter):
     """The state of one response, as bytes and back."""
     def _check_movable(self) -> None:
         """Raises ValueError unless it has started and goes on."""

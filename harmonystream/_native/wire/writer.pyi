@@ -5,7 +5,6 @@ from typing_extensions import Self, disjoint_base
 from harmonystream._native.core.vocab import Vocab
 from harmonystream._native.stream.parser import Parser
 from harmonystream._native.wire.json_filter import Arguments
-from harmonystream._native.wire.script import Script
 from harmonystream.events import Event
 from harmonystream.formats import Format
 
@@ -41,14 +40,6 @@ class OpenWriter:
     @property
     def ended(self) -> bool:
         """True after its end: it takes nothing more."""
-    def _begin_script(
-        self, script: Script, id: str, created: str, stem: str, head: str | None, opening: bytes | None, /
-    ) -> bytes:
-        """It is new, and from now on bytes, by this script. The first frames.
-
-        head: the JSON of what a response begins with; None: the script has it. opening: the first frames, if they are
-        not the script's.
-        """
     @property
     def _scripted(self) -> bool:
         """Does the script tell what happens? Then Python may not know yet: see _journal()."""

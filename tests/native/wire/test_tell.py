@@ -50,15 +50,16 @@ BLANKS = [chr(code) for code in range(sys.maxunicode + 1) if chr(code).isspace()
 
 @pytest.mark.parametrize("text", [*BLANKS, "\u200b", "\u2060", "\u00a1", "\u1681", "\u2027", "\u3001", "é", "日"])
 def test_what_begins_a_block_of_text(text: str) -> None:
-    """White space alone is Python's, which holds it; anything else is the script's."""
+    """White space alone waits for something else, which begins the block with it."""
     made = []
     for stream in (stream_of("messages"), told_by_python(stream_of("messages"))):
         frames = [stream.start(), stream.feed_text(f"<|channel|>final<|message|>{text}")]
         made.append([*frames, stream.feed_text("x<|return|>"), stream.finish("stop"), stream.response()])
     assert made[0] == made[1]
     scripted = stream_of("messages")
-    as_bytes(scripted, [f"<|channel|>final<|message|>{text}"])
-    assert scripted._scripted == (not text.isspace())
+    frames = as_bytes(scripted, [f"<|channel|>final<|message|>{text}"])
+    assert any(b"content_block_start" in frame for frame in frames) == (not text.isspace())
+    assert scripted._scripted
 
 
 @pytest.mark.parametrize("api", APIS)

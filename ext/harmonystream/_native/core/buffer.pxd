@@ -31,6 +31,13 @@ cdef inline bint buffer_put(Buffer* b, const uint8_t* p, Py_ssize_t n) noexcept 
     return True
 
 
+cdef inline void buffer_clear(Buffer* b, Py_ssize_t most) noexcept nogil:
+    """Nothing is in it. Its memory stays, unless it is more than `most` bytes."""
+    b.n = 0
+    if b.cap > most:
+        buffer_free(b)
+
+
 cdef inline void buffer_free(Buffer* b) noexcept nogil:
     free(b.p)
     b.p = NULL

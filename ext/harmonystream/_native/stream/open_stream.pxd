@@ -18,17 +18,20 @@ cdef struct Guard:
     bint stepping                  # true during a step
     unsigned long owner            # the thread of that step
 
-# A stream's place in a batch. Plain tokens of reasoning and content are taken here alone, so that a step of many
-# streams reads their places, which lie in a row, and not the streams, which lie anywhere. settle() tells the stream.
+# A stream's place in a batch. Plain tokens are taken here alone, if they are of reasoning, of content, or inside a
+# string of arguments. So a step of many streams reads their places, which lie in a row, and not the streams, which lie
+# anywhere. settle() tells the stream.
 cdef struct Place:
     const Guard* guard
     int64_t position               # the stream's, without the tokens that it has not been told
     int32_t calls
     uint32_t untold                # plain tokens that the stream has not been told
+    uint32_t quiet                 # bytes of these, in arguments
     uint8_t fast                   # the stream's, or 0: then tokens are read by the stream
-    uint8_t look, want             # its shortcut_look and shortcut_want
+    uint8_t look, want             # its shortcut_look and shortcut_want, of arguments with QUIET
     uint8_t channel
     char open                      # a step has seen that it takes ids; each call of it, or of its emitter, clears it
+    char lined                     # a line of the batch writes the frames of its plain tokens
 
 
 cdef class OpenStream(EventMaker):
@@ -69,8 +72,12 @@ cdef class OpenStream(EventMaker):
 
 cdef inline void take_place(Place* place, const Stream* s) noexcept nogil:
     """From here on, plain tokens are taken in the place, if they may be. Nothing is untold."""
-    place.fast = 0 if FREE_THREADED or s.fast == R_ARGUMENTS else s.fast
+    cdef bint is_json = s.fast == R_ARGUMENTS
+    place.fast = 0 if FREE_THREADED or (is_json and (not s.json.in_string or s.json.escape)) else s.fast
     place.look, place.want = s.shortcut_look, s.shortcut_want
+    if is_json:
+        place.look |= QUIET
+        place.want |= QUIET
     place.channel, place.calls, place.position = s.channel_code, s.calls, s.position
 
 
@@ -82,7 +89,8 @@ cdef inline void settle(Place* place, Stream* s, bint tagged) noexcept nogil:
         s.attributed = s.position
         if tagged:
             s.tags.line_start = 0
-        place.untold = 0
+        s.json.count += place.quiet
+        place.untold = place.quiet = 0
 
 
 cdef inline void leave_place(OpenStream stream) noexcept:

@@ -20,6 +20,7 @@ cdef class Parser(OpenStream):
     cdef tuple run_ids(self, object given)
     cdef tuple run_span(self, const uint32_t* ids, Py_ssize_t n)
     cdef tuple quick(self, Py_ssize_t tid)
+    cdef int copy_state(self, Parser other) except -1
     cdef int read_ids(self, const uint32_t* ids, Py_ssize_t n, Out* out) except -1
     cdef str read_text(self, object text, Out* out, Piece* piece)
     cdef void run_text(self, const uint8_t* p, Py_ssize_t n, bint valid, Out* out) noexcept

@@ -404,22 +404,29 @@ cdef class Parser(OpenStream):
         cdef Parser twin = Parser.__new__(Parser, self.program, self.program.vocab, tools=self.tools, check_stops=False)
         self.claim(NO_INPUT)
         try:
-            memcpy(&twin.s, &self.s, sizeof(Stream))
             if self.stale:
                 self.reopen()
-            twin.open_role, twin.open_channel = self.open_role, self.open_channel
-            twin.open_recipient, twin.open_content_type = self.open_recipient, self.open_content_type
+            twin.copy_state(self)
             twin.empty_args, twin.trims, twin.origin = self.empty_args, self.trims, self.origin
             twin.held.cap = self.held.cap
             if self.watcher is not None:
                 twin.watcher, twin.watching, twin.diverted = self.watcher.copy(), self.watching, self.diverted
-            if not (buffer_put(&twin.held.input, self.held.input.p, self.held.input.n)
-                    and buffer_put(&twin.held.marks, self.held.marks.p, self.held.marks.n)
-                    and buffer_put(&twin.held.value, self.held.value.p, self.held.value.n)):
-                raise MemoryError()
         finally:
             leave(&self.busy)
         return twin
+
+    cdef int copy_state(self, Parser other) except -1:
+        """Where the other stream is, with what is open and held there."""
+        memcpy(&self.s, &other.s, sizeof(Stream))
+        self.stale = other.stale
+        self.open_role, self.open_channel = other.open_role, other.open_channel
+        self.open_recipient, self.open_content_type = other.open_recipient, other.open_content_type
+        self.held.input.n = self.held.marks.n = self.held.value.n = 0
+        if not (buffer_put(&self.held.input, other.held.input.p, other.held.input.n)
+                and buffer_put(&self.held.marks, other.held.marks.p, other.held.marks.n)
+                and buffer_put(&self.held.value, other.held.value.p, other.held.value.n)):
+            raise MemoryError()
+        return 0
 
     # --- state as bytes ---
 

@@ -2,7 +2,8 @@
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy
 cimport cython
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.fnv cimport fnv_bytes, fnv_empty
@@ -21,6 +22,7 @@ NO_VOCAB = Vocab([b"?"], {}, "none")
 cdef enum:
     MAX_PROGRAMS = 32                  # each is there by its row, and by its name if it has been asked for by that
     MAX_NAME = 16                      # bytes of a format's name: its room in a state blob
+    MOST_TOKENS = 1 << 20              # of a vocabulary whose tokens are laid out for batches, 16 bytes for each
 
 NO_VOCAB = Vocab([b"?"], {}, "none")
 
@@ -106,8 +108,29 @@ cdef class Program:
                 self.classes[tid] = <uint8_t>(CONTROL | <int>MARKERS[role])
         return 0
 
+    cdef int make_tokens(self) except -1:
+        """Class and text of each id next to each other, for batches of emitters; the first of them makes this."""
+        cdef Tables* t = &self.tables
+        cdef ShortToken* tokens
+        cdef uint32_t tid
+        cdef Py_ssize_t n
+        if self.tokens != NULL or t.n > MOST_TOKENS:
+            return 0
+        tokens = <ShortToken*>calloc(t.n + 1, sizeof(ShortToken))
+        if tokens == NULL:
+            raise MemoryError()
+        for tid in range(t.n):
+            n = t.offset[tid + 1] - t.offset[tid]
+            tokens[tid].cls, tokens[tid].n = t.classes[tid], <uint8_t>n if n <= SHORT else <uint8_t>NOT_SHORT
+            if n <= SHORT:
+                memcpy(tokens[tid].text, t.text + t.offset[tid], n)
+        self.tokens = tokens
+        t.tokens = tokens
+        return 0
+
     def __dealloc__(self):
         free(self.classes)
+        free(self.tokens)
 
     def __repr__(self):
         return f"<Program {self.format.name} on {self.vocab!r}>"

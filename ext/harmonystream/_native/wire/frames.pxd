@@ -3,7 +3,7 @@
 cimport cython
 from libc.stdint cimport uint8_t
 from harmonystream._native.core.types cimport Buffer
-from harmonystream._native.wire.batch_step cimport Step
+from harmonystream._native.wire.slot cimport Step
 
 
 @cython.no_gc

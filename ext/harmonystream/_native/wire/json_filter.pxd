@@ -8,6 +8,10 @@ cdef enum:
     MAX_DEPTH = 200     # what jiter reads, and so the official client
     MAX_SCALAR = 4300   # as many digits of an integer as jiter and Python read
 
+cdef enum:                             # what may come next
+    A_BEGIN, A_KEY, A_COLON, A_VALUE, A_AFTER, A_NUMBER, A_WORD, A_STRING, A_ESCAPE, A_DONE
+    A_TEXT                             # anything: it is in a string that was made here
+
 
 cdef struct Filter:
     const uint8_t* text_opening     # sent before the text of arguments that do not begin as an object
@@ -36,3 +40,4 @@ cdef class Arguments:
 
 cdef bint filter_read(Filter* f, const uint8_t* p, Py_ssize_t n) noexcept nogil
 cdef bint filter_end(Filter* f, bint complete) noexcept nogil
+cdef void filter_clear(Filter* f, Py_ssize_t most) noexcept nogil

@@ -6,7 +6,7 @@ import json
 cimport cython
 from libc.math cimport isinf
 from libc.string cimport memcpy, strlen
-from harmonystream._native.core.buffer cimport buffer_free, buffer_put
+from harmonystream._native.core.buffer cimport buffer_clear, buffer_free, buffer_put
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.naming cimport name_errors
 from harmonystream._native.core.chars cimport are_literal, hex_digit, is_json_space, is_literal
@@ -31,10 +31,6 @@ cdef bytes USUAL_OPENING = opening_of(TEXT_KEY)
 
 cdef const char* BROKEN_OPENING = b'"INVALID_JSON": "'
 cdef const char* LARGEST = b"1.7976931348623157e+308"
-
-cdef enum:                             # what may come next
-    A_BEGIN, A_KEY, A_COLON, A_VALUE, A_AFTER, A_NUMBER, A_WORD, A_STRING, A_ESCAPE, A_DONE
-    A_TEXT                             # anything: it is in a string that was made here
 
 
 cdef inline bint is_word(uint8_t c) noexcept nogil:
@@ -178,6 +174,17 @@ cdef bint filter_end(Filter* f, bint complete) noexcept nogil:
     if done and f.step != A_TEXT and f.depth > 0 and complete:
         done = give_up(f)
     return done and (buffer_put(&f.sent, b'"}', 2) if f.step == A_TEXT else release(f))
+
+
+cdef void filter_clear(Filter* f, Py_ssize_t most) noexcept nogil:
+    """It has read nothing. Buffers of at most `most` bytes stay."""
+    buffer_clear(&f.sent, most)
+    buffer_clear(&f.raw, most)
+    buffer_clear(&f.held, most)
+    f.scalar_n = 0
+    f.depth = 0
+    f.step = A_BEGIN
+    f.filled = f.in_key = False
 
 
 cdef bint advance(Filter* f, const uint8_t* p, Py_ssize_t n) noexcept nogil:

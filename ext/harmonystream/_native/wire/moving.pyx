@@ -16,13 +16,13 @@ from harmonystream._native.wire.json_filter cimport Arguments
 from harmonystream._native.wire.script cimport Script
 from harmonystream._native.wire.tell cimport *
 from harmonystream._native.wire.told_state cimport *
-from harmonystream._native.wire.writer cimport OpenWriter
+from harmonystream._native.wire.starting cimport StartingWriter
 
 DEBUG = bool(DEBUG_BUILD)
 
 
 @cython.auto_pickle(False)
-cdef class MovingWriter(OpenWriter):
+cdef class MovingWriter(StartingWriter):
     """The state of one response, as bytes and back."""
 
     def _check_movable(self):
@@ -64,14 +64,14 @@ cdef class MovingWriter(OpenWriter):
         memset(&e, 0, sizeof(Sealing))
         try:
             self._check_movable()
-            if self.w.told.script == NULL or self.w.told.caught_up or self.w.told.cut:
+            if self.w.told.script == NULL or self.w.told.caught_up or self.w.told.cut or self.w.told.had_blank:
                 return None
             begin_envelope(&e, <uint8_t>PyBytes_AS_STRING(api)[0], False, True, self.w.number, key)
             self.parser.put_state(&e.made)
             end_part(&e, PARSER)
             put_part(&e, OPTIONS, <const uint8_t*>PyBytes_AS_STRING(options), PyBytes_GET_SIZE(options))
             if is_messages:
-                put_filter(&e.made, self.arguments_through)
+                put_filter(&e.made, self.open_filter())
             if not told_pack(&self.w, &e.made):
                 raise MemoryError()
             end_part(&e, SAID)

@@ -24,7 +24,7 @@ cdef struct ScriptTable:
     int shown                          # calls; -1: all
     bint filtered                      # arguments pass an Arguments first
     bint signed                        # the end of reasoning has a signature, which Python makes
-    bint no_blank                      # white space alone does not begin content: Python holds it
+    bint no_blank                      # white space alone does not begin content
     bint counted                       # `closing` says how many tokens were read: of text, nobody knows
     bint functions                     # calls of other kinds are Python's
 

@@ -14,6 +14,8 @@ cdef class SseWriter(MovingWriter):
     cdef list frames               # by kind; what the writer points to
 
     @cython.final
+    cdef bytes end_plainly(self, str reason)
+    @cython.final
     cdef bytes feed_plain(self, Py_ssize_t tid)
     @cython.final
     cdef bytes piece(self, const Piece* piece)

@@ -20,7 +20,7 @@ from harmonystream._native.stream.plain_piece cimport Piece, account_piece
 from harmonystream._native.core.types cimport *
 from harmonystream._native.wire.script cimport ScriptTable
 from harmonystream._native.wire.tell cimport *
-from harmonystream._native.wire.writer cimport sendable
+from harmonystream._native.wire.writer cimport sendable, tokens_read
 from harmonystream._native.wire.moving cimport MovingWriter
 
 DEBUG = bool(DEBUG_BUILD)
@@ -110,6 +110,9 @@ cdef class SseWriter(MovingWriter):
 
         What Python must say after all, _end_after() adds.
         """
+        return self.end_plainly(reason)
+
+    cdef bytes end_plainly(self, str reason):
         cdef Out out
         cdef const Stream* s = &self.parser.s
         cdef bytes made
@@ -312,7 +315,8 @@ cdef class SseWriter(MovingWriter):
         if self.ends_plainly:
             words = <tuple>self.script.reasons[self.parser.end_reason]
             self.put_hook(words[self.w.told.calls != 0])
-            self.w.told.tokens, self.w.told.reasoning_tokens = self._tokens_read
+            self.w.told.tokens = tokens_read(&self.parser.s)
+            self.w.told.reasoning_tokens = self.parser.s.usage[<int>IN_REASONING]
         else:
             self.put_hook(self._end_told(self.parser.end_reason))
         if not say(&self.w, &script.finish, &self.out) or (

@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 from harmonystream._native.core.types cimport *
 from harmonystream._native.wire.frame cimport FramePiece, Pieces
 from harmonystream._native.wire.json_filter cimport Filter
+from harmonystream._native.wire.line cimport Line
 from harmonystream._native.wire.script cimport ScriptTable
 
 cdef enum Stage:
@@ -17,6 +18,7 @@ cdef enum:
     JOURNAL_ROOM = 448                 # and the journal for its entries
     CONSTANTS_ROOM = 96
     MOST_JOURNAL = 1 << 16             # bytes of the journal of a writer that keeps no text
+    MOST_LEFT = 4096                   # bytes of a buffer that the writer's next call or response takes over
 
 cdef enum Answer:
     TOLD, NEEDS_HOOK, NEEDS_PYTHON, NO_MEMORY
@@ -38,6 +40,8 @@ cdef struct Told:
     uint8_t spoke, said                # bits of fields: that have text of this message, of earlier ones
     uint8_t cut                        # a message that no token ends is cut: see ResponsesStream
     uint8_t hooked                     # what the next record asks of Python is done
+    uint8_t blank                      # white space waits for what makes it an item: see hold_blank()
+    uint8_t had_blank                  # some has waited since Python was told
     uint8_t caught_up                  # Python has been told something: the journal is not all that was said
     # The open item's frame. Its bytes lie here, beside what else a token reads and writes, unless they are too many.
     Pieces bound
@@ -47,7 +51,7 @@ cdef struct Told:
     # from here on, what no token of an open item reads
     int32_t items, calls               # that have begun, and are shown
     int64_t tokens, reasoning_tokens   # at the end: that were read
-    Py_ssize_t item_at                 # where the open item's text begins in what is kept
+    Py_ssize_t item_at                 # where the open item's text, or a blank, begins in what is kept
     Py_ssize_t constant_at[N_CONSTANTS + 1]
     Buffer constants
     Buffer name                        # the open call's
@@ -58,12 +62,13 @@ cdef struct Told:
 cdef struct Writer:                    # what a batch's step needs of one without the GIL; by kind of delta
     Buffer kept[N_DELTAS]              # the deltas' text, JSON-escaped, since the last _take()
     const Pieces* frames[N_DELTAS]     # NULL: there is none
-    Filter* filter                     # of the open call's arguments, or NULL
-    bint filtered                      # argument deltas pass it first
+    Filter* filter                     # of arguments, or NULL
+    bint filtered                      # those of the open call pass it first
     uint8_t drops[N_DELTAS]            # by kind: is a delta's text no longer kept when it is in its frame?
     uint8_t keeps_none                 # an item's text is not kept after its end, and the journal is bounded
     uint8_t stage
-    int64_t number                     # the next frame's
+    int64_t number                     # the next frame's; while a line writes, the line's is the right one
+    Line* line                         # of its slot; NULL: it has no slot, or Python has no GIL
     int depth                          # calls that are inside: a verb, and what its callback has called
     char busy                          # on a free-threaded Python: a thread is inside
     unsigned long owner                # that thread
@@ -77,3 +82,4 @@ cdef bint end_item(Writer* w, bint complete, Buffer* to) noexcept nogil
 cdef bint note_run(Writer* w, uint8_t kind, Py_ssize_t at, bint goes_on) noexcept nogil
 cdef void forget_text(Told* t, uint8_t kind) noexcept nogil
 cdef void told_free(Told* t) noexcept nogil
+cdef void told_clear(Told* t) noexcept nogil

@@ -8,12 +8,12 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.string cimport memcpy
-from harmonystream._native.core.buffer cimport buffer_free, buffer_put, buffer_room
+from harmonystream._native.core.buffer cimport buffer_clear, buffer_free, buffer_put, buffer_room
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.json_text cimport put_escaped
 from harmonystream._native.core.types cimport *
 from harmonystream._native.wire.frame cimport DIGITS, Filling, FramePiece, Pieces, fill, fill_with, number_text
-from harmonystream._native.wire.json_filter cimport filter_read
+from harmonystream._native.wire.json_filter cimport filter_clear, filter_end, filter_read
 from harmonystream._native.wire.script cimport *
 from harmonystream._native.wire.signature cimport put_signature
 
@@ -43,8 +43,6 @@ cdef Answer tell(Writer* w, const Record* r, const uint8_t* text, Buffer* to) no
     elif r.kind == R_CALL_END:
         if t.open != R_ARGUMENTS:
             return TOLD                                                      # it was not shown
-        if asks_hook(w):
-            return NEEDS_HOOK
         done = end_item(w, r.flags & 1, to) and journal(t, r, text)
     else:
         return NEEDS_PYTHON
@@ -55,11 +53,9 @@ cdef Answer tell(Writer* w, const Record* r, const uint8_t* text, Buffer* to) no
 cdef bint asks_hook(Writer* w) noexcept nogil:
     """Does the end of the open item ask something of Python that it has not done?"""
     cdef Told* t = &w.told
-    if t.hooked:
+    if t.hooked or t.open != R_REASONING or not t.script.signed:
         return False
-    if t.open == R_REASONING and t.script.signed:
-        return t.caught_up or not sign(w)                                    # Python may have the text's beginning
-    return t.open == R_ARGUMENTS and t.script.filtered
+    return t.caught_up or not sign(w)                                        # Python may have the text's beginning
 
 
 cdef bint sign(Writer* w) noexcept nogil:
@@ -82,7 +78,7 @@ cdef Answer tell_delta(Writer* w, const Record* r, const uint8_t* text, Buffer* 
             return TOLD                                                      # of a call that is not shown
         variant = t.channel
         frame = &t.script.said[DELTA][kind][variant]
-        if frame.items == NULL or (t.script.no_blank and kind == R_CONTENT and is_blank(text, r.n)):
+        if frame.items == NULL:
             return NEEDS_PYTHON
         if t.journal.n >= MOST_JOURNAL and w.keeps_none:
             return NEEDS_PYTHON
@@ -95,11 +91,54 @@ cdef Answer tell_delta(Writer* w, const Record* r, const uint8_t* text, Buffer* 
         if asks_hook(w):
             return NEEDS_HOOK
         t.hooked = False
+        if t.script.no_blank and kind == R_CONTENT:
+            if is_blank(text, r.n):
+                return TOLD if hold_blank(w, text, r.n, to) else NO_MEMORY
+            if t.blank:
+                return TOLD if begin_with_blank(w, text, r.n, variant, to) else NO_MEMORY
         if not begin_item(w, kind, variant, to):
             return NO_MEMORY
     if w.frames[kind].silent:
         return TOLD
     return TOLD if put_delta(w, kind, text, r.n, to) else NO_MEMORY
+
+
+cdef bint hold_blank(Writer* w, const uint8_t* text, Py_ssize_t n, Buffer* to) noexcept nogil:
+    """White space alone begins no item of content, but it ends what is open. It waits for a delta that begins the item
+    with it. If something else comes, it is never sent.
+    """
+    cdef Told* t = &w.told
+    cdef Buffer* kept = &w.kept[<int>R_CONTENT]
+    if not t.blank:
+        if not end_item(w, True, to):
+            return False
+        t.item_at = kept.n
+        if not note_run(w, R_CONTENT, kept.n, False):
+            return False
+        t.blank = t.had_blank = 1
+    return put_escaped(kept, text, n)
+
+
+cdef bint begin_with_blank(Writer* w, const uint8_t* text, Py_ssize_t n, uint8_t variant, Buffer* to) noexcept nogil:
+    """What was held, and this text, are the first delta of an item of content."""
+    cdef Told* t = &w.told
+    cdef Py_ssize_t begin = t.item_at
+    t.blank = 0
+    t.has_text = 1
+    t.spoke |= t.script.field[<int>R_CONTENT][variant]
+    if not open_item(w, R_CONTENT, variant, to):
+        return False
+    t.item_at = begin
+    return put_escaped(&w.kept[<int>R_CONTENT], text, n) and put_kept(w, R_CONTENT, begin, to)
+
+
+cdef void drop_blank(Writer* w) noexcept nogil:
+    """Nothing will begin with it. Python must know that there was some, because it has ended an item."""
+    cdef Buffer* kept = &w.kept[<int>R_CONTENT]
+    w.told.blank = 0
+    if w.keeps_none:
+        kept.p[w.told.item_at] = c' '
+        kept.n = w.told.item_at + 1
 
 
 cdef bint put_delta(Writer* w, uint8_t kind, const uint8_t* text, Py_ssize_t n, Buffer* to) noexcept nogil:
@@ -119,6 +158,19 @@ cdef bint put_filtered(Writer* w, const uint8_t* text, Py_ssize_t n, Buffer* to)
         done = put_escaped(kept, sent.p + before, sent.n - before) and put_kept(w, R_ARGUMENTS, begin, to)
         kept.n = begin
     return done
+
+
+cdef bint end_arguments(Writer* w, bint complete, Buffer* to) noexcept nogil:
+    """What the filter lets through at their end. From here on what is kept of the item is all of them."""
+    cdef Buffer* kept = &w.kept[<int>R_ARGUMENTS]
+    cdef const Buffer* sent = &w.filter.sent
+    cdef Py_ssize_t begin = kept.n, before = sent.n
+    cdef bint done = filter_end(w.filter, complete)
+    w.filtered = False
+    if done and sent.n > before:
+        done = put_escaped(kept, sent.p + before, sent.n - before) and put_kept(w, R_ARGUMENTS, begin, to)
+    kept.n = w.told.item_at
+    return done and put_escaped(kept, sent.p, sent.n)
 
 
 cdef bint put_kept(Writer* w, uint8_t kind, Py_ssize_t begin, Buffer* to) noexcept nogil:
@@ -169,11 +221,15 @@ cdef bint end_item(Writer* w, bint complete, Buffer* to) noexcept nogil:
     cdef uint8_t kind = t.open, variant = t.variant
     cdef bint done = True
     cdef int k
+    if t.blank:
+        drop_blank(w)
+    if kind == R_ARGUMENTS and w.filtered:
+        done = end_arguments(w, complete, to)
     for k in range(N_DELTAS):
         w.frames[k] = NULL
     if kind:
         t.open = 0
-        done = say_of(w, kind, &t.script.said[END if complete else CUT][kind][variant], to)
+        done = done and say_of(w, kind, &t.script.said[END if complete else CUT][kind][variant], to)
         if w.keeps_none:
             w.kept[kind].n = t.item_at
             return done
@@ -198,7 +254,7 @@ cdef Answer tell_call(Writer* w, const Record* r, const uint8_t* text, Buffer* t
             or (t.script.functions and r.flags != FUNCTION)
             or not are_ascii_bytes(text + r.at, r.n)):                       # a name may be no UTF-8
         return NEEDS_PYTHON
-    if not t.hooked and (t.script.filtered or asks_hook(w)):
+    if not t.hooked and ((t.script.filtered and w.filter == NULL) or asks_hook(w)):
         return NEEDS_HOOK
     t.hooked = False
     if not end_item(w, True, to) or not journal(t, r, text):
@@ -208,6 +264,8 @@ cdef Answer tell_call(Writer* w, const Record* r, const uint8_t* text, Buffer* t
         return NO_MEMORY
     t.calls += 1
     w.filtered = t.script.filtered
+    if w.filter != NULL:
+        filter_clear(w.filter, MOST_LEFT)
     return TOLD if open_item(w, R_ARGUMENTS, 0, to) else NO_MEMORY
 
 
@@ -375,3 +433,22 @@ cdef void told_free(Told* t) noexcept nogil:
     buffer_free(&t.output)
     buffer_free(&t.journal)
     buffer_free(&t.bound_text)
+
+
+cdef void told_clear(Told* t) noexcept nogil:
+    """As it was before its first script. Its buffers stay for the next one."""
+    cdef int k
+    t.script, t.stale = NULL, NULL
+    t.open = t.variant = t.channel = t.has_text = t.spoke = t.said = 0
+    t.cut = t.hooked = t.blank = t.had_blank = t.caught_up = 0
+    t.items = t.calls = 0
+    t.tokens = t.reasoning_tokens = 0
+    t.item_at = 0
+    for k in range(N_CONSTANTS + 1):
+        t.constant_at[k] = 0
+    buffer_clear(&t.constants, MOST_LEFT)
+    buffer_clear(&t.name, MOST_LEFT)
+    buffer_clear(&t.hook, MOST_LEFT)
+    buffer_clear(&t.output, MOST_LEFT)
+    buffer_clear(&t.journal, MOST_LEFT)
+    buffer_clear(&t.bound_text, MOST_LEFT)

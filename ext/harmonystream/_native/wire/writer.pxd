@@ -32,10 +32,6 @@ cdef class OpenWriter:
     @cython.final
     cdef bint keep_text(self, uint8_t kind, const uint8_t* p, Py_ssize_t n) except -1
     @cython.final
-    cdef int set_script(self, Script script, str id, str created, str stem, str head) except -1
-    @cython.final
-    cdef int put_constant(self, int k, str text, bint escaped) except -1
-    @cython.final
     cdef int replay(self, list events) except -1
     @cython.final
     cdef object replayed(self, const Entry* entry, const uint8_t* text, str delta)
@@ -44,16 +40,17 @@ cdef class OpenWriter:
     @cython.final
     cdef int keep_sent(self) except -1
     @cython.final
+    cdef Arguments open_filter(self)
+    @cython.final
     cdef void set_filter(self, Arguments filter) noexcept
     @cython.final
     cdef int hook(self, const Record* r) except -1
     @cython.final
     cdef int put_hook(self, str text) except -1
     @cython.final
-    cdef int put_rest(self, str rest) except -1
-    @cython.final
     cdef void drop_frames(self) noexcept
     @cython.final
     cdef void break_off(self) noexcept
 
 cdef str sendable(str text)
+cdef int64_t tokens_read(const Stream* s) noexcept nogil

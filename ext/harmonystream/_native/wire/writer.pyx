@@ -4,11 +4,12 @@
 import json
 
 from cpython.pythread cimport PyThread_get_thread_ident
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memchr, memcpy
 cimport cython
 from harmonystream._native.wire.json_filter cimport Arguments, filter_read
+from harmonystream._native.wire.line cimport leave_line
 from harmonystream._native.wire.script cimport Script
 from harmonystream._native.core.buffer cimport buffer_free, buffer_put, buffer_room
 from harmonystream._native.core.build cimport DEBUG_BUILD
@@ -53,6 +54,9 @@ cdef class OpenWriter:
 
     def __dealloc__(self):
         cdef int kind
+        if self.w.line != NULL:                                              # its batch is garbage, too
+            self.w.line.kind = 0
+            self.w.line.writer_at[0] = NULL
         for kind in range(N_DELTAS):
             buffer_free(&self.w.kept[kind])
         told_free(&self.w.told)
@@ -76,52 +80,6 @@ cdef class OpenWriter:
         return f"<{type(self).__name__} of {self.parser.format}, {stage}>"
 
     # --- the script ---
-
-    def _begin_script(self, Script script not None, str id not None, str created not None, str stem not None, str head,
-               bytes opening, /):
-        """It is new, and from now on bytes, by this script. The first frames.
-
-        head: the JSON of what a response begins with; None: the script has it. opening: the first frames, if they are
-        not the script's.
-        """
-        self.claim_alone()
-        try:
-            self.check(NEW)
-            self.check_fresh()
-            self.set_script(script, id, created, stem, head)
-            self.out.n = 0
-            if opening is None and not say(&self.w, &script.table.opening, &self.out):
-                raise MemoryError()
-            self.w.stage = BYTES
-            return PyBytes_FromStringAndSize(<const char*>self.out.p, self.out.n) if opening is None else opening
-        finally:
-            self.leave()
-
-    cdef int set_script(self, Script script, str id, str created, str stem, str head) except -1:
-        cdef Told* t = &self.w.told
-        self.script = script
-        if not buffer_room(&t.constants, CONSTANTS_ROOM) or not buffer_room(&t.journal, JOURNAL_ROOM):
-            raise MemoryError()
-        self.put_constant(0, id, True)
-        self.put_constant(1, created, False)
-        self.put_constant(2, stem, True)
-        t.script, t.stale = &script.table, &self.parser.stale
-        if head is not None:
-            return self.put_constant(3, head, False)
-        if not say(&self.w, &script.table.head, &t.hook) or not buffer_put(&t.constants, t.hook.p, t.hook.n):
-            raise MemoryError()
-        t.constant_at[4] = t.constants.n
-        t.hook.n = 0
-        return 0
-
-    cdef int put_constant(self, int k, str text, bint escaped) except -1:
-        cdef Told* t = &self.w.told
-        cdef Py_ssize_t n
-        cdef const uint8_t* p = <const uint8_t*>PyUnicode_AsUTF8AndSize(text, &n)
-        if not (put_escaped(&t.constants, p, n) if escaped else buffer_put(&t.constants, p, n)):
-            raise MemoryError()
-        t.constant_at[k + 1] = t.constants.n
-        return 0
 
     @property
     def _scripted(self):
@@ -180,7 +138,10 @@ cdef class OpenWriter:
         try:
             if self.w.told.script != NULL:
                 self.replay(events)
-            return events, self.arguments_through
+                if self.w.told.blank:                                        # Python holds it now
+                    self.w.told.script = NULL
+                    self.drop_frames()
+            return events, self.open_filter()
         finally:
             self.leave()
 
@@ -192,7 +153,7 @@ cdef class OpenWriter:
             if t.script == NULL:
                 return
             self.set_filter(filter)
-            t.journal.n = t.item_at = 0
+            t.journal.n = t.item_at = t.had_blank = 0
             if t.open == R_ARGUMENTS and filter is not None:
                 self.keep_sent()
             if t.open and not note_run(&self.w, t.open, self.w.kept[t.open].n, True):
@@ -216,7 +177,7 @@ cdef class OpenWriter:
             entries.append(at)
             memcpy(&entry, t.journal.p + at, sizeof(Entry))
             at += sizeof(Entry) + entry.n
-        if t.open == R_ARGUMENTS and self.arguments_through is not None:
+        if t.open == R_ARGUMENTS and self.w.filtered:
             self.w.kept[<int>R_ARGUMENTS].n = t.item_at                           # the filter has it
             self.keep_sent()
         for kind in range(N_DELTAS):
@@ -271,6 +232,10 @@ cdef class OpenWriter:
             raise MemoryError()
         return 0
 
+    cdef Arguments open_filter(self):
+        """Of the open call's arguments; None: there is none. One that has ended is used again for the next call."""
+        return self.arguments_through if self.w.filtered else None
+
     cdef void set_filter(self, Arguments filter) noexcept:
         self.arguments_through = filter
         self.w.filter = NULL if filter is None else &filter.f
@@ -281,11 +246,7 @@ cdef class OpenWriter:
         cdef Told* t = &self.w.told
         if t.open == R_REASONING and t.script.signed:
             self.put_hook(self._sign_told(self.text_of(R_REASONING, t.item_at, self.w.kept[<int>R_REASONING].n)))
-        if t.open == R_ARGUMENTS and t.script.filtered:
-            self.put_rest(self.arguments_through.end(r.kind != R_CALL_END or r.flags & 1))
-            self.keep_sent()
-            self.set_filter(None)
-        if r.kind == R_CALL_START and t.script.filtered:
+        if r.kind == R_CALL_START and t.script.filtered and self.arguments_through is None:
             self.set_filter(self._new_filter())
         t.hooked = True
         return 0
@@ -297,18 +258,6 @@ cdef class OpenWriter:
         self.w.told.hook.n = 0
         if not put_escaped(&self.w.told.hook, p, n):
             raise MemoryError()
-        return 0
-
-    cdef int put_rest(self, str rest) except -1:
-        """A last delta of arguments, which the filter has held back."""
-        cdef Record r
-        cdef bytes text = rest.encode()
-        if text:
-            self.w.filtered = False
-            r.kind, r.at, r.n = R_ARGUMENTS, 0, len(text)
-            if tell(&self.w, &r, <const uint8_t*>PyBytes_AS_STRING(text), &self.out) != TOLD:
-                raise MemoryError()
-            self.w.kept[<int>R_ARGUMENTS].n = self.w.told.item_at
         return 0
 
     cdef void drop_frames(self) noexcept:
@@ -378,6 +327,8 @@ cdef class OpenWriter:
                 if place.guard.stepping and place.guard.owner != PyThread_get_thread_ident():
                     raise RuntimeError("this stream is in use by a batch, in another thread")
                 place.open = False
+                if self.w.line != NULL:
+                    leave_line(self.w.line)
         elif self.w.owner != PyThread_get_thread_ident():
             if not enter(&self.w.busy):
                 raise RuntimeError("this stream is in use by another thread")
@@ -421,7 +372,7 @@ cdef class OpenWriter:
         cdef const uint8_t* p
         self.claim()
         try:
-            if code == R_ARGUMENTS and self.arguments_through is not None:
+            if code == R_ARGUMENTS and self.w.filtered:
                 return self.arguments_through.feed(text)
             clean = sendable(text)
             p = <const uint8_t*>PyUnicode_AsUTF8AndSize(clean, &n)
@@ -454,7 +405,7 @@ cdef class OpenWriter:
 
     @property
     def _number(self):
-        return self.w.number
+        return self.w.line.number if self.w.line != NULL and self.w.line.kind else self.w.number
 
     @_number.setter
     def _number(self, int64_t number):
@@ -465,11 +416,7 @@ cdef class OpenWriter:
     @property
     def _tokens_read(self):
         """All, and those of reasoning: of the parser's usage, without the object."""
-        cdef int64_t total = 0
-        cdef int k
-        for k in range(N_REGIONS):
-            total += self.parser.s.usage[k]
-        return total, self.parser.s.usage[<int>IN_REASONING]
+        return tokens_read(&self.parser.s), self.parser.s.usage[<int>IN_REASONING]
 
     @property
     def in_text(self):
@@ -478,7 +425,7 @@ cdef class OpenWriter:
 
     @property
     def _arguments_through(self):
-        return self.arguments_through
+        return self.open_filter()
 
     @_arguments_through.setter
     def _arguments_through(self, Arguments through):
@@ -502,6 +449,14 @@ cdef class OpenWriter:
         if not put_escaped(&self.w.kept[kind], p, n):
             raise MemoryError()
         return True
+
+
+cdef int64_t tokens_read(const Stream* s) noexcept nogil:
+    cdef int64_t total = 0
+    cdef int k
+    for k in range(N_REGIONS):
+        total += s.usage[k]
+    return total
 
 
 cdef str sendable(str text):

@@ -1,0 +1,2 @@
+DEBUG: bool
+__pyx_capi__: dict[str, object]
