@@ -24,16 +24,24 @@ def begun(batch: hs.Batch, api: str, format: str = "harmony", vocab: Any = None)
 
 
 class Busy:
-    """Streams that say `ids`, no two of them at the same place. api: of their emitters; "" for columns."""
+    """Streams that say `ids`. api: of their emitters; "" for columns. places: where each is; by default one after the
+    other.
+    """
 
     def __init__(
-        self, api: str, opening: list[int], ids: Sequence[int], format: str = "harmony", vocab: Any = None
+        self,
+        api: str,
+        opening: list[int],
+        ids: Sequence[int],
+        format: str = "harmony",
+        vocab: Any = None,
+        places: Sequence[int] | None = None,
     ) -> None:
         self.api, self.batch = api, hs.Batch(format, vocab, capacity=STREAMS)
         slots = (begun(self.batch, api, format, vocab) if api else self.batch.open() for _ in range(STREAMS))
         self.slots = array("i", slots)
         self.feed: Any = self.batch.feed_sse if api else self.batch.feed
-        self.steps = [array("i", ids[at : at + STREAMS]) for at in range(STEPS)]
+        self.steps = [array("i", [ids[place + at] for place in places or range(STREAMS)]) for at in range(STEPS)]
         self.feed(self.slots, opening * STREAMS, range(0, STREAMS * len(opening) + 1, len(opening)))
 
     def forget(self) -> None:
