@@ -59,7 +59,12 @@ def test_the_bytes_are_those_of_the_usual_way(server, family, format, route, siz
     assert [each[1:] for each in said[:half]] == [each[1:] for each in said[half:]]
     assert DIRECT not in server(family, "queued").log()
     if (family, route) != ("gpt_oss", "/v1/responses"):
-        assert DIRECT in server(family, "frames").log()
+        host, play = server(family, "frames"), played(format, SCENARIOS[CALLING])
+        for _ in range(10):  # on a busy machine, a short answer may end before anybody looks where its outputs arrive
+            if DIRECT not in host.log():
+                host.play(play.ids, finish=play.finish, at_once=1, pause=0.05)
+                answer(host, route)
+        assert DIRECT in host.log()
 
 
 def text_of(chunks: list[dict[str, Any]], index: int = 0) -> str:
