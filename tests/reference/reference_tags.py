@@ -101,7 +101,10 @@ class Machine(Fences, Elements, Lists):
         if is_late and (late := self.text.late_closer(i)):
             self.log.note("misspelt-closer", i)
             return self.act(i, late.stop)
-        return self.byte(i) if self.text.is_byte(i) else self.drop_here(i, i + 1)
+        if self.text.is_byte(i):
+            return self.byte(i)
+        is_marker = self.text.s[i] != INERT  # of what stands inside a call
+        return self.drop_here(i, i + 1, "call-without-tools" if is_marker and self.tools == [] else "stray-control")
 
     def byte(self, i: int) -> int:
         self.log.lands(i, i + 1, self.region)
