@@ -19,7 +19,7 @@ from reference_tags_elements import Elements
 from reference_tags_fences import Fences
 from reference_tags_header import Header, HeaderReader
 from reference_tags_lists import Lists
-from reference_tags_text import CALL, INERT, NEAR, PAIR, SECTION, Marker, More, Text, may_lack
+from reference_tags_text import CALL, CDATA, ELEMENT, INERT, NEAR, PAIR, SECTION, Marker, More, Text, may_lack
 
 from harmonystream.formats import Format
 
@@ -103,8 +103,9 @@ class Machine(Fences, Elements, Lists):
             return self.act(i, late.stop)
         if self.text.is_byte(i):
             return self.byte(i)
-        is_marker = self.text.s[i] != INERT  # of what stands inside a call
-        return self.drop_here(i, i + 1, "call-without-tools" if is_marker and self.tools == [] else "stray-control")
+        inside_calls = ("id_open", "type_open", "type_close", *CDATA, *ELEMENT)
+        is_call = self.tools == [] and any(self.text.s[i] in self.text.kinds.get(kind, ()) for kind in inside_calls)
+        return self.drop_here(i, i + 1, "call-without-tools" if is_call else "stray-control")
 
     def byte(self, i: int) -> int:
         self.log.lands(i, i + 1, self.region)
