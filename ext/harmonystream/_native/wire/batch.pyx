@@ -198,7 +198,7 @@ cdef class Batch(Slots):
             while k < self.step.tasks[i].end:
                 if is_row(&self.step, &self.step.tasks[i], &self.out.records[k]):
                     if self.out.records[k].kind > R_ARGUMENTS:
-                        others[row] = (<Parser>slot_of(&self.step, &self.step.tasks[i]).parser).event_of(self.out, k)
+                        others[row] = (<Parser>self.step.holders[self.step.tasks[i].number].parser).event_of(self.out, k)
                     row += 1
                 k += 1
         return others

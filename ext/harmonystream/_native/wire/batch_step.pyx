@@ -94,7 +94,7 @@ cdef inline void fetch(const Step* step, uint32_t number) noexcept nogil:
         slot = &step.slots[number]
         if slot.s != NULL:
             if not slot.place.open:
-                prefetch(slot.busy)
+                prefetch(step.holders[number].busy)
                 prefetch(&slot.s.error)
                 if slot.writer != NULL:
                     prefetch(&slot.writer.stage)
@@ -103,6 +103,7 @@ cdef inline void fetch(const Step* step, uint32_t number) noexcept nogil:
 cdef inline Fault take(Step* step, Task* task) noexcept nogil:
     """The slot is this step's until step_over()."""
     cdef Slot* slot
+    cdef char* busy
     cdef Fault fault = NO_FAULT
     if task.number >= step.capacity or step.slots[task.number].s == NULL:
         return NOT_OPEN
@@ -116,7 +117,8 @@ cdef inline Fault take(Step* step, Task* task) noexcept nogil:
         return NO_FAULT
     if step.framed and not take_writer(step, slot.writer):
         return EMITTER_IN_USE
-    if not (enter(slot.busy) if FREE_THREADED else not is_in(slot.busy)):
+    busy = step.holders[task.number].busy
+    if not (enter(busy) if FREE_THREADED else not is_in(busy)):
         if step.framed:
             leave_writer(slot.writer)
         return PARSER_IN_USE
@@ -125,7 +127,7 @@ cdef inline Fault take(Step* step, Task* task) noexcept nogil:
     elif slot.s.finished or slot.s.error or slot.s.input_mode == TEXT_MODE or step.textual:
         fault = TAKES_NO_IDS
     if fault != NO_FAULT:
-        leave_slot(step, slot)
+        leave_slot(step, task)
         return fault
     slot.serial = step.serial
     slot.place.open = not FREE_THREADED
@@ -153,18 +155,18 @@ cdef inline void leave_writer(Writer* w) noexcept nogil:
         leave(&w.busy)
 
 
-cdef inline void leave_slot(const Step* step, Slot* slot) noexcept nogil:
+cdef inline void leave_slot(const Step* step, const Task* task) noexcept nogil:
     if FREE_THREADED:
-        leave(slot.busy)
+        leave(step.holders[task.number].busy)
         if step.framed:
-            leave_writer(slot.writer)
+            leave_writer(slot_of(step, task).writer)
 
 
 cdef void step_over(Step* step) noexcept nogil:
     cdef Py_ssize_t i
     if FREE_THREADED:                                                        # with a GIL there is nothing to leave
         for i in range(step.n):
-            leave_slot(step, slot_of(step, &step.tasks[i]))
+            leave_slot(step, &step.tasks[i])
     step.n = 0
 
 
@@ -203,7 +205,7 @@ cdef void step_run(Step* step, Context* c) noexcept nogil:
             task.end = out.n_records
             continue
         if task.n:
-            read_task(slot, task, c)
+            read_task(step, task, c)
             look_through(step, task, out)
         task.end = out.n_records
 

@@ -160,7 +160,7 @@ cdef bint say_task(Step* step, Task* task, Context* c) noexcept nogil:
         return True
     step.begin_at = said.n
     out.n_records = out.n_text = out.floor = 0
-    read_task(slot, task, c)
+    read_task(step, task, c)
     task.end = out.n_records
     step.first = 0
     while step.first < task.end:

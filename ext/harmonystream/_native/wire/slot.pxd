@@ -27,13 +27,15 @@ cdef extern from *:
 cdef enum:
     AHEAD = 12                         # streams that are on their way to the cache
 
-# Pointers into an open slot's parser; s is NULL if the slot is free.
+# What a plain token reads and writes of an open slot; s is NULL if the slot is free. One of them is a line of memory.
 cdef struct Slot:
     Stream* s
     Writer* writer                 # its emitter's, or NULL
     uint64_t serial                # of the last step that it was part of
     Place place
-    # from here on, what no plain token reads
+
+# The rest of it.
+cdef struct Holder:
     PyObject* parser               # the parser that has `s`
     Held* held
     const ToolTable* tools
@@ -54,6 +56,7 @@ cdef enum Fault:
 
 cdef struct Step:
     Slot* slots
+    Holder* holders                # by slot, as `lines` are
     Line* lines                    # by slot; NULL until one has an emitter
     Task* tasks                    # no step has more than `capacity`
     Py_ssize_t capacity
@@ -90,7 +93,7 @@ cdef inline Slot* slot_of(const Step* step, const Task* task) noexcept nogil:
 
 
 cdef inline bint is_row(const Step* step, const Task* task, const Record* r) noexcept nogil:
-    return r.kind != R_EMPTY_ARGUMENTS or not slot_of(step, task).no_empty
+    return r.kind != R_EMPTY_ARGUMENTS or not step.holders[task.number].no_empty
 
 
 cdef inline bint is_plain_here(const Place* place, const Tables* t, uint32_t tid) noexcept nogil:
@@ -115,15 +118,17 @@ cdef inline Stream* stream_of(Slot* slot, const Context* c, uint32_t tid) noexce
     return s if not place.fast and s.fast and is_plain_token(s, c.tables, tid) else NULL
 
 
-cdef inline void read_task(Slot* slot, const Task* task, Context* c) noexcept nogil:
+cdef inline void read_task(const Step* step, const Task* task, Context* c) noexcept nogil:
     """Lets the machine read the ids."""
+    cdef Slot* slot = slot_of(step, task)
+    cdef const Holder* holder = &step.holders[task.number]
     cdef Stream* s = slot.s
     if slot.writer != NULL and slot.writer.line != NULL:
         leave_line(slot.writer.line)
     settle(&slot.place, s, c.row != NULL)
     s.input_mode = ID_MODE
-    c.out.held = slot.held
-    c.tools = slot.tools
+    c.out.held = holder.held
+    c.tools = holder.tools
     machine_ids(s, c, task.ids, task.n)
     set_shortcut(s, c.row, c.out.held)
     take_place(&slot.place, s)

@@ -16,7 +16,8 @@ cdef class Slots:
     cdef list emitters             # by slot; None: there is none
     cdef list retired              # by slot: an emitter that has ended, whose memory the next one takes; or None
     cdef list free
-    cdef void* lines               # the block that the step's lines lie in
+    cdef void* slots               # the block that the step's slots lie in,
+    cdef void* lines               # and that of its lines
     cdef Step step
     cdef Guard guard               # of its streams
     cdef char busy

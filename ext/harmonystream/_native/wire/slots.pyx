@@ -18,7 +18,7 @@ from harmonystream._native.stream.parser cimport Parser
 from harmonystream._native.stream.program cimport NO_VOCAB, Program
 from harmonystream._native.wire.frame_step cimport fetch_slot
 from harmonystream._native.wire.line cimport Line, leave_line
-from harmonystream._native.wire.slot cimport Slot, Task
+from harmonystream._native.wire.slot cimport Holder, Slot, Task
 from harmonystream._native.wire.sse cimport SseWriter
 from harmonystream._native.wire.tell cimport ENDED
 
@@ -51,21 +51,24 @@ cdef class Slots:
         self.step.capacity = capacity
         self.step.textual = self.program.vocab is NO_VOCAB
         self.step.tagged = self.program.tags != NULL
-        self.step.slots = <Slot*>calloc(capacity, sizeof(Slot))
+        self.slots = calloc(capacity + 1, sizeof(Slot))
+        self.step.slots = <Slot*>aligned(self.slots)
+        self.step.holders = <Holder*>calloc(capacity, sizeof(Holder))
         self.step.tasks = <Task*>calloc(capacity, sizeof(Task))
-        if self.step.slots == NULL or self.step.tasks == NULL:
+        if self.slots == NULL or self.step.holders == NULL or self.step.tasks == NULL:
             raise MemoryError()
 
     def __dealloc__(self):
         cdef Py_ssize_t i
-        if self.step.slots != NULL:
+        if self.slots != NULL and self.step.holders != NULL:
             for i in range(self.capacity_):
-                unslotted(&self.step.slots[i])
+                unslotted(&self.step.slots[i], &self.step.holders[i])
         free(self.lines)
         free(self.step.odd)
         buffer_free(&self.step.aside)
         free(self.step.tasks)
-        free(self.step.slots)
+        free(self.step.holders)
+        free(self.slots)
 
     def open(self, *, tools=None, start="auto", prompt=None):
         """A slot for a new stream, whose options are Parser's. Raises RuntimeError if all slots are taken, and what
@@ -170,6 +173,7 @@ cdef class Slots:
     cdef object taken(self, Parser parser, SseWriter emitter):
         """The slot that this stream gets."""
         cdef Slot* slot
+        cdef Holder* holder
         if emitter is not None:
             self.take_lines()
         if not enter(&parser.slotted):
@@ -181,19 +185,20 @@ cdef class Slots:
         if not FREE_THREADED:
             parser.place = &slot.place
         Py_INCREF(parser)
-        slot.parser = <PyObject*>parser
-        slot.s, slot.held, slot.tools, slot.busy = &parser.s, &parser.held, &parser.tools.table, &parser.busy
+        holder = &self.step.holders[<Py_ssize_t>number]
+        holder.parser, holder.busy = <PyObject*>parser, &parser.busy
+        holder.held, holder.tools = &parser.held, &parser.tools.table
+        holder.no_empty = not parser.empty_args
+        slot.s = &parser.s
         slot.writer = NULL if emitter is None else &emitter.w
         if emitter is not None and self.program.tokens != NULL:
             slot.writer.line = &self.step.lines[<Py_ssize_t>number]
             slot.writer.line.of, slot.writer.line.kind = NULL, 0
             slot.writer.line.writer_at = <void**>&slot.writer
-        slot.no_empty = not parser.empty_args
         return number
 
     cdef int take_lines(self) except -1:
         """Room for lines, which slots without emitters do not need. They begin where lines of memory do."""
-        cdef size_t begin
         if self.lines == NULL:
             if not FREE_THREADED:
                 self.program.make_tokens()
@@ -206,13 +211,12 @@ cdef class Slots:
                 self.lines = NULL
                 raise MemoryError()
             self.step.tokens, self.step.n_tokens = self.program.tokens, self.program.tables.n
-            begin = <size_t>self.lines
-            self.step.lines = <Line*>(begin + (64 - begin % 64) % 64)
+            self.step.lines = <Line*>aligned(self.lines)
         return 0
 
     cdef object closed(self, Py_ssize_t slot):
         stream = self.at(slot) if self.emitters[slot] is None else self.emitters[slot]
-        unslotted(&self.step.slots[slot])
+        unslotted(&self.step.slots[slot], &self.step.holders[slot])
         self.emitters[slot] = None
         self.free.append(slot)
         return stream
@@ -266,7 +270,7 @@ cdef class Slots:
         """The slot is free. It keeps its emitter, which has ended, for the next response, if nobody else has it."""
         cdef SseWriter emitter = self.emitters[slot]
         cdef Parser parser = emitter.parser
-        unslotted(&self.step.slots[slot])
+        unslotted(&self.step.slots[slot], &self.step.holders[slot])
         self.emitters[slot] = None
         self.free.append(slot)
         # this function holds both, and the emitter the parser
@@ -338,15 +342,15 @@ cdef class Slots:
     cdef Parser at(self, Py_ssize_t slot):
         if not 0 <= slot < self.capacity_ or self.step.slots[slot].s == NULL:
             raise ValueError(f"slot {slot} is not open")
-        return <Parser>self.step.slots[slot].parser
+        return <Parser>self.step.holders[slot].parser
 
     def __len__(self):
         """Open slots."""
         return self.capacity_ - len(self.free)
 
     def __sizeof__(self):
-        cdef Py_ssize_t each = sizeof(Slot) + sizeof(Task) + 3 * sizeof(void*)
-        return object.__sizeof__(self) + self.step.aside.cap + self.capacity_ * each + (
+        cdef Py_ssize_t each = sizeof(Slot) + sizeof(Holder) + sizeof(Task) + 3 * sizeof(void*)
+        return object.__sizeof__(self) + sizeof(Slot) + self.step.aside.cap + self.capacity_ * each + (
             (self.capacity_ + 1) * sizeof(Line) + self.capacity_ * sizeof(uint32_t) if self.lines != NULL else 0)
 
     @property
@@ -368,13 +372,19 @@ cdef class Slots:
         return f"<Batch {self.format}: {len(self)} of {self.capacity_} slots>"
 
 
-cdef void unslotted(Slot* slot) noexcept:
+cdef inline void* aligned(void* block) noexcept:
+    """Where the first line of memory in it begins."""
+    cdef size_t begin = <size_t>block
+    return <void*>(begin + (64 - begin % 64) % 64)
+
+
+cdef void unslotted(Slot* slot, Holder* holder) noexcept:
     """It is free. Its parser is not a list's: the collector empties lists of what is garbage, and this must be done all
     the same.
     """
     cdef Parser parser
     if slot.s != NULL:
-        parser = <Parser>slot.parser
+        parser = <Parser>holder.parser
         if slot.writer != NULL and slot.writer.line != NULL:
             leave_line(slot.writer.line)
             slot.writer.line = NULL
@@ -382,7 +392,7 @@ cdef void unslotted(Slot* slot) noexcept:
         parser.place = NULL
         leave(&parser.slotted)
         slot.s = NULL
-        slot.parser = NULL
+        holder.parser = NULL
         Py_DECREF(parser)
 
 
