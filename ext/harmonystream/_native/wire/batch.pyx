@@ -193,12 +193,14 @@ cdef class Batch(Slots):
     cdef dict others(self):
         """The events of the rows that are no deltas, by row."""
         cdef dict others = {}
+        cdef const Holder* holder
         cdef Py_ssize_t i, k = 0, row = 0
         for i in range(self.step.n):
             while k < self.step.tasks[i].end:
                 if is_row(&self.step, &self.step.tasks[i], &self.out.records[k]):
                     if self.out.records[k].kind > R_ARGUMENTS:
-                        others[row] = (<Parser>self.step.holders[self.step.tasks[i].number].parser).event_of(self.out, k)
+                        holder = &self.step.holders[self.step.tasks[i].number]
+                        others[row] = (<Parser>holder.parser).event_of(self.out, k)
                     row += 1
                 k += 1
         return others
