@@ -258,9 +258,9 @@ REFUSED = {
         ValueError,
         "the batch is 'harmony' on",
     ),
-    "a parser": (hs.Parser, TypeError, "pattern"),
-    "None": (lambda: None, TypeError, "pattern"),
-    "a class": (lambda: hs.ChatStream, TypeError, "pattern"),
+    "a parser": (hs.Parser, TypeError, "a pattern is a ChatStream, .*, not a Parser"),
+    "None": (lambda: None, TypeError, "a pattern is a ChatStream, .*, not a NoneType"),
+    "a class": (lambda: hs.ChatStream, TypeError, "a pattern is a ChatStream, .*, not a type"),
 }
 
 

@@ -107,7 +107,7 @@ cdef class Slots:
         self.check_fits(parser, emitter)
         return self.place(parser, emitter)
 
-    def open_sse(self, SseWriter pattern not None, /, *, id, created=None):
+    def open_sse(self, pattern, /, *, id, created=None):
         """A slot for a new response, and the response's first frames.
 
         pattern: an emitter that has not started, with the options that the response shall have. The first call takes
@@ -119,22 +119,23 @@ cdef class Slots:
         emitter's memory for the next response of this pattern, unless somebody else holds the emitter. Raises what
         these three raise, and TypeError for a subclass that has a constructor, which would not run.
         """
-        cdef SseWriter emitter
+        cdef SseWriter emitter, made_by
         cdef bytes frames
-        if not hasattr(pattern, "_shape"):
+        if not isinstance(pattern, SseWriter) or not hasattr(pattern, "_shape"):
             raise TypeError(f"a pattern is a ChatStream, ResponsesStream or MessagesStream, not a "
                             f"{type(pattern).__name__}")
-        self.check_fits(pattern.parser, pattern)
-        pattern.take_shape()
+        made_by = pattern
+        self.check_fits(made_by.parser, made_by)
+        made_by.take_shape()
         self.claim()
         try:
             self.check_free()
             number = self.free[len(self.free) - 1]
             emitter, self.retired[number] = self.retired[number], None
-            if emitter is not None and emitter.pattern is pattern:
+            if emitter is not None and emitter.pattern is made_by:
                 emitter.renew()
             else:
-                emitter = pattern.another()
+                emitter = made_by.another()
             frames = emitter.start_as(id, created)
             return self.taken(emitter.parser, emitter), frames
         finally:
