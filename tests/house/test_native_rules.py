@@ -42,14 +42,6 @@ def test_no_constant_is_written_twice():
     assert {constant: files for constant, files in homes.items() if len(files) > 1} == {}
 
 
-def test_the_state_of_a_key_is_that_of_the_object_scanner():
-    """What the shortcut compares with is the enumeration's own name, and no number of its own."""
-    driver = SOURCES["tags/driver.pxd"]
-    assert "g.object.expect != X_IN_KEY" in driver
-    assert "call_object cimport X_IN_KEY" in driver
-    assert not re.search(r"\bexpect\s*[!=<>]=?\s*\d", "".join(SOURCES.values()))
-
-
 @pytest.mark.parametrize("name", [name for name in SOURCES if not name.startswith("core/")])
 def test_a_buffer_of_the_caller_is_read_once(name):
     """Another thread may write to it meanwhile: what was checked must be what is used."""
