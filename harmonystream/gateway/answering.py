@@ -16,6 +16,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from ..agent import ToolRunEnd
+from ..agent.steering import Plan, steered
 from ..emit import new_id
 from ..engines import EngineError, Sampling
 from ..integrations.starlette import EventStreamResponse, stopping, whole_response
@@ -36,7 +37,6 @@ from .plans import plan_of
 from .pool import Pool
 from .refused import Refused, body_of, refused_for, said_later, status_of
 from .server_tools import Rounds, offered, rounds_of
-from .steering import Plan, steered
 from .store import Store
 from .tool_choices import listed
 from .tracing import Spans

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from .._native.stream.parser import Parser
 from ..agent import LoopEnd, LoopEvent, RoundEnd, ToolRunEnd, ToolRunStart, agent_loop
+from ..agent.steering import Plan
 from ..emit import ToolRun
 from ..engines import EngineError, Finished, Sampled, Sampling
 from ..events import MessageEnd, ToolCallDelta, ToolCallEnd, ToolCallStart, ValueDelta, ValueEnd, ValueStart
@@ -23,7 +24,6 @@ from .limits import Limits
 from .model import Served
 from .plans import plan_of
 from .refused import Refused
-from .steering import Plan
 from .tool_choices import SERVER, pick, tool_name
 
 __all__ = ["Generate", "Round", "Rounds", "load_tools", "offered", "rounds_of"]

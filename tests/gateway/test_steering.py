@@ -10,12 +10,12 @@ from gateways import ADD, TOOLS, gateway, ids_of, script_of
 from scripted import Scripted
 
 import harmonystream as hs
+from harmonystream.agent.steering import Plan, steered
 from harmonystream.engines import Completions, EngineError, Finished, LlamaServer, Sampling
 from harmonystream.formats import format_of
 from harmonystream.gateway.asked import Asked
 from harmonystream.gateway.plans import plan_of
 from harmonystream.gateway.refused import Refused
-from harmonystream.gateway.steering import Plan, steered
 
 THOUGHT = "<|channel|>analysis<|message|>One two three four five six"
 

@@ -6,16 +6,18 @@ answer and nothing before it, the generation is stopped at the right token, and 
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..engines import EngineError, Finished, Sampled, Sampling
+from ..formats import Format, HeaderFormat
+from ..formats.spec import Marker
 from ..prompt import Prompt
 from ..regions import Region
 
-__all__ = ["Plan", "steered"]
+__all__ = ["Plan", "call_plan", "spelling", "steered"]
 
 BYTES = 4
 """Bytes of text that count as a token, where an engine gives no ids."""
@@ -63,6 +65,39 @@ async def steered(
         if not stopped:
             yield Finished(None, course.usage(None))
             return
+
+
+def call_plan(prompt: Prompt, names: Sequence[str]) -> Plan:
+    """What makes the model call a tool. names: of the tools that it may call."""
+    row = prompt.format
+    if isinstance(row, HeaderFormat):
+        # The dot after `functions` is left to the model: it is one token with the name's first letters.
+        call = "<|start|>assistant<|channel|>commentary to=functions"
+        if len(names) == 1:
+            call += f".{names[0]} <|constrain|>json<|message|>"
+        return Plan("<|channel|>analysis<|message|>", call, None, ("<|end|>",))
+    assert row is not None  # the parser of a prompt needs its format, too
+    call = _opening(row, prompt)
+    if prompt.parser().region is not Region.REASONING:
+        return Plan(first=call)
+    closer = "" if row.think is None else f"\n{spelling(row.think[1], prompt)}"
+    return Plan("", call if row.control else f"\n\n{call}", None, (closer.rstrip("\n"),))
+
+
+def _opening(row: Format, prompt: Prompt) -> str:
+    """What a call begins with; of a row that needs no opener, the first characters of the call itself."""
+    opener = row.section[0] if row.section is not None else row.call[0] if row.call is not None else ()
+    if spelled := spelling(opener, prompt):
+        return spelled
+    key = next((key for key, role in row.members.items() if role == "name"), "")
+    return "[" if row.body == "python" else f'{{"{key}": "'
+
+
+def spelling(marker: Marker, prompt: Prompt) -> str:
+    """The one that the prompt shows to the model, or else the first; "" if there may be none."""
+    spellings = (marker,) if isinstance(marker, str) else marker
+    shown = next((one for one in spellings if one and one in prompt.text), None)
+    return shown if shown is not None else "" if "" in spellings or not spellings else spellings[0]
 
 
 class _Course:
