@@ -17,11 +17,13 @@ from .json_calls import (
     JAMBA,
     LING2,
     LONGCAT,
+    MINIMAX_M1,
     NEMOTRON_V2,
     REKA,
 )
 from .key_tags import GLM, HY_V3, HY_V4, IQUEST_Q1, K2_HORIZON, POOLSIDE_V1
 from .kimi import KIMI_K2, KIMI_K3
+from .models import format_for
 from .object_calls import FUNCTIONGEMMA, GEMMA4
 from .open_calls import (
     APERTUS,
@@ -45,7 +47,7 @@ __all__ = ["ALIASES", "Format", "HeaderFormat", "control_markers", "format_of", 
 _ROWS = (
     *(HARMONY, HERMES, QWEN3_CODER, MIMO, DEEPSEEK, DEEPSEEK_SEARCH, DSML),
     *(KIMI_K2, KIMI_K3, GLM, SEED_OSS, MINIMAX_M2, MINIMAX_M3),
-    *(GRANITE4, EXAONE4, LING2, REKA, ERNIE45, LONGCAT, JAMBA, HUNYUAN_A13B, APRIEL, NEMOTRON_V2, INTERNLM),
+    *(GRANITE4, EXAONE4, LING2, REKA, ERNIE45, LONGCAT, JAMBA, MINIMAX_M1, HUNYUAN_A13B, APRIEL, NEMOTRON_V2, INTERNLM),
     *(HY_V3, HY_V4, POOLSIDE_V1, IQUEST_Q1, K2_HORIZON, DOTS, MINICPM5, FUNCTIONARY, GIGACHAT35, GIGACHAT3),
     *(STEP3, PLAMO3, MISTRAL, LLAMA3, XLAM, PHI4_MINI, GRANITE3, GRANITE_20B, COHERE, APERTUS, PYTHONIC, OLMO3, LFM2),
     *(GEMMA4, FUNCTIONGEMMA, KIMI_VL, THINK),
@@ -59,7 +61,9 @@ def formats() -> tuple[str, ...]:
 
 
 def format_of(format: str | Format | HeaderFormat) -> Format | HeaderFormat:
-    """The format of that name, which may be vLLM's or SGLang's name of a parser. A `Format` is returned as it is.
+    """The format of that name. A `Format` is returned as it is.
+
+    format: the name of a row, of a parser of vLLM, SGLang or Ollama, or of a model, as `format_for` takes it.
 
     Raises `FormatError` for an unknown name, and for the name of a parser that no row replaces; it says why.
     """
@@ -68,11 +72,25 @@ def format_of(format: str | Format | HeaderFormat) -> Format | HeaderFormat:
     try:
         return _BY_NAME[ALIASES.get(format, format)]
     except (KeyError, TypeError):
-        if isinstance(format, str) and format in UNREAD:
-            raise FormatError(f"no row reads what the parser {format!r} reads: {UNREAD[format]}") from None
-        model = isinstance(format, str) and "/" in format
-        hint = f". That is a model: its format is format_for({format!r})" if model else ""
-        raise FormatError(f"unknown format {format!r}; known: {', '.join(_BY_NAME)}{hint}") from None
+        if not isinstance(format, str):
+            raise FormatError(f"unknown format {format!r}; known: {', '.join(_BY_NAME)}") from None
+    if format in UNREAD:
+        raise FormatError(f"no row reads what the parser {format!r} reads: {UNREAD[format]}")
+    try:
+        return _BY_NAME[format_for(format)]
+    except FormatError as error:
+        if "/" in format:
+            raise
+        unknown = f"unknown format {format!r}{_meant(format)}; known: {', '.join(_BY_NAME)}"
+        raise FormatError(unknown) from error
+
+
+def _meant(name: str) -> str:
+    """Which name the caller may have meant, for the end of an error."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(name.lower().replace("-", "_"), [*_BY_NAME, *ALIASES], 1)
+    return f", did you mean {close[0]!r}?" if close else ""
 
 
 def control_markers(format: str | Format | HeaderFormat) -> list[tuple[str, ...]]:

@@ -1,9 +1,12 @@
-"""What vLLM and SGLang call the parsers of a format, where that is not the name of our row, and what no row reads."""
+"""What vLLM, SGLang and Ollama call the parsers of a format, where neither a row nor a model has that name, and what no
+row reads."""
 
 ALIASES = {
     "apertus2509": "apertus",
     "cohere_command3": "cohere",
     "cohere_command4": "cohere",
+    "cogito": "deepseek",
+    "deepseek3": "deepseek",
     "deepseek_v3": "deepseek",
     "deepseek_v31": "deepseek",
     "deepseekv3": "deepseek",
@@ -21,6 +24,7 @@ ALIASES = {
     "deepseek-v41": "dsml",
     "glm45": "glm",
     "glm47": "glm",
+    "glm-ocr": "glm",
     "ling3": "glm",
     "spark25": "glm",
     "gpt-oss": "harmony",
@@ -43,6 +47,7 @@ ALIASES = {
     "llama4_json": "llama3",
     "llama4_pythonic": "pythonic",
     "minimax": "minimax_m2",
+    "ministral": "mistral",
     "minimax-m2": "minimax_m2",
     "minimax-m3": "minimax_m3",
     "minimax-append-think": "minimax_m2",
@@ -51,7 +56,9 @@ ALIASES = {
     "nanbeige": "qwen3_coder",
     "nemotron_3": "qwen3_coder",
     "nemotron_v3": "qwen3_coder",
+    "ornith": "qwen3_coder",
     "phi4_mini_json": "phi4_mini",
+    "poolside-v1": "poolside_v1",
     "qwen3_xml": "qwen3_coder",
     "step3p5": "qwen3_coder",
     "step5": "qwen3_coder",
@@ -68,10 +75,12 @@ UNREAD = {
     "and begins the next header; its arguments are tags, which Harmony does not have",
     "muse": _HEADERS,
     "muse_glimmer": _HEADERS,
+    "glimmer": _HEADERS,
     "musespark1x": _HEADERS,
     "inkling": "one marker ends its thoughts, its text and its calls, and a function's name may come before the marker "
     "of its call; in a row each marker is for one thing",
     "hf": _TEMPLATE,
     "response_template": _TEMPLATE,
+    "passthrough": "it reads nothing: the text is the answer",
 }
-"""Names of parsers in vLLM and SGLang that are no row -> why."""
+"""Names of parsers in vLLM, SGLang and Ollama that are no row -> why."""

@@ -9,10 +9,12 @@ HERMES = QWEN3_CODER._replace(name="hermes", bare="no")
 
 # The calls of Hermes, and other ends of a turn.
 GRANITE4 = HERMES._replace(name="granite4", stops=("<|end_of_text|>",), turns=("<|start_of_role|>",))
+# As the first has them, and as K-EXAONE does.
+_ROLES = ("|system|", "|user|", "|assistant|", "|tool|")
 EXAONE4 = HERMES._replace(
     name="exaone4",
-    stops=("[|endofturn|]",),
-    turns=("[|system|]", "[|user|]", "[|assistant|]", "[|tool|]"),
+    stops=("[|endofturn|]", "<|endofturn|>", "<|endoftext|>"),
+    turns=tuple(f"{left}{role}{right}" for left, right in ("[]", "<>") for role in _ROLES),
 )
 LING2 = HERMES._replace(name="ling2", stops=("<|role_end|>", "<|endoftext|>"), turns=("<role>",))
 REKA = HERMES._replace(
@@ -42,6 +44,13 @@ JAMBA = Format(
     wrapped=True,
     stops=("<|eom|>", "<|endoftext|>"),
     turns=("<|bom|>",),
+)
+
+# A line for each object, without an array.
+MINIMAX_M1 = JAMBA._replace(
+    name="minimax_m1",
+    stops=("<end_of_sentence>",),
+    turns=("<beginning_of_sentence>",),
 )
 
 HUNYUAN_A13B = JAMBA._replace(

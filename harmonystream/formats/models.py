@@ -19,6 +19,7 @@ _FAMILIES = (
     (r"deepseek-r1-(1\.5|7|8|14|32|70)b", "think", ""),
     (r"deepseek-r1-0528-qwen3", "deepseek", ""),
     (r"deepseek-r1(?![.\d])(-zero|-0528)?", "deepseek", "DeepSeek-R1"),
+    (r"deepseek-(tng-)?r1t2?(-chimera)?", "deepseek", ""),
     (r"deepseek-(chat-)?v3(\.1)?(-0324|-terminus|-base)?(?![.\d])", "deepseek", "V3, V3.1"),
     (r"deepseek-(chat-)?v3\.2-exp", "deepseek", "V3.2-Exp"),  # DSML came with V3.2 itself
     (r"deepseek-(chat-)?v(3\.2|4(\.1)?)(-speciale)?(?![.\d])", "dsml", "DeepSeek-V3.2, V4, V4.1"),
@@ -36,6 +37,7 @@ _FAMILIES = (
     (r"trinity-(nano|mini|large)", "hermes", "Trinity"),
     (r"granite-?4", "granite4", "Granite 4"),
     (r"exaone-?4", "exaone4", "EXAONE 4"),
+    (r"k-exaone", "exaone4", "K-EXAONE"),
     (r"(ling|ring)-?(2|(mini|flash|1t)-2|1t)", "ling2", "Ling 2, Ring 2"),
     (r"reka-(flash|edge)", "reka", "Reka Flash, Edge"),
     (r"ernie-?4\.5", "ernie45", "ERNIE 4.5"),
@@ -45,15 +47,18 @@ _FAMILIES = (
     (r"hy-?3|hunyuan-?3", "hy_v3", "Hy3"),
     (r"hy-?4|hunyuan-?4", "hy_v4", "Hy4"),
     (r"apriel-?1\.[56]", "apriel", "Apriel 1.5, 1.6"),
-    (r"nemotron-nano-(9b|12b)-v2", "nemotron_v2", "Nemotron Nano 2"),
+    (r"nemotron-nano(-(9b|12b))?-v2", "nemotron_v2", "Nemotron Nano 2"),
     (r"llama-?3-[13]-nemotron-(nano|super|ultra)(-\d+b)?-v1-5", "nemotron_v2", "Llama Nemotron 1.5"),
     (r"internlm-?[23](\.5)?|intern-?s1", "internlm", "InternLM 2, 3, Intern-S1"),
     (r"nemotron-?3-(nano|super|ultra)", "qwen3_coder", "Nemotron 3"),
-    (r"step-?3\.[57]", "qwen3_coder", "Step-3.5"),
+    (r"nanbeige-?4(\.\d)?", "qwen3_coder", "Nanbeige4"),
+    (r"step(fun)?-?3\.[57]", "qwen3_coder", "Step-3.5"),
     (r"mimo", "mimo", "MiMo"),
     (r"kimi-?k2", "kimi_k2", "Kimi-K2, K2.5"),
+    (r"kimi-linear", "kimi_k2", "Kimi-Linear"),
     (r"kimi-?k3", "kimi_k3", "Kimi-K3"),
     (r"glm-?(4\.[5-9]|5(?!\d))v?", "glm", "GLM-4.5 to 5"),
+    (r"glm-z1(-rumination)?", "think", "GLM-Z1"),
     (r"ling-?3", "glm", "Ling-3"),
     (r"seed-?oss", "seed_oss", "Seed-OSS"),
     (
@@ -61,9 +66,10 @@ _FAMILIES = (
         "mistral",
         "Mistral, Ministral, Devstral, Magistral",
     ),
-    (r"(ministral|mistral|mixtral)-(8b|7b|8x7b|8x22b)-instruct-(v0\.3|2410)", "mistral", ""),
+    (r"(ministral|mistral)-(8b|7b)-instruct-(v0\.3|2410)|mixtral-8x(7|22)b", "mistral", ""),
     (r"hammer-?2(\.\d)?|(llama-)?xlam-?2?", "xlam", "xLAM 2"),
     (r"(meta-)?llama-?3\.[123]", "llama3", "Llama 3.1 to 3.3"),
+    (r"firefunction-?v2", "phi4_mini", "FireFunction v2"),
     (r"phi-?4-(mini|multimodal)(?!-(flash-)?reasoning)", "phi4_mini", "Phi-4-mini"),
     (r"granite-20b-functioncalling|granite-20b-fc", "granite_20b", "Granite-20B-FunctionCalling"),
     (r"granite-?3(\.\d)?", "granite3", "Granite 3"),
@@ -89,8 +95,21 @@ _FAMILIES = (
     (r"functionary(-(small|medium))?-v3\.1", "functionary", "Functionary 3.1"),
     (r"gigachat-?3\.5", "gigachat35", "GigaChat 3.5"),
     (r"kimi-vl", "kimi_vl", "Kimi-VL"),
-    (r"minimax-?m1", "think", "MiniMax-M1"),
+    (r"minimax-?m1", "minimax_m1", "MiniMax-M1"),
     (r"phi-?4(-mini)?(-flash)?-reasoning", "think", "Phi-4-reasoning"),
+)
+
+# Models whose calls no row can read -> why.
+_UNREAD = (
+    (
+        r"functionary(-(small|medium))?-v(2\.\d|3\.2)",
+        "each part of its output begins with the name of who reads it, 'all' or a tool, in a line, and the prompt "
+        "ends where the first name begins; in a row a call has an opener",
+    ),
+    (
+        r"(c4ai-)?command-r(-plus)?(?!7b)",
+        "its calls are a Markdown fence after 'Action:', and the fence's end, which any answer may have, closes them",
+    ),
 )
 
 # Families that no built-in format reads. A name with one of these and another family does not show its format.
@@ -107,10 +126,17 @@ _NAMELESS = (
 )
 
 
+# A size, as it follows the name of a family: "-8b", "-0.6b", "-270m".
+_SIZE = r"-?\d+(\.\d+)?[bm](?![a-z0-9])"
+
+
 class _Patterns(NamedTuple):
     families: list[tuple[re.Pattern[str], str]]
     foreign: re.Pattern[str]
+    maker: re.Pattern[str]
+    size: re.Pattern[str]
     nameless: re.Pattern[str]
+    unread: list[tuple[re.Pattern[str], str]]
 
 
 @cache
@@ -120,7 +146,10 @@ def _patterns() -> _Patterns:
     return _Patterns(
         families=[(re.compile(before + pattern + after), name) for pattern, name, _ in _FAMILIES],
         foreign=re.compile(f"{before}({_OTHERS})[0-9.]*|{_OTHER_TASKS}{after}"),
+        maker=re.compile(f"{before}({_OTHERS})(?!-?[0-9]){after}"),
+        size=re.compile(_SIZE),
         nameless=re.compile(_NAMELESS),
+        unread=[(re.compile(before + pattern + after), why) for pattern, why in _UNREAD],
     )
 
 
@@ -143,16 +172,36 @@ _MAX_KNOWN = 256
 """Characters of a name whose format is remembered: every request of a server names its model."""
 
 
+class _Found(NamedTuple):
+    """A family in a name: from where to where, and its format."""
+
+    start: int
+    stop: int
+    format: str
+
+
 def _format_of_name(model_name: str) -> str:
-    rest = _spelt_alike(_last_part(model_name))
-    found: list[str] = []
-    for pattern, name in _patterns().families:
-        rest, times = pattern.subn("+", rest)
-        found += [name] * min(times, 1)
-    kinds = set(found)
-    if len(kinds) == 1 and not _patterns().foreign.search(rest):
-        return found[0]
+    name = rest = _spelt_alike(_last_part(model_name))
+    found: list[_Found] = []
+    for pattern, format in _patterns().families:
+        found += [_Found(match.start(), match.end(), format) for match in pattern.finditer(rest)]
+        rest = pattern.sub(lambda match: "+" * len(match[0]), rest)
+    found.sort()
+    if found:  # a family without a version, before the model's name, says whose the model is: "meta-llama-Llama-3.1"
+        rest = _patterns().maker.sub("", rest[: found[0].start]) + rest[found[0].start :]
+    kinds = {family.format for family in found}
+    if (len(kinds) == 1 or _names_a_base(name, found)) and not _patterns().foreign.search(rest):
+        return found[0].format
     raise FormatError(_refusal(model_name, sorted(kinds)))
+
+
+def _names_a_base(name: str, found: list[_Found]) -> bool:
+    """Do two families name a model and what it was made of? The size follows the second: "ToolACE-2-Llama-3.1-8B"."""
+    if len(found) != 2:
+        return False
+    model, base = found
+    size = _patterns().size
+    return size.match(name, base.stop) is not None and size.search(name, model.stop, base.start) is None
 
 
 _known_format = lru_cache(maxsize=64)(_format_of_name)
@@ -185,6 +234,9 @@ def _refusal(model_name: str, kinds: list[str]) -> str:
         problem = f"the name {model_name!r} fits the format {kinds[0]!r}, and names another kind of model as well"
     else:
         problem = f"no format is known for the model {model_name!r}"
+    name = _spelt_alike(_last_part(model_name))
+    reasons = [why for pattern, why in _patterns().unread if pattern.search(name)]
+    problem += f": {reasons[0]}" if reasons and not kinds else ""
     return (
         f"{problem}. Pass the format yourself: one of {', '.join(formats())} (docs/formats.md says which reads what), "
         "or a row of your own, hs.Format(...)"

@@ -17,8 +17,8 @@ PHI4_MINI = Format(
     name="phi4_mini",
     section=(("functools", "<|tool_call|>"), ("", "<|/tool_call|>")),
     wrapped=True,
-    stops=("<|end|>", "<|endoftext|>"),
-    turns=("<|user|>", "<|system|>", "<|assistant|>"),
+    stops=("<|end|>", "<|endoftext|>", "<|eot_id|>"),
+    turns=("<|user|>", "<|system|>", "<|assistant|>", "<|start_header_id|>"),
 )
 
 GRANITE3 = Format(

@@ -28,7 +28,7 @@ KNOWN = {
         Qwen/Qwen3-Coder-30B-A3B-Instruct  Qwen3-Coder-30B-A3B-Instruct  qwen3-coder:30b  qwen/qwen3-coder:free
         qwen-3-coder-480b  Qwen/Qwen3-Coder-Next  accounts/fireworks/models/qwen3-coder-480b-a35b-instruct
         Qwen/Qwen3.5-27B  qwen3.6:35b  nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16  nemotron-3-super
-        stepfun-ai/Step-3.5-Flash
+        stepfun-ai/Step-3.5-Flash  StepFun3.5-Flash  Nanbeige/Nanbeige4.1-3B
     """,
     "mimo": """
         XiaomiMiMo/MiMo-V2-Flash  XiaomiMiMo/MiMo-7B-RL
@@ -39,7 +39,8 @@ KNOWN = {
         deepseek-ai/DeepSeek-R1-0528  deepseek-r1:671b  deepseek-v3.1:671b  deepseek/deepseek-chat-v3-0324:free
         deepseek/deepseek-chat-v3.1  accounts/fireworks/models/deepseek-v3p1
         deepseek-ai/DeepSeek-R1-0528-Qwen3-8B  unsloth/DeepSeek-V3.1-GGUF
-        cognitivecomputations/DeepSeek-V3-0324-AWQ
+        cognitivecomputations/DeepSeek-V3-0324-AWQ  tngtech/DeepSeek-TNG-R1T2-Chimera  DeepSeek-R1T-Chimera
+        llama-cpp-deepseek-r1
     """,
     "dsml": """
         deepseek-ai/DeepSeek-V3.2  deepseek-ai/DeepSeek-V3.2-Speciale  deepseek-v3.2:671b
@@ -47,7 +48,7 @@ KNOWN = {
     """,
     "kimi_k2": """
         moonshotai/Kimi-K2-Instruct-0905  moonshotai/Kimi-K2-Thinking  moonshotai/Kimi-K2.5  kimi-k2:1t-cloud
-        kimi_k2
+        kimi_k2  moonshotai/Kimi-Linear-48B-A3B-Instruct
     """,
     "k2_horizon": """
         IFM/K2-Horizon-0.9B  IFM/K2-Horizon-MoVA-36B-A4B  IFM/K2-Horizon-375B-A23B
@@ -67,11 +68,12 @@ KNOWN = {
     "minimax_m2": """
         MiniMaxAI/MiniMax-M2  MiniMaxAI/MiniMax-M2.1  minimax-m2:cloud
     """,
+    "minimax_m1": "MiniMaxAI/MiniMax-M1-80k",
     "granite4": """
         ibm-granite/granite-4.0-h-small  granite4:3b
     """,
     "exaone4": """
-        LGAI-EXAONE/EXAONE-4.0-32B  LGAI-EXAONE/EXAONE-4.0.1-32B
+        LGAI-EXAONE/EXAONE-4.0-32B  LGAI-EXAONE/EXAONE-4.0.1-32B  LGAI-EXAONE/K-EXAONE-236B-A23B
     """,
     "ling2": """
         inclusionAI/Ling-mini-2.0  inclusionAI/Ling-flash-2.0  inclusionAI/Ling-1T  inclusionAI/Ring-1T
@@ -95,7 +97,7 @@ KNOWN = {
         ServiceNow-AI/Apriel-1.5-15b-Thinker  ServiceNow-AI/Apriel-1.6-15b-Thinker
     """,
     "nemotron_v2": """
-        nvidia/NVIDIA-Nemotron-Nano-9B-v2  nvidia/NVIDIA-Nemotron-Nano-12B-v2
+        NVIDIA-Nemotron-Nano-v2  nvidia/NVIDIA-Nemotron-Nano-9B-v2  nvidia/NVIDIA-Nemotron-Nano-12B-v2
         nvidia/Llama-3_3-Nemotron-Super-49B-v1_5
     """,
     "internlm": """
@@ -128,16 +130,19 @@ KNOWN = {
     "mistral": """
         mistralai/Devstral-Small-2507  mistralai/Mistral-Small-3.2-24B-Instruct-2506  mistralai/Magistral-Small-2509
         mistralai/Ministral-3-8B-Instruct-2512  mistralai/Ministral-8B-Instruct-2410  mistralai/Mistral-7B-Instruct-v0.3
-        mistralai/Mistral-Nemo-Instruct-2407  devstral:24b
+        mistralai/Mistral-Nemo-Instruct-2407  devstral:24b  unsloth-mistral-Devstral-Small-2507
+        mistralai/Mixtral-8x7B-Instruct-v0.1  mixtral:8x22b
     """,
     "llama3": """
         meta-llama/Llama-3.3-70B-Instruct  meta-llama/Meta-Llama-3.1-8B-Instruct  llama3.1:8b  llama3.2
+        meta-llama-Llama-3.1-8B-Instruct  meta-llama_Llama-3.3-70B-Instruct-Q4_K_M.gguf
     """,
     "xlam": """
         Salesforce/Llama-xLAM-2-8b-fc-r  Salesforce/xLAM-2-32b-fc-r  MadeAgents/Hammer2.1-7b
     """,
     "pythonic": """
-        meta-llama/Llama-4-Scout-17B-16E-Instruct  llama4:maverick  Team-ACE/ToolACE-8B  Llama-4-Maverick-17B-128E
+        meta-llama/Llama-4-Scout-17B-16E-Instruct  llama4:maverick  Team-ACE/ToolACE-8B
+        Team-ACE/ToolACE-2-Llama-3.1-8B  Llama-4-Maverick-17B-128E
     """,
     "olmo3": """
         allenai/Olmo-3-7B-Instruct  allenai/Olmo-3-32B-Think  olmo-3.1:32b
@@ -147,6 +152,7 @@ KNOWN = {
     """,
     "phi4_mini": """
         microsoft/Phi-4-mini-instruct  phi4-mini  microsoft/Phi-4-multimodal-instruct
+        fireworks-ai/firefunction-v2
     """,
     "granite3": """
         ibm-granite/granite-3.3-8b-instruct  granite3.2:8b
@@ -180,7 +186,7 @@ KNOWN = {
     """,
     "think": """
         deepseek-ai/DeepSeek-R1-Distill-Llama-70B  deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B  deepseek-r1:8b
-        deepseek-r1:1.5b  unsloth/DeepSeek-R1-Distill-Qwen-32B-bnb-4bit  MiniMaxAI/MiniMax-M1-80k
+        deepseek-r1:1.5b  unsloth/DeepSeek-R1-Distill-Qwen-32B-bnb-4bit  zai-org/GLM-Z1-32B-0414
         microsoft/Phi-4-reasoning-plus  phi4-mini-reasoning
     """,
 }
@@ -215,9 +221,9 @@ def test_the_last_part_of_a_path_that_names_something(path, row):
 
 
 UNKNOWN = """
-    meta-llama/Meta-Llama-3-8B-Instruct  mistralai/Mistral-7B-Instruct-v0.2  google/gemma-3-27b-it  command-r:35b
+    meta-llama/Meta-Llama-3-8B-Instruct  mistralai/Mistral-7B-Instruct-v0.2  google/gemma-3-27b-it
     moonshotai/Kimi-K4  THUDM/glm-4-9b-chat
-    zai-org/GLM-Z1-32B-0414  Qwen/Qwen2-7B-Instruct  Qwen/Qwen-7B  Qwen/Qwen4-8B  qwen30b
+    Qwen/Qwen2-7B-Instruct  Qwen/Qwen-7B  Qwen/Qwen4-8B  qwen30b
     deepseek-ai/DeepSeek-V2  deepseek-ai/DeepSeek-V3.5  deepseek-ai/DeepSeek-V5  deepseek-chat
 
     teknium/OpenHermes-2.5-Mistral-7B  microsoft/phi-4  gpt-4o  MyQwen3-8B
@@ -236,8 +242,22 @@ def test_an_unknown_name_is_refused_with_what_to_do(name):
 
 
 @pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("meetkai/functionary-medium-v3.2", "each part of its output begins with the name of who reads it"),
+        ("CohereForAI/c4ai-command-r-plus", "its calls are a Markdown fence after 'Action:'"),
+        ("command-r:35b", "its calls are a Markdown fence after 'Action:'"),
+    ],
+)
+def test_a_model_whose_calls_no_row_can_read_is_refused_with_the_reason(name, why):
+    with pytest.raises(hs.FormatError, match=rf"^no format is known for the model '{name}': {why}"):
+        hs.format_for(name)
+
+
+@pytest.mark.parametrize(
     ("name", "rows"),
     [
+        ("Llama-3.1-8B-to-Qwen3-8B", "hermes, llama3"),
         ("TeichAI/Qwen3-8B-DeepSeek-v3.2-Speciale-Distill", "dsml, hermes"),
         ("gpt-oss-20b-to-Qwen3-Coder", "harmony, qwen3_coder"),
         ("Kimi-K2-in-GLM-4.5", "glm, kimi_k2"),

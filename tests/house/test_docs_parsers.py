@@ -18,6 +18,12 @@ from harmonystream.formats.aliases import ALIASES, UNREAD
 LABELS = {"vllm": "vLLM", "sglang": "SGLang"}
 REGISTERED = known()
 NAMES = sorted({name for found in REGISTERED.values() for name in (*found["calls"], *found["reasoning"])})
+OLLAMA = {
+    name
+    for part in text_of("docs/formats.md").partition("Ollama's parsers are read")[2].partition("## ")[0].splitlines()
+    if part.startswith("| `")
+    for name in re.findall("`([^`]+)`", part.split("|")[1])
+}
 TABLE = {cells[0].strip("`"): cells[1:] for cells in rows("docs/formats.md", 4) if cells[0].strip("`") in NAMES}
 
 
@@ -49,8 +55,9 @@ def test_a_name_has_a_row_or_a_reason(name):
 
 
 def test_there_are_no_aliases_but_these():
-    assert set(ALIASES) <= set(NAMES)
-    assert set(UNREAD) <= set(NAMES)
+    assert len(OLLAMA) == 26
+    assert set(ALIASES) <= {*NAMES, *OLLAMA}
+    assert set(UNREAD) <= {*NAMES, *OLLAMA}
 
 
 def test_the_script_finds_the_names_in_wheels(tmp_path: Path):
