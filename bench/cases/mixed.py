@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import random
 from array import array
-from collections.abc import Callable, Iterator
-from functools import cache, partial
+from collections.abc import Iterator
+from functools import cache
 from statistics import median
-from typing import Any
 
 import harmonystream as hs
 from bench import streams
-from bench.cases.batch import STEPS, STREAMS, Busy, begun
-from bench.cases.emitters import EMITTERS
-from bench.clock import compared, now
+from bench.cases.batch import STEPS, STREAMS, begun
+from bench.clock import now
 from bench.families import OF_FORMAT
 from bench.report import Row, figure
 
 LENGTHS = (120, 400)  # tokens of an answer, so about four of the streams end in a step
 ANSWERS = 64
 ENDS = 200
-FLOORS = {"Chat": 1.6, "Responses": 2.0, "Messages": 1.7}
-OPEN, OPEN_AGAIN, END = 2.5, 1.0, 4.0  # µs
-BEFORE = "f2af185"
-PLAIN_BEFORE = {"Chat": 47.0, "Responses": 62.0, "Messages": 47.0}
-"""µs for a step of plain tokens at that commit, when the floors were set, on the machine of `bench.clock`."""
+FLOORS = {"Chat": 100.0, "Responses": 120.0, "Messages": 110.0}
+"""µs for a step, on the machine of `bench.clock`."""
+OPEN, END = 5.0, 8.0  # µs
+USAGE = {
+    "Chat": {"prompt_tokens": 900, "completion_tokens": 260, "total_tokens": 1160},
+    "Responses": {"input_tokens": 900, "output_tokens": 260, "total_tokens": 1160},
+    "Messages": {"input_tokens": 900, "output_tokens": 260},
+}
 
 # Reasoning and text, text alone, reasoning and a call: each part, with its share of the answer's body.
 SAYS = (((1, "reasoning"), (2, "text")), ((1, "text"),), ((1, "reasoning"), (1, "call")))
@@ -49,15 +50,8 @@ def prose() -> list[int]:
     return streams.plain_ids(text.replace('"', "").replace("\\", "").replace("\n", " "))
 
 
-@cache
-def pattern(api: str, format: str) -> Any:
-    """What opens the server's responses."""
-    return EMITTERS[api](hs.Parser(format, None if format == "harmony" else streams.vocab()))
-
-
-def opener(batch: hs.Batch, api: str, format: str = "harmony") -> Callable[[], tuple[int, bytes]]:
-    """Opens a response by a pattern: its slot and its first frames."""
-    return partial(batch.open_sse, pattern(api, format), id="c", created=None if api == "Messages" else 1)
+def vocab_of(format: str) -> hs.Vocab | None:
+    return None if format == "harmony" else streams.vocab()
 
 
 @cache
@@ -83,14 +77,13 @@ class Server:
     def __init__(self, api: str, format: str) -> None:
         self.api, self.format, self.answers = api, format, answers(format)
         self.dice = random.Random(7)
-        self.batch = hs.Batch(format, pattern(api, format).parser.vocab, capacity=STREAMS)
-        self.open = opener(self.batch, api, format)
+        self.batch = hs.Batch(format, vocab_of(format), capacity=STREAMS)
         self.slots = array("i", range(STREAMS))
         self.saying: list[tuple[list[int], int]] = []
         for slot in range(STREAMS):
             answer = self.dice.choice(self.answers)
             at = self.dice.randrange(len(answer))
-            assert self.open()[0] == slot
+            assert begun(self.batch, api, format, vocab_of(format)) == slot
             self.batch.feed_sse([slot], array("i", answer[:at]), [0, at])
             self.saying.append((answer, at))
 
@@ -108,28 +101,18 @@ class Server:
 
     def round(self) -> float:
         """Nanoseconds for a step."""
-        steps, batch = list(self.planned()), self.batch
+        steps, batch, vocab = list(self.planned()), self.batch, vocab_of(self.format)
         started = now()
         for ended, ids in steps:
             for slot in ended:
-                batch.finish(slot, "stop")
-                self.open()
+                batch.finish(slot, "stop", USAGE[self.api])
+                begun(batch, self.api, self.format, vocab)
             batch.feed_sse(self.slots, ids)
         return (now() - started) / STEPS
 
 
-def plain(api: str, format: str) -> Busy:
-    """The same with streams that are all in the middle of an answer, and stay there. Each is at some place of it."""
-    opening = streams.harmony_ids(streams.FINAL) if format == "harmony" else prose()[:4]
-    dice = random.Random(5)
-    places = [dice.randrange(len(prose()) - STEPS) for _ in range(STREAMS)]
-    return Busy(api, opening, prose(), format, None if format == "harmony" else streams.vocab(), places)
-
-
-def opening_and_ending(api: str) -> tuple[float, float, float]:
-    """Microseconds to open a response, from nothing to a slot, to end one, and to open the next one by a pattern, for
-    each of ENDS.
-    """
+def opening_and_ending(api: str) -> tuple[float, float]:
+    """Microseconds to open a response, from nothing to a slot, and to end one with its usage, for each of ENDS."""
     batch = hs.Batch(capacity=ENDS)
     answer = array("i", [*streams.harmony_ids(streams.FINAL), *prose()[:20]])
     started = now()
@@ -140,31 +123,24 @@ def opening_and_ending(api: str) -> tuple[float, float, float]:
         batch.feed_sse([slot], answer, [0, len(answer)])
     started = now()
     for slot in range(ENDS):
-        batch.finish(slot, "stop")
-    ended = now() - started
-    open_sse = opener(batch, api)
-    for timed in (False, True):  # the second time, the slots have the memory of responses that have ended
-        started = now()
-        for _ in range(ENDS):
-            open_sse()
-        again = now() - started
-        for slot in range(ENDS if not timed else 0):
-            batch.finish(slot, "stop")
-    return begun_in / ENDS / 1e3, ended / ENDS / 1e3, again / ENDS / 1e3
+        batch.finish(slot, "stop", USAGE[api])
+    return begun_in / ENDS / 1e3, (now() - started) / ENDS / 1e3
 
 
 def measured(rounds: int) -> Iterator[Row]:
     for format in FORMATS:
         for api, floor in FLOORS.items():
-            busy, server = plain(api, format), Server(api, format)
-            ones, others, ratio = compared(busy.round, server.round, floor, rounds, rounds)
-            name = f"{api}, {format}: a step of {STREAMS:,} streams that end and begin, over one of plain tokens"
-            yield figure(name, ratio, "×", at_most=floor, note=f"{ones / 1e3:.1f} and {others / 1e3:.1f} µs")
-            name = f"{api}, {format}: the same, {floor:g} times a plain step of {BEFORE} allowed"
-            yield figure(name, others / 1e3, "µs", at_most=floor * PLAIN_BEFORE[api])
+            server = Server(api, format)
+            server.round()  # the first one does not count
+            step = median(server.round() for _ in range(rounds)) / 1e3
+            yield figure(
+                f"{api}, {format}: a step of {STREAMS:,} streams that end, with a usage, and begin",
+                step,
+                "µs",
+                at_most=floor,
+            )
     for api in FLOORS:
-        opening_and_ending(api)  # the first round does not count
-        first, ended, again = map(median, zip(*(opening_and_ending(api) for _ in range(max(3, rounds // 2)))))
+        opening_and_ending(api)
+        first, ended = map(median, zip(*(opening_and_ending(api) for _ in range(max(3, rounds // 2)))))
         yield figure(f"{api}: open a response, start() and Batch.add() included", first, "µs", at_most=OPEN)
-        yield figure(f"{api}: open the next one in its slot, Batch.open_sse()", again, "µs", at_most=OPEN_AGAIN)
-        yield figure(f"{api}: end one, Batch.finish()", ended, "µs", at_most=END)
+        yield figure(f"{api}: end one with its usage, Batch.finish()", ended, "µs", at_most=END)

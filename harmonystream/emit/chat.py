@@ -26,7 +26,6 @@ from ..formats import Format
 from ..reasons import matched
 from . import chat_options as options
 from .chat_texts import ChoiceStream
-from .pattern import Plain
 from .payload import Payload, checked, sendable, to_json
 from .request import CallIds, called, shown_calls, taken_ids
 from .saved import mover
@@ -63,7 +62,6 @@ class ChatStream(ChoiceStream):
     keep_text: False keeps no text that was sent, so memory does not grow with it, and response() raises ValueError.
     """
 
-    _time, _seconds = "created", staticmethod(options.seconds)
     choice = 0
     """Its index."""
     _include_usage = False
@@ -138,9 +136,6 @@ class ChatStream(ChoiceStream):
     @cached_property
     def _call_ids(self) -> CallIds:
         return CallIds(self._call_id or partial(options.call_id, self._stem), self._taken)
-
-    def _plainly(self) -> Plain | None:
-        return "chatcmpl-", "", False
 
     @classmethod
     def several(cls, parsers: Iterable[Parser], **options: Any) -> list[ChatStream]:

@@ -26,7 +26,6 @@ from ..reasons import matched
 from . import messages_options as options
 from .arguments import TEXT_KEY, Arguments, assembled
 from .kept import Forgotten
-from .pattern import Plain
 from .payload import Payload, checked, sendable
 from .request import CallIds, called, shown_calls, taken_ids
 from .script import HOLE, Parts, idle
@@ -156,9 +155,6 @@ class MessagesStream(EventStream):
 
     def _opening_told(self) -> bytes | None:
         return None if self._given is _UNSAID else "".join(map(self.framed, self.opening())).encode()
-
-    def _plainly(self) -> Plain | None:
-        return None if self._given is not _UNSAID else ("msg_", "", True)
 
     def _constants(self) -> Constants:
         return self.id, "", self._stem, ""

@@ -24,7 +24,6 @@ from ..formats import Format
 from ..reasons import normal
 from . import responses_options as options
 from .items import CALLS, Item, Message, Reasoning, Text, declared, item_type
-from .pattern import Plain
 from .payload import Payload, checked, sendable, to_json
 from .request import CallIds, called, shown_calls, taken_ids
 from .script import CHANNELS, HOLE, Parts, idle
@@ -62,8 +61,6 @@ class ResponsesStream(LogprobStream):
     """
 
     numbered: ClassVar[str | None] = "sequence_number"
-    _time, _seconds = "created_at", staticmethod(options.seconds)
-
     _reasoning: type[Reasoning] | None = Reasoning
     _reasoning_fields: Payload = _NOTHING
     _said: tuple[Payload, Payload] = _UNSAID  # what is repeated of the request, and more fields
@@ -153,9 +150,6 @@ class ResponsesStream(LogprobStream):
     @cached_property
     def _call_ids(self) -> CallIds:
         return CallIds(self._own_call_id or partial(options.call_id, self._stem), self._taken)
-
-    def _plainly(self) -> Plain | None:
-        return None if self._said is not _UNSAID or self._head_parts is not None else ("resp_", None, False)
 
     # --- the script ---
 

@@ -40,7 +40,7 @@ def saved(stream: Any, key: bytes | None) -> bytes:
     created = getattr(stream, _TIME[kind], None)
     time = b"%d" % created if type(created) is int else b"" if created is None else to_json(created).encode()
     options = stream._options or options_of(stream)
-    if stream._all is None or not _is_one_of_several(stream):
+    if not isinstance(stream, ChatStream) or not _is_one_of_several(stream):
         made: bytes | None = stream._told_bytes(_LETTER[kind], options, stream.id, time, key)
         if made is not None:
             return made

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, get_args
 from .._native.core.vocab import Vocab
 from .._native.wire.frame import Frame
 from .._native.wire.script import Script
+from .._native.wire.sse import SseWriter
 from ..errors import ParseError
 from ..events import ContentDelta, Event, MessageEnd, ReasoningDelta, StreamEnd, ToolCallDelta
 from ..formats import Format, HeaderFormat
 from ..reasons import normal
 from .arguments import Arguments
-from .pattern import Pattern
 from .payload import Payload, to_json
 from .saved import mover
 from .script import HOLE, cut
@@ -34,7 +34,7 @@ _USUAL: dict[tuple[type, Any, bool] | None, Script] = {}
 _DELTAS: dict[type, str] = {ReasoningDelta: "reasoning", ContentDelta: "content", ToolCallDelta: "arguments"}
 
 
-class EventStream(Pattern):
+class EventStream(SseWriter):
     """Streams one response in an API's form. A subclass makes the payloads of an event, and frames them.
 
     `start`, `feed`, `feed_text` and `finish` return whole SSE frames as bytes; `events` returns their payloads as

@@ -1,5 +1,5 @@
 """Batches: in any order of opening, feeding, forking, closing and finishing, each slot says what a parser or an emitter
-fed with the same pieces says, also if its response is another one of a pattern; what is refused changes nothing."""
+fed with the same pieces says; what is refused changes nothing."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ Case = dict[str, Any]
 Op = tuple[str, int]
 OPS = (
     *("feed", "feed", "feed_sse", "feed_sse", "pieces", "pieces_sse", "open", "open", "add", "add", "fork", "close"),
-    *("finish", "alone", "response", "bad", "open_sse", "open_sse", "open_sse", "finish", "error"),
+    *("finish", "alone", "response", "bad", "finish", "error"),
 )
 MOST_OPS = 60
-IDS = ("chatcmpl-1", "resp_1", "msg_1", "x", "a.b c", "msg_é", 'q"\ue000', "")
 CHANNELS = (None, "analysis", "commentary", "final")
 FORMS: tuple[Callable[[list[int]], Any], ...] = (
     list,
@@ -86,7 +85,6 @@ class Run:
         self.ids, self.capacity = ids or [0], capacity
         self.twins: dict[int, Twin] = {}
         self.opened = 0
-        self.patterns: dict[tuple[str, int], Any] = {}
 
     def run(self, ops: list[Op]) -> None:
         self.open(0)
@@ -129,31 +127,8 @@ class Run:
         assert made.start() == twin.start()
         self.placed(lambda: self.batch.add(made), lambda: Twin(twin.parser, self.begin(), twin, made))
 
-    def open_sse(self, arg: int) -> None:
-        api = emitting.APIS[arg % len(emitting.APIS)]
-        variant = arg // len(emitting.APIS) % len(emitting.OPTIONS[api])
-        if "token_ids" in emitting.OPTIONS[api][variant]:  # a batch does not take it
-            return
-        if (api, variant) not in self.patterns:
-            self.patterns[api, variant] = emitting.emitter_of(api, self.parser(), variant)
-        pattern, twin = self.patterns[api, variant], emitting.emitter_of(api, self.parser(), variant)
-        twin.id, created = IDS[self.opened % len(IDS)], {} if api == "messages" else {"created": 7}
-        begun = twin.start()
-
-        def opened() -> int:
-            slot, frames = self.batch.open_sse(pattern, id=twin.id, **created)
-            assert frames == begun
-            return slot
-
-        self.placed(opened, lambda: Twin(twin.parser, self.begin(), twin))
-
     def emitter(self, slot: int) -> Any:
-        """What the batch alone holds has to be taken out for a moment."""
-        if self.twins[slot].stream is not None:
-            return self.twins[slot].stream
-        stream = self.batch.close(slot)
-        assert self.batch.add(stream) == slot
-        return stream
+        return self.twins[slot].stream
 
     def some(self, arg: int) -> int | None:
         return sorted(self.twins)[arg % len(self.twins)] if self.twins else None
@@ -169,7 +144,7 @@ class Run:
         if slot is not None:
             twin = self.twins.pop(slot)
             stream = self.batch.close(slot)
-            assert isinstance(stream, hs.Parser) if twin.emitter is None else stream is (twin.stream or stream)
+            assert isinstance(stream, hs.Parser) if twin.emitter is None else stream is twin.stream
             self.compare(stream if twin.emitter is None else stream.parser, twin.parser)
 
     def finish(self, arg: int) -> None:

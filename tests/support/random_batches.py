@@ -17,7 +17,7 @@ import harmonystream as hs
 Options = dict[str, Any]
 APIS: dict[str, Any] = {"chat": hs.ChatStream, "responses": hs.ResponsesStream, "messages": hs.MessagesStream}
 TIMES = {"chat": "created", "responses": "created_at", "messages": None}
-MODELS = ("m", "m", 'the "m"\u2028', "m" * 400)  # the last one's frames are longer than a line has room for
+MODELS = ("m", "m", 'the "m"\u2028', "m" * 400)
 IDS = (
     *("x", "chatcmpl-a1", "resp_a1", "msg_a1", "msg_msg_1", "chatcmpl-chatcmpl-1", "a_b-c", "a.b c/d", "msg_a.b"),
     *("", "msg_", "é日本", "msg_é", "resp_日", 'q"\\\n', "msg_\x7f", "½", "msg_½", "\ud800x", "x" * 300),
@@ -81,13 +81,11 @@ def identity(api: str, dice: random.Random) -> Options:
     return {"id": dice.choice(IDS), **({time: dice.choice(SECONDS[api])} if time else {})}
 
 
-class Pattern:
-    """What open_sse() takes, and how a stream of the same options is made alone."""
+class Kind:
+    """How streams of the same options are made."""
 
     def __init__(self, api: str, options: Options, parser: Callable[[], hs.Parser], tools: Any = None) -> None:
         self.api, self.options, self.parser, self.tools = api, options, parser, tools
-        time = TIMES[api]
-        self.emitter = self.alone({"id": "of the pattern", **({time: 77} if time else {})})
 
     def alone(self, identity: Options) -> Any:
         return APIS[self.api](self.parser(), **identity, **self.options)
@@ -96,8 +94,8 @@ class Pattern:
 class Twin:
     """One response: the stream that is fed alone, and what is left to feed."""
 
-    def __init__(self, pattern: Pattern, stream: Any, ids: list[int]) -> None:
-        self.pattern, self.stream, self.ids = pattern, stream, ids
+    def __init__(self, kind: Kind, stream: Any, ids: list[int]) -> None:
+        self.kind, self.stream, self.ids = kind, stream, ids
 
     def piece(self, size: int) -> list[int]:
         piece, self.ids = self.ids[:size], self.ids[size:]
@@ -116,19 +114,13 @@ class Slots:
 
     # --- slots ---
 
-    def open(self, pattern: Pattern, ids: list[int], by_pattern: bool = True) -> int:
-        own = identity(pattern.api, self.dice)
-        twin = pattern.alone(own)
-        if by_pattern:
-            time = TIMES[pattern.api]
-            created = {"created": own[time]} if time else self.dice.choice(({}, {"created": None}))
-            slot, frames = self.batch.open_sse(pattern.emitter, id=own["id"], **created)
-        else:
-            stream = pattern.alone(own)
-            frames, slot = stream.start(), self.batch.add(stream)
+    def open(self, kind: Kind, ids: list[int]) -> int:
+        own = identity(kind.api, self.dice)
+        twin, stream = kind.alone(own), kind.alone(own)
+        frames, slot = stream.start(), self.batch.add(stream)
         assert frames == twin.start()
         assert slot not in self.twins
-        self.twins[slot] = Twin(pattern, twin, ids)
+        self.twins[slot] = Twin(kind, twin, ids)
         return slot
 
     def taken(self, slot: int) -> Any:
@@ -140,9 +132,9 @@ class Slots:
     def end(self, slot: int) -> None:
         """It ends for some reason, with some usage, or has an error, or is closed."""
         twin, dice = self.twins.pop(slot), self.dice
-        reason, usage = dice.choice(REASONS), dice.choice(USAGES[twin.pattern.api])
+        reason, usage = dice.choice(REASONS), dice.choice(USAGES[twin.kind.api])
         how = dice.choice(("finish",) * 6 + ("many", "error", "close", "flush"))
-        if not twin.stream._keeps_text and twin.pattern.api == "responses" and how in ("finish", "many"):
+        if not twin.stream._keeps_text and twin.kind.api == "responses" and how in ("finish", "many"):
             how = "flush"  # there is no other end
         if how == "finish":
             assert self.batch.finish(slot, reason, usage) == twin.stream.finish(reason, usage)
@@ -229,10 +221,10 @@ class Slots:
 
     def moved(self, slot: int, twin: Any) -> None:
         """To another process and back."""
-        pattern = self.twins[slot].pattern
-        callbacks = {name: value for name, value in pattern.options.items() if callable(value)}
+        kind = self.twins[slot].kind
+        callbacks = {name: value for name, value in kind.options.items() if callable(value)}
         data = self.taken(slot).to_bytes()
-        restored = type(twin).from_bytes(data, self.batch.vocab, tools=pattern.tools, **callbacks)
+        restored = type(twin).from_bytes(data, self.batch.vocab, tools=kind.tools, **callbacks)
         self.batch.close(slot)
         assert self.batch.add(restored) == slot
         self.held = [pair for pair in self.held if pair[1] is not twin]  # it stops here

@@ -17,8 +17,7 @@ class Batch(Slots):
     released once.
 
     All arguments but capacity are Parser's. A batch is lenient: one stream's error must not stop the others.
-    One thread at a time; several batches are independent. A slot costs what a Parser does, and 160 bytes,
-    or 800 once the batch has had an emitter.
+    One thread at a time; several batches are independent. A slot costs what a Parser does, and 160 bytes.
     Raises ValueError for a capacity that is not from 1 to 2**20, and what Parser() raises.
     """
     def feed(self, slots: _Ids, ids: _Ids, offsets: _Ids | None = None) -> Columns:

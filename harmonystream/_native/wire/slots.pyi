@@ -59,20 +59,6 @@ class Slots:
         Raises TypeError or ValueError for any other, for one that has a slot already, and for a ChatStream whose chunks
         have token ids; RuntimeError if all slots are taken.
         """
-    def open_sse(
-        self, pattern: EventStream, /, *, id: str, created: float | SupportsIndex | None = None
-    ) -> tuple[int, bytes]:
-        """A slot for a new response, and the response's first frames.
-
-        pattern: an emitter that has not started, with the options that the response shall have. The first call takes
-        these from it; later changes of its attributes do not count. It can be used for any number of responses.
-        id: the response's. created: its time, in seconds since 1970, as the emitter's constructor takes it; None for
-        MessagesStream.
-
-        It gives what a new emitter, its start() and add() give, and costs less. After finish() the slot keeps the
-        emitter's memory for the next response of this pattern, unless somebody else holds the emitter. Raises what
-        these three raise, and TypeError for a subclass that has a constructor, which would not run.
-        """
     def close(self, slot: SupportsIndex, /) -> Any:
         """Free the slot, which the next open() takes. What was in it, a parser or an emitter, is returned. Raises
         ValueError if it is not open.
@@ -93,7 +79,7 @@ class Slots:
 
         reasons: one for all, or a list with one for each. usages: None, or a list with one for each. Raises TypeError
         or ValueError, before anything has ended, for a slot that is not open, a slot given twice, or another number of
-        reasons or usages. If streams raise, the others end all the same, and the slots that failed stay open. Then
+        reasons or usages. If streams raise, the others end anyway, and the slots that failed stay open. Then
         EmitterError has the results of the others.
         """
     def counts(self, slots: _Ids, /) -> memoryview:

@@ -7,7 +7,7 @@ DEBUG: bool
 
 @disjoint_base
 class StartingWriter(OpenWriter):
-    """A response that starts, alone or as another one of a pattern."""
+    """A response that starts."""
     def _begin_script(
         self, script: Script, id: str, created: str, stem: str, head: str | None, opening: bytes | None, /
     ) -> bytes:

@@ -1,5 +1,5 @@
-"""Frames of plain tokens, which a batch writes from a slot's line: they are those that the emitter writes alone, and
-whoever looks at the emitter between two steps sees all of them.
+"""Frames of plain tokens in a batch: they are those that the emitter writes alone, and whoever looks at the emitter
+between two steps sees all of them.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ import random_streams
 import random_tags
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_batches import APIS, OPTIONS, Pattern, Slots, kinds_of_emitter
+from random_batches import APIS, Kind, Slots, kinds_of_emitter
 from streams import encode_bytewise, to_ids
 from tag_streams import tokens
 
 import harmonystream as hs
 
-LINE = 216  # bytes of text that a line holds for its writer (NEWEST in line.pxd)
 HEADS = {
     "reasoning": "<|channel|>analysis<|message|>",
     "preamble": "<|channel|>commentary<|message|>",
@@ -26,7 +25,7 @@ HEADS = {
     "arguments": "<|channel|>commentary to=functions.f <|constrain|>json<|message|>",
 }
 PLAIN = (" the", "a", " word", " and", ",", ".", " of", "in", " something")
-PIECES: dict[str, tuple[str, ...]] = {  # with tokens that a line takes, those that it cannot, and what ends a string
+PIECES: dict[str, tuple[str, ...]] = {  # plain tokens, those that are not, and what ends a string
     "text": (
         *PLAIN,
         *("\n", '"', "\\", "\t", " 日本", "é", "😀", " " * 64, "=" * 64, " internationalization", " responsibilities"),
@@ -42,7 +41,7 @@ PIECES: dict[str, tuple[str, ...]] = {  # with tokens that a line takes, those t
 
 @st.composite
 def bodies(draw: st.DrawFn, kind: str) -> list[int]:
-    """Runs of plain tokens, longer than a line is, with others among them."""
+    """Long runs of plain tokens, with others among them."""
     pieces = PIECES["arguments" if kind == "arguments" else "text"]
     ids = to_ids(b'{"k": "') if kind == "arguments" and draw(st.booleans()) else []
     for _ in range(draw(st.integers(0, 4))):
@@ -66,12 +65,12 @@ def turns(draw: st.DrawFn) -> list[int]:
     return ids
 
 
-def run(batch: hs.Batch, patterns: list[Pattern], streams: list[list[int]], seed: int) -> None:
+def run(batch: hs.Batch, kinds: list[Kind], streams: list[list[int]], seed: int) -> None:
     """All streams at once. Most steps are of one token, and between some of them somebody looks at a stream."""
     dice = random.Random(seed)
     slots, looks = Slots(batch, dice), dice.choice((0.0, 0.02, 0.2))
     for ids in streams:
-        slots.open(dice.choice(patterns), ids[:], by_pattern=dice.random() < 0.5)
+        slots.open(dice.choice(kinds), ids[:])
     while any(twin.ids for twin in slots.twins.values()):
         slots.step()
         if dice.random() < looks:
@@ -84,7 +83,7 @@ def run(batch: hs.Batch, patterns: list[Pattern], streams: list[list[int]], seed
 @given(st.data(), st.lists(turns() | random_streams.id_streams, min_size=1, max_size=4), random_streams.seeds)
 def test_long_runs_of_plain_tokens(api: str, data: st.DataObject, streams: list[list[int]], seed: int) -> None:
     kinds = data.draw(st.lists(kinds_of_emitter(api), min_size=1, max_size=3))
-    run(hs.Batch(capacity=4), [Pattern(*kind, hs.Parser) for kind in kinds], streams, seed)
+    run(hs.Batch(capacity=4), [Kind(*kind, hs.Parser) for kind in kinds], streams, seed)
 
 
 @pytest.mark.parametrize("name", ["hermes", "qwen3_coder", "glm", "deepseek", "mistral", "pythonic"])
@@ -102,8 +101,8 @@ def test_values_of_calls(name: str, data: st.DataObject, seed: int) -> None:
         st.lists(parts.map(lambda some: [tid for part in some for tid in part]), min_size=1, max_size=3)
     )
     kinds = data.draw(st.lists(kinds_of_emitter(), min_size=1, max_size=2))
-    patterns = [Pattern(*kind, lambda: options.parser(vocab), options.declared) for kind in kinds]
-    run(hs.Batch(name, vocab, 3, check_stops=False), patterns, streams, seed)
+    made = [Kind(*kind, lambda: options.parser(vocab), options.declared) for kind in kinds]
+    run(hs.Batch(name, vocab, 3, check_stops=False), made, streams, seed)
 
 
 @settings(max_examples=settings.default.max_examples // 2)
@@ -141,9 +140,6 @@ def test_columns_of_long_runs(streams: list[list[int]], seed: int) -> None:
         assert batch.finish(slot) == twin.finish()
 
 
-# --- the edges of a line ----------------------------------------------------------------------------------------------
-
-
 def started(api: str, **options: Any) -> Any:
     time = {"chat": {"created": 1}, "responses": {"created_at": 1}, "messages": {}}[api]
     stream = APIS[api](hs.Parser(), id="x", **{"model": "m", **time, **options})
@@ -157,9 +153,9 @@ LONG = to_ids(b" word") * 3 + to_ids(b"a") * 7 + to_ids(b" internationalization"
 @pytest.mark.parametrize("kind", HEADS)
 @pytest.mark.parametrize("api", APIS)
 def test_looking_after_every_token(api: str, kind: str) -> None:
-    """The stream has all of its text, however full the line is."""
+    """The stream has all of its text."""
     head = to_ids(HEADS[kind].encode()) + (to_ids(b'{"a": "') if kind == "arguments" else [])
-    for step in (1, 2, 7, LINE // 5):
+    for step in (1, 2, 7, 43):
         batch, stream, twin = hs.Batch(capacity=1), started(api), started(api)
         batch.add(stream)
         assert [*batch.feed_sse([0], head, [0, len(head)])] == [twin.feed(head)]
@@ -174,7 +170,6 @@ def test_looking_after_every_token(api: str, kind: str) -> None:
 
 @pytest.mark.parametrize("api", APIS)
 def test_lengths_of_a_frame(api: str) -> None:
-    """Up to the longest one that a line copies, and beyond."""
     ids = to_ids(HEADS["content"].encode()) + LONG + to_ids(b'"\n') + LONG
     for size in (*range(1, 200, 3), 250, 300, 70_000):
         batch, stream, twin = hs.Batch(capacity=1), started(api, model="m" * size), started(api, model="m" * size)
@@ -185,7 +180,7 @@ def test_lengths_of_a_frame(api: str) -> None:
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_text_is_taken_in_the_middle_of_a_line(api: str) -> None:
+def test_text_is_taken_in_the_middle_of_a_run(api: str) -> None:
     """As when the stream is told by Python: it gets the text that has been said of what is open, once."""
     ids = to_ids(HEADS["content"].encode()) + LONG * 2
     for at in range(4, len(ids), 3):
@@ -204,8 +199,8 @@ def test_text_is_taken_in_the_middle_of_a_line(api: str) -> None:
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_frames_are_numbered_on_from_a_line(api: str) -> None:
-    """What follows a line has the next number, whoever writes it: the emitter alone, an error, or Python."""
+def test_frames_are_numbered_on(api: str) -> None:
+    """What follows has the next number, whoever writes it: the emitter alone, an error, or Python."""
     ids = to_ids(HEADS["content"].encode()) + LONG
     for at in range(3, len(ids)):
         for end in ("error", "finish", "feed", "events"):
@@ -224,10 +219,3 @@ def test_frames_are_numbered_on_from_a_line(api: str) -> None:
                     stream.events(ids[at:])
             if end != "error":
                 assert batch.finish(0, "stop") == twin.finish("stop")
-
-
-def test_the_cases_are_as_long_as_they_have_to_be() -> None:
-    vocab = hs.vocab.o200k_harmony()
-    assert sum(len(vocab.token_bytes(tid)) for tid in LONG * 8) > 2 * LINE
-    assert max(len(vocab.token_bytes(tid)) for tid in LONG) > 16  # longer than what a line copies as one block
-    assert any("keep_text" in options for options in OPTIONS["chat"])

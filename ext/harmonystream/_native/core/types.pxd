@@ -87,19 +87,10 @@ cdef struct Spelling:                            # a marker as text
     const uint8_t* text
     int n
 
-cdef enum:
-    SHORT = 14                                   # bytes of a token's text
-    NOT_SHORT = 255
-
-cdef struct ShortToken:                          # all that a batch asks of most tokens, in one place
-    uint8_t cls, n                               # its class, and the bytes of its text; NOT_SHORT: too many
-    uint8_t[SHORT] text
-
 cdef struct Tables:
     const uint8_t* text                          # all tokens' bytes, padded by 16 at the end
     const uint32_t* offset                       # offset[tid] .. offset[tid + 1]
     const uint8_t* classes
-    const ShortToken* tokens                     # for batches of emitters, padded by one; NULL: not made, or too many
     uint32_t n
     Spelling[N_MARKERS] spellings                # by Marker; an inert id has none
 

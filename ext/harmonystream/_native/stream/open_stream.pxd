@@ -31,7 +31,6 @@ cdef struct Place:
     uint8_t look, want             # its shortcut_look and shortcut_want, of arguments with QUIET
     uint8_t channel
     char open                      # a step has seen that it takes ids; each call of it, or of its emitter, clears it
-    char lined                     # a line of the batch writes the frames of its plain tokens
 
 
 cdef class OpenStream(EventMaker):

@@ -4,7 +4,7 @@ from libc.stdint cimport uint8_t, uint64_t
 cimport cython
 from harmonystream._native.tags.fast_token cimport TokenTexts
 from harmonystream._native.tags.tag_table cimport Row
-from harmonystream._native.core.types cimport ShortToken, Tables, TagTable
+from harmonystream._native.core.types cimport Tables, TagTable
 from harmonystream._native.core.vocab cimport Vocab
 
 
@@ -12,7 +12,6 @@ from harmonystream._native.core.vocab cimport Vocab
 cdef class Program:
     cdef Tables tables
     cdef uint8_t* classes
-    cdef ShortToken* tokens
     cdef Row row                   # None: Harmony
     cdef const TagTable* tags      # its table, or NULL
     cdef readonly object format
@@ -23,7 +22,6 @@ cdef class Program:
     cdef TokenTexts texts          # ids as str
 
     cdef int fill_headers(self) except -1
-    cdef int make_tokens(self) except -1
     cdef set stops(self)
 
 

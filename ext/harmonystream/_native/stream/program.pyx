@@ -22,7 +22,6 @@ NO_VOCAB = Vocab([b"?"], {}, "none")
 cdef enum:
     MAX_PROGRAMS = 32                  # each is there by its row, and by its name if it has been asked for by that
     MAX_NAME = 16                      # bytes of a format's name: its room in a state blob
-    MOST_TOKENS = 1 << 20              # of a vocabulary whose tokens are laid out for batches, 16 bytes for each
 
 NO_VOCAB = Vocab([b"?"], {}, "none")
 
@@ -108,29 +107,8 @@ cdef class Program:
                 self.classes[tid] = <uint8_t>(CONTROL | <int>MARKERS[role])
         return 0
 
-    cdef int make_tokens(self) except -1:
-        """Class and text of each id next to each other, for batches of emitters; the first of them makes this."""
-        cdef Tables* t = &self.tables
-        cdef ShortToken* tokens
-        cdef uint32_t tid
-        cdef Py_ssize_t n
-        if self.tokens != NULL or t.n > MOST_TOKENS:
-            return 0
-        tokens = <ShortToken*>calloc(t.n + 1, sizeof(ShortToken))
-        if tokens == NULL:
-            raise MemoryError()
-        for tid in range(t.n):
-            n = t.offset[tid + 1] - t.offset[tid]
-            tokens[tid].cls, tokens[tid].n = t.classes[tid], <uint8_t>n if n <= SHORT else <uint8_t>NOT_SHORT
-            if n <= SHORT:
-                memcpy(tokens[tid].text, t.text + t.offset[tid], n)
-        self.tokens = tokens
-        t.tokens = tokens
-        return 0
-
     def __dealloc__(self):
         free(self.classes)
-        free(self.tokens)
 
     def __repr__(self):
         return f"<Program {self.format.name} on {self.vocab!r}>"

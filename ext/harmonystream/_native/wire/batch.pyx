@@ -43,8 +43,7 @@ cdef class Batch(Slots):
     released once.
 
     All arguments but capacity are Parser's. A batch is lenient: one stream's error must not stop the others.
-    One thread at a time; several batches are independent. A slot costs what a Parser does, and 160 bytes,
-    or 800 once the batch has had an emitter.
+    One thread at a time; several batches are independent. A slot costs what a Parser does, and 160 bytes.
     Raises ValueError for a capacity that is not from 1 to 2**20, and what Parser() raises.
     """
 
@@ -182,8 +181,6 @@ cdef class Batch(Slots):
                 or self.out.cap_records > KEPT_RECORDS * self.capacity_ + INLINE_RECORDS):
             out_free(self.out)
             out_init(self.out)
-        if self.step.aside.cap > KEPT * self.capacity_:
-            buffer_free(&self.step.aside)
 
     cdef object columns(self):
         cdef Block block = Block.__new__(Block)
@@ -231,7 +228,7 @@ cdef class Batch(Slots):
 
     cdef int make_frame(self, Task* task, dict errors) except -1:
         """Appends the frames that need Python. If the emitter raises, it keeps those of this task for error()."""
-        cdef Buffer* said = self.step.into
+        cdef Buffer* said = &self.step.said
         cdef Py_ssize_t begin = self.step.begin_at
         cdef SseWriter emitter = self.emitters[task.number]
         cdef bytes frame

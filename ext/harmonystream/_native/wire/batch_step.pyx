@@ -14,8 +14,6 @@ from harmonystream._native.core.bulk_tokens cimport account_plain
 from harmonystream._native.core.out cimport out_record, out_room
 from harmonystream._native.core.types cimport *
 from harmonystream._native.stream.open_stream cimport Place, settle, take_place
-from harmonystream._native.wire.frame_step cimport take_line
-from harmonystream._native.wire.line cimport leave_line
 from harmonystream._native.wire.slot cimport *
 from harmonystream._native.wire.tell cimport BROKEN, BYTES, Writer
 
@@ -35,7 +33,7 @@ cdef bint step_plan(Step* step, const uint32_t* slots, Py_ssize_t n, const uint3
     cdef Py_ssize_t i
     step.serial += 1
     step.n_ids = n_ids
-    step.n = step.rows = step.n_odd = 0
+    step.n = step.rows = 0
     step.block = NULL
     step.others = False
     step.fault = NO_FAULT
@@ -47,8 +45,6 @@ cdef bint step_plan(Step* step, const uint32_t* slots, Py_ssize_t n, const uint3
         task = &step.tasks[i]
         if i + SOON < n:
             fetch(step, read_once(slots + i + SOON))
-            if step.tokens != NULL and offsets == NULL and read_once(ids + i + SOON) < step.n_tokens:
-                prefetch(&step.tokens[read_once(ids + i + SOON)])
         begin = stop
         stop = i + 1 if offsets == NULL else <int64_t>read_once(offsets + i + 1)
         task.number = read_once(slots + i)
@@ -63,9 +59,6 @@ cdef bint step_plan(Step* step, const uint32_t* slots, Py_ssize_t n, const uint3
         if step.fault != NO_FAULT:
             return False
         task.tid = read_once(task.ids) if task.n == 1 else 0
-        if step.framed and step.tokens != NULL and not is_lined(step, task):
-            step.odd[step.n_odd] = <uint32_t>i
-            step.n_odd += 1
         step.n += 1
     if stop != n_ids:                                                        # ids that no slot takes would be lost
         return refused(step, OFFSETS_END, stop)
@@ -76,16 +69,6 @@ cdef inline bint refused(Step* step, Fault fault, int64_t stop) noexcept nogil:
     step.fault = fault
     step.stop = stop
     return False
-
-
-cdef inline bint is_lined(const Step* step, const Task* task) noexcept nogil:
-    """Can the line write the frame of all that the task reads?"""
-    cdef const Place* place = &slot_of(step, task).place
-    cdef const ShortToken* token
-    if task.n != 1 or not place.lined or task.tid >= step.n_tokens:
-        return False
-    token = &step.tokens[task.tid]
-    return token.cls & place.look == place.want and token.n <= SHORT and not token.cls & ESCAPES
 
 
 cdef inline void fetch(const Step* step, uint32_t number) noexcept nogil:
@@ -133,8 +116,6 @@ cdef inline Fault take(Step* step, Task* task) noexcept nogil:
     slot.place.open = not FREE_THREADED
     settle(&slot.place, slot.s, step.tagged)                                 # only the emitter was used
     take_place(&slot.place, slot.s)
-    if step.framed and not take_line(step, task):
-        slot.place.fast = 0                                                  # no memory: the writer may find some
     return NO_FAULT
 
 
@@ -180,8 +161,6 @@ cdef void step_lost(Step* step) noexcept nogil:
         slot.s.fast = 0
         slot.place.open = False
         if step.framed:
-            if slot.writer.line != NULL:
-                leave_line(slot.writer.line)
             slot.writer.stage = BROKEN
 
 

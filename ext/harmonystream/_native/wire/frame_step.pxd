@@ -1,9 +1,7 @@
 # The frames of a decode step of many streams.
 
 from harmonystream._native.core.types cimport Context
-from harmonystream._native.wire.slot cimport Step, Task
+from harmonystream._native.wire.slot cimport Step
 
 cdef void begin_frames(Step* step, Context* c) noexcept nogil
 cdef Py_ssize_t step_frames(Step* step, Context* c) noexcept nogil
-cdef bint take_line(const Step* step, const Task* task) noexcept nogil
-cdef void fetch_slot(const Step* step, Py_ssize_t number) noexcept nogil

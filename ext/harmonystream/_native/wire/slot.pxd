@@ -7,7 +7,6 @@ from harmonystream._native.core.locks cimport read_once
 from harmonystream._native.core.types cimport *
 from harmonystream._native.stream.machine cimport machine_ids, set_shortcut
 from harmonystream._native.stream.open_stream cimport Place, settle, take_place
-from harmonystream._native.wire.line cimport Line, leave_line
 from harmonystream._native.wire.tell cimport Writer
 
 cdef extern from *:
@@ -26,6 +25,7 @@ cdef extern from *:
 
 cdef enum:
     AHEAD = 12                         # streams that are on their way to the cache
+    FETCHED = 640                      # bytes of a writer: all that a plain token reads of it
 
 # What a plain token reads and writes of an open slot; s is NULL if the slot is free. One of them is a line of memory.
 cdef struct Slot:
@@ -46,7 +46,7 @@ cdef struct Holder:
 cdef struct Task:
     const uint32_t* ids
     Py_ssize_t n
-    Py_ssize_t end                 # number of records in the Out after this task; of an odd one that is said, see Step
+    Py_ssize_t end                 # number of records in the Out after this task
     uint32_t number                # the slot's number
     uint32_t tid                   # its only id
 
@@ -56,8 +56,7 @@ cdef enum Fault:
 
 cdef struct Step:
     Slot* slots
-    Holder* holders                # by slot, as `lines` are
-    Line* lines                    # by slot; NULL until one has an emitter
+    Holder* holders                # by slot
     Task* tasks                    # no step has more than `capacity`
     Py_ssize_t capacity
     uint64_t serial                # of the step; a slot with this number has been given in it
@@ -72,17 +71,10 @@ cdef struct Step:
     Py_ssize_t rows                # records that become rows (is_row)
     bint others                    # some row is not a delta
     Py_ssize_t size                # bytes of the block
-    # Of a step of emitters. The tasks of which a line cannot write the frame are odd: they are run first, one after the
-    # other, because they take the machines' code, and `aside` has their frames, each up to its task's `end`.
-    const ShortToken* tokens       # of the vocabulary; NULL: no task is odd
-    uint32_t n_tokens
-    uint32_t* odd                  # their numbers among the tasks
-    Py_ssize_t n_odd, at_odd       # how many, and how many of them have been run
-    Buffer aside
+    # Of a step of emitters:
     Buffer said                    # the offsets of all frames, and after them the frames so far
-    Py_ssize_t at, copied          # tasks that are in `said`; odd ones among them
-    Buffer* into                   # where the task that is run has its frames
-    Py_ssize_t begin_at            # and where they begin there
+    Py_ssize_t at                  # tasks that are in `said`
+    Py_ssize_t begin_at            # where the frames of the task that is run begin there
     Py_ssize_t first               # of its records the first that needs Python
     Py_ssize_t usual               # bytes of frames for each slot, as much room as a step takes at first
     uint8_t* block                 # the result, until an object owns it; NULL: not made yet, or no memory
@@ -123,8 +115,6 @@ cdef inline void read_task(const Step* step, const Task* task, Context* c) noexc
     cdef Slot* slot = slot_of(step, task)
     cdef const Holder* holder = &step.holders[task.number]
     cdef Stream* s = slot.s
-    if slot.writer != NULL and slot.writer.line != NULL:
-        leave_line(slot.writer.line)
     settle(&slot.place, s, c.row != NULL)
     s.input_mode = ID_MODE
     c.out.held = holder.held
@@ -139,6 +129,16 @@ cdef inline void fetch_stream(const Slot* slot) noexcept nogil:
     cdef Py_ssize_t at
     for at in range(0, <Py_ssize_t>sizeof(Stream), 64):
         prefetch(s + at)
+
+
+cdef inline void fetch_writer(const Writer* w, uint8_t kind) noexcept nogil:
+    """What the frame of a plain token is made of, and where its text is kept."""
+    cdef const uint8_t* p = <const uint8_t*>w
+    cdef Py_ssize_t at
+    for at in range(0, FETCHED, 64):
+        prefetch(p + at)
+    if kind:
+        prefetch(w.kept[kind].p + w.kept[kind].n)
 
 
 cdef inline void fetch_ahead(const Step* step, Py_ssize_t i, const Context* c) noexcept nogil:
@@ -160,3 +160,5 @@ cdef inline void fetch_ahead(const Step* step, Py_ssize_t i, const Context* c) n
             prefetch(t.text + t.offset[tid])
         if not is_plain_here(&slot.place, t, tid):                           # the stream must read it
             fetch_stream(slot)
+        if slot.writer != NULL:
+            fetch_writer(slot.writer, slot.place.fast)

@@ -14,10 +14,8 @@ cdef class Slots:
     cdef str trim, empty_args
     cdef Py_ssize_t max_hold, capacity_
     cdef list emitters             # by slot; None: there is none
-    cdef list retired              # by slot: an emitter that has ended, whose memory the next one takes; or None
     cdef list free
-    cdef void* slots               # the block that the step's slots lie in,
-    cdef void* lines               # and that of its lines
+    cdef void* slots               # the block that the step's slots lie in
     cdef Step step
     cdef Guard guard               # of its streams
     cdef char busy
@@ -27,8 +25,6 @@ cdef class Slots:
     @cython.final
     cdef int claim(self) except -1
     @cython.final
-    cdef int take_lines(self) except -1
-    @cython.final
     cdef int check_fits(self, Parser parser, SseWriter emitter) except -1
     @cython.final
     cdef int check_free(self) except -1
@@ -36,10 +32,6 @@ cdef class Slots:
     cdef object place(self, Parser parser, SseWriter emitter)
     @cython.final
     cdef object taken(self, Parser parser, SseWriter emitter)
-    @cython.final
-    cdef bytes ended_plainly(self, SseWriter emitter, str reason)
-    @cython.final
-    cdef int retire(self, Py_ssize_t slot) except -1
     @cython.final
     cdef object closed(self, Py_ssize_t slot)
     @cython.final

@@ -3,11 +3,10 @@
 from array import array
 
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_DECREF, Py_INCREF, Py_REFCNT
+from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport uint32_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport calloc, free
 cimport cython
-from harmonystream._native.core.buffer cimport buffer_free
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.naming cimport name_errors
 from harmonystream._native.core.locks cimport FREE_THREADED, enter, leave
@@ -16,13 +15,8 @@ from harmonystream._native.core.types cimport N_REGIONS
 from harmonystream._native.stream.open_stream cimport leave_place
 from harmonystream._native.stream.parser cimport Parser
 from harmonystream._native.stream.program cimport NO_VOCAB, Program
-from harmonystream._native.wire.frame_step cimport fetch_slot
-from harmonystream._native.wire.line cimport Line, leave_line
 from harmonystream._native.wire.slot cimport Holder, Slot, Task
 from harmonystream._native.wire.sse cimport SseWriter
-from harmonystream._native.wire.tell cimport ENDED
-
-from weakref import getweakrefcount
 
 from harmonystream.errors import EmitterError
 
@@ -46,7 +40,6 @@ cdef class Slots:
         self.program = first.program
         self.trim, self.empty_args, self.max_hold, self.capacity_ = trim, empty_args, max_hold, capacity
         self.emitters = [None] * capacity
-        self.retired = [None] * capacity
         self.free = list(range(capacity - 1, -1, -1))
         self.step.capacity = capacity
         self.step.textual = self.program.vocab is NO_VOCAB
@@ -63,9 +56,6 @@ cdef class Slots:
         if self.slots != NULL and self.step.holders != NULL:
             for i in range(self.capacity_):
                 unslotted(&self.step.slots[i], &self.step.holders[i])
-        free(self.lines)
-        free(self.step.odd)
-        buffer_free(&self.step.aside)
         free(self.step.tasks)
         free(self.step.holders)
         free(self.slots)
@@ -107,40 +97,6 @@ cdef class Slots:
         self.check_fits(parser, emitter)
         return self.place(parser, emitter)
 
-    def open_sse(self, pattern, /, *, id, created=None):
-        """A slot for a new response, and the response's first frames.
-
-        pattern: an emitter that has not started, with the options that the response shall have. The first call takes
-        these from it; later changes of its attributes do not count. It can be used for any number of responses.
-        id: the response's. created: its time, in seconds since 1970, as the emitter's constructor takes it; None for
-        MessagesStream.
-
-        It gives what a new emitter, its start() and add() give, and costs less. After finish() the slot keeps the
-        emitter's memory for the next response of this pattern, unless somebody else holds the emitter. Raises what
-        these three raise, and TypeError for a subclass that has a constructor, which would not run.
-        """
-        cdef SseWriter emitter, made_by
-        cdef bytes frames
-        if not isinstance(pattern, SseWriter) or not hasattr(pattern, "_shape"):
-            raise TypeError(f"a pattern is a ChatStream, ResponsesStream or MessagesStream, not a "
-                            f"{type(pattern).__name__}")
-        made_by = pattern
-        self.check_fits(made_by.parser, made_by)
-        made_by.take_shape()
-        self.claim()
-        try:
-            self.check_free()
-            number = self.free[len(self.free) - 1]
-            emitter, self.retired[number] = self.retired[number], None
-            if emitter is not None and emitter.pattern is made_by:
-                emitter.renew()
-            else:
-                emitter = made_by.another()
-            frames = emitter.start_as(id, created)
-            return self.taken(emitter.parser, emitter), frames
-        finally:
-            leave(&self.busy)
-
     cdef int check_fits(self, Parser parser, SseWriter emitter) except -1:
         if emitter is not None and emitter.watched:
             raise ValueError("this emitter's chunks have token ids or logprobs: feed() it by itself")
@@ -175,8 +131,6 @@ cdef class Slots:
         """The slot that this stream gets."""
         cdef Slot* slot
         cdef Holder* holder
-        if emitter is not None:
-            self.take_lines()
         if not enter(&parser.slotted):
             raise ValueError("this stream has a slot already, in this batch or another")
         number = self.free.pop()
@@ -192,28 +146,7 @@ cdef class Slots:
         holder.no_empty = not parser.empty_args
         slot.s = &parser.s
         slot.writer = NULL if emitter is None else &emitter.w
-        if emitter is not None and self.program.tokens != NULL:
-            slot.writer.line = &self.step.lines[<Py_ssize_t>number]
-            slot.writer.line.of, slot.writer.line.kind = NULL, 0
-            slot.writer.line.writer_at = <void**>&slot.writer
         return number
-
-    cdef int take_lines(self) except -1:
-        """Room for lines, which slots without emitters do not need. They begin where lines of memory do."""
-        if self.lines == NULL:
-            if not FREE_THREADED:
-                self.program.make_tokens()
-            self.lines = calloc(self.capacity_ + 1, sizeof(Line))
-            if self.lines == NULL:
-                raise MemoryError()
-            self.step.odd = <uint32_t*>malloc(self.capacity_ * sizeof(uint32_t))
-            if self.step.odd == NULL:
-                free(self.lines)
-                self.lines = NULL
-                raise MemoryError()
-            self.step.tokens, self.step.n_tokens = self.program.tokens, self.program.tables.n
-            self.step.lines = <Line*>aligned(self.lines)
-        return 0
 
     cdef object closed(self, Py_ssize_t slot):
         stream = self.at(slot) if self.emitters[slot] is None else self.emitters[slot]
@@ -253,40 +186,16 @@ cdef class Slots:
             made = parser.finish(reason)
             self.closed(slot)
             return made
-        made = None
-        if usage is None and (reason is None or type(reason) is str):
-            fetch_slot(&self.step, slot)
-            made = self.ended_plainly(self.emitters[slot], reason)
-        if made is None:
-            made = self.emitters[slot].finish(reason, usage)
-        del parser
-        self.retire(slot)
+        made = self.emitters[slot].finish(reason, usage)
+        self.closed(slot)
         return made
-
-    cdef bytes ended_plainly(self, SseWriter emitter, str reason):
-        """The last frames of an emitter whose script has them; None: it has them not."""
-        return None if emitter.w.keeps_none else emitter.end_plainly(reason)
-
-    cdef int retire(self, Py_ssize_t slot) except -1:
-        """The slot is free. It keeps its emitter, which has ended, for the next response, if nobody else has it."""
-        cdef SseWriter emitter = self.emitters[slot]
-        cdef Parser parser = emitter.parser
-        unslotted(&self.step.slots[slot], &self.step.holders[slot])
-        self.emitters[slot] = None
-        self.free.append(slot)
-        # this function holds both, and the emitter the parser
-        if (emitter.pattern is not None and emitter.w.stage == ENDED and not emitter.watched and not FREE_THREADED
-                and Py_REFCNT(emitter) == 1 and Py_REFCNT(parser) == 2 and not getweakrefcount(emitter)):
-            emitter.rest()
-            self.retired[slot] = emitter
-        return 0
 
     def finish_many(self, slots, reasons=None, usages=None):
         """What finish() gives for each slot, as a list.
 
         reasons: one for all, or a list with one for each. usages: None, or a list with one for each. Raises TypeError
         or ValueError, before anything has ended, for a slot that is not open, a slot given twice, or another number of
-        reasons or usages. If streams raise, the others end all the same, and the slots that failed stay open. Then
+        reasons or usages. If streams raise, the others end anyway, and the slots that failed stay open. Then
         EmitterError has the results of the others.
         """
         cdef list numbers = numbers_of(slots), made = []
@@ -351,8 +260,7 @@ cdef class Slots:
 
     def __sizeof__(self):
         cdef Py_ssize_t each = sizeof(Slot) + sizeof(Holder) + sizeof(Task) + 3 * sizeof(void*)
-        return object.__sizeof__(self) + sizeof(Slot) + self.step.aside.cap + self.capacity_ * each + (
-            (self.capacity_ + 1) * sizeof(Line) + self.capacity_ * sizeof(uint32_t) if self.lines != NULL else 0)
+        return object.__sizeof__(self) + sizeof(Slot) + self.capacity_ * each
 
     @property
     def capacity(self):
@@ -380,15 +288,10 @@ cdef inline void* aligned(void* block) noexcept:
 
 
 cdef void unslotted(Slot* slot, Holder* holder) noexcept:
-    """It is free. Its parser is not a list's: the collector empties lists of what is garbage, and this must be done all
-    the same.
-    """
+    """It is free. The slot holds its parser itself, because the collector empties the lists of garbage."""
     cdef Parser parser
     if slot.s != NULL:
         parser = <Parser>holder.parser
-        if slot.writer != NULL and slot.writer.line != NULL:
-            leave_line(slot.writer.line)
-            slot.writer.line = NULL
         leave_place(parser)
         parser.place = NULL
         leave(&parser.slotted)

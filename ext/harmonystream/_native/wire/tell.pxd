@@ -4,7 +4,6 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 from harmonystream._native.core.types cimport *
 from harmonystream._native.wire.frame cimport FramePiece, Pieces
 from harmonystream._native.wire.json_filter cimport Filter
-from harmonystream._native.wire.line cimport Line
 from harmonystream._native.wire.script cimport ScriptTable
 
 cdef enum Stage:
@@ -18,7 +17,7 @@ cdef enum:
     JOURNAL_ROOM = 448                 # and the journal for its entries
     CONSTANTS_ROOM = 96
     MOST_JOURNAL = 1 << 16             # bytes of the journal of a writer that keeps no text
-    MOST_LEFT = 4096                   # bytes of a buffer that the writer's next call or response takes over
+    MOST_LEFT = 4096                   # bytes of a buffer that the writer's next call takes over
 
 cdef enum Answer:
     TOLD, NEEDS_HOOK, NEEDS_PYTHON, NO_MEMORY
@@ -67,8 +66,7 @@ cdef struct Writer:                    # what a batch's step needs of one withou
     uint8_t drops[N_DELTAS]            # by kind: is a delta's text no longer kept when it is in its frame?
     uint8_t keeps_none                 # an item's text is not kept after its end, and the journal is bounded
     uint8_t stage
-    int64_t number                     # the next frame's; while a line writes, the line's is the right one
-    Line* line                         # of its slot; NULL: it has no slot, or Python has no GIL
+    int64_t number                     # the next frame's
     int depth                          # calls that are inside: a verb, and what its callback has called
     char busy                          # on a free-threaded Python: a thread is inside
     unsigned long owner                # that thread
@@ -82,4 +80,3 @@ cdef bint end_item(Writer* w, bint complete, Buffer* to) noexcept nogil
 cdef bint note_run(Writer* w, uint8_t kind, Py_ssize_t at, bint goes_on) noexcept nogil
 cdef void forget_text(Told* t, uint8_t kind) noexcept nogil
 cdef void told_free(Told* t) noexcept nogil
-cdef void told_clear(Told* t) noexcept nogil

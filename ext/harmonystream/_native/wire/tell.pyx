@@ -8,7 +8,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.string cimport memcpy
-from harmonystream._native.core.buffer cimport buffer_clear, buffer_free, buffer_put, buffer_room
+from harmonystream._native.core.buffer cimport buffer_free, buffer_put, buffer_room
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.json_text cimport put_escaped
 from harmonystream._native.core.types cimport *
@@ -433,22 +433,3 @@ cdef void told_free(Told* t) noexcept nogil:
     buffer_free(&t.output)
     buffer_free(&t.journal)
     buffer_free(&t.bound_text)
-
-
-cdef void told_clear(Told* t) noexcept nogil:
-    """As it was before its first script. Its buffers stay for the next one."""
-    cdef int k
-    t.script, t.stale = NULL, NULL
-    t.open = t.variant = t.channel = t.has_text = t.spoke = t.said = 0
-    t.cut = t.hooked = t.blank = t.had_blank = t.caught_up = 0
-    t.items = t.calls = 0
-    t.tokens = t.reasoning_tokens = 0
-    t.item_at = 0
-    for k in range(N_CONSTANTS + 1):
-        t.constant_at[k] = 0
-    buffer_clear(&t.constants, MOST_LEFT)
-    buffer_clear(&t.name, MOST_LEFT)
-    buffer_clear(&t.hook, MOST_LEFT)
-    buffer_clear(&t.output, MOST_LEFT)
-    buffer_clear(&t.journal, MOST_LEFT)
-    buffer_clear(&t.bound_text, MOST_LEFT)

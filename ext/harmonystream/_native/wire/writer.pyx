@@ -9,7 +9,6 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memchr, memcpy
 cimport cython
 from harmonystream._native.wire.json_filter cimport Arguments, filter_read
-from harmonystream._native.wire.line cimport leave_line
 from harmonystream._native.wire.script cimport Script
 from harmonystream._native.core.buffer cimport buffer_free, buffer_put, buffer_room
 from harmonystream._native.core.build cimport DEBUG_BUILD
@@ -54,9 +53,6 @@ cdef class OpenWriter:
 
     def __dealloc__(self):
         cdef int kind
-        if self.w.line != NULL:                                              # its batch is garbage, too
-            self.w.line.kind = 0
-            self.w.line.writer_at[0] = NULL
         for kind in range(N_DELTAS):
             buffer_free(&self.w.kept[kind])
         told_free(&self.w.told)
@@ -327,8 +323,6 @@ cdef class OpenWriter:
                 if place.guard.stepping and place.guard.owner != PyThread_get_thread_ident():
                     raise RuntimeError("this stream is in use by a batch, in another thread")
                 place.open = False
-                if self.w.line != NULL:
-                    leave_line(self.w.line)
         elif self.w.owner != PyThread_get_thread_ident():
             if not enter(&self.w.busy):
                 raise RuntimeError("this stream is in use by another thread")
@@ -405,7 +399,7 @@ cdef class OpenWriter:
 
     @property
     def _number(self):
-        return self.w.line.number if self.w.line != NULL and self.w.line.kind else self.w.number
+        return self.w.number
 
     @_number.setter
     def _number(self, int64_t number):

@@ -1,4 +1,4 @@
-"""Whatever happens to the responses of a batch, each of a pattern is the one that a new emitter makes."""
+"""Whatever happens to the responses of a batch, each is the one that an emitter makes alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import random_streams
 import random_tags
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_batches import APIS, Pattern, Slots, kinds_of_emitter
+from random_batches import APIS, Kind, Slots, kinds_of_emitter
 from streams import to_ids
 from tag_streams import tokens
 
@@ -22,7 +22,7 @@ PLAIN = to_ids(
 )
 
 
-def run(batch: hs.Batch, patterns: list[Pattern], texts: list[list[int]], seed: int) -> None:
+def run(batch: hs.Batch, kinds: list[Kind], texts: list[list[int]], seed: int) -> None:
     """Many responses, of which no more than the batch's slots are open at a time."""
     dice = random.Random(seed)
     slots = Slots(batch, dice)
@@ -30,7 +30,7 @@ def run(batch: hs.Batch, patterns: list[Pattern], texts: list[list[int]], seed: 
     while left or slots.twins:
         what = dice.random()
         if left and len(slots.twins) < batch.capacity and (not slots.twins or what < 0.4):
-            slots.open(dice.choice(patterns), dice.choice(texts)[:], by_pattern=dice.random() < 0.85)
+            slots.open(dice.choice(kinds), dice.choice(texts)[:])
             left -= 1
         elif what < 0.8:
             slots.step()
@@ -45,11 +45,11 @@ def run(batch: hs.Batch, patterns: list[Pattern], texts: list[list[int]], seed: 
 @settings(max_examples=settings.default.max_examples // 2)
 @given(st.data(), st.lists(random_streams.id_streams, min_size=1, max_size=4), random_streams.seeds)
 def test_random_harmony_responses(api: str, data: st.DataObject, texts: list[list[int]], seed: int) -> None:
-    patterns = []
+    made = []
     for _ in range(data.draw(st.integers(1, 2))):
         options = data.draw(random_streams.options)
-        patterns.append(Pattern(*data.draw(kinds_of_emitter(api)), options.parser, options.tools))
-    run(hs.Batch(capacity=3), patterns, [PLAIN, *texts], seed)
+        made.append(Kind(*data.draw(kinds_of_emitter(api)), options.parser, options.tools))
+    run(hs.Batch(capacity=3), made, [PLAIN, *texts], seed)
 
 
 @pytest.mark.parametrize("name", ["hermes", "qwen3_coder", "glm"])
@@ -61,5 +61,5 @@ def test_random_responses_of_tag_formats(name: str, data: st.DataObject, seed: i
     vocab = tokens(name, vocabulary).vocab
     texts = data.draw(st.lists(random_tags.id_streams(name, vocabulary), min_size=1, max_size=4))
     kinds = data.draw(st.lists(kinds_of_emitter(), min_size=1, max_size=2))
-    patterns = [Pattern(*kind, lambda: options.parser(vocab), options.declared) for kind in kinds]
-    run(hs.Batch(name, vocab, 3, check_stops=False), patterns, texts, seed)
+    made = [Kind(*kind, lambda: options.parser(vocab), options.declared) for kind in kinds]
+    run(hs.Batch(name, vocab, 3, check_stops=False), made, texts, seed)
