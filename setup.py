@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from Cython.Build import cythonize
-from setuptools import Extension, setup
+from setuptools import Distribution, Extension, setup
 from setuptools.command.build_ext import build_ext
 
 RANKS = Path("harmonystream", "data", "o200k_base.tokens")
@@ -66,7 +66,13 @@ class Build(build_ext):
     def run(self) -> None:
         kind, last = "debug" if DEBUG else "release", Path("build", "kind")
         self.force = self.force or not last.is_file() or last.read_text() != kind
+        folders = self.build_lib, self.build_temp
+        if self.inplace:  # an editable install would build in a folder that is gone afterwards, and build_ext all anew
+            build = Distribution().get_command_obj("build")
+            build.ensure_finalized()
+            self.build_lib, self.build_temp = build.build_platlib, build.build_temp
         super().run()
+        self.build_lib, self.build_temp = folders
         last.parent.mkdir(exist_ok=True)
         last.write_text(kind)
 

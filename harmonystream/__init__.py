@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+try:
+    from ._native.core.json_scan import JsonScanner
+except ModuleNotFoundError as error:
+    if not (error.name or "").startswith(f"{__name__}._native."):
+        raise
+    raise ImportError(
+        f"{__path__[0]} is a source tree that has not been compiled. Run `make build` in {os.path.dirname(__path__[0])}. "
+        "Or start Python in another folder, so that it finds the harmonystream that is installed"
+    ) from None
+
 from . import vocab
-from ._native.core.json_scan import JsonScanner
 from ._native.core.vocab import Vocab
 from ._native.stream.label import label
 from ._native.stream.parser import Parser

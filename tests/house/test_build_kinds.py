@@ -34,17 +34,41 @@ def build(tree: Path, debug: bool) -> str:
     return ran.stdout.strip()
 
 
-def test_a_release_build_never_reuses_the_c_code_of_a_debug_build(tmp_path):
-    for folder in (tmp_path / "ext" / CORE, tmp_path / CORE, tmp_path / "harmonystream" / "data"):
+def small_tree(tree: Path) -> None:
+    """A tree with this setup.py, and one small module."""
+    for folder in (tree / "ext" / CORE, tree / CORE, tree / "harmonystream" / "data"):
         folder.mkdir(parents=True)
     for package in ("harmonystream", "harmonystream/_native", CORE):
-        (tmp_path / package / "__init__.py").touch()
-    shutil.copy(ROOT / "setup.py", tmp_path)
+        (tree / package / "__init__.py").touch()
+    shutil.copy(ROOT / "setup.py", tree)
     ranks = Path("harmonystream", "data", "o200k_base.tokens")
-    shutil.copy(ROOT / ranks, tmp_path / ranks)
-    shutil.copy(ROOT / "ext" / CORE / "build.pxd", tmp_path / "ext" / CORE)
-    (tmp_path / "ext" / CORE / "probe.pyx").write_text(PROBE)
+    shutil.copy(ROOT / ranks, tree / ranks)
+    shutil.copy(ROOT / "ext" / CORE / "build.pxd", tree / "ext" / CORE)
+    (tree / "ext" / CORE / "probe.pyx").write_text(PROBE)
 
+
+def test_an_editable_install_leaves_what_the_next_build_needs(tmp_path):
+    small_tree(tmp_path)
+    settings = '[project]\nname = "harmonystream"\nversion = "0"\n[tool.setuptools]\npackages.find.include = ["harmonystream*"]\n'
+    (tmp_path / "pyproject.toml").write_text(settings)
+    command = [sys.executable, "-W", "ignore", "setup.py", "--quiet", "editable_wheel"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    made = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.suffix in (".c", ".o", ".obj")}
+    assert len(made) == 2
+    assert build(tmp_path, debug=False) == "False"
+    assert made == {path: path.stat().st_mtime_ns for path in made}
+
+
+def test_a_tree_that_is_not_compiled_says_what_to_do(tmp_path):
+    shutil.copytree(ROOT / "harmonystream", tmp_path / "harmonystream", ignore=shutil.ignore_patterns("*.so", "*.pyd"))
+    done = subprocess.run([sys.executable, "-c", "import harmonystream"], cwd=tmp_path, capture_output=True, text=True)
+    said = done.stderr.splitlines()[-1]
+    assert said.startswith(f"ImportError: {tmp_path / 'harmonystream'} is a source tree that has not been compiled")
+    assert f"Run `make build` in {tmp_path}." in said
+
+
+def test_a_release_build_never_reuses_the_c_code_of_a_debug_build(tmp_path):
+    small_tree(tmp_path)
     debug, release = (tmp_path / top / "ext" / CORE / "probe.c" for top in ("", "build/cython"))
     assert build(tmp_path, debug=True) == "True"
     assert (debug.is_file(), release.is_file()) == (True, False)
