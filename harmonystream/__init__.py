@@ -12,7 +12,8 @@ except ModuleNotFoundError as error:
     if not (error.name or "").startswith(f"{__name__}._native."):
         raise
     raise ImportError(
-        f"{__path__[0]} is a source tree that has not been compiled. Run `make build` in {os.path.dirname(__path__[0])}. "
+        f"{__path__[0]} is a source tree that has not been compiled. "
+        f"Run `make build` in {os.path.dirname(__path__[0])}. "
         "Or start Python in another folder, so that it finds the harmonystream that is installed"
     ) from None
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Protocol
 from zlib import crc32
 
-from .errors import VocabError
+from .errors import VocabError, missing_extra
 
 __all__ = ["Encoder", "Pieces", "Ranks", "Saved", "Tokenizers"]
 
@@ -223,4 +223,4 @@ def required(module: str, extra: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise ImportError(f"this needs the package {module}: pip install 'harmonystream[{extra}]'") from error
+        raise missing_extra(extra, error) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,7 +16,27 @@ __all__ = [
     "ParseError",
     "PromptError",
     "VocabError",
+    "missing_extra",
+    "suggestion",
 ]
+
+
+def suggestion(name: object, known: Iterable[str]) -> str:
+    """The end of an error about a name that does not exist: the names like it, or else all that there are."""
+    from difflib import get_close_matches
+
+    names = list(known)
+    folded = {each.lower().replace("-", "_"): each for each in reversed(names)}
+    close = get_close_matches(str(name).lower().replace("-", "_"), folded, 3, 0.7)
+    if close:
+        return f"did you mean {' or '.join(repr(folded[each]) for each in close)}?"
+    return f"known: {', '.join(names) or 'none'}"
+
+
+def missing_extra(extra: str, error: ImportError) -> ImportError:
+    """The error for a package that is not installed. It has the command that installs the package."""
+    said = f"this needs the package {error.name}: pip install 'harmonystream[{extra}]'"
+    return ImportError(said, name=error.name)
 
 
 class HarmonyStreamError(Exception):

@@ -150,8 +150,8 @@ def from_tokenizers(tokenizer: Any, *, cache: str | os.PathLike[str] | None = No
 
     Added tokens that are marked special become control ids, all others are ordinary tokens. A piece keeps the space
     that it starts with (`▁the` is ` the`), also where the tokenizer drops it at the very beginning of a text. Raises
-    `TypeError` for another object, `VocabError` for a tokenizer that does not keep bytes, and `OSError` for a cache
-    that cannot be written.
+    `TypeError` for another object, `VocabError` for a file that cannot be read and for a tokenizer that does not keep
+    bytes, and `OSError` for a cache that cannot be written.
     """
     text, origin = _tokenizer_text(tokenizer)
     name = str(getattr(tokenizer, "name_or_path", ""))
@@ -274,13 +274,29 @@ def _tokenizer_text(tokenizer: Any) -> tuple[str | bytes, str]:
     if isinstance(tokenizer, str) and tokenizer.lstrip().startswith("{"):
         return tokenizer, "this text"
     if isinstance(tokenizer, (str, os.PathLike)):
-        path = os.path.join(tokenizer, "tokenizer.json") if os.path.isdir(tokenizer) else tokenizer
-        with open(path, "rb") as file:
-            return file.read(), str(os.fspath(path))
+        return _file_of(tokenizer)
     raise TypeError(
         "expected a tokenizers.Tokenizer, a fast tokenizer of transformers, the path of a tokenizer.json "
         f"or its text, not {_type(tokenizer)}"
     )
+
+
+def _file_of(path: str | os.PathLike[str]) -> tuple[bytes, str]:
+    """What a tokenizer.json holds, and its path."""
+    name = os.fspath(path)
+    folder = os.path.isdir(name)
+    file = os.path.join(name, "tokenizer.json") if folder else name
+    try:
+        with open(file, "rb") as opened:
+            return opened.read(), file
+    except OSError as error:
+        what = f"the folder {name} has no tokenizer.json" if folder else f"there is no file {name}"
+        if not isinstance(error, FileNotFoundError):
+            what = f"{file}: {error.strerror or error}"
+        raise VocabError(
+            f"{what}: pass the path of the model's tokenizer.json, or of its folder. Nothing is downloaded here: "
+            "`hf download MODEL tokenizer.json` does"
+        ) from None
 
 
 def _tokenizer_json(text: str | bytes, origin: str) -> Mapping[str, Any]:

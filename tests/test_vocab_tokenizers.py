@@ -158,8 +158,10 @@ def test_a_gap_in_a_tokenizer_file_is_no_token():
 
 
 def test_a_missing_tokenizer_file(tmp_path):
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(VocabError, match=r"the folder .* has no tokenizer\.json: pass the path .* `hf download"):
         vocab.from_tokenizers(tmp_path)
+    with pytest.raises(VocabError, match="there is no file Qwen/Qwen3-8B: "):
+        vocab.from_tokenizers("Qwen/Qwen3-8B")
 
 
 @pytest.mark.parametrize("value", [None, 5, ["tokenizer.json"], b"{}", object()])

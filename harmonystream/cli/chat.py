@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import HarmonyStreamError
 from .demo import TOKENS_PER_SECOND
 from .paint import add_colour, make_show
+from .parse import format_named
 from .read import InputError
 
 if TYPE_CHECKING:
@@ -127,6 +128,8 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
     }
     if not made.keys() & {"model", "format", "template"}:
         made["format"] = "harmony"
+    if args.format is not None:
+        made["format"] = format_named(args.format)
     return made | {"sampling": Sampling(max_tokens=args.max_tokens, temperature=args.temperature)}
 
 

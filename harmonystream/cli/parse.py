@@ -15,10 +15,10 @@ from typing import Any
 
 from .. import vocab
 from .._native.stream.parser import Parser
-from ..errors import ParseError
+from ..errors import FormatError, ParseError, suggestion
 from ..events import Event
-from ..formats import Format, formats
-from ..formats.files import format_of_model, read_format
+from ..formats import Format, HeaderFormat, format_of, formats, is_file
+from ..formats.files import format_of_model
 from .each import parse_each
 from .paint import add_colour, make_show, paint
 from .read import IdReader, InputError, is_ids, pieces
@@ -142,11 +142,17 @@ def _add_options(parse: argparse.ArgumentParser) -> None:
     )
 
 
-def format_named(name: str) -> str | Format:
-    """The format of that name, of that file, or of that model."""
+def format_named(name: str) -> str | Format | HeaderFormat:
+    """The format of that name, of that file, or of that model. Raises FormatError for what is none of them."""
     if name in formats():
         return name
-    return read_format(Path(name)) if name.endswith((".json", ".toml")) else format_of_model(name, Path(name))
+    if is_file(name):
+        return format_of(name)
+    try:
+        return format_of_model(name, Path(name))
+    except FormatError as error:
+        end = suggestion(name, formats())
+        raise FormatError(f"unknown format {name!r}; {end}" if end.startswith("did") else str(error)) from None
 
 
 def run(args: argparse.Namespace) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..errors import HarmonyStreamError
 from .paint import add_colour
+from .parse import format_named
 from .read import InputError
 from .show import painter, visible
 
@@ -58,7 +59,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     add = command.add_argument
     add("file", metavar="FILE", nargs="?", default="-", help="the request; - (the default) is standard input")
     add("--model", help="the model's name, such as gpt-oss-20b: which prompt to write")
-    add("--format", help="a format of `harmonystream formats`, in place of the model's name")
+    add("--format", help="a format of `harmonystream formats`, or a file with a row, in place of the model's name")
     add("--template", metavar="PATH", help="the model's chat template: its folder, a file (.jinja, .json, .gguf)")
     add("--tokenizer", metavar="FILE", help="the tokenizer.json, or its folder; default: that of the template's folder")
     add("--reasoning", metavar="EFFORT", help="how much the model reasons: low, medium, high")
@@ -118,7 +119,7 @@ def _options(args: argparse.Namespace, rest: dict[str, Any]) -> dict[str, Any]:
         model = rest.get("model")
     given = {
         "model": model,
-        "format": args.format,
+        "format": None if args.format is None else format_named(args.format),
         "template": args.template,
         "vocab": None if args.tokenizer is None else Path(args.tokenizer),
         "reasoning": args.reasoning or rest.get("reasoning_effort"),

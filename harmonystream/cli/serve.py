@@ -9,6 +9,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ..engines.named import engine_of, kind_and_url
+from ..errors import HarmonyStreamError, missing_extra, suggestion
+from .parse import format_named
 from .read import InputError
 
 if TYPE_CHECKING:
@@ -56,12 +59,14 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     serve.add_argument("--served", metavar="NAME", help="the model's name at the engine; default: the first it lists")
     serve.add_argument("--engine-key", metavar="KEY", help="the engine's key, sent as a bearer token")
     serve.add_argument("--model", metavar="NAME", help="the model, by which its format is known: Qwen/Qwen3-8B")
-    serve.add_argument("--format", metavar="NAME", help="what it writes, of `harmonystream formats`")
+    serve.add_argument(
+        "--format", metavar="NAME", help="what it writes: a name of `harmonystream formats`, or a file with a row"
+    )
     serve.add_argument("--tokenizer", metavar="DIR", help="its folder, with tokenizer.json and the chat template")
     serve.add_argument("--template", metavar="PATH", help="another chat template: a folder, or a file")
     serve.add_argument("--context", type=int, metavar="N", help="tokens of prompt and answer together")
     serve.add_argument(
-        "--tools", metavar="FILE", help="Python; its `tools` is a harmonystream.Tools, run in the gateway"
+        "--tools", metavar="FILE.py", help="tools that run in the gateway: the file's `tools`, or its functions"
     )
     serve.add_argument("--mcp", action="append", default=[], metavar="URL", help="an MCP server, whose tools run there")
     serve.add_argument("--keys", metavar="FILE", help="the keys of clients; see below")
@@ -82,7 +87,7 @@ def run(args: argparse.Namespace) -> None:
     try:
         from ..gateway.server import serve
     except ImportError as error:
-        raise InputError(f"the gateway needs {error.name}: pip install 'harmonystream[gateway]'") from None
+        raise InputError(str(missing_extra("gateway", error))) from None
     if args.new_key is not None:
         _add_key(args)
         return
@@ -93,8 +98,11 @@ def run(args: argparse.Namespace) -> None:
         if args.trace and (error.name or "").startswith("opentelemetry"):
             raise InputError("--trace needs OpenTelemetry: pip install 'harmonystream[otel]'") from None
         raise InputError(str(error)) from None
-    except (ImportError, ValueError) as error:
+    except (HarmonyStreamError, ImportError, ValueError) as error:
         raise InputError(str(error)) from None
+    for name, model in made.state.gateway.models.items():
+        if name == model.name:
+            print(f"harmonystream: serves {model.about()}", file=sys.stderr)
     if settings.workers == 1:
         serve(made, settings.host, settings.port)
         return
@@ -164,8 +172,11 @@ def _settings(args: argparse.Namespace) -> Settings:
     made.limits = replace(made.limits, **dict(_limit(given) for given in args.limit))
     if args.engine:
         made.models = [*made.models, _model(args)]
-    elif args.model:
-        raise InputError("--model is for an engine: pass --engine KIND=URL, too")
+        return made
+    for name in ("model", "served", "engine_key", "format", "tokenizer", "template", "context", "tools", "mcp"):
+        if getattr(args, name) not in (None, []):
+            option = "--" + name.replace("_", "-")
+            raise InputError(f"{option} is for the model of an engine: pass --engine KIND=URL, too")
     return made
 
 
@@ -177,7 +188,7 @@ def _limit(given: str) -> tuple[str, Any]:
     name, _, value = given.partition("=")
     known = [one.name for one in fields(Limits)]
     if name not in known:
-        raise InputError(f"--limit {given}: known limits are {', '.join(known)}")
+        raise InputError(f"--limit {given}: unknown limit {name!r}; {suggestion(name, known)}")
     try:
         return name, float(value) if "." in value else int(value)
     except ValueError:
@@ -186,15 +197,11 @@ def _limit(given: str) -> tuple[str, Any]:
 
 def _model(args: argparse.Namespace) -> Any:
     from ..gateway import Model
-    from ..gateway.settings import engine_of, server_tools
+    from ..gateway.settings import server_tools
 
     if not args.model:
         raise InputError("--engine needs --model NAME, by which the model's format is known")
-    engines = []
-    for given in args.engine:
-        kind, equals, url = given.partition("=")
-        if not equals or "://" in kind:
-            kind, url = "vllm", given
-        engines.append(engine_of(kind, url, args.served, args.engine_key))
-    options: dict[str, Any] = {name: getattr(args, name) for name in ("format", "tokenizer", "template", "context")}
+    engines = [engine_of(*kind_and_url(given), args.served, args.engine_key, None) for given in args.engine]
+    options: dict[str, Any] = {name: getattr(args, name) for name in ("tokenizer", "template", "context")}
+    options["format"] = None if args.format is None else format_named(args.format)
     return Model(args.model, engines, server_tools=server_tools(args.tools, args.mcp), **options)

@@ -9,16 +9,18 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-import aiohttp
+from ..errors import EngineError, missing_extra
 
+try:
+    import aiohttp
+except ImportError as error:
+    raise missing_extra("engines", error) from error
 try:
     import orjson
 
     _loads: Callable[[bytes], Any] = orjson.loads
 except ImportError:  # it is only faster
     _loads = json.loads
-
-from ..errors import EngineError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -88,6 +90,9 @@ class HttpEngine:
         self._headers = dict(headers or {})
         self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect_timeout, sock_read=silence)
         self._session: aiohttp.ClientSession | None = None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.url!r})"
 
     async def __aenter__(self) -> Self:
         self._session = self._new_session()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ..errors import FormatError
+import os
+from pathlib import Path
+
+from ..errors import FormatError, suggestion
 from .aliases import ALIASES, UNREAD
 from .deepseek import DEEPSEEK, DEEPSEEK_SEARCH, DSML, GIGACHAT35
 from .harmony import HARMONY
@@ -42,7 +45,7 @@ from .spec import Format, HeaderFormat
 from .think import KIMI_VL, THINK
 from .xml_calls import DOTS, FUNCTIONARY, MIMO, MINICPM5, MINIMAX_M2, MINIMAX_M3, QWEN3_CODER, SEED_OSS, STEP3
 
-__all__ = ["ALIASES", "Format", "HeaderFormat", "control_markers", "format_of", "formats"]
+__all__ = ["ALIASES", "Format", "HeaderFormat", "control_markers", "format_of", "formats", "is_file"]
 
 _ROWS = (
     *(HARMONY, HERMES, QWEN3_CODER, MIMO, DEEPSEEK, DEEPSEEK_SEARCH, DSML),
@@ -60,20 +63,30 @@ def formats() -> tuple[str, ...]:
     return tuple(_BY_NAME)
 
 
-def format_of(format: str | Format | HeaderFormat) -> Format | HeaderFormat:
-    """The format of that name. A `Format` is returned as it is.
+def is_file(format: object) -> bool:
+    """Does this name the file of a row, and not a format?"""
+    return isinstance(format, str) and format.endswith((".json", ".toml"))
 
-    format: the name of a row, of a parser of vLLM, SGLang or Ollama, or of a model, as `format_for` takes it.
 
-    Raises `FormatError` for an unknown name, and for the name of a parser that no row replaces; it says why.
+def format_of(format: str | os.PathLike[str] | Format | HeaderFormat) -> Format | HeaderFormat:
+    """The format of that name, or the row in that file. A `Format` is returned as it is.
+
+    format: the name of a row, of a parser of vLLM, SGLang or Ollama, or of a model, as `format_for` takes it. A path,
+    or a str that ends in `.toml` or `.json`, is a file.
+
+    Raises `FormatError` for an unknown name, for the name of a parser that no row replaces, and for a file that cannot
+    be read; it says why.
     """
     if isinstance(format, (Format, HeaderFormat)):
         return format
-    try:
-        return _BY_NAME[ALIASES.get(format, format)]
-    except (KeyError, TypeError):
-        if not isinstance(format, str):
-            raise FormatError(f"unknown format {format!r}; known: {', '.join(_BY_NAME)}") from None
+    if isinstance(format, os.PathLike) or is_file(format):
+        from .files import row_in
+
+        return row_in(Path(format))
+    if not isinstance(format, str):
+        raise FormatError(f"unknown format {format!r}; {suggestion(format, _BY_NAME)}")
+    if (name := ALIASES.get(format, format)) in _BY_NAME:
+        return _BY_NAME[name]
     if format in UNREAD:
         raise FormatError(f"no row reads what the parser {format!r} reads: {UNREAD[format]}")
     try:
@@ -81,16 +94,7 @@ def format_of(format: str | Format | HeaderFormat) -> Format | HeaderFormat:
     except FormatError as error:
         if "/" in format:
             raise
-        unknown = f"unknown format {format!r}{_meant(format)}; known: {', '.join(_BY_NAME)}"
-        raise FormatError(unknown) from error
-
-
-def _meant(name: str) -> str:
-    """Which name the caller may have meant, for the end of an error."""
-    from difflib import get_close_matches
-
-    close = get_close_matches(name.lower().replace("-", "_"), [*_BY_NAME, *ALIASES], 1)
-    return f", did you mean {close[0]!r}?" if close else ""
+        raise FormatError(f"unknown format {format!r}; {suggestion(format, [*_BY_NAME, *ALIASES])}") from error
 
 
 def control_markers(format: str | Format | HeaderFormat) -> list[tuple[str, ...]]:

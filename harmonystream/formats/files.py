@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..errors import FormatError
+from ..errors import FormatError, suggestion
 from .models import format_for
 from .response_template import row_of_template
 from .spec import Format
@@ -36,7 +38,7 @@ def row_of_fields(fields: Mapping[str, Any]) -> Format:
     if not isinstance(fields, Mapping):
         raise FormatError(f"a format is an object with fields, not {type(fields).__name__}")
     if unknown := sorted(set(map(str, fields)) - set(Format._fields)):
-        raise FormatError(f"unknown field {unknown[0]!r} of a format; known: {', '.join(Format._fields)}")
+        raise FormatError(f"unknown field {unknown[0]!r} of a format; {suggestion(unknown[0], Format._fields)}")
     if "name" not in fields:
         raise FormatError("a format needs the field 'name'")
     return Format(**{name: _field(name, value) for name, value in fields.items()})
@@ -53,6 +55,20 @@ def read_format(path: Path) -> Format:
             raise FormatError(f"{path} has no response_template")
         return row
     return _read(path, LARGEST, row_of_fields)
+
+
+def row_in(path: Path) -> Format:
+    """The row of `read_format`: the same object for the same file, so that it is compiled once."""
+    try:
+        about = path.stat()
+    except OSError as error:
+        raise FormatError(f"{path}: {error.strerror or error}") from None
+    return _row_in(path.absolute(), about.st_mtime_ns, about.st_size)
+
+
+@lru_cache(maxsize=64)
+def _row_in(path: Path, changed: int, size: int) -> Format:
+    return read_format(path)
 
 
 def format_in(folder: Path) -> Format | None:
@@ -108,11 +124,10 @@ def _read(path: Path, largest: int, row_of: Callable[[Any], Row]) -> Row:
 def _parsed(data: bytes, toml: bool) -> Any:
     if not toml:
         return json.loads(data)
-    try:
-        toml_reader = import_module("tomllib")
-    except ImportError:
-        raise FormatError("a format in TOML needs Python 3.11 or newer; write it as JSON") from None
-    return toml_reader.loads(data.decode())
+    for reader in ("tomllib", "tomli"):
+        with suppress(ImportError):
+            return import_module(reader).loads(data.decode())
+    raise FormatError("a format in TOML needs Python 3.11 or newer, or the package tomli; or write it as JSON")
 
 
 def _field(name: str, value: Any) -> Any:

@@ -226,8 +226,6 @@ def _spelt_alike(name: str) -> str:
 
 
 def _refusal(model_name: str, kinds: list[str]) -> str:
-    from . import formats
-
     if len(kinds) > 1:
         problem = f"the name {model_name!r} fits models of different formats ({', '.join(kinds)})"
     elif kinds:
@@ -238,6 +236,6 @@ def _refusal(model_name: str, kinds: list[str]) -> str:
     reasons = [why for pattern, why in _patterns().unread if pattern.search(name)]
     problem += f": {reasons[0]}" if reasons and not kinds else ""
     return (
-        f"{problem}. Pass the format yourself: one of {', '.join(formats())} (docs/formats.md says which reads what), "
-        "or a row of your own, hs.Format(...)"
+        f"{problem}. Pass the format yourself with format=: a name of hs.formats() (docs/formats.md says which reads "
+        "what), or a row of your own, hs.Format(...)"
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ..errors import missing_extra
+
 if TYPE_CHECKING:
     from .app import app
     from .model import Model
@@ -18,5 +20,8 @@ def __getattr__(name: str) -> Any:
     """Loaded when it is first asked for: pages of the inspector are made without a server."""
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_LATER[name], __name__), name)
+    try:
+        value = globals()[name] = getattr(import_module(_LATER[name], __name__), name)
+    except ModuleNotFoundError as error:
+        raise missing_extra("gateway", error) from error
     return value

@@ -78,6 +78,30 @@ class Served:
             self._template = source if isinstance(source, Template) else Template(source)
         elif not self._writes_itself:
             raise ValueError(f"the model {model.name} needs its chat template: say where its tokenizer's folder is")
+        self._probe = self._probed()
+
+    def _probed(self) -> Prompt:
+        """A prompt of one message, and a parser after it: what is wrong with either is wrong with all requests."""
+        options: Any = {"format": self.row, "template": self._template, "vocab": self._vocab}
+        hello = {"role": "user", "content": "Hello."}
+        try:
+            prompt = render([hello], model=self.model.family or self.name, **options)
+        except PromptError as error:
+            raise PromptError(f"the prompt of one user message cannot be written: {error}") from error
+        prompt.parser()
+        return prompt
+
+    def about(self) -> str:
+        """What is served, in one line."""
+        vocab = self._probe.vocab
+        size = "text, without a vocabulary" if vocab is None else f"a vocabulary of {len(vocab):,} ids"
+        context = self.model.context
+        limit = "the engine's context" if context is None else f"a context of {context:,} tokens"
+        ids = self._probe.ids
+        probe = f"{len(self._probe.text)} characters" if ids is None else f"{len(ids)} tokens"
+        engines = ", ".join(map(_name_of, self.engines))
+        said = f"{self.name}: the format {self.row.name}, {size}, {limit}; {engines}"
+        return f"{said}; the prompt of a greeting has {probe}"
 
     @property
     def vocab(self) -> Vocab | None:
@@ -90,7 +114,9 @@ class Served:
             return render(asked.messages, tools=asked.tools, **self.prompt_options(asked))
         except PromptError as error:
             param = "input" if asked.api == "responses" else "messages"
-            raise Refused(400, f"The conversation cannot be written for this model: {error}.", param=param) from None
+            raise Refused(
+                400, f"The conversation cannot be written for this model: {error}.", param=param, code="invalid_prompt"
+            ) from None
 
     def prompt_options(self, asked: Asked) -> dict[str, Any]:
         """The options of `render`. Raises `Refused` for what the model cannot be asked."""
@@ -156,6 +182,12 @@ class Served:
             raise Refused(400, what, param=asked.logprobs_option, code="unsupported_parameter")
         made = Sampling(max_tokens=wanted, logprobs=asked.logprobs, extra=extra, headers=headers or {})
         return replace(made, **own)
+
+
+def _name_of(engine: Any) -> str:
+    """The engine's class, and its address if it has one."""
+    place = str(getattr(engine, "url", "")).rpartition("://")[2]
+    return f"{type(engine).__name__} at {place}" if place else type(engine).__name__
 
 
 def served(models: Sequence[Model]) -> dict[str, Served]:

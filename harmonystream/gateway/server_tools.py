@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._native.stream.parser import Parser
@@ -26,7 +24,7 @@ from .plans import plan_of
 from .refused import Refused
 from .tool_choices import SERVER, pick, tool_name
 
-__all__ = ["Generate", "Round", "Rounds", "load_tools", "offered", "rounds_of"]
+__all__ = ["Generate", "Round", "Rounds", "offered", "rounds_of"]
 
 Generate = Callable[[Prompt, Sampling, "Plan | None"], AsyncIterator[Any]]
 """The items of one generation."""
@@ -191,22 +189,3 @@ def rounds_of(loops: Iterable[Rounds]) -> tuple[Sequence[Round], int]:
     """The rounds of all choices, the last ones first; and how many tokens their prompts had."""
     rounds = [one for loop in loops for one in reversed(loop.rounds)]
     return rounds, sum(one.prompt_tokens for one in rounds)
-
-
-def load_tools(path: Path) -> Tools:
-    """The `Tools` that a Python file calls `tools`. The file is run: it is a part of the server, like its settings.
-
-    Raises ValueError if there is no such file, it raises, or it has no `Tools` of this name.
-    """
-    spec = importlib.util.spec_from_file_location(f"harmonystream_tools_{path.stem}", path)
-    if spec is None or spec.loader is None or not path.is_file():
-        raise ValueError(f"{path} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise ValueError(f"{path} raised {error!r}") from error
-    tools = getattr(module, "tools", None)
-    if not isinstance(tools, Tools):
-        raise ValueError(f"{path} has no harmonystream.Tools of the name `tools`")
-    return tools

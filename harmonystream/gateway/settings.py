@@ -9,24 +9,23 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from ..engines import Engine, Recorded
-from ..errors import HarmonyStreamError
+from ..engines import Engine
+from ..engines.named import engine_of
+from ..errors import HarmonyStreamError, suggestion
+from ..formats import is_file
 from ..tools import Tools
+from ..tools.files import load_tools
 from .keys import Keys
 from .limits import Limits
 from .model import Model
-from .server_tools import load_tools
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-__all__ = ["ENGINES", "Settings", "engine_of", "load", "server_tools"]
+__all__ = ["Settings", "load", "server_tools"]
 
-ENGINES = ("vllm", "sglang", "tensorrt_llm", "completions", "llama-server", "recorded")
-"""Kinds of engines; `completions` is any server of /v1/completions that keeps markers in its text."""
-_COMPLETIONS = {"vllm": "vllm", "sglang": "sglang", "tensorrt_llm": "tensorrt_llm", "completions": "text"}
 MOST_BYTES = 1 << 20
 MOST_MODELS, MOST_ENGINES, MOST_WORKERS = 256, 64, 256
 
@@ -43,22 +42,6 @@ class Settings:
     log_contents: bool = False
     limits: Limits = field(default_factory=Limits)
     models: list[Model] = field(default_factory=list)
-
-
-def engine_of(kind: str, url: str, model: str | None = None, key: str | None = None) -> Engine:
-    """An engine. model: its name there. key: sent as a bearer token. Raises ValueError, ImportError, or OSError.
-
-    It has no time limit of its own for silence, which would set a timer for each chunk: the gateway's limits hold.
-    """
-    from ..engines import Completions, LlamaServer
-
-    if kind == "recorded":
-        return Recorded(url or None)
-    if kind == "llama-server":
-        return LlamaServer(url, key=key, silence=None)
-    if kind not in _COMPLETIONS:
-        raise ValueError(f"unknown engine {kind!r}; known: {', '.join(ENGINES)}")
-    return Completions(url, model, server=_COMPLETIONS[kind], key=key, silence=None)
 
 
 def load(path: str | os.PathLike[str]) -> Settings:
@@ -109,7 +92,8 @@ class _Table:
 
     def end(self, known: str) -> None:
         if self._left:
-            raise ValueError(f"{self.where}{next(iter(self._left))} is unknown; known: {known}")
+            name = next(iter(self._left))
+            raise ValueError(f"{self.where}{name} is unknown; {suggestion(name, known.split(', '))}")
 
 
 _WORDS = {str: "a text", int: "an integer", float: "a number", list: "a list", dict: "a table", bool: "true or false"}
@@ -145,7 +129,7 @@ def _limits(table: _Table) -> Limits:
     known = [one.name for one in fields(Limits)]
     for name in given:
         if name not in known:
-            raise ValueError(f"limits.{name} is unknown; known: {', '.join(known)}")
+            raise ValueError(f"limits.{name} is unknown; {suggestion(name, known)}")
     try:
         return Limits(**given)
     except ValueError as error:
@@ -160,7 +144,7 @@ def _model(name: str, table: _Table, folder: Path) -> Model:
             raise ValueError(f"{table.where}{key} must be 1 or more")
     if given["reasoning_field"] not in (None, "reasoning", "reasoning_content", "both"):
         raise ValueError(f"{table.where}reasoning_field must be reasoning, reasoning_content or both")
-    for key in ("tokenizer", "template"):
+    for key in ("tokenizer", "template", *(["format"] if is_file(given["format"]) else [])):
         if given[key] is not None:
             given[key] = str(folder / given[key])
     options = {key: value for key, value in given.items() if value is not None}
@@ -184,7 +168,7 @@ def server_tools(file: str | os.PathLike[str] | None, mcp: list[str]) -> Tools |
     if file is not None and mcp:
         raise ValueError("a file of tools takes MCP servers itself: harmonystream.Tools(mcp=…)")
     if file is not None:
-        return load_tools(Path(file))
+        return load_tools(file)
     return Tools(mcp=mcp) if mcp else None
 
 
@@ -209,6 +193,6 @@ def _engine(where: str, given: Any, folder: Path) -> Engine:
     if kind == "recorded" and url:
         url = str(folder / url)
     try:
-        return engine_of(kind, url, model, key)
+        return engine_of(kind, url, model, key, None)  # the gateway's limits hold, and set no timer for each chunk
     except (HarmonyStreamError, ValueError, OSError) as error:
         raise ValueError(f"{where.rstrip('.')}: {error}") from None

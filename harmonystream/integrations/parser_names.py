@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from ..formats import formats
+import os
 
-__all__ = ["NAME", "STRUCTURAL_TAGS", "XGRAMMAR_TAGS", "names"]
+from ..errors import FormatError
+from ..formats import format_of, formats, is_file
+
+__all__ = ["FORMATS", "NAME", "STRUCTURAL_TAGS", "XGRAMMAR_TAGS", "names"]
+
+FORMATS = "HARMONYSTREAM_FORMATS"
+"""The environment variable with files of further formats (docs/own-format.md), parted as in PATH."""
 
 NAME = "harmonystream"
 """The parser that chooses the format by the model's name; `harmonystream_hermes` and so on name it."""
@@ -26,5 +32,18 @@ XGRAMMAR_TAGS = STRUCTURAL_TAGS | {"hermes": "qwen_3"}
 
 
 def names() -> dict[str, str | None]:
-    """The names of parsers, each with its format; None: it goes by the model's name."""
-    return {NAME: None} | {f"{NAME}_{format}": format for format in formats()}
+    """The names of parsers, each with its format, or the file of one; None: it goes by the model's name.
+
+    Raises FormatError for a file of the environment variable `HARMONYSTREAM_FORMATS` that cannot be used.
+    """
+    known: dict[str, str | None] = {NAME: None} | {f"{NAME}_{format}": format for format in formats()}
+    for file in filter(None, os.environ.get(FORMATS, "").split(os.pathsep)):
+        if not is_file(file):
+            raise FormatError(f"{FORMATS} names {file!r}, which is not a .toml or .json file of a format")
+        try:
+            name = f"{NAME}_{format_of(file).name}"
+        except FormatError as error:
+            raise FormatError(f"{FORMATS}: {error}") from None
+        if known.setdefault(name, file) != file:
+            raise FormatError(f"{FORMATS}: {file} has the name of another format, {name.removeprefix(NAME + '_')!r}")
+    return known

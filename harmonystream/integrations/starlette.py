@@ -9,9 +9,14 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any, TypeAlias, overload
 
-from starlette.background import BackgroundTask
-from starlette.responses import Response
-from starlette.types import Message, Receive, Scope, Send
+from ..errors import missing_extra
+
+try:
+    from starlette.background import BackgroundTask
+    from starlette.responses import Response
+    from starlette.types import Message, Receive, Scope, Send
+except ImportError as error:
+    raise missing_extra("starlette", error) from error
 
 from .source import Finished, Framed, Reader, Reasons, Said, Sampled, Stream, Told, Usages
 from .stops import stopping

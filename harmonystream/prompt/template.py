@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .._encoders import required
 from .._native.core.vocab import Vocab
 from ..errors import PromptError
 from . import jinja
@@ -185,6 +186,7 @@ class _Compiled:
     """One template: its code, what it reads, and, once it has been asked, how it wants messages."""
 
     def __init__(self, source: str, label: str) -> None:
+        required("jinja2", "prompt")
         from jinja2 import meta, nodes
 
         self.label = label

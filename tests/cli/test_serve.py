@@ -36,7 +36,7 @@ def test_what_cannot_be_served_is_refused_with_what_to_do(refused):
 
 
 def test_limits_and_files_that_are_wrong(refused, tmp_path):
-    assert "known limits are body" in refused("--limit", "size=1")
+    assert "unknown limit 'size'; known: body, " in refused("--limit", "size=1")
     assert "'x' is not a number" in refused("--limit", "concurrent=x")
     assert "concurrent is 1 or more" in refused("--limit", "concurrent=0")
     (tmp_path / "g.toml").write_text("prot = 1", "utf-8")

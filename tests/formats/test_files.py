@@ -54,7 +54,7 @@ def test_a_row_in_toml_before_python_3_11(tmp_path: Path, monkeypatch: pytest.Mo
     [
         ([], "a format is an object with fields, not list"),
         ({"think": ["<a>", "</a>"]}, "a format needs the field 'name'"),
-        (MINE | {"thinks": None}, "unknown field 'thinks' of a format; known: name, think, "),
+        (MINE | {"thinks": None}, "unknown field 'thinks' of a format; did you mean 'think'"),
         (MINE | {"think": "<think>"}, "think is a list of 2 markers, not '<think>'"),
         (MINE | {"call": ["<a>", "</a>"]}, "call is a list of 3 markers"),
         (MINE | {"think": ["<a>", 1]}, "think holds strings, not 1"),

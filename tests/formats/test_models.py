@@ -236,7 +236,7 @@ def test_an_unknown_name_is_refused_with_what_to_do(name):
     with pytest.raises(hs.FormatError) as caught:
         hs.format_for(name)
     assert str(caught.value) == (
-        f"no format is known for the model {name!r}. Pass the format yourself: one of {', '.join(hs.formats())} "
+        f"no format is known for the model {name!r}. Pass the format yourself with format=: a name of hs.formats() "
         "(docs/formats.md says which reads what), or a row of your own, hs.Format(...)"
     )
 

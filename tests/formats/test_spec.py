@@ -74,5 +74,7 @@ def test_what_a_row_says_if_it_says_nothing():
 
 def test_a_row_is_a_name_or_a_row():
     for wrong in ("Harmony", "", None, 7, ["harmony"]):
-        with pytest.raises(hs.FormatError, match=r"unknown format .*; known: harmony, hermes, "):
+        with pytest.raises(
+            hs.FormatError, match=r"unknown format .*; (did you mean 'harmony'|known: harmony, hermes, )"
+        ):
             format_of(wrong)

@@ -20,7 +20,6 @@ from wire_server import Clients
 import harmonystream as hs
 from harmonystream.gateway import Model, app
 from harmonystream.gateway.limits import Limits
-from harmonystream.gateway.server_tools import load_tools
 
 WAYS = [(api, streams) for api in ASKED for streams in (True, False)]
 # --- what each API shows ------------------------------------------------------------------------------------------
@@ -370,25 +369,3 @@ def test_tools_of_an_mcp_server():
     assert json.loads(runs[0].output) == {"city": "成都", "days": 2, "note": "晴"}
     assert [run.status for run in runs] == ["completed", "failed"]
     assert "forecast" in engine.prompts[0].text and whole.output_text == "晴."
-
-
-# --- the file of tools ----------------------------------------------------------------------------------------------
-
-
-def test_tools_of_a_file(tmp_path):
-    file = tmp_path / "tools.py"
-    file.write_text("import harmonystream as hs\n\ndef f(a: int) -> int:\n    return a\n\ntools = hs.Tools(f)\n")
-    assert [tool.name for tool in load_tools(file)] == ["f"]
-
-
-@pytest.mark.parametrize(
-    ("text", "match"),
-    [("tools = [1]", "no harmonystream.Tools"), ("", "no harmonystream.Tools"), ("1/0", "ZeroDivisionError")],
-)
-def test_a_file_without_tools_is_refused(tmp_path, text, match):
-    file = tmp_path / "tools.py"
-    file.write_text(text)
-    with pytest.raises(ValueError, match=match):
-        load_tools(file)
-    with pytest.raises(ValueError, match="is not a Python file"):
-        load_tools(tmp_path / "other.py")

@@ -49,8 +49,9 @@ def small_tree(tree: Path) -> None:
 
 def test_an_editable_install_leaves_what_the_next_build_needs(tmp_path):
     small_tree(tmp_path)
-    settings = '[project]\nname = "harmonystream"\nversion = "0"\n[tool.setuptools]\npackages.find.include = ["harmonystream*"]\n'
-    (tmp_path / "pyproject.toml").write_text(settings)
+    lines = ("[project]", 'name = "harmonystream"', 'version = "0"')
+    packages = ("[tool.setuptools]", 'packages.find.include = ["harmonystream*"]')
+    (tmp_path / "pyproject.toml").write_text("\n".join((*lines, *packages)))
     command = [sys.executable, "-W", "ignore", "setup.py", "--quiet", "editable_wheel"]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
     made = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.suffix in (".c", ".o", ".obj")}

@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
-from typing import Any
-
-from typing_extensions import Self
+from typing import TYPE_CHECKING, Any
 
 from ...prompt.builtin import BUILTIN
 from ...prompt.harmony_text import CHANNELS, CUTOFF, IDENTITY
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = [
     "Author",

@@ -14,7 +14,7 @@ from harmonystream._native.core.types cimport *
 from harmonystream._native.core.vocab cimport V_CONTROL, V_MISSING, V_VALID, Vocab, text_class
 
 from harmonystream.errors import FormatError, VocabError
-from harmonystream.formats import Format, HeaderFormat, format_of
+from harmonystream.formats import Format, HeaderFormat, format_of, is_file
 
 DEBUG = bool(DEBUG_BUILD)
 NO_VOCAB = Vocab([b"?"], {}, "none")
@@ -141,7 +141,7 @@ cdef Program compiled(object format, Vocab vocab):
         if len(vocab.programs) >= MAX_PROGRAMS:
             vocab.programs.clear()
         program = vocab.programs.setdefault(key, Program(row, vocab))
-    if named:
+    if named and not is_file(format):                                        # which may change
         program = vocab.programs.setdefault(format, program)
     return program
 
@@ -169,6 +169,6 @@ cdef Program default_program(object format):
     if program is None:
         row = format_of(format)
         program = compiled(row, default_vocab() if isinstance(row, HeaderFormat) else NO_VOCAB)
-        if named:
+        if named and not is_file(format):
             DEFAULT_PROGRAMS[format] = program
     return program

@@ -1,0 +1,48 @@
+"""Engines by the words of a command line or of a file of settings: `vllm=http://localhost:8000`."""
+
+from __future__ import annotations
+
+from ..errors import suggestion
+from .base import Engine
+
+__all__ = ["ENGINES", "engine_of", "kind_and_url"]
+
+ENGINES = ("vllm", "sglang", "tensorrt_llm", "completions", "llama-server", "recorded")
+"""Kinds of engines; `completions` is any server of /v1/completions that keeps markers in its text."""
+_SERVERS = {"vllm": "vllm", "sglang": "sglang", "tensorrt_llm": "tensorrt_llm", "completions": "text"}
+
+
+def kind_and_url(given: str) -> tuple[str, str]:
+    """The two parts of KIND=URL. A URL alone is vLLM's, and `recorded` alone is the recording in the package.
+
+    Raises ValueError for anything else.
+    """
+    kind, equals, url = given.partition("=")
+    if "://" in kind:
+        return "vllm", given
+    if not equals and given != "recorded":
+        raise ValueError(f"the engine {given!r} is not KIND=URL or a URL, such as vllm=http://localhost:8000")
+    return kind, url
+
+
+def engine_of(
+    kind: str, url: str, model: str | None = None, key: str | None = None, silence: float | None = 300.0
+) -> Engine:
+    """An engine. model: its name there. key: sent as a bearer token. silence: seconds without a sign before it fails.
+
+    Raises ValueError for a kind that does not exist, and for what is not a URL, ImportError for a missing package, and
+    OSError for a recording that cannot be read.
+    """
+    if kind not in ENGINES:
+        raise ValueError(f"unknown engine {kind!r}; {suggestion(kind, ENGINES)}")
+    if kind == "recorded":
+        from .recorded import Recorded
+
+        return Recorded(url or None)
+    if kind == "llama-server":
+        from .llama_server import LlamaServer
+
+        return LlamaServer(url, key=key, silence=silence)
+    from .completions import Completions
+
+    return Completions(url, model, server=_SERVERS[kind], key=key, silence=silence)
