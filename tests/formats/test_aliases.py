@@ -59,5 +59,5 @@ def test_a_parser_takes_the_name_of_a_model():
 
 @pytest.mark.parametrize(("name", "meant"), [("herms", "hermes"), ("seed_os", "seed_oss"), ("pythonik", "pythonic")])
 def test_an_unknown_name_is_refused_with_a_guess(name, meant):
-    with pytest.raises(hs.FormatError, match=f"^unknown format '{name}', did you mean '{meant}'\\?; known: harmony, "):
+    with pytest.raises(hs.FormatError, match=f"^unknown format '{name}'; did you mean '{meant}'"):
         hs.Parser(name)
