@@ -106,8 +106,8 @@ def _begins(piece: bytes, whole: bool) -> str:
 def spelled(vocab: Vocab, said: bytes) -> list[int]:
     """A part of a token, in tokens of one byte; nothing if the vocabulary cannot spell it."""
     if vocab not in _SPELLED:
-        ids = range(len(vocab))
-        single = {tid: text for tid in ids if not vocab.is_control(tid) and len(text := vocab.token_bytes(tid)) == 1}
+        ids = [tid for tid in range(len(vocab)) if tid in vocab and not vocab.is_control(tid)]  # there may be holes
+        single = {tid: text for tid in ids if len(text := vocab.token_bytes(tid)) == 1}
         _SPELLED[vocab] = {text[0]: tid for tid, text in single.items()}
     known = _SPELLED[vocab]
     return [known[byte] for byte in said] if all(byte in known for byte in said) else []

@@ -95,7 +95,8 @@ def test_capsules_that_nobody_takes_are_released():
     assert len(list(parsed)) == 1
     stream = pa.chunked_array([[ROW]]).__arrow_c_stream__()
     assert len(list(hs.parse_chunks(Taken(stream)))) == 1
-    assert list(hs.parse_chunks(Taken(stream))) == []  # a stream is read once
+    with pytest.raises(ValueError, match="has been released"):
+        hs.parse_chunks(Taken(stream))  # a stream is read once
 
 
 class Taken:
@@ -104,3 +105,13 @@ class Taken:
 
     def __arrow_c_stream__(self) -> Any:
         return self.capsule
+
+
+def test_a_stream_belongs_to_its_reader():
+    """It is moved out of its capsule: nobody else takes chunks, or releases it, between two of ours."""
+    stream = Taken(pa.chunked_array([[ROW], [ROW], [ROW]]).__arrow_c_stream__())
+    chunks = iter(hs.parse_chunks(stream))
+    next(chunks)
+    with pytest.raises(ValueError, match="has been released"):
+        hs.parse_chunks(stream)
+    assert len(list(chunks)) == 2

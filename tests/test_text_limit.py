@@ -110,3 +110,8 @@ def test_invalid_bytes_cost_no_more_than_others():
 def test_what_is_no_id_is_refused(ids, error):
     with pytest.raises(error):
         TextLimit(VOCAB).take(ids)
+
+
+def test_a_vocabulary_may_have_holes():
+    vocab = hs.vocab.from_bytes({0: b"a", 2: b"ab", 5: b"b"}, {})
+    assert TextLimit(vocab).take([2], "a", last=True) == [0]

@@ -15,12 +15,10 @@ CHANNELS = (None, "analysis", "commentary", "final", "?")
 """By number; the last one is any other."""
 
 _NUMBERS = "nikcopq"
-HOLE = {letter: os.urandom(16).hex() for letter in "acghikmnopqrstw"}
-"""By the hole's letter: what a payload has in its place. They are random, so no id or name contains them."""
-_LETTER = {placeholder: letter for letter, placeholder in HOLE.items()}
-_FOUND = re.compile(
-    "|".join([*(f'"({HOLE[letter]})"' for letter in _NUMBERS), *(f"({placeholder})" for placeholder in HOLE.values())])
-)
+_STEM = os.urandom(16).hex()
+HOLE = {letter: _STEM + letter for letter in "acghikmnopqrstw"}
+"""By the hole's letter: what a payload has in its place. The stem is random, so no id or name contains it."""
+_FOUND = re.compile(f'"{_STEM}([{_NUMBERS}])"|{_STEM}([a-z])')
 
 
 def idle() -> Parser:
@@ -33,6 +31,6 @@ def cut(text: str) -> Parts:
     parts, holes, begin = [], "", 0
     for found in _FOUND.finditer(text):
         parts.append(text[begin : found.start()].encode())
-        holes += _LETTER[next(filter(None, found.groups()))]
+        holes += found[1] or found[2]
         begin = found.end()
     return [*parts, text[begin:].encode()], holes

@@ -54,3 +54,27 @@ def test_a_surrogate_is_replaced(text):
     events = parser.feed_text(text)
     clean = "".join("\ufffd" if 0xD800 <= ord(character) < 0xE000 else character for character in text)
     assert "".join(event.text for event in events if isinstance(event, ContentDelta)) == clean
+
+
+class Text(str):
+    __slots__ = ()
+
+
+LONE = Text("a\ud800b")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: hs.Parser("think").feed_text(LONE),
+        lambda: hs.Parser("think").feed_delta(LONE),
+        lambda: hs.parse(LONE, "think"),
+        lambda: hs.JsonScanner().feed(LONE),
+        lambda: hs.Parser(start=Text("<|start|>assistant<|channel|>final<|message|>\ud800")),
+        lambda: hs.ChatStream("think", id="c", model=LONE, created=1).start(),
+    ],
+    ids=["feed_text", "feed_delta", "parse", "JsonScanner", "start", "model"],
+)
+def test_a_subclass_of_str_with_a_lone_surrogate(call):
+    """numpy has such a class. It is text like any other."""
+    call()

@@ -320,3 +320,31 @@ def test_an_error_names_the_class_that_was_called(call, message):
         call()
     assert str(raised.value).startswith(message)
     assert "__cinit__" not in str(raised.value)
+
+
+class Name(str):
+    """One that encodes itself in another way each time."""
+
+    sizes = iter(range(1, 100_000, 10_000))
+
+    def encode(self, *_):
+        return b"x" * next(self.sizes)
+
+
+class Number(int):
+    """One that lies about its size."""
+
+    def __lt__(self, other):
+        return True
+
+    __gt__ = __le__ = __ge__ = __lt__
+
+    def __add__(self, other):
+        return 1
+
+
+def test_a_subclass_answers_for_nothing():
+    vocab = hs.Vocab([b"a"], {Name("<x>"): 1, "<y>": Number(70_000)})
+    assert (vocab.token_bytes(1), vocab.control, len(vocab)) == (b"<x>", {"<x>": 1, "<y>": 70_000}, 70_001)
+    with pytest.raises(hs.VocabError, match="out of range"):
+        hs.Vocab([b"a"], {"<y>": Number(-1)})

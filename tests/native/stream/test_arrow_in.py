@@ -79,7 +79,7 @@ def test_strings_and_batches_that_lie_are_refused():
 
 @pytest.mark.parametrize("format", [b"", b"+", b"+w:3", b"+vl", b"\xff", b"tdD", b"+ud:0", b"l"])
 def test_other_formats_are_refused(format):
-    with pytest.raises((TypeError, UnicodeDecodeError), match=r"a column is an Arrow array|codec"):
+    with pytest.raises(TypeError, match=r"a column is an Arrow array"):
         rows_of(Column(schema_of(format), array_of(1, [None, IDS])))
 
 

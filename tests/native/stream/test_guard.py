@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import sys
 import threading
 
@@ -122,3 +123,69 @@ def test_a_stream_outlives_its_batch():
     assert sys.getrefcount(parser) == count - 1
     assert parser.feed([*FINAL, 12194])[-1] == hs.ContentDelta("Hi", "final", 3, 4)
     assert b'"content":"Hi"' in stream.feed(12194)
+
+
+THOUGHTS = "<think>" + "a b " * 40 + "</think>" + "c d " * 40
+
+
+def rushed(work, others):
+    """What each of two threads has done, which changes hands as often as Python can: the errors of both."""
+    interval, raised = sys.getswitchinterval(), []
+
+    def run(task):
+        try:
+            task()
+        except Exception as error:
+            raised.append(error)
+
+    threads = [threading.Thread(target=run, args=(task,)) for task in (work, others)]
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    return raised
+
+
+@pytest.mark.parametrize("made", ["emitter", "parser"])
+@pytest.mark.parametrize("format", ["hermes", "harmony"])
+def test_the_lock_holds_during_a_long_call(made, format):
+    """Another thread is refused while a long call is in the machine, whatever is open there. Nothing is lost."""
+    texts = THOUGHTS if format == "hermes" else "<|channel|>analysis<|message|>a b<|end|><|start|>assistant"
+    words = sorted({*re.findall(r"<[^>]*>| ?\w+| ", texts), "x"})
+    names = [word for word in words if word.startswith("<|")]
+    stops = ["<|return|>", "<|call|>", "<|constrain|>", "<|endoftext|>", "<|im_end|>", *names]
+    words += [name for name in stops if name not in words]
+    vocab = hs.vocab.from_bytes({i: word.encode() for i, word in enumerate(words)}, {n: words.index(n) for n in stops})
+    ids = [words.index(word) for word in re.findall(r"<[^>]*>| ?\w+| ", texts)] * 3_000
+    parser, done, taken = hs.Parser(format, vocab), threading.Event(), []
+    stream = hs.ChatStream(parser, id="c", model="m", created=1) if made == "emitter" else parser
+    if isinstance(stream, hs.ChatStream):
+        stream.start()
+    unit = words.index("x")
+
+    def feed_all():
+        for _ in range(2):
+            while True:
+                try:
+                    taken.append(len(stream.feed(ids)) > 0)
+                    break
+                except RuntimeError:  # the other one is inside
+                    pass
+        done.set()
+
+    def disturb():
+        while not done.is_set():
+            for call in (lambda: stream.feed(unit), lambda: parser.feed([unit])):
+                try:
+                    call()
+                    taken.append(None)
+                except RuntimeError:
+                    pass
+            assert parser.region in hs.Region
+
+    assert rushed(feed_all, disturb) == []
+    assert parser.position == parser.usage.total == 2 * len(ids) + taken.count(None)

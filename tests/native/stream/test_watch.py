@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import struct
 from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
@@ -357,3 +358,41 @@ def test_strict_mode_gives_them_with_the_error():
     with pytest.raises(hs.ParseError) as caught:
         parser.feed_text(harmony("f", '{"s": "x"}') + "<|start|>assistant<|message|>x<|start|>")
     assert values(caught.value.events) == [(0, ("s",), "x", True)]
+
+
+def watching(blob: bytes, alive: int, ahead: int) -> bytes:
+    """The state of a parser in no container, with other masks in its last part: the paths of the open call, and those
+    that lead to its next value.
+    """
+    at = len(blob) - struct.calcsize("<QQqii4B6sIq")
+    return blob[: at + 8] + struct.pack("<Q", alive) + blob[at + 16 : -8] + struct.pack("<Q", ahead)
+
+
+@pytest.mark.parametrize("format", ["hermes", "harmony"])
+def test_no_value_is_followed_without_its_call(format):
+    """A state that watches a call which is not open, or another one, is refused."""
+    text = {"hermes": "<think>a", "harmony": "<|channel|>final<|message|>a"}[format]
+    for fed in ("", text):
+        parser = hs.Parser(format, watch=DEEP)
+        parser.feed_text(fed)
+        blob = parser.to_bytes()
+        assert hs.Parser.from_bytes(watching(blob, 0, 0), watch=DEEP).to_bytes() == blob
+        for alive in (1, 0b11111, 1 << 40):
+            with pytest.raises(ValueError, match="another call than the one that is open"):
+                hs.Parser.from_bytes(watching(blob, alive, 0), watch=DEEP)
+
+
+@pytest.mark.parametrize("tools", [None, ["f", "g"]])
+@pytest.mark.parametrize("format", ["hermes", "harmony"])
+def test_another_tool_is_not_watched_as_this_one(format, tools):
+    watch = [("f", "a"), ("g", "b")]
+    call = {"hermes": hermes, "harmony": harmony}[format]("f", "{")
+    parser = hs.Parser(format, watch=watch, tools=tools)
+    parser.feed_text(call[: call.index("{", call.index("arguments") if format == "hermes" else 0)])
+    blob = parser.to_bytes()
+    known = format == "harmony" or tools
+    for alive, refused in ((1, False), (0, known), (2, known), (3, True), (4, True)):
+        other = watching(blob, alive, alive)
+        if refused:
+            with pytest.raises(ValueError, match=r"not a usable parser state: it (watches another|does not watch)"):
+                hs.Parser.from_bytes(other, watch=watch, tools=tools)

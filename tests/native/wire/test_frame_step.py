@@ -5,6 +5,8 @@ between two steps sees all of them.
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -219,3 +221,23 @@ def test_frames_are_numbered_on(api: str) -> None:
                     stream.events(ids[at:])
             if end != "error":
                 assert batch.finish(0, "stop") == twin.finish("stop")
+
+
+def test_a_long_step_of_one_stream_is_not_expected_of_all() -> None:
+    """The next step takes memory for what its streams need, not for as many long texts as it has streams."""
+    resource = pytest.importorskip("resource")
+    script = """if True:
+        import resource, harmonystream as hs
+        batch = hs.Batch(capacity=1024)
+        slots = []
+        for k in range(1024):
+            stream = hs.ChatStream(hs.Parser(), id=f"c{k}", model="m", created=1)
+            stream.start()
+            slots.append(batch.add(stream))
+        batch.feed_sse(slots[:1], [200005, 17196, 200008, *[13225] * 400_000], [0, 400_003])
+        limit = 1 << 31
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        assert len(batch.feed_sse(slots, [12194] + [200005] * 1023)[0]) > 100
+    """
+    assert resource.RLIMIT_AS >= 0
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from array import array
 
 import pytest
@@ -110,3 +113,24 @@ def test_counts_are_usage_and_deviations():
     assert batch.counts([]).tolist() == []
     with pytest.raises(ValueError, match="slot 9 is not open"):
         batch.counts([0, 9])
+
+
+def test_a_batch_in_a_cycle_with_its_emitter_is_collected():
+    """The collector may free the emitter first, also where the vocabulary is one of the largest."""
+    script = (
+        "import gc, harmonystream as hs\n"
+        "vocab = hs.vocab.from_bytes([b'a'] * 2**20, {name: 2**20 + i for i, name in enumerate(("
+        "'<|return|>', '<|call|>', '<|constrain|>', '<|end|>', '<|start|>', '<|channel|>', '<|message|>', "
+        "'<|endoftext|>'))})\n"
+        "for end in (True, False):\n"
+        "    batch = hs.Batch('harmony', vocab, capacity=2)\n"
+        "    stream = hs.ChatStream(hs.Parser('harmony', vocab), id='c', model='m', created=1)\n"
+        "    stream.start()\n"
+        "    slot = batch.add(stream)\n"
+        "    batch.feed_sse([slot], [2**20 + 5])\n"
+        "    stream.batch = batch\n"
+        "    del stream, batch\n"
+        "    assert gc.collect() > 0\n"
+    )
+    environment = os.environ | {"PYTHONMALLOC": "debug"}  # what is freed is overwritten
+    subprocess.run([sys.executable, "-c", script], env=environment, check=True, timeout=120)

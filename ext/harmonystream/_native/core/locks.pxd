@@ -1,7 +1,7 @@
 # Flags that one caller at a time may raise, single reads and writes that other threads see whole, and waiting for the
 # GIL.
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint8_t, uint32_t
 
 cdef extern from *:
     """
@@ -11,12 +11,14 @@ cdef extern from *:
       #define hs_enter(flag) (_InterlockedExchange8((flag), 1) == 0)
       #define hs_leave(flag) ((void)_InterlockedExchange8((flag), 0))
       #define hs_is_in(flag) (_InterlockedOr8((flag), 0) != 0)
+      #define hs_get_byte(p) (*(const volatile uint8_t *)(p))
       #define hs_get_int(p) ((int)_InterlockedOr((volatile long *)(p), 0))
       #define hs_put_int(p, v) ((void)_InterlockedExchange((volatile long *)(p), (v)))
     #else
       #define hs_enter(flag) (__atomic_exchange_n((flag), 1, __ATOMIC_ACQUIRE) == 0)
       #define hs_leave(flag) (__atomic_store_n((flag), 0, __ATOMIC_RELEASE))
       #define hs_is_in(flag) (__atomic_load_n((flag), __ATOMIC_ACQUIRE) != 0)
+      #define hs_get_byte(p) (__atomic_load_n((p), __ATOMIC_RELAXED))
       #define hs_get_int(p) (__atomic_load_n((p), __ATOMIC_ACQUIRE))
       #define hs_put_int(p, v) (__atomic_store_n((p), (v), __ATOMIC_RELEASE))
     #endif
@@ -33,6 +35,7 @@ cdef extern from *:
     bint enter "hs_enter"(char* flag) noexcept nogil                         # False: somebody else is in
     void leave "hs_leave"(char* flag) noexcept nogil
     bint is_in "hs_is_in"(char* flag) noexcept nogil
+    uint8_t get_byte "hs_get_byte"(const uint8_t* p) noexcept nogil
     int get_int "hs_get_int"(int* p) noexcept nogil
     void put_int "hs_put_int"(int* p, int value) noexcept nogil
     uint32_t read_once "hs_read_once"(const uint32_t* p) noexcept nogil

@@ -5,7 +5,7 @@ from libc.string cimport memcpy
 
 
 cdef str decoded(const uint8_t* p, Py_ssize_t n)
-cdef str without_surrogates(str text)
+cdef str without_surrogates(object text)
 
 
 cdef inline int utf8_length(uint8_t lead) noexcept nogil:

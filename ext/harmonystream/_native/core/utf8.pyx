@@ -1,6 +1,6 @@
 # UTF-8 and str.
 
-from cpython.unicode cimport PyUnicode_DecodeUTF8
+from cpython.unicode cimport PyUnicode_AsEncodedString, PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t
 from harmonystream._native.core.build cimport DEBUG_BUILD
 
@@ -12,6 +12,8 @@ cdef str decoded(const uint8_t* p, Py_ssize_t n):
     return PyUnicode_DecodeUTF8(<const char*>p, n, "replace")
 
 
-cdef str without_surrogates(str text):
-    """The text with U+FFFD for each surrogate: UTF-8 has none. A pair that JSON or a cut left apart becomes two."""
-    return text.encode("utf-32-le", "surrogatepass").decode("utf-32-le", "replace")
+cdef str without_surrogates(object text):
+    """The text, also of a subclass of str, as a str with U+FFFD for each surrogate: UTF-8 has none. A pair that JSON or
+    a cut left apart becomes two.
+    """
+    return PyUnicode_AsEncodedString(text, b"utf-32-le", b"surrogatepass").decode("utf-32-le", "replace")

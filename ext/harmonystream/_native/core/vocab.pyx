@@ -52,9 +52,9 @@ cdef class Vocab:
                 raise TypeError(f"token {i} is {type(token).__name__}: a vocabulary maps ids to bytes (or None for a "
                                 f"hole)")
             size += 0 if token is None else PyBytes_GET_SIZE(token)
-        size += sum(len(key.encode()) for key in controls)
-        self.allocate(n, size)
         by_id = {tid: key.encode() for key, tid in controls.items()}
+        size += sum(map(len, by_id.values()))
+        self.allocate(n, size)
         size = 0
         for i in range(n):
             token = by_id.get(i)
@@ -220,10 +220,12 @@ cdef class Vocab:
 
 
 cdef dict checked_controls(object control):
+    """Names and ids as exact str and int: a subclass may answer in its own way."""
     cdef dict found = {}, seen = {}
     for key, tid in dict(control or {}).items():
         if not isinstance(key, str) or not isinstance(tid, int) or isinstance(tid, bool):
             raise TypeError(f"control maps names (str) to ids (int), not {key!r} to {tid!r}")
+        key, tid = str.__str__(key), int.__index__(tid)
         if not 0 <= tid < MAX_IDS:
             raise VocabError(f"control id {tid} of {key!r} is out of range (0 to {MAX_IDS - 1})")
         if tid in seen:

@@ -165,7 +165,7 @@ def rows_by_chunk(column):
         schema, array = column.__arrow_c_array__()
         return iter([one_array(schema, array)])
     if hasattr(column, "__arrow_c_stream__"):
-        return chunks(column.__arrow_c_stream__())
+        return chunks(moved(column.__arrow_c_stream__()))
     raise TypeError(f"{WANTED}, not {type(column).__name__}")
 
 
@@ -203,10 +203,15 @@ cdef tuple format_of(const ArrowSchema* schema):
         check_schema(schema.children[0])
     if schema.dictionary != NULL:
         raise TypeError(f"{WANTED}; this one is dictionary-encoded: decode it first")
-    item = (<bytes>schema.children[0].format).decode() if schema.n_children == 1 else ""
+    item = type_of(schema.children[0]) if schema.n_children == 1 else ""
     if schema.n_children == 1 and schema.children[0].dictionary != NULL:
         item = "dictionary"
-    return (<bytes>schema.format).decode(), item, is_batch
+    return type_of(schema), item, is_batch
+
+
+cdef str type_of(const ArrowSchema* schema):
+    """Its format string, for comparing and for errors: it may be no UTF-8."""
+    return (<bytes>schema.format).decode("utf-8", "backslashreplace")
 
 
 cdef Rows one_array(object schema, object array):
@@ -222,12 +227,31 @@ cdef Rows one_array(object schema, object array):
     return rows
 
 
-def chunks(capsule):
-    """The chunks of a stream, as a generator."""
-    cdef ArrowArrayStream* stream = <ArrowArrayStream*>PyCapsule_GetPointer(capsule, "arrow_array_stream")
-    cdef Rows rows
-    if stream.release == NULL:
+@cython.final
+@cython.no_gc
+cdef class OwnStream:
+    """A stream of somebody else's capsule, moved here: the capsule has none any more."""
+    cdef ArrowArrayStream stream
+
+    def __dealloc__(self):
+        if self.stream.release != NULL:
+            self.stream.release(&self.stream)
+
+
+cdef OwnStream moved(object capsule):
+    cdef OwnStream own = OwnStream.__new__(OwnStream)
+    cdef ArrowArrayStream* given = <ArrowArrayStream*>PyCapsule_GetPointer(capsule, "arrow_array_stream")
+    if given.release == NULL:
         raise ValueError("this Arrow stream has been released")
+    own.stream = given[0]
+    given.release = NULL
+    return own
+
+
+def chunks(OwnStream own):
+    """The chunks of a stream, as a generator."""
+    cdef ArrowArrayStream* stream = &own.stream
+    cdef Rows rows
     kind = kind_of(stream)
     while True:
         rows = Rows.__new__(Rows)

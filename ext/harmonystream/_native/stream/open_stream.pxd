@@ -59,6 +59,8 @@ cdef class OpenStream(EventMaker):
     @cython.final
     cdef int take_state(self, const Blob* blob) except -1
     @cython.final
+    cdef object called(self)
+    @cython.final
     cdef str open_part(self, int k)
     cdef int reopen(self) except -1
     @cython.final
@@ -102,6 +104,14 @@ cdef inline void leave_place(OpenStream stream) noexcept:
 cdef inline int64_t untold(OpenStream stream) noexcept:
     """Tokens that the stream has read in its place, and has not been told. They landed in its region."""
     return 0 if FREE_THREADED or stream.place == NULL else stream.place.untold
+
+
+cdef inline bint is_free(OpenStream stream) noexcept:
+    """May a shortcut read and change the stream without claim()? Nobody is inside: a long call releases the GIL, and the
+    machine changes every field meanwhile. No batch has taken tokens for it, and Python has a GIL, which keeps others out
+    until the shortcut is done.
+    """
+    return not FREE_THREADED and not stream.busy and stream.place == NULL
 
 
 # Before and after the machine runs: inline, because each call does all of it.

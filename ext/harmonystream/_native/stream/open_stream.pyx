@@ -5,8 +5,9 @@ from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
 cimport cython
 from harmonystream._native.core.build cimport DEBUG_BUILD
-from harmonystream._native.core.locks cimport FREE_THREADED, enter, leave
+from harmonystream._native.core.locks cimport FREE_THREADED, enter, get_byte, leave
 from harmonystream._native.core.types cimport *
+from harmonystream._native.harmony.header_words cimport call_name
 from harmonystream._native.stream.snapshot cimport *
 from harmonystream._native.stream.watch cimport watch_unpack
 from harmonystream._native.stream.program cimport NO_VOCAB
@@ -136,17 +137,32 @@ cdef class OpenStream(EventMaker):
             self.origin = PyBytes_FromStringAndSize(<const char*>blob.origin, blob.head.n_origin)
         memset(&self.s, 0, sizeof(Stream))
         state_unpack(&self.s, &self.held, self.program, &self.tools.table, blob.state, blob.head.n_state)
-        watch_unpack(self.watcher, PyBytes_FromStringAndSize(<const char*>blob.watched, blob.n_watched))
+        watch_unpack(self.watcher, PyBytes_FromStringAndSize(<const char*>blob.watched, blob.n_watched),
+                     self.called(), not (self.s.announce or self.s.error or self.s.finished))
         self.stale = True
         open_shortcut(self)
         return 0
+
+    cdef object called(self):
+        """The name in the open call's ToolCallStart, as bytes; ... if that is not kept, and None without a call."""
+        cdef const ToolTable* t = &self.tools.table
+        cdef const Stream* s = &self.s
+        cdef Span name
+        if s.kind == NOT_A_CALL:
+            return None
+        if self.program.tags == NULL:
+            name = call_name(s)
+            return (<const char*>s.header)[name.at:name.at + name.n]
+        if s.tags.tool < 0:
+            return ...
+        return (<const char*>t.names)[t.offset[s.tags.tool]:t.offset[s.tags.tool + 1]]
 
     # --- looking at the stream ---
 
     @property
     def region(self):
         """Where the next token would land, as a `Region`. O(1), and reads nothing."""
-        return REGIONS[self.s.region]
+        return <object>REGIONS[get_byte(&self.s.region)]                     # one read: a long call may change it
 
     @property
     def position(self):

@@ -2,10 +2,9 @@
 
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint32_t
-from harmonystream._native.stream.open_stream cimport OpenStream
+from harmonystream._native.stream.open_stream cimport OpenStream, is_free
 from harmonystream._native.core.token_ids cimport Ids
 from harmonystream._native.core.cpython cimport PyLong_CheckExact, Returned, small_int
-from harmonystream._native.core.locks cimport FREE_THREADED
 from harmonystream._native.core.bulk_tokens cimport is_plain_token
 from harmonystream._native.core.types cimport *
 from harmonystream._native.stream.plain_piece cimport Piece
@@ -40,7 +39,7 @@ cdef inline Py_ssize_t plain_token(Parser parser, object ids) noexcept:
     else.
     """
     cdef Py_ssize_t tid
-    if FREE_THREADED or not parser.s.fast or parser.place != NULL or not PyLong_CheckExact(ids):
+    if not is_free(parser) or not parser.s.fast or not PyLong_CheckExact(ids):
         return -1
     tid = small_int(ids)
     return tid if tid >= 0 and is_plain_token(&parser.s, &parser.program.tables, <uint32_t>tid) else -1

@@ -169,8 +169,8 @@ cdef class Parser(OpenStream):
         cdef Py_ssize_t tid = small_int(given) if PyLong_CheckExact(given) else -1
         cdef tuple events
         if tid >= 0:
-            if ((self.watching or self.program.tags != NULL) and not FREE_THREADED and not self.busy
-                    and self.place == NULL and tid < <Py_ssize_t>self.program.tables.n):
+            if ((self.watching or self.program.tags != NULL) and is_free(self)
+                    and tid < <Py_ssize_t>self.program.tables.n):
                 events = self.quick_watched(tid) if self.watching else self.quick(tid)
                 if events is not None:
                     return events
@@ -218,7 +218,7 @@ cdef class Parser(OpenStream):
                                        t.classes[tid] & QUIET)
         if self.program.tags != NULL:
             events = self.quick(tid)
-        if events:
+        if events and type(events[0]) is ToolCallDelta:
             events = self.watcher.follow(<ToolCallDelta>events[0], False)
         return events
 
@@ -314,7 +314,6 @@ cdef class Parser(OpenStream):
         cdef Py_ssize_t tid = plain_token(self, output)
         cdef str text
         cdef uint8_t kind
-        cdef object made
         if tid >= 0:
             text, kind = <str>self.program.texts.plain[tid], self.s.fast
             if text is None:
@@ -326,10 +325,11 @@ cdef class Parser(OpenStream):
         if isinstance(output, (str, bytes)):
             text = self.read_text(output, &out, &piece)
             if text is not None:
-                account_piece(&self.s, self.program.tags, &piece)
-                made = plain_delta(self.s.sink, text, self.s.calls)
-                leave(&self.busy)
-                return made
+                try:
+                    account_piece(&self.s, self.program.tags, &piece)
+                    return plain_delta(self.s.sink, text, self.s.calls)
+                finally:
+                    leave(&self.busy)
         else:
             take_ids(&ids, output)
             try:

@@ -19,6 +19,7 @@ from harmonystream._native.core.utf8 cimport utf8_is_incomplete
 DEBUG = bool(DEBUG_BUILD)
 
 cdef uint32_t MOST = 0x7FFFFFFF               # counts stop there
+cdef int32_t MOST_CALLS = 1 << 30            # no stream has so many; leaves room for more
 cdef int64_t HIGHEST = <int64_t>1 << 62      # no stream is longer; leaves room for sums
 
 cdef enum:
@@ -116,7 +117,7 @@ cdef int state_unpack(Stream* s, Held* held, Program program, const ToolTable* t
     walk(s, &f)
     if f.truncated:
         refuse("it is truncated")
-    if s.calls < 0 or s.deviations > MOST:
+    if not 0 <= s.calls < MOST_CALLS or s.deviations > MOST:
         refuse("a count is out of range")
     if s.n_pending > 3 or s.n_held > HOLD_CAP or s.header_n > HEADER_CAP:
         refuse("a buffer is larger than it can be")

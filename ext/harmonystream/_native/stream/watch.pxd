@@ -55,8 +55,11 @@ cdef class Watcher:                # how far a stream has been read
     cdef tuple collect(self, EventMaker maker, const Out* out)
     cdef tuple follow(self, ToolCallDelta delta, bint quiet)
     cdef bytes pack(self)
-    cdef int unpack(self, bytes data) except -1
-    cdef int check(self) except -1
+    cdef int unpack(self, bytes data, object name, bint begun) except -1
+    cdef int check(self, object name, bint begun) except -1
+    cdef int check_string(self) except -1
+    cdef uint64_t leads_into(self, int k, uint64_t some)
+    cdef object step_of(self, uint64_t alive, Py_ssize_t step)
     cdef int begin_call(self, const uint8_t* name, Py_ssize_t n) except -1
     cdef int end_call(self, list events, const Record* r) except -1
     cdef int read(self, list events, int64_t index, const uint8_t* p, Py_ssize_t n, int64_t at) except -1
@@ -70,4 +73,4 @@ cdef class Watcher:                # how far a stream has been read
 
 
 cdef Watcher watcher_of(object watch)
-cdef int watch_unpack(Watcher watcher, bytes data) except -1
+cdef int watch_unpack(Watcher watcher, bytes data, object name, bint begun) except -1

@@ -110,10 +110,14 @@ cdef Watcher watcher_of(object watch):
     return made
 
 
-cdef int watch_unpack(Watcher watcher, bytes data) except -1:
-    """The part of a state blob about watched values, into the parser's watcher."""
+cdef int watch_unpack(Watcher watcher, bytes data, object name, bint begun) except -1:
+    """The part of a state blob about watched values, into the parser's watcher.
+
+    name: the tool of the open call, as bytes; ... if the stream does not know it any more, and None without a call.
+    begun: has the call's start been an event?
+    """
     if watcher is not None and data:
-        return watcher.unpack(data)
+        return watcher.unpack(data, name, begun)
     if watcher is not None or data:
         raise ValueError("this parser state was made with another watch list: pass the same watch= to from_bytes()")
     return 0
@@ -333,8 +337,8 @@ cdef class Watcher:
         levels = [_LEVEL.pack(w.levels[k].alive, w.levels[k].index, w.levels[k].array) for k in range(w.tracked)]
         return b"".join((state, *levels, (<const char*>self.key.p)[:self.key.n] if self.key.n else b""))
 
-    cdef int unpack(self, bytes data) except -1:
-        """Raises ValueError for anything that pack() could not have written."""
+    cdef int unpack(self, bytes data, object name, bint begun) except -1:
+        """Raises ValueError for anything that pack() could not have written. name, begun: see watch_unpack()."""
         cdef Watching* w = &self.w
         cdef Py_ssize_t at = _STATE.size
         cdef int k
@@ -355,42 +359,83 @@ cdef class Watcher:
             at += _LEVEL.size
         if not buffer_put(&self.key, <const uint8_t*>(<const char*>data) + at, n_key):
             raise MemoryError()
-        self.check()
+        self.check(name, begun)
         if w.reading == VALUE_STRING:
             self.path = self.place()
         return 0
 
-    cdef int check(self) except -1:
-        """Raises ValueError unless the fields fit each other and the watched paths."""
+    cdef int check(self, object name, bint begun) except -1:
+        """Raises ValueError unless the fields fit the open call, the watched paths, and each other."""
         cdef const Watching* w = &self.w
-        cdef uint64_t alive = w.alive
+        cdef const Level* level
+        cdef int k
+        if not w.alive:                                                      # then nothing is followed
+            if (w.depth or w.ahead or w.surrogate or w.reading or w.key_due or w.path or w.escape_n or self.key.n
+                    or (begun and name is not None and name is not ... and self.watch.matching(~w.alive, 0, name))):
+                refuse("it does not watch the call that is open")
+            return 0
+        if name is ...:
+            name = self.step_of(w.alive, 0)
+        if name is None or w.alive != self.watch.matching(~<uint64_t>0, 0, name):
+            refuse("it watches another call than the one that is open")
+        for k in range(w.tracked):
+            level = &w.levels[k]
+            if (not level.alive or level.alive != self.watch.of_length(self.leads_into(k, level.alive), k + 1, MOST_STEPS)
+                    or not 0 <= level.index < (<int64_t>1 << 62 if level.array else 1)):
+                refuse("a container of a watched value is in no possible state")
+        if w.ahead and (w.depth != w.tracked or w.ahead != self.leads_into(w.tracked, w.ahead)):
+            refuse("a container of a watched value is in no possible state")
+        if w.key_due > 1 or (w.key_due and (w.depth != w.tracked or w.tracked == 0 or w.levels[w.tracked - 1].array)):
+            refuse("a container of a watched value is in no possible state")
+        if w.path >= len(self.watch.paths):
+            refuse("a field about watched values is out of range")
+        return self.check_string()
+
+    cdef int check_string(self) except -1:
+        """What check() does, for the string that is open."""
+        cdef const Watching* w = &self.w
+        cdef uint64_t alive = w.levels[w.tracked - 1].alive if w.tracked else w.alive
         cdef tuple path
         cdef int k
-        if w.reading > OTHER_STRING or w.key_due > 1 or w.escape_n > 5 or w.path >= len(self.watch.paths):
+        if w.reading > OTHER_STRING or w.escape_n > 5:
             refuse("a field about watched values is out of range")
+        if (w.escape_n and w.reading == NO_STRING) or (w.escape_n > 1 and w.reading == OTHER_STRING):
+            refuse("the escape that is open in a watched value is none")
+        if w.surrogate and (w.reading == NO_STRING or w.reading == OTHER_STRING):
+            refuse("the half of a character that waits in a watched value is none")
         if w.surrogate and not 0xD800 <= w.surrogate < 0xDC00:
             refuse("the half of a character that waits in a watched value is none")
         if w.escape_n > 1 and (w.escape[0] != c'u' or min([hex_digit(w.escape[k]) for k in range(1, w.escape_n - 1)],
                                                           default=0) < 0):
             refuse("the escape that is open in a watched value is none")
-        if alive & ~self.watch.matching(~<uint64_t>0, 0, self.watch.keys[w.path][0]) and w.reading == VALUE_STRING:
-            refuse("its watched value belongs to another tool")
-        for k in range(w.tracked):
-            if w.levels[k].alive & ~alive or not 0 <= w.levels[k].index < <int64_t>1 << 62 or w.levels[k].array > 1:
-                refuse("a container of a watched value is in no possible state")
-            alive = w.levels[k].alive
-        if w.ahead & ~alive or (w.reading == KEY_STRING and (w.tracked == 0 or w.levels[w.tracked - 1].array)):
+        if w.reading == KEY_STRING and (w.depth != w.tracked or w.tracked == 0 or w.levels[w.tracked - 1].array):
             refuse("a container of a watched value is in no possible state")
         if w.reading != KEY_STRING and self.key.n or not utf8_is_whole(self.key.p, min(self.key.n, MOST_KEY)):
             refuse("the key of a watched value is none")
         if w.reading == VALUE_STRING:
             path = <tuple>self.watch.keys[w.path]
-            if len(path) - 1 != w.tracked or not alive >> w.path & 1:
+            if len(path) - 1 != w.tracked or w.depth != w.tracked or not alive >> w.path & 1:
                 refuse("its watched value lies at no possible depth")
             for k in range(w.tracked):
                 if w.levels[k].array == isinstance(path[k + 1], bytes):
                     refuse("its watched value lies at another path")
         return 0
+
+    cdef uint64_t leads_into(self, int k, uint64_t some):
+        """The paths that lead to the value at depth k that is being read, if these do."""
+        cdef const Level* outer = &self.w.levels[k - 1]
+        if k == 0:
+            return self.w.alive
+        return self.watch.matching(outer.alive, k, outer.index if outer.array else self.step_of(some, k))
+
+    cdef object step_of(self, uint64_t alive, Py_ssize_t step):
+        """The key, as bytes, that this step of the paths `alive` has; None if it is a position in all of them."""
+        cdef Py_ssize_t i
+        for i in range(len(self.watch.keys)):
+            path = self.watch.keys[i]
+            if alive >> i & 1 and step < len(path) and isinstance(path[step], bytes):
+                return path[step]
+        return None
 
 
 cdef int refuse(str what) except -1:

@@ -13,11 +13,15 @@ from harmonystream._native.wire.tell cimport *
 
 DEBUG = bool(DEBUG_BUILD)
 
+cdef enum:
+    MOST_USUAL = 1024                  # bytes for each slot that a step takes at first, whatever the last one needed
+
+
 cdef void begin_frames(Step* step, Context* c) noexcept nogil:
     """After step_plan(), before step_frames()."""
     cdef Py_ssize_t head = (step.n + 1) * sizeof(int64_t)
     c.out.labels = NULL
-    c.out.no_memory = not buffer_room(&step.said, head + step.n * step.usual)
+    c.out.no_memory = not (buffer_room(&step.said, head + step.n * step.usual) or buffer_room(&step.said, head))
     step.said.n = head
     step.at = 0
 
@@ -40,7 +44,7 @@ cdef Py_ssize_t step_frames(Step* step, Context* c) noexcept nogil:
             return i
     if not out.no_memory:
         (<int64_t*>said.p)[step.n] = said.n - head
-        step.usual = (said.n - head) * 9 // (8 * max(step.n, 1))
+        step.usual = min((said.n - head) * 9 // (8 * max(step.n, 1)), MOST_USUAL)
     return step.n
 
 

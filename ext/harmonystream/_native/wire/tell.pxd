@@ -69,7 +69,7 @@ cdef struct Writer:                    # what a batch's step needs of one withou
     int64_t number                     # the next frame's
     int depth                          # calls that are inside: a verb, and what its callback has called
     char busy                          # on a free-threaded Python: a thread is inside
-    unsigned long owner                # that thread
+    unsigned long owner                # that thread; with a GIL it counts only while `depth` is not 0
     Told told
 
 cdef Answer tell(Writer* w, const Record* r, const uint8_t* text, Buffer* to) noexcept nogil

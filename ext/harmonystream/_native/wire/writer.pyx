@@ -317,16 +317,18 @@ cdef class OpenWriter:
         another thread.
         """
         cdef Place* place
+        cdef unsigned long thread = PyThread_get_thread_ident()
         if not FREE_THREADED:
             place = self.parser.place
             if place != NULL:
-                if place.guard.stepping and place.guard.owner != PyThread_get_thread_ident():
+                if place.guard.stepping and place.guard.owner != thread:
                     raise RuntimeError("this stream is in use by a batch, in another thread")
                 place.open = False
-        elif self.w.owner != PyThread_get_thread_ident():
-            if not enter(&self.w.busy):
+            if self.w.depth and self.w.owner != thread:
                 raise RuntimeError("this stream is in use by another thread")
-            self.w.owner = PyThread_get_thread_ident()
+        elif self.w.owner != thread and not enter(&self.w.busy):
+            raise RuntimeError("this stream is in use by another thread")
+        self.w.owner = thread
         self.w.depth += 1
         return 0
 
