@@ -77,6 +77,11 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     )
     serve.add_argument("--trace", action="store_true", help="make a span of OpenTelemetry for each request")
     serve.add_argument("--log-contents", action="store_true", help="log what is asked and answered, too")
+    serve.add_argument(
+        "--unsupported",
+        choices=("auto", "ignore", "refuse"),
+        help="options that are not supported: pass over those that only add (auto), all (ignore), or none (refuse)",
+    )
     serve.add_argument("--workers", type=int, metavar="N", help="processes that serve at the one address (1)")
     serve.add_argument("--host", help="the address to listen at (127.0.0.1)")
     serve.add_argument("--port", type=int, metavar="N", help="the port to listen at (8000)")
@@ -125,6 +130,7 @@ def _application(args: argparse.Namespace, settings: Settings, shared: str | Non
         trace=args.trace,
         shared=shared,
         log_contents=args.log_contents or settings.log_contents,
+        unsupported=args.unsupported or settings.unsupported,
     )
 
 

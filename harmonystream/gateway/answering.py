@@ -40,6 +40,7 @@ from .server_tools import Rounds, offered, rounds_of
 from .store import Store
 from .tool_choices import listed
 from .tracing import Spans
+from .unsupported import HEADER, Rule, rule_of
 from .visit import Visit, log
 
 __all__ = ["APIS", "Api", "Gateway"]
@@ -70,7 +71,7 @@ class Gateway:
     """Answers requests. keys: who may ask; None: everybody. spans: of requests; None: there are none.
 
     shared: the folder that several processes share; None: there is one process. log_contents: shall the log have what
-    was asked and answered?
+    was asked and answered? unsupported: what becomes of options that cannot be honoured.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class Gateway:
         spans: Spans | None = None,
         shared: str | os.PathLike[str] | None = None,
         log_contents: bool = False,
+        unsupported: Rule = "auto",
     ) -> None:
         self.models = served(models)
         self.keys, self.limits, self._spans = keys, limits, spans
@@ -88,7 +90,7 @@ class Gateway:
         self.admission = Admission(limits, shared, self.metrics.admitted)
         self.store = Store(limits.stored, limits.stored_bytes, shared)
         self.draining = False
-        self._log_contents = log_contents
+        self._log_contents, self._unsupported = log_contents, unsupported
         self.inspector: Inspector | None = None
         self.pools = {
             model.name: Pool(model.engines, limits, partial(self._engine_failed, model.name))
@@ -110,6 +112,7 @@ class Gateway:
         visit = Visit(api, request.headers, self.metrics, self._spans)
         try:
             visit.owner = "" if self.keys is None else self.keys.owner(request.headers)
+            visit.unsupported.rule = self._rule(request, visit.owner)
             if self.draining:
                 raise Refused(503, "The gateway is about to stop.", code="draining", retry_after=1)
             response: Response = await answer(visit)
@@ -123,6 +126,8 @@ class Gateway:
         except Exception as error:
             log.error("request %s failed: %r", visit.id, error, exc_info=error)
             response = refusal(refused_for(error), visit)
+        if visit.unsupported.passed:
+            response.headers["warning"] = visit.unsupported.warning()
         response.headers["x-request-id"] = response.headers["request-id"] = visit.id
         if not isinstance(response, EventStreamResponse):
             visit.end(response.status_code)
@@ -130,7 +135,7 @@ class Gateway:
 
     async def _count(self, request: Request, visit: Visit) -> Response:
         body, _ = await read_json(request, self.limits.body, self.limits.body_seconds)
-        asked = messages_api.read(body, counting=True)
+        asked = messages_api.read(body, visit.unsupported, counting=True)
         model = self.served(asked.model)
         visit.model, visit.complete = model.name, True
         offered(model, asked)
@@ -143,7 +148,7 @@ class Gateway:
         body, size = await read_json(request, self.limits.body, self.limits.body_seconds)
         if self._log_contents:  # as a text, because a body may have numbers that JSON cannot say
             visit.contents["asked"] = json.dumps(body, ensure_ascii=False)
-        asked = self._read(api, body, visit.owner)
+        asked = self._read(api, body, visit)
         model = self.served(asked.model)
         asked.model = asked.model or model.name
         visit.model, visit.stream = model.name, asked.stream
@@ -163,12 +168,21 @@ class Gateway:
         begun = Begun(source, visit.first_token)
         return await self._respond(request, asked, streams, begun, len(prompt.ids or ()), visit)
 
-    def _read(self, api: Api, body: Any, owner: str) -> Asked:
+    def _read(self, api: Api, body: Any, visit: Visit) -> Asked:
         if api.name == "chat":
-            return chat_api.read(body)
+            return chat_api.read(body, visit.unsupported)
         if api.name == "messages":
-            return messages_api.read(body)
-        return responses_api.read(body, partial(self.store.earlier, owner))
+            return messages_api.read(body, visit.unsupported)
+        return responses_api.read(body, partial(self.store.earlier, visit.owner), visit.unsupported)
+
+    def _rule(self, request: Request, owner: str) -> Rule:
+        """What becomes of options that are not supported: as the request says, or its key, or the gateway."""
+        if (word := request.headers.get(HEADER)) is None:
+            return (None if self.keys is None else self.keys.rule(owner)) or self._unsupported
+        try:
+            return rule_of(word.strip().lower())
+        except ValueError as error:
+            raise Refused(400, f"The header {HEADER} {error}.", param=HEADER, code="invalid_value") from None
 
     def served(self, name: str) -> Served:
         """The model of this name; of no name, the only one. Raises `Refused` if there is none."""
@@ -330,4 +344,6 @@ def refusal(refused: Refused, visit: Visit) -> Response:
     """The response that says so."""
     visit.error = refused.code or "error"
     headers = {} if refused.retry_after is None else {"retry-after": str(max(1, round(refused.retry_after)))}
+    if refused.status == 401:
+        headers["www-authenticate"] = "Bearer"
     return Json(body_of(refused, visit.api, visit.id), status_of(refused, visit.api), headers=headers)

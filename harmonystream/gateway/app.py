@@ -24,6 +24,7 @@ from .limits import Limits
 from .model import Model
 from .refused import Refused
 from .tracing import Spans
+from .unsupported import Rule, rule_of
 from .visit import Visit
 
 __all__ = ["app"]
@@ -39,6 +40,7 @@ def app(
     trace: Any = None,
     shared: str | os.PathLike[str] | None = None,
     log_contents: bool = False,
+    unsupported: Rule = "auto",
 ) -> Starlette:
     """An ASGI application that serves these models; without any, a recorded conversation.
 
@@ -48,13 +50,14 @@ def app(
     several processes that serve the same share: what responses are stored, and what each key uses, is in a database
     there. Where it is set, set PROMETHEUS_MULTIPROC_DIR, too, before prometheus_client is imported. log_contents: the
     line of the log for each request has what was asked and answered, too.
+    unsupported: what becomes of options that the gateway cannot honour. "auto": one that only adds to a request is
+    passed over, and one that changes what the answer means is refused; "ignore": all are passed over; "refuse": none.
     Its `state.gateway` is the `Gateway`. Raises ValueError for models that cannot be served, and ImportError for spans
     without the extra `otel`.
     """
     spans = Spans(None if trace is True else trace) if trace else None
-    gateway = Gateway(
-        [demo_model()] if models is None else models, keys, limits or Limits(), spans, shared, log_contents
-    )
+    served = [demo_model()] if models is None else models
+    gateway = Gateway(served, keys, limits or Limits(), spans, shared, log_contents, rule_of(unsupported))
     routes = _routes(gateway)
     if inspect:
         gateway.inspector = Inspector(gateway)

@@ -10,13 +10,14 @@ from typing import Any, Literal
 from .checks import Check
 from .options import TABLES, Option
 from .refused import Refused
+from .unsupported import Unsupported
 
 __all__ = ["Asked", "part_of", "read_options"]
 
 _CODES = {"thread": "thread_unsupported_request"}  # without it, tool runners do not go on
 _APIS = {"chat": "Chat Completions", "responses": "Responses", "messages": "Messages"}
-_CLOSE = 0.7
-"""How alike two names are, from 0 to 1, of which one is taken for a slip of the other."""
+_CLOSE, _SLIP = 0.7, 0.85
+"""How alike two names are, from 0 to 1, for a hint, and for one to be a slip of the other."""
 MOST_OPTIONS = 256
 
 
@@ -31,6 +32,7 @@ class Asked:
     is reasoning on or off; None: the model's default. shown: is it sent to the client? omitted: is it sent without its
     text? budget: the most tokens of reasoning. variables: of the chat template. output: the `response_format` that
     content must have, in Chat's form. stored: the input items that a stored response keeps; None: it is not stored.
+    unsupported: what is passed over. namespaces: the namespace and own name of each tool that is in one.
     """
 
     api: str
@@ -56,6 +58,8 @@ class Asked:
     variables: dict[str, Any] = field(default_factory=dict)
     output: dict[str, Any] | None = None
     stored: list[Any] | None = None
+    unsupported: Unsupported = field(default_factory=Unsupported)
+    namespaces: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def logprobs_option(self) -> str:
@@ -63,53 +67,74 @@ class Asked:
         return "top_logprobs" if self.api == "responses" else "logprobs"
 
 
-def read_options(api: str, body: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def read_options(api: str, body: Any, unsupported: Unsupported | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
     """The options that the gateway reads, and those for the engine by the engine's names. None counts as not given.
 
-    Raises `Refused` for an option that is unknown, refused, or has a value that it cannot have.
+    unsupported: takes the names of those that are passed over. Raises `Refused` for an option that has a value that it
+    cannot have, or that is not supported and not passed over.
     """
     if not isinstance(body, dict):
         raise Refused(400, "The request is not a JSON object.")
     if len(body) > MOST_OPTIONS:
         raise Refused(400, f"The request has more than {MOST_OPTIONS} options.")
+    unsupported = unsupported or Unsupported()
     read: dict[str, Any] = {}
     engine: dict[str, Any] = {}
-    for name, option, value in _known(TABLES[api], body, ""):
+    for name, option, value in _known(TABLES[api], body, "", unsupported):
         if option.parts is not None:
-            for _ in _known(option.parts, value, f"{name}."):
-                pass  # a field is checked, and read where its object is
+            fields = _known(option.parts, value, f"{name}.", unsupported)
+            value = {field: inner for field, _, inner in fields}
         if option.does != "noted":
             (engine if option.does == "engine" else read)[option.to or name] = value
     return read, engine
 
 
-def _known(table: Mapping[str, Option], given: Mapping[str, Any], path: str) -> Iterator[tuple[str, Option, Any]]:
+def _known(
+    table: Mapping[str, Option], given: Mapping[str, Any], path: str, unsupported: Unsupported
+) -> Iterator[tuple[str, Option, Any]]:
     """Name, option and value of each that is given and does something. path: of the object that has them."""
     for name, value in given.items():
         option = table.get(name)
         if option is None:
             short = path + (name if len(name) <= 64 else name[:64] + "…")
-            what = f"Unknown option: {short}. {_hint(table, name, path)}"
-            raise Refused(400, what, param=short, code="unknown_parameter")
+            hint = _hint(table, name, path)
+            refusal = Refused(400, f"Unknown option: {short}. {hint}", param=short, code="unknown_parameter")
+            unsupported.meet(short, refusal, adds=value is None or not _is_a_slip(table, given, name, path))
+            continue
         if value is None:
             continue
-        if option.does == "refused":
+        if option.does in ("passed", "refused"):
             if value not in option.unless:
                 code = _CODES.get(name, "unsupported_parameter")
-                raise Refused(400, f"{path}{name} is not supported: {option.why}.", param=path + name, code=code)
+                what = f"{path}{name} is not supported: {option.why}."
+                refusal = Refused(400, what, param=path + name, code=code)
+                unsupported.meet(path + name, refusal, adds=option.does == "passed")
             continue
         _hold(option.check, value, path + name)
         yield name, option, value
 
 
+_ACTED_ON = ("read", "engine")
+
+
+def _is_a_slip(table: Mapping[str, Option], given: Mapping[str, Any], name: str, path: str) -> bool:
+    """Does an unknown name stand for an option that is acted on, misspelt, or of another API?"""
+    acted_on = [one for one, option in table.items() if option.does in _ACTED_ON and one not in given]
+    if get_close_matches(name[:64], acted_on, 1, _SLIP):
+        return True
+    return not path and any(name in other and other[name].does in (*_ACTED_ON, "refused") for other in TABLES.values())
+
+
 def _hint(table: Mapping[str, Option], name: str, path: str) -> str:
     """What a client may do whose option is unknown."""
-    useful = [one for one, option in table.items() if option.does != "refused"]
+    useful = [one for one, option in table.items() if option.does in (*_ACTED_ON, "noted")]
     if close := get_close_matches(name[:64], useful, 1, _CLOSE):
         return f"Did you mean {path}{close[0]}?"
     others = [_APIS[api] for api, options in TABLES.items() if not path and name in options]
     if others:
-        return f"{' and '.join(others)} {'has' if len(others) == 1 else 'have'} it, and this API has not: leave it out."
+        return (
+            f"{' and '.join(others)} {'has' if len(others) == 1 else 'have'} it, and this API does not: leave it out."
+        )
     return "Leave it out: the gateway does not know what it asks for."
 
 

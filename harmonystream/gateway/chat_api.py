@@ -11,16 +11,18 @@ from .asked import Asked, read_options
 from .contents import refuse_media
 from .refused import Refused
 from .tool_choices import choose, offer
+from .unsupported import Unsupported
 
 __all__ = ["form_of", "read", "streams"]
 
 _FORMATS = ("text", "json_object", "json_schema")
 
 
-def read(body: Any) -> Asked:
-    """A request's body. Raises `Refused`."""
-    options, engine = read_options("chat", body)
-    asked = Asked("chat", body, options.get("model", ""), sampling=engine)
+def read(body: Any, unsupported: Unsupported | None = None) -> Asked:
+    """A request's body. unsupported: what is passed over. Raises `Refused`."""
+    unsupported = unsupported or Unsupported()
+    options, engine = read_options("chat", body, unsupported)
+    asked = Asked("chat", body, options.get("model", ""), sampling=engine, unsupported=unsupported)
     asked.messages = options.get("messages") or []
     if not asked.messages:
         raise Refused(400, "messages must be a list of at least one message.", param="messages")

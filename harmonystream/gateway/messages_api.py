@@ -16,16 +16,21 @@ from .refused import Refused
 from .server_runs import with_runs_apart
 from .thoughts import opened_blocks, sealed
 from .tool_choices import choose, offer
+from .unsupported import Unsupported
 
 __all__ = ["read", "streams"]
 
 _THINKING = {"enabled": True, "adaptive": None, "disabled": False}
 
 
-def read(body: Any, *, counting: bool = False) -> Asked:
-    """A request's body. counting: it is one of count_tokens, which has no max_tokens. Raises `Refused`."""
-    options, engine = read_options("messages", body)
-    asked = Asked("messages", body, options.get("model", ""), sampling=engine)
+def read(body: Any, unsupported: Unsupported | None = None, *, counting: bool = False) -> Asked:
+    """A request's body. unsupported: what is passed over. counting: it is one of count_tokens, which has no max_tokens.
+
+    Raises `Refused`.
+    """
+    unsupported = unsupported or Unsupported()
+    options, engine = read_options("messages", body, unsupported)
+    asked = Asked("messages", body, options.get("model", ""), sampling=engine, unsupported=unsupported)
     asked.messages = with_runs_apart(opened_blocks(options.get("messages") or []))
     if not asked.messages:
         raise Refused(400, "messages must be a list of at least one message.", param="messages")

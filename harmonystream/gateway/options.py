@@ -1,7 +1,6 @@
-"""Every option of the three APIs: read here, passed to the engine, noted without effect, or refused. Tables only.
+"""Every option of the three APIs: read here, passed to the engine, noted, passed over, or refused. Tables only.
 
-Each row is an option's name and what becomes of it. A name that has no row is refused, so that nobody believes that an
-option was honoured.
+Each row is an option's name and what becomes of it.
 """
 
 from __future__ import annotations
@@ -18,11 +17,13 @@ class Option(NamedTuple):
     """What becomes of an option.
 
     does: "read": the gateway acts on it; "engine": it goes to the engine as the field `to`; "noted": no answer depends
-    on it, and it is ignored; "refused": `why` says why. unless: values of a refused option that ask for nothing,
-    and are taken. parts: of an object's fields, each of which is such an option; None: they are looked at elsewhere.
+    on it, and it is ignored. Two are not supported, and `why` says why: "passed" only adds to a request, and is passed
+    over with a warning; "refused" would change what the answer means. unless: values of these two that ask for
+    nothing, and are taken. parts: of an object's fields, each of which is such an option; None: they are looked at
+    elsewhere.
     """
 
-    does: Literal["read", "engine", "noted", "refused"]
+    does: Literal["read", "engine", "noted", "passed", "refused"]
     check: Check = ANY
     to: str = ""
     why: str = ""
@@ -41,6 +42,10 @@ _TEXT = Option("read", TEXT)
 
 def _refused(why: str, *unless: Any) -> Option:
     return Option("refused", why=why, unless=unless)
+
+
+def _passed(why: str, *unless: Any) -> Option:
+    return Option("passed", why=why, unless=unless)
 
 
 def _noted(check: Check) -> Option:
@@ -98,7 +103,7 @@ CHAT: Mapping[str, Option] = {
     "stream_options": _parts(
         include_usage=_FLAG,
         include_obfuscation=_OBFUSCATION,
-        continuous_usage_stats=_refused("the usage comes at the end", False),
+        continuous_usage_stats=_passed("the usage comes at the end", False),
     ),
     "max_tokens": _TOKENS,
     "max_completion_tokens": _TOKENS,
@@ -148,8 +153,8 @@ RESPONSES: Mapping[str, Option] = {
         effort=_EFFORT,
         summary=_SUMMARY,
         generate_summary=_SUMMARY,
-        context=_refused("the model's template decides which reasoning it reads", "auto"),
-        mode=_refused("there is one mode here", "standard"),
+        context=_passed("the model's template decides which reasoning it reads", "auto"),
+        mode=_passed("there is one mode here", "standard"),
     ),
     "text": _parts(format=_OBJECT, verbosity=_noted(TEXT)),
     "include": _LIST,
@@ -159,17 +164,18 @@ RESPONSES: Mapping[str, Option] = {
     **_SAMPLING,
     "top_logprobs": Option("read", integer(0, 20)),
     "background": _refused("a response is answered in its own request", False),
-    "background_options": _refused("a response is answered in its own request"),
+    "background_options": _passed("a response is answered in its own request"),
     "image": _refused("the models here write text alone"),
     "moderation": _NO_MODERATION,
-    "access_programs": _refused("there are no access programs here"),
+    "access_programs": _passed("there are no access programs here"),
     "conversation": _refused(_NOT_STORED),
     "thread": _refused(_NOT_STORED),
     "prompt": _refused("there are no stored prompts here; send the input"),
-    "context_management": _refused("the gateway does not shorten conversations"),
-    "truncation": _refused("the gateway does not shorten conversations", "disabled"),
+    "context_management": _passed("the gateway does not shorten conversations"),
+    "truncation": _passed("the gateway does not shorten conversations", "disabled"),
     "max_tool_calls": _refused(_TOOLS_HERE),
     **_COMMON,
+    "client_metadata": _noted(OBJECT),
 }
 
 MESSAGES: Mapping[str, Option] = {
@@ -185,10 +191,10 @@ MESSAGES: Mapping[str, Option] = {
         type=Option("read", one_of("enabled", "adaptive", "disabled")),
         budget_tokens=_TOKENS,
         display=Option("read", one_of("summarized", "omitted")),
-        block_binding=_refused("blocks are bound to nothing here"),
+        block_binding=_passed("blocks are bound to nothing here"),
     ),
     "output_config": _parts(
-        effort=_EFFORT, format=_OBJECT, task_budget=_refused("a budget holds for one request: max_tokens")
+        effort=_EFFORT, format=_OBJECT, task_budget=_passed("a budget holds for one request: max_tokens")
     ),
     "output_format": _OBJECT,
     "chat_template_kwargs": _OBJECT,
@@ -197,12 +203,12 @@ MESSAGES: Mapping[str, Option] = {
     "previous_message_id": _refused(_NOT_STORED),
     "container": _refused("the gateway has no containers"),
     "mcp_servers": _refused(_TOOLS_HERE, []),
-    "context_management": _refused("the gateway does not shorten conversations"),
-    "compaction": _refused("the gateway does not shorten conversations"),
-    "fallbacks": _refused("a name stands for one model here"),
-    "billing_policy": _refused("nothing is billed here"),
-    "fallback_credit_token": _refused("nothing is billed here"),
-    "speed": _refused("there is one speed here", "standard"),
+    "context_management": _passed("the gateway does not shorten conversations"),
+    "compaction": _passed("the gateway does not shorten conversations"),
+    "fallbacks": _passed("a name stands for one model here"),
+    "billing_policy": _passed("nothing is billed here"),
+    "fallback_credit_token": _passed("nothing is billed here"),
+    "speed": _passed("there is one speed here", "standard"),
     **dict.fromkeys(("service_tier", "inference_geo"), _noted(TEXT)),
     **dict.fromkeys(("metadata", "cache_control", "diagnostics"), _noted(OBJECT)),
 }

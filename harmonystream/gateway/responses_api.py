@@ -7,6 +7,7 @@ from typing import Any
 
 from .._native.stream.parser import Parser
 from ..emit import ResponsesStream, call_ids_of
+from ..emit.responses_namespaced import NamespacedResponses
 from .asked import Asked, part_of, read_options
 from .chat_api import form_of
 from .checks import TEXT
@@ -14,6 +15,7 @@ from .contents import refuse_media
 from .refused import Refused
 from .thoughts import opened, sealed
 from .tool_choices import choose, offer
+from .unsupported import Unsupported
 
 __all__ = ["Earlier", "read", "streams"]
 
@@ -30,10 +32,11 @@ _INCLUDED = (
 """What `include` may ask for. All but the first two are about items that no response here has."""
 
 
-def read(body: Any, earlier: Earlier) -> Asked:
-    """A request's body. Raises `Refused`."""
-    options, engine = read_options("responses", body)
-    asked = Asked("responses", body, options.get("model", ""), sampling=engine)
+def read(body: Any, earlier: Earlier, unsupported: Unsupported | None = None) -> Asked:
+    """A request's body. unsupported: what is passed over. Raises `Refused`."""
+    unsupported = unsupported or Unsupported()
+    options, engine = read_options("responses", body, unsupported)
+    asked = Asked("responses", body, options.get("model", ""), sampling=engine, unsupported=unsupported)
     items = _items(options.get("input"), earlier)
     if (before := options.get("previous_response_id")) is not None:
         items = [*earlier("response", before), *items]
@@ -42,6 +45,7 @@ def read(body: Any, earlier: Earlier) -> Asked:
     asked.messages = [*([{"role": "system", "content": instructions}] if instructions else []), *opened(items)]
     offer(asked, options.get("tools"), ("function", "custom"))
     choose(asked, options.get("tool_choice"))
+    asked.messages = _with_offered_names(asked)
     asked.parallel = options.get("parallel_tool_calls", True)
     asked.stream = options.get("stream", False)
     asked.max_tokens = options.get("max_output_tokens")
@@ -53,7 +57,9 @@ def read(body: Any, earlier: Earlier) -> Asked:
         asked.logprobs = options.get("top_logprobs", 0)
     for at, wanted in enumerate(options.get("include", ())):
         if wanted not in _INCLUDED:
-            raise Refused(400, f"include[{at}] is not supported.", param=f"include[{at}]", code="unsupported_parameter")
+            name = f"include[{at}]"
+            refusal = Refused(400, f"{name} is not supported.", param=name, code="unsupported_parameter")
+            unsupported.meet(name, refusal, adds=True)
     return asked
 
 
@@ -74,20 +80,35 @@ def _items(given: Any, earlier: Earlier) -> list[Any]:
     return items
 
 
+def _with_offered_names(asked: Asked) -> list[Any]:
+    """The conversation, in which calls of tools in namespaces have the names under which these are offered."""
+    shown = {tool: name for name, tool in asked.namespaces.items()}
+
+    def renamed(item: Any) -> Any:
+        if not isinstance(item, dict) or not isinstance(item.get("namespace"), str):
+            return item
+        name = item.get("name")
+        return {**item, "name": shown.get((item["namespace"], name), name)} if isinstance(name, str) else item
+
+    return [renamed(item) for item in asked.messages] if shown else asked.messages
+
+
 def streams(
     asked: Asked, parsers: Sequence[Parser], id: str, now: int, reasoning_field: Any, usage: dict[str, int]
 ) -> list[ResponsesStream]:
     """The stream, as a list of one."""
     packs = _ENCRYPTED in (asked.body.get("include") or ())
-    made = ResponsesStream(
-        parsers[0],
-        id=id,
-        model=asked.model,
-        created_at=now,
-        request=asked.body,
-        reasoning="summary" if asked.shown else False,  # five clients show nothing else
-        encrypt=sealed if packs else None,
-        extra={"store": asked.stored is not None},
-        taken=call_ids_of(asked.messages) or (),
-    )
-    return [made]
+    options: dict[str, Any] = {
+        "id": id,
+        "model": asked.model,
+        "created_at": now,
+        "request": asked.body,
+        "reasoning": "summary" if asked.shown else False,  # five clients show nothing else
+        "encrypt": sealed if packs else None,
+        "extra": {"store": asked.stored is not None},
+        "taken": call_ids_of(asked.messages) or (),
+    }
+    if not asked.namespaces:
+        return [ResponsesStream(parsers[0], **options)]
+    custom = frozenset(tool["name"] for tool in asked.tools if tool.get("type") == "custom")
+    return [NamespacedResponses(parsers[0], namespaces=asked.namespaces, custom=custom, **options)]

@@ -18,6 +18,7 @@ from ..tools.files import load_tools
 from .keys import Keys
 from .limits import Limits
 from .model import Model
+from .unsupported import Rule, rule_of
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -40,6 +41,7 @@ class Settings:
     keys: Keys | None = None
     origins: list[str] = field(default_factory=list)
     log_contents: bool = False
+    unsupported: Rule = "auto"
     limits: Limits = field(default_factory=Limits)
     models: list[Model] = field(default_factory=list)
 
@@ -107,6 +109,10 @@ def _settings(table: _Table, folder: Path) -> Settings:
         raise ValueError(f"workers must be 1 to {MOST_WORKERS}")
     made.origins = table.texts("origins")
     made.log_contents = table.take("log_contents", bool, False)
+    try:
+        made.unsupported = rule_of(table.take("unsupported", str, "auto"))
+    except ValueError as error:
+        raise ValueError(f"unsupported {error}") from None
     if (keys := table.take("keys", str)) is not None:
         try:
             made.keys = Keys.load(folder / keys)
@@ -120,7 +126,7 @@ def _settings(table: _Table, folder: Path) -> Settings:
         if not isinstance(given, dict):
             raise ValueError(f"models.{name} must be a table")
         made.models.append(_model(name, _Table(f"models.{name}.", given), folder))
-    table.end("host, port, workers, keys, origins, log_contents, limits, models")
+    table.end("host, port, workers, keys, origins, log_contents, unsupported, limits, models")
     return made
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
@@ -39,22 +40,62 @@ def tool_name(tool: Any) -> Any:
 
 
 def offer(asked: Asked, tools: Any, types: Collection[str | None]) -> None:
-    """Take the request's tools. types: those that a client runs itself. Others would have to run here: refused."""
-    tools = [] if tools is None else tools
-    if len(tools) > MOST_TOOLS:
+    """Take the request's tools. types: those that a client runs itself.
+
+    Others would have to run at the API's provider. They are passed over beside tools that are taken, and else refused.
+    """
+    listed = _flat(asked, [] if tools is None else tools)
+    if len(listed) > MOST_TOOLS:
         raise Refused(400, f"There are more than {MOST_TOOLS} tools.", param="tools")
-    for at, tool in enumerate(tools):
+    adds = any(isinstance(tool, dict) and _kind(tool) in types for _, tool in listed)
+    for where, tool in listed:
         if not isinstance(tool, dict):
-            raise Refused(400, f"tools[{at}] must be an object.", param=f"tools[{at}]", code="invalid_value")
-        if tool.get("type") not in types:
+            raise Refused(400, f"{where} must be an object.", param=where, code="invalid_value")
+        if _kind(tool) not in types:
             known = ", ".join(str(kind) for kind in types if kind)
-            what = f"tools[{at}].type is not supported: a request's tools run at the client, and are of type {known}."
-            raise Refused(400, what, param=f"tools[{at}].type", code="unsupported_parameter")
+            what = f"{where}.type is not supported: a request's tools run at the client, and are of type {known}."
+            refusal = Refused(400, what, param=f"{where}.type", code="unsupported_parameter")
+            asked.unsupported.meet(f"{where} ({str(_kind(tool))[:64]})", refusal, adds=adds)
+            continue
         name = tool_name(tool)
         if not isinstance(name, str) or _NAME.fullmatch(name) is None:
-            what = f"tools[{at}] needs a name of 1 to {LONGEST_NAME} characters, without spaces and any of <>|."
+            what = f"{where} needs a name of 1 to {LONGEST_NAME} characters, without spaces and any of <>|."
+            raise Refused(400, what, param=where, code="invalid_value")
+        asked.tools.append(tool)
+
+
+def _kind(tool: dict[str, Any]) -> str | None:
+    kind = tool.get("type")
+    return kind if isinstance(kind, str) else None if kind is None else "?"
+
+
+def _flat(asked: Asked, tools: list[Any]) -> list[tuple[str, Any]]:
+    """The tools with their places; those in a namespace for themselves.
+
+    A model sees one list of names. A tool in a namespace keeps its name if that is the only one, and else gets the
+    namespace before it. `asked.namespaces` says which name stands for which tool.
+    """
+    found: list[tuple[str, Any, str | None]] = []
+    for at, tool in enumerate(tools):
+        inner = tool.get("tools") if isinstance(tool, dict) and tool.get("type") == "namespace" else None
+        if inner is None:
+            found.append((f"tools[{at}]", tool, None))
+            continue
+        space = tool.get("name")
+        if not isinstance(inner, list) or not isinstance(space, str):
+            what = f"tools[{at}] needs a name and a list of tools."
             raise Refused(400, what, param=f"tools[{at}]", code="invalid_value")
-    asked.tools = tools
+        found += [(f"tools[{at}].tools[{place}]", one, space) for place, one in enumerate(inner)]
+    counts = Counter(str(tool_name(tool)) for _, tool, _ in found)
+    made = []
+    for where, tool, space in found:
+        name = tool_name(tool)
+        if space is not None and isinstance(name, str) and isinstance(tool, dict):
+            shown = name if counts[name] == 1 else f"{space}__{name}"
+            asked.namespaces[shown] = (space, name)
+            tool = {**tool, "name": shown}
+        made.append((where, tool))
+    return made
 
 
 def choose(asked: Asked, choice: Any) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from ..emit import new_id
 from .metrics import Metrics
 from .tracing import Spans
+from .unsupported import Unsupported
 
 __all__ = ["Visit", "log"]
 
@@ -48,6 +49,7 @@ class Visit:
         self.read: Callable[[], tuple[Sequence[Any], int]] = lambda: ((), 0)
         """What has been read: streams, or rounds of server-side tools, the last one first; and the prompts' tokens."""
         self.ends: list[Callable[[], None]] = []  # called at the end, last first
+        self.unsupported = Unsupported()
         self._trace = headers.get("traceparent", "")
         self._metrics = metrics
         self._span = None if spans is None else spans.begin(api, headers)
@@ -126,6 +128,8 @@ class Visit:
         said |= {"status": self.status, "outcome": outcome, "error": self.error, "seconds": round(seconds, 4)}
         if self._first is not None:
             said["first_token_seconds"] = round(self._first - self._began, 4)
+        if self.unsupported.passed:
+            said["passed_over"] = self.unsupported.listed()
         log.info("%s", json.dumps({**said, **self.said, **self.contents}))
         if self._span is not None:
             self._span.end(self)

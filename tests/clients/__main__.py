@@ -17,12 +17,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import coding_agents
+
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 HOME = ROOT / ".venv-clients"
 PAGE = ROOT / "docs" / "clients.md"
 BEGIN, END = "<!-- measured: written by make clients -->\n", "<!-- measured: end -->\n"
 STRUCTURED = BEGIN.replace("written", "structured output, written")
+CODING = BEGIN.replace("written", "coding agents, written")
 
 PYTHON = {  # script: what it needs
     "with_official": ["openai", "anthropic"],
@@ -66,6 +69,29 @@ def node_of(script: str) -> list[str]:
     for name in (f"{script}.mjs", "report.mjs"):
         shutil.copy(HERE / name, home / name)
     return ["node", str(home / f"{script}.mjs")]
+
+
+def coding_packages() -> Path:
+    """npm's folder of the coding agents."""
+    home = HOME / "node_coding_agents"
+    home.mkdir(parents=True, exist_ok=True)
+    if not (home / "done").exists():
+        (home / "package.json").write_text('{"private": true}\n')
+        run(["npm", "install", "--no-audit", "--no-fund", "--silent", *coding_agents.PACKAGES], cwd=home, check=True)
+        for package, script in coding_agents.SCRIPTS.items():
+            run(["node", script], cwd=home / "node_modules" / package, check=True)
+        (home / "done").touch()
+    return home
+
+
+def table_of_coding(rows: list[dict[str, Any]]) -> str:
+    names = list(coding_agents.FAMILIES)
+    lines = [f"| program | version | API | {' | '.join(names)} | |", "|---" * (4 + len(names)) + "|"]
+    for row in rows:
+        checks = " | ".join(cell(row[name]) for name in names)
+        note = row["note"].replace("|", "\\|").replace("\n", " ")
+        lines.append(f"| {row['client']} | {row['version']} | {row['api']} | {checks} | {note} |")
+    return "\n".join(lines) + "\n"
 
 
 def rows_of(kind: str, script: str, url: str) -> list[dict[str, Any]]:
@@ -154,10 +180,15 @@ def main() -> int:
         rows = [row for kind, script in scripts for row in both(kind, script, first, second)]
     with running(str(HERE / "structured.py")) as url:
         forms = rows_of("Python", OF_FORMS, url)
+    with running(str(HERE / "coding_server.py")) as url:
+        coding = list(coding_agents.rows(coding_packages(), url))
+    write(CODING, table_of_coding(coding))
     write(BEGIN, table(rows))
     write(STRUCTURED, table_of_forms(forms))
     right = (row["call"] and row["answer"] and row["gateway"] and row.get("reasoning") is not False for row in rows)
-    return 0 if all(right) and all(row.get(form) for row in forms for form in FORMS) else 1
+    right_forms = all(row.get(form) for row in forms for form in FORMS)
+    right_coding = all(row[name] for row in coding for name in coding_agents.FAMILIES)
+    return 0 if all(right) and right_forms and right_coding else 1
 
 
 def write(begin: str, made: str) -> None:

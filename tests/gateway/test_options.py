@@ -12,16 +12,17 @@ from harmonystream.gateway.asked import read_options
 from harmonystream.gateway.options import TABLES
 from harmonystream.gateway.refused import Refused, body_of, status_of
 from harmonystream.gateway.tool_choices import pick
+from harmonystream.gateway.unsupported import Unsupported
 
 APIS = tuple(TABLES)
 
 
-def read(api, **body):
-    body = {"model": "m", **ASKED[api], **body}
-    if api == "chat":
-        asked = chat_api.read(body)
+def read(api, *, rule="auto", **body):
+    body, unsupported = {"model": "m", **ASKED[api], **body}, Unsupported(rule)
+    if api == "responses":
+        asked = responses_api.read(body, lambda kind, id: [], unsupported)
     else:
-        asked = messages_api.read(body) if api == "messages" else responses_api.read(body, lambda kind, id: [])
+        asked = (chat_api if api == "chat" else messages_api).read(body, unsupported)
     pick(asked)
     return asked
 
@@ -33,9 +34,65 @@ def refusal(api, **body):
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_an_unknown_option_is_refused_by_its_name(api):
-    refused = refusal(api, sparkle=1)
+def test_an_unknown_option_is_passed_over_or_refused_by_its_name(api):
+    assert read(api, sparkle=1).unsupported.passed == ["sparkle"]
+    refused = refusal(api, rule="refuse", sparkle=1)
     assert (refused.status, refused.param, refused.code) == (400, "sparkle", "unknown_parameter")
+
+
+@pytest.mark.parametrize(
+    ("api", "name"),
+    [("chat", "temperatur"), ("chat", "max_output_tokens"), ("messages", "stop"), ("responses", "logprobs")],
+)
+def test_a_slip_and_another_apis_option_are_refused(api, name):
+    """What the client means by it would change the answer."""
+    assert refusal(api, **{name: 1}).param == name
+    assert read(api, rule="ignore", **{name: 1}).unsupported.passed == [name]
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("does", ["passed", "refused"])
+def test_the_rule_decides_what_becomes_of_options_that_are_not_supported(api, does):
+    for name, option in TABLES[api].items():
+        if option.does == does:
+            assert read(api, rule="ignore", **{name: ["x"]}).unsupported.passed == [name]
+            assert refusal(api, rule="refuse", **{name: ["x"]}).param == name
+            if does == "passed":
+                assert read(api, **{name: ["x"]}).unsupported.passed == [name]
+
+
+HOSTED = {
+    "chat": {"type": "web_search"},
+    "responses": {"type": "web_search", "external_web_access": True},
+    "messages": {"type": "web_search_20250305", "name": "web_search"},
+}
+OWN = {
+    "chat": {"type": "function", "function": {"name": "f"}},
+    "responses": {"type": "function", "name": "f"},
+    "messages": {"name": "f", "input_schema": {"type": "object"}},
+}
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_tools_of_the_provider_are_passed_over_beside_tools_of_the_client(api):
+    asked = read(api, tools=[HOSTED[api], OWN[api]])
+    assert asked.tools == [OWN[api]]
+    assert asked.unsupported.passed == [f"tools[0] ({HOSTED[api]['type']})"]
+    assert refusal(api, tools=[HOSTED[api]]).param == "tools[0].type"
+    assert refusal(api, rule="refuse", tools=[HOSTED[api], OWN[api]]).param == "tools[0].type"
+
+
+def test_tools_in_namespaces_are_offered_under_one_list_of_names():
+    inner = [{"type": "function", "name": "spawn"}, {"type": "function", "name": "f"}]
+    asked = read("responses", tools=[OWN["responses"], {"type": "namespace", "name": "agents", "tools": inner}])
+    assert [tool["name"] for tool in asked.tools] == ["f", "spawn", "agents__f"]
+    assert asked.namespaces == {"spawn": ("agents", "spawn"), "agents__f": ("agents", "f")}
+    history = [{"type": "function_call", "call_id": "c", "namespace": "agents", "name": "f", "arguments": "{}"}]
+    asked = read(
+        "responses", input=history, tools=[OWN["responses"], {"type": "namespace", "name": "agents", "tools": inner}]
+    )
+    assert asked.messages[0]["name"] == "agents__f"
+    assert refusal("responses", tools=[{"type": "namespace", "name": "agents", "tools": 1}]).param == "tools[0]"
 
 
 @pytest.mark.parametrize(
@@ -43,15 +100,15 @@ def test_an_unknown_option_is_refused_by_its_name(api):
     [
         ("responses", "max_tokens", "Did you mean max_output_tokens?"),
         ("chat", "temprature", "Did you mean temperature?"),
-        ("chat", "input", "Responses has it, and this API has not: leave it out."),
-        ("messages", "n", "Chat Completions has it, and this API has not: leave it out."),
-        ("responses", "messages", "Chat Completions and Messages have it, and this API has not: leave it out."),
+        ("chat", "input", "Responses has it, and this API does not: leave it out."),
+        ("messages", "n", "Chat Completions has it, and this API does not: leave it out."),
+        ("responses", "messages", "Chat Completions and Messages have it, and this API does not: leave it out."),
         ("messages", "sparkle", "Leave it out: the gateway does not know what it asks for."),
-        ("chat", "thead", "Leave it out: the gateway does not know what it asks for."),  # `thread` would be refused
+        ("chat", "thead", "Leave it out: the gateway does not know what it asks for."),  # `thread` is refused itself
     ],
 )
 def test_an_unknown_option_comes_with_a_hint(api, name, said):
-    assert refusal(api, **{name: 1}).message == f"Unknown option: {name}. {said}"
+    assert refusal(api, rule="refuse", **{name: 1}).message == f"Unknown option: {name}. {said}"
 
 
 def test_the_hint_names_fields_with_their_path():
@@ -73,12 +130,13 @@ def test_a_choice_of_a_tool_that_is_not_there_says_which_are(api):
     assert refusal(api, tool_choice=odd).message.startswith("tool_choice must be one of ")
 
 
-REFUSED = [(api, name) for api in APIS for name, option in TABLES[api].items() if option.does == "refused"]
+UNSUPPORTED = ("passed", "refused")
+REFUSED = [(api, name) for api in APIS for name, option in TABLES[api].items() if option.does in UNSUPPORTED]
 
 
 @pytest.mark.parametrize(("api", "name"), REFUSED)
 def test_what_cannot_be_done_is_refused_with_the_reason(api, name):
-    refused = refusal(api, **{name: ["x"]})
+    refused = refusal(api, rule="refuse", **{name: ["x"]})
     assert (refused.status, refused.param) == (400, name)
     assert TABLES[api][name].why in refused.message
 
@@ -86,7 +144,7 @@ def test_what_cannot_be_done_is_refused_with_the_reason(api, name):
 @pytest.mark.parametrize(("api", "name"), REFUSED)
 def test_values_that_ask_for_nothing_are_taken(api, name):
     for value in (None, *TABLES[api][name].unless):
-        read(api, **{name: value})
+        assert not read(api, **{name: value}).unsupported.passed
 
 
 CHECKED = [
@@ -213,15 +271,15 @@ IDS = [f"{api}-{name}-{part}" for api, name, part, _ in PARTS]
 def test_fields_of_objects_are_options_themselves(api, name, part, option):
     """One that has a value that it cannot have, or is refused, is named with its object; None is as good as nothing."""
     kind = {"type": "enabled"} if name == "thinking" and part != "type" else {}
-    refused = refusal(api, **{name: {**kind, part: ["x"]}})
+    refused = refusal(api, rule="refuse", **{name: {**kind, part: ["x"]}})
     assert (refused.status, refused.param) == (400, f"{name}.{part}")
     for value in (None, *option.unless):
-        read(api, **{name: {**kind, part: value}})
+        assert not read(api, **{name: {**kind, part: value}}).unsupported.passed
 
 
 @pytest.mark.parametrize(("api", "name"), sorted({(api, name) for api, name, *_ in PARTS}))
 def test_an_unknown_field_of_an_object_is_refused_by_its_name(api, name):
-    refused = refusal(api, **{name: {"sparkle": 1}})
+    refused = refusal(api, rule="refuse", **{name: {"sparkle": 1}})
     assert (refused.param, refused.code) == (f"{name}.sparkle", "unknown_parameter")
 
 
