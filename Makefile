@@ -200,7 +200,7 @@ clients: $(VENV)/dev
 
 fuzz: $(VENV)/dev
 	$(PIP) install --group fuzz
-	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest tests/gateway/test_app_fuzzed.py
+	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest tests/gateway/test_app_fuzzed.py tests/gateway/test_app_mutated.py
 	FUZZ_SECONDS=$(FUZZ_SECONDS) PYTHON=$(abspath $(BIN))/python bash tests/fuzz/run.sh
 
 # Line tracing makes the modules slow, so they are built and measured in a copy of the tree.

@@ -131,7 +131,7 @@ class Tokenizers:
         return {bare: given for bare, given in ids if bare != given}
 
     def _encoded(self, text: str) -> list[int]:
-        ids: list[int] = self._bare.encode(text, add_special_tokens=False).ids
+        ids = _ids_of(self._bare, text)
         return [self._given.get(tid, tid) for tid in ids] if self._given else ids
 
     @cached_property
@@ -153,8 +153,7 @@ class Tokenizers:
         return ids
 
     def marked(self, text: str) -> list[int]:
-        ids: list[int] = self._whole.encode(without_surrogates(text), add_special_tokens=False).ids
-        return ids
+        return _ids_of(self._whole, without_surrogates(text))
 
     def saved(self) -> bytes:
         import json
@@ -199,6 +198,12 @@ class Saved:
 
     def saved(self) -> bytes:
         return bytes(self._data)
+
+
+def _ids_of(tokenizer: Any, text: str) -> list[int]:
+    """Without the GIL, which `encode` holds: a long text would stop all other threads for seconds."""
+    ids: list[int] = tokenizer.encode_batch_fast([text], add_special_tokens=False)[0].ids
+    return ids
 
 
 def _is_marker(entry: Mapping[str, Any]) -> bool:

@@ -64,7 +64,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     )
     serve.add_argument("--tokenizer", metavar="DIR", help="its folder, with tokenizer.json and the chat template")
     serve.add_argument("--template", metavar="PATH", help="another chat template: a folder, or a file")
-    serve.add_argument("--context", type=int, metavar="N", help="tokens of prompt and answer together")
+    serve.add_argument("--context", type=int, metavar="N", help="tokens of prompt and answer; default: the engine's")
+    serve.add_argument("--max-tokens", type=int, metavar="N", help="of an answer; default: what the context leaves")
     serve.add_argument(
         "--tools", metavar="FILE.py", help="tools that run in the gateway: the file's `tools`, or its functions"
     )
@@ -125,6 +126,7 @@ def _application(args: argparse.Namespace, settings: Settings, shared: str | Non
         settings.models or None,
         keys=settings.keys,
         limits=settings.limits,
+        hosts=settings.hosts,
         origins=settings.origins,
         inspect=args.inspect,
         trace=args.trace,
@@ -208,6 +210,6 @@ def _model(args: argparse.Namespace) -> Any:
     if not args.model:
         raise InputError("--engine needs --model NAME, by which the model's format is known")
     engines = [engine_of(*kind_and_url(given), args.served, args.engine_key, None) for given in args.engine]
-    options: dict[str, Any] = {name: getattr(args, name) for name in ("tokenizer", "template", "context")}
+    options: dict[str, Any] = {name: getattr(args, name) for name in ("tokenizer", "template", "context", "max_tokens")}
     options["format"] = None if args.format is None else format_named(args.format)
     return Model(args.model, engines, server_tools=server_tools(args.tools, args.mcp), **options)

@@ -118,6 +118,10 @@ class Completions(HttpEngine):
             raise EngineError(f"{self.url}: the stream ended before the generation did", "connection")
         yield end
 
+    async def context_length(self) -> int | None:
+        """How many tokens a prompt and its answer may have together, if the server lists it. Raises EngineError."""
+        return context_of(await self._get("/v1/models"), self._model)
+
     def _sends_logprobs(self, prompt: Prompt, sampling: Sampling) -> bool:
         asked = sampling.logprobs is not None and self.gives_logprobs
         return asked and prompt.ids is not None and not sampling.stop
@@ -146,6 +150,18 @@ class Completions(HttpEngine):
         except (KeyError, IndexError, TypeError):
             raise EngineError(f"{self.url}/v1/models lists no model: pass model=", "protocol") from None
         return str(name)
+
+
+def context_of(listed: Mapping[str, Any], model: str | None) -> int | None:
+    """The context of a model in the answer of `/v1/models`: vLLM, SGLang and llama-server list it."""
+    models = listed.get("data")
+    for one in models if isinstance(models, list) else ():
+        if isinstance(one, dict) and model in (None, one.get("id")):
+            meta = one.get("meta")
+            slot = meta.get("n_ctx") if isinstance(meta, dict) else None
+            found = (one.get("max_model_len"), one.get("context_length"), slot)
+            return next((count for count in found if type(count) is int and count > 0), None)
+    return None
 
 
 def _first_choice(chunk: Mapping[str, Any]) -> Mapping[str, Any] | None:

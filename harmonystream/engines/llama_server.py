@@ -66,6 +66,12 @@ class LlamaServer(HttpEngine):
                     return
         raise EngineError(f"{self.url}: the stream ended before the generation did", "connection")
 
+    async def context_length(self) -> int | None:
+        """How many tokens a prompt and its answer may have together: those of one slot. Raises EngineError."""
+        settings = (await self._get("/props")).get("default_generation_settings")
+        count = settings.get("n_ctx") if isinstance(settings, dict) else None
+        return count if type(count) is int and count > 0 else None
+
     def _filler(self, prompt: Prompt) -> Filler | None:
         """For a generation of ids; None: text will do."""
         if prompt.ids is None:

@@ -27,6 +27,7 @@ from .admission import Admission
 from .asked import Asked
 from .begun import Begun
 from .bodies import Json, read_json
+from .browsers import check_page
 from .choices import merged
 from .inspector import Inspector
 from .keys import Keys
@@ -71,7 +72,8 @@ class Gateway:
     """Answers requests. keys: who may ask; None: everybody. spans: of requests; None: there are none.
 
     shared: the folder that several processes share; None: there is one process. log_contents: shall the log have what
-    was asked and answered? unsupported: what becomes of options that cannot be honoured.
+    was asked and answered? unsupported: what becomes of options that cannot be honoured. hosts, origins: as
+    `check_page` has them; they hold for a gateway without keys.
     """
 
     def __init__(
@@ -83,6 +85,8 @@ class Gateway:
         shared: str | os.PathLike[str] | None = None,
         log_contents: bool = False,
         unsupported: Rule = "auto",
+        hosts: Sequence[str] = (),
+        origins: Sequence[str] = (),
     ) -> None:
         self.models = served(models)
         self.keys, self.limits, self._spans = keys, limits, spans
@@ -90,6 +94,7 @@ class Gateway:
         self.admission = Admission(limits, shared, self.metrics.admitted)
         self.store = Store(limits.stored, limits.stored_bytes, shared)
         self.draining = False
+        self._hosts, self._origins = frozenset(name.lower() for name in hosts), frozenset(origins)
         self._log_contents, self._unsupported = log_contents, unsupported
         self.inspector: Inspector | None = None
         self.pools = {
@@ -111,7 +116,10 @@ class Gateway:
         """The response that `answer` gives to whoever may ask, or the one that says why not, with the request's id."""
         visit = Visit(api, request.headers, self.metrics, self._spans)
         try:
-            visit.owner = "" if self.keys is None else self.keys.owner(request.headers)
+            if self.keys is None:
+                check_page(request.headers, self._hosts, self._origins)
+            else:
+                visit.owner = self.keys.owner(request.headers)
             visit.unsupported.rule = self._rule(request, visit.owner)
             if self.draining:
                 raise Refused(503, "The gateway is about to stop.", code="draining", retry_after=1)
@@ -155,7 +163,8 @@ class Gateway:
         tools = offered(model, asked)
         write = model.prompt
         prompt = await asyncio.to_thread(write, asked) if size >= IN_A_THREAD else write(asked)
-        sampling = model.sampling(asked, len(prompt.ids or ()), visit.engine_headers)
+        await model.learn_context()
+        sampling = model.sampling(asked, prompt, visit.engine_headers)
         plan = plan_of(asked, model.row, prompt, model.engines[0])
         streams = _streams(api, model, asked, prompt)
         await self._enter(request, visit)
@@ -267,6 +276,8 @@ class Gateway:
                     error_message=failed,
                     on_error=partial(_tell, visit.id),
                     keep_alive=self.limits.keep_alive,
+                    send_timeout=self.limits.send,
+                    total=self.limits.total,
                     usage=usage,
                 )
             whole = await whole_response(source, streams, on_end=ended, usage=usage, receive=request.receive)

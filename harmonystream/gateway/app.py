@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -41,6 +42,7 @@ def app(
     shared: str | os.PathLike[str] | None = None,
     log_contents: bool = False,
     unsupported: Rule = "auto",
+    hosts: Sequence[str] = (),
 ) -> Starlette:
     """An ASGI application that serves these models; without any, a recorded conversation.
 
@@ -52,12 +54,16 @@ def app(
     line of the log for each request has what was asked and answered, too.
     unsupported: what becomes of options that the gateway cannot honour. "auto": one that only adds to a request is
     passed over, and one that changes what the answer means is refused; "ignore": all are passed over; "refuse": none.
+    hosts: without keys, the names with a dot by which clients may call the gateway; "*": any. Another name may be that
+    of a page that drives the gateway from a user's browser.
     Its `state.gateway` is the `Gateway`. Raises ValueError for models that cannot be served, and ImportError for spans
     without the extra `otel`.
     """
     spans = Spans(None if trace is True else trace) if trace else None
     served = [demo_model()] if models is None else models
-    gateway = Gateway(served, keys, limits or Limits(), spans, shared, log_contents, rule_of(unsupported))
+    gateway = Gateway(
+        served, keys, limits or Limits(), spans, shared, log_contents, rule_of(unsupported), hosts, origins
+    )
     routes = _routes(gateway)
     if inspect:
         gateway.inspector = Inspector(gateway)
@@ -70,6 +76,7 @@ def app(
                 if hasattr(each, "__aenter__"):  # it keeps connections
                     await stack.enter_async_context(each)
             gateway.metrics.workers.set(1)
+            await asyncio.gather(*(model.learn_context() for model in set(gateway.models.values())))
             yield
             gateway.metrics.workers.set(0)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from json.decoder import py_scanstring  # type: ignore[attr-defined,unused-ignore]
+from json.scanner import py_make_scanner  # type: ignore[attr-defined,unused-ignore]
 from typing import Any
 
 from starlette.requests import Request
@@ -15,6 +17,12 @@ __all__ = ["Json", "read_json"]
 
 DEEPEST = 200
 """Levels of lists and objects in a body."""
+IN_A_THREAD = 1 << 15
+"""Bytes of a body from which it is read in a thread, so that other requests go on meanwhile."""
+MOST_GROUPS = 1_000_000
+"""Lists and objects in a body. Each is some hundred bytes of memory, and the collector of garbage looks at each."""
+STEPS, MOST_STEPS = 200_000, 4_000_000
+"""Values and escapes in a body that the fast parser may read at once, and that there may be."""
 
 
 class Json(JSONResponse):
@@ -26,6 +34,9 @@ class Json(JSONResponse):
 
 async def read_json(request: Request, most: int, seconds: float) -> tuple[Any, int]:
     """The value, and how many bytes it had. Raises `Refused`, and ClientDisconnect if the client goes."""
+    if not _is_json(request.headers.get("content-type", "")):
+        what = "The request's body must be JSON, and say so: content-type: application/json."
+        raise Refused(415, what, code="unsupported_media_type")
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and int(declared[:20]) > most:
         raise _too_large(most)
@@ -33,8 +44,22 @@ async def read_json(request: Request, most: int, seconds: float) -> tuple[Any, i
         data = await asyncio.wait_for(_read(request, most), seconds)
     except asyncio.TimeoutError:
         raise Refused(408, f"The request's body did not arrive within {seconds:g} s.") from None
+    if len(data) < IN_A_THREAD:
+        return _value(data), len(data)
+    return await asyncio.to_thread(_value, data), len(data)
+
+
+def _value(data: bytes) -> Any:
+    """The value of a body. Raises `Refused`."""
+    if data.count(b"[") + data.count(b"{") > MOST_GROUPS:
+        what = f"The request's body has more than {MOST_GROUPS} lists and objects."
+        raise Refused(400, what, code="invalid_json")
+    steps = sum(map(data.count, (b",", b":", b"[", b"\\")))
+    if steps > MOST_STEPS:
+        what = f"The request's body has more than {MOST_STEPS} values and escapes."
+        raise Refused(400, what, code="invalid_json")
     try:
-        value = json.loads(data.decode(), parse_constant=_refuse_constant)
+        value = (json.loads if steps < STEPS else _in_steps)(data.decode(), parse_constant=_refuse_constant)
     except RecursionError:
         raise _too_deep() from None
     except ValueError as error:  # what is not UTF-8, too
@@ -42,7 +67,24 @@ async def read_json(request: Request, most: int, seconds: float) -> tuple[Any, i
         raise Refused(400, f"The request's body is {what}"[:300] + ".", code="invalid_json") from None
     if _is_deeper(value, DEEPEST):
         raise _too_deep()
-    return value, len(data)
+    return value
+
+
+def _in_steps(text: str, parse_constant: Any) -> Any:
+    """What `json.loads` gives, by the standard library's parser that is written in Python.
+
+    The one in C holds the GIL until it has read all, and with it the event loop.
+    """
+    reader: Any = json.JSONDecoder(parse_constant=parse_constant)
+    reader.parse_string = py_scanstring
+    reader.scan_once = py_make_scanner(reader)
+    return reader.decode(text)
+
+
+def _is_json(kind: str) -> bool:
+    """A page may send other types to any server, and a browser asks the server before it lets a page send this one."""
+    name = kind.partition(";")[0].strip().lower()
+    return name == "application/json" or (name.startswith("application/") and name.endswith("+json"))
 
 
 def _is_deeper(value: Any, levels: int) -> bool:

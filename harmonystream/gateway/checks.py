@@ -28,7 +28,7 @@ def integer(low: int, high: int = (1 << 31) - 1) -> Check:
 
 def number(low: float, high: float) -> Check:
     def holds(value: Any) -> bool:
-        return type(value) in (int, float) and isfinite(value) and low <= value <= high
+        return (type(value) is int or (type(value) is float and isfinite(value))) and low <= value <= high
 
     return Check(f"a number from {low:g} to {high:g}", holds)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import json
 import time
 from base64 import b64encode
@@ -24,6 +23,7 @@ from ..formats import formats
 from ..prompt import Prompt
 from ..vocab import o200k_harmony
 from .bodies import Json, read_json
+from .browsers import is_from_here
 from .inspection import MOST, inspected, page_with, prompt_tokens
 from .refused import Refused
 
@@ -199,19 +199,4 @@ def _is_finite(value: Any) -> bool:
 
 
 def _is_local(request: Request) -> bool:
-    """Is the client here, and does it ask for this machine?
-
-    A page from elsewhere may ask under a name of its own, which its owner has made to mean this machine.
-    """
-    host = request.headers.get("host", "").lower()
-    name = host.partition("]")[0][1:] if host.startswith("[") else host.partition(":")[0]
-    return (
-        request.client is not None and _is_loopback(request.client.host) and (name == "localhost" or _is_loopback(name))
-    )
-
-
-def _is_loopback(address: str) -> bool:
-    try:
-        return ipaddress.ip_address(address).is_loopback
-    except ValueError:
-        return False
+    return is_from_here(None if request.client is None else request.client.host, request.headers)

@@ -16,10 +16,10 @@ class Limits:
     their turn, and how long. tokens_per_minute: of prompts and answers of one key; 0: no limit.
 
     first_token, silence, total: how long an engine may take for its first token, for another one, and for the whole
-    answer. status_wait: how long a stream's status may wait for the first token, so that an error has a status of its
-    own; after that the stream begins with comments. keep_alive: silence after which a stream gets a comment. retries:
-    other attempts at a generation that fails before its first token. drain: how long open answers may take when the
-    gateway is stopped.
+    answer. send: how long a client may take nothing of its answer before it is left. status_wait: how long a stream's
+    status may wait for the first token, so that an error has a status of its own; after that the stream begins with
+    comments. keep_alive: silence after which a stream gets a comment. retries: other attempts at a generation that
+    fails before its first token. drain: how long open answers may take when the gateway is stopped.
 
     tool_rounds: generations of one answer in which a model may call tools that run here; the next one has no tools.
 
@@ -37,6 +37,7 @@ class Limits:
     first_token: float = 300.0
     silence: float = 120.0
     total: float = 3600.0
+    send: float = 60.0
     status_wait: float = 15.0
     keep_alive: float = 15.0
     retries: int = 2

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import os
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -26,6 +29,11 @@ _OWN = frozenset({"tools", "model", "format", "template", "vocab", "date", "dial
 """Keywords of `render` that a request's `chat_template_kwargs` may not set."""
 _EFFORTS = {"minimal": "low", "xhigh": "high", "max": "high"}
 """Efforts that gpt-oss does not know, and the nearest that it does."""
+_ASKS, _PATIENCE = 10.0, 2.0
+"""Seconds between questions for the context, and how long an engine may take for the answer."""
+_UNKNOWN = 4096
+"""Tokens of an answer where neither the request nor the settings say a number, and no context is known."""
+log = logging.getLogger("harmonystream.gateway")
 _SAMPLING = frozenset(one.name for one in fields(Sampling)) - {"max_tokens", "stop", "logprobs", "extra", "headers"}
 
 
@@ -36,8 +44,9 @@ class Model:
     name: as requests say it. engines: one, or several that serve the same model. family: a name by which the format is
     known, such as "openai/gpt-oss-20b"; by default the model's own. format: instead of the family, as `render` has it.
     tokenizer: the model's folder, with its tokenizer.json and chat template. template: another chat template.
-    context: how many tokens prompt and answer may have together; None: the engine knows. max_tokens: of an answer,
-    where a request does not say. sampling: of requests that do not say. reasoning_field: Chat's field for reasoning.
+    context: how many tokens prompt and answer may have together; None: what the engines say. max_tokens: of an answer,
+    where a request does not say; None: what the context leaves. sampling: of requests that do not say.
+    reasoning_field: Chat's field for reasoning.
     tools: offered where a request has none. server_tools: run here; what a request declares is offered beside them.
     aliases: more names.
     """
@@ -49,7 +58,7 @@ class Model:
     tokenizer: str | os.PathLike[str] | None = None
     template: str | os.PathLike[str] | Template | None = None
     context: int | None = None
-    max_tokens: int = 4096
+    max_tokens: int | None = None
     sampling: Mapping[str, Any] = field(default_factory=dict)
     reasoning_field: Literal["reasoning", "reasoning_content", "both"] = "reasoning"
     tools: Sequence[Any] = ()
@@ -69,6 +78,8 @@ class Served:
         self.engines: list[Engine] = list(model.engines) if isinstance(model.engines, Sequence) else [model.engines]
         if not self.engines:
             raise ValueError(f"the model {model.name} has no engine")
+        self._asked_engines = float("-inf")  # when they were asked for the context
+        self.context = model.context
         self._gives_logprobs = all(getattr(engine, "gives_logprobs", False) for engine in self.engines)
         self._writes_itself = isinstance(self.row, HeaderFormat) or bool(self.row.encoding)
         self._vocab = None if model.tokenizer is None else from_tokenizers(model.tokenizer)
@@ -162,22 +173,43 @@ class Served:
             )
         return {"reasoning": _EFFORTS.get(effort, effort)}
 
-    def sampling(self, asked: Asked, prompt_tokens: int, headers: Mapping[str, str] | None = None) -> Sampling:
-        """How to sample. prompt_tokens: 0 for a prompt without ids. headers: of the engine's request.
+    async def learn_context(self) -> None:
+        """Ask the engines for their context, where the model does not say it. Now and then, while none has said it."""
+        now = time.monotonic()
+        if self.context is not None or now - self._asked_engines < _ASKS:
+            return
+        self._asked_engines = now
+        asks = [ask for engine in self.engines if (ask := getattr(engine, "context_length", None)) is not None]
+        said = await asyncio.gather(*(asyncio.wait_for(ask(), _PATIENCE) for ask in asks), return_exceptions=True)
+        self.context = min((one for one in said if isinstance(one, int)), default=None)
+        if self.context is not None:
+            log.info("the model %s has a context of %d tokens, as its engine says", self.name, self.context)
+
+    def most_tokens(self, asked: Asked, prompt: Prompt) -> int:
+        """How many tokens the answer to a request may have. Raises `Refused` if the prompt fills the context."""
+        wanted = asked.max_tokens or self.model.max_tokens
+        if self.context is None:
+            return wanted or _UNKNOWN
+        if prompt.ids is None:  # nobody here counts the tokens of text
+            return min(wanted or _UNKNOWN, self.context)
+        count = len(prompt.ids)
+        if count >= self.context:
+            what = f"The conversation has {count} tokens; this model's context has {self.context}."
+            param = "input" if asked.api == "responses" else "messages"
+            raise Refused(400, what, param=param, code="context_length_exceeded")
+        left = self.context - count
+        return left if wanted is None else min(wanted, left)
+
+    def sampling(self, asked: Asked, prompt: Prompt, headers: Mapping[str, str] | None = None) -> Sampling:
+        """How to sample. headers: of the engine's request.
 
         Raises `Refused` if the prompt fills the context, or the engine cannot do what is asked.
         """
         given = {**self.model.sampling, **asked.sampling}
-        wanted = asked.max_tokens or self.model.max_tokens
-        context = self.model.context
-        if context is not None:
-            if prompt_tokens >= context:
-                what = f"The conversation has {prompt_tokens} tokens; this model's context has {context}."
-                raise Refused(400, what, code="context_length_exceeded")
-            wanted = min(wanted, context - prompt_tokens)
+        wanted = self.most_tokens(asked, prompt)
         own = {name: value for name, value in given.items() if name in _SAMPLING}
         extra = {name: value for name, value in given.items() if name not in _SAMPLING}
-        if asked.logprobs is not None and not (prompt_tokens and self._gives_logprobs):
+        if asked.logprobs is not None and not (prompt.ids and self._gives_logprobs):
             what = f"{asked.logprobs_option} is not supported: this model's engine has none for token ids."
             raise Refused(400, what, param=asked.logprobs_option, code="unsupported_parameter")
         made = Sampling(max_tokens=wanted, logprobs=asked.logprobs, extra=extra, headers=headers or {})

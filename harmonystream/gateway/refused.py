@@ -25,6 +25,7 @@ _KINDS: Mapping[int, _Kind] = {
     405: _Kind("invalid_request_error", "invalid_request_error"),
     408: _Kind("invalid_request_error", "invalid_request_error"),
     413: _Kind("invalid_request_error", "request_too_large"),
+    415: _Kind("invalid_request_error", "invalid_request_error"),
     429: _Kind("rate_limit_error", "rate_limit_error"),
     500: _Kind("server_error", "api_error"),
     502: _Kind("server_error", "api_error"),

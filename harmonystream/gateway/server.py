@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import signal
 import socket
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -18,13 +20,21 @@ _MARGIN = 5
 """Seconds that streams have to say that the gateway stops, after the time that open answers have."""
 
 
+_IDLE = 75
+"""Seconds that an idle connection stays open: longer than the 60 of usual balancers, which would else meet its end."""
+
+
 class _Server(uvicorn.Server):
-    """A server that says when it answers, and before it stops that it will."""
+    """A server that says when it answers, and before it stops that it will. At SIGHUP it reads its keys again."""
 
     on_start: Callable[[], object] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        keys = self.config.app.state.gateway.keys  # type: ignore[union-attr]
+        if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
+            reload = (lambda: None) if keys is None else keys.reload
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
         if self.started and self.on_start is not None:
             self.on_start()
 
@@ -60,6 +70,8 @@ def config_of(made: Starlette | None, host: str | None, port: int | None) -> uvi
         port=port or 0,
         access_log=False,
         ws="none",
+        proxy_headers=False,  # whose client is who is not decided by what clients send
+        timeout_keep_alive=_IDLE,
         server_header=False,
         log_config=log_config(),
         timeout_graceful_shutdown=drain,

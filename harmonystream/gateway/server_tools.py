@@ -29,6 +29,8 @@ __all__ = ["Generate", "Round", "Rounds", "offered", "rounds_of"]
 Generate = Callable[[Prompt, Sampling, "Plan | None"], AsyncIterator[Any]]
 """The items of one generation."""
 
+_UNLIMITED = 1 << 20
+"""Tokens of all rounds where nobody says a number."""
 _OF_CALLS = (ToolCallDelta, ToolCallEnd, ValueStart, ValueDelta, ValueEnd)
 
 
@@ -92,7 +94,7 @@ class Rounds:
         Raises what the engine raises, and EngineError if the time is over.
         """
         asked, limits = self._asked, self._limits
-        most = asked.max_tokens or self._model.model.max_tokens
+        most = asked.max_tokens or self._model.model.max_tokens or self._model.context or _UNLIMITED
         loop = agent_loop(
             self,
             asked.messages,
@@ -149,7 +151,7 @@ class Rounds:
         """A round's items. Only the first one has to call a tool if the request asks for that."""
         asked = self._asked if not self.rounds else replace(self._asked, choice="auto", named=False)
         self._prompt_tokens, self._stop = len(prompt.ids or ()), None
-        allowed = self._model.sampling(asked, self._prompt_tokens, self._headers)
+        allowed = self._model.sampling(asked, prompt, self._headers)
         sampling = replace(allowed, max_tokens=min(allowed.max_tokens, sampling.max_tokens))
         plan = plan_of(asked, self._model.row, prompt, self._model.engines[0])
         reading = _Reading(prompt.parser())

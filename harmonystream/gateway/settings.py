@@ -42,6 +42,7 @@ class Settings:
     origins: list[str] = field(default_factory=list)
     log_contents: bool = False
     unsupported: Rule = "auto"
+    hosts: list[str] = field(default_factory=list)
     limits: Limits = field(default_factory=Limits)
     models: list[Model] = field(default_factory=list)
 
@@ -107,7 +108,7 @@ def _settings(table: _Table, folder: Path) -> Settings:
         raise ValueError("port must be 0 to 65535")
     if not 1 <= made.workers <= MOST_WORKERS:
         raise ValueError(f"workers must be 1 to {MOST_WORKERS}")
-    made.origins = table.texts("origins")
+    made.origins, made.hosts = table.texts("origins"), table.texts("hosts")
     made.log_contents = table.take("log_contents", bool, False)
     try:
         made.unsupported = rule_of(table.take("unsupported", str, "auto"))
@@ -126,7 +127,7 @@ def _settings(table: _Table, folder: Path) -> Settings:
         if not isinstance(given, dict):
             raise ValueError(f"models.{name} must be a table")
         made.models.append(_model(name, _Table(f"models.{name}.", given), folder))
-    table.end("host, port, workers, keys, origins, log_contents, unsupported, limits, models")
+    table.end("host, port, workers, keys, hosts, origins, log_contents, unsupported, limits, models")
     return made
 
 

@@ -55,6 +55,8 @@ def serve_in_workers(make: Make, host: str, port: int, workers: int, drain: floa
     stop, stopped = _SPAWN.Pipe(duplex=False)
     for one in (signal.SIGTERM, signal.SIGINT):
         signal.signal(one, lambda *_: stopped.send(None))
+    if hasattr(signal, "SIGHUP"):  # the workers look at the file of keys themselves
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
     folder = _shared_folder()
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder  # the workers inherit it
     try:

@@ -23,6 +23,7 @@ from .stops import stopping
 
 __all__ = ["EventStreamResponse", "Finished", "Framed", "Sampled", "Stream", "Told", "stopping", "whole_response"]
 
+_TICK = 0.1  # seconds between looks at what is overdue
 PING = b": keep-alive\n\n"  # a comment: no client shows it
 FAILED = "The response ended with an internal error."
 
@@ -46,6 +47,9 @@ class EventStreamResponse(Response):
     one emitter, the source may yield the item alone.
     reason, usage: the finish reason and the usage of a choice that ends without a Finished. Either may be a function;
     it is called at the end, the one for the usage once. The usage of a Finished has priority.
+    send_timeout: after so many seconds in which the client has taken nothing of what is sent, the response is broken
+    off and the source is closed. None: it may take any time.
+    total: after so many seconds the response is broken off if it waits for the client. None: no limit.
     keep_alive: after so many seconds without a frame, a comment is sent. None: never.
     error_message: sent to the client when the source or the parser raises. A text, a dict of the arguments of the
     emitter's error(), or a function of the exception that returns one of these. The default says nothing of the
@@ -75,6 +79,8 @@ class EventStreamResponse(Response):
         reason: Reasons = None,
         usage: Usages = None,
         keep_alive: float | None = 15.0,
+        send_timeout: float | None = None,
+        total: float | None = None,
         error_message: Said | Callable[[BaseException], Said] = FAILED,
         on_end: Hook | None = None,
         on_error: Hook | None = None,
@@ -84,7 +90,11 @@ class EventStreamResponse(Response):
     ) -> None:
         if keep_alive is not None and not keep_alive > 0:
             raise ValueError(f"keep_alive is more than 0 seconds, or None, not {keep_alive!r}")
+        for name, seconds in (("send_timeout", send_timeout), ("total", total)):
+            if seconds is not None and not seconds > 0:
+                raise ValueError(f"{name} is more than 0 seconds, or None, not {seconds!r}")
         self._reader = Reader(tokens, stream, reason, usage)
+        self._send_timeout, self._until = send_timeout, None if total is None else monotonic() + total
         self.status_code, self.background = status_code, background
         self.init_headers(headers)
         self.headers.setdefault("cache-control", "no-cache, no-transform")
@@ -212,27 +222,62 @@ class EventStreamResponse(Response):
     # --- beside it ---
 
     async def _attend(self, sending: asyncio.Future[None], gone: asyncio.Future[None], send: Send) -> None:
-        """Until all is sent or the client is gone: comments while the source is silent."""
-        due = self._keep_alive
+        """Until all is sent, or the client is gone or takes nothing: comments while the source is silent."""
+        seen, since = 0.0, 0.0  # of the frame that is being sent: when the one before it was sent; since when it waits
         while True:
-            await asyncio.wait({sending, gone}, timeout=due, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({sending, gone}, timeout=self._until_look(), return_when=asyncio.FIRST_COMPLETED)
             if sending.done() or gone.done():
                 return
-            assert self._keep_alive is not None  # there was a timeout
-            due = self._sent_at + self._keep_alive - monotonic()
-            if due > 0:
+            now = monotonic()
+            if self._sending:  # a slow client is no silence
+                if seen != self._sent_at:
+                    seen, since = self._sent_at, now
+                if self._is_over(now, since):
+                    _log.warning("a client is left that does not read its response")
+                    return
                 continue
-            due = self._keep_alive
-            if self._sending or self._complete:
-                continue  # a slow client is no silence
-            self._comment = asyncio.Event()
-            try:
-                await send(_body(PING))
-            except OSError:
+            silent = not self._complete and self._keep_alive is not None and now >= self._sent_at + self._keep_alive
+            if silent and not await self._comment_on_silence(gone, send):
                 return
-            finally:
-                self._comment.set()
-                self._comment = None
+
+    def _until_look(self) -> float | None:
+        """Seconds until something may be overdue; None: nothing can be."""
+        times = [self._send_timeout]
+        if self._keep_alive is not None:
+            silent = 0.0 if self._sending or self._complete else monotonic() - self._sent_at
+            times.append(self._keep_alive - silent if silent < self._keep_alive else self._keep_alive)
+        if self._until is not None:
+            times.append(max(self._until - monotonic(), _TICK))
+        return min((time for time in times if time is not None), default=None)
+
+    def _is_over(self, now: float, since: float) -> bool:
+        """Has the client, which takes nothing since then, had all of its time?"""
+        return (self._send_timeout is not None and now - since >= self._send_timeout) or (
+            self._until is not None and now >= self._until
+        )
+
+    async def _comment_on_silence(self, gone: asyncio.Future[None], send: Send) -> bool:
+        """Sends a comment. Does the client still take what is sent?"""
+        self._comment = asyncio.Event()
+        commenting: asyncio.Future[Any] = asyncio.ensure_future(_sent(send, _body(PING)))
+        try:
+            waiting: set[asyncio.Future[Any]] = {commenting, gone}
+            await asyncio.wait(waiting, timeout=self._send_timeout, return_when=asyncio.FIRST_COMPLETED)
+            self._sent_at = monotonic()
+            return bool(commenting.done() and commenting.result())
+        finally:
+            commenting.cancel()
+            await asyncio.gather(commenting, return_exceptions=True)
+            self._comment.set()
+            self._comment = None
+
+
+async def _sent(send: Send, message: Message) -> bool:
+    try:
+        await send(message)
+    except OSError:
+        return False
+    return True
 
 
 @overload

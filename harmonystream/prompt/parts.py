@@ -77,6 +77,8 @@ def _part(part: Any, where: str) -> str | dict[str, Any]:
     if not isinstance(part, dict):
         raise PromptError(f"{where} is {type(part).__name__}; expected a part such as {{'type': 'text', …}}")
     kind = part.get("type", "text" if "text" in part else None)
+    if not isinstance(kind, str):
+        raise PromptError(f"{where}.type is {type(kind).__name__}; expected text")
     if kind in TEXT:
         text = part.get(TEXT[kind])
         if not isinstance(text, str):

@@ -41,6 +41,10 @@ class Reader:
         return _ITEMS[kind](self, item)
 
     def finish(self) -> list[dict[str, Any]]:
+        for message in self._out:
+            if not isinstance(message.get("tool_call_id"), (str, type(None))):
+                kind = type(message["tool_call_id"]).__name__
+                raise PromptError(f"the id of the call that a tool's result answers is {kind}; expected text")
         return _answered(self._out)
 
     # --- messages with a role -------------------------------------------------------------------------------------

@@ -114,7 +114,7 @@ class Template:
         date: the current date, for templates that write it.
         continue_final: the prompt ends inside the last message, which the model continues.
         variables: other variables that the template reads; see `variables`.
-        markers: the markers that text of users must not become, such as `vocab.markers`.
+        markers: the markers that no text in messages, tools and variables must become, such as `vocab.markers`.
         ids: the form of calls' ids, "keep" or "functions" (Kimi's).
         think: the tags that contents may have around reasoning.
 
@@ -128,7 +128,8 @@ class Template:
         chat = normalize(messages, think=think if wants.reasoning else None)
         chat = for_template(chat, wants, ids)
         given = self._variables(chosen, thinking, reasoning, variables)
-        data = {"messages": chat, "tools": wants.wrapped(definitions) if definitions else None}
+        own = {name: given.pop(name) for name in self.tokens.keys() & given.keys()}  # these are control tokens
+        data = {"messages": chat, "tools": wants.wrapped(definitions) if definitions else None, "given": given}
         marked = mark_strings(data, spelling(markers)) if markers else Marked(data, "")
         if marked.mark and not wants.reasoning:
             for message in marked.data["messages"]:
@@ -136,7 +137,8 @@ class Template:
                     message["content"] = unmark_thinking(message["content"], think, marked.mark)
         if continue_final:
             _open_last(marked.data["messages"], wants.reasoning)
-        given |= {**marked.data, "add_generation_prompt": add_generation_prompt and not continue_final}
+        given = {**marked.data.pop("given"), **own, **marked.data}
+        given["add_generation_prompt"] = add_generation_prompt and not continue_final
         text = jinja.run(chosen.code, chosen.label, {**self.tokens, **given}, today=date, mark=marked.mark)
         if continue_final:
             text = _cut(text, chosen.label)

@@ -63,7 +63,8 @@ def test_the_recorded_model_is_served_until_the_process_is_stopped(more):
         assert process.stderr is not None
         url = next(found[0] for line in process.stderr if (found := re.search(r"http://[\d.]+:\d+", line)))
         body = json.dumps({"messages": [{"role": "user", "content": "?"}], "max_tokens": 5}).encode()
-        with urllib.request.urlopen(f"{url}/v1/chat/completions", body, timeout=20) as answer:
+        asked = urllib.request.Request(f"{url}/v1/chat/completions", body, {"content-type": "application/json"})
+        with urllib.request.urlopen(asked, timeout=20) as answer:
             assert json.load(answer)["choices"][0]["finish_reason"] == "length"
     finally:
         process.send_signal(signal.SIGTERM)

@@ -85,7 +85,7 @@ def _works(program: Program, packages: Path, url: str, model: str) -> tuple[bool
         (work / SECOND).write_text(f"{WORD}\n")
         arguments, own = program.prepare(home, url, model)
         command = [str(packages / "node_modules" / ".bin" / program.command), *arguments]
-        env = {**os.environ, "HOME": str(home), **own}
+        env = {**os.environ, "HOME": str(home), "PWD": str(work), **own}
         try:
             done = subprocess.run(
                 command, cwd=work, env=env, stdin=subprocess.DEVNULL, text=True, capture_output=True, timeout=SECONDS

@@ -117,7 +117,7 @@ def raw(url, data, wait=0.0):
             return b""
 
 
-HEAD = b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n"
+HEAD = b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
 
 
 def test_hostile_bytes_harm_nobody():

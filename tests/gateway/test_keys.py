@@ -35,6 +35,32 @@ def test_a_file_has_hashes_alone(file):
     assert keys.owner({"x-api-key": other}) == "bob"
 
 
+def test_a_right_key_beside_a_placeholder_is_enough():
+    keys = Keys({line_of("ann", "KEY").split()[1]: "ann"})
+    assert keys.owner({"authorization": "Bearer none", "x-api-key": "KEY"}) == "ann"
+    assert keys.owner({"authorization": "Bearer KEY", "x-api-key": "none"}) == "ann"
+
+
+def test_a_file_that_changes_is_read_again(file, monkeypatch, caplog):
+    monkeypatch.setattr("harmonystream.gateway.keys.LOOKS", 0.0)
+    path = file(line_of("ann", "ANN") + "\n" + line_of("bob", "BOB"))
+    keys = Keys.load(path)
+    assert keys.owner({"x-api-key": "BOB"}) == "bob"
+    path.write_text(line_of("ann", "ANN") + "\n" + line_of("new", "NEW") + " unsupported=ignore")
+    assert keys.owner({"x-api-key": "NEW"}) == "new"
+    assert (keys.rule("new"), keys.rule("ann")) == ("ignore", None)
+    with pytest.raises(Refused):
+        keys.owner({"x-api-key": "BOB"})
+    path.write_text("no key at all")
+    assert keys.owner({"x-api-key": "ANN"}) == "ann"
+    assert "the keys stay as they were" in caplog.text
+    path.unlink()
+    assert keys.owner({"x-api-key": "ANN"}) == "ann"
+    path.write_text("# all are revoked")
+    with pytest.raises(Refused):
+        keys.owner({"x-api-key": "ANN"})
+
+
 @pytest.mark.parametrize(
     "headers",
     [

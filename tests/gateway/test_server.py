@@ -42,7 +42,8 @@ def test_sigterm_lets_open_answers_end(hangs):
         try:
             url = url_of(process)
             body = json.dumps({"messages": [{"role": "user", "content": "?"}], "stream": True}).encode()
-            with urllib.request.urlopen(f"{url}/v1/chat/completions", body, timeout=20) as answer:
+            asked = urllib.request.Request(f"{url}/v1/chat/completions", body, {"content-type": "application/json"})
+            with urllib.request.urlopen(asked, timeout=20) as answer:
                 first = answer.readline()
                 process.send_signal(signal.SIGTERM)
                 text = (first + answer.read()).decode()

@@ -100,7 +100,8 @@ class Slow(Upstream):
 def streaming(url, word):
     """A stream whose status has come."""
     body = {"model": GPT_OSS, "messages": [{"role": "user", "content": word}], "stream": True}
-    request = urllib.request.Request(f"{url}/v1/chat/completions", json.dumps(body).encode())
+    headers = {"content-type": "application/json"}
+    request = urllib.request.Request(f"{url}/v1/chat/completions", json.dumps(body).encode(), headers)
     return urllib.request.urlopen(request, timeout=60)
 
 

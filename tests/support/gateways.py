@@ -29,6 +29,7 @@ ASKED: dict[str, dict[str, Any]] = {
 """The least that a request of each API has."""
 
 
+JSON = {"content-type": "application/json"}
 ADD = {"type": "object", "properties": {"a": {"type": "integer"}}}
 TOOLS = {
     "chat": [{"type": "function", "function": {"name": "add", "parameters": ADD}}],
@@ -114,7 +115,7 @@ def gateway(*scripts: list[Any] | Upstream, **options: Any) -> Iterator[Gatewaye
         urls = [stack.enter_context(running(one)) for one in ups]
         engines = [Completions(url, "m") for url in urls]
         made = app([Model(**{"name": GPT_OSS, "engines": engines, **options})], **app_options)
-        with serving(made) as url, httpx2.Client(base_url=url, timeout=30) as http:
+        with serving(made) as url, httpx2.Client(base_url=url, timeout=30, headers=JSON) as http:
             yield Gatewayed(url, http, ups, made.state.gateway)
 
 
