@@ -82,7 +82,7 @@ ENGINE = '[[models.m.engines]]\nurl = "http://e"\n'
         ("port = 'x'", "port must be an integer"),
         ("port = true", "port must be an integer"),
         ("port = 99999", "port must be 0 to 65535"),
-        ("hots = ''", "hots is unknown; did you mean 'host'"),
+        ("hots = ''", "hots is unknown; did you mean 'hosts' or 'host'"),
         ("hosts = ''", "hosts must be a list"),
         ("unsupported = 'no'", "unsupported must be one of auto, ignore, refuse"),
         ("keys = 'no.txt'", "keys: .*no.txt"),
