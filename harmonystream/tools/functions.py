@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, cast, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
+from .mending import Misfit, mended
 from .schema import simplified
 
 try:
@@ -23,10 +25,7 @@ except ImportError as error:
 if TYPE_CHECKING:
     from .tool import Bound
 
-__all__ = ["Signature", "class_fields", "function_fields"]
-
-MAX_ERRORS = 10
-"""Misfits that are named to the model in one answer."""
+__all__ = ["Signature", "TypeCheck", "class_fields", "function_fields"]
 
 
 class _Schemas(GenerateJsonSchema):
@@ -43,16 +42,11 @@ class Signature:
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        echo = _echo(function, _documented(function)[1])
-        try:
-            self._adapter: TypeAdapter[Bound] = TypeAdapter(cast(Any, echo))
-            schema = self._adapter.json_schema(schema_generator=_Schemas)
-        except (PydanticSchemaGenerationError, PydanticUserError) as error:
-            raise TypeError(f"{_name(function)}() cannot be a tool: {error.message}") from error
-        self.parameters: Mapping[str, Any] = simplified(schema)
+        self._check = TypeCheck(_echo(function, _documented(function)[1]), f"{_name(function)}()")
+        self.parameters: Mapping[str, Any] = self._check.schema
 
     def bind(self, arguments: dict[str, Any]) -> Bound:
-        bound: Bound = _validated(self._adapter, arguments)
+        bound: Bound = self._check.checked(arguments)
         return bound
 
 
@@ -68,7 +62,7 @@ def _echo(function: Callable[..., Any], described: Mapping[str, str]) -> Callabl
         if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL):
             raise TypeError(f"{_name(function)}() cannot be a tool: {parameter.name} has no name to give it by")
         annotation = hints.get(parameter.name, Any)
-        text = described.get(parameter.name)
+        text = _text_beside(annotation) or described.get(parameter.name)
         if text and parameter.kind != parameter.VAR_KEYWORD and not _has_description(annotation):
             annotation = Annotated[annotation, FieldInfo(description=text)]
         parameters.append(parameter.replace(annotation=annotation))
@@ -96,6 +90,13 @@ def _has_description(annotation: Any) -> bool:
     if get_origin(annotation) is not Annotated:
         return False
     return any(isinstance(extra, FieldInfo) and extra.description for extra in get_args(annotation)[1:])
+
+
+def _text_beside(annotation: Any) -> str | None:
+    """The description that `Annotated[str, "the city"]` has; None without one."""
+    if get_origin(annotation) is not Annotated:
+        return None
+    return next((extra for extra in get_args(annotation)[1:] if isinstance(extra, str)), None)
 
 
 def _name(function: Callable[..., Any]) -> str:
@@ -127,30 +128,53 @@ def function_fields(function: Callable[..., Any], described: bool) -> dict[str, 
 
 def class_fields(declared: type, function: Callable[..., Any] | None) -> dict[str, Any]:
     """The fields of `Tool` that a class gives. The function, if there is one, is called with an object of the class."""
-    try:
-        adapter: TypeAdapter[Any] = TypeAdapter(declared)
-        schema = adapter.json_schema(schema_generator=_Schemas)
-    except (PydanticSchemaGenerationError, PydanticUserError) as error:
-        raise TypeError(f"{declared.__name__} cannot be a tool: {error.message}") from error
-    if schema.get("type") != "object":
+    check = TypeCheck(declared, declared.__name__)
+    parameters = dict(check.schema)
+    if parameters.get("type") != "object":
         raise TypeError(f"{declared.__name__} cannot be a tool: a call's arguments are a JSON object")
-    description = schema.pop("description", "")
-    parameters = simplified(schema)
+    description = parameters.pop("description", "")
 
     def bind(arguments: dict[str, Any]) -> Bound:
-        return (_validated(adapter, arguments),), {}
+        return (check.checked(arguments),), {}
 
     bound = {} if function is None else {"bind": bind}
     return {"name": declared.__name__, "description": description, "parameters": parameters, **bound}
 
 
-def _validated(adapter: TypeAdapter[Any], arguments: dict[str, Any]) -> Any:
-    import json
+class TypeCheck:
+    """Checks JSON values against a type that pydantic knows, with the same repairs as for a JSON Schema.
 
-    try:
-        return adapter.validate_json(json.dumps(arguments))  # JSON, so that a str may become a date even in strict mode
-    except ValidationError as error:
-        found = error.errors(include_url=False, include_context=False, include_input=False)
-        lines = [f"{'.'.join(map(str, one['loc'])) or 'arguments'}: {one['msg']}" for one in found[:MAX_ERRORS]]
-        more = [f"and {len(found) - MAX_ERRORS} more"] if len(found) > MAX_ERRORS else []
-        raise ValueError("; ".join(lines + more)) from None
+    schema: of the values. Raises TypeError for a type that pydantic does not know.
+    """
+
+    def __init__(self, declared: Any, name: str) -> None:
+        try:
+            self._adapter: TypeAdapter[Any] = TypeAdapter(declared)
+            self.schema = simplified(self._adapter.json_schema(schema_generator=_Schemas))
+        except (PydanticSchemaGenerationError, PydanticUserError) as error:
+            raise TypeError(f"{name} cannot be a tool: {error.message}") from error
+
+    def checked(self, value: Any) -> Any:
+        """The object that the value describes. Raises ValueError, with a message for the model."""
+        try:
+            try:
+                return self._validated(value)
+            except ValidationError:
+                return self._validated(mended(value, self._misfits))
+        except RecursionError:
+            raise ValueError("it is nested too deeply") from None
+
+    def _validated(self, value: Any) -> Any:
+        return self._adapter.validate_json(json.dumps(value))  # as JSON, a str may become a date even in strict mode
+
+    def _misfits(self, value: Any) -> list[Misfit]:
+        try:
+            self._validated(value)
+        except ValidationError as error:
+            found = error.errors(include_url=False, include_context=False, include_input=False)
+            return [Misfit(one["loc"], one["msg"], one["type"].endswith(_ABOUT_TYPES)) for one in found]
+        return []
+
+
+_ABOUT_TYPES = ("_type", "_parsing", "_error", "_attributes_type", "_from_float")
+"""What the names of pydantic's errors about types end with."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,7 +18,10 @@ def simplified(schema: Mapping[str, Any]) -> dict[str, Any]:
     """
     defs: Mapping[str, Any] = schema.get("$defs", {})
     kept: dict[str, Any] = {}
-    body = _Inliner(defs, kept).schema({key: value for key, value in schema.items() if key != "$defs"})
+    top = {key: value for key, value in schema.items() if key != "$defs"}
+    if (name := _target(top)) in defs:  # a recursive class is a reference to itself: the top says what it is
+        top = {**_untitled(defs[name], name), **{key: value for key, value in top.items() if key != "$ref"}}
+    body = _Inliner(defs, kept).schema(top)
     body.pop("title", None)
     return {**body, "$defs": kept} if kept else body
 
@@ -41,7 +45,11 @@ class _Inliner:
             return node
         if name in self._defs:
             node = {**_untitled(self._defs[name], name), **{key: value for key, value in node.items() if key != "$ref"}}
-        made = {key: value if key in _DATA else self._part(key, value) for key, value in node.items()}
+        made = {
+            key: value if key in _DATA else self._part(key, value)
+            for key, value in node.items()
+            if not _is_beyond_json(key, value)
+        }
         return _merged(made)
 
     def _part(self, key: str, value: Any) -> Any:
@@ -52,6 +60,22 @@ class _Inliner:
 
 _NAMED = frozenset({"properties", "patternProperties", "dependentSchemas"})
 _DATA = frozenset({"default", "const", "enum", "examples"})
+
+
+def _is_beyond_json(key: str, value: Any) -> bool:
+    """OpenAPI's `discriminator`, whose references lead nowhere once definitions are put where they are used; and a
+    default without a finite value, which JSON cannot write."""
+    if key == "discriminator":
+        return isinstance(value, dict) and "propertyName" in value
+    return key == "default" and not _is_finite(value)
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, dict):
+        return all(map(_is_finite, value.values()))
+    return all(map(_is_finite, value)) if isinstance(value, list) else True
 
 
 def _target(node: Mapping[str, Any]) -> str:

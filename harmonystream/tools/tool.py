@@ -15,6 +15,8 @@ __all__ = ["Tool"]
 
 MAX_NAME = 256
 """Characters of a name."""
+_NEVER = frozenset(" <>|")
+"""A name stands among markers and words, where these would end it."""
 
 Bound: TypeAlias = "tuple[tuple[Any, ...], dict[str, Any]]"
 """The positional and the keyword arguments that a function is called with."""
@@ -93,8 +95,11 @@ def check_name(name: object) -> None:
     """Raise unless this can be a tool's name: a printable string that is not too long."""
     if not isinstance(name, str):
         raise TypeError(f"a tool's name must be a string, not {_type(name)}")
-    if not name.isprintable() or not name or len(name) > MAX_NAME:
-        raise ValueError(f"a tool's name must be 1 to {MAX_NAME} printable characters, not {name[: MAX_NAME + 1]!r}")
+    if not name.isprintable() or not 0 < len(name) <= MAX_NAME or any(map(_NEVER.__contains__, name)):
+        raise ValueError(
+            f"a tool's name must be 1 to {MAX_NAME} printable characters without spaces and without any of <>|, "
+            f"not {name[: MAX_NAME + 1]!r}: pass name="
+        )
 
 
 def _binding(function: Callable[..., Any], parameters: Mapping[str, Any] | None) -> tuple[Mapping[str, Any], Binder]:

@@ -1,18 +1,18 @@
-"""Checks arguments against a JSON Schema, repairs them if that is possible, and writes the error for the model."""
+"""Checks values against a JSON Schema."""
 
 from __future__ import annotations
 
-import copy
-import json
 from collections.abc import Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NoReturn
+
+from .mending import MAX_MENDED, Misfit, mended
 
 try:
     from jsonschema_rs import FancyRegexOptions, ReferencingError, ValidationError, validator_for
 except ImportError as error:
     raise ImportError(
-        "a tool that has a JSON Schema and a function needs jsonschema-rs: pip install 'harmonystream[tools]'"
+        "checking against a JSON Schema needs jsonschema-rs: pip install 'harmonystream[tools]'"
     ) from error
 
 if TYPE_CHECKING:
@@ -20,14 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["SchemaBinder"]
 
-MAX_ERRORS = 10
-"""Misfits that are named to the model in one answer."""
-
-MAX_MENDED = 32
-"""Strings that are tried as JSON in one call. Each try validates all arguments, so that more would take long."""
-
 BACKTRACK_LIMIT = 100_000
 """Steps that a `pattern` may go back while it is matched. More count as a misfit: models choose the text."""
+
+_ABOUT_TYPES = frozenset({"type", "enum", "const", "anyOf", "oneOf"})
 
 
 class SchemaBinder:
@@ -48,49 +44,18 @@ class SchemaBinder:
             raise ValueError(f"this is not a usable JSON Schema: {_message(error)}") from error
 
     def __call__(self, arguments: dict[str, Any]) -> Bound:
+        return (), self.checked(arguments)
+
+    def checked(self, value: Any) -> Any:
+        """The value as it fits. Raises ValueError, with a message for the model."""
         try:
-            return (), arguments if self._validator.is_valid(arguments) else self._mended(copy.deepcopy(arguments))
+            return value if self._validator.is_valid(value) else mended(value, self._misfits)
         except RecursionError:
-            raise ValueError("the arguments are nested too deeply") from None
+            raise ValueError("it is nested too deeply") from None
 
-    def _mended(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        tried: set[tuple[str | int, ...]] = set()
-        while misfits := self._misfits(arguments):
-            paths = (tuple(error.instance_path) for error in misfits)
-            path = next((path for path in paths if path not in tried), None)
-            if path is None or len(misfits) > MAX_MENDED or len(tried) == MAX_MENDED:
-                raise ValueError(_described(misfits))
-            tried.add(path)
-            self._mend(arguments, path)
-        return arguments
-
-    def _misfits(self, arguments: dict[str, Any]) -> list[ValidationError]:
-        """The first misfits, and one more than can be mended."""
-        return list(islice(self._validator.iter_errors(arguments), MAX_MENDED + 1))
-
-    def _mend(self, arguments: dict[str, Any], path: tuple[str | int, ...]) -> None:
-        """Put the value of the JSON in place of a string, if this value is of a type that is allowed there."""
-        parent: Any = None
-        value: Any = arguments
-        for step in path:
-            key = str(step) if isinstance(value, dict) else step  # a path has a key "0" as the number
-            parent = value
-            if isinstance(parent, dict) and key not in parent:
-                return
-            value = parent[key]
-        if parent is None or not isinstance(value, str):
-            return
-        try:
-            parent[key] = json.loads(_LITERALS.get(value, value), parse_constant=_refuse)
-        except (ValueError, RecursionError):
-            return
-        after = [error for error in self._misfits(arguments) if tuple(error.instance_path) == path]
-        if any(error.schema_path[-1] in _ABOUT_TYPES for error in after):
-            parent[key] = value
-
-
-_ABOUT_TYPES = frozenset({"type", "enum", "const", "anyOf", "oneOf"})
-_LITERALS = {"True": "true", "False": "false", "None": "null"}
+    def _misfits(self, value: Any) -> list[Misfit]:
+        found = islice(self._validator.iter_errors(value), MAX_MENDED + 1)
+        return [Misfit(tuple(one.instance_path), one.message, one.schema_path[-1] in _ABOUT_TYPES) for one in found]
 
 
 def _refuse(name: str) -> NoReturn:
@@ -99,8 +64,3 @@ def _refuse(name: str) -> NoReturn:
 
 def _message(error: Exception) -> str:
     return error.message if isinstance(error, ValidationError) else str(error)
-
-
-def _described(errors: list[ValidationError]) -> str:
-    lines = [f"{'.'.join(map(str, one.instance_path)) or 'arguments'}: {one.message}" for one in errors[:MAX_ERRORS]]
-    return "; ".join([*lines, "and more"] if len(errors) > MAX_ERRORS else lines)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import json
+import math
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
@@ -151,7 +153,6 @@ def add(a: int, b: int) -> int:
         (Thing(), "Thing", "Called.", ["b"], {"b": "x"}, "x"),
         (functools.partial(add, 1), "add", "Adds.", ["b"], {"b": 2}, "3"),
         (wrapped(add), "add", "Adds.", ["a", "b"], {"a": 1, "b": 2}, "4"),
-        (lambda: 7, "<lambda>", "", [], {}, "7"),
     ],
 )
 def test_callables_of_every_kind(function, name, description, parameters, arguments, text):
@@ -159,6 +160,92 @@ def test_callables_of_every_kind(function, name, description, parameters, argume
     (tool,) = tools
     assert (tool.name, tool.description, list(tool.parameters["properties"])) == (name, description, parameters)
     assert run(tools, call(name, arguments))[0].text == text
+
+
+@pytest.mark.parametrize("name", ["<lambda>", "a b", "a<b", "a|b", "", "a\n", "a\u00a0b", "x" * 257])
+def test_a_name_that_would_end_itself_is_refused(name):
+    with pytest.raises(ValueError, match="a tool's name must be"):
+        hs.Tool(name)
+
+
+def test_a_lambda_needs_a_name():
+    with pytest.raises(ValueError, match="pass name="):
+        hs.Tools(lambda: 7)
+    tools = hs.Tools()
+    tools.add(lambda: 7, name="seven")
+    assert run(tools, call("seven", {}))[0].text == "7"
+
+
+def test_a_recursive_class_is_a_tool():
+    tools = hs.Tools()
+    tools.add(Node, function=lambda node: [child.name for child in node.children])
+    parameters = tools["Node"].parameters
+    assert (parameters["type"], parameters["properties"]["children"]["items"]) == ("object", {"$ref": "#/$defs/Node"})
+    written = {"name": "a", "children": [{"name": "b", "children": '[{"name": "c"}]'}]}
+    assert run(tools, call("Node", written))[0].text == '["b"]'
+
+
+def test_a_text_in_the_annotation_is_the_description():
+    def f(city: Annotated[str, "the city"], day: Annotated[int, "the day", Field(description="a number")] = 1) -> str:
+        """Looks.
+
+        Args:
+            city: said there
+        """
+        return city
+
+    properties = schema(f)["properties"]
+    assert (properties["city"]["description"], properties["day"]["description"]) == ("the city", "a number")
+
+
+@pytest.mark.parametrize(
+    ("annotation", "text", "value"),
+    [
+        (list[int], "[1, 2]", [1, 2]),
+        (list[int], '["1", 2]', [1, 2]),
+        (dict[str, list[int]], '{"a": "[1]"}', {"a": [1]}),
+        (Place, '{"city": "Bergen"}', Place(city="Bergen")),
+        (list[int] | None, "None", None),
+        (int | list[int], "[1]", [1]),
+        (list[Place], '[{"city": "Bergen"}]', [Place(city="Bergen")]),
+        (str, "[1]", "[1]"),
+        (str | list[int], "[1]", "[1]"),
+    ],
+)
+def test_json_as_text_is_read_as_the_annotation_says(annotation, text, value):
+    """As for a JSON Schema: one repair serves both."""
+
+    def f(a: annotation) -> object:
+        return seen.append(a)
+
+    f.__annotations__["a"] = annotation
+    seen: list[object] = []
+    (result,) = run(hs.Tools(f), call("f", {"a": text}))
+    assert (result.error, seen) == (None, [value])
+
+
+def test_what_cannot_be_repaired_is_named_as_it_was():
+    def f(a: list[int], b: Place) -> None: ...
+
+    (result,) = run(hs.Tools(f), call("f", {"a": "five", "b": "{}"}))
+    assert "a: Input should be a valid" in told(result)
+    assert "b.city: Field required" in told(result)
+
+
+def test_what_json_schema_cannot_say_is_left_out():
+    class Cat(BaseModel):
+        kind: Literal["cat"]
+
+    class Dog(BaseModel):
+        kind: Literal["dog"]
+
+    def f(pet: Annotated[Cat | Dog, Field(discriminator="kind")], most: float = math.inf) -> str:
+        return f"{type(pet).__name__} {most}"
+
+    f.__annotations__["pet"] = Annotated[Cat | Dog, Field(discriminator="kind")]
+    parameters = schema(f)
+    assert "Infinity" not in json.dumps(parameters) and "$defs" not in json.dumps(parameters)
+    assert run(hs.Tools(f), call("f", {"pet": {"kind": "dog"}}))[0].text == "Dog inf"
 
 
 def test_a_partials_keyword_may_be_changed_by_the_model():
@@ -177,7 +264,7 @@ def test_a_partials_keyword_may_be_changed_by_the_model():
 )
 def test_a_function_that_no_object_can_call_is_refused(function, reason):
     with pytest.raises(TypeError, match=reason):
-        hs.Tools(function)
+        hs.Tools().add(function, name="f")
 
 
 def test_annotations_that_pydantic_does_not_know_are_refused():
