@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import threading
 from collections import deque
@@ -11,32 +12,61 @@ from contextlib import aclosing, contextmanager
 from types import FrameType
 from typing import Any
 
-from ..engines import Engine
+from ..formats import Format, HeaderFormat
+from ..prompt import Template
+from ..prompt.rendering import Day
+from .given import AnyEngine, AnySampling
 from .loop import agent_loop
 from .outcome import LoopEvent
 
 __all__ = ["agent_loop_sync"]
 
 
-def agent_loop_sync(engine: Engine, messages: Any, **options: Any) -> Generator[LoopEvent, None, None]:
+def agent_loop_sync(
+    engine: AnyEngine,
+    messages: Any,
+    *,
+    tools: Any = None,
+    system: str | None = None,
+    answer: Any = None,
+    tool_choice: str = "auto",
+    context: Any = None,
+    request: Any = None,
+    max_rounds: int = 8,
+    max_tokens: int | None = None,
+    timeout: float | None = None,
+    max_repeats: int = 2,
+    sampling: AnySampling = None,
+    model: str | None = None,
+    format: str | Format | HeaderFormat | None = None,
+    template: str | os.PathLike[str] | Template | None = None,
+    vocab: Any = None,
+    reasoning: str | None = None,
+    thinking: bool | None = None,
+    date: Day = "today",
+    dialect: str | None = None,
+    **variables: Any,
+) -> Generator[LoopEvent, None, None]:
     """`agent_loop` as a plain iterator, with the same arguments and the same events.
 
     The event loop runs in this thread, and only while the next event is awaited. Closing the iterator, or Ctrl-C,
     stops the engine and cancels the tools. Raises RuntimeError where an event loop runs already, as in Jupyter: use
     `async for event in agent_loop(...)` there.
     """
+    options = {**locals(), **variables}
+    del options["variables"]
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return _events(engine, messages, options)
+        return _events(options)
     raise RuntimeError("an event loop runs in this thread: use `async for event in agent_loop(...)`")
 
 
-def _events(engine: Engine, messages: Any, options: Mapping[str, Any]) -> Generator[LoopEvent, None, None]:
+def _events(options: Mapping[str, Any]) -> Generator[LoopEvent, None, None]:
     with _interrupts_held():
         loop = asyncio.new_event_loop()
         pump = _Pump(loop)
-        task = loop.create_task(pump.run(engine, messages, options))
+        task = loop.create_task(pump.run(options))
         task.add_done_callback(pump.wake)
     try:
         while pump.events or not task.done():
@@ -97,8 +127,8 @@ class _Pump:
         self._loop = loop
         self._awake = loop.create_future()
 
-    async def run(self, engine: Engine, messages: Any, options: Mapping[str, Any]) -> None:
-        async with aclosing(agent_loop(engine, messages, **options)) as events:
+    async def run(self, options: Mapping[str, Any]) -> None:
+        async with aclosing(agent_loop(**options)) as events:
             async for event in events:
                 self.events.append(event)
                 self.wake()

@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 from asyncio import current_task
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
 from .._native.stream.parser import Parser
 from ..completion import Collector, ToolCall
-from ..engines import EngineError, Finished, Output, Sampled
+from ..engines import EngineError, Finished, Output, Sampled, Sampling
 from ..engines.base import chat_usage
 from ..events import Event
+from ..prompt import Prompt
 from ..reasons import normal
+from .bounds import Bounds
 from .deadline import Deadline, is_cancelled
 
 __all__ = ["Generation"]
@@ -30,14 +33,21 @@ class Generation:
     """
 
     def __init__(
-        self, begin: Callable[[], AsyncIterator[Output]], parser: Parser, prompt_tokens: int, deadline: Deadline
+        self,
+        begin: Callable[[], AsyncIterator[Output]],
+        parser: Parser,
+        prompt: Prompt,
+        sampling: Sampling,
+        deadline: Deadline,
     ) -> None:
-        """begin: starts the engine."""
+        """begin: starts the engine. prompt, sampling: what it is asked. It is held to their ends: what comes after a
+        stop, and after `max_tokens`, is not read."""
         self._begin = begin
         self._deadline = deadline
         self._items: AsyncIterator[Output] | None = None
         self.parser = parser
-        self._prompt_tokens = prompt_tokens
+        self._prompt_tokens = len(prompt.ids or ())
+        self._bounds = Bounds(prompt, sampling)
         self._collector = Collector()
         self._texts = 0  # items that were text
         self._end = _END
@@ -76,13 +86,17 @@ class Generation:
     def take(self, item: Output) -> tuple[Event, ...]:
         """The events that an item makes; of a `Finished`, and after a failure, the last ones."""
         try:
+            if isinstance(item, Finished):
+                return self.finish(item)
+            over = self._bounds.over
+            if over is not None and item:
+                return self.finish(Finished(over))
             if isinstance(item, str):
                 self._texts += 1
-                events = self.parser.feed_text(item)
-            elif isinstance(item, Finished):
-                return self.finish(item)
+                events = self.parser.feed_text(self._bounds.text(item))
             else:
-                events = self.parser.feed(item.ids if isinstance(item, Sampled) else item)
+                ids = item.ids if isinstance(item, Sampled) else item
+                events = self.parser.feed(self._bounds.ids(ids))
         except Exception as error:  # an engine that yields neither ids nor text, or both
             self.failure = error
             return self.finish()
@@ -93,6 +107,8 @@ class Generation:
         """The last events."""
         self.ended = True
         self._end = end
+        if self._bounds.over is not None and (end.reason is None or self._bounds.cut):
+            self._end = end = replace(end, reason=self._bounds.over)
         if normal(end.reason) in _FAILURES and self.failure is None:
             self.failure = EngineError(f"the engine ended the generation with {end.reason!r}")
         reason = "error" if self.failure is not None else "timeout" if self.timed_out else end.reason

@@ -14,18 +14,19 @@ from ..tools import ToolResult
 __all__ = ["LoopEnd", "LoopEvent", "LoopReason", "RoundEnd", "ToolRunEnd", "ToolRunStart"]
 
 LoopReason: TypeAlias = Literal[
-    "answer", "calls", "stealth", "rounds", "repeated", "tokens", "length", "timeout", "error"
+    "answer", "calls", "stealth", "rounds", "repeated", "tokens", "length", "timeout", "error", "invalid"
 ]
 """Why a loop ended.
 
 - `answer`: the model answered and called nothing.
 - `calls`: it called tools that have no function. `LoopEnd.calls` has these calls.
 - `stealth`: it called a stealth tool.
-- `rounds`: it still called tools after the last round, and then answered without tools.
-- `repeated`: a round had only repeated calls, and then the model answered without tools.
+- `rounds`: it still called tools when its rounds were used up, and was then to answer without tools.
+- `repeated`: a round had only repeated calls, and the model was then to answer without tools.
 - `tokens`, `timeout`: a limit of the loop.
 - `length`: a generation was cut at its own limit.
 - `error`: the engine failed. `LoopEnd.error` is its exception.
+- `invalid`: the answer does not have the form of `answer=`. `LoopEnd.error` says why.
 """
 
 
@@ -79,7 +80,10 @@ class LoopEnd:
     called: the names of all tools that were called, in order.
     messages: the messages that the loop adds to the conversation.
     usage: the sum over all rounds.
-    error: the exception of the engine, or None.
+    error: the exception of the engine, or why the answer does not fit; None if neither.
+    unanswered: calls of the last generation that were not run, because the model was to answer without tools. They are
+    neither in `called` nor in `messages`.
+    answer: the object that the answer is, if `answer=` asked for one; None if there is none.
     """
 
     reason: LoopReason
@@ -90,13 +94,15 @@ class LoopEnd:
     usage: Mapping[str, Any] = field(default_factory=dict)
     rounds: int = 0
     error: Exception | None = None
+    unanswered: tuple[ToolCall, ...] = ()
+    answer: Any = None
 
     @property
     def outcome(self) -> Literal["text", "calls", "neither"]:
         """What came of it: "text" to show, "calls" to answer, or "neither", for which the caller needs a plan."""
         if self.calls:
             return "calls"
-        return "text" if self.text.strip() else "neither"
+        return "text" if self.text.strip() and not self.unanswered else "neither"
 
 
 LoopEvent: TypeAlias = Event | ToolRunStart | ToolRunEnd | RoundEnd | LoopEnd

@@ -11,7 +11,7 @@ from ..events import Event, ToolCallEnd
 from ..prompt import tool_results
 from .deadline import Deadline
 from .generation import Generation
-from .history import assistant_message
+from .history import CallIds, assistant_message
 from .outcome import LoopEvent, ToolRunEnd, ToolRunStart
 from .runs import ToolRuns
 
@@ -21,16 +21,15 @@ __all__ = ["Round"]
 class Round:
     """Brings a generation's events and its tools together.
 
-    number: counted from 1. first_call: the number that the round's first call has in the conversation; a call gets an
-    id made of its number if the model wrote none. calls: all complete calls, in order.
+    number: counted from 1. ids: gives each call its id. calls: all complete calls, in order.
     """
 
-    def __init__(self, number: int, generation: Generation, runs: ToolRuns, first_call: int) -> None:
+    def __init__(self, number: int, generation: Generation, runs: ToolRuns, ids: CallIds) -> None:
         self.number = number
         self.generation = generation
         self.runs = runs
         self.calls: list[ToolCall] = []
-        self._first_call = first_call
+        self._ids = ids
         self._ended_calls, self._news = generation.calls, runs.news
         self._known = 0  # calls of the generation, cut ones included, that `take` has seen
 
@@ -57,15 +56,13 @@ class Round:
             if isinstance(event, ToolCallEnd):
                 call = self.generation.calls[self._known]
                 if event.complete:
-                    made += self.runs.take(self._identified(call))
+                    call = call._replace(id=self._ids.next(call.id))
+                    self.calls.append(call)
+                    made += self.runs.take(call)
+                else:
+                    self._ids.skip()
                 self._known += 1
         return [*made, *self.runs.ended()]
-
-    def _identified(self, call: ToolCall) -> ToolCall:
-        if call.id is None:
-            call = call._replace(id=f"call_{self._first_call + self._known}")
-        self.calls.append(call)
-        return call
 
     async def run_tools(self, deadline: Deadline) -> AsyncIterator[ToolRunStart | ToolRunEnd]:
         """What is left to do after the generation: the tools that have waited. A broken generation starts none."""

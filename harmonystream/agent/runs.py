@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import Counter, deque
+import time
+from collections import deque
 from collections.abc import Iterator
 
 from ..call_arguments import read_arguments
@@ -20,40 +21,80 @@ _CANCELLED = "the run was stopped before the tool had answered"
 
 
 class Repeats:
-    """Counts identical calls over the rounds of a loop: same name, and same arguments as JSON values."""
+    """Counts calls over the rounds of a loop that were the same and gave the same: same name, same arguments as JSON
+    values, same text. A call whose result changes is polling, and may be made as often as the model likes."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._counts: Counter[tuple[str, str]] = Counter()
+        self._seen: dict[tuple[str, str], _Seen] = {}
 
     def add(self, call: ToolCall) -> bool:
-        """Count a call; has it come more often than the limit allows?"""
-        try:
-            arguments = json.dumps(json.loads(call.arguments), sort_keys=True)
-        except (ValueError, RecursionError):
-            arguments = call.arguments
-        self._counts[call.name, arguments] += 1
-        return self._counts[call.name, arguments] > 1 + self._limit
+        """A call is about to run. Has it given the same more often than the limit allows? Then it is not counted.
+
+        Calls that still run count as if they gave the same.
+        """
+        seen = self._seen.setdefault(_key(call), _Seen())
+        if seen.same + seen.running > self._limit:
+            return True
+        seen.running += 1
+        return False
+
+    def answered(self, call: ToolCall, text: str) -> None:
+        """A call that was added has its result."""
+        seen = self._seen[_key(call)]
+        seen.running -= 1
+        seen.same = seen.same + 1 if seen.text == text else 1
+        seen.text = text
+
+
+class _Seen:
+    """One call, with all that were the same. same: how many of the last results were `text`."""
+
+    __slots__ = ("running", "same", "text")
+
+    def __init__(self) -> None:
+        self.running = self.same = 0
+        self.text: str | None = None
+
+
+def _key(call: ToolCall) -> tuple[str, str]:
+    try:
+        return call.name, json.dumps(json.loads(call.arguments), sort_keys=True)
+    except (ValueError, RecursionError):
+        return call.name, call.arguments
 
 
 class ToolRuns:
-    """Runs the calls of one round. All runs go on at the same time, as far as the `Tools` let them."""
+    """Runs the calls of one round. All runs go on at the same time, as far as the `Tools` let them.
 
-    def __init__(self, tools: Tools, repeats: Repeats, round: int) -> None:
+    context: what tools get that ask for a `Context`. may_run: False if the model was to answer without tools; its calls
+    are then `unanswered`.
+    """
+
+    def __init__(
+        self, tools: Tools, repeats: Repeats, round: int, *, context: object = None, may_run: bool = True
+    ) -> None:
         self._tools = tools
         self._repeats = repeats
         self._round = round
+        self._context = context
+        self._may_run = may_run
         self._tasks: dict[asyncio.Task[ToolResult], ToolCall] = {}  # that run
+        self._started: dict[int, float] = {}  # when, by the call's index
         self.news: deque[ToolRunEnd] = deque()  # of runs that have ended since `ended` was last asked
         self.results: dict[int, ToolResult] = {}  # by the call's index
         self.calls: list[ToolCall] = []  # in order; without cut ones and those of tools without a function
         self.handed_back: list[ToolCall] = []  # whose tools have no function here
+        self.unanswered: list[ToolCall] = []  # that came although no tool was offered
         self.refused = 0  # calls that were repeated too often
         self.stealth: set[int] = set()  # the indices of calls whose tools are stealth
         self.timed_out = False
 
     def take(self, call: ToolCall) -> Iterator[ToolRunStart]:
         """A call that is complete, while the model still writes. It starts if its tool is an early one."""
+        if not self._may_run:
+            self.unanswered.append(call)
+            return
         tool = self._tools.get(call.name)
         if tool is not None and tool.function is None:
             self.handed_back.append(call)
@@ -63,7 +104,7 @@ class ToolRuns:
             self.stealth.add(call.index)
         if self._repeats.add(call):
             self.refused += 1
-            said = "this call has been made with the same arguments before: use its result, or answer"
+            said = "this call has given the same result again and again: use it, or answer"
             self._end(call, ToolResult(call.id, call.name, error_text("refused", said), "refused"))
         elif tool is not None and tool.early:
             yield self._start(call, early=True)
@@ -100,8 +141,10 @@ class ToolRuns:
             await asyncio.wait(running)
 
     def _start(self, call: ToolCall, *, early: bool) -> ToolRunStart:
-        task = asyncio.create_task(self._tools.run(call), name=f"harmonystream tool {call.name}")
+        work = self._tools.run(call, context=self._context)
+        task = asyncio.create_task(work, name=f"harmonystream tool {call.name}")
         self._tasks[task] = call
+        self._started[call.index] = time.monotonic()
         task.add_done_callback(self._done)
         return ToolRunStart(self._round, call, early, self._message(call))
 
@@ -115,9 +158,11 @@ class ToolRuns:
     def _done(self, task: asyncio.Task[ToolResult]) -> None:
         call = self._tasks.pop(task)
         if task.cancelled():
-            result = ToolResult(call.id, call.name, error_text("cancelled", _CANCELLED), "cancelled")
+            seconds = time.monotonic() - self._started[call.index]
+            result = ToolResult(call.id, call.name, error_text("cancelled", _CANCELLED), "cancelled", seconds)
         else:
             result = task.result()
+        self._repeats.answered(call, result.text)
         self._end(call, result)
 
     def _end(self, call: ToolCall, result: ToolResult) -> None:

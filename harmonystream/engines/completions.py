@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import aclosing
 from typing import Any, NamedTuple
 
@@ -51,6 +51,7 @@ class Completions(HttpEngine):
     model: its name on the server. None: the first model that the server lists.
     server: "vllm", "sglang", "tensorrt_llm", or "text" for any other.
     key: sent as a bearer token.
+    retries: how often a request is sent again that made no connection, or was refused because the server is busy.
 
     Ids go in and out where the prompt has ids and the server has them. With stop strings text comes out, because ids
     would include the stop string.
@@ -66,14 +67,27 @@ class Completions(HttpEngine):
         headers: Mapping[str, str] | None = None,
         connect_timeout: float = 10.0,
         silence: float | None = 300.0,
+        retries: int = 0,
     ) -> None:
         if server not in SERVERS:
             raise ValueError(f"unknown server {server!r}; known: {', '.join(SERVERS)}")
         bearer = {} if key is None else {"Authorization": f"Bearer {key}"}
         url = url.rstrip("/").removesuffix("/v1")
-        super().__init__(url, headers={**bearer, **(headers or {})}, connect_timeout=connect_timeout, silence=silence)
+        given = {**bearer, **(headers or {})}
+        super().__init__(url, headers=given, connect_timeout=connect_timeout, silence=silence, retries=retries)
         self._model = model
         self._server = SERVERS[server]
+
+    async def prompt_options(self, given: Collection[str]) -> dict[str, Any]:
+        """The options of `render` that are known here: the model's name, which the server is asked for if need be.
+
+        given: the names of those that the caller has given.
+        """
+        if {"model", "format", "template"}.intersection(given):
+            return {}
+        if self._model is None:
+            self._model = await self._first_model()
+        return {"model": self._model}
 
     def form_fields(self, form: Mapping[str, Any]) -> dict[str, Any] | None:
         """The fields of a request whose whole output must have this form, a `response_format` of Chat Completions.
@@ -170,9 +184,9 @@ def _first_choice(chunk: Mapping[str, Any]) -> Mapping[str, Any] | None:
         raise EngineError(f"the engine sent a chunk without choices: {str(chunk)[:200]}", "protocol")
     if not choices:
         return None  # the chunk with the usage
-    if not isinstance(choices[0], dict):
+    if not all(isinstance(choice, dict) for choice in choices):
         raise EngineError(f"the engine sent a choice that is not an object: {str(chunk)[:200]}", "protocol")
-    return choices[0]
+    return next((choice for choice in choices if not choice.get("index")), None)  # others were not asked for
 
 
 def _output(choice: Mapping[str, Any], as_text: bool | None) -> list[int] | str | None:

@@ -33,6 +33,14 @@ MAX_REFUSAL = 1 << 12
 """Bytes read of a body that says why a request was refused."""
 LINGER = 0.2
 """Seconds that a body may take to end after `[DONE]`."""
+SHOWN = 200
+"""Bytes of an answer that an error shows."""
+PAUSE = 0.5
+"""Seconds before a request is sent again; each time twice as many."""
+LONGEST_PAUSE = 30.0
+"""Seconds, also if a server asks for more in `Retry-After`."""
+BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""Statuses after which the same request may succeed."""
 
 
 _ONE = re.compile(rb"data: [^\n]*\n\n")
@@ -80,16 +88,26 @@ class HttpEngine:
     """
 
     def __init__(
-        self, url: str, *, headers: Mapping[str, str] | None, connect_timeout: float, silence: float | None
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None,
+        connect_timeout: float,
+        silence: float | None,
+        retries: int = 0,
     ) -> None:
         """url: of the server, without the API's path. connect_timeout, silence: in seconds; silence is how long the
-        server may send nothing; None: for ever."""
+        server may send nothing; None: for ever. retries: how often a request is sent again that made no connection, or
+        that a busy server refused. A generation that has begun is never repeated."""
+        if retries < 0:
+            raise ValueError(f"retries is 0 or more, not {retries}")
         if not url.startswith(("http://", "https://")):
             raise ValueError(f"an engine's url begins with http:// or https://, unlike {url!r}")
         self.url = url.rstrip("/")
         self._headers = dict(headers or {})
         self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect_timeout, sock_read=silence)
         self._session: aiohttp.ClientSession | None = None
+        self._retries = retries
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.url!r})"
@@ -130,6 +148,7 @@ class HttpEngine:
         async with self._answer("POST", path, body, headers) as response:
             reader = SseReader()
             broken: Exception | None = None
+            start: bytes | None = b""  # of what came; None: there was an event in it
             while broken is None:
                 try:
                     piece = await response.content.readany()
@@ -137,8 +156,14 @@ class HttpEngine:
                     piece, broken = _unread(response.content), error
                 else:
                     if not piece:
+                        if start and start.strip():
+                            said = f"{self.url}{path}: the answer is not an event stream: {start[:SHOWN]!r}"
+                            raise EngineError(said, "protocol")
                         return
+                if start is not None and len(start) < SHOWN:
+                    start += piece
                 for data in reader.feed(piece):
+                    start = None
                     if data == b"[DONE]":
                         await _read_end(response, broken)
                         return
@@ -150,6 +175,26 @@ class HttpEngine:
         async with self._answer("GET", path) as response:
             return _object(await response.content.read(MAX_EVENT))
 
+    async def _asked(
+        self, session: aiohttp.ClientSession, method: str, where: str, body: Any, headers: Mapping[str, str] | None
+    ) -> aiohttp.ClientResponse:
+        """The response to a request, which is sent again as often as `retries` permits."""
+        for attempt in range(self._retries):
+            wanted: str | None = None
+            try:
+                response = await session.request(method, where, json=body, headers=headers, allow_redirects=False)
+            except aiohttp.SocketTimeoutError:  # a server that was silent so long has the request
+                raise
+            except (aiohttp.ClientConnectionError, OSError):
+                pass
+            else:
+                if response.status not in BUSY:
+                    return response
+                wanted = response.headers.get("Retry-After")
+                response.close()
+            await asyncio.sleep(_pause(attempt, wanted))
+        return await session.request(method, where, json=body, headers=headers, allow_redirects=False)
+
     @asynccontextmanager
     async def _answer(
         self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
@@ -158,9 +203,11 @@ class HttpEngine:
         session = self._session or self._new_session()
         where = self.url + path
         try:
-            async with session.request(method, where, json=body, headers=headers) as response:
+            async with await self._asked(session, method, where, body, headers) as response:
                 if response.status != 200:
                     said = (await response.content.read(MAX_REFUSAL)).decode("utf-8", "replace").strip()
+                    if 300 <= response.status < 400:  # it would get the prompt and the key
+                        said = f"it is elsewhere, at {response.headers.get('Location')}: pass that URL"
                     raise EngineError(f"{where}: HTTP {response.status}: {said}", "status", response.status)
                 yield response
         except aiohttp.ServerTimeoutError as error:
@@ -170,6 +217,12 @@ class HttpEngine:
         finally:
             if session is not self._session:
                 await session.close()
+
+
+def _pause(attempt: int, asked: str | None) -> float:
+    """Seconds to wait before another attempt. asked: the `Retry-After` of a server, in seconds or as a date."""
+    wanted = float(asked) if asked is not None and asked.strip().isdecimal() else PAUSE * 2.0**attempt
+    return min(wanted, LONGEST_PAUSE)
 
 
 def _unread(content: aiohttp.StreamReader) -> bytes:

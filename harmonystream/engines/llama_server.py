@@ -37,9 +37,11 @@ class LlamaServer(HttpEngine):
         headers: Mapping[str, str] | None = None,
         connect_timeout: float = 10.0,
         silence: float | None = 300.0,
+        retries: int = 0,
     ) -> None:
         bearer = {} if key is None else {"Authorization": f"Bearer {key}"}
-        super().__init__(url, headers={**bearer, **(headers or {})}, connect_timeout=connect_timeout, silence=silence)
+        given = {**bearer, **(headers or {})}
+        super().__init__(url, headers=given, connect_timeout=connect_timeout, silence=silence, retries=retries)
         self._known: tuple[Vocab, list[int] | None] | None = None  # the vocabulary of the last prompt, and its byte_ids
 
     def form_fields(self, form: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
-from ..errors import EngineError
+from ..errors import EngineError, FormatError
+from ..formats import HeaderFormat, format_of
+from ..formats.files import format_of_model
+from ..vocab import from_tokenizers
 from .base import Finished, Output, Prompt, Sampling, chat_usage, request_fields
 
 __all__ = ["TransformersEngine"]
@@ -23,7 +27,8 @@ class TransformersEngine:
     """An engine over a model that `transformers` has loaded. Needs torch and transformers.
 
     model: an object with `generate(input_ids, streamer=...)`.
-    tokenizer: encodes prompts that come without ids. None: all prompts have ids.
+    tokenizer: the model's own, which gives the loop the chat template, the vocabulary and the format. None: the loop
+    and `render` are told of these, and all prompts have ids.
 
     Each generation runs in a thread of its own. The thread hands each token to the event loop, and ends at the next
     token once the caller has left. One model generates for one caller at a time: further callers wait.
@@ -33,6 +38,19 @@ class TransformersEngine:
         self._model = model
         self._tokenizer = tokenizer
         self._turn = threading.Lock()
+        self._known: dict[str, Any] | None = None  # what the tokenizer knows
+
+    async def prompt_options(self, given: Collection[str]) -> dict[str, Any]:
+        """The options of `render` that the tokenizer knows: its template and special tokens, vocabulary and format.
+
+        given: the names of those that the caller has given. Raises VocabError for a tokenizer that is not of the
+        package tokenizers.
+        """
+        if self._tokenizer is None or {"template", "vocab"} <= set(given):
+            return {}
+        if self._known is None:
+            self._known = _known_of(self._tokenizer, self._model)
+        return dict(self._known)
 
     async def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncIterator[Output]:
         """Ids one by one, then `Finished`.
@@ -87,6 +105,23 @@ class TransformersEngine:
         if self._tokenizer is None:
             raise ValueError("the prompt has no ids: pass the tokenizer, or render with a vocabulary")
         return list(self._tokenizer.encode(prompt.text, add_special_tokens=False))
+
+
+def _known_of(tokenizer: Any, model: Any) -> dict[str, Any]:
+    made: dict[str, Any] = {"vocab": from_tokenizers(tokenizer)}
+    configured = getattr(getattr(model, "config", None), "_name_or_path", None)
+    for name in (getattr(tokenizer, "name_or_path", None), configured):
+        if isinstance(name, str) and name:
+            with suppress(FormatError):
+                folder = Path(name)
+                made["format"] = format_of(format_of_model(name, folder if folder.is_dir() else None))
+                break
+    template = getattr(tokenizer, "chat_template", None)
+    if isinstance(template, str) and not isinstance(made.get("format"), HeaderFormat):
+        made["template"] = template
+        special = getattr(tokenizer, "special_tokens_map", None) or {}
+        made["tokens"] = {key: str(token) for key, token in special.items() if not isinstance(token, (list, tuple))}
+    return made
 
 
 class _StoppedError(Exception):

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from .context import Context
 from .listeners import Answered, Called, Registered
 from .registry import Tools
 from .results import ErrorKind, ToolError, ToolResult
 from .running import PendingCall
 from .tool import Tool
 
-__all__ = ["Answered", "Called", "ErrorKind", "PendingCall", "Registered", "Tool", "ToolError", "ToolResult", "Tools"]
+__all__ = [
+    "Answered",
+    "Called",
+    "Context",
+    "ErrorKind",
+    "PendingCall",
+    "Registered",
+    "Tool",
+    "ToolError",
+    "ToolResult",
+    "Tools",
+]

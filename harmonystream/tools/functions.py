@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
+from .context import annotated, context_parameter
 from .mending import Misfit, mended
 from .schema import simplified
 
@@ -54,11 +55,14 @@ def _echo(function: Callable[..., Any], described: Mapping[str, str]) -> Callabl
     """A function of the same parameters that returns its arguments: it checks them and does not run the tool."""
     try:
         signature = inspect.signature(function)
-        hints = get_type_hints(_annotated(function), include_extras=True)
+        hints = get_type_hints(annotated(function), include_extras=True)
     except (NameError, TypeError, ValueError) as error:
         raise TypeError(f"{_name(function)}() cannot be a tool: its signature cannot be read: {error}") from error
     parameters = []
+    context = context_parameter(function)
     for parameter in signature.parameters.values():
+        if parameter.name == context:
+            continue
         if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL):
             raise TypeError(f"{_name(function)}() cannot be a tool: {parameter.name} has no name to give it by")
         annotation = hints.get(parameter.name, Any)
@@ -78,14 +82,6 @@ def _echo(function: Callable[..., Any], described: Mapping[str, str]) -> Callabl
     return echo
 
 
-def _annotated(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function that has the annotations: without decorators and partial(), or the __call__ of an object."""
-    while (inner := getattr(function, "__wrapped__", None) or getattr(function, "func", None)) is not None:
-        function = inner
-    is_plain = inspect.isroutine(function) or isinstance(function, type)
-    return function if is_plain else type(function).__call__
-
-
 def _has_description(annotation: Any) -> bool:
     if get_origin(annotation) is not Annotated:
         return False
@@ -100,7 +96,7 @@ def _text_beside(annotation: Any) -> str | None:
 
 
 def _name(function: Callable[..., Any]) -> str:
-    name = getattr(function, "__name__", None) or getattr(_annotated(function), "__name__", None)
+    name = getattr(function, "__name__", None) or getattr(annotated(function), "__name__", None)
     return name if isinstance(name, str) and name != "__call__" else type(function).__name__
 
 
@@ -118,7 +114,7 @@ def _documented(function: object) -> tuple[str, dict[str, str]]:
 
 def function_fields(function: Callable[..., Any], described: bool) -> dict[str, Any]:
     """The fields of `Tool` that a function gives. described: the caller has a description."""
-    own = function if inspect.isroutine(function) else _annotated(function)
+    own = function if inspect.isroutine(function) else annotated(function)
     return {
         "name": _name(function),
         "description": "" if described else _documented(own)[0],

@@ -178,6 +178,13 @@ class Tools:
             self.listeners.tell(Registered(tool, request))
         return view
 
+    def only(self, name: str) -> Tools:
+        """These tools without all others. Raises KeyError if no tool has this name."""
+        view = copy.copy(self)
+        view._by_name = {name: self._by_name[name]}
+        view._changed()
+        return view
+
     def with_declared(self, items: Iterable[object]) -> Tools:
         """These tools and others, such as those that a request declares. Listeners and limits are shared with these.
 
@@ -229,20 +236,37 @@ class Tools:
         self._changed()
         await asyncio.gather(*(connection.close() for connection in connections))
 
+    @asynccontextmanager
+    async def connected(self) -> AsyncIterator[Tools]:
+        """These tools with those of the MCP servers: as they are if they are entered, else connected for the block.
+
+        Raises what entering them raises.
+        """
+        if not self._servers or self._connections:
+            yield self
+            return
+        view = copy.copy(self)
+        view._by_name, view._connections = dict(self._by_name), []
+        async with view:
+            yield view
+
     # --- run ---
 
-    async def run(self, call: object, *, timeout: float | None = None) -> ToolResult:
+    async def run(self, call: object, *, timeout: float | None = None, context: Any = None) -> ToolResult:
         """Runs one call, and returns its result. A failure is a result with an `error`.
 
         call: a `harmonystream.ToolCall`, or a call as an API or its client has it; TypeError for anything else.
         timeout: seconds for all of it, the waiting and the approval included. Cancelling it cancels the tool.
+        context: any object of the application, for functions with a parameter that is annotated with `Context`.
         """
-        return await answer(self, call_of(call), timeout)
+        return await answer(self, call_of(call), timeout, context)
 
-    async def run_all(self, calls: Iterable[object], *, timeout: float | None = None) -> list[ToolResult]:
+    async def run_all(
+        self, calls: Iterable[object], *, timeout: float | None = None, context: Any = None
+    ) -> list[ToolResult]:
         """Run calls at the same time. The results are in the order of the calls. timeout: seconds for all of them."""
         known = [call_of(call) for call in calls]
-        tasks = [asyncio.create_task(answer(self, call, timeout)) for call in known]
+        tasks = [asyncio.create_task(answer(self, call, timeout, context)) for call in known]
         try:
             if tasks:
                 await asyncio.wait(tasks)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..call_arguments import read_arguments
+from .context import Context
 from .listeners import Answered, Called
 from .results import Failure, ToolError, ToolResult, error_text, text_of
 from .threads import TooManyThreadsError
@@ -34,16 +35,17 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class PendingCall:
-    """A call that waits for approval: the arguments fit the tool's schema."""
+    """A call that waits for approval: the arguments fit the tool's schema. context: that of the run."""
 
     tool: Tool
     call_id: str | None
     arguments: Mapping[str, Any]
+    context: Any = None
 
 
-async def answer(tools: Tools, call: Call, timeout: float | None) -> ToolResult:
+async def answer(tools: Tools, call: Call, timeout: float | None, context: Any = None) -> ToolResult:
     """Run a call. Every failure becomes a result; only cancellation of the caller raises."""
-    run = _Run(tools, call)
+    run = _Run(tools, call, context)
     try:
         text, truncated = await _within(run.text(), timeout)
         result = ToolResult(call.id, call.name, text, None, run.seconds, run.arguments, run.value, None, truncated)
@@ -59,9 +61,10 @@ async def answer(tools: Tools, call: Call, timeout: float | None) -> ToolResult:
 class _Run:
     """The steps of one call, and what is known of it whenever it ends."""
 
-    def __init__(self, tools: Tools, call: Call) -> None:
+    def __init__(self, tools: Tools, call: Call, context: Any) -> None:
         self.tools = tools
         self.call = call
+        self.context = context
         self.arguments: dict[str, Any] | None = None  # set when the tool is called
         self.value: Any = None
         self.started: float | None = None
@@ -119,7 +122,7 @@ class _Run:
         approve = tool.approve or self.tools.approve
         if approve is None:
             return None
-        pending = PendingCall(tool, self.call.id, copy.deepcopy(arguments))
+        pending = PendingCall(tool, self.call.id, copy.deepcopy(arguments), self.context)
         try:
             decision = await self._called(approve, (pending,), {})
         except Exception as error:
@@ -134,8 +137,11 @@ class _Run:
 
     async def _value(self, tool: Tool, bound: Bound) -> Any:
         timeout = self.tools.timeout if tool.timeout is None else tool.timeout
+        args, kwargs = bound
+        if tool.context is not None:
+            kwargs = {**kwargs, tool.context: Context(self.context, tool, self.call.id)}
         try:
-            return await _within(self._called(tool.function, *bound), timeout)
+            return await _within(self._called(tool.function, args, kwargs), timeout)
         except Failure:
             raise
         except TooManyThreadsError as error:
@@ -152,7 +158,9 @@ class _Run:
                 return await function(*args, **kwargs)
             value = await self.tools.threads.run(function, *args, **kwargs)
             return await value if inspect.isawaitable(value) else value
-        except (SystemExit, GeneratorExit) as error:  # these would end more than the tool
+        except (Exception, asyncio.CancelledError):
+            raise
+        except BaseException as error:  # KeyboardInterrupt and its like would end more than the tool
             raise Failure("failed", f"{type(error).__name__}: {_said(error)}", error) from None
 
 

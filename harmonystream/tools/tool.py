@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from .context import context_parameter
+
 if TYPE_CHECKING:
     from typing import TypeAlias
 
@@ -49,6 +51,7 @@ class Tool:
     text_parameter: the parameter that is given the whole text of a call, for a tool that models call without JSON.
     strict: the API's field of that name, passed on.
     bind: checks the arguments; made from the function or the schema unless given.
+    context: the function's parameter that is annotated with `Context`, and is given the caller's context.
     """
 
     name: str
@@ -65,6 +68,7 @@ class Tool:
     text_parameter: str | None = None
     strict: bool | None = None
     bind: Binder | None = field(default=None, repr=False, compare=False)
+    context: str | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -77,6 +81,8 @@ class Tool:
         for option in ("function", "when", "approve"):
             if (given := getattr(self, option)) is not None and not callable(given):
                 raise TypeError(f"{option} of tool {self.name!r} must be callable, not {_type(given)}")
+        if self.function is not None:
+            object.__setattr__(self, "context", context_parameter(self.function))
         if self.function is not None and self.bind is None:
             parameters, bind = _binding(self.function, self.parameters)
             object.__setattr__(self, "parameters", parameters)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harmonystream import ToolCall
-from harmonystream.agent.history import assistant_message, call_count
+from harmonystream.agent.history import CallIds, assistant_message
 
 CALL = ToolCall(0, "f", '{"x": 1}', "call_0", "function", True, True)
 
@@ -19,6 +19,14 @@ def test_a_message_has_what_was_said_and_nothing_else():
     }
 
 
-def test_calls_are_counted():
+def test_ids_are_made_of_the_number_of_the_call_and_never_twice():
     said = assistant_message("", "", [CALL, CALL])
-    assert call_count([{"role": "user", "content": "x"}, said, {"role": "assistant", "tool_calls": None}, said]) == 4
+    ids = CallIds([{"role": "user", "content": "x"}, said, {"role": "assistant", "tool_calls": None}, said])
+    assert [ids.next(None), ids.next("mine"), ids.next("mine"), ids.next("call_0")] == [
+        "call_4",
+        "mine",
+        "call_6",
+        "call_7",
+    ]
+    ids.skip()
+    assert (ids.next("call_10"), ids.next(None), ids.next("call_10")) == ("call_10", "call_10_", "call_11")

@@ -101,12 +101,44 @@ def test_3_5_the_loop_ends_with_the_rounds_and_the_last_one_answers_without_tool
     assert ["The weather." in prompt.text for prompt in engine.prompts] == [True, True, False]
 
 
-def test_a_model_that_calls_in_the_last_round_gets_its_call_as_text():
-    engine = Scripted([call("get_weather", '{"city": "A"}')])
-    end = end_of(run(engine, Tools(weather()), max_rounds=1))
-    assert end.reason == "rounds"
-    assert '"name": "get_weather"' in end.text
-    assert of_kind(run(engine, Tools(weather()), max_rounds=0), ToolRunStart) == []
+LAST = {
+    "hermes": ("", call("get_weather", '{"city": "A"}')),
+    "harmony": (
+        "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant",
+        '<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city": "A"}<|call|>',
+    ),
+    "kimi_k2": (
+        "",
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>"
+        '{"city": "A"}<|tool_call_end|><|tool_calls_section_end|>',
+    ),
+    "glm": ("", "<tool_call>get_weather\n<arg_key>city</arg_key><arg_value>A</arg_value></tool_call>"),
+}
+
+
+@pytest.mark.parametrize("name", LAST)
+@pytest.mark.parametrize("limit", [{"max_rounds": 0}, {"max_rounds": 1}, {"max_repeats": 0}])
+def test_a_model_that_calls_where_it_is_to_answer_gives_neither_text_nor_a_run(name, limit):
+    """What is offered and what is read are two things: markup never becomes an answer, nor a part of the history."""
+    before, written = LAST[name]
+    template = None if name == "harmony" else TEXT["template"]
+    events = run(Scripted([before + written]), Tools(weather()), format=name, template=template, **limit)
+    end = end_of(events)
+    assert (end.reason, end.text, end.outcome) == ("repeated" if "max_repeats" in limit else "rounds", "", "neither")
+    assert [(one.name, one.arguments.replace(" ", "")) for one in end.unanswered] == [("get_weather", '{"city":"A"}')]
+    assert len(of_kind(events, ToolRunStart)) == limit.get("max_rounds", 1)
+    said = [message.get("content") for message in end.messages if message["role"] == "assistant"]
+    assert not any(said)
+    calls = [one for message in end.messages for one in message.get("tool_calls", ())]
+    answers = [message for message in end.messages if message["role"] == "tool"]
+    assert len(calls) == len(answers)  # a conversation may have no call without its result
+
+
+def test_what_is_said_beside_such_a_call_is_kept_and_is_no_answer():
+    events = run(Scripted(["I look. " + call("get_weather", '{"city": "A"}')]), Tools(weather()), max_rounds=0)
+    end = end_of(events)
+    assert (end.text, end.outcome, end.called) == ("I look. ", "neither", ())
+    assert list(end.messages) == [{"role": "assistant", "content": "I look. "}]
 
 
 def test_without_tools_nothing_is_a_call():

@@ -7,9 +7,11 @@ import asyncio
 import harmonystream as hs
 from harmonystream.agent.deadline import Deadline
 from harmonystream.agent.generation import Generation
+from harmonystream.agent.history import CallIds
 from harmonystream.agent.round import Round
 from harmonystream.agent.runs import Repeats, ToolRuns
-from harmonystream.engines import Finished
+from harmonystream.engines import Finished, Sampling
+from harmonystream.formats import format_of
 from harmonystream.tools import Tool, Tools
 
 
@@ -17,8 +19,10 @@ def test_calls_are_numbered_through_and_cut_ones_are_left_out():
     async def main() -> Round:
         tools = Tools(Tool("f", "", {"type": "object"}, lambda **given: given), "mine")
         parser = hs.Parser("hermes", tools=tools.schemas("chat"))
-        generation = Generation(lambda: None, parser, 0, Deadline(None))
-        turn = Round(2, generation, ToolRuns(tools, Repeats(2), 2), 5)
+        prompt = hs.Prompt("", None, format_of("hermes"))
+        generation = Generation(lambda: None, parser, prompt, Sampling(), Deadline(None))
+        asked = [{"tool_calls": [{"id": str(number)} for number in range(5)]}]
+        turn = Round(2, generation, ToolRuns(tools, Repeats(2), 2), CallIds(asked))
         for text in ('<tool_call>{"name": "f", "arguments": {"x": 1}}</tool_call>', '<tool_call>{"name": "mine", '):
             turn.take(text)
         turn.take('"arguments": {}}</tool_call><tool_call>{"name": "f", "arguments": {"x"')

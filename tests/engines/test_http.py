@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from prompts import TEXT
+from upstream import DONE, Upstream, event, serving
 
-from harmonystream.engines import EngineError
+from harmonystream.engines import Completions, EngineError, LlamaServer, Sampling
 from harmonystream.engines import http as adapter
 from harmonystream.engines.http import SseReader
 
@@ -52,3 +56,103 @@ def test_an_endless_event_is_refused(monkeypatch, piece):
     with pytest.raises(EngineError, match="more than 1000 bytes"):
         for _ in range(200):
             reader.feed(piece)
+
+
+ANSWER = [event({"choices": [{"index": 0, "text": "Hi", "finish_reason": "stop"}]}), DONE]
+
+
+def ask(upstream: Upstream, kind: Any = Completions, **options: Any) -> list[Any]:
+    async def main() -> list[Any]:
+        async with serving(upstream) as url:
+            engine = kind(url, **({"model": "m"} if kind is Completions else {}), **options)
+            return [item async for item in engine.generate(TEXT, Sampling())]
+
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
+def test_a_busy_server_is_asked_again(monkeypatch, status):
+    monkeypatch.setattr(adapter, "PAUSE", 0.001)
+    upstream = Upstream(ANSWER, first=[status, status])
+    assert ask(upstream, retries=2)[0] == "Hi"
+    assert len(upstream.requests) == 3
+    for retries, first in ((0, [status]), (1, [status, status])):
+        with pytest.raises(EngineError, match=f"HTTP {status}"):
+            ask(Upstream(ANSWER, first=first), retries=retries)
+
+
+def test_retry_after_is_respected_up_to_a_bound():
+    assert adapter._pause(0, "7") == 7.0
+    assert adapter._pause(0, "100000") == adapter.LONGEST_PAUSE
+    assert adapter._pause(3, None) == adapter._pause(3, "Wed, 21 Oct 2026 07:28:00 GMT") == 4.0
+
+
+@pytest.mark.parametrize("status", [400, 401, 404])
+def test_a_refusal_stays_one(status):
+    upstream = Upstream(ANSWER, first=[status])
+    with pytest.raises(EngineError, match=f"HTTP {status}"):
+        ask(upstream, retries=5)
+    assert len(upstream.requests) == 1
+
+
+def test_a_connection_that_fails_is_tried_again(monkeypatch):
+    monkeypatch.setattr(adapter, "PAUSE", 0.001)
+    tried = []
+
+    async def main() -> None:
+        engine = Completions("http://127.0.0.1:1", "m", retries=2)
+        make = engine._new_session
+
+        def session() -> Any:
+            made = make()
+            request = made.request
+
+            def counted(*args: Any, **options: Any) -> Any:
+                tried.append(1)
+                return request(*args, **options)
+
+            made.request = counted
+            return made
+
+        monkeypatch.setattr(engine, "_new_session", session)
+        async for _ in engine.generate(TEXT, Sampling()):
+            pass
+
+    with pytest.raises(EngineError) as raised:
+        asyncio.run(main())
+    assert (raised.value.kind, len(tried)) == ("connection", 3)
+
+
+def test_retries_are_a_number():
+    with pytest.raises(ValueError, match="0 or more"):
+        Completions("http://x", retries=-1)
+
+
+@pytest.mark.parametrize("body", [b"<!doctype html><title>Hello</title>", b'{"detail": "Not here"}'])
+@pytest.mark.parametrize("kind", [Completions, LlamaServer])
+def test_what_is_no_stream_is_shown(body, kind):
+    with pytest.raises(EngineError, match=r"not an event stream: .*[Hh]e") as raised:
+        ask(Upstream([body], replied={"content-type": "text/html"}), kind)
+    assert raised.value.kind == "protocol"
+
+
+def test_a_redirect_is_not_followed():
+    """The prompt and the key are for this server."""
+    elsewhere = Upstream(ANSWER)
+
+    async def main() -> None:
+        async with serving(elsewhere) as other, serving(Upstream([], 307, replied={"location": other + "/x"})) as url:
+            async for _ in Completions(url, "m", key="secret").generate(TEXT, Sampling()):
+                pass
+
+    with pytest.raises(EngineError, match="HTTP 307: it is elsewhere, at http"):
+        asyncio.run(main())
+    assert elsewhere.requests == []
+
+
+def test_only_the_choice_that_was_asked_for_is_read():
+    other = event({"choices": [{"index": 1, "text": "no", "finish_reason": "length"}]})
+    both = event({"choices": [{"index": 1, "text": "no"}, {"index": 0, "text": "So "}]})
+    items = ask(Upstream([other, both, other, *ANSWER]))
+    assert items[:-1] == ["So ", "Hi"]
+    assert items[-1].reason == "stop"

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from prompts import IDS, TEXT
 
+import harmonystream as hs
 from harmonystream.engines import EngineError, Finished, Sampling, TransformersEngine
 
 
@@ -169,3 +170,44 @@ def test_one_caller_at_a_time():
     model = Model([5, 6])
     asyncio.run(main(model))
     assert model.most == 1
+
+
+class Tokenizer:
+    """A fast tokenizer of transformers: as much as the loop reads of it."""
+
+    def __init__(self, made: Any, name: str, template: str | None) -> None:
+        self.backend_tokenizer = made
+        self.name_or_path = name
+        self.chat_template = template
+        self.special_tokens_map = {"eos_token": "<|im_end|>", "additional_special_tokens": ["<x>"]}
+
+    def encode(self, text: str, add_special_tokens: bool) -> list[int]:
+        return self.backend_tokenizer.encode(text, add_special_tokens=add_special_tokens).ids
+
+
+SOURCE = """{% for m in messages %}<|im_start|>{{ m.role }}
+{{ m.content }}{{ eos_token }}
+{% endfor %}<|im_start|>assistant
+"""
+
+
+@pytest.mark.parametrize("name", ["Qwen/Qwen3-8B", ""])
+def test_a_model_and_its_tokenizer_are_all_that_a_loop_needs(name):
+    from families import QWEN, QWEN_PLAIN, tokenizer
+
+    made = tokenizer(QWEN, QWEN_PLAIN)
+    ids = made.encode("Hello.<|im_end|>", add_special_tokens=False).ids
+    engine = TransformersEngine(Model(ids), Tokenizer(made, name, SOURCE))
+    options = {} if name else {"format": "hermes"}  # a name that says nothing: the format is all that is missing
+    *_, end = hs.agent_loop_sync(engine, "Hi", **options)
+    assert (end.reason, end.text) == ("answer", "Hello.")
+    options = asyncio.run(engine.prompt_options(()))
+    assert options["tokens"] == {"eos_token": "<|im_end|>"}
+
+
+def test_gpt_oss_needs_no_template():
+    from harmonystream.vocab import o200k_harmony
+
+    engine = TransformersEngine(Model([200005, 17196, 200008, 12194, 200002]), None)
+    *_, end = hs.agent_loop_sync(engine, "Hi", format="harmony", vocab=o200k_harmony())
+    assert end.text == "Hi"

@@ -18,6 +18,7 @@ HANG = object()  # nothing more comes
 @dataclass
 class Upstream:
     """script: what a POST is answered with: bytes are sent, dicts as events, floats are slept. status: of the response.
+    first: the statuses of the first responses, which have no body. replied: more headers of each response.
 
     requests: (path, body) of each POST. peers: the clients' addresses, one for each
     connection. gone: how many answers lost their client before their end.
@@ -31,12 +32,17 @@ class Upstream:
     peers: set[Any] = field(default_factory=set)
     gone: int = 0
     url: str = ""
+    first: list[int] = field(default_factory=list)
+    replied: dict[str, str] = field(default_factory=dict)
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         self.requests.append((request.path, await request.json()))
         self.headers.append(dict(request.headers))
         self.peers.add(request.transport.get_extra_info("peername") if request.transport else None)
-        response = web.StreamResponse(status=self.status, headers={"content-type": "text/event-stream"})
+        if self.first:
+            return web.Response(status=self.first.pop(0), headers=self.replied)
+        replied = {"content-type": "text/event-stream", **self.replied}
+        response = web.StreamResponse(status=self.status, headers=replied)
         await response.prepare(request)
         try:
             for item in self.script:

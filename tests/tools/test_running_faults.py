@@ -24,6 +24,10 @@ class NoMessageError(Exception):
         raise RuntimeError("no")
 
 
+class BaseOfItsOwn(BaseException):
+    pass
+
+
 async def late() -> str:
     return "late"
 
@@ -53,6 +57,9 @@ ENDS = {
     "recursion": lambda: leave(RecursionError()),
     "memory": lambda: leave(MemoryError()),
     "group": lambda: leave(asyncio.TimeoutError()),
+    "interrupt": lambda: leave(KeyboardInterrupt()),
+    "closed": lambda: leave(GeneratorExit()),
+    "of its own": lambda: leave(BaseOfItsOwn("x")),
 }
 ERRORS = {
     **dict.fromkeys(("bad bytes", "an object", "a generator", "itself"), "invalid_result"),

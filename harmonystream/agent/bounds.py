@@ -1,0 +1,69 @@
+"""Where a generation has to end, for engines that go on: at a stop, and at its limit of tokens."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..engines import Sampling
+from ..formats import HeaderFormat
+from ..prompt import Prompt
+
+__all__ = ["Bounds"]
+
+
+CHARACTERS = 16
+"""Of text, for each token of the limit: more than a model's tokens have over any length."""
+
+
+class Bounds:
+    """Cuts what an engine gives. over: the reason, "stop" or "length", once the end has been reached; else None.
+    cut: was something left out of an item?
+
+    The limit counts ids. Text has no tokens, so that it may be longer: it ends after more items than the limit, with
+    `CHARACTERS` for each token.
+    """
+
+    def __init__(self, prompt: Prompt, sampling: Sampling) -> None:
+        self.over: str | None = None
+        self.cut = False
+        self._left = sampling.max_tokens
+        self._left_characters = sampling.max_tokens * CHARACTERS
+        self._stop_ids = frozenset(prompt.stop_ids)
+        # In text, a format's tags may be quoted, and its parser decides that. Harmony's markers always count.
+        stops = sorted(prompt.stops, key=len, reverse=True) if isinstance(prompt.format, HeaderFormat) else []
+        self._stops = re.compile("|".join(map(re.escape, stops))) if stops else None
+        self._carried = max(map(len, stops), default=1) - 1
+        self._tail = ""
+
+    def ids(self, ids: Any) -> Any:
+        """What counts of an id, or of several."""
+        if isinstance(ids, int):
+            self._left -= 1
+            if ids in self._stop_ids:
+                self.over = "stop"
+            elif self._left <= 0:
+                self.over = "length"
+            return ids
+        stop_ids = self._stop_ids
+        for at, token in enumerate(ids):
+            self._left -= 1
+            if token in stop_ids or self._left <= 0:
+                self.over = "stop" if token in stop_ids else "length"
+                self.cut = at + 1 < len(ids)
+                return ids[: at + 1]
+        return ids
+
+    def text(self, text: str) -> str:
+        """What counts of a text."""
+        self._left -= 1
+        self._left_characters -= len(text)
+        if self._stops is not None:
+            joined = self._tail + text
+            if (found := self._stops.search(joined)) is not None and found.end() > len(self._tail):
+                self.over, self.cut = "stop", found.end() < len(joined)
+                return text[: found.end() - len(self._tail)]
+            self._tail = joined[-self._carried :] if self._carried else ""
+        if self._left <= 0 and self._left_characters <= 0:
+            self.over = "length"
+        return text

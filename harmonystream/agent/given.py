@@ -1,0 +1,113 @@
+"""What callers of the loop pass, as the loop needs it: a URL as an engine, a function as `Tools`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from difflib import get_close_matches
+from typing import Any, TypeAlias
+
+from ..engines import Engine, Sampling
+from ..errors import PromptError
+from ..prompt import Template
+from ..tools import Tools
+
+__all__ = ["AnyEngine", "AnySampling", "engine_of", "hint", "prompt_options", "sampling_of", "tools_of", "with_system"]
+
+AnyEngine: TypeAlias = Engine | str
+AnySampling: TypeAlias = Sampling | Mapping[str, Any] | None
+
+_SAMPLING = tuple(one.name for one in fields(Sampling))
+
+
+def engine_of(engine: Any) -> Engine:
+    """The engine; of a URL, that of a server that speaks `/v1/completions`. Raises TypeError for anything else."""
+    if isinstance(engine, str):
+        from ..engines import Completions
+
+        return Completions(engine)
+    if not callable(getattr(engine, "generate", None)) or isinstance(engine, type):
+        raise TypeError(
+            f"an engine is a URL, or an object with generate(prompt, sampling), not {_kind(engine)}: "
+            "see harmonystream.engines"
+        )
+    made: Engine = engine
+    return made
+
+
+def tools_of(tools: Any) -> Tools:
+    """`Tools`, of one item or of several. Raises what `Tools` raises for an item that cannot be a tool."""
+    if tools is None:
+        return Tools()
+    if isinstance(tools, Tools):
+        return tools
+    if isinstance(tools, Iterable) and not isinstance(tools, (str, Mapping, type)):
+        return Tools(*tools)
+    return Tools(tools)
+
+
+def sampling_of(sampling: Any) -> Sampling:
+    """The `Sampling`. Raises TypeError for fields that there are not."""
+    if sampling is None:
+        return Sampling()
+    if isinstance(sampling, Sampling):
+        return sampling
+    if not isinstance(sampling, Mapping):
+        raise TypeError(f"sampling is a Sampling or a dict of its fields, not {_kind(sampling)}")
+    given = dict(sampling)
+    for name in given:
+        if name not in _SAMPLING:
+            known = ", ".join(_SAMPLING)
+            raise TypeError(f"sampling has no field {name!r}{_meant(name, _SAMPLING) or ':'} the fields are {known}")
+    if isinstance(given.get("stop"), str):
+        given["stop"] = (given["stop"],)
+    elif "stop" in given:
+        given["stop"] = tuple(given["stop"] or ())
+    return Sampling(**given)
+
+
+def with_system(messages: list[dict[str, Any]], text: str | None) -> list[dict[str, Any]]:
+    """The messages, with this in front of what the system says."""
+    if not text:
+        return messages
+    if not isinstance(text, str):
+        raise TypeError(f"system is a text, not {_kind(text)}")
+    first = messages[0] if messages else {}
+    if first.get("role") == "system" and isinstance(first["content"], str):
+        return [{**first, "content": f"{text}\n\n{first['content']}"}, *messages[1:]]
+    return [{"role": "system", "content": text}, *messages]
+
+
+async def prompt_options(engine: Engine, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of `render`: those that are given, and where they do not say it, what the engine knows of its model.
+
+    Raises what the engine raises where it has to ask its server.
+    """
+    made = dict(given)
+    ask = getattr(engine, "prompt_options", None)
+    if callable(ask):
+        offered = dict(await ask(made.keys()))
+        tokens = offered.pop("tokens", None)
+        if "model" in made:  # which implies the format
+            offered.pop("format", None)
+        made = {**offered, **made}
+        if isinstance(made.get("template"), str) and tokens:
+            made["template"] = Template(made["template"], tokens=tokens)
+    return made
+
+
+def hint(error: PromptError, variables: Iterable[str], options: Iterable[str]) -> PromptError:
+    """The error, with the option of the loop that may be meant by a keyword that no prompt reads."""
+    for name in variables:
+        if f" {name}" in str(error) and (meant := _meant(name, tuple(options))):
+            return PromptError(f"{error}. {name}{meant}")
+    return error
+
+
+def _meant(name: str, known: Sequence[str]) -> str:
+    close = get_close_matches(name, known, 1, 0.5)
+    return f": did you mean {close[0]}?" if close else ""
+
+
+def _kind(value: object) -> str:
+    return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
