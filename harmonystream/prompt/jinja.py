@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 from .._encoders import required
 from ..errors import PromptError
 from . import bounds
+from .marks import StandIns
+from .plainly import METHODS, as_read
 
 __all__ = ["compiled", "parsed", "run"]
 
@@ -23,10 +25,10 @@ MAX_INDENT = 32
 
 
 class _Run(NamedTuple):
-    """One rendering: what day it is, and the mark that its strings may have."""
+    """One rendering: what day it is, and what stands for characters in its strings."""
 
     today: date | None
-    mark: str
+    stand_ins: StandIns
 
 
 _RUN: ContextVar[_Run] = ContextVar("harmonystream_template_run")
@@ -49,8 +51,26 @@ def _to_json(
         raise bounds.Bound(f"tojson's separators must have at most {MAX_INDENT} characters")
     bounds.measure(value, node=4 + sum(map(len, separators or ())), level=indent or 0)
     text = json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
-    mark = _RUN.get().mark
-    return text.replace(f"\\u{ord(mark):04x}", mark) if ensure_ascii and mark else text
+    if ensure_ascii:
+        for table in _RUN.get().stand_ins:
+            for mark, meant in table.items():  # what it stands for is ASCII, and is not escaped
+                text = text.replace(f"\\u{mark:04x}", chr(mark) if meant.isascii() else f"\\u{ord(meant):04x}")
+    return text
+
+
+def _trim(value: Any, chars: str | None = None) -> str:
+    """Jinja's filter, which takes stand-ins for what they stand for."""
+    return METHODS["strip"](str(value), _RUN.get().stand_ins.shown, chars)  # type: ignore[no-any-return]
+
+
+def _replaced(filter_: Any) -> Any:
+    @wraps(filter_)
+    def replaced(context: Any, value: Any, old: str, new: str, count: int | None = None) -> Any:
+        if not (shown := _RUN.get().stand_ins.shown):
+            return filter_(context, value, old, new, count)
+        return METHODS["replace"](str(value), shown, old, new, -1 if count is None else count)
+
+    return replaced
 
 
 def _from_json(text: str) -> Any:
@@ -87,9 +107,12 @@ def _environment() -> Any:
         finalize=bounds.weigh,
     )
     made.tick, made.concat_checked, made.concat = bounds.tick, bounds.concat, bounds.join_checked
+    made.as_read = lambda value: as_read(value, _RUN.get().stand_ins.shown)
     made.filters["tojson"] = _to_json
     made.filters["from_json"] = _from_json
     made.filters["sum"] = _sum()
+    made.filters["trim"] = _trim
+    made.filters["replace"] = _replaced(made.filters["replace"])
     made.filters.update({name: bounds.bounded_filter(name, filter_) for name, filter_ in made.filters.items()})
     made.tests.update({name: _ticking(test) for name, test in made.tests.items()})
     made.globals["raise_exception"] = _raise
@@ -133,6 +156,21 @@ def _environment_class() -> type:
     sandbox = required("jinja2.sandbox", "prompt")
     formatting = _formatting(sandbox)
 
+    def reading(method: Any) -> Any:
+        """The method of a string that takes stand-ins for what they stand for; None where there are none."""
+        shown = _RUN.get().stand_ins.shown
+        made = METHODS.get(method.__name__) if shown else None
+        if made is None:
+            return None
+        bounded = bounds.bounded_method(method) or method  # which refuses what would take too long
+
+        @wraps(method)
+        def read(*args: Any, **kwargs: Any) -> Any:
+            bounds.check_made(bounded(*args, **kwargs))
+            return made(method.__self__, shown, *args, **kwargs)
+
+        return read
+
     class Environment(sandbox.ImmutableSandboxedEnvironment):  # type: ignore[misc, name-defined]
         intercepted_binops = frozenset({"+", "*", "**", "%"})
 
@@ -149,13 +187,15 @@ def _environment_class() -> type:
             """Called with each attribute that a template reads: here methods of strings get their bounds."""
             if not isinstance(value, (MethodType, BuiltinMethodType)) or not isinstance(value.__self__, str):
                 return None
-            return formatting(self, value) or bounds.bounded_method(value)
+            return formatting(self, value) or reading(value) or bounds.bounded_method(value)
 
         def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-            """Lists may grow: what a template gets is rebuilt for each prompt, so nobody else's list does."""
+            """Lists may change: what a template gets is rebuilt for each prompt, so nobody else's list does."""
             if isinstance(obj, bytes):
                 return attr in ("decode", "hex")
-            return (type(obj) is list and attr == "append") or bool(super().is_safe_attribute(obj, attr, value))
+            return (type(obj) is list and attr in ("append", "pop")) or bool(
+                super().is_safe_attribute(obj, attr, value)
+            )
 
         def _parse(self, source: str, name: str | None, filename: str | None) -> Any:
             return _bounded(super()._parse(source, name, filename))
@@ -242,6 +282,13 @@ def _bounded(tree: Any) -> Any:
         visit_Macro = visit_For  # noqa: N815
         visit_CallBlock = visit_For  # noqa: N815
 
+        def visit_Compare(self, node: Any) -> Any:  # noqa: N802
+            self.generic_visit(node)
+            node.expr = call("as_read", [node.expr], node.lineno)
+            for operand in node.ops:
+                operand.expr = call("as_read", [operand.expr], node.lineno)
+            return node
+
         def visit_Concat(self, node: Any) -> Any:  # noqa: N802
             self.generic_visit(node)
             return call("concat_checked", node.nodes, node.lineno)
@@ -270,9 +317,11 @@ def parsed(source: str) -> Any:
     return _environment().parse(source)
 
 
-def run(template: Any, name: str, variables: dict[str, Any], *, today: date | None, mark: str) -> str:
+def run(
+    template: Any, name: str, variables: dict[str, Any], *, today: date | None, stand_ins: StandIns | None = None
+) -> str:
     """What a compiled template makes of variables. Raises `PromptError` with the line, whatever goes wrong in it."""
-    token = _RUN.set(_Run(today, mark))
+    token = _RUN.set(_Run(today, stand_ins or StandIns()))
     deadline = bounds.DEADLINE.set(time.monotonic() + bounds.MAX_SECONDS)
     parts: list[str] = []
     size = 0

@@ -1,54 +1,94 @@
-"""Text of users, kept apart from markers: a mark inside each marker that they spell, which no tokenizer ever sees."""
+"""Text of users, kept apart from markers: a stand-in for the first character of each marker that they spell.
+
+No tokenizer ever sees a stand-in. A template sees the characters that were there (jinja.py), so that its tests say
+what they say of any text. Only the thinking tags that an assistant mentions stay hidden from it: a template would cut
+the message there.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from .._native.core.vocab import Vocab
 from ..errors import PromptError
 from .reader import split_thinking
 
-__all__ = ["Marked", "encode_marked", "mark_strings", "spelling", "unmark_thinking"]
+__all__ = ["Marked", "StandIns", "encode_marked", "hide_mentions", "mark_strings", "spelling"]
 
-_CANDIDATES = [chr(code) for code in range(0xF8FF, 0xE000, -1)]
-"""Private-use characters; the first that the input does not have is the mark."""
+_CANDIDATES = [chr(code) for block in ((0x4DC0, 0x4E00), (0x2801, 0x2900), (0xE000, 0xF900)) for code in range(*block)]
+"""Symbols; those that the input does not have may stand in. Templates print lists as Python does, which escapes
+private-use characters: they come last."""
+
+
+class StandIns(NamedTuple):
+    """What stands for what: `shown` to a template as what it stands for, `hidden` from it."""
+
+    shown: Mapping[int, str] = {}
+    hidden: Mapping[int, str] = {}
+
+    def undone(self, text: str) -> str:
+        """The text as it was."""
+        return text.translate({**self.shown, **self.hidden}) if self else text
+
+    def __bool__(self) -> bool:
+        return bool(self.shown or self.hidden)
 
 
 class Marked(NamedTuple):
-    """Data with the mark in its strings. `mark` is "" if there was nothing to keep apart."""
+    """Data with stand-ins in its strings."""
 
     data: Any
-    mark: str
+    stand_ins: StandIns
 
 
-class _Spelling(NamedTuple):
-    """Finds markers in a text, and the beginning of one at its end."""
+class Spelling(NamedTuple):
+    """Finds where a text spells a marker, or begins to spell one at its end."""
 
-    whole: re.Pattern[str]
-    tail: re.Pattern[str]
+    starts: re.Pattern[str]
 
-
-def spelling(markers: Iterable[str]) -> _Spelling:
-    """The patterns for a set of markers."""
-    names = sorted((name for name in markers if len(name) > 1), key=len, reverse=True)
-    whole = "|".join(map(re.escape, names)) or "(?!)"
-    tails = {name[:size] for name in names for size in range(1, len(name))}
-    tail = "|".join(map(re.escape, sorted(tails, key=len, reverse=True))) or "(?!)"
-    return _Spelling(re.compile(f"({whole})"), re.compile(rf"(?:{tail})\Z"))
+    def marked(self, text: str, table: Mapping[str, str]) -> str:
+        return self.starts.sub(lambda match: table.get(match[0], match[0]), text)
 
 
-def mark_strings(data: Any, markers: _Spelling) -> Marked:
-    """Put the mark after the first character of each marker that the strings spell, or begin to spell at their end."""
-    found: list[str] = []
+def spelling(markers: Iterable[str]) -> Spelling:
+    """The pattern for a set of markers. Each place counts, also one inside of another marker."""
+    names = sorted({name for name in markers if len(name) > 1})
+    tails = sorted({name[:size] for name in names for size in range(1, len(name))})
+    whole, tail = ("|".join(map(re.escape, texts)) or "(?!)" for texts in (names, tails))
+    return Spelling(re.compile(rf"(?=(?:{whole})|(?:{tail})\Z).", re.DOTALL))
+
+
+def mark_strings(data: Any, markers: Spelling | None, think: tuple[str, str] | None, more: str = "") -> Marked:
+    """Put stand-ins for markers into the strings of `data`, whose `messages` are those of a chat.
+
+    markers: None marks nothing but what assistants mention of the tags `think`. more: a text that no stand-in may be
+    in, beside those of the data.
+    """
+    found: list[str] = [more]
     _strings(data, found)
-    if not any(markers.whole.search(text) or markers.tail.search(text) for text in found):
-        return Marked(data, "")
-    mark = next((mark for mark in _CANDIDATES if not any(mark in text for text in found)), None)
-    if mark is None:
-        raise PromptError("the messages use every private-use character, so their markers cannot be kept apart")
-    return Marked(_marked(data, markers, mark), mark)
+    firsts = {match[0] for text in found[1:] for match in markers.starts.finditer(text)} if markers else set()
+    tags = {tag[0] for tag in think or () if tag and any(tag in text for text in found[1:])}
+    if not firsts and not tags:
+        return Marked(data, StandIns())
+    used = set().union(*map(set, found))
+    free = (candidate for candidate in _CANDIDATES if candidate not in used)
+    try:
+        shown = {first: next(free) for first in sorted(firsts)}
+        hidden = {first: next(free) for first in sorted(tags)}
+    except StopIteration:
+        raise PromptError("the messages use too many rare symbols, so that markers cannot be kept apart") from None
+    if think is not None and hidden:
+        data = {**data, "messages": [_mentions_hidden(message, think, hidden) for message in data["messages"]]}
+    if markers is not None and shown:
+        data = _marked(data, markers, shown)
+    back = StandIns(*({ord(mark): first for first, mark in table.items()} for table in (shown, hidden)))
+    if think is not None and shown:
+        for message in data["messages"]:
+            if message["role"] == "assistant" and isinstance(message["content"], str):
+                message["content"] = _thinking_shown(message["content"], think, back)
+    return Marked(data, back)
 
 
 def _strings(data: Any, found: list[str]) -> None:
@@ -63,35 +103,55 @@ def _strings(data: Any, found: list[str]) -> None:
             _strings(value, found)
 
 
-def _marked(data: Any, markers: _Spelling, mark: str) -> Any:
+def _marked(data: Any, markers: Spelling, table: Mapping[str, str]) -> Any:
     if isinstance(data, str):
-        broken = markers.whole.sub(lambda match: match[0][0] + mark + match[0][1:], data)
-        tail = markers.tail.search(broken)
-        return broken if tail is None else broken[: tail.start() + 1] + mark + broken[tail.start() + 1 :]
+        return markers.marked(data, table)
     if isinstance(data, dict):
-        return {_marked(key, markers, mark): _marked(value, markers, mark) for key, value in data.items()}
+        return {_marked(key, markers, table): _marked(value, markers, table) for key, value in data.items()}
     if isinstance(data, list):
-        return [_marked(value, markers, mark) for value in data]
+        return [_marked(value, markers, table) for value in data]
     return data
 
 
-def unmark_thinking(text: str, think: tuple[str, str], mark: str) -> str:
-    """A marked content of the assistant in which the tags around its reasoning, where it begins with some, are markers.
+def _mentions_hidden(message: dict[str, Any], think: tuple[str, str], table: Mapping[str, str]) -> dict[str, Any]:
+    if message["role"] != "assistant":
+        return message
+    content = message["content"]
+    if isinstance(content, str):
+        return {**message, "content": hide_mentions(content, think, table)}
+    parts = [
+        {**part, "text": hide_mentions(part["text"], think, table)} if isinstance(part.get("text"), str) else part
+        for part in content
+    ]
+    return {**message, "content": parts}
 
-    Some templates look for them in the content. They are markup: the model wrote them.
-    """
+
+def hide_mentions(text: str, think: tuple[str, str], table: Mapping[str, str]) -> str:
+    """An assistant's text in which the tags are hidden, but for those around the reasoning that it begins with."""
     opener, closer = think
-    if split_thinking(text.replace(mark, ""), think) == ("", text.replace(mark, "")):
+    kept = 0
+    if split_thinking(text, think)[0]:
+        kept = text.index(closer, text.index(opener) + len(opener)) + len(closer)
+    hidden = text[kept:]
+    for tag in think:
+        hidden = hidden.replace(tag, table[tag[0]] + tag[1:])
+    return text[:kept] + hidden
+
+
+def _thinking_shown(text: str, think: tuple[str, str], stand_ins: StandIns) -> str:
+    """The tags around the reasoning that a marked content begins with are markers: the model wrote them."""
+    opener, closer = think
+    plain = text.translate(stand_ins.shown)
+    if not split_thinking(plain, think)[0]:
         return text
-    first, last = opener[0] + mark + opener[1:], closer[0] + mark + closer[1:]
-    if text.lstrip().startswith(first):
-        text = text.replace(first, opener, 1)
-    return text.replace(last, closer, 1)
+    start = plain.index(opener)
+    end = plain.index(closer, start + len(opener))
+    return text[:start] + opener + text[start + len(opener) : end] + closer + text[end + len(closer) :]
 
 
-def encode_marked(text: str, mark: str, vocab: Vocab) -> list[int]:
-    """The ids of a rendered text: what is spelled whole is a marker, and what has the mark in it is text."""
-    if not mark:
+def encode_marked(text: str, stand_ins: StandIns, vocab: Vocab) -> list[int]:
+    """The ids of a rendered text: what is spelled whole is a marker, and what has a stand-in in it is text."""
+    if not stand_ins:
         return vocab.encode(text, control=True)
     names = vocab.markers
     longest_first = sorted(filter(None, names), key=len, reverse=True)
@@ -100,5 +160,5 @@ def encode_marked(text: str, mark: str, vocab: Vocab) -> list[int]:
         if i % 2:
             ids.append(names[piece])
         else:
-            ids += vocab.encode(piece.replace(mark, ""))
+            ids += vocab.encode(stand_ins.undone(piece))
     return ids

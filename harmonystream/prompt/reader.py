@@ -185,15 +185,14 @@ _ITEMS: dict[str, Callable[[Reader, dict[str, Any]], None]] = {
 def split_thinking(text: str, think: tuple[str, str]) -> tuple[str, str]:
     """Reasoning and content of a text in which the reasoning is between tags, before everything else.
 
-    The newlines next to the tags are dropped. A text whose opener stood in the prompt has the closer alone. A text that
-    does not begin with reasoning, or never ends it, is all content.
+    The newlines next to the tags are dropped. A text that does not begin with the opener, or never has the closer, is
+    all content: it speaks of the tags.
     """
     opener, closer = think
-    opened = text.lstrip().startswith(opener)
-    if not opened and (opener in text or closer not in text):
+    begun = text.lstrip()
+    if not begun.startswith(opener):
         return "", text
-    body = text.lstrip().removeprefix(opener) if opened else text
-    reasoning, found, content = body.partition(closer)
+    reasoning, found, content = begun[len(opener) :].partition(closer)
     return (reasoning.strip("\n"), content.lstrip("\n")) if found else ("", text)
 
 

@@ -233,5 +233,5 @@ def _with_template(request: _Request, template: Template, row: Format | HeaderFo
         think=(tags[0], tags[1]),
         **request.more,
     )
-    ids = None if vocab is None else encode_marked(rendered.marked, rendered.mark, vocab)
+    ids = None if vocab is None else encode_marked(rendered.marked, rendered.stand_ins, vocab)
     return _prompt(request, rendered.text, ids, row, vocab)

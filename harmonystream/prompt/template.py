@@ -14,7 +14,7 @@ from .._native.core.vocab import Vocab
 from ..errors import PromptError
 from . import jinja
 from .chat_form import Wants, for_template, probe
-from .marks import Marked, mark_strings, spelling, unmark_thinking
+from .marks import StandIns, mark_strings, spelling
 from .messages import normalize
 from .sources import Source, find
 from .tool_definitions import chat_tools
@@ -27,11 +27,11 @@ _SENTINEL = "harmonystream continues here"
 
 
 class Rendered(NamedTuple):
-    """What a template made. `marked` still has the mark that keeps the users' text apart; `text` is without it."""
+    """What a template made. `marked` still has the stand-ins that keep the users' text apart; `text` is without."""
 
     text: str
     marked: str
-    mark: str
+    stand_ins: StandIns
 
 
 class Template:
@@ -130,19 +130,15 @@ class Template:
         given = self._variables(chosen, thinking, reasoning, variables)
         own = {name: given.pop(name) for name in self.tokens.keys() & given.keys()}  # these are control tokens
         data = {"messages": chat, "tools": wants.wrapped(definitions) if definitions else None, "given": given}
-        marked = mark_strings(data, spelling(markers)) if markers else Marked(data, "")
-        if marked.mark and not wants.reasoning:
-            for message in marked.data["messages"]:
-                if message["role"] == "assistant" and isinstance(message["content"], str):
-                    message["content"] = unmark_thinking(message["content"], think, marked.mark)
+        marked = mark_strings(data, spelling(markers) if markers else None, think, chosen.source)
         if continue_final:
             _open_last(marked.data["messages"], wants.reasoning)
         given = {**marked.data.pop("given"), **own, **marked.data}
         given["add_generation_prompt"] = add_generation_prompt and not continue_final
-        text = jinja.run(chosen.code, chosen.label, {**self.tokens, **given}, today=date, mark=marked.mark)
+        text = jinja.run(chosen.code, chosen.label, {**self.tokens, **given}, today=date, stand_ins=marked.stand_ins)
         if continue_final:
             text = _cut(text, chosen.label)
-        return Rendered(text.replace(marked.mark, "") if marked.mark else text, text, marked.mark)
+        return Rendered(marked.stand_ins.undone(text), text, marked.stand_ins)
 
     def _chosen(self, tools: Any) -> _Compiled:
         templates = self._source.templates
@@ -191,7 +187,7 @@ class _Compiled:
         required("jinja2", "prompt")
         from jinja2 import meta, nodes
 
-        self.label = label
+        self.label, self.source = label, source
         self.code = jinja.compiled(source, label)
         tree = jinja.parsed(source)
         self.variables = frozenset(meta.find_undeclared_variables(tree)) - self.code.environment.globals.keys()
@@ -211,7 +207,7 @@ class _Compiled:
     def _try(self, data: dict[str, Any], tokens: Mapping[str, str]) -> str | None:
         """What the template makes of a probe; None if it refuses."""
         try:
-            return jinja.run(self.code, self.label, {"tools": None, **tokens, **data}, today=None, mark="")
+            return jinja.run(self.code, self.label, {"tools": None, **tokens, **data}, today=None)
         except PromptError:
             return None
 

@@ -73,7 +73,7 @@ DOUBLED = "{% set a = 'x' * 1000000 %}" + "{% set a %}{{ a }}{{ a }}{% endset %}
 
 
 def run(source: str, **variables: Any) -> str:
-    return jinja.run(jinja.compiled(source, "t"), "t", variables, today=datetime.date(2026, 11, 22), mark="")
+    return jinja.run(jinja.compiled(source, "t"), "t", variables, today=datetime.date(2026, 11, 22))
 
 
 def test_what_chat_templates_add_to_jinja():
@@ -200,3 +200,8 @@ def test_jinja_before_its_last_escape_was_closed_is_refused(monkeypatch):
     with pytest.raises(ImportError, match="known ways out of its sandbox"):
         jinja.compiled("x", "t")
     jinja._environment.cache_clear()
+
+
+def test_a_template_may_take_from_a_list():
+    """Kimi-K2's templates take the results from the end of the messages."""
+    assert render("{% set l = [1, 2, 3] %}{{ l.pop() }}{{ l.pop(0) }}{{ l }}") == "31[2]"

@@ -100,7 +100,7 @@ def test_what_the_user_says_may_be_a_str():
     [
         ("<think>\na\n</think>\n\nb", ("a", "b")),
         ("  <think>a</think>b", ("a", "b")),
-        ("a</think>\nb", ("a", "b")),
+        ("a</think>\nb", ("", "a</think>\nb")),
         ("<think>a", ("", "<think>a")),
         ("b <think>a</think>", ("", "b <think>a</think>")),
         ("b", ("", "b")),

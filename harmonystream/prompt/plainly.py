@@ -1,0 +1,97 @@
+"""Methods of strings that have stand-ins: what a template tests is the text as it was, what it keeps has them still.
+
+A stand-in is one character for one character, so that places and lengths are the same in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+__all__ = ["METHODS", "as_read"]
+
+_Shown = Mapping[int, str]
+
+
+def as_read(value: Any, shown: _Shown) -> Any:
+    """A value of a comparison as it was: a text, a list of texts, or the keys of a dict."""
+    if not shown:
+        return value
+    if isinstance(value, str):
+        return value.translate(shown)
+    if isinstance(value, (list, tuple)):
+        return type(value)(as_read(item, shown) for item in value)
+    if isinstance(value, dict):
+        return {as_read(key, shown): as_read(item, shown) for key, item in value.items()}
+    return value
+
+
+def _asked(name: str) -> Callable[..., Any]:
+    """A method that only answers a question."""
+
+    def method(text: str, shown: _Shown, *args: Any, **kwargs: Any) -> Any:
+        return getattr(text.translate(shown), name)(*(as_read(arg, shown) for arg in args), **kwargs)
+
+    return method
+
+
+def _pieces(name: str) -> Callable[..., Any]:
+    def method(text: str, shown: _Shown, sep: str | None = None, maxsplit: int = -1) -> list[str]:
+        if sep is None:
+            made: list[str] = getattr(text, name)(None, maxsplit)
+            return made
+        sep = sep.translate(shown)
+        return _cut(text, getattr(text.translate(shown), name)(sep, maxsplit), len(sep))
+
+    return method
+
+
+def _cut(text: str, pieces: Sequence[str], gap: int) -> list[str]:
+    """The pieces of a text that has the same lengths."""
+    made, at = [], 0
+    for piece in pieces:
+        made.append(text[at : at + len(piece)])
+        at += len(piece) + gap
+    return made
+
+
+def _parts(name: str) -> Callable[..., Any]:
+    def method(text: str, shown: _Shown, sep: str) -> tuple[str, ...]:
+        return tuple(_cut(text, getattr(text.translate(shown), name)(sep.translate(shown)), 0))
+
+    return method
+
+
+def _stripped(name: str) -> Callable[..., Any]:
+    """strip() and removeprefix() of a side, or of both."""
+
+    def method(text: str, shown: _Shown, chars: str | None = None) -> str:
+        plain = text.translate(shown)
+        given = chars.translate(shown) if isinstance(chars, str) else chars
+        if name in ("strip", "lstrip"):
+            text = text[len(plain) - len(plain.lstrip(given)) :]
+        elif name == "removeprefix":
+            text = text[len(plain) - len(plain.removeprefix(given or "")) :]
+        if name in ("strip", "rstrip"):
+            text = text[: len(text.translate(shown).rstrip(given))]
+        elif name == "removesuffix":
+            text = text[: len(plain.removesuffix(given or ""))]
+        return text
+
+    return method
+
+
+def _replace(text: str, shown: _Shown, old: str, new: str, count: int = -1) -> str:
+    old = old.translate(shown)
+    if not old:
+        return text.replace(old, new, count)
+    return new.join(_cut(text, text.translate(shown).split(old, count), len(old)))
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    **{name: _asked(name) for name in ("startswith", "endswith", "find", "rfind", "index", "rindex", "count")},
+    **{name: _pieces(name) for name in ("split", "rsplit")},
+    **{name: _parts(name) for name in ("partition", "rpartition")},
+    **{name: _stripped(name) for name in ("strip", "lstrip", "rstrip", "removeprefix", "removesuffix")},
+    "replace": _replace,
+}
