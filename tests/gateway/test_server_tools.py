@@ -212,12 +212,14 @@ def test_rounds_are_bounded_and_the_last_one_has_no_tools():
 
 def test_the_tokens_of_all_rounds_are_bounded():
     with serves(called("look", '{"city": "A"}')) as (clients, engine, _):
-        said = ask(clients, "chat", streams=False, limit=24)
-    assert said.reason == "length"
-    assert [one.max_tokens for one in engine.samplings][:2] == [
-        24,
-        19,
-    ]  # each generation says that it had five
+        ask(clients, "chat", streams=False, limit=64)
+    assert [one.max_tokens for one in engine.samplings][:2] == [64, 59]  # each generation says that it had five
+
+
+def test_an_engine_that_ignores_the_limit_is_held_to_it():
+    with serves(called("look", '{"city": "A"}')) as (clients, engine, _):
+        said = ask(clients, "chat", streams=False, limit=8)
+    assert (said.reason, len(engine.samplings)) == ("length", 1)
 
 
 @pytest.mark.parametrize("streams", [True, False])

@@ -204,4 +204,4 @@ def test_jinja_before_its_last_escape_was_closed_is_refused(monkeypatch):
 
 def test_a_template_may_take_from_a_list():
     """Kimi-K2's templates take the results from the end of the messages."""
-    assert render("{% set l = [1, 2, 3] %}{{ l.pop() }}{{ l.pop(0) }}{{ l }}") == "31[2]"
+    assert run("{% set l = [1, 2, 3] %}{{ l.pop() }}{{ l.pop(0) }}{{ l }}") == "31[2]"

@@ -119,7 +119,8 @@ OF_A_TEMPLATE = """{% for m in messages %}{% set c = m.content %}[{{ m.role }}]
 {%- if '<think>' in c %}thinks{% endif %}{% if c == '<think>' %}only{% endif %}
 {{- c.split('<tool_call>') | join('#') }}{{ c.rsplit('<think>', 1)[-1] }}{{ c.partition('</think>')[2] }}
 {{- c.find('<tool_call>') }}{{ c.rfind('<think>') }}{{ c.count('<') }}{{ c.strip('<a') }}{{ c.lstrip('<') }}
-{{- c.rstrip('>') }}{{ c.replace('<think>', 'T') }}{{ c | replace('<', 'L') }}{{ c | trim }}{{ c[3:7] }}{{ c | length }}{{ [c] }}{{ {'a': c} }}
+{{- c.rstrip('>') }}{{ c.replace('<think>', 'T') }}{{ c | replace('<', 'L') }}{{ c | trim }}{{ c[3:7] }}
+{{- c | length }}{{ [c] }}{{ {'a': c} }}
 {{- c.removeprefix('<think>') }}{{ c.removesuffix('a') }}{{ c | tojson }}{{ c | upper }}{{ 'x' in [c] }}
 {{- c | tojson(ensure_ascii=true) }}{{ '<think>' in [c] }}{{ c < 'b' }}{{ [c] | select('equalto', c) | list | length }}
 {%- endfor %}"""
