@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
 from typing import Any, Literal
@@ -29,7 +28,7 @@ from .chat_texts import ChoiceStream
 from .payload import Payload, checked, sendable, to_json
 from .request import CallIds, called, shown_calls, taken_ids
 from .saved import mover
-from .script import HOLE, idle
+from .script import HOLE, cut, idle
 from .scripts import chat_script
 from .stream import Constants
 from .tokens import Tokens
@@ -41,6 +40,7 @@ ReasoningField = Literal["reasoning", "reasoning_content", "both"]
 
 _DONE = b"data: [DONE]\n\n"
 _NOTHING: Payload = {}
+_HEAD = ("id", "object", "created", "model")
 _BLANK_LINE = "\n\n"  # between the texts of two messages in one field: the reader sees a preamble, then an answer
 
 
@@ -62,16 +62,16 @@ class ChatStream(ChoiceStream):
     keep_text: False keeps no text that was sent, so memory does not grow with it, and response() raises ValueError.
     """
 
+    _counts = CHAT.read, CHAT.written, "total_tokens"
     choice = 0
     """Its index."""
     _include_usage = False
     _extra = _NOTHING
     _calls_shown: int | None = None
     _named = False  # does tool_choice name a tool?
-    _call_id: Callable[[int], str] | None = None
+    _own_call_id: Callable[[int], str] | None = None
     _taken: frozenset[str] = frozenset()
     _show_ids = False
-    _hooked = False  # has an application a part in what is said?
     _finish_reason: str | None = None
     _stopped: Payload | None = None  # at what, if the engine says
     _usage: Payload | None = None
@@ -110,10 +110,12 @@ class ChatStream(ChoiceStream):
             self._calls_shown = shown_calls(tool_choice, parallel_tool_calls)
             self._named = options.names_a_tool(tool_choice)
         if extra:
-            self._extra = sendable(extra)
-        if call_id is not None or taken != () or token_ids:
-            self._call_id, self._taken = called("call_id", call_id), taken_ids(taken)
-            self._show_ids, self._watched, self._hooked = token_ids, token_ids, True
+            own = ("choices", "usage") if include_usage else ("choices",)
+            self._extra = {name: value for name, value in sendable(extra).items() if name not in own}
+        if call_id is not None or taken != ():
+            self._own_call_id, self._taken, self._asks_ids = called("call_id", call_id), taken_ids(taken), True
+        if token_ids:
+            self._show_ids, self._watched = True, True
         if not keep_text:
             self._keeps_text = False
             self._forget_texts()
@@ -135,7 +137,7 @@ class ChatStream(ChoiceStream):
 
     @cached_property
     def _call_ids(self) -> CallIds:
-        return CallIds(self._call_id or partial(options.call_id, self._stem), self._taken)
+        return CallIds(self._own_call_id or partial(options.call_id, self._stem), self._taken)
 
     @classmethod
     def several(cls, parsers: Iterable[Parser], **options: Any) -> list[ChatStream]:
@@ -147,7 +149,7 @@ class ChatStream(ChoiceStream):
         if len({id(stream.parser) for stream in streams}) < len(streams):
             raise ValueError("each choice needs a parser of its own")
         for choice, stream in enumerate(streams):
-            stream.choice, stream._all = choice, streams
+            stream.choice, stream._all = choice, streams if len(streams) > 1 else None
         return list(streams)
 
     @classmethod
@@ -179,18 +181,28 @@ class ChatStream(ChoiceStream):
     # --- the script ---
 
     def _constants(self) -> Constants:
-        id = self.id
+        id, more = self.id, ""
+        if self._extra:
+            more = "".join(
+                f",{to_json(name)}:{to_json(value)}" for name, value in self._extra.items() if name not in _HEAD
+            )
         if self.choice == 0:
-            return id, str(self.created), id.removeprefix("chatcmpl-"), ""
+            return id, str(self.created), id.removeprefix("chatcmpl-"), self.model, more
         self._check_turn()
-        return id, str(self.created), self._stem, ""
+        return id, str(self.created), self._stem, self.model, more
 
     def _script(self) -> Script | None:
-        if type(self) is not ChatStream or self._hooked or self.parser.strict or self._preamble_field in self._fields:
+        strange = self._show_ids or self.parser.strict or self._preamble_field in self._fields
+        if type(self) is not ChatStream or strange:
             return None
-        usage, plain = self._include_usage, self._all is None and not self._include_usage
-        shape = self.choice, self._fields, self._preamble_field, usage, self._calls_shown, self._named, plain
-        return _script(self.model, to_json({**self._head, "id": "", "created": 0}) if self._extra else "", shape)
+        usage, alone = self._include_usage, self._all is None
+        return _script((self.choice, self._fields, self._preamble_field, usage, self._calls_shown, self._named, alone))
+
+    def _says_usage(self, usage: Payload | None) -> bool:
+        return not self._include_usage or not self.in_text or "completion_tokens" in (usage or {})
+
+    def _usage_told(self, usage: Payload | None) -> str:
+        return to_json(options.whole_usage(usage or {}, (self,))) if self._include_usage else ""
 
     def _end_told(self, reason: str | None) -> str:
         self._finish_reason = options.finish_reason(reason, self._calls_told, self._named)
@@ -247,7 +259,10 @@ class ChatStream(ChoiceStream):
                 stream._usage = usage
         whole = options.whole_usage(self._usage, self._streams)
         if self._ends and self._include_usage and whole is not None:
-            yield {**self._head, "choices": [], "usage": whole}
+            yield self._usage_chunk(whole)
+
+    def _usage_chunk(self, usage: Any) -> Payload:
+        return {**self._head, "choices": [], "usage": usage}
 
     @property
     def _streams(self) -> Sequence[ChatStream]:
@@ -280,8 +295,8 @@ class ChatStream(ChoiceStream):
         usage: the API's object, or another API's. The parser adds the counts that it has.
         stop_reason: the stop string or token id at which the engine has stopped.
         """
-        unsaid = usage is None and stop_reason is None and (reason is None or type(reason) is str)
-        if unsaid and (plain := self._end_plainly(reason)) is not None:
+        unsaid = stop_reason is None and (reason is None or type(reason) is str)
+        if unsaid and (plain := self._end_plainly(reason, usage)) is not None:
             return plain
         self._stop_at(reason, stop_reason, dicts=False)
         return super().finish(reason, usage) + (_DONE if self._ends else b"")
@@ -292,7 +307,7 @@ class ChatStream(ChoiceStream):
     def _catch_up(self) -> None:
         super()._catch_up()
         if self._word_told is not None:
-            self._finish_reason, self._usage = self._word_told, {}
+            self._finish_reason, self._usage = self._word_told, counted(self._usage_at_end, CHAT) or {}
 
     def events(
         self,
@@ -378,12 +393,24 @@ class ChatStream(ChoiceStream):
         return whole | ({} if (usage := options.whole_usage(self._usage, self._streams)) is None else {"usage": usage})
 
 
+class _Told(ChatStream):
+    """One that says what is in every script."""
+
+    def framed(self, payload: Payload) -> str:
+        return super().framed(payload).replace(f',"{HOLE["h"]}":0', HOLE["h"])
+
+
 @lru_cache(maxsize=256)
-def _script(model: str, head: str, shape: options.Shape) -> Script:
-    """Made once for all streams of a shape. head: the JSON of one with more fields than usual."""
-    choice, fields, preamble, usage, shown, named, plain = shape
-    told = ChatStream(idle(), id=HOLE["a"], model=model, created=0, preamble_field=preamble, include_usage=usage)
-    told._head = {**(json.loads(head) if head else told._head), "id": HOLE["a"], "created": HOLE["c"]}
+def _script(shape: options.Shape) -> Script:
+    """Made once for all streams of a shape."""
+    choice, fields, preamble, usage, shown, named, alone = shape
+    told = _Told(idle(), id=HOLE["a"], model=HOLE["l"], created=0, preamble_field=preamble, include_usage=usage)
+    told._head = {**told._head, "created": HOLE["c"], HOLE["h"]: 0}
     told._fields, told.choice, told._calls_shown = fields, choice, shown
-    call, closing = options.call(options.call_id(HOLE["s"], HOLE["k"]), HOLE["m"]), _DONE.decode() if plain else None
-    return chat_script(told, call, closing, options.ends(named))
+    done, closing = _DONE.decode(), None
+    if alone:
+        counts = {"prompt_tokens": HOLE["x"], "completion_tokens": HOLE["p"], "total_tokens": HOLE["y"]}
+        counts["completion_tokens_details"] = {"reasoning_tokens": HOLE["q"]}  # type: ignore[assignment]
+        last = [told.framed(told._usage_chunk(one)) if usage else "" for one in (counts, HOLE["u"])]
+        closing = cut(last[0] + done), cut(last[1] + done)
+    return chat_script(told, options.call(HOLE["d"], HOLE["m"]), closing, options.ends(named))

@@ -21,7 +21,7 @@ _REASONING = ("reasoning",)
 
 Shape = tuple[int, tuple[str, ...], "str | None", bool, "int | None", bool, bool]
 """Of streams with the same script: the number of the choice, the fields of reasoning, that of preambles, is the usage
-sent, how many calls are shown, did the request name the tool, does this choice end the response without a usage?"""
+sent, how many calls are shown, did the request name the tool, is this the only choice?"""
 TAKEN = {"", "role", "tool_calls", "function_call", "refusal"}  # fields of a delta that are no text of a preamble
 
 

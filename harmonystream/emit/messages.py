@@ -26,7 +26,7 @@ from ..reasons import matched
 from . import messages_options as options
 from .arguments import TEXT_KEY, Arguments, assembled
 from .kept import Forgotten
-from .payload import Payload, checked, sendable
+from .payload import Payload, checked, sendable, to_json
 from .request import CallIds, called, shown_calls, taken_ids
 from .script import HOLE, Parts, idle
 from .scripts import messages_script
@@ -73,16 +73,15 @@ class MessagesStream(EventStream):
     """
 
     _identity: ClassVar[int] = 2  # it has no time
-    _opens_plainly: ClassVar[bool] = False  # the usage at the beginning is the request's
+    _counts = MESSAGES.read, MESSAGES.written
     _thinking = True
     _text_key = TEXT_KEY
     _calls_shown: int | None = None
     _signs = True  # have its blocks of thinking a signature?
     _signature: Callable[[str], str] | None = None  # None: a hash
     _given: tuple[Payload, Payload] = _UNSAID  # more fields, and what of the usage is known at the beginning
-    _call_id: Callable[[int], str] | None = None
+    _own_call_id: Callable[[int], str] | None = None
     _taken: frozenset[str] = frozenset()
-    _hooked = False  # has an application a part in what is said?
     _calls = 0
     _block: Payload | None = None  # the one that is open
     _kind = ""  # of the deltas that it takes
@@ -119,10 +118,13 @@ class MessagesStream(EventStream):
             self._signs = signature != ""
             self._signature = called("signature", signature or None)
         if usage is not None or extra:
-            self._given = sendable(extra or {}), counted(usage, MESSAGES) or {}
-        if call_id is not None or taken != () or self._signature is not None:
-            self._call_id, self._taken = called("call_id", call_id), taken_ids(taken)
-            self._hooked = True
+            self._given = sendable(extra) if extra else {}, counted(usage, MESSAGES) or {}
+            known = self._given[1]
+            self._prompt_tokens = (
+                known.get("input_tokens", 0) if known.keys() <= {"input_tokens", "output_tokens"} else -1
+            )
+        if call_id is not None or taken != ():
+            self._own_call_id, self._taken, self._asks_ids = called("call_id", call_id), taken_ids(taken), True
         if not keep_text:
             self._keeps_text = False
             self._forget_texts()
@@ -139,7 +141,7 @@ class MessagesStream(EventStream):
         message["content"] = [] if self._keeps_text else Forgotten()
         message |= {"stop_reason": None, "stop_sequence": None, **options.MESSAGE_NULLS}
         message |= {name: more[name] for name in options.MESSAGE_NULLS if name in more}
-        message["usage"] = {"input_tokens": 0, "output_tokens": 0, **options.USAGE_NULLS, **usage}
+        message["usage"] = _usage_of(usage)
         return message | more | message  # these first, and as they are
 
     @property
@@ -149,20 +151,30 @@ class MessagesStream(EventStream):
 
     @cached_property
     def _call_ids(self) -> CallIds:
-        return CallIds(self._call_id or partial(options.call_id, self._stem), self._taken)
+        return CallIds(self._own_call_id or partial(options.call_id, self._stem), self._taken)
 
     # --- the script ---
 
-    def _opening_told(self) -> bytes | None:
-        return None if self._given is _UNSAID else "".join(map(self.framed, self.opening())).encode()
+    def _opening_told(self) -> tuple[str, bytes | None]:
+        more, usage = self._given
+        if more:
+            return "", "".join(map(self.framed, self.opening())).encode()
+        if self._prompt_tokens < 0:
+            return to_json(_usage_of(usage)), None
+        read, written = self._prompt_tokens, usage.get("output_tokens", 0)
+        return f'{{"input_tokens":{read},"output_tokens":{written},{_NULL_USAGE}', None
 
     def _constants(self) -> Constants:
-        return self.id, "", self._stem, ""
+        return self.id, "", self._stem, self.model, ""
 
     def _script(self) -> Script | None:
-        if type(self) is not MessagesStream or self._hooked or self.parser.strict:
+        strange = self._signature is not None or self.parser.strict or not _NULLS.isdisjoint(self._given[0])
+        if type(self) is not MessagesStream or strange:
             return None
-        return _script(self.model, self._thinking, self._signs, self._calls_shown, self._given is _UNSAID)
+        return _script(self._thinking, self._signs, self._calls_shown)
+
+    def _usage_told(self, usage: Payload | None) -> str:
+        return to_json(self._last_usage(usage))
 
     def _catch_up(self) -> None:
         # the script's filter goes on; another one is told here what the first has let through
@@ -172,7 +184,7 @@ class MessagesStream(EventStream):
         self._caught_up(filter)
         if self._word_told is not None and self._stop_reason is None:
             self._stop_reason = self._word_told
-            for _ in self.closing(None):
+            for _ in self.closing(counted(self._usage_at_end, MESSAGES)):
                 pass
 
     def _leave_script(self) -> None:
@@ -225,12 +237,15 @@ class MessagesStream(EventStream):
 
     def closing(self, usage: Payload | None) -> Iterable[Payload]:
         self._message["stop_reason"], self._message["stop_sequence"] = self._stop_reason, self._stop_sequence
-        counts = self._counted(usage or {})
-        self._message["usage"] |= {key: counts[key] for key in _CUMULATIVE if key in counts}
-        usage = {key: self._message["usage"][key] for key in _CUMULATIVE}
+        usage = self._last_usage(usage)
+        self._message["usage"] |= usage
         delta = {key: self._message[key] for key in ("stop_reason", "stop_sequence", "stop_details", "container")}
         yield {"type": "message_delta", "delta": delta, "usage": usage}
         yield {"type": "message_stop"}
+
+    def _last_usage(self, usage: Payload | None) -> Payload:
+        counts = {**_usage_of(self._given[1]), **self._counted(usage or {})}
+        return {key: counts[key] for key in _CUMULATIVE}
 
     def _stop(self, reason: str | None, calls: int) -> None:
         self._stop_reason = options.stop_reason(reason, calls)
@@ -373,20 +388,33 @@ class _Told(MessagesStream):
 
 
 @lru_cache(maxsize=256)
-def _script(model: str, thinking: bool, signed: bool, shown: int | None, plain: bool) -> Script:
-    """Made once for all streams of a shape. plain: nothing of the usage is known at the beginning."""
-    told = _Told(idle(), id=HOLE["a"], model=model, thinking=thinking)
+def _script(thinking: bool, signed: bool, shown: int | None) -> Script:
+    """Made once for all streams of a shape."""
+    told = _Told(idle(), id=HOLE["a"], model=HOLE["l"], thinking=thinking)
+    told._message["usage"] = HOLE["u"]
     told._signs, told._calls_shown = signed, shown
     blocks = {kind: _BLOCKS[field] for kind, field in _FIELDS.items()}
-    blocks["arguments"] = options.call(options.call_id(HOLE["s"], HOLE["k"]), HOLE["m"])
+    blocks["arguments"] = options.call(HOLE["d"], HOLE["m"])
     stop = options.stop_reason
     ends = {reason: (stop(reason, 0) or "", stop(reason, 1) or "") for reason in options.USUAL}
-    return messages_script(told, blocks, _closing() if plain else None, ends)
+    return messages_script(told, blocks, _closing(), ends)
 
 
-def _closing() -> Parts:
-    """What MessagesStream says last."""
+def _closing() -> tuple[Parts, Parts]:
+    """What MessagesStream says last, with counts and with a usage."""
     told = _Told(idle(), id="", model="")
     told._stop_reason = HOLE["r"]
-    usage = {"output_tokens": HOLE["p"], "output_tokens_details": {"thinking_tokens": HOLE["q"]}}
-    return told._parts(*told.closing(usage))
+    details = {"thinking_tokens": HOLE["q"]}
+    first, last = told.closing(
+        {"input_tokens": HOLE["x"], "output_tokens": HOLE["p"], "output_tokens_details": details}
+    )
+    return told._parts(first, last), told._parts({**first, "usage": HOLE["u"]}, last)
+
+
+def _usage_of(known: Payload) -> Payload:
+    """A message's usage at its beginning."""
+    return {"input_tokens": 0, "output_tokens": 0, **options.USAGE_NULLS, **known}
+
+
+_NULL_USAGE = to_json(options.USAGE_NULLS)[1:]
+_NULLS = options.MESSAGE_NULLS.keys()

@@ -54,8 +54,21 @@ class CallIds:
         self._make = make
         self._given = set(taken_ids(taken))
         self._made: set[str] = set()
+        self._decided: dict[int, str] = {}
+
+    def decide(self, own: str | None, index: int) -> str:
+        """take() for a script, which may ask for one call alone, and whose journal asks again."""
+        for earlier in range(index):
+            self.take(None, earlier)
+        return self.take(own, index)
 
     def take(self, own: str | None, index: int) -> str:
+        """The id of this call. If it was decided before, it stays."""
+        if index not in self._decided:
+            self._decided[index] = self._new(own, index)
+        return self._decided[index]
+
+    def _new(self, own: str | None, index: int) -> str:
         """The model's own, if it gave one that is new; else one that is made, with a suffix if it is not new.
 
         Raises ValueError if the function that makes them repeats itself.

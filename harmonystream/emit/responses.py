@@ -70,7 +70,8 @@ class ResponsesStream(LogprobStream):
     _item_type: Callable[[ToolCallStart], str] | None = None
     _taken: frozenset[str] = frozenset()
     _container_id = "auto"
-    _hooked = False  # has an application a part in what is said?
+    _hooked = False  # has a callback a part in what is said, beside the ids of calls?
+    _counts = RESPONSES.read, RESPONSES.written, "total_tokens"
     _head_json = ""
     _head_parts: tuple[str, str, str] | None = None  # around its id and its time, of a stream that was moved
     _calls_shown: int | None = None
@@ -105,9 +106,10 @@ class ResponsesStream(LogprobStream):
             self._container_id = container_id
         if reasoning is not True or request is not None or extra:
             self._ask(request, reasoning, encrypt, sendable(extra or {}))
-        if item_id is not None or call_id is not None or item_type is not None or taken != () or encrypt is not None:
-            self._own_item_id, self._own_call_id = called("item_id", item_id), called("call_id", call_id)
-            self._item_type, self._taken = called("item_type", item_type), taken_ids(taken)
+        if call_id is not None or taken != ():
+            self._own_call_id, self._taken, self._asks_ids = called("call_id", call_id), taken_ids(taken), True
+        if item_id is not None or item_type is not None or encrypt is not None:
+            self._own_item_id, self._item_type = called("item_id", item_id), called("item_type", item_type)
             called("encrypt", encrypt)
             self._hooked = True
         if not keep_text:
@@ -160,14 +162,17 @@ class ResponsesStream(LogprobStream):
             self._head_json = f"{before}{to_json(self.id)}{between}{number}{after}"
         elif self._said is not _UNSAID:
             self._head_json = to_json(self._head)[1:-1]
-        return self.id, number, self.id.removeprefix("resp_"), self._head_json or None
+        return self.id, number, self.id.removeprefix("resp_"), self.model, self._head_json or None
 
     def _script(self) -> Script | None:
         if type(self) is not ResponsesStream or self._hooked or self.parser.strict:
             return None
         reasoning: Any = self._reasoning  # the class, of which the type checker does not know that it is hashable
         custom = any(type == "custom" for type, _ in self._tools or ())
-        return _script(self.model, reasoning, custom, self._calls_shown)
+        return _script(reasoning, custom, self._calls_shown)
+
+    def _usage_told(self, usage: Payload | None) -> str:
+        return to_json(self._whole_usage(usage or {}))
 
     def _tell(self, events: Iterable[Event | None]) -> None:
         for event in events:
@@ -179,7 +184,8 @@ class ResponsesStream(LogprobStream):
     def _catch_up(self) -> None:
         super()._catch_up()
         if self._word_told is not None and self._ending is options.OPEN:
-            self._ending, self._usage = options.COMPLETED, self._whole_usage({})
+            usage = counted(self._usage_at_end, RESPONSES) or {}
+            self._ending, self._usage = options.COMPLETED, self._whole_usage(usage)
 
     def _end_told(self, reason: str | None) -> str:
         self._stop(reason)
@@ -356,25 +362,28 @@ class ResponsesStream(LogprobStream):
 
 
 @lru_cache(maxsize=256)
-def _script(model: str, reasoning: Any, custom: bool, shown: int | None) -> Script:
+def _script(reasoning: Any, custom: bool, shown: int | None) -> Script:
     """Made once for all streams of a shape. custom: Python must look at each call's name."""
-    told = ResponsesStream(idle(), id=HOLE["a"], model=model, created_at=0)
+    told = ResponsesStream(idle(), id=HOLE["a"], model=HOLE["l"], created_at=0)
     told._reasoning, told._calls_shown = reasoning, shown
     told._head["created_at"], told._head_json = HOLE["c"], HOLE["h"]
     items: list[tuple[type[Item], int, Payload]] = []
     for number, channel in enumerate(CHANNELS):
         items += [(Message, number, options.phase(channel)), *([(reasoning, number, {})] if reasoning else ())]
     if not custom:
-        items.append((CALLS["function_call"], 0, {"call_id": options.call_id(HOLE["s"], HOLE["k"]), "name": HOLE["m"]}))
+        items.append((CALLS["function_call"], 0, {"call_id": HOLE["d"], "name": HOLE["m"]}))
     made = [(item(options.made_id(HOLE["s"], item.type, HOLE["i"]), 0, given), at) for item, at, given in items]
     return responses_script(told, made, _completed(), dict.fromkeys(options.WHOLE[:3], ("", "")))
 
 
-def _completed() -> Parts:
-    """The last event of a response that is complete."""
+def _completed() -> tuple[Parts, Parts]:
+    """The last event of a response that is complete, with counts and with a usage."""
     told = ResponsesStream(idle(), id="", model="", created_at=0)
     told._head_json, told._ending = HOLE["h"], options.COMPLETED
-    counts = {"output_tokens": HOLE["p"], "total_tokens": HOLE["p"]}
+    counts = {"input_tokens": HOLE["x"], "output_tokens": HOLE["p"], "total_tokens": HOLE["y"]}
     details: Payload = {"output_tokens_details": {"reasoning_tokens": HOLE["q"]}}
-    told._usage = {**(told._whole_usage({}) or {}), **counts, **details}
-    return told._parts(told._ended([HOLE["o"]]))
+    ends = []
+    for usage in ({**(told._whole_usage({}) or {}), **counts, **details}, HOLE["u"]):
+        told._usage = usage  # type: ignore[assignment]
+        ends.append(told._parts(told._ended([HOLE["o"]])))
+    return ends[0], ends[1]

@@ -81,7 +81,7 @@ def _of_chat(stream: ChatStream) -> tuple[Payload, Callbacks]:
         "extra": stream._extra,
         "taken": sorted(stream._taken),
     }
-    return given, {"call_id": stream._call_id}
+    return given, {"call_id": stream._own_call_id}
 
 
 def _of_responses(stream: ResponsesStream) -> tuple[Payload, Callbacks]:
@@ -113,7 +113,7 @@ def _of_messages(stream: MessagesStream) -> tuple[Payload, Callbacks]:
         "extra": stream._given[0],
         "taken": sorted(stream._taken),
     }
-    return given, {"call_id": stream._call_id, "signature": stream._signature}
+    return given, {"call_id": stream._own_call_id, "signature": stream._signature}
 
 
 _GIVEN: dict[type[EventStream], Callable[[Any], tuple[Payload, Callbacks]]] = {

@@ -14,11 +14,12 @@ Parts = tuple[list[bytes], str]
 CHANNELS = (None, "analysis", "commentary", "final", "?")
 """By number; the last one is any other."""
 
-_NUMBERS = "nikcopq"
 _STEM = os.urandom(16).hex()
-HOLE = {letter: _STEM + letter for letter in "acghikmnopqrstw"}
-"""By the hole's letter: what a payload has in its place. The stem is random, so no id or name contains it."""
-_FOUND = re.compile(f'"{_STEM}([{_NUMBERS}])"|{_STEM}([a-z])')
+_LETTERS = "acdghiklmnopqrstuwxy"
+_NUMBERS = "cnikopquxy"
+HOLE = {letter: _STEM + letter for letter in _LETTERS}
+"""By the hole's letter: what a payload has in its place. They are random, so no id or name contains them."""
+_FOUND = re.compile(f'"{_STEM}([{_NUMBERS}])"|{_STEM}([{_LETTERS}])')
 
 
 def idle() -> Parser:
@@ -31,6 +32,6 @@ def cut(text: str) -> Parts:
     parts, holes, begin = [], "", 0
     for found in _FOUND.finditer(text):
         parts.append(text[begin : found.start()].encode())
-        holes += found[1] or found[2]
+        holes += found[found.lastindex or 0]
         begin = found.end()
     return [*parts, text[begin:].encode()], holes

@@ -22,8 +22,20 @@ Reasons = dict[str | None, tuple[str, str]]  # a parser's -> the API's: without 
 _NOTHING = cut("")
 
 
-def chat_script(told: ChatStream, call: Payload, closing: str | None, reasons: Reasons) -> Script:
-    """call: one whose parts are placeholders. closing: the last frame, if nobody else's response has a part in it."""
+def _call_id(prefix: str) -> Parts:
+    return cut(f"{prefix}_{HOLE['s']}_{HOLE['k']}")
+
+
+def _ends_of(closing: tuple[Parts, Parts] | None, reasons: Reasons) -> dict[str, Any]:
+    if closing is None:
+        return {}
+    return {"closing": closing[0], "closing_usage": closing[1], "reasons": reasons}
+
+
+def chat_script(told: ChatStream, call: Payload, closing: tuple[Parts, Parts] | None, reasons: Reasons) -> Script:
+    """call: one whose parts are placeholders. closing: the last frames, with counts and with a usage; None: there are
+    other choices.
+    """
     frames: Frames = {}
     bits: dict[tuple[str, int], int] = {}
     for number, channel in enumerate(CHANNELS):
@@ -39,14 +51,16 @@ def chat_script(told: ChatStream, call: Payload, closing: str | None, reasons: R
     frames["begin", "arguments", 0] = told._parts(told._call_chunk(HOLE["k"], call))
     finish = told._parts(told._chunk({}, HOLE["r"]))
     opening = told._parts(*told.opening())
-    more: dict[str, Any] = {} if closing is None else {"closing": cut(closing), "reasons": reasons}
-    return Script(frames, opening, _NOTHING, finish, fields=bits, shown=told._calls_shown, **more)
+    more = _ends_of(closing, reasons)
+    return Script(
+        frames, opening, _NOTHING, finish, fields=bits, shown=told._calls_shown, call_id=_call_id("call"), **more
+    )
 
 
 def messages_script(
-    told: MessagesStream, blocks: Mapping[str, Payload], closing: Parts | None, reasons: Reasons
+    told: MessagesStream, blocks: Mapping[str, Payload], closing: tuple[Parts, Parts], reasons: Reasons
 ) -> Script:
-    """blocks: what opens a block, by the kind of its deltas. closing: the last frames, if they are known beforehand."""
+    """blocks: what opens a block, by the kind of its deltas. closing: the last frames, with counts and with a usage."""
     frames: Frames = {}
     for kind, block in blocks.items():
         told._kind = kind
@@ -59,16 +73,16 @@ def messages_script(
                 frames["delta", kind, number] = _NOTHING
     opening = told._parts(*told.opening())
     shown, signed = told._calls_shown, told._signs
-    more: dict[str, Any] = {} if closing is None else {"closing": closing, "reasons": reasons}
+    more = {**_ends_of(closing, reasons), "call_id": _call_id("toolu")}
     return Script(frames, opening, _NOTHING, _NOTHING, shown=shown, filtered=True, signed=signed, no_blank=True, **more)
 
 
 def responses_script(
-    told: ResponsesStream, items: Iterable[tuple[Item, int]], closing: Parts, reasons: Reasons
+    told: ResponsesStream, items: Iterable[tuple[Item, int]], closing: tuple[Parts, Parts], reasons: Reasons
 ) -> Script:
     """items: with the number of the channel of their message. Those of reasoning are missing if it is hidden.
 
-    closing: the last frame of a response that is complete.
+    closing: the last frame of a response that is complete, with counts and with a usage.
     """
     frames: Frames = {("delta", "reasoning", number): _NOTHING for number in range(len(CHANNELS))}
     for item, number in items:
@@ -81,4 +95,5 @@ def responses_script(
             frames[end, item.kind, number] = told._parts(*ends)
     head, opening = cut(to_json(told._head)[1:-1]), told._parts(*told.opening())
     shown = told._calls_shown
-    return Script(frames, opening, head, _NOTHING, shown=shown, functions=True, closing=closing, reasons=reasons)
+    more = {**_ends_of(closing, reasons), "call_id": _call_id("call")}
+    return Script(frames, opening, head, _NOTHING, shown=shown, functions=True, **more)

@@ -25,12 +25,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Constants", "EventStream"]
 
-Constants: TypeAlias = "tuple[str, str, str, str | None]"
+Constants: TypeAlias = "tuple[str, str, str, str, str | None]"
 
 _EVENTS: tuple[type, ...] = get_args(Event)
 _SILENCE = Frame([b""], "")
-_MOST = 256  # scripts that are found by their model alone
-_USUAL: dict[tuple[type, Any, bool] | None, Script] = {}
+_USUAL: dict[tuple[type, bool] | None, Script] = {}
 _DELTAS: dict[type, str] = {ReasoningDelta: "reasoning", ContentDelta: "content", ToolCallDelta: "arguments"}
 
 
@@ -48,7 +47,11 @@ class EventStream(SseWriter):
     numbered: ClassVar[str | None] = None
     """The field that numbers the payloads, if the API has one."""
     _identity: ClassVar[int] = 3  # attributes of a stream whose options are all as usual: id, model, created
-    _opens_plainly: ClassVar[bool] = True  # has a script, if there is one, the first frames?
+    _counts: ClassVar[tuple[str, ...]]
+    """The API's names of the tokens of the prompt, of the response, and of both."""
+    _prompt_tokens = 0
+    """What is known of them at the beginning. -1: more than that is known of the usage."""
+    _asks_ids = False  # does a callback or the request have a part in the ids of calls?
     _tells = False  # are its events those of other parsers?
     _inside = False  # is what ends the response somebody else's?
     _options: bytes | None = None  # of its state
@@ -106,34 +109,32 @@ class EventStream(SseWriter):
 
     def start(self) -> bytes:
         """The frames before the first token."""
-        given = self.__dict__
-        usual = (type(self), given.get("model"), self.parser.strict) if len(given) == self._identity else None
+        usual = (type(self), self.parser.strict) if len(self.__dict__) == self._identity else None
         script = _USUAL.get(usual)
         if script is None:
             script = self._script()
             if script is None:
                 self._start(False)
                 return self._bytes(self.opening())
-            if usual is not None and len(_USUAL) < _MOST:
+            if usual is not None:
                 _USUAL[usual] = script
-        opening = None if self._opens_plainly else self._opening_told()
-        id, created, stem, head = self._constants()
-        return self._begin_script(script, id, created, stem, head, opening)
+        usage, opening = self._opening_told()
+        return self._begin_script(script, self._constants(), self._asks_ids, usage, opening)
 
-    def _opening_told(self) -> bytes | None:
-        """The first frames of a stream with a script. None: the script has them."""
-        return None
+    def _opening_told(self) -> tuple[str, bytes | None]:
+        """The usage that the first frames have, as JSON, and these frames. None: the script has them."""
+        return "", None
 
     def _script(self) -> Script | None:
         """What the API says at each moment of a response; None: Python says it."""
         return None
 
     def _constants(self) -> Constants:
-        """What a script says of this response: its id, when it was created, the stem of ids, the head of it all."""
+        """What is constant in this response: its id, its time, the stem of ids, the model, its first fields."""
         raise NotImplementedError
 
     def _catch_up(self) -> None:
-        """Learn what the script has told. Callbacks have no part in a script, so nothing is asked of them twice."""
+        """Learn what the script has told. Of callbacks, only those for ids have a part in it: they are asked once."""
         events, filter = self._journal()
         self._tell(events)
         self._caught_up(filter)
@@ -189,8 +190,8 @@ class EventStream(SseWriter):
         """
         if self._ends_whole:
             self._check_end()
-        if usage is None and (reason is None or type(reason) is str):
-            plain = self._end_plainly(reason)
+        if reason is None or type(reason) is str:
+            plain = self._end_plainly(reason, usage)
             if plain is not None:
                 return plain
         usage, reason = self.checked_usage(usage), normal(reason)
@@ -202,9 +203,17 @@ class EventStream(SseWriter):
 
     def _end_after(self, frames: bytes) -> bytes:
         """The last frames, after these: the script had a part of them."""
-        frames += self._closing_bytes(self.checked_usage(None))
+        frames += self._closing_bytes(self.checked_usage(self._usage_at_end))
         self._over()
         return frames
+
+    def _says_usage(self, usage: Payload | None) -> bool:
+        """Can the script's last frames say this usage?"""
+        return True
+
+    def _usage_told(self, usage: Payload | None) -> str:
+        """The usage of the script's last frames, as JSON. The parser has ended. usage: as checked_usage() gives it."""
+        raise NotImplementedError
 
     def _end_of_told(self, reason: str | None) -> bytes:
         """The end of what other parsers have said, and of the message that they have left open."""

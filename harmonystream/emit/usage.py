@@ -44,13 +44,21 @@ def counted(usage: Any, names: Names | None = None) -> Payload | None:
     if not isinstance(usage, Mapping):
         raise TypeError(f"usage is a dict with the API's names, not {type(usage).__name__}: of a model, model_dump()")
     made: Payload = {}
+    plain = True
     for name, value in usage.items():
+        if type(value) is int and type(name) is str:
+            made[name] = value
+            continue
+        plain = False
         if isinstance(value, Mapping):
             made[name] = counted(value)
         elif value is not None:
             made[name] = _count(name, value) if name.endswith("_tokens") else value
-    to_json(made)  # what cannot be sent
-    return made if names is None else translated(made, names)
+    if not plain:
+        to_json(made)  # raises for what cannot be sent
+    if names is None or (plain and all(name in names[:2] for name in made)):
+        return made
+    return translated(made, names)
 
 
 def _count(name: str, value: Any) -> int:

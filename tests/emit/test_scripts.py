@@ -109,27 +109,118 @@ def test_a_usual_end_needs_nothing_of_python(api: str, reason: str | None) -> No
         stream.finish("stop")
 
 
-def test_text_has_no_counts_so_python_says_the_end() -> None:
-    for api in ("responses", "messages"):
-        stream, reference = stream_of(api), told_by_python(stream_of(api))
-        assert as_bytes(stream, [TEXT], "stop") == as_bytes(reference, [TEXT], "stop")
-        assert stream._word_told is None
-        assert stream.response() == reference.response()
-
-
-@pytest.mark.parametrize(
-    "api, options",
-    [
-        ("chat", {"include_usage": True}),
-        ("messages", {"usage": {"input_tokens": 5}}),
-        ("messages", {"extra": {"x": 1}}),
-    ],
+PLAIN: dict[str, tuple[Any, ...]] = {
+    "chat": ({"prompt_tokens": 900, "completion_tokens": 260, "total_tokens": 1160}, {"prompt_tokens": 3}),
+    "responses": ({"input_tokens": 900, "output_tokens": 260, "total_tokens": 7}, {"output_tokens": 3}),
+    "messages": ({"input_tokens": 900, "output_tokens": 260}, {"output_tokens": 3}),
+}
+USAGES: tuple[Any, ...] = (
+    None,
+    {},
+    {"prompt_tokens": 5, "completion_tokens": 9},
+    {"input_tokens": 5, "output_tokens": 9},
+    {"prompt_tokens": 5, "total_tokens": None, "prompt_tokens_details": {"cached_tokens": 2}},
+    {"input_tokens": 5, "input_tokens_details": {"cached_tokens": 2}, "cost": 'é"'},
+    {"input_tokens": 5, "cache_read_input_tokens": 4, "output_tokens": True},
+    {"prompt_tokens": 2**70, "completion_tokens": 0},
 )
-def test_an_end_that_depends_on_more_is_said_by_python(api: str, options: dict[str, Any]) -> None:
-    stream, reference = stream_of(api, **options), told_by_python(stream_of(api, **options))
-    assert as_bytes(stream, [IDS], "stop") == as_bytes(reference, [IDS], "stop")
-    assert stream._word_told is None
-    assert stream.response() == reference.response()
+
+
+@pytest.mark.parametrize("text", [False, True])
+@pytest.mark.parametrize("api", APIS)
+def test_a_usage_at_the_end(api: str, text: bool) -> None:
+    """The script says plain counts, and any other usage as JSON."""
+    more: dict[str, Any] = {
+        "chat": {"include_usage": True},
+        "messages": {"usage": {"input_tokens": 11, "cache_read_input_tokens": 4}},
+    }
+    starts = [{}, more.get(api, {}), {"usage": {"input_tokens": 11}} if api == "messages" else {}]
+    for options in starts:
+        for usage in (*PLAIN[api], *USAGES):
+            made = []
+            for told in (lambda stream: stream, told_by_python):
+                stream = told(stream_of(api, **options))
+                pieces = [TEXT] if text else [IDS[:9], IDS[9:]]
+                made.append([*as_bytes(stream, pieces, "stop", usage), stream.response()])
+                assert stream.ended
+            assert made[0] == made[1], usage
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_a_bad_usage_leaves_the_stream_open(api: str) -> None:
+    for bad in ({"prompt_tokens": "many", "input_tokens": "many"}, [], {"x": float("nan")}):
+        made = []
+        for told in (lambda stream: stream, told_by_python):
+            stream = told(stream_of(api, **({"include_usage": True} if api == "chat" else {})))
+            stream.start()
+            stream.feed(IDS[:-1])
+            with pytest.raises((TypeError, ValueError)):
+                stream.finish("stop", bad)
+            made.append([stream.feed(IDS[-1:]), stream.finish("stop"), stream.response()])
+        assert made[0] == made[1]
+
+
+def odd_id(index: int) -> str:
+    return f'é "{index}"'
+
+
+@pytest.mark.parametrize("format", ["kimi_k2", "hermes", "mistral"])
+@pytest.mark.parametrize("api", APIS)
+def test_ids_of_calls_are_decided_once(api: str, format: str) -> None:
+    """By the model, a callback, or what the conversation has already. Asking for the response asks nobody again."""
+    names = [f"functions.f:{at}" if format == "kimi_k2" else f"call{at:05d}" for at in (0, 1, 1, 4)]
+    text = {
+        "kimi_k2": "<|tool_calls_section_begin|>"
+        + "".join(f"<|tool_call_begin|>{name}<|tool_call_argument_begin|>{{}}<|tool_call_end|>" for name in names)
+        + "<|tool_calls_section_end|>",
+        "hermes": '<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>\n' * 4,
+        "mistral": "".join(f"[TOOL_CALLS]f[CALL_ID]{name}[ARGS]{{}}" for name in names),
+    }[format]
+    default = ["call_1_1", "toolu_1_1", "call_x_0", "functions.f:1", "call00001"]
+    for options in ({}, {"call_id": odd_id}, {"taken": default}, {"taken": default, "call_id": odd_id}):
+        for asks in (False, True):
+            made = []
+            for told in (lambda stream: stream, told_by_python):
+                stream = told(APIS[api].stream_of(hs.Parser(format, BYTES, check_stops=False, tools=["f"]), **options))
+                frames = [stream.start()]
+                for begin in range(0, len(text), 7):
+                    frames.append(stream.feed_text(text[begin : begin + 7]))
+                    if asks:
+                        frames.append(stream.response())
+                made.append([*frames, stream.finish("stop"), stream.response()])
+            assert made[0] == made[1]
+
+
+def test_a_callback_that_ends_its_stream() -> None:
+    """It is refused while the stream is inside, and the stream goes on or breaks as it does in Python."""
+    for verb in ("error", "response", "finish"):
+        made = []
+        for told in (lambda stream: stream, told_by_python):
+
+            def meddle(index: int) -> str:
+                getattr(stream, verb)(*(["odd"] if verb == "error" else []))  # noqa: B023
+                return f"id{index}"
+
+            stream = told(stream_of("chat", call_id=meddle))
+            frames: list[Any] = [stream.start()]
+            try:
+                frames.append(stream.feed(IDS))
+            except RuntimeError as error:
+                frames.append(str(error))
+            made.append([*frames, stream.error("over")])
+        assert made[0] == made[1]
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_any_model_and_more_fields(api: str) -> None:
+    for model in ("m", 'the "m"\u2028é', "", "m" * 5000):
+        for extra in ({}, {"system_fingerprint": 'f"é', "choices": 1, "id": "other", "x": [1, {"y": None}]}):
+            made = []
+            for told in (lambda stream: stream, told_by_python):
+                stream = told(stream_of(api, extra=extra))
+                stream.model = model
+                made.append([*as_bytes(stream, [IDS], "stop"), stream.response()])
+            assert made[0] == made[1]
 
 
 @pytest.mark.parametrize("named", [False, True])
@@ -148,7 +239,7 @@ def test_newlines_that_the_end_releases_are_told_by_the_script(api: str) -> None
         stream = told(APIS[api].stream_of(hs.Parser("hermes", BYTES, check_stops=False)))
         made.append([*as_bytes(stream, [list(b"\n\n")], "stop"), stream.response()])
         assert stream.ended
-        assert (stream._word_told is None) == stream._hooked
+        assert (stream._word_told is None) == (told is told_by_python)
     assert made[0] == made[1]
 
 

@@ -45,7 +45,7 @@ def as_bytes(
 
 def told_by_python(stream: Emitter) -> Emitter:
     """It has no script: the description makes all that is not the text of a delta, each time anew."""
-    stream._hooked = True
+    stream._script = lambda: None
     return stream
 
 

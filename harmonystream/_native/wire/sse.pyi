@@ -41,11 +41,15 @@ class SseWriter(MovingWriter):
     @staticmethod
     def _listed(given: SupportsIndex | Iterable[SupportsIndex] | Buffer) -> list[int]:
         """Token ids as a list, from whatever Parser.feed() takes, by its rules."""
-    def _end_plainly(self, reason: str | None, /) -> bytes | None:
-        """All last frames, if the script has them for this reason; then the response has ended. None: it has them not.
+    def _end_plainly(self, reason: str | None, usage: Any, /) -> bytes | None:
+        """All last frames, if the script has them for this reason and usage; then the response has ended. None: Python
+        must end it.
 
-        What Python must say after all, _end_after() adds.
+        What Python must say after all, _end_after() adds. Raises what checked_usage() raises.
         """
+    @property
+    def _usage_at_end(self) -> dict[str, Any] | None:
+        """What finish() has been given, of a response that the script has ended."""
     def _end(self, reason: str | None = None) -> bytes:
         """The frames of the last events; the terminal ones of an API are its own."""
     def _no_frames(self) -> None:

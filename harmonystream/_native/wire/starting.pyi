@@ -9,10 +9,17 @@ DEBUG: bool
 class StartingWriter(OpenWriter):
     """A response that starts."""
     def _begin_script(
-        self, script: Script, id: str, created: str, stem: str, head: str | None, opening: bytes | None, /
+        self,
+        script: Script,
+        constants: tuple[str, str, str, str, str | None],
+        asks_ids: bool,
+        usage: str,
+        opening: bytes | None,
+        /,
     ) -> bytes:
         """It is new, and from now on bytes, by this script. The first frames.
 
-        head: the JSON of what a response begins with; None: the script has it. opening: the first frames, if they are
-        not the script's.
+        constants: the response's id, when it was created, the stem of ids, the model, and the JSON of what it begins
+        with; None: the script has that. asks_ids: `_call_ids` decides the id of each call. usage: as JSON, what is
+        known of it at the beginning. opening: the first frames, if they are not the script's.
         """

@@ -17,7 +17,7 @@ NOTHING = ([b""], "")
     [
         (([], ""), ValueError),
         (([b"a"], "t"), ValueError),
-        (([b"a", b"b"], "x"), ValueError),
+        (([b"a", b"b"], "z"), ValueError),
         (([b"a", "b"], "t"), TypeError),
         ((None, ""), TypeError),
     ],

@@ -64,7 +64,8 @@ cdef class MovingWriter(StartingWriter):
         memset(&e, 0, sizeof(Sealing))
         try:
             self._check_movable()
-            if self.w.told.script == NULL or self.w.told.caught_up or self.w.told.cut or self.w.told.had_blank:
+            if self.w.told.script == NULL or self.w.told.caught_up or self.w.told.cut or self.w.told.had_blank or (
+                    self.w.told.asks_ids):
                 return None
             begin_envelope(&e, <uint8_t>PyBytes_AS_STRING(api)[0], False, True, self.w.number, key)
             self.parser.put_state(&e.made)
@@ -96,7 +97,7 @@ cdef class MovingWriter(StartingWriter):
         self.claim_alone()
         try:
             self.check(NEW)
-            self.set_script(script, constants[0], constants[1], constants[2], constants[3])
+            self.set_script(script, constants, False)
             fault = told_unpack(&self.w, &f, &self.out)
             if fault == LACKS_MEMORY:
                 raise MemoryError()

@@ -19,13 +19,15 @@ cdef enum:                             # Moment
 cdef struct ScriptTable:
     Pieces said[N_MOMENTS][N_DELTAS][VARIANTS]       # `items` is NULL where nothing is said
     Pieces opening, head, finish
-    Pieces closing                     # after `finish`, of a response that ends for one of the script's reasons
+    Pieces call_id                     # of a call for which nobody asked for another
+    # after `finish`, of a response that ends for one of the script's reasons: with counts, and with a usage as JSON
+    Pieces closing, closing_usage
     uint8_t field[N_DELTAS][VARIANTS]  # the bit of the field that the text goes to
     int shown                          # calls; -1: all
     bint filtered                      # arguments pass an Arguments first
     bint signed                        # the end of reasoning has a signature, which Python makes
     bint no_blank                      # white space alone does not begin content
-    bint counted                       # `closing` says how many tokens were read: of text, nobody knows
+    bint counted                       # `closing` has counts of tokens, which nobody knows of text
     bint functions                     # calls of other kinds are Python's
 
 

@@ -14,13 +14,13 @@ DEBUG = bool(DEBUG_BUILD)
 cdef dict MOMENTS = {"begin": BEGIN, "delta": DELTA, "end": END, "cut": CUT, "item": ITEM, "cut item": CUT_ITEM,
                      "part": PART}
 cdef dict KINDS = {"reasoning": R_REASONING, "content": R_CONTENT, "arguments": R_ARGUMENTS}
-cdef bytes HOLES = b"acghikmnopqrstw"
+cdef bytes HOLES = b"acdghiklmnopqrstuwxy"
 
 
 @cython.final
 cdef class Script:
     """Script(frames, opening, head, finish, *, fields=None, shown=None, filtered=False, signed=False, no_blank=False,
-    functions=False, closing=None, reasons=None)
+    functions=False, call_id=None, closing=None, closing_usage=None, reasons=None)
 --
 
     What an API says at each moment of a response, as frames with holes.
@@ -28,19 +28,22 @@ cdef class Script:
     frames: (moment, kind, channel) -> (parts, holes). The moments of an item are "begin", "delta", "end", "cut",
     "item", "cut item" and "part"; the kinds are those of deltas; channel is the number of a channel of Harmony.
     Holes: "t" a delta's text, "n" the running number, "i" the item's index, "k" the call's index, "w" the item's whole
-    text, "m" the call's name, "a" the response's id, "c" when it was created, "s" the stem of ids, "h" the head,
-    "g" a signature, "r" the reason, "o" the items that are done, "p" how many tokens were read, "q" those of reasoning.
-    All texts are JSON-escaped.
+    text, "m" the call's name, "d" the call's id, "a" the response's id, "c" when it was created, "l" the model, "s" the
+    stem of ids, "h" the head, "g" a signature, "r" the reason, "o" the items that are done, "u" the usage as JSON; and
+    of tokens "x" those of the prompt, "p" those of the response, "q" those of its reasoning, "y" all. All texts are
+    JSON-escaped.
     opening, head, finish: frames of the whole response. fields: (kind, channel) -> the bit of the text's field.
     shown: how many calls are shown; None: all.
-    reasons: each reason of a parser for which the response ends with the frame `closing`, and nothing that Python must
+    call_id: the id of a call, unless somebody decides it. closing, closing_usage: the last frames, with counts or with
+    a usage as JSON.
+    reasons: each reason of a parser for which the response ends with one of these frames, and nothing that Python must
     say -> the API's words for it, (if no call was shown, if one was).
     Raises KeyError, TypeError or ValueError for anything else.
     """
 
     def __cinit__(self, dict frames not None, opening, head, finish, *, dict fields=None, shown=None,
-                  bint filtered=False, bint signed=False, bint no_blank=False, bint functions=False, closing=None,
-                  dict reasons=None):
+                  bint filtered=False, bint signed=False, bint no_blank=False, bint functions=False, call_id=None,
+                  closing=None, closing_usage=None, dict reasons=None):
         cdef int moment, code, variant
         self.parts = []
         for (what, kind, channel), given in frames.items():
@@ -51,9 +54,13 @@ cdef class Script:
         self.set_pieces(&self.table.opening, opening)
         self.set_pieces(&self.table.head, head)
         self.set_pieces(&self.table.finish, finish)
+        if call_id is not None:
+            self.set_pieces(&self.table.call_id, call_id)
         if closing is not None:
             self.set_pieces(&self.table.closing, closing)
             self.table.counted = "p" in closing[1]
+        if closing_usage is not None:
+            self.set_pieces(&self.table.closing_usage, closing_usage)
         self.reasons = {} if reasons is None else {reason: (str(one), str(other))
                                                    for reason, (one, other) in reasons.items()}
         for (kind, channel), bit in (fields or {}).items():
@@ -102,7 +109,9 @@ cdef class Script:
         free(self.table.opening.items)
         free(self.table.head.items)
         free(self.table.finish.items)
+        free(self.table.call_id.items)
         free(self.table.closing.items)
+        free(self.table.closing_usage.items)
 
     def __reduce__(self):
         raise TypeError("a Script is not pickled: each process makes its own")

@@ -11,10 +11,14 @@ from harmonystream._native.core.types cimport *
 
 cdef class SseWriter(MovingWriter):
     cdef bint watched
+    cdef bint counted              # at the end: are the counts all that is said of the usage?
+    cdef object usage              # otherwise this, as checked_usage() gives it
     cdef list frames               # by kind; what the writer points to
 
     @cython.final
-    cdef bytes end_plainly(self, str reason)
+    cdef bytes end_plainly(self, str reason, object usage)
+    @cython.final
+    cdef bint take_counts(self, object usage) except -1
     @cython.final
     cdef bytes feed_plain(self, Py_ssize_t tid)
     @cython.final
@@ -27,6 +31,8 @@ cdef class SseWriter(MovingWriter):
     cdef int put_record(self, const Out* out, Py_ssize_t i) except -1
     @cython.final
     cdef int put_end(self) except -1
+    @cython.final
+    cdef int put_usage(self) except -1
     @cython.final
     cdef bint put_told(self, const Record* r, const uint8_t* text) except -1
     @cython.final

@@ -27,6 +27,7 @@ DEBUG = bool(DEBUG_BUILD)
 
 cdef enum:
     LONG = 4096                        # bytes of a token that is rare enough to go the long way
+    MOST_TOKENS = 1 << 30              # of a usage that is plain
 
 
 @cython.auto_pickle(False)
@@ -105,25 +106,36 @@ cdef class SseWriter(MovingWriter):
         finally:
             self.leave()
 
-    def _end_plainly(self, str reason, /):
-        """All last frames, if the script has them for this reason; then the response has ended. None: it has them not.
+    def _end_plainly(self, str reason, usage, /):
+        """All last frames, if the script has them for this reason and usage; then the response has ended. None: Python
+        must end it.
 
-        What Python must say after all, _end_after() adds.
+        What Python must say after all, _end_after() adds. Raises what checked_usage() raises.
         """
-        return self.end_plainly(reason)
+        return self.end_plainly(reason, usage)
 
-    cdef bytes end_plainly(self, str reason):
+    cdef bytes end_plainly(self, str reason, object usage):
         cdef Out out
         cdef const Stream* s = &self.parser.s
+        cdef const ScriptTable* script = self.w.told.script
         cdef bytes made
         self.claim_alone()
         try:
             self.check(BYTES)
-            if (self.w.told.script == NULL or reason not in self.script.reasons
-                    or (self.script.table.counted and s.input_mode == TEXT_MODE)
-                    or not self.parser.read_end(reason, &out)):
+            if script == NULL or reason not in self.script.reasons:
                 return None
-            self.ends_plainly = True
+            self.counted = not (script.counted and s.input_mode == TEXT_MODE) and self.take_counts(usage)
+            if self.counted:
+                usage = None if usage is None else dict(usage)
+            else:
+                if script.closing_usage.items == NULL:
+                    return None
+                usage = self.checked_usage(usage)
+                if not self._says_usage(usage):
+                    return None
+            if not self.parser.read_end(reason, &out):
+                return None
+            self.usage, self.ends_plainly = usage, True
             made = self.frames_of(&out)
             if self.end_word is not None:
                 self.w.stage = ENDED
@@ -131,6 +143,36 @@ cdef class SseWriter(MovingWriter):
         finally:
             self.leave()
         return self._end_after(made)
+
+    @property
+    def _usage_at_end(self):
+        """What finish() has been given, of a response that the script has ended."""
+        return self.usage
+
+    cdef bint take_counts(self, object usage) except -1:
+        """Are the API's plain counts all that the usage has? -1 is a count that it has not."""
+        cdef int64_t* counts = self.w.told.counts
+        cdef tuple names = self._counts
+        cdef Py_ssize_t found = 0
+        cdef int k
+        cdef object value
+        counts[<int>IN_PROMPT] = self._prompt_tokens
+        counts[<int>IN_RESPONSE] = counts[<int>IN_TOTAL] = -1
+        if counts[<int>IN_PROMPT] < 0:                                       # more is known of the usage
+            return False
+        if usage is None:
+            return True
+        if type(usage) is not dict or len(<dict>usage) > len(names):
+            return False
+        for k in range(len(names)):
+            value = (<dict>usage).get(names[k])
+            if value is None:
+                continue
+            if type(value) is not int or not 0 <= value < MOST_TOKENS:
+                return False
+            counts[k] = value
+            found += 1
+        return found == len(<dict>usage)
 
     @staticmethod
     def _listed(given):
@@ -297,7 +339,9 @@ cdef class SseWriter(MovingWriter):
         """Tell a record by the script. False: Python must, from now on."""
         cdef Answer answer = tell(&self.w, r, text, &self.out)
         if answer == NEEDS_HOOK:
-            self.hook(r)
+            self.hook(r, text)
+            if self.w.told.script == NULL:                                   # what was called has left it
+                return False
             answer = tell(&self.w, r, text, &self.out)
         if answer == NO_MEMORY:
             raise MemoryError()
@@ -315,15 +359,35 @@ cdef class SseWriter(MovingWriter):
         if self.ends_plainly:
             words = <tuple>self.script.reasons[self.parser.end_reason]
             self.put_hook(words[self.w.told.calls != 0])
-            self.w.told.tokens = tokens_read(&self.parser.s)
-            self.w.told.reasoning_tokens = self.parser.s.usage[<int>IN_REASONING]
+            self.put_usage()
         else:
             self.put_hook(self._end_told(self.parser.end_reason))
         if not say(&self.w, &script.finish, &self.out) or (
-                self.ends_plainly and not say(&self.w, &script.closing, &self.out)):
+                self.ends_plainly and not say(&self.w, &script.closing if self.counted else &script.closing_usage,
+                                              &self.out)):
             raise MemoryError()
         if self.ends_plainly:
             self.end_word = words[self.w.told.calls != 0]
+        return 0
+
+    cdef int put_usage(self) except -1:
+        """What the closing frames say of the tokens."""
+        cdef Told* t = &self.w.told
+        cdef Py_ssize_t n
+        cdef str text
+        cdef const uint8_t* p
+        if self.counted:
+            if t.counts[<int>IN_RESPONSE] < 0:
+                t.counts[<int>IN_RESPONSE] = tokens_read(&self.parser.s)
+            if t.counts[<int>IN_TOTAL] < 0:
+                t.counts[<int>IN_TOTAL] = t.counts[<int>IN_PROMPT] + t.counts[<int>IN_RESPONSE]
+            t.counts[<int>OF_REASONING] = self.parser.s.usage[<int>IN_REASONING]
+            return 0
+        text = self._usage_told(self.usage)
+        p = <const uint8_t*>PyUnicode_AsUTF8AndSize(text, &n)
+        t.usage.n = 0
+        if not buffer_put(&t.usage, p, n):
+            raise MemoryError()
         return 0
 
     cdef int put_python(self, uint8_t kind, object event, const uint8_t* text, Py_ssize_t n) except -1:

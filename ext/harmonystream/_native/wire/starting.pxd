@@ -7,8 +7,8 @@ from harmonystream._native.wire.writer cimport OpenWriter
 
 cdef class StartingWriter(OpenWriter):
     @cython.final
-    cdef int set_script(self, Script script, str id, str created, str stem, str head) except -1
+    cdef int set_script(self, Script script, tuple constants, bint asks_ids) except -1
     @cython.final
     cdef int put_constant(self, int k, str text, bint escaped) except -1
     @cython.final
-    cdef bytes begin(self, Script script, tuple constants, bytes opening)
+    cdef bytes begin(self, Script script, tuple constants, bint asks_ids, str usage, bytes opening)

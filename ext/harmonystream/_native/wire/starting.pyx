@@ -17,43 +17,50 @@ DEBUG = bool(DEBUG_BUILD)
 cdef class StartingWriter(OpenWriter):
     """A response that starts."""
 
-    def _begin_script(self, Script script not None, str id not None, str created not None, str stem not None, str head,
-               bytes opening, /):
+    def _begin_script(self, Script script not None, tuple constants not None, bint asks_ids, str usage not None,
+                      bytes opening, /):
         """It is new, and from now on bytes, by this script. The first frames.
 
-        head: the JSON of what a response begins with; None: the script has it. opening: the first frames, if they are
-        not the script's.
+        constants: the response's id, when it was created, the stem of ids, the model, and the JSON of what it begins
+        with; None: the script has that. asks_ids: `_call_ids` decides the id of each call. usage: as JSON, what is
+        known of it at the beginning. opening: the first frames, if they are not the script's.
         """
         self.claim_alone()
         try:
             self.check(NEW)
             self.check_fresh()
-            return self.begin(script, (id, created, stem, head), opening)
+            return self.begin(script, constants, asks_ids, usage, opening)
         finally:
             self.leave()
 
-    cdef bytes begin(self, Script script, tuple constants, bytes opening):
-        self.set_script(script, constants[0], constants[1], constants[2], constants[3])
-        self.out.n = 0
+    cdef bytes begin(self, Script script, tuple constants, bint asks_ids, str usage, bytes opening):
+        cdef Py_ssize_t n
+        cdef const uint8_t* p = <const uint8_t*>PyUnicode_AsUTF8AndSize(usage, &n)
+        self.set_script(script, constants, asks_ids)
+        self.out.n = self.w.told.usage.n = 0
+        if n and not buffer_put(&self.w.told.usage, p, n):
+            raise MemoryError()
         if opening is None and not say(&self.w, &script.table.opening, &self.out):
             raise MemoryError()
         self.w.stage = BYTES
         return PyBytes_FromStringAndSize(<const char*>self.out.p, self.out.n) if opening is None else opening
 
-    cdef int set_script(self, Script script, str id, str created, str stem, str head) except -1:
+    cdef int set_script(self, Script script, tuple constants, bint asks_ids) except -1:
         cdef Told* t = &self.w.told
+        cdef str head = constants[4]
         self.script = script
         if not buffer_room(&t.constants, CONSTANTS_ROOM) or not buffer_room(&t.journal, JOURNAL_ROOM):
             raise MemoryError()
-        self.put_constant(0, id, True)
-        self.put_constant(1, created, False)
-        self.put_constant(2, stem, True)
-        t.script, t.stale = &script.table, &self.parser.stale
+        self.put_constant(0, constants[0], True)
+        self.put_constant(1, constants[1], False)
+        self.put_constant(2, constants[2], True)
+        self.put_constant(3, constants[3], True)
+        t.script, t.stale, t.asks_ids = &script.table, &self.parser.stale, asks_ids
         if head is not None:
-            return self.put_constant(3, head, False)
+            return self.put_constant(4, head, False)
         if not say(&self.w, &script.table.head, &t.hook) or not buffer_put(&t.constants, t.hook.p, t.hook.n):
             raise MemoryError()
-        t.constant_at[4] = t.constants.n
+        t.constant_at[5] = t.constants.n
         t.hook.n = 0
         return 0
 

@@ -10,7 +10,7 @@ cdef enum Stage:
     NEW, BYTES, DICTS, BROKEN, ENDED
 
 cdef enum:
-    N_CONSTANTS = 4                    # the response's id, when it was created, the stem of ids, the head
+    N_CONSTANTS = 5                    # the response's id, when it was created, the stem of ids, the model, the head
     MOST_PIECES = 6                    # of a delta's frame, when all but its text and number is filled
     BOUND_ROOM = 256                   # bytes of such a frame that lie in the writer itself
     KEPT_ROOM = 512                    # bytes that the first item of a kind gets for its text; more as it grows
@@ -18,6 +18,10 @@ cdef enum:
     CONSTANTS_ROOM = 96
     MOST_JOURNAL = 1 << 16             # bytes of the journal of a writer that keeps no text
     MOST_LEFT = 4096                   # bytes of a buffer that the writer's next call takes over
+
+cdef enum Count:
+    IN_PROMPT, IN_RESPONSE, IN_TOTAL, OF_REASONING
+    N_COUNTS
 
 cdef enum Answer:
     TOLD, NEEDS_HOOK, NEEDS_PYTHON, NO_MEMORY
@@ -41,6 +45,7 @@ cdef struct Told:
     uint8_t hooked                     # what the next record asks of Python is done
     uint8_t blank                      # white space waits for what makes it an item: see hold_blank()
     uint8_t had_blank                  # some has waited since Python was told
+    uint8_t asks_ids                   # Python decides the ids of calls
     uint8_t caught_up                  # Python has been told something: the journal is not all that was said
     # The open item's frame. Its bytes lie here, beside what else a token reads and writes, unless they are too many.
     Pieces bound
@@ -49,11 +54,12 @@ cdef struct Told:
     Buffer bound_text                  # where its bytes are made
     # from here on, what no token of an open item reads
     int32_t items, calls               # that have begun, and are shown
-    int64_t tokens, reasoning_tokens   # at the end: that were read
+    int64_t[N_COUNTS] counts           # of tokens, at the end
     Py_ssize_t item_at                 # where the open item's text, or a blank, begins in what is kept
     Py_ssize_t constant_at[N_CONSTANTS + 1]
     Buffer constants
-    Buffer name                        # the open call's
+    Buffer name, call_id               # the open call's
+    Buffer usage                       # as JSON: what is known at the beginning, or all of it at the end
     Buffer hook                        # what Python has said: a signature, or the reason of the end
     Buffer output                      # the items that are done, each after a comma
     Buffer journal

@@ -12,6 +12,7 @@ from harmonystream._native.core.buffer cimport buffer_free, buffer_put, buffer_r
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.json_text cimport put_escaped
 from harmonystream._native.core.types cimport *
+from harmonystream._native.core.utf8 cimport utf8_is_whole
 from harmonystream._native.wire.frame cimport DIGITS, Filling, FramePiece, Pieces, fill, fill_with, number_text
 from harmonystream._native.wire.json_filter cimport filter_clear, filter_end, filter_read
 from harmonystream._native.wire.script cimport *
@@ -250,11 +251,11 @@ cdef Answer tell_call(Writer* w, const Record* r, const uint8_t* text, Buffer* t
     cdef Told* t = &w.told
     if t.script.shown >= 0 and t.calls >= t.script.shown:
         return TOLD
-    if (r.n_id or t.script.said[DELTA][<int>R_ARGUMENTS][0].items == NULL
+    if (t.script.said[DELTA][<int>R_ARGUMENTS][0].items == NULL
             or (t.script.functions and r.flags != FUNCTION)
-            or not are_ascii_bytes(text + r.at, r.n)):                       # a name may be no UTF-8
+            or not utf8_is_whole(text + r.at, r.n)):
         return NEEDS_PYTHON
-    if not t.hooked and ((t.script.filtered and w.filter == NULL) or asks_hook(w)):
+    if not t.hooked and (r.n_id or t.asks_ids or (t.script.filtered and w.filter == NULL) or asks_hook(w)):
         return NEEDS_HOOK
     t.hooked = False
     if not end_item(w, True, to) or not journal(t, r, text):
@@ -263,18 +264,14 @@ cdef Answer tell_call(Writer* w, const Record* r, const uint8_t* text, Buffer* t
     if not put_escaped(&t.name, text + r.at, r.n) or not note_run(w, R_ARGUMENTS, w.kept[<int>R_ARGUMENTS].n, False):
         return NO_MEMORY
     t.calls += 1
+    if not r.n_id and not t.asks_ids:                                        # otherwise Python has decided it
+        t.call_id.n = 0
+        if not say(w, &t.script.call_id, &t.call_id):
+            return NO_MEMORY
     w.filtered = t.script.filtered
     if w.filter != NULL:
         filter_clear(w.filter, MOST_LEFT)
     return TOLD if open_item(w, R_ARGUMENTS, 0, to) else NO_MEMORY
-
-
-cdef inline bint are_ascii_bytes(const uint8_t* p, Py_ssize_t n) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(n):
-        if p[i] >= 0x80:
-            return False
-    return True
 
 
 cdef bint is_blank(const uint8_t* p, Py_ssize_t n) noexcept nogil:
@@ -339,13 +336,19 @@ cdef bint put_value(const Writer* w, uint8_t hole, Buffer* to) noexcept nogil:
         return kept.n == t.item_at or buffer_put(to, kept.p + t.item_at, kept.n - t.item_at)  # kept.p may be NULL
     if hole == c'o':                                                         # without the first one's comma
         return t.output.n == 0 or buffer_put(to, t.output.p + 1, t.output.n - 1)
-    if hole == c'p' or hole == c'q':
-        return put_number(t.tokens if hole == c'p' else t.reasoning_tokens, to)
+    if hole == c'p' or hole == c'q' or hole == c'x' or hole == c'y':
+        return put_number(t.counts[<int>(IN_RESPONSE if hole == c'p' else OF_REASONING if hole == c'q' else
+                                         IN_PROMPT if hole == c'x' else IN_TOTAL)], to)
     if hole == c'm':
         return buffer_put(to, t.name.p, t.name.n)
+    if hole == c'd':
+        return buffer_put(to, t.call_id.p, t.call_id.n)
+    if hole == c'u':
+        return buffer_put(to, t.usage.p, t.usage.n)
     if hole == c'g' or hole == c'r':
         return buffer_put(to, t.hook.p, t.hook.n)
-    return put_constant(t, 0 if hole == c'a' else 1 if hole == c'c' else 2 if hole == c's' else 3, to)
+    return put_constant(t, 0 if hole == c'a' else 1 if hole == c'c' else 2 if hole == c's' else
+                        3 if hole == c'l' else 4, to)
 
 
 cdef inline bint put_constant(const Told* t, int k, Buffer* to) noexcept nogil:
@@ -429,6 +432,8 @@ cdef void forget_text(Told* t, uint8_t kind) noexcept nogil:
 cdef void told_free(Told* t) noexcept nogil:
     buffer_free(&t.constants)
     buffer_free(&t.name)
+    buffer_free(&t.call_id)
+    buffer_free(&t.usage)
     buffer_free(&t.hook)
     buffer_free(&t.output)
     buffer_free(&t.journal)

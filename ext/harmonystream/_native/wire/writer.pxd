@@ -15,6 +15,7 @@ cdef class OpenWriter:
     cdef Arguments arguments_through
     cdef Script script             # None: there is none, and Python tells everything
     cdef Writer w
+    cdef bint has_own_ids          # the model has given a call an id
     cdef bint ends_plainly         # what ends the response is the script's, too
     cdef str end_word              # the API's reason, if it was
     cdef Buffer out
@@ -44,7 +45,9 @@ cdef class OpenWriter:
     @cython.final
     cdef void set_filter(self, Arguments filter) noexcept
     @cython.final
-    cdef int hook(self, const Record* r) except -1
+    cdef int hook(self, const Record* r, const uint8_t* text) except -1
+    @cython.final
+    cdef int decide_id(self, str own) except -1
     @cython.final
     cdef int put_hook(self, str text) except -1
     @cython.final

@@ -65,8 +65,8 @@ cdef class OpenWriter:
         cdef int kind
         for kind in range(N_DELTAS):
             size += self.w.kept[kind].cap
-        return (object.__sizeof__(self) + size + t.constants.cap + t.name.cap + t.hook.cap + t.output.cap
-                + t.journal.cap)
+        return (object.__sizeof__(self) + size + t.constants.cap + t.name.cap + t.call_id.cap + t.usage.cap
+                + t.hook.cap + t.output.cap + t.journal.cap)
 
     def __reduce__(self):
         raise TypeError(f"a {type(self).__name__} cannot be copied or pickled: it is one response")
@@ -106,7 +106,7 @@ cdef class OpenWriter:
     def _head_told(self):
         """The JSON of what the response begins with."""
         cdef Told* t = &self.w.told
-        return (<const char*>t.constants.p)[t.constant_at[3]:t.constant_at[4]].decode() if t.constants.n else ""
+        return (<const char*>t.constants.p)[t.constant_at[4]:t.constant_at[5]].decode() if t.constants.n else ""
 
     def _cut_from_here(self):
         """From here on a message that no token ends is cut. In the journal this is None."""
@@ -214,12 +214,7 @@ cdef class OpenWriter:
 
     cdef str text_of(self, int kind, Py_ssize_t begin, Py_ssize_t end):
         """A part of what is kept, without the escapes."""
-        cdef const char* p = <const char*>self.w.kept[kind].p
-        if end <= begin:
-            return ""
-        if memchr(p + begin, c'\\', end - begin) == NULL:
-            return p[begin:end].decode()
-        return json.loads(b'"' + p[begin:end] + b'"')
+        return json_text(&self.w.kept[kind], begin, end)
 
     cdef int keep_sent(self) except -1:
         """What the filter has let through, with what is kept of arguments."""
@@ -237,24 +232,42 @@ cdef class OpenWriter:
         self.w.filter = NULL if filter is None else &filter.f
         self.w.filtered = filter is not None
 
-    cdef int hook(self, const Record* r) except -1:
+    cdef int hook(self, const Record* r, const uint8_t* text) except -1:
         """Does what tell() needs from Python before it can write this record."""
         cdef Told* t = &self.w.told
+        cdef str own = None
         if t.open == R_REASONING and t.script.signed:
             self.put_hook(self._sign_told(self.text_of(R_REASONING, t.item_at, self.w.kept[<int>R_REASONING].n)))
         if r.kind == R_CALL_START and t.script.filtered and self.arguments_through is None:
             self.set_filter(self._new_filter())
+        if r.kind == R_CALL_START and (r.n_id or t.asks_ids):
+            if r.n_id:
+                own = (<const char*>text)[r.at + r.n:r.at + r.n + r.n_id].decode("utf-8", "replace")
+                t.asks_ids = self.has_own_ids = True                         # a later one may not be this one
+            self.decide_id(own)
         t.hooked = True
         return 0
 
+    cdef int decide_id(self, str own) except -1:
+        """The id of the next call. own: the model's."""
+        cdef Told* t = &self.w.told
+        cdef str made
+        t.call_id.n = 0
+        if not self.has_own_ids and self._own_call_id is None:
+            t.calls += 1                                                     # its frame has this call's number
+            done = say(&self.w, &t.script.call_id, &t.call_id)
+            t.calls -= 1
+            if not done:
+                raise MemoryError()
+            made = json_text(&t.call_id, 0, t.call_id.n)
+            if made not in self._taken:
+                return 0                                                     # what _call_ids would decide
+            t.call_id.n = 0
+        return put_str(&t.call_id, self._call_ids.decide(own, t.calls))
+
     cdef int put_hook(self, str text) except -1:
-        cdef Py_ssize_t n
-        cdef str clean = sendable(text)                                      # a reason is the engine's word
-        cdef const uint8_t* p = <const uint8_t*>PyUnicode_AsUTF8AndSize(clean, &n)
         self.w.told.hook.n = 0
-        if not put_escaped(&self.w.told.hook, p, n):
-            raise MemoryError()
-        return 0
+        return put_str(&self.w.told.hook, text)
 
     cdef void drop_frames(self) noexcept:
         cdef int kind
@@ -453,6 +466,26 @@ cdef int64_t tokens_read(const Stream* s) noexcept nogil:
     for k in range(N_REGIONS):
         total += s.usage[k]
     return total
+
+
+cdef str json_text(const Buffer* escaped, Py_ssize_t begin, Py_ssize_t end):
+    """A part of the inside of a JSON string, without the escapes."""
+    cdef const char* p = <const char*>escaped.p
+    if end <= begin:
+        return ""
+    if memchr(p + begin, c'\\', end - begin) == NULL:
+        return p[begin:end].decode()
+    return json.loads(b'"' + p[begin:end] + b'"')
+
+
+cdef int put_str(Buffer* to, str text) except -1:
+    """Append it, JSON-escaped."""
+    cdef Py_ssize_t n
+    cdef str clean = sendable(text)
+    cdef const uint8_t* p = <const uint8_t*>PyUnicode_AsUTF8AndSize(clean, &n)
+    if not put_escaped(to, p, n):
+        raise MemoryError()
+    return 0
 
 
 cdef str sendable(str text):

@@ -1,0 +1,79 @@
+"""What requests of agents and servers have, over the plain request of the same API: whole short answers, from the
+parser to the last frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any
+
+import harmonystream as hs
+from bench import streams
+from bench.clock import compared, now
+from bench.report import Row, figure
+
+ANSWERS = 200  # in a round
+TOKENS = 30
+MOST = 1.3
+MODELS = count()
+USAGE = {
+    "Chat": {"prompt_tokens": 900, "completion_tokens": 260, "total_tokens": 1160},
+    "Responses": {"input_tokens": 900, "output_tokens": 260, "total_tokens": 1160},
+    "Messages": {"input_tokens": 900, "output_tokens": 260},
+}
+EARLIER = [f"call_{n:024d}" for n in range(12)]
+IDENTITY: dict[str, Callable[[], dict[str, Any]]] = {
+    "Chat": lambda: {"id": "chatcmpl-7", "created": 7},
+    "Responses": lambda: {"id": "resp_7", "created_at": 7},
+    "Messages": lambda: {"id": "msg_7"},
+}
+CLASSES: dict[str, Any] = {"Chat": hs.ChatStream, "Responses": hs.ResponsesStream, "Messages": hs.MessagesStream}
+ANSWER, CALL = "an answer", "a call"
+
+
+def said() -> dict[str, list[int]]:
+    body = streams.plain_ids(streams.prose_text())[:TOKENS]
+    call = f'{streams.CALL}{{"content": "'
+    return {
+        ANSWER: [*streams.harmony_ids(streams.FINAL), *body],
+        CALL: [*streams.harmony_ids(call), *body[:12], *streams.harmony_ids('"}<|call|>')],
+    }
+
+
+def answer(api: str, ids: list[int], options: dict[str, Any], usage: Any, new_model: bool) -> None:
+    model = f"model {next(MODELS)}" if new_model else "m"
+    stream = CLASSES[api](hs.Parser(), **IDENTITY[api](), model=model, **options)
+    stream.start()
+    for tid in ids:
+        stream.feed(tid)
+    stream.finish("stop", usage)
+
+
+def timed(*given: Any) -> Callable[[], float]:
+    def run() -> float:
+        started = now()
+        for _ in range(ANSWERS):
+            answer(*given)
+        return (now() - started) / ANSWERS
+
+    return run
+
+
+def kinds(api: str) -> Iterator[tuple[str, dict[str, Any], Any, bool]]:
+    """What the request has: options of the emitter, the usage at the end, is the model's name new?"""
+    yield "calls in the conversation", {"taken": EARLIER}, None, False
+    yield "a usage at the end", {}, USAGE[api], False
+    yield "a model's name that is new", {}, None, True
+    more: dict[str, Any] = {"Chat": {"include_usage": True}, "Messages": {"usage": {"input_tokens": 900}}}.get(api, {})
+    yield "all of these, and the usage in the stream", {"taken": EARLIER, **more}, USAGE[api], True
+
+
+def measured(rounds: int) -> Iterator[Row]:
+    for api in CLASSES:
+        for what, ids in said().items():
+            plain = timed(api, ids, {}, None, False)
+            for name, options, usage, new_model in kinds(api):
+                one, other, ratio = compared(plain, timed(api, ids, options, usage, new_model), MOST, rounds, rounds)
+                label = f"{api}, {what} of {TOKENS if what == ANSWER else 12} tokens: {name}, over a plain request"
+                yield figure(label, ratio, "×", at_most=MOST, note=f"{one / 1e3:.1f} and {other / 1e3:.1f} µs")
