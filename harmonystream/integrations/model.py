@@ -13,9 +13,14 @@ from ..completion import Delta
 from ..errors import FormatError
 from ..formats import Format, HeaderFormat, format_of, formats
 from ..formats.models import format_for
+from ..text_limit import spelled
 from ..vocab import from_tokenizers, o200k_harmony
 
-__all__ = ["Model", "joined", "model_of", "parser_for", "tool_dicts"]
+__all__ = ["HIDDEN", "Model", "joined", "model_of", "parser_for", "tool_dicts"]
+
+HIDDEN: list[dict[str, Any]] = [{"type": "function", "function": {"name": "\uffff", "parameters": {}}}]
+"""The tools of a request that has none, for a server that hides calls: a call between its markers is a call, which the
+server does not show, and JSON that nothing marks is text."""
 
 
 class Model(NamedTuple):
@@ -32,12 +37,38 @@ def model_of(tokenizer: Any, format: str | None) -> Model:
 
     format: its name; None: the one that the tokenizer's `name_or_path` says, or else its `response_template`.
 
-    Raises FormatError for a model whose format is not known, and VocabError for a tokenizer that cannot be read.
+    An answer is read and written at once, so that a server whose format does not fit its model does not start.
+
+    Raises FormatError for a model whose format is not known, and VocabError for a tokenizer that cannot be read, or
+    that lacks the tokens of the format.
     """
     row = format_of(_format_told(tokenizer) if format is None else format)
     # gpt-oss has one vocabulary, which is in the package. Reading it from the tokenizer would take a second.
     vocab = o200k_harmony() if isinstance(row, HeaderFormat) else from_tokenizers(tokenizer)
-    return Model(row, vocab, Markup(row, vocab))
+    model = Model(row, vocab, Markup(row, vocab))
+    _try(model)
+    return model
+
+
+def _try(model: Model) -> None:
+    """Does for one short answer what is done for each request. Raises what a request would."""
+    from ..emit import ChatStream
+
+    word = spelled(model.vocab, b"Hi")
+    headers = isinstance(model.format, HeaderFormat)
+    before = _FINAL if headers else model.markup.reasoning_end[:1]
+    prompt = [] if headers else model.markup.reasoning_start[:1]
+    stream = ChatStream(parser_for(model, HIDDEN, prompt), id="1", model="1", created=0, tool_choice="none")
+    stream.start()
+    stream.feed([*before, *word])
+    stream.finish("stop")
+    content = stream.response()["choices"][0]["message"]["content"] or ""
+    if word and content != "Hi":
+        raise FormatError(f"{model.format.name!r} does not read this model: an answer of 'Hi' came out as {content!r}")
+
+
+_FINAL = (200005, 17196, 200008)
+"""`<|channel|>final<|message|>`"""
 
 
 def _format_told(tokenizer: Any) -> str | Format:

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import os
 
+from harmonystream_plugins import FORMATS_FILES, NAME
+
 from ..errors import FormatError
 from ..formats import format_of, formats, is_file
 
-__all__ = ["FORMATS", "NAME", "STRUCTURAL_TAGS", "XGRAMMAR_TAGS", "names"]
-
-FORMATS = "HARMONYSTREAM_FORMATS"
-"""The environment variable with files of further formats (docs/own-format.md), parted as in PATH."""
-
-NAME = "harmonystream"
-"""The parser that chooses the format by the model's name; `harmonystream_hermes` and so on name it."""
+__all__ = ["FORMATS_FILES", "NAME", "STRUCTURAL_TAGS", "XGRAMMAR_TAGS", "names"]
 
 STRUCTURAL_TAGS = {
     "harmony": "harmony",
@@ -37,13 +33,13 @@ def names() -> dict[str, str | None]:
     Raises FormatError for a file of the environment variable `HARMONYSTREAM_FORMATS` that cannot be used.
     """
     known: dict[str, str | None] = {NAME: None} | {f"{NAME}_{format}": format for format in formats()}
-    for file in filter(None, os.environ.get(FORMATS, "").split(os.pathsep)):
+    for file in filter(None, os.environ.get(FORMATS_FILES, "").split(os.pathsep)):
         if not is_file(file):
-            raise FormatError(f"{FORMATS} names {file!r}, which is not a .toml or .json file of a format")
+            raise FormatError(f"{FORMATS_FILES} names {file!r}, which is not a .toml or .json file of a format")
         try:
             name = f"{NAME}_{format_of(file).name}"
         except FormatError as error:
-            raise FormatError(f"{FORMATS}: {error}") from None
+            raise FormatError(f"{FORMATS_FILES}: {error}") from None
         if known.setdefault(name, file) != file:
-            raise FormatError(f"{FORMATS}: {file} has the name of another format, {name.removeprefix(NAME + '_')!r}")
+            raise FormatError(f"{FORMATS_FILES}: {file} has the name of another format, {name.removeprefix(NAME + '_')!r}")
     return known

@@ -110,7 +110,7 @@ def test_the_commands(row, tmp_path, capsys, monkeypatch):
 def test_the_names_of_the_plug_ins(row, monkeypatch, tmp_path):
     other = tmp_path / "other.json"
     other.write_text(json.dumps(FIELDS | {"name": "other"}))
-    monkeypatch.setenv(parser_names.FORMATS, os.pathsep.join((row, str(other))))
+    monkeypatch.setenv(parser_names.FORMATS_FILES, os.pathsep.join((row, str(other))))
     known = parser_names.names()
     assert format_of(known["harmonystream_acme"] or "").name == "acme"
     assert format_of(known["harmonystream_other"] or "").name == "other"
@@ -129,11 +129,11 @@ def test_a_file_that_plug_ins_cannot_use_is_named(fields, said, monkeypatch, tmp
     file = tmp_path / "row.json"
     if fields is not None:
         file.write_text(json.dumps(fields))
-    monkeypatch.setenv(parser_names.FORMATS, str(file))
+    monkeypatch.setenv(parser_names.FORMATS_FILES, str(file))
     with pytest.raises(hs.FormatError) as raised:
         parser_names.names()
     assert said in str(raised.value)
     assert str(raised.value).startswith("HARMONYSTREAM_FORMATS") and str(file) in str(raised.value)
-    monkeypatch.setenv(parser_names.FORMATS, "acme.yaml")
+    monkeypatch.setenv(parser_names.FORMATS_FILES, "acme.yaml")
     with pytest.raises(hs.FormatError, match=r"'acme.yaml', which is not a .toml or .json file"):
         parser_names.names()

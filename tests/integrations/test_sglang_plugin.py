@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import subprocess
 import sys
-from importlib.metadata import entry_points
 
 import pytest
 
@@ -51,10 +50,3 @@ def test_a_newer_or_unnamed_release_is_taken_with_a_warning(version, caplog):
 def test_an_older_release_is_refused(version):
     with pytest.raises(ImportError, match=r"need SGLang 0\.5\.23 or newer"):
         check_version(version)
-
-
-def test_the_entry_point_names_what_is_there():
-    """That of an installed distribution, which a checkout that is only on the path is not."""
-    for point in entry_points(group="sglang.srt.plugins"):
-        if point.name == "harmonystream":
-            assert point.load() is register

@@ -362,18 +362,15 @@ class Foreign:
     __module__ = "somebody.middleware"
 
 
-def test_a_server_on_which_nothing_is_direct_says_why_once(caplog, monkeypatch):
+def test_a_server_on_which_nothing_is_direct_says_why_once(caplog):
     caplog.set_level("INFO", "vllm.harmonystream")
     assert isinstance(serving(middleware=(Known,)).made(), Direct)
     for each in (Dispatching, Foreign, Foreign):
         assert serving(middleware=(Known, each)).made() is None
-    monkeypatch.setenv("HARMONYSTREAM_FRAMES_DIRECT", "0")
-    assert serving().made() is None
     why = [record.message.partition("because ")[2] for record in caplog.records[1:]]
     assert [reason.partition(" may")[0] for reason in why] == [
         "the middleware vllm.entrypoints.cohere.api_router.Dispatching",
         "the middleware somebody.middleware.Foreign",
-        "HARMONYSTREAM_FRAMES_DIRECT is 0",
     ]
 
 

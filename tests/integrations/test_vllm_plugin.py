@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import logging
+import os
 import subprocess
 import sys
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 import harmonystream as hs
 from harmonystream.integrations.parser_names import names
-from harmonystream.integrations.vllm.plugin import check_version, register_parsers
+from harmonystream.integrations.vllm.fits import check_version
+from harmonystream_plugins import FORMATS, register_vllm
 
 
 class Registry:
@@ -36,8 +39,8 @@ def registries(monkeypatch: pytest.MonkeyPatch) -> list[Registry]:
 
 
 def test_every_format_has_a_pair(registries):
-    register_parsers()
-    register_parsers()  # vLLM may load a plug-in twice
+    register_vllm()
+    register_vllm()  # vLLM may load a plug-in twice
     for registry, kind in zip(registries, ("tools", "reasoning")):
         assert set(registry.known) == {"harmonystream", *(f"harmonystream_{format}" for format in hs.formats())}
         assert all(name == f"{key}_{kind}" for key, (_, name) in registry.known.items())
@@ -48,10 +51,18 @@ def test_a_name_leads_to_its_format():
     assert {format for format in names().values() if format} == set(hs.formats())
 
 
-def test_registering_loads_no_parser():
-    code = "import sys, harmonystream.integrations.vllm.plugin as p; print([m for m in sys.modules if 'vllm.' in m])"
-    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
-    assert out.strip() == "['harmonystream.integrations.vllm.plugin']"
+def test_the_formats_of_the_plugins_are_all_formats():
+    assert sorted(FORMATS) == sorted(hs.formats()), "write a new format into harmonystream_plugins.FORMATS, too"
+
+
+def test_a_process_that_does_not_ask_imports_one_small_module():
+    code = (
+        "import sys, harmonystream_plugins as p; p.register_sglang();"
+        "print([m for m in sys.modules if m.startswith('harmonystream')])"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "SGLANG_PLUGINS"}
+    run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment)
+    assert run.stdout.strip() == "['harmonystream_plugins']"
 
 
 @pytest.mark.parametrize("version", ["0.33.0", "0.33.2rc1", "0.33.0+cpu"])
@@ -73,9 +84,10 @@ def test_an_older_release_is_refused(version):
         check_version(version)
 
 
-@pytest.mark.parametrize("group", ["vllm.general_plugins", "vllm.endpoint_plugins"])
-def test_the_entry_points_name_what_is_there(group):
-    """Those of an installed distribution, which a checkout that is only on the path is not."""
-    for point in entry_points(group=group):
-        if point.name.startswith("harmonystream"):
-            assert point.module.startswith("harmonystream.integrations.vllm.")
+def test_the_entry_points_name_what_is_there():
+    tomllib = pytest.importorskip("tomllib")
+    project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = [value for points in project["entry-points"].values() for value in points.values()]
+    assert len(named) == 4
+    for value in named:
+        assert callable(EntryPoint("", value, "").load())

@@ -19,7 +19,7 @@ from sglang.srt.entrypoints.openai.utils import should_include_usage
 from sglang.srt.runtime_context import get_serving
 
 from ...emit import ChatStream
-from ..held_logprobs import HeldLogprobs
+from ..chunk_logprobs import ChunkLogprobs
 from .adapter import Adapter
 
 __all__ = ["Frames"]
@@ -141,8 +141,8 @@ class _Response:
         self._last[index] = about
         frames: bytes = self._feed(content, index, reason)
         usage = self._usage() if len(self._last) == self._count else None
-        frames += self._streams[index].finish(reason, usage, stop_reason=finish.get("matched"))
-        return frames
+        ends: bytes = self._streams[index].finish(reason, usage, stop_reason=finish.get("matched"))
+        return frames + (ends if self._logprobs is None else self._logprobs[index].rest(ends))
 
     def _feed(self, content: dict[str, Any], index: int, finish_reason_type: str | None) -> bytes:
         stream, ids = self._streams[index], self._readers[index].take(content, finish_reason_type)
@@ -185,7 +185,7 @@ class _Logprobs:
     """The log probabilities of one choice."""
 
     def __init__(self, serving: Any) -> None:
-        self._serving, self._held = serving, HeldLogprobs()
+        self._serving, self._held = serving, ChunkLogprobs()
         self._count = 0  # of the output, those that the engine has returned
 
     def feed(self, stream: ChatStream, ids: Sequence[int], content: dict[str, Any]) -> bytes:
@@ -199,3 +199,7 @@ class _Logprobs:
             said = self._serving._process_streaming_logprobs(content, before, self._count).content
             self._held.add([tid for _, tid, _ in entries], said)
         return self._held.feed(stream, ids)
+
+    def rest(self, frames: bytes) -> bytes:
+        """The last frames, with those that no chunk has."""
+        return self._held.rest(frames)

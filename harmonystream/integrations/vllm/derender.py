@@ -12,7 +12,6 @@ import logging
 import os
 import secrets
 import time
-from argparse import Namespace
 from typing import Any, NamedTuple
 
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
@@ -45,7 +44,7 @@ from ..model import parser_for
 from .output import Output
 from .unified import HarmonystreamParser
 
-__all__ = ["KEY", "DerenderPlugin"]
+__all__ = ["KEY", "attach_router", "install"]
 
 KEY = "HARMONYSTREAM_DERENDER_KEY"
 """The environment variable of the key that signs states: text of 32 bytes or more, the same in all servers."""
@@ -67,26 +66,23 @@ class StreamRequest(DerenderChatStreamRequest):  # type: ignore[misc]
     stream_state: StreamState | None = None
 
 
-class DerenderPlugin:
-    """The entry point `harmonystream_derender`. It needs a parser of ours, and leaves other models to vLLM."""
+def attach_router(app: FastAPI) -> None:
+    """Puts our route before vLLM's."""
+    router = APIRouter()
+    router.add_api_route(PATH, _route, methods=["POST"], dependencies=[Depends(validate_json_request)])
+    app.include_router(router)
 
-    name = "harmonystream_derender"
-    required_tasks = ("render", "generate")
 
-    def attach_router(self, app: FastAPI) -> None:
-        router = APIRouter()
-        router.add_api_route(PATH, _route, methods=["POST"], dependencies=[Depends(validate_json_request)])
-        app.include_router(router)
-
-    async def init_state(self, engine_client: Any, state: Any, args: Namespace) -> None:
-        handler = getattr(state, "serving_derender", None)
-        if handler is None:
-            return
-        derenderer = handler.online_derenderer
-        if derenderer.parser is None or not issubclass(derenderer.parser, HarmonystreamParser):
-            _log.warning("harmonystream_derender: the parsers of this server are not harmonystream's; vLLM derenders")
-            return
-        derenderer._derender_chat_stream_parsed_async = _Derenderer(derenderer, _key()).chunk
+def install(state: Any) -> None:
+    """Puts our reader of chunks into vLLM's derenderer. state: vLLM's, of its application."""
+    handler = getattr(state, "serving_derender", None)
+    if handler is None:
+        return
+    derenderer = handler.online_derenderer
+    if derenderer.parser is None or not issubclass(derenderer.parser, HarmonystreamParser):
+        _log.warning("harmonystream_derender: the parsers of this server are not harmonystream's; vLLM derenders")
+        return
+    derenderer._derender_chat_stream_parsed_async = _Derenderer(derenderer, _key()).chunk
 
 
 def _key() -> bytes:
@@ -127,6 +123,8 @@ class _Stream(NamedTuple):
     """Has it been sent?"""
     calls: bool
     """Has any?"""
+    seen: int
+    """That of the deltas."""
     parser: Parser | None
 
 
@@ -156,7 +154,7 @@ class _Derenderer:
         )
         stream = self._stream(parser, generate_chunk, choice, state)
         read = stream.parser or parser_for(parser.model, parser.tools, prompt_token_ids)
-        parser.output = Output(parser.model, read, None)
+        parser.output = Output(parser.model, read, None, stream.seen)
         self._check_length(read, choice, prompt_token_ids)
         made, stream = self._choice(parser, stream, choice, state, chat_request)
         chunk = ChatCompletionStreamResponse(
@@ -168,7 +166,7 @@ class _Derenderer:
             metrics=generate_chunk.metrics,
         )
         context = stock._logprob_context_tail(state.logprob_context_token_ids, choice.token_ids or [] if choice else [])
-        said = self._signed(stream, read)
+        said = self._signed(stream._replace(seen=parser.output.deltas.seen), read)
         return chunk, StreamState(logprob_context_token_ids=context, role_sent=stream.role, harmonystream=said)
 
     def _choice(
@@ -240,7 +238,7 @@ class _Derenderer:
         if not isinstance(state, StreamState) or not state.harmonystream:
             if isinstance(state, StreamState) and (state.output_token_ids or state.role_sent):
                 raise ValueError("stream_state is not harmonystream's: the stream has begun on another kind of server")
-            return _Stream(request, index, int(time.time()), False, False, None)
+            return _Stream(request, index, int(time.time()), False, False, 0, None)
         saved = unpack(base64.b64decode(state.harmonystream, validate=True), self._key)
         if saved.api != _API:
             raise ValueError("stream_state is that of another kind of stream")
@@ -248,7 +246,7 @@ class _Derenderer:
         model = parser.model
         read = Parser.from_bytes(saved.parser, model.vocab, format=model.format, tools=parser.tools)
         counts, flags = (said.count("choice"), said.count("created")), (said.flag("role"), said.flag("calls"))
-        stream = _Stream(said.text("request"), *counts, *flags, read)
+        stream = _Stream(said.text("request"), *counts, *flags, said.count("seen"), read)
         if (stream.request, stream.choice) != (request, index if choice is not None else stream.choice):
             raise ValueError("stream_state is that of another request, or of another choice")
         return stream

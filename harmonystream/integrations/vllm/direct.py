@@ -20,7 +20,7 @@ from functools import lru_cache, partial
 from inspect import signature
 from typing import Any, TypeAlias
 
-__all__ = ["Begin", "Direct", "begin", "note_requests"]
+__all__ = ["Begin", "Direct", "begin", "is_direct", "note_requests"]
 
 Read: TypeAlias = Callable[[int, Sequence[int], str], bytes]
 """(choice, its next ids, their text) -> their frames. The text is "" unless it was asked for."""
@@ -132,6 +132,11 @@ class _Rest:
         self._context.run(self._coroutine.close)
 
 
+def is_direct() -> bool:
+    """Has the operator asked for direct streams?"""
+    return os.environ.get("HARMONYSTREAM_FRAMES_DIRECT") == "1"
+
+
 def note_requests(serving: Any, method: str) -> None:
     """Within this method of a serving object, `begin` knows the request that the route has given to it."""
     usual = getattr(serving, method)
@@ -192,8 +197,6 @@ def _tell(what: str) -> None:
 
 def _no_direct(app: Any) -> str:
     """Why no stream of this server may be direct."""
-    if os.environ.get("HARMONYSTREAM_FRAMES_DIRECT") == "0":
-        return "HARMONYSTREAM_FRAMES_DIRECT is 0"
     for each in app.user_middleware:
         module = str(getattr(each.cls, "__module__", ""))
         if not module.startswith(_MIDDLEWARE) or hasattr(each.cls, "dispatch"):

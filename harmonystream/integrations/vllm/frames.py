@@ -9,50 +9,46 @@ from __future__ import annotations
 
 import logging
 import time
-from argparse import Namespace
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from vllm.entrypoints.anthropic.protocol import translate_error_type
 from vllm.entrypoints.openai.chat_completion.message_assembly import keeps_tool_calls
 from vllm.entrypoints.serve.engine.protocol import CompletionTokenUsageInfo, UsageInfo
 from vllm.entrypoints.serve.utils.api_utils import should_include_usage
 from vllm.renderers.chat_utils import get_tool_call_id_type
 
 from ...emit import ChatStream, MessagesStream, call_ids_of
-from ..held_logprobs import HeldLogprobs
+from ..chunk_logprobs import ChunkLogprobs
 from ..model import parser_for
-from .direct import Begin, Direct, begin, note_requests
-from .frames_responses import ResponsesFrames
+from .direct import Begin, Direct, begin, is_direct, note_requests
+from .fits import fits
 from .output import Feed
 from .unified import HarmonystreamParser
 
-__all__ = ["FramesPlugin"]
+__all__ = ["install"]
 
 _log = logging.getLogger("vllm.harmonystream")
 
 
-class FramesPlugin:
-    """The entry point `harmonystream_frames`. It needs a parser of ours, and leaves other models to vLLM."""
-
-    name = "harmonystream_frames"
-    required_tasks = ("generate",)
-
-    def attach_router(self, app: Any) -> None:
-        """The routes are vLLM's own."""
-
-    async def init_state(self, engine_client: Any, state: Any, args: Namespace) -> None:
-        for name, writer in (("openai_serving_chat", _ChatWriter), ("anthropic_serving_messages", _MessagesWriter)):
-            serving = getattr(state, name, None)
-            if serving is None:
-                continue
-            if serving.parser_cls is None or not issubclass(serving.parser_cls, HarmonystreamParser):
-                _log.warning("harmonystream_frames: the parsers of this server are not harmonystream's; vLLM streams")
-                return
-            serving.chat_completion_stream_generator = _Frames(serving, writer).generate
+def install(state: Any) -> None:
+    """Puts our generators into the serving objects. state: vLLM's, of its application."""
+    for name, writer in (("openai_serving_chat", _ChatWriter), ("anthropic_serving_messages", _MessagesWriter)):
+        serving = getattr(state, name, None)
+        if serving is None:
+            continue
+        if serving.parser_cls is None or not issubclass(serving.parser_cls, HarmonystreamParser):
+            _log.warning("harmonystream_frames: the parsers of this server are not harmonystream's; vLLM streams")
+            return
+        serving.chat_completion_stream_generator = _Frames(serving, writer).generate
+        if is_direct():
             note_requests(serving, "create_chat_completion")
-        responses = getattr(state, "openai_serving_responses", None)
-        if responses is not None:
-            responses.responses_stream_generator = ResponsesFrames(responses).generate
+    responses = getattr(state, "openai_serving_responses", None)
+    if responses is not None and fits("frames of Responses"):
+        from .frames_responses import ResponsesFrames
+
+        responses.responses_stream_generator = ResponsesFrames(responses).generate
+        if is_direct():
             note_requests(responses, "create_responses")
 
 
@@ -71,25 +67,39 @@ class _Writer(Protocol):
 
     choices: list[Any]
 
+    def __init__(self, serving: Any, request: Any, parsers: list[Any], answer: _Answer) -> None: ...
     def start(self) -> bytes: ...
     def finish(self, index: int, output: Any, usage: dict[str, Any] | None) -> bytes: ...
-    def error(self, message: str, kind: str) -> bytes: ...
+    def error(self, said: Any) -> bytes:
+        """said: vLLM's ErrorInfo."""
+
+    @staticmethod
+    def refusal(id: str, model: str, said: Any) -> bytes:
+        """All frames of a stream that the engine has refused before its first output."""
 
 
 class _Frames:
     """For one serving object of vLLM's."""
 
-    def __init__(self, serving: Any, writer: Callable[..., _Writer]) -> None:
+    def __init__(self, serving: Any, writer: type[_Writer]) -> None:
         self._serving, self._writer = serving, writer
         self._stock = serving.chat_completion_stream_generator
         self._told: set[str] = set()
 
     def generate(self, request: Any, results: AsyncIterator[Any], *args: Any, **more: Any) -> AsyncIterator[Any]:
         """vLLM's own signature: (request, results, request_id, model, conversation, tokenizer, metadata)."""
-        reason = _left_to_vllm(self._serving, request, messages=self._writer is _MessagesWriter)
-        if reason is None:
-            request_id, model, _, tokenizer, metadata = args
-            return self._frames(request, results, request_id, model, tokenizer, metadata, begin(self._serving))
+        try:
+            reason = _left_to_vllm(self._serving, request, messages=self._writer is _MessagesWriter)
+            if reason is None:
+                return self._frames(request, results, args, more, begin(self._serving))
+        except Exception as error:  # of ours, before there is anything to send
+            reason = f"an error of harmonystream's: {error!r}"
+        return self._left(request, results, args, more, reason)
+
+    def _left(
+        self, request: Any, results: AsyncIterator[Any], args: tuple[Any, ...], more: dict[str, Any], reason: str
+    ) -> AsyncIterator[Any]:
+        """vLLM's own frames. The log says once for each reason why."""
         if reason not in self._told:
             self._told.add(reason)
             _log.info("harmonystream_frames: vLLM streams requests with %s", reason)
@@ -100,18 +110,24 @@ class _Frames:
         self,
         request: Any,
         results: AsyncIterator[Any],
-        request_id: str,
-        model: str,
-        tokenizer: Any,
-        metadata: Any,
+        args: tuple[Any, ...],
+        more: dict[str, Any],
         begin_direct: Begin,
     ) -> AsyncIterator[bytes]:
+        request_id, model, _, tokenizer, metadata = args[:5]
         serving, response, direct = self._serving, None, None
         try:
             async for result in results:
                 if response is None:
-                    response = _Response(serving, request, result, request_id, model, tokenizer, self._writer)
-                    yield response.writer.start()
+                    try:
+                        response = _Response(serving, request, result, request_id, model, tokenizer, self._writer)
+                        opening = response.writer.start()
+                    except Exception as error:  # of ours, before anything was sent
+                        reason = f"an error of harmonystream's: {error!r}"
+                        async for frame in self._left(request, _again(result, results), args, more, reason):
+                            yield frame
+                        return
+                    yield opening
                     plain, counts = response.plain, response.counts
                     direct = response.direct(begin_direct, result)
                 elif direct is not None:
@@ -135,13 +151,17 @@ class _Frames:
             if direct is not None:
                 await direct.settle(raises=False)
             said = serving.create_error_response(error).error
-            if response is None:
-                yield _unbegun(self._writer, request_id, model).error(said.message, said.type)
-            else:
-                yield response.writer.error(said.message, said.type)
+            yield response.writer.error(said) if response is not None else self._writer.refusal(request_id, model, said)
         finally:
             if direct is not None:
                 direct.close()
+
+
+async def _again(first: Any, rest: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    """What has been taken from an iterator, and the rest of it."""
+    yield first
+    async for each in rest:
+        yield each
 
 
 _UNSAID = (
@@ -177,7 +197,7 @@ class _Response:
         id: str,
         model: str,
         tokenizer: Any,
-        writer: Callable[..., _Writer],
+        writer: type[_Writer],
     ) -> None:
         self._serving = serving
         ours: HarmonystreamParser = serving.parser_cls(tokenizer, request.tools)
@@ -188,7 +208,9 @@ class _Response:
         self._open = count
         self._feeds = [Feed(ours.model, request) for _ in range(count)]
         self._request, self._tokenizer = request, tokenizer
-        self._logprobs = [HeldLogprobs() for _ in range(count)] if request.logprobs else None
+        # Those of hidden reasoning would show it, so vLLM sends none then, and we send none.
+        logprobs = request.logprobs and request.include_reasoning
+        self._logprobs = [ChunkLogprobs() for _ in range(count)] if logprobs else None
         parsers = [parser_for(ours.model, ours.tools, self._prompt) for _ in range(count)]
         self.parsers = parsers
         shown = keeps_tool_calls(request, enable_auto_tools=serving.enable_auto_tools, parser_cls=serving.parser_cls)
@@ -230,7 +252,8 @@ class _Response:
             frames = self._logprobs[index].feed(self.writer.choices[index], kept)
         if last:
             self._open -= 1
-            frames += self.writer.finish(index, output, None if self._open else self._usage())
+            ends = self.writer.finish(index, output, None if self._open else self._usage())
+            frames += ends if self._logprobs is None else self._logprobs[index].rest(ends)
         return frames
 
     def _said_of(self, ids: list[int], logprobs: Any) -> Sequence[Any]:
@@ -287,8 +310,12 @@ class _ChatWriter:
     def finish(self, index: int, output: Any, usage: dict[str, Any] | None) -> bytes:
         return self.choices[index].finish(output.finish_reason, usage, stop_reason=output.stop_reason)
 
-    def error(self, message: str, kind: str) -> bytes:
-        return next((s.error(message, type=kind) for s in self.choices if not s.ended), b"")
+    def error(self, said: Any) -> bytes:
+        return next((s.error(said.message, type=said.type) for s in self.choices if not s.ended), b"")
+
+    @staticmethod
+    def refusal(id: str, model: str, said: Any) -> bytes:
+        return ChatStream(id=id, model=model, created=int(time.time())).error(said.message, type=said.type)
 
 
 class _MessagesWriter:
@@ -317,15 +344,9 @@ class _MessagesWriter:
         stop = output.stop_reason if isinstance(output.stop_reason, str) else None
         return self.choices[0].finish(output.finish_reason, usage, stop_sequence=stop)
 
-    def error(self, message: str, kind: str) -> bytes:
-        return self.choices[0].error(message, type=kind)
+    def error(self, said: Any) -> bytes:
+        return self.choices[0].error(said.message, type=translate_error_type(said.code))
 
-
-def _unbegun(writer: Callable[..., _Writer], id: str, model: str) -> Any:
-    """A stream whose first frame is its error: the engine has refused the request."""
-    stream: Any = (
-        MessagesStream(id=id, model=model)
-        if writer is _MessagesWriter
-        else ChatStream(id=id, model=model, created=int(time.time()))
-    )
-    return stream
+    @staticmethod
+    def refusal(id: str, model: str, said: Any) -> bytes:
+        return MessagesStream(id=id, model=model).error(said.message, type=translate_error_type(said.code))

@@ -45,9 +45,13 @@ class ResponsesFrames:
         **more: Any,
     ) -> AsyncIterator[Any]:
         """vLLM's own signature goes on with (metadata, created_time)."""
-        reason = _left_to_vllm(self._serving, request, context)
-        if reason is None:
-            return self._frames(request, sampling_params, results, context, model, tokenizer, begin(self._serving))
+        try:
+            reason = _left_to_vllm(self._serving, request, context)
+            if reason is None:
+                response = _Response(self._serving, request, sampling_params, context, model, tokenizer)
+                return self._frames(response, results, begin(self._serving))
+        except Exception as error:  # of ours, before there is anything to send
+            reason = f"an error of harmonystream's: {error!r}"
         if reason not in self._told:
             self._told.add(reason)
             _log.info("harmonystream_frames: vLLM streams Responses with %s", reason)
@@ -57,16 +61,8 @@ class ResponsesFrames:
         return stock
 
     async def _frames(
-        self,
-        request: Any,
-        sampling_params: Any,
-        results: AsyncIterator[Any],
-        context: Any,
-        model: str,
-        tokenizer: Any,
-        begin_direct: Begin,
+        self, response: _Response, results: AsyncIterator[Any], begin_direct: Begin
     ) -> AsyncIterator[_Events]:
-        response = _Response(self._serving, request, sampling_params, context, model, tokenizer)
         direct, begun = None, False
         yield _Events(response.stream.start())
         try:
@@ -103,12 +99,13 @@ class _Response:
         ours: HarmonystreamParser = context.response_parser
         created = int(time.time())
         begun = ResponsesResponse.from_request(request, sampling_params, model, created, [], "in_progress")
+        asked = begun.model_dump(mode="json", by_alias=True)
         self.stream = ResponsesStream(
             parser_for(ours.model, ours.tools, ours.prompt),
             id=request.request_id,
             model=model,
             created_at=created,
-            request=begun.model_dump(mode="json", by_alias=True),
+            request=asked if request.tools else {**asked, "tool_choice": "none"},  # so that no call is shown
             reasoning="text" if request.include_reasoning else False,
         )
         self._feed = Feed(ours.model, request)

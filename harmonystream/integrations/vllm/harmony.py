@@ -11,7 +11,7 @@ from openai_harmony import Role
 from vllm.entrypoints.openai.parser.harmony_utils import get_encoding
 from vllm.parser.abstract_parser import DelegatingParser
 
-from ...compat.openai_harmony import StreamableParser
+from ...compat.openai_harmony import StreamableParser, StreamState
 from ...formats import HeaderFormat
 from ..model import Model, model_of
 from .unified import HarmonystreamParser
@@ -55,16 +55,18 @@ class HarmonystreamHarmonyParser(HarmonystreamParser, stock.HarmonyParser):  # t
     def process_chunk(self, token_ids: Sequence[int]) -> Any:
         """The segments of these ids, one for each, as vLLM's own parser has them.
 
-        Two of them are repaired, because vLLM's server breaks off or says nothing at them: a message without a channel
-        is the answer, and a call without arguments has `{}`.
+        Two of them are repaired, because vLLM's server breaks off or says nothing at them: a message without a channel,
+        or with a channel that does not exist, is the answer, and a call without arguments has `{}`.
         """
         result = super().process_chunk(token_ids)
         result.segments = [good for segment in result.segments for good in _repaired(segment)]
         return result
 
     def flush(self) -> list[Any]:
-        """What the end of the output completes."""
-        return [good for segment in super().flush() for good in _repaired(segment)]
+        """What the end of the output completes. A message that is cut inside its header is not there."""
+        cut = self._harmony_parser.state is StreamState.HEADER
+        segments = super().flush()
+        return [] if cut else [good for segment in segments for good in _repaired(segment)]
 
     @staticmethod
     def _is_reasoning_token(token_id: int, channel: str | None, recipient: str | None) -> bool:
@@ -74,14 +76,22 @@ class HarmonystreamHarmonyParser(HarmonystreamParser, stock.HarmonyParser):  # t
 
 def _repaired(segment: Any) -> Iterator[Any]:
     message = segment.completed_message
-    if segment.channel is None and (segment.delta or message is not None):
+    if segment.recipient is None and segment.channel not in _CHANNELS and (segment.delta or message is not None):
         segment = segment._replace(channel="final")
     if message is None:
         yield segment
         return
-    if message.channel is None:
+    if message.recipient is None and message.channel not in _CHANNELS:
         message.channel = "final"
-    if message.recipient is not None and not message.content[0].text:
+    if message.recipient is not None and not _text_of(message):
         message.content[0].text = "{}"
         yield segment._replace(channel=message.channel, recipient=message.recipient, delta="{}", completed_message=None)
     yield segment
+
+
+_CHANNELS = ("analysis", "commentary", "final")
+
+
+def _text_of(message: Any) -> str:
+    text: str = message.content[0].text
+    return text

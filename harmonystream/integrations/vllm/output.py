@@ -8,6 +8,7 @@ from typing import Any
 from ..._native.stream.parser import Parser
 from ...completion import Delta
 from ...text_limit import TextLimit
+from ..deltas import Deltas
 from ..model import Model, joined
 
 __all__ = ["Feed", "Output"]
@@ -40,10 +41,13 @@ class Feed:
 
 
 class Output:
-    """Reads one choice. parser: `parser_for` the request, or one that has read a part of the output already."""
+    """Reads one choice. parser: `parser_for` the request, or one that has read a part of the output already. seen: that
+    of the `deltas` of this part.
+    """
 
-    def __init__(self, model: Model, parser: Parser, request: Any) -> None:
+    def __init__(self, model: Model, parser: Parser, request: Any, seen: int = 0) -> None:
         self.parser = parser
+        self.deltas = Deltas(parser, model.format, seen)
         self._feed = Feed(model, request)
         self._in_text: bool | None = None
 
@@ -51,8 +55,8 @@ class Output:
         """What comes next."""
         if self._in_text is None and (ids or text):
             self._in_text = not ids  # a caller that has no ids at all
-        delta = self.parser.feed_delta(text if self._in_text else self._feed.take(ids, text, last=last))
-        return joined(delta, self.parser.finish_delta()) if last else delta
+        delta = self.deltas.feed(text if self._in_text else self._feed.take(ids, text, last=last))
+        return joined(delta, self.deltas.finish()) if last else delta
 
 
 def _of(request: Any, field: str) -> Any:

@@ -1,4 +1,4 @@
-"""The pairs of parsers that the command line names. vLLM loads one by the name of its class when it is asked for."""
+"""The pairs of parsers that the command line names."""
 
 from __future__ import annotations
 
@@ -12,15 +12,19 @@ from vllm.tool_parsers.structural_tag_registry import SUPPORTED_STRUCTURAL_TAG_M
 
 from ...formats import HeaderFormat
 from ..model import Model, model_of
-from ..parser_names import STRUCTURAL_TAGS, names
-from . import harmony
-from .plugin import check_version
+from ..parser_names import STRUCTURAL_TAGS
+from . import messages
+from .fits import fits
 from .unified import Named
 
-__all__ = ["NamedReasoningParser", "NamedToolParser"]
+__all__ = ["NamedReasoningParser", "NamedToolParser", "class_of"]
 
-check_version()
-harmony.install()
+if fits("harmony"):
+    from . import harmony
+
+    harmony.install()
+if fits("messages"):
+    messages.install()
 
 
 class NamedToolParser(ToolParser, metaclass=Named):  # type: ignore[misc]
@@ -90,11 +94,7 @@ _READ = "harmonystream reads reasoning and calls in one pass: use the Parser tha
 
 
 @cache
-def __getattr__(name: str) -> type:
-    """The class of a name: `harmonystream_hermes_tools` and so on. vLLM asks for it by getattr()."""
-    stem, _, kind = name.rpartition("_")
-    known = names()
-    if stem not in known or kind not in ("tools", "reasoning"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def class_of(name: str, kind: str, format: str | None) -> type:
+    """kind: "tools" or "reasoning". format: None: the one that the model's name says."""
     base: type = NamedToolParser if kind == "tools" else NamedReasoningParser
-    return Named(name, (base,), {"format": known[stem], "__module__": __name__})
+    return Named(f"{name}_{kind}", (base,), {"format": format, "__module__": __name__})

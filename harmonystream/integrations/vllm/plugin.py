@@ -1,35 +1,53 @@
-"""What vLLM runs in each of its processes: it registers the names of our parsers, and imports none of them."""
+"""The endpoint plug-ins that VLLM_PLUGINS may name. They import what is behind them when vLLM fits it."""
 
 from __future__ import annotations
 
-import logging
-from importlib.metadata import version
+from argparse import Namespace
+from typing import Any
 
-from ..engine_releases import check_release
-from ..parser_names import names
+from .fits import fits, gives_up
 
-__all__ = ["check_version", "register_parsers"]
-
-OLDEST, NEWEST = (0, 33), (0, 33)
-"""The first and last minor release of vLLM with which `make engines` passes."""
-
-_log = logging.getLogger("vllm.harmonystream")
+__all__ = ["DerenderPlugin", "FramesPlugin"]
 
 
-def register_parsers() -> None:
-    """Makes our names known to `--tool-call-parser` and `--reasoning-parser`. Running it again changes nothing."""
-    from vllm.reasoning import ReasoningParserManager
-    from vllm.tool_parsers import ToolParserManager
+class FramesPlugin:
+    """The entry point `harmonystream_frames`. It needs a parser of ours, and leaves other models to vLLM."""
 
-    module = f"{__package__}.parsers"
-    for name in names():
-        ToolParserManager.register_lazy_module(name, module, f"{name}_tools")
-        ReasoningParserManager.register_lazy_module(name, module, f"{name}_reasoning")
+    name = "harmonystream_frames"
+    required_tasks = ("generate",)
+
+    def attach_router(self, app: Any) -> None:
+        """The routes are vLLM's own."""
+
+    async def init_state(self, engine_client: Any, state: Any, args: Namespace) -> None:
+        if fits("parsers") and fits("frames"):
+            try:
+                from . import frames
+
+                frames.install(state)
+            except Exception as error:
+                gives_up("frames", repr(error))
 
 
-def check_version(found: str | None = None) -> None:
-    """Refuses a vLLM that is older than what we have been written for, and warns of a newer one.
+class DerenderPlugin:
+    """The entry point `harmonystream_derender`. It needs a parser of ours, and leaves other models to vLLM."""
 
-    Raises ImportError with what to install.
-    """
-    check_release("vLLM", found or version("vllm"), OLDEST, NEWEST, _log)
+    name = "harmonystream_derender"
+    required_tasks = ("render", "generate")
+
+    def __init__(self) -> None:
+        self._derender: Any = None
+
+    def attach_router(self, app: Any) -> None:
+        if fits("parsers") and fits("derender"):
+            try:
+                from . import derender
+
+                derender.attach_router(app)
+                self._derender = derender
+            except Exception as error:
+                gives_up("derender", repr(error))
+
+    async def init_state(self, engine_client: Any, state: Any, args: Namespace) -> None:
+        if self._derender is not None:
+            self._derender.install(state)

@@ -16,7 +16,7 @@ from vllm.parser.metrics import record_tool_parser_invocation
 from vllm.renderers.chat_utils import make_tool_call_id
 
 from ...completion import CallDelta, Delta
-from ..model import Model, parser_for, tool_dicts
+from ..model import HIDDEN, Model, parser_for, tool_dicts
 from .output import Output
 
 __all__ = ["HarmonystreamParser", "Named"]
@@ -63,8 +63,11 @@ class HarmonystreamParser(DelegatingParser):
 
     @property
     def tools(self) -> list[dict[str, Any]]:
-        """Those of the request. Without a parser of calls nothing is a call."""
-        return [] if self._tool_parser is None else tool_dicts(self._tools)
+        """Those of the request. Without them calls are read and hidden; without a parser of calls nothing is a call."""
+        return [] if self._tool_parser is None else tool_dicts(self._tools) or HIDDEN
+
+    def _shows_calls(self, request: Any) -> bool:
+        return bool(self._tools) and request.tool_choice != "none"
 
     # --- what vLLM asks of a whole output ---
 
@@ -82,7 +85,7 @@ class HarmonystreamParser(DelegatingParser):
         self._initialize_history_tool_call_cnt(request)
         output = self.output = self._new_output(request)
         said = output.add(list(model_output_token_ids), model_output, last=True)
-        calls = [] if request.tool_choice == "none" else self._whole_calls(said.calls)
+        calls = self._whole_calls(said.calls) if self._shows_calls(request) else []
         self._count_invocation(request, bool(calls), streams=False)
         content = said.content if not calls or said.content.strip() else ""
         return said.reasoning or None, content or None, calls or None
@@ -123,7 +126,7 @@ class HarmonystreamParser(DelegatingParser):
             fields["reasoning"] = said.reasoning
         if said.content:
             fields["content"] = said.content
-        if said.calls and request.tool_choice != "none":
+        if said.calls and self._shows_calls(request):
             fields["tool_calls"] = [self._call(call) for call in said.calls]
         if self._tool_parser is not None:
             self._count_invocation(request, "tool_calls" in fields, streams=True)

@@ -2,7 +2,8 @@
 
 Everything is vLLM's, from its command line to its detokenizer, but two things: the platform is its CPU platform, which
 the wheel for GPUs does not choose by itself, and the core of the engine. The core answers each request with the ids of
-the file SCRIPT, which a test writes first: {"ids": [...], "at_once": 1, "finish": "stop", "pause": 0}. What it was
+the file SCRIPT, which a test writes first: {"ids": [...], "at_once": 1, "finish": "stop", "pause": 0},
+or refuses it: {"ids": [], "refuse": "why"}. What it was
 asked is in a file beside it, unless the script has "notes": false. Another file is there once a running request has
 been aborted.
 """
@@ -23,6 +24,7 @@ from vllm.platforms.cpu import CpuPlatform
 
 vllm.platforms._current_platform = CpuPlatform()
 
+from vllm.exceptions import VLLMValidationError  # noqa: E402
 from vllm.v1.engine import EngineCoreOutput, EngineCoreOutputs, FinishReason  # noqa: E402
 from vllm.v1.engine.core_client import EngineCoreClient  # noqa: E402
 from vllm.v1.outputs import LogprobsLists  # noqa: E402
@@ -64,6 +66,8 @@ class ScriptedCore:
             "reasoning_ended": request.reasoning_ended,
         }
         script = json.loads(SCRIPT.read_text())
+        if "refuse" in script:
+            raise VLLMValidationError(script["refuse"])
         if script.get("notes", True):
             SCRIPT.with_suffix(".asked").write_text(json.dumps(asked))
         self.run(request.request_id, script, request.sampling_params.logprobs)

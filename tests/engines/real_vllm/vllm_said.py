@@ -59,13 +59,17 @@ INPUTS = [
 ]
 
 
-def messages(server: Server, **more: Any) -> Said:
+def messages(server: Server, *, streams: bool = True, **more: Any) -> Said:
     client = anthropic.Anthropic(base_url=server.url, api_key="-", max_retries=0)
     more = {"max_tokens": 2000, "messages": MESSAGES, "tools": INPUTS, **more}
-    with client, client.messages.stream(model="tiny", **more) as stream:
-        for _ in stream:
-            pass
-        whole = stream.get_final_message()
+    with client:
+        if streams:
+            with client.messages.stream(model="tiny", **more) as stream:
+                for _ in stream:
+                    pass
+                whole = stream.get_final_message()
+        else:
+            whole = client.messages.create(model="tiny", **more)
     texts = {"thinking": "", "text": ""}
     calls = []
     for block in whole.content:

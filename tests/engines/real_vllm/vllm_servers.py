@@ -33,11 +33,11 @@ STOCK = {  # vLLM's own parsers of calls and of reasoning
 class Server:
     """One process. kind: "stock"; "names": our parsers; "frames": our plug-ins of endpoints as well.
 
-    "queued": those plug-ins, with every output going through vLLM's queue.
+    "queued": those plug-ins, with every output going through vLLM's queue. parsers: the name of both of them.
     """
 
-    def __init__(self, directory: Path, family: str, kind: str) -> None:
-        self.family, self.kind = family, kind
+    def __init__(self, directory: Path, family: str, kind: str, *, parsers: str | None = None) -> None:
+        self.family, self.kind, self._parsers = family, kind, parsers
         self._script = directory / "script.json"
         self.model = model_dirs.write(directory, family)
         with socket.socket() as free:
@@ -83,6 +83,7 @@ class Server:
 
     def _command(self) -> list[str]:
         ours = "harmonystream" if self.family in ("qwen3", "gpt_oss") else f"harmonystream_{self.format}"
+        ours = self._parsers or ours
         calls, reasoning = STOCK[self.family] if self.kind == "stock" else (ours, ours)
         parsers = {"tool-call-parser": calls, "reasoning-parser": reasoning}
         flags = {"port": self.port, "served-model-name": "tiny", **parsers}

@@ -1,0 +1,78 @@
+"""Names of a host that it does not offer to plug-ins. Each host has one table of those that we use, checked first."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from typing import Any, NamedTuple
+
+__all__ = ["HostName", "differs"]
+
+_ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+class HostName(NamedTuple):
+    """path: "module:Class.method", or an attribute that a constructor sets. use: what we need it for.
+    since: the first release that has it like this.
+    parameters: of a function, those that are passed to it, without `self`; after "*" by their names.
+    replaced: the host calls it, and we put a function of ours there, which passes on what it does not know.
+    """
+
+    path: str
+    use: str
+    since: str
+    parameters: tuple[str, ...] | None = None
+    replaced: bool = False
+
+
+def differs(names: Iterable[HostName]) -> str:
+    """The first of the names that is not as its table says, and what it is for. "" if all are."""
+    for name in names:
+        if problem := _problem(name):
+            return f"{problem} ({name.use})"
+    return ""
+
+
+def _problem(name: HostName) -> str:
+    module, _, attributes = name.path.partition(":")
+    try:
+        found: Any = import_module(module)
+    except Exception as error:  # whatever a module of a host raises when it is imported
+        return f"{module} cannot be imported: {error!r}"
+    for attribute in attributes.split(".") if attributes else ():
+        if not hasattr(found, attribute):
+            return "" if _is_set(found, attribute) else f"{name.path} is not there"
+        found = getattr(found, attribute)
+    return "" if name.parameters is None else _of_parameters(name, name.parameters, found)
+
+
+def _is_set(owner: Any, attribute: str) -> bool:
+    """Does a field of a class have this name, or a constructor set it?"""
+    fields = (*getattr(owner, "model_fields", ()), *getattr(owner, "__dataclass_fields__", ()))
+    bases = owner.__mro__ if isinstance(owner, type) else ()
+    constructors = [vars(base)["__init__"] for base in bases if "__init__" in vars(base)]
+    return attribute in fields or any(attribute in _names_in(each) for each in constructors)
+
+
+def _names_in(constructor: Callable[..., Any]) -> tuple[str, ...]:
+    code = getattr(inspect.unwrap(constructor), "__code__", None)
+    return () if code is None else code.co_names
+
+
+def _of_parameters(name: HostName, wanted: tuple[str, ...], function: Any) -> str:
+    try:
+        found = dict(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return f"{name.path} is not a function"
+    found.pop("self", None)
+    listed = [each for each, one in found.items() if one.kind not in _ANY]
+    takes_any = {one.kind for one in found.values()} >= set(_ANY)
+    places = wanted.index("*") if "*" in wanted else len(wanted)
+    by_place, all_wanted = list(wanted[:places]), [*wanted[:places], *wanted[places + 1 :]]
+    positional = [each for each in listed if found[each].kind is not inspect.Parameter.KEYWORD_ONLY]
+    fits = positional[: len(by_place)] == by_place and all(each in found for each in all_wanted)
+    needed = [each for each in listed if found[each].default is inspect.Parameter.empty and each not in all_wanted]
+    if (fits or takes_any) and (name.replaced or not needed):
+        return ""
+    return f"{name.path} has the parameters ({', '.join(listed)}), and not ({', '.join(wanted)})"
