@@ -13,7 +13,19 @@ NAME = "harmonystream"
 # Those of harmonystream.formats(), whose import a process that asks for no format need not pay. A test compares them.
 FORMATS = (
     *("harmony", "hermes", "qwen3_coder", "mimo", "deepseek", "deepseek_search", "dsml", "kimi_k2", "kimi_k3", "glm"),
-    *("seed_oss", "minimax_m2", "minimax_m3", "granite4", "exaone4", "ling2", "reka", "ernie45", "longcat", "jamba"),
+    *(
+        "seed_oss",
+        "minimax_m1",
+        "minimax_m2",
+        "minimax_m3",
+        "granite4",
+        "exaone4",
+        "ling2",
+        "reka",
+        "ernie45",
+        "longcat",
+        "jamba",
+    ),
     *("hunyuan_a13b", "apriel", "nemotron_v2", "internlm", "hy_v3", "hy_v4", "poolside_v1", "iquest_q1", "k2_horizon"),
     *("dots", "minicpm5", "functionary", "gigachat35", "gigachat3", "step3", "plamo3", "mistral", "llama3", "xlam"),
     *("phi4_mini", "granite3", "granite_20b", "cohere", "apertus", "pythonic", "olmo3", "lfm2", "gemma4"),

@@ -41,5 +41,7 @@ def names() -> dict[str, str | None]:
         except FormatError as error:
             raise FormatError(f"{FORMATS_FILES}: {error}") from None
         if known.setdefault(name, file) != file:
-            raise FormatError(f"{FORMATS_FILES}: {file} has the name of another format, {name.removeprefix(NAME + '_')!r}")
+            raise FormatError(
+                f"{FORMATS_FILES}: {file} has the name of another format, {name.removeprefix(NAME + '_')!r}"
+            )
     return known
