@@ -107,9 +107,9 @@ cdef inline int64_t untold(OpenStream stream) noexcept:
 
 
 cdef inline bint is_free(OpenStream stream) noexcept:
-    """May a shortcut read and change the stream without claim()? Nobody is inside: a long call releases the GIL, and the
-    machine changes every field meanwhile. No batch has taken tokens for it, and Python has a GIL, which keeps others out
-    until the shortcut is done.
+    """May a shortcut read and change the stream without claim()? Nobody is inside: a long call releases the GIL, and
+    the machine changes every field meanwhile. No batch has taken tokens for it, and Python has a GIL, which keeps
+    others out until the shortcut is done.
     """
     return not FREE_THREADED and not stream.busy and stream.place == NULL
 

@@ -368,6 +368,8 @@ cdef class Watcher:
         """Raises ValueError unless the fields fit the open call, the watched paths, and each other."""
         cdef const Watching* w = &self.w
         cdef const Level* level
+        cdef uint64_t alive
+        cdef int64_t most
         cdef int k
         if not w.alive:                                                      # then nothing is followed
             if (w.depth or w.ahead or w.surrogate or w.reading or w.key_due or w.path or w.escape_n or self.key.n
@@ -380,8 +382,9 @@ cdef class Watcher:
             refuse("it watches another call than the one that is open")
         for k in range(w.tracked):
             level = &w.levels[k]
-            if (not level.alive or level.alive != self.watch.of_length(self.leads_into(k, level.alive), k + 1, MOST_STEPS)
-                    or not 0 <= level.index < (<int64_t>1 << 62 if level.array else 1)):
+            alive = self.watch.of_length(self.leads_into(k, level.alive), k + 1, MOST_STEPS)
+            most = <int64_t>1 << 62 if level.array else 1
+            if not level.alive or level.alive != alive or not 0 <= level.index < most:
                 refuse("a container of a watched value is in no possible state")
         if w.ahead and (w.depth != w.tracked or w.ahead != self.leads_into(w.tracked, w.ahead)):
             refuse("a container of a watched value is in no possible state")
