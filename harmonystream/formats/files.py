@@ -22,7 +22,7 @@ LARGEST_CONFIG = 16 * 1024 * 1024  # bytes of it: it may list all special tokens
 Row = TypeVar("Row", bound="Format | None")
 # fields of several markers, and how many
 _PARTS = {"think": 2, "section": 2, "call": 3, "pair": 4, "element": 3, "value_type": 2, "cdata": 2}
-_LISTS = ("stops", "turns", "drop", "keep")
+_LISTS = ("stops", "turns", "drop", "answer", "keep")
 _SWITCHES = ("wrapped", "control")
 
 

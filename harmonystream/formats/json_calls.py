@@ -29,11 +29,19 @@ ERNIE45 = HERMES._replace(
     drop=("<response>", "</response>"),
 )
 
+# The body is an object, or has keys and values.
 LONGCAT = Format(
     name="longcat",
     think=(("<think>", "<longcat_think>"), ("</think>", "</longcat_think>")),
-    section=("<longcat_tool_call>", "</longcat_tool_call>"),
+    call=("<longcat_tool_call>", "", "</longcat_tool_call>"),
+    pair=(
+        "<longcat_arg_key>",
+        "</longcat_arg_key>",
+        "<longcat_arg_value>",
+        "</longcat_arg_value>",
+    ),
     wrapped=True,
+    untyped="json",
     stops=("</longcat_s>",),
 )
 

@@ -5,15 +5,22 @@ from .spec import Format
 GLM = Format(
     name="glm",
     think=("<think>", "</think>"),
-    call=("<tool_call>", "", "</tool_call>"),
+    call=("<tool_call>", "", ("</tool_call>", "</_call>")),
     pair=("<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>"),
     wrapped=True,
     untyped="json",
-    stops=("<|observation|>", "<|user|>", "<|endoftext|>", "<|role_end|>"),
-    turns=("<|assistant|>", "<|system|>", "<role>"),
+    stops=("<|observation|>", "<|user|>", "<|endoftext|>", "<|role_end|>", "<｜end▁of▁sentence｜>"),
+    turns=("<|assistant|>", "<|system|>", "<role>", "<｜start▁of▁sentence｜>"),
 )
 
-POOLSIDE_V1 = GLM._replace(name="poolside_v1", stops=("</assistant>",), turns=("<assistant>", "<system>", "<user>"))
+# The model writes `<user>` in place of the opener at times. It begins no turn here, because `<assistant>` does, too.
+POOLSIDE_V1 = GLM._replace(
+    name="poolside_v1",
+    call=(("<tool_call>", "<user>"), "", ("</tool_call>", "</_call>")),
+    bare_line="call",
+    stops=("</assistant>",),
+    turns=("<assistant>", "<system>"),
+)
 
 IQUEST_Q1 = GLM._replace(
     name="iquest_q1",

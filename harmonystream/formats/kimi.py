@@ -41,5 +41,6 @@ KIMI_K3 = Format(
         **{f'" type="{kind}"<|sep|>': "json" for kind in ("number", "integer", "boolean", "object", "array", "null")},
     },
     stops=("<|end_of_msg|>", "[EOS]"),
-    drop=(_open("response"), _close("response"), _close("message")),
+    drop=(_close("response"), _open("message"), _close("message"), "<|open|>", "<|close|>"),
+    answer=(_open("response"),),
 )

@@ -2,10 +2,11 @@
 
 from .spec import Format
 
-# The marks are control tokens. The opener of thoughts is such a token and the name of a channel.
+# The marks are control tokens. The name of a channel follows the opener of thoughts.
 GEMMA4 = Format(
     name="gemma4",
-    think=("<|channel>thought", "<channel|>"),
+    think=("<|channel>", "<channel|>"),
+    think_label="thought",
     section=("<|tool_call>", "<tool_call|>"),
     body="object",
     quote='<|"|>',

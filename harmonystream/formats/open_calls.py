@@ -11,6 +11,7 @@ MISTRAL = Format(
     members={"name": "name", "arguments": "arguments", "parameters": "arguments", "id": "id"},
     stops=("</s>",),
     turns=("[INST]", "[/INST]", "[TOOL_RESULTS]"),
+    drop=("[/TOOL_CALLS]",),
 )
 
 PHI4_MINI = Format(
@@ -43,7 +44,7 @@ GRANITE_20B = Format(
 
 GIGACHAT3 = Format(
     name="gigachat3",
-    section=("function call<|role_sep|>", ""),
+    section=(("function call<|role_sep|>", "<|function_call|>"), ""),  # the second is 3.1's
     wrapped=True,
     stops=("</s>",),
     drop=("<|message_sep|>",),
@@ -55,6 +56,7 @@ LLAMA3 = Format(
     wrapped=True,
     members={"name": "name", "parameters": "arguments", "arguments": "arguments", "type": "other"},
     between=";",
+    bare_line="call",
     stops=("<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|eot|>", "<|eom|>"),
     turns=("<|start_header_id|>", "<|header_start|>"),
 )
@@ -64,6 +66,7 @@ XLAM = LLAMA3._replace(
     think=("<think>", "</think>"),
     section=(("<tool_call>", "[TOOL_CALLS]", ""), ("</tool_call>", "")),
     between="",
+    fenced="call",
     stops=("<|im_end|>", "<|endoftext|>", "</s>", "<|eot_id|>"),
     turns=("<|im_start|>", "<|start_header_id|>"),
 )
@@ -76,7 +79,8 @@ COHERE = Format(
     members={"tool_call_id": "id", "tool_name": "name", "parameters": "arguments"},
     stops=("<|END_OF_TURN_TOKEN|>",),
     turns=("<|START_OF_TURN_TOKEN|>",),
-    drop=("<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|START_TEXT|>", "<|END_TEXT|>", "<|CHATBOT_TOKEN|>"),
+    drop=("<|END_RESPONSE|>", "<|END_TEXT|>", "<|CHATBOT_TOKEN|>"),
+    answer=("<|START_RESPONSE|>", "<|START_TEXT|>"),
 )
 
 APERTUS = Format(

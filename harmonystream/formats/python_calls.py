@@ -24,6 +24,7 @@ LFM2 = Format(
     section=("<|tool_call_start|>", "<|tool_call_end|>"),
     wrapped=True,
     body="python",
+    bare_line="call",
     stops=("<|im_end|>", "<|endoftext|>"),
     turns=("<|im_start|>",),
 )

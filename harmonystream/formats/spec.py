@@ -99,6 +99,12 @@ class Format(NamedTuple):
     """What follows a call in open reasoning: the "same", reasoning, or "content"."""
     encoding: str = ""
     """How prompts are written where models come without a chat template: "dsml"; "": by the model's template."""
+    think_label: str = ""
+    """What may follow the opener of reasoning as the rest of its line, such as the name of a channel; never shown."""
+    answer: tuple[str, ...] = ()
+    """Markers that begin the answer: never shown, and open thoughts end there."""
+    bare_line: str = "text"
+    """A line that begins with a call of a declared tool and has no opener: "text", or a "call"."""
 
     def to_dict(self) -> dict[str, Any]:
         """The fields that differ from their defaults, ready for JSON or TOML: tuples are lists."""

@@ -2,6 +2,17 @@
 
 from .spec import Format
 
-THINK = Format(name="think", think=("<think>", "</think>"))
+# The stops and turns of the models that were taught to think: a tag of the user's, in the prompt, opens nothing.
+THINK = Format(
+    name="think",
+    think=("<think>", "</think>"),
+    stops=(
+        *("<｜end▁of▁sentence｜>", "<|im_end|>", "<|eot_id|>", "<|end|>", "<|endoftext|>", "<|end_of_text|>", "</s>"),
+    ),
+    turns=(
+        *("<｜User｜>", "<｜Assistant｜>", "<|im_start|>", "<|start_header_id|>", "<|user|>", "<|assistant|>"),
+        *("[INST]", "[/INST]", "<start_of_turn>"),
+    ),
+)
 
 KIMI_VL = Format(name="kimi_vl", think=("◁think▷", "◁/think▷"), stops=("<|im_end|>", "[EOS]"))

@@ -5,7 +5,7 @@ from .spec import Format
 QWEN3_CODER = Format(
     name="qwen3_coder",
     think=("<think>", "</think>"),
-    section=("<tool_call>", "</tool_call>"),
+    section=("<tool_call>", ("</tool_call>", "</_call>")),  # the second without the middle one of its tokens
     call=("<function=", ">", "</function>"),
     pair=("<parameter=", ">", "", "</parameter>"),
     wrapped=True,
@@ -18,10 +18,11 @@ QWEN3_CODER = Format(
 # The same tags, but the template writes a value as it is: a newline at its end is the file's last.
 MIMO = QWEN3_CODER._replace(name="mimo", newlines="keep")
 
+# The neighbour's tags are around a call at times, in place of its own or inside of them.
 SEED_OSS = MIMO._replace(
     name="seed_oss",
     think=("<seed:think>", "</seed:think>"),
-    section=("<seed:tool_call>", "</seed:tool_call>"),
+    section=(("<seed:tool_call>", "<tool_call>"), ("</seed:tool_call>", "</tool_call>")),
     stops=("<seed:eos>",),
     turns=("<seed:bos>",),
     keep=("<seed:cot_budget_reflect>", "</seed:cot_budget_reflect>"),
@@ -66,27 +67,43 @@ DOTS = MINIMAX_M2._replace(
     turns=("<|system|>", "<|userprompt|>", "<|response|>"),
 )
 
+
+def _spaced(tag: str) -> tuple[str, ...]:
+    """With both kinds of quotes, and without its space, as detokenizers of control tokens leave it."""
+    return tuple(form + quote for form in (tag, tag.replace(" ", "")) for quote in "\"'")
+
+
 MINICPM5 = Format(
     name="minicpm5",
     think=("<think>", "</think>"),
-    call=(('<function name="', "<function name='"), ('">', "'>"), "</function>"),
-    pair=(('<param name="', "<param name='"), ('">', "'>"), "", "</param>"),
+    call=(_spaced("<function name="), ('">', "'>"), "</function>"),
+    pair=(_spaced("<param name="), ('">', "'>"), "", "</param>"),
     cdata=("<![CDATA[", "]]>"),
     empty_call='"/>',
     stops=("<|im_end|>", "</s>"),
     turns=("<|im_start|>",),
 )
 
+# Around each call the frame of DeepSeek's, which the model leaves out, in whole or in part.
+_INVOKE = '<steptml:invoke name="'
 STEP3 = Format(
     name="step3",
     think=("<think>", "</think>"),
     section=("<｜tool_calls_begin｜>", "<｜tool_calls_end｜>"),
     call=(
-        '<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="',
+        (
+            f"<｜tool_call_begin｜>function<｜tool_sep｜>{_INVOKE}",
+            f"<｜tool_call_begin｜>function<｜tool_sep｜>\n{_INVOKE}",
+            f"<｜tool_call_begin｜>function\n{_INVOKE}",
+            f"<｜tool_call_begin｜>{_INVOKE}",
+            f"<｜tool_call_begin｜>\n{_INVOKE}",
+            _INVOKE,
+        ),
         '">',
-        ("</steptml:invoke><｜tool_call_end｜>", "</steptml:invoke>\n<｜tool_call_end｜>"),
+        ("</steptml:invoke><｜tool_call_end｜>", "</steptml:invoke>\n<｜tool_call_end｜>", "</steptml:invoke>"),
     ),
     pair=('<steptml:parameter name="', '">', "", "</steptml:parameter>"),
     stops=("<|EOT|>", "<｜end▁of▁sentence｜>"),
     turns=("<|BOT|>",),
+    drop=("<｜tool_call_begin｜>", "<｜tool_call_end｜>"),
 )

@@ -124,7 +124,9 @@ def test_the_row_reads_what_the_template_describes(calls, output):
 
 def test_a_row_that_is_built_in_can_be_written_as_a_template():
     row = hs.Format.from_response_template(template(TAGS | {"content_args": {"tag_pattern": PARAMETER}}), "qwen3_coder")
-    assert row == format_of("qwen3_coder")._replace(wrapped=False, stops=("<|im_end|>",))
+    assert row == format_of("qwen3_coder")._replace(
+        section=("<tool_call>", "</tool_call>"), wrapped=False, stops=("<|im_end|>",)
+    )
     row = hs.Format.from_response_template(template(ARRAY), "mine")
     assert row.members == {"tool_call_id": "id", "tool_name": "name", "parameters": "arguments"}
     done = hs.parse('<|START_ACTION|>[{"tool_call_id": "7", "tool_name": "f", "parameters": {}}]<|END_ACTION|>', row)
@@ -139,7 +141,7 @@ def test_what_a_template_says_of_ids_and_quotes():
     assert (
         row[2:]
         == format_of("gemma4")._replace(
-            **{name: getattr(row, name) for name in ("think", "control", "stops", "turns", "after_call")}
+            **{name: getattr(row, name) for name in ("think", "think_label", "control", "stops", "turns", "after_call")}
         )[2:]
     )
 

@@ -19,7 +19,7 @@ from reference_tags_elements import Elements
 from reference_tags_fences import Fences
 from reference_tags_header import Header, HeaderReader
 from reference_tags_lists import Lists
-from reference_tags_text import CALL, CDATA, ELEMENT, INERT, NEAR, PAIR, SECTION, Marker, More, Text, may_lack
+from reference_tags_text import CALL, CDATA, ELEMENT, INERT, NEAR, PAIR, SECTION, Marker, More, Text, latin, may_lack
 
 from harmonystream.formats import Format
 
@@ -51,6 +51,7 @@ class Machine(Fences, Elements, Lists):
         self.blank = self.lacks and self.region == "content"  # of the answer there is nothing but whitespace
         self.pending = (-1, -1)  # newlines before a dropped marker wait for what follows: where they end, and it
         self.over = False
+        self.labelled = 0 if self.region == "reasoning" else -1  # where a label may be
 
     def run(self) -> None:
         if self.size:
@@ -78,10 +79,16 @@ class Machine(Fences, Elements, Lists):
 
     def place(self, i: int) -> int:
         """Reads what stands at one place of CONTENT or REASONING."""
-        kinds = ["think_open", "think_close", "drop", "stop", "turn", "name_end", "empty_call", "quote"]
+        kinds = ["think_open", "think_close", "drop", "answer", "stop", "turn", "name_end", "empty_call", "quote"]
         kinds += [*SECTION, *CALL, *PAIR]
         if self.spelling(i) != "`":
             self.end_backquotes(self.spelling(i))
+        if i == self.labelled:
+            self.labelled = -1
+            if (stop := self.label(i)) > i:
+                return self.act(i, stop)
+        if (after := self.line(i)) >= 0:
+            return after
         try:
             mark = self.text.at(i, self.size, *kinds)
         except More:
@@ -106,6 +113,38 @@ class Machine(Fences, Elements, Lists):
         inside_calls = ("id_open", "type_open", "type_close", *CDATA, *ELEMENT)
         is_call = self.tools == [] and any(self.text.s[i] in self.text.kinds.get(kind, ()) for kind in inside_calls)
         return self.drop_here(i, i + 1, "call-without-tools" if is_call else "stray-control")
+
+    def label(self, i: int) -> int:
+        """Where the label of thoughts ends, or `i`."""
+        stop = i + len(latin(self.row.think_label))
+        if not self.row.think_label or self.text.s[i:stop] != latin(self.row.think_label):
+            return i
+        try:
+            is_alone = stop == self.size or self.text.s[stop] == "\n" or self.text.at(stop, self.size, "think_close")
+        except More:
+            is_alone = False
+        return stop if is_alone else i
+
+    def line(self, i: int) -> int:
+        """Reads a call that begins a line without an opener, or with its name before the opener; -1: there is none."""
+        is_shown = self.code == "blank" and self.row.fenced == "call"
+        if not self.tools or not self.text.is_byte(i) or not self.at_line_start(i) or (self.code and not is_shown):
+            return -1
+        is_open = may_lack(self.row.call[2]) if self.row.call else False
+        starts = ("[" if self.row.body == "python" else "") + ("{[" if self.row.wrapped else "")
+        if self.row.bare_line == "call" and self.region == "content" and self.text.s[i] in starts:
+            header = self.reader().read_object(i, unmarked=True, line=True)
+        elif is_open:
+            header = self.reader().read_named(i)
+        else:
+            return -1
+        if header.verdict != "stands":
+            return -1
+        self.act(i, i, keeps=is_shown)
+        self.begin(i, header)
+        if header.body == "raw":
+            return self.raw(header.stop)
+        return self.listed(header) if header.body == "python" else self.wrapped(i, header)
 
     def byte(self, i: int) -> int:
         self.log.lands(i, i + 1, self.region)
@@ -178,8 +217,11 @@ class Machine(Fences, Elements, Lists):
         kind = mark.kind
         if kind in ("think_open", "think_close"):
             return self.think(mark) if self.thinks else self.spell(mark)
-        if kind == "drop":
+        if kind == "drop" or (kind == "answer" and self.region == "content"):
             return self.drop(mark)
+        if kind == "answer":
+            self.log.note("missing-closer", mark.start)
+            return self.turn(mark, "content")
         if kind == "stop":
             return self.stop(mark) if self.text.stop_counts(mark) else self.ignore(mark)
         is_stray = kind == "name_end" and self.row.control and self.tools != [] and self.code != "example"
@@ -206,14 +248,19 @@ class Machine(Fences, Elements, Lists):
             if mark.kind == "think_close" and self.think_mentions:
                 self.think_mentions -= 1
                 return self.byte(mark.start)
-        self.think_mentions = self.fence = self.ticks = 0
-        self.code = ""
-        self.act(mark.start, mark.stop)
         after = "reasoning" if mark.kind == "think_open" else "content"
         if after == self.region:
             self.log.note("repeated-opener" if after == "reasoning" else "stray-closer", mark.start)
+        return self.turn(mark, after)
+
+    def turn(self, mark: Marker, after: str) -> int:
+        """After the marker comes reasoning, or content."""
+        self.think_mentions = self.fence = self.ticks = 0
+        self.code = ""
+        self.act(mark.start, mark.stop)
         self.region = after
         self.blank = self.lacks and after == "content"
+        self.labelled = mark.stop if after == "reasoning" else -1
         return mark.stop
 
     def stop(self, mark: Marker) -> int:
@@ -243,7 +290,8 @@ class Machine(Fences, Elements, Lists):
             self.log.note("fenced-call", mark.start)
             return self.byte(mark.start)
         if header.verdict == "fails":
-            if self.text.is_control(mark) or self.far_call(mark):
+            is_alone = self.lacks and not self.code and self.at_line_start(mark.start)
+            if self.text.is_control(mark) or is_alone or self.far_call(mark):
                 self.log.note("stray-control", mark.start)
                 return self.act(mark.start, mark.stop)
             is_bare = mark.kind == "call_open" and self.row.bare == "no" and self.row.section

@@ -36,6 +36,11 @@ class Header:
     notes: list[str] = field(default_factory=list)
 
 
+def is_bad(char: str) -> bool:
+    """What no name has."""
+    return char in BAD or char < " " or char == "\x7f" or char > "\xff"
+
+
 class HeaderReader:
     """Reads one header. `marked`: the place directly after the last marker that was acted on."""
 
@@ -56,9 +61,36 @@ class HeaderReader:
             self.failed(i, how, header)
         return header
 
-    def read_object(self, i: int, unmarked: bool = False) -> Header:
-        """Of an object after another, or, if `unmarked`, of an object or array that begins an answer."""
-        header, far = Header(stop=i), self.text.limit(i, max(NEAR, self.max_hold))
+    def read_named(self, i: int) -> Header:
+        """Of a declared name that begins a line, with the call's opener after it."""
+        text, limit = self.text, self.text.limit(i)
+        header, j = Header(stop=i), i
+        try:
+            while j < limit and text.is_byte(j) and not is_bad(text.s[j]) and text.s[j] not in WS:
+                j += 1
+            name = text.s[i:j]
+            if not name or not any(tool.startswith(name) for tool in self.tools or ()):
+                raise Fails
+            if j == limit:
+                raise More(limit)
+            mark = text.at(text.skip(j, limit), limit, "call_open") if name in (self.tools or ()) else None
+            if mark is None:
+                raise Fails
+            q = text.skip(mark.stop, limit)
+            if end := text.at(q, limit, "name_end"):
+                q = text.skip(end.stop, limit)
+            if q == limit:
+                raise More(limit)
+            if text.s[q] != "{":
+                raise Fails
+            header.name, header.stop, header.body = name.encode("latin-1").decode("utf-8", "replace"), q, "raw"
+        except (Fails, More) as how:
+            self.failed(i, how, header)
+        return header
+
+    def read_object(self, i: int, unmarked: bool = False, line: bool = False) -> Header:
+        """Of an object after another, or, if `unmarked`, of an object or array that begins an answer or a `line`."""
+        header, far = Header(stop=i), self.text.limit(i, NEAR if line else max(NEAR, self.max_hold))
         try:
             if self.is_python(i, self.text.limit(i)):
                 self.in_python(i, self.text.limit(i), header, unmarked)
@@ -147,8 +179,7 @@ class HeaderReader:
             start = j = j + (5 if s.startswith("call:", j) else s[j] == ":")
         roomy = any(c in tool for tool in self.tools or () for c in WS)
         while j < limit and s[j] != opens:
-            is_bad = s[j] in BAD or s[j] < " " or s[j] == "\x7f" or s[j] > "\xff"
-            if j - start >= LONGEST or (not roomy if s[j] in WS else is_bad):
+            if j - start >= LONGEST or (not roomy if s[j] in WS else is_bad(s[j])):
                 raise Fails
             j += 1
         if j == limit:
@@ -224,7 +255,17 @@ class HeaderReader:
         start = last = j = self.text.skip(p, limit)
         roomy = any(c in tool for tool in self.tools or () for c in WS)
         while True:
-            mark = self.text.at(j, limit, *ends)
+            try:
+                mark = self.text.at(j, limit, *ends)
+            except More:
+                if (
+                    may_lack(self.row.call[2])
+                    and start < last
+                    and j == limit == len(self.text)
+                    and not marks.count("`")
+                ):
+                    return s[start:last], j, None  # the stream ends the name
+                raise
             if mark or re.match(marks or r"(?!)", s[j:limit]):
                 return s[start:last], j, mark
             if marks and "`" in marks and "```".startswith(s[j:limit]):
@@ -232,8 +273,7 @@ class HeaderReader:
             if s[j] in WS:
                 j += 1
                 continue
-            is_bad = s[j] in BAD or s[j] < " " or s[j] == "\x7f" or s[j] > "\xff"
-            if is_bad or (start < last < j and not roomy) or j + 1 - start > LONGEST:
+            if is_bad(s[j]) or (start < last < j and not roomy) or j + 1 - start > LONGEST:
                 raise Fails
             j += 1
             last = j
@@ -252,6 +292,8 @@ class HeaderReader:
             if (id and not self.good(id)) or (mark and mark.kind == "id_open"):
                 raise Fails
             header.id = id.encode("latin-1").decode("utf-8", "replace") or None
+        if mark is None and stop == len(self.text) and (has_id or name not in (self.tools or ())):
+            raise More(limit)
         header.stop = stop
         header.body = "pairs" if self.row.pair else "elements" if self.row.element else "raw"
         if mark and mark.kind == "key_end" and not has_end:
@@ -277,8 +319,8 @@ class HeaderReader:
         believed = self.tools is None and mark is not None and not mark.kind.endswith("_open")
         if without_pairs and not believed and name not in (self.tools or ()):
             raise Fails
-        if self.row.name_as == "function" and name == "function" and mark and mark.kind == "name_end":
-            name = self.after_function(limit, others, header)
+        if self.row.name_as == "function" and mark and mark.kind == "name_end":
+            name = self.after_function(name, limit, others, header)
         header.name = name.encode("latin-1").decode("utf-8", "replace")
         if self.row.name_as == "id":
             self.resolve_id(header)
@@ -296,20 +338,24 @@ class HeaderReader:
         header.notes.append("missing-opener")
         return tool
 
-    def after_function(self, limit: int, others: Sequence[str], header: Header) -> str:
-        """The name after the word `function` and its end, which may come more than once."""
+    def after_function(self, word: str, limit: int, others: Sequence[str], header: Header) -> str:
+        """The name after the word `function` and its end, which may come more than once. After another word, only a
+        name that a fence follows."""
         text = self.text
         first = q = text.skip(header.stop, limit)
         while again := text.at(q, limit, "name_end"):
             q = text.skip(again.stop, limit)
         if text.at(q, limit, *others) or text.s[q] == "{":
-            return "function"
+            return word
         try:
             name, stop, _ = self.scan_name(q, limit, ("name_end", *others), r"\n|```|\{")
         except Fails:
-            return "function"
-        if not self.good(name):
-            return "function"
+            return word
+        fence = text.skip(stop, limit)
+        if word != "function" and "```".startswith(text.s[fence : min(fence + 3, limit)]) and fence + 3 > limit:
+            raise More(limit)
+        if not self.good(name) or (word != "function" and not text.s.startswith("```", fence, limit)):
+            return word
         header.stop = stop
         header.notes += ["stray-closer"] * (q > first)
         return name

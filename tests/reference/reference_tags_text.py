@@ -62,7 +62,7 @@ def holds_objects(row: Format) -> bool:
 
 def spellings_of(row: Format) -> dict[str, tuple[str, ...]]:
     """What each kind of marker looks like."""
-    kinds: dict[str, tuple[str, ...]] = {"stop": row.stops, "turn": row.turns, "drop": row.drop}
+    kinds: dict[str, tuple[str, ...]] = {"stop": row.stops, "turn": row.turns, "drop": row.drop, "answer": row.answer}
     groups = (
         (("think_open", "think_close"), row.think),
         (SECTION, row.section),
@@ -168,8 +168,8 @@ class Text:
             for form in self.kinds.get(kind, ()):
                 if seen.startswith(form) and (best is None or i + len(form) > best.stop):
                     best = Marker(kind, i, i + len(form), self.says.get(form, ""))
-                partial |= form.startswith(seen)
-        if best is None and partial:
+                partial |= form != seen and form.startswith(seen)
+        if partial and (best is None or limit < len(self)):  # the longest counts
             raise More(limit, i)
         return best
 

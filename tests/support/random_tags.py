@@ -302,6 +302,28 @@ def calls(draw: st.DrawFn, row: Format) -> str:
 
 
 @st.composite
+def lines(draw: st.DrawFn, row: Format) -> str:
+    """What may begin a call without an opener, or before it, and a label after the opener of thoughts."""
+    before = draw(st.sampled_from(["\n", "\n", "", "\n\n", "\n ", "```json\n", "```\n", "x\n"]))
+    name, space = draw(st.sampled_from(NAMES)), draw(st.sampled_from(["", "", " ", "\n"]))
+    kinds = [name]
+    if row.wrapped and row.members != {"*": "call"}:
+        one = draw(objects(row))
+        kinds += [one, f"[{one}]", f"[{space}{one}"]
+    if row.body == "python":
+        kinds += [f"[{draw(python_calls())}]"]
+    if row.call:
+        ends = ["", "", first(row.call[1])]
+        kinds += [f'{name}{space}{first(row.call[0])}{space}{draw(st.sampled_from(ends))}{{"i": 1}}'] * 2
+        kinds += [f"{first(row.call[0])}{name}"]
+    if row.think and row.think_label:
+        opener = first(row.think[0])
+        kinds = [f"{opener}{row.think_label}", f"{opener}{row.think_label}{space}x", f"{opener}{row.think_label}\nx"]
+        kinds += [row.think_label, f"{opener}{space}{row.think_label}{first(row.think[1])}"]
+    return before + draw(st.sampled_from(kinds)) + draw(st.sampled_from(["", "", "\n", " x"]))
+
+
+@st.composite
 def texts(draw: st.DrawFn, name: str) -> bytes:
     """A stream as text."""
     row = format_of(name)
@@ -316,6 +338,7 @@ def texts(draw: st.DrawFn, name: str) -> bytes:
         st.sampled_from(WORDS).map(str.encode),
         calls(row).map(str.encode),
         calls(row).map(str.encode),
+        lines(row).map(str.encode),
         st.sampled_from([*WORDS, *LONG]).map(str.encode),
         st.sampled_from([b"\xe6", b"\x97\xa5", b"\xf0\x9f", b"\xff", b"\x80", FULL_WIDTH[:2]]),
     )

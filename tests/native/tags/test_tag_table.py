@@ -111,8 +111,8 @@ REFUSED = {
         "the call opener '<call' is the beginning of the section opener '<calls>', or the same",
     ),
     "a beginning of an alias": (
-        {"think": (("<t>", "<think>"), "</t>"), "drop": ("<t",)},
-        "the drop '<t' is the beginning of the think opener '<t>', or the same",
+        {"think": (("<t>", "<think>"), "</t>"), "stops": ("<t",)},
+        "the stop '<t' is the beginning of the think opener '<t>', or the same",
     ),
     "two ends of a key": (
         {"call": CALL, "pair": PAIR, "typed": {">": "json"}},

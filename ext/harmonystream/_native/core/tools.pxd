@@ -46,6 +46,24 @@ cdef inline int tool_index(const ToolTable* t, const uint8_t* p, Py_ssize_t n) n
     return <int>sorted_index(t.names, t.offset, 0, t.n, p, n)
 
 
+cdef inline bint begins_tool(const ToolTable* t, const uint8_t* p, Py_ssize_t n) noexcept nogil:
+    """Does the name of a declared tool begin with these bytes?"""
+    cdef Py_ssize_t lo = 0, hi = t.n, mid
+    while lo < hi:
+        mid = (lo + hi) // 2
+        if order_of(t.names + t.offset[mid], t.offset[mid + 1] - t.offset[mid], p, n) < 0:
+            lo = mid + 1
+        else:
+            hi = mid
+    return lo < t.n and <Py_ssize_t>(t.offset[lo + 1] - t.offset[lo]) >= n and (
+        memcmp(t.names + t.offset[lo], p, n) == 0)
+
+
+cdef inline int order_of(const uint8_t* a, Py_ssize_t n_a, const uint8_t* b, Py_ssize_t n_b) noexcept nogil:
+    cdef int order = memcmp(a, b, min(n_a, n_b))
+    return order if order else -1 if n_a < n_b else n_a > n_b
+
+
 cdef inline bint has_parameters(const ToolTable* t, int tool) noexcept nogil:
     """Is the tool declared with any? (tool may be -1)"""
     return tool >= 0 and t.parameters[tool + 1] > t.parameters[tool]

@@ -107,8 +107,11 @@ cdef enum:                                       # the JSON types that a paramet
 cdef enum:                                       # Role: what a tag format's marker is for
     THINK_OPEN, THINK_CLOSE, DROP, STOP, TURN, SECTION_OPEN, SECTION_CLOSE, CALL_OPEN, NAME_END, EMPTY_CALL, CALL_CLOSE
     KEY_OPEN, KEY_END, VALUE_OPEN, VALUE_CLOSE, QUOTE, TYPE_OPEN, TYPE_CLOSE
-    ELEMENT_OPEN, ELEMENT_END, ELEMENT_CLOSE, ID_OPEN, CDATA_OPEN, CDATA_CLOSE
+    ELEMENT_OPEN, ELEMENT_END, ELEMENT_CLOSE, ID_OPEN, CDATA_OPEN, CDATA_CLOSE, ANSWER_OPEN
     N_ROLES
+
+cdef enum:
+    LINE_CALL = 31                               # no role: the group of what may begin a call without an opener
 
 cdef enum:
     MAX_LITERALS = 255                           # markers of a format, aliases included
@@ -164,10 +167,12 @@ cdef struct TagTable:
     uint8_t[MAX_LITERALS] control_literals
     int n, n_control
     bint has_section, has_call, has_pair, wrapped, open_name, value_opener, strip, untyped_json, control
+    bint overlaps                                # some markers begin as longer ones do: the longest counts
     bint examples                                # a call that begins a fence is text
     bint mentions                                # so is an opener of thoughts inside a line of content, or in a fence
     bint ends_reasoning                          # what follows a call is content
     bint open_end                                # a raw call ends where its JSON does
+    bint line_calls                              # a line may begin with a declared call without an opener
     bint unmarked                                # a wrapped call may begin an answer without an opener
     bint key_is_name                             # wrapped: {"f": {…}}
     bint types_values                            # the type of a value may come after its key, between tags
@@ -177,6 +182,7 @@ cdef struct TagTable:
     uint8_t call_opens, call_closes, key_ends
     bint bare_keys                               # the keys of objects need no quotes
     bint has_element                             # arguments are elements: tags that are named after them
+    MemberKey label                              # what may follow the opener of thoughts in its line; n 0: nothing
     MemberKey item                               # the name of an element that is an item of an array
     uint8_t bare, name_as
     uint8_t between                              # what may stand between two objects outside of an array; 0: nothing

@@ -31,6 +31,9 @@ cdef int read_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t or
     while True:
         verdict = match(v, row, x, n, ends, hit)
         if verdict == MORE:
+            if v.end and x == v.n and last > at and row.open_end and not second:
+                hit[0] = -1
+                break                                      # the stream ends the name
             return undecided(v, origin)
         if verdict == YES:
             break
@@ -67,8 +70,10 @@ cdef int backquotes(const View* v, Py_ssize_t i, Py_ssize_t n) noexcept nogil:
     return YES
 
 
-cdef int look_function(const View* v, const Context* c, Py_ssize_t i, Py_ssize_t origin, CallHeader* h) noexcept nogil:
-    """After the word `function` and its separator: the name, if there is one; otherwise the word is the name."""
+cdef int look_function(const View* v, const Context* c, Py_ssize_t i, Py_ssize_t origin, bint other_word,
+                       CallHeader* h) noexcept nogil:
+    """After the word `function` and its separator: the name, if there is one; otherwise the word is the name. After
+    another word only what a fence follows is the name."""
     cdef CallHeader other
     cdef Py_ssize_t n = limit(v, origin), at = skip_ws(v, i, n), stop = 0
     cdef int k = -1, verdict = match(v, c.row, at, n, c.row.header | c.row.roles[NAME_END], &k)
@@ -85,6 +90,10 @@ cdef int look_function(const View* v, const Context* c, Py_ssize_t i, Py_ssize_t
     verdict = read_name(v, c, at, origin, True, &other, &stop, &k)
     if verdict == MORE:
         return MORE
+    if verdict == YES and other_word:
+        verdict = backquotes(v, skip_ws(v, stop, n), n)
+        if verdict == MORE:
+            return undecided(v, origin) if not v.end else YES
     if verdict == YES and is_good(v, c.tools, other.name_at, other.name_n):
         h.name_at = other.name_at
         h.name_n = other.name_n
@@ -144,6 +153,7 @@ cdef int look_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t or
     cdef const TagTable* row = c.row
     cdef Py_ssize_t stop = 0
     cdef int k = -1, role, verdict = read_name(v, c, at, origin, False, h, &stop, &k)
+    cdef bint other
     if verdict != YES:
         return verdict
     if k >= 0 and row.literals[k].role == ID_OPEN:
@@ -152,6 +162,8 @@ cdef int look_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t or
             return verdict
     role = row.literals[k].role if k >= 0 else -1
     h.stop = stop
+    if role < 0 and stop == v.n and (h.id_at or tool_index(c.tools, v.p + h.name_at, h.name_n) < 0):
+        return MORE                                        # the stream ends in the header
     if role == KEY_END and row.open_name:
         if h.id_at or split_key(v, c.tools, h) == NO:
             return NO
@@ -168,8 +180,9 @@ cdef int look_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t or
         h.stop += row.literals[k].n
         if role == EMPTY_CALL:
             h.empty = 1
-        elif row.name_as == FUNCTION_NAME and h.name_n == 8 and memcmp(v.p + h.name_at, b"function", 8) == 0:
-            verdict = look_function(v, c, h.stop, origin, h)
+        elif row.name_as == FUNCTION_NAME:
+            other = h.name_n != 8 or memcmp(v.p + h.name_at, b"function", 8) != 0
+            verdict = look_function(v, c, h.stop, origin, other, h)
             if verdict != YES:
                 return verdict
     return YES

@@ -176,7 +176,7 @@ cdef Py_ssize_t skip_run(Stream* s, const Context* c, const uint32_t* ids, Py_ss
 cdef void tags_ids(Stream* s, const Context* c, const uint32_t* ids, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t i = 0, taken
     if n and s.announce:
-        s.tags.opening = c.row.unmarked and not s.tags.reasoning
+        s.tags.opening = c.row.label.n != 0 if s.tags.reasoning else c.row.unmarked
         put_message_start(s, c.out, 0, 0)
     while i < n and not s.error and not c.out.no_memory:
         set_tags_fast(s, c.out.held)
@@ -201,7 +201,7 @@ cdef void tags_text(Stream* s, const Context* c, const uint8_t* p, Py_ssize_t n)
     cdef View v
     cdef Py_ssize_t more
     if n and s.announce:
-        s.tags.opening = c.row.unmarked and not s.tags.reasoning
+        s.tags.opening = c.row.label.n != 0 if s.tags.reasoning else c.row.unmarked
         put_message_start(s, c.out, 0, 0)
     v.p = p
     v.marks = NULL

@@ -48,6 +48,8 @@ cdef str quick_token(Stream* s, Held* held, const Tables* t, const TagTable* row
     if s.input_mode != ID_MODE or s.n_pending or s.announce or s.error or s.finished:
         return None
     if s.state == TEXT:
+        if row.open_end and (s.tags.line_start or s.tags.newlines or s.tags.seam):
+            return None                                    # a line may begin with the name of a call
         text = quick_text(s, held, texts, tid, p, n, delta)
     elif s.state == VALUE:
         text = quick_value(s, held, row.strip, texts, tid, p, n, delta)

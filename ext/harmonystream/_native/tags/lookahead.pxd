@@ -23,7 +23,11 @@ cdef int look_key(const View* v, const Context* c, const Stream* s, Py_ssize_t i
                   Key* key) noexcept nogil
 cdef int look_misspelt(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, int role,
                        Py_ssize_t* stop) noexcept nogil
-cdef int look_listed(const View* v, const Context* c, Stream* s, Py_ssize_t i, Py_ssize_t origin, bint alone,
+cdef enum Alone:                                 # what says that a call without an opener is one
+    MARKED, ANSWER, LINE                         # it has an opener; an answer begins with it; a line does
+
+cdef int look_listed(const View* v, const Context* c, Stream* s, Py_ssize_t i, Py_ssize_t origin, int alone,
                      CallHeader* h) noexcept nogil
-cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, Py_ssize_t origin, bint unmarked,
+cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, Py_ssize_t origin, int alone,
                      CallHeader* h) noexcept nogil
+cdef int look_named(const View* v, const Context* c, CallHeader* h) noexcept nogil

@@ -5,12 +5,12 @@ from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libc.string cimport memchr, memcmp, memset
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.chars cimport is_json_space
-from harmonystream._native.core.tools cimport has_parameters, is_parameter, tool_index
+from harmonystream._native.core.tools cimport begins_tool, has_parameters, is_parameter, tool_index
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.call_names cimport look_name
 from harmonystream._native.tags.call_object cimport *
 from harmonystream._native.tags.lookahead cimport *
-from harmonystream._native.tags.names cimport is_name, look_written, skip_call_word
+from harmonystream._native.tags.names cimport is_bad, is_name, look_written, skip_call_word
 from harmonystream._native.tags.object_name cimport read_object_name
 from harmonystream._native.tags.quotation cimport unless_quoted
 from harmonystream._native.tags.value_type cimport look_type
@@ -90,7 +90,7 @@ cdef int look_header(const View* v, const Context* c, Stream* s, Py_ssize_t i, b
             return look_bare(v, c, i, at_line_start, h)
     elif verdict == MORE:
         return undecided(v, i)
-    return look_listed(v, c, s, j, i, False, h)
+    return look_listed(v, c, s, j, i, MARKED, h)
 
 
 # --- wrapped calls ----------------------------------------------------------------------------------------------------
@@ -104,9 +104,9 @@ cdef int failed(CallHeader* h, Py_ssize_t origin, Py_ssize_t x) noexcept nogil:
     return ALL_TEXT
 
 
-cdef int look_listed(const View* v, const Context* c, Stream* s, Py_ssize_t i, Py_ssize_t origin, bint alone,
+cdef int look_listed(const View* v, const Context* c, Stream* s, Py_ssize_t i, Py_ssize_t origin, int alone,
                      CallHeader* h) noexcept nogil:
-    """Does an object, a Python call, or an array of these begin at i? alone: there was no opener."""
+    """Does an object, a Python call, or an array of these begin at i?"""
     cdef const TagTable* row = c.row
     cdef Py_ssize_t n = limit(v, origin), x = skip_ws(v, i + 1, n) if v.p[i] == c'[' else i
     if row.call_opens and not (row.wrapped and x < n and v.p[x] == c'{'):
@@ -117,7 +117,7 @@ cdef int look_listed(const View* v, const Context* c, Stream* s, Py_ssize_t i, P
         if row.name_as == CALL_NAME:
             x = skip_call_word(v, x, n)
         h.name_at = x
-        x = look_written(v, row, c.tools, x, origin, alone, &h.stop)
+        x = look_written(v, row, c.tools, x, origin, alone != MARKED, &h.stop)
         h.name_n = h.stop - h.name_at
         h.stop += 1
         return <int>x
@@ -153,15 +153,16 @@ cdef int look_member(const View* v, const Context* c, Tags* g, int found, Py_ssi
     return YES
 
 
-cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, Py_ssize_t origin, bint unmarked,
+cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, Py_ssize_t origin, int alone,
                      CallHeader* h) noexcept nogil:
     """Has the object, or array of objects, at i a name? Continues where the last look stopped, because the input may be
-    long."""
+    long. A line that may begin with one is looked at like a marker: there may be many."""
     cdef const TagTable* row = c.row
     cdef Tags* g = &s.tags
     cdef uint64_t markers = (row.roles[SECTION_OPEN] | row.roles[SECTION_CLOSE]
                              | row.roles[CALL_OPEN] | row.roles[CALL_CLOSE])
-    cdef Py_ssize_t x = i, most = v.n if v.n - origin < c.out.held.cap else origin + c.out.held.cap
+    cdef Py_ssize_t x = i, cap = LOOK_CAP if alone == LINE else c.out.held.cap
+    cdef Py_ssize_t most = v.n if v.n - origin < cap else origin + cap
     cdef int k, verdict
     h.stop = i
     h.body = WRAPPED
@@ -195,12 +196,41 @@ cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, P
         if row.key_is_name and not g.name_at and g.probe.expect == X_IN_KEY:
             g.name_at = <int32_t>(x - origin)
         if verdict == F_BEGINS or verdict == F_ENDS:
-            verdict = look_member(v, c, g, verdict, x, origin, unmarked, h)
+            verdict = look_member(v, c, g, verdict, x, origin, alone != MARKED, h)
             if verdict != MORE:
                 return verdict if verdict == YES else failed(h, origin, x)
         x += 1
     g.probed = x - origin
-    return MORE if v.n - origin < c.out.held.cap else failed(h, origin, most)
+    return MORE if v.n - origin < cap else failed(h, origin, most)
+
+
+cdef int look_named(const View* v, const Context* c, CallHeader* h) noexcept nogil:
+    """Does a declared name begin a line, with a call's opener and an object after it? In open-ended rows the model may
+    write the name first."""
+    cdef const TagTable* row = c.row
+    cdef Py_ssize_t n = limit(v, v.i), x = v.i
+    cdef int k = -1, verdict
+    while x < n and not is_special(v, x) and not is_bad(v.p[x]) and not is_json_space(v.p[x]):
+        x += 1
+    if x == v.i or not begins_tool(c.tools, v.p + v.i, x - v.i):
+        return NO
+    if x == n:
+        return undecided(v, v.i)
+    memset(h, 0, sizeof(CallHeader))
+    h.name_at, h.name_n = v.i, x - v.i
+    if tool_index(c.tools, v.p + v.i, x - v.i) < 0:
+        return NO
+    x = skip_ws(v, x, n)
+    verdict = match(v, row, x, n, row.roles[CALL_OPEN], &k)
+    if verdict == YES:
+        x = skip_ws(v, x + row.literals[k].n, n)
+        verdict = match(v, row, x, n, row.roles[NAME_END], &k)
+        if verdict == YES:
+            x = skip_ws(v, x + row.literals[k].n, n)
+        verdict = MORE if verdict == MORE or x == n else YES if v.p[x] == c'{' and not is_special(v, x) else NO
+    h.stop = x
+    h.body = RAW
+    return undecided(v, v.i) if verdict == MORE else verdict
 
 
 # --- bodies -----------------------------------------------------------------------------------------------------------

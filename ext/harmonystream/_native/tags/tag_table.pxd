@@ -12,6 +12,7 @@ cdef class Row:
     cdef list spellings, keys      # keep the text of literals and members alive
 
     cdef int fill(self, object format) except -1
+    cdef int fill_label(self, object format) except -1
     cdef list fill_pair(self, object format, tuple pair)
     cdef int fill_body(self, object format) except -1
     cdef int fill_members(self, object format) except -1

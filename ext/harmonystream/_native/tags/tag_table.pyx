@@ -21,6 +21,7 @@ cdef dict BARE = {"any": BARE_ANY, "no": BARE_NO, "declared": BARE_DECLARED}
 cdef dict NAMES = {"plain": PLAIN_NAME, "function": FUNCTION_NAME, "id": ID_NAME, "call": CALL_NAME}
 cdef dict NEWLINES = {"keep": False, "strip": True}
 cdef dict FENCED_CALLS = {"text": True, "call": False}
+cdef dict BARE_LINES = {"text": False, "call": True}
 cdef dict MENTIONS = {"text": True, "think": False}
 # what opens and closes a call, and what follows a key
 cdef dict BODIES = {"json": b"\0\0\0", "python": b"()=", "object": b"{}:"}
@@ -33,7 +34,7 @@ cdef tuple ROLE_NAMES = ("think opener", "think closer", "drop", "stop", "turn",
                          "call opener", "end of a name", "empty call", "call closer",
                          "key opener", "end of a key", "value opener", "value closer", "string quote", "type opener",
                          "type closer", "element opener", "end of an element's tag", "element closer", "id opener",
-                         "opener of text as it is", "closer of text as it is")
+                         "opener of text as it is", "closer of text as it is", "opener of the answer")
 
 
 cdef object choice(object format, str field, dict choices):
@@ -108,9 +109,14 @@ cdef class Row:
         t.strip, t.untyped_json = choice(format, "newlines", NEWLINES), choice(format, "untyped", UNTYPED)
         t.control, t.examples = bool(format.control), choice(format, "fenced", FENCED_CALLS)
         t.mentions, t.ends_reasoning = choice(format, "mention", MENTIONS), choice(format, "after_call", AFTER_CALL)
+        t.line_calls = choice(format, "bare_line", BARE_LINES)
+        if t.line_calls and not (t.wrapped or t.call_opens == c'('):
+            raise FormatError(f"format {format.name!r}: bare_line='call' needs wrapped=True or body='python', because "
+                              "only these calls show without an opener what they are")
         roles = []
         if think:
             roles += [(think[0], THINK_OPEN), (think[1], THINK_CLOSE)]
+        self.fill_label(format)
         if section:
             t.unmarked = may_lack(section[0])
             if (t.unmarked or may_lack(section[1])) and (call is not None or not (t.wrapped or t.call_opens)):
@@ -141,6 +147,7 @@ cdef class Row:
         if format.quote != "":
             roles.append((spelled(format.quote), QUOTE))
         roles += [(several(format, "stops"), STOP), (several(format, "turns"), TURN), (several(format, "drop"), DROP)]
+        roles += [(several(format, "answer"), ANSWER_OPEN)]
         several(format, "keep")
         self.fill_members(format)
         roles += self.fill_element(format, element)
@@ -157,6 +164,21 @@ cdef class Row:
             self.add(format, spelling, KEY_END, TYPED[kind])
         if t.n == 0:
             raise FormatError(f"format {format.name!r} has no markers")
+        return 0
+
+    cdef int fill_label(self, object format) except -1:
+        """What may follow the opener of thoughts."""
+        cdef TagTable* t = &self.table
+        label = format.think_label
+        if not isinstance(label, str) or len(label.encode("utf-8", "replace")) > MAX_SPELLING or label != label.strip():
+            raise FormatError(f"format {format.name!r}: think_label is a text of at most {MAX_SPELLING} bytes without "
+                              f"whitespace around it, not {label!r:.80}")
+        if label and format.think is None:
+            raise FormatError(f"format {format.name!r}: think_label needs think, because it follows its opener")
+        data = label.encode("utf-8", "replace")
+        self.keys.append(data)
+        t.label.text = <const uint8_t*>PyBytes_AS_STRING(data)
+        t.label.n = <int>PyBytes_GET_SIZE(data)
         return 0
 
     cdef list fill_pair(self, object format, tuple pair):
@@ -268,7 +290,7 @@ cdef class Row:
         return 0
 
     cdef int check_clashes(self, object format) except -1:
-        """Two markers that can occur at the same place must differ before either ends."""
+        """Two markers of different kinds that can occur at the same place must differ before either ends."""
         cdef TagTable* t = &self.table
         cdef int i, k
         for i in range(t.n):
@@ -276,6 +298,9 @@ cdef class Row:
                 if i == k or not self.spellings[k].startswith(self.spellings[i]):
                     continue
                 names = {t.literals[i].role, t.literals[k].role}
+                if t.literals[i].n < t.literals[k].n and (len(names) == 1 or t.literals[i].role == DROP):
+                    t.overlaps = True
+                    continue                               # the longest counts
                 if KEY_END in names and (NAME_END in names or EMPTY_CALL in names):
                     continue                               # a name and a key never end at the same place
                 if len(names) == 2 and not names.isdisjoint({ELEMENT_OPEN, ELEMENT_END, ELEMENT_CLOSE}):
@@ -300,6 +325,9 @@ cdef class Row:
             t.roles[t.literals[i].role] |= bit(t.literals[i].group)
             t.first[t.literals[i].text[0]] |= bit(t.literals[i].group)
             t.by_id |= bit(t.literals[i].group) & ~<uint64_t>0xFFFFFFFF
+        if t.line_calls:
+            t.first[c'['] |= bit(LINE_CALL)
+            t.first[c'{'] |= bit(LINE_CALL) if t.wrapped else 0
 
     cdef void derive(self) noexcept:
         """Which markers live together, and what may follow what (docs/tags.md, 4 to 6)."""

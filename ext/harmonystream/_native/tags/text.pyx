@@ -139,7 +139,7 @@ cdef void drop_marker(Stream* s, const Context* c, View* v, Py_ssize_t n) noexce
 cdef uint64_t live_in_text(const Stream* s, const Context* c) noexcept nogil:
     """The markers that mean something where text is."""
     cdef const TagTable* row = c.row
-    cdef uint64_t live = row.roles[DROP] | row.roles[STOP]
+    cdef uint64_t live = row.roles[DROP] | row.roles[STOP] | row.roles[ANSWER_OPEN]
     if not s.tags.answer:
         live |= row.roles[THINK_OPEN] | row.roles[THINK_CLOSE]
     if not c.tools.forbidden:
@@ -148,6 +148,8 @@ cdef uint64_t live_in_text(const Stream* s, const Context* c) noexcept nogil:
             live |= row.roles[CALL_OPEN] | row.roles[CALL_CLOSE]
         if row.control and s.tags.code != EXAMPLE:
             live |= row.roles[NAME_END]
+        if row.line_calls and not s.tags.reasoning and c.tools.n > 0:
+            live |= <uint64_t>1 << LINE_CALL
     return live
 
 
@@ -161,6 +163,12 @@ cdef inline Py_ssize_t next_marker(const View* v, const TagTable* row, uint64_t 
     while q < v.n and not (row.first[v.p[q]] & live or is_special(v, q)):
         q += 1
     return q
+
+
+cdef inline Py_ssize_t first_line_end(const View* v, Py_ssize_t to) noexcept nogil:
+    """After the first newline of the text up to `to`: a line may begin with a call there."""
+    cdef const void* found = memchr(v.p + v.i, c'\n', to - v.i)
+    return to if found == NULL else <const uint8_t*>found - v.p + 1
 
 
 cdef int look_late_closer(const View* v, const TagTable* row, uint64_t live, Py_ssize_t i,
@@ -191,7 +199,7 @@ cdef int step_blank(Stream* s, const Context* c, View* v) noexcept nogil:
     if ch != c'{' and ch != c'[':
         return NO
     memset(&h, 0, sizeof(CallHeader))
-    verdict = look_listed(v, c, s, v.i, v.i, True, &h)
+    verdict = look_listed(v, c, s, v.i, v.i, ANSWER, &h)
     if verdict == MORE and not v.end:
         return MORE
     s.tags.probed = s.tags.name_at = s.tags.id_at = 0
@@ -202,24 +210,78 @@ cdef int step_blank(Stream* s, const Context* c, View* v) noexcept nogil:
     return NO
 
 
+cdef int step_label(Stream* s, const Context* c, View* v) noexcept nogil:
+    """After an opener of thoughts: is the label here, and nothing else in its line?"""
+    cdef const TagTable* row = c.row
+    cdef Py_ssize_t k = 0
+    cdef int hit = -1, verdict = YES
+    while k < row.label.n and v.i + k < v.n and v.p[v.i + k] == row.label.text[k] and not is_special(v, v.i + k):
+        k += 1
+    if k < row.label.n:
+        verdict = MORE if v.i + k == v.n and not v.end else NO
+    elif v.i + k < v.n and (v.p[v.i + k] != c'\n' or is_special(v, v.i + k)):
+        verdict = match(v, row, v.i + k, v.n, row.roles[THINK_CLOSE], &hit)
+        if verdict == MORE and v.end:
+            verdict = NO
+    elif v.i + k == v.n and not v.end:
+        verdict = MORE
+    if verdict == MORE:
+        return MORE
+    s.tags.opening = 0
+    if verdict == YES:
+        drop_marker(s, c, v, k)
+    return verdict
+
+
+cdef int step_line(Stream* s, const Context* c, View* v, uint64_t live) noexcept nogil:
+    """Does a call begin this line without an opener, or before it? YES: it is read. NO: here is something else."""
+    cdef Tags* g = &s.tags
+    cdef CallHeader h
+    cdef int verdict = NO
+    if not (g.line_start or g.newlines) or is_special(v, v.i) or not (
+            g.code == NO_CODE or (g.code == FENCE_BLANK and not c.row.examples)):
+        return NO
+    if live & <uint64_t>1 << LINE_CALL and (v.p[v.i] == c'[' or (v.p[v.i] == c'{' and c.row.wrapped)):
+        memset(&h, 0, sizeof(CallHeader))
+        verdict = look_listed(v, c, s, v.i, v.i, LINE, &h)
+        if verdict != MORE or v.end:
+            g.probed = g.name_at = g.id_at = 0
+    elif c.row.open_end and c.tools.n > 0:
+        verdict = look_named(v, c, &h)
+    if verdict == MORE:
+        return NO if v.end else MORE
+    if verdict != YES:
+        return NO
+    if g.code == FENCE_BLANK:
+        flush_newlines(s, c)                                                 # the line of the fence ends with them
+    begin_call(s, c, v, &h)
+    return YES
+
+
 cdef bint step_text(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef const TagTable* row = c.row
     cdef uint64_t live = live_in_text(s, c)
     cdef Py_ssize_t q, stop = 0
-    cdef int k = -1, verdict
-    if s.tags.opening and row.unmarked:
-        verdict = step_blank(s, c, v)                                        # before a scan: what is held may be long
+    cdef int k = -1, verdict = NO
+    if s.tags.opening:
+        verdict = step_label(s, c, v) if s.tags.reasoning else step_blank(s, c, v) if row.unmarked else NO
+        if verdict != NO:                                                    # before a scan: what is held may be long
+            return verdict == YES
+    if row.line_calls or row.open_end:
+        verdict = step_line(s, c, v, live)
         if verdict != NO:
             return verdict == YES
     q = next_marker(v, row, live)
     if q > v.i:
-        put_plain(s, c, v, q)
+        put_plain(s, c, v, first_line_end(v, q) if row.open_end else q)
         return True
     if s.tags.ticks and v.p[q] != c'`':
         end_backquotes(&s.tags, v.p[q])
     if s.tags.code == EXAMPLE:
         live &= ~row.calls | (row.by_id if v.marks != NULL else 0)
-    verdict = match(v, row, q, v.n, live, &k)
+    verdict = match(v, row, q, v.n, ~<uint64_t>0 if row.overlaps else live, &k)
+    if verdict == YES and live & <uint64_t>1 << row.literals[k].group == 0:
+        verdict = NO                                                         # of those that overlap, the longest
     if verdict == YES:
         return step_text_marker(s, c, v, k)
     if verdict == NO and s.tags.seam and s.calls and not is_special(v, q):
@@ -281,6 +343,22 @@ cdef void pass_drop(Stream* s, const Context* c, View* v, Py_ssize_t n) noexcept
     consume(s, c, v, v.i + n, IN_HEADER)
 
 
+cdef void step_answer(Stream* s, const Context* c, View* v, Py_ssize_t n) noexcept nogil:
+    """The opener of the answer means nothing, unless thoughts are open: they end."""
+    cdef Tags* g = &s.tags
+    if not g.reasoning:
+        pass_drop(s, c, v, n)
+        return
+    note(s, D_MISSING_CLOSER, s.position)
+    if s.error:
+        return
+    drop_marker(s, c, v, n)
+    g.reasoning = 0
+    g.opening = c.row.unmarked
+    g.think_mentions = g.fence = g.ticks = g.code = 0
+    enter_text(s)
+
+
 cdef bint step_text_marker(Stream* s, const Context* c, View* v, int k) noexcept nogil:
     """The live marker k is here. False: whether it counts is not known yet."""
     cdef Tags* g = &s.tags
@@ -295,6 +373,9 @@ cdef bint step_text_marker(Stream* s, const Context* c, View* v, int k) noexcept
         elif verdict == NO:
             put_plain(s, c, v, v.i + 1)
         return verdict != MORE
+    if role == ANSWER_OPEN:
+        step_answer(s, c, v, n)
+        return True
     if is_mention(s, v, c.row, role):
         put_plain(s, c, v, v.i + 1)
         return True
@@ -318,7 +399,7 @@ cdef bint step_text_marker(Stream* s, const Context* c, View* v, int k) noexcept
     drop_marker(s, c, v, n)
     if role == THINK_OPEN or role == THINK_CLOSE:
         g.reasoning = role == THINK_OPEN
-        g.opening = role == THINK_CLOSE and c.row.unmarked
+        g.opening = c.row.unmarked if role == THINK_CLOSE else c.row.label.n != 0
         g.think_mentions = g.fence = g.ticks = g.code = 0
         enter_text(s)
     return True
@@ -378,7 +459,7 @@ cdef bint step_opener(Stream* s, const Context* c, View* v, Py_ssize_t n, Py_ssi
             g.mentions += 1
         put_plain(s, c, v, h.stop)
     elif verdict == NO or verdict == ALL_TEXT:
-        if is_special(v, at):
+        if is_special(v, at) or (c.row.unmarked and at_line_start and g.code == NO_CODE):
             note(s, D_STRAY_CONTROL, s.position)
             if not s.error:
                 drop_marker(s, c, v, n)

@@ -55,7 +55,7 @@ cdef inline int match(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize
     """Which of the markers in `mask` is at i? YES: *hit. MORE: the input up to n is the beginning of one (or empty)."""
     cdef uint64_t candidates
     cdef const Literal* literal
-    cdef Py_ssize_t size
+    cdef Py_ssize_t size, longest = 0
     cdef int k, verdict = NO
     if i >= n:
         return MORE
@@ -72,11 +72,16 @@ cdef inline int match(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize
             size = literal.n if literal.n < n - i else n - i
             if (size < 3 or literal.text[2] == v.p[i + 2]) and memcmp(v.p + i, literal.text, size) == 0 and not (
                     v.special and broken(v, i, size)):
-                if size == literal.n:
+                if size < literal.n:
+                    verdict = MORE
+                elif size > longest:
                     hit[0] = k
-                    return YES
-                verdict = MORE
+                    if not row.overlaps:
+                        return YES
+                    longest = size
             k = literal.next
+    if longest and (verdict == NO or (v.end and n == v.n)):
+        return YES                                         # not the beginning of a longer one
     return verdict
 
 

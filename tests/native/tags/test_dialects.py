@@ -1,0 +1,130 @@
+"""What rows read beside their own form: other openers, no opener, a name in another place. Every cut gives the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import harmonystream as hs
+
+TOOLS: list[dict[str, Any]] = [{"name": "f", "parameters": {"properties": {"s": {"type": "string"}}}}, {"name": "bash"}]
+OBJECT = '{"name": "f", "arguments": {"s": "x"}}'
+F = ("f", '{"s": "x"}')
+INVOKE = '<steptml:invoke name="f"><steptml:parameter name="s">x</steptml:parameter></steptml:invoke>'
+CALLS = "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>"
+
+# row, output, reasoning, content, calls
+CASES: list[tuple[str, str, str, str, list[tuple[str, str]]]] = [
+    ("gigachat3", f"Hi<|function_call|>{OBJECT}", "", "Hi", [F]),
+    (
+        "step3",
+        f"<｜tool_calls_begin｜>\n<｜tool_call_begin｜>{INVOKE}<｜tool_call_end｜>\n<｜tool_calls_end｜>",
+        "",
+        "",
+        [F],
+    ),
+    ("step3", f"Hi\n{INVOKE}", "", "Hi", [F]),
+    ("minicpm5", '<functionname="f"><paramname="s">x</param></function>', "", "", [F]),
+    ("seed_oss", "<tool_call>\n<function=f>\n<parameter=s>x</parameter>\n</function>\n</tool_call>", "", "", [F]),
+    (
+        "longcat",
+        "<longcat_tool_call>f\n<longcat_arg_key>s</longcat_arg_key>\n<longcat_arg_value>x</longcat_arg_value>\n"
+        "</longcat_tool_call>",
+        *("", "", [F]),
+    ),
+    ("poolside_v1", "<user>f<arg_key>s</arg_key><arg_value>x</arg_value></tool_call>", "", "", [F]),
+    ("minimax_m1", f"<think>a</think>\n<tool_calls>\n{OBJECT}\n{OBJECT}\n</tool_calls>", "a", "", [F, F]),
+    ("phi4_mini", f"functools[{OBJECT}]<|eot_id|>", "", "", [F]),
+    ("hermes", f"<tool_call>{OBJECT}</_call>", "", "", [F]),
+    ("glm", "<tool_call>f<arg_key>s</arg_key><arg_value>x</arg_value></_call>", "", "", [F]),
+    ("deepseek", f'{CALLS}tool<｜tool▁sep｜>f\n```json\n{{"s": "x"}}\n```<｜tool▁call▁end｜>', "", "", [F]),
+    # a label after the opener of thoughts
+    ("gemma4", "<|channel>thought\nmore\n<channel|>Bye", "more", "Bye", []),
+    ("gemma4", "<|channel>more<channel|>Bye", "more", "Bye", []),
+    ("gemma4", "<|channel>thought\n<channel|>Bye", "", "Bye", []),
+    ("gemma4", "<|channel>thoughtful<channel|>Bye", "thoughtful", "Bye", []),
+    ("gemma4", "<|channel><|channel>thought\nHm<channel|>Bye", "Hm", "Bye", []),
+    # the opener of the answer
+    ("kimi_k3", "<|open|>think<|sep|>a<|open|>response<|sep|>b<|close|>response<|sep|><|open|>", "a", "b", []),
+    ("cohere", "<|START_THINKING|>a<|START_RESPONSE|>b<|END_RESPONSE|>", "a", "b", []),
+    # lines
+    *((row, f"Hi.\n{OBJECT}", "", "Hi.", [F]) for row in ("llama3", "xlam", "pythonic", "lfm2", "poolside_v1")),
+    *((row, f"Hi.\n[{OBJECT}]", "", "Hi.", [F]) for row in ("llama3", "xlam", "pythonic", "lfm2", "poolside_v1")),
+    ("lfm2", 'Hi.\n[f(s="x")]', "", "Hi.", [F]),
+    ("lfm2", 'Hi.\n{"name": "g", "arguments": {}}', "", 'Hi.\n{"name": "g", "arguments": {}}', []),
+    ("lfm2", f"See {OBJECT}", "", f"See {OBJECT}", []),
+    ("lfm2", f"So:\n```\n{OBJECT}\n```", "", f"So:\n```\n{OBJECT}\n```", []),
+    ("xlam", f"```json\n[{OBJECT}]\n```", "", "```json\n```", [F]),
+    # a name before the opener, and one that the output ends with
+    ("mistral", 'bash[TOOL_CALLS]{"s": "x"}', "", "", [("bash", '{"s": "x"}')]),
+    ("mistral", 'Hi\nbash [TOOL_CALLS][ARGS]{"s": "x"}[/TOOL_CALLS]', "", "Hi", [("bash", '{"s": "x"}')]),
+    ("mistral", "[TOOL_CALLS]bash", "", "", [("bash", "{}")]),
+    ("mistral", "bash is a shell", "", "bash is a shell", []),
+    # an opener that no call follows, where a call needs none
+    (
+        "pythonic",
+        '<|python_start|>Let me look.<|python_end|>{"name": "f", "parameters": {"s": "x"}}<|eot|>',
+        *("", "Let me look.", [F]),
+    ),
+]
+
+
+def read(row: str, pieces: list[str]) -> tuple[str, str, list[tuple[str, str]]]:
+    parser = hs.Parser(row, tools=TOOLS)
+    events = [event for piece in pieces for event in parser.feed_text(piece)]
+    reasoning, content, calls = "", "", []
+    for event in (*events, *parser.finish("stop")):
+        match event:
+            case hs.ReasoningDelta(text=text):
+                reasoning += text
+            case hs.ContentDelta(text=text):
+                content += text
+            case hs.ToolCallStart(name=name):
+                calls.append((name, ""))
+            case hs.ToolCallDelta(arguments=text):
+                calls[-1] = (calls[-1][0], calls[-1][1] + text)
+            case hs.ToolCallEnd(complete=complete):
+                assert complete
+    return reasoning, content, calls
+
+
+@pytest.mark.parametrize(("row", "output", "reasoning", "content", "calls"), CASES)
+def test_every_cut_reads_it(row, output, reasoning, content, calls):
+    want = (reasoning, content, calls)
+    assert read(row, [output]) == want
+    assert read(row, list(output)) == want
+    for place in range(1, len(output)):
+        assert read(row, [output[:place], output[place:]]) == want, place
+
+
+def test_thoughts_that_the_prompt_opens_may_begin_with_the_label():
+    parser = hs.Parser("gemma4", start="reasoning")
+    events = [*parser.feed_text("tho"), *parser.feed_text("ught\nHm")]
+    assert [event.text for event in events if isinstance(event, hs.ReasoningDelta)] == ["Hm"]
+
+
+def test_a_tag_of_the_user_s_opens_no_thoughts():
+    for row, turn in (("minimax_m1", "<beginning_of_sentence>"), ("think", "<｜Assistant｜>")):
+        assert hs.Parser(row, prompt=f"What is <think>?{turn}ai\n").region is not hs.Region.REASONING
+
+
+REFUSED = [
+    ({"section": ("<s>", "</s>"), "body": "object", "bare_line": "call"}, "bare_line='call' needs wrapped=True or"),
+    ({"think_label": "x", "stops": ("<e>",)}, "think_label needs think, because it follows its opener"),
+    ({"think": ("<a>", "</a>"), "think_label": " x"}, "think_label is a text of at most 128 bytes without whitespace"),
+    ({"think": ("<a>", "</a>"), "answer": "<b>"}, "answer is a tuple of strings, not '<b>'"),
+]
+
+
+@pytest.mark.parametrize(("fields", "reason"), REFUSED)
+def test_rows_that_cannot_work(fields, reason):
+    with pytest.raises(hs.FormatError) as caught:
+        hs.Parser(hs.Format("mine", **fields))
+    assert reason in str(caught.value)
+
+
+def test_the_longest_of_markers_that_begin_alike_counts():
+    row = hs.Format("mine", think=(("<t>", "<t>now"), "</t>"), drop=("<", "<x>"))
+    assert hs.parse("<t>nowHm</t>Hi<x>!<", row)[1:3] == ("Hm", "Hi!")
+    assert hs.parse("<t>noHm</t>Hi", row)[1:3] == ("noHm", "Hi")
