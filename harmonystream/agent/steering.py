@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..engines import EngineError, Finished, Sampled, Sampling
+from ..engines.base import chat_usage
 from ..formats import Format, HeaderFormat
 from ..formats.spec import Marker
 from ..prompt import Prompt
@@ -19,6 +20,8 @@ from ..regions import Region
 
 __all__ = ["Plan", "call_plan", "spelling", "steered"]
 
+MOST_CLOSES = 4
+"""How often the reasoning of an answer is ended: a model that begins it again and again would cost as many requests."""
 BYTES = 4
 """Bytes of text that count as a token, where an engine gives no ids."""
 
@@ -49,21 +52,23 @@ async def steered(
         if forced:
             yield forced
         if course.left < 1:
-            yield Finished("length", course.usage(None))
+            yield Finished("length", course.usage())
             return
         stopped = False
         async with aclosing(generate(course.prompt(), course.sampling())) as items:  # type: ignore[type-var]
             async for item in items:
                 if isinstance(item, Finished):
-                    yield replace(item, usage=course.usage(item.usage))
+                    course.count(item.usage)
+                    yield replace(item, usage=course.usage())
                     return
                 taken, stopped = course.take(item)
                 if taken:
                     yield taken
                 if stopped:
                     break
+        course.count(None)
         if not stopped:
-            yield Finished(None, course.usage(None))
+            yield Finished(None, course.usage())
             return
 
 
@@ -114,7 +119,8 @@ class _Course:
         self._closed = 0  # how often the reasoning was ended
         self._pending = plan.after_reasoning
         self._formed = False
-        self._prompt_tokens: int | None = None
+        self._prompt_tokens: int | None = None  # of text: as the engine has counted them
+        self._counted = self._counted_size = 0  # tokens of text, and the characters that they stand for
 
     @property
     def left(self) -> int:
@@ -198,7 +204,7 @@ class _Course:
         if region is Region.REASONING:
             self._reasoned = True
             budget = self._plan.budget
-            if budget is None or self._reasoning < budget:
+            if budget is None or self._reasoning < budget or self._closed == MOST_CLOSES:
                 return False
             closes = self._plan.closes
             self._next = closes[min(self._closed, len(closes) - 1)]
@@ -217,8 +223,22 @@ class _Course:
         counted = self._parser.usage.reasoning
         return counted // BYTES if self._as_text else counted
 
-    def usage(self, last: Mapping[str, Any] | None) -> dict[str, int] | None:
-        """The usage of it all. last: that of the engine's last generation, whose prompt has what was said before."""
+    def count(self, usage: Mapping[str, Any] | None) -> None:
+        """A generation has ended. usage: what the engine has counted; None: it was stopped."""
+        written = self._text_size() - self._counted_size
+        self._counted_size = self._text_size()
+        counted = None if usage is None else usage.get("completion_tokens")
+        self._counted += counted if isinstance(counted, int) else written // BYTES
+        if self._prompt_tokens is None:
+            read = None if usage is None else usage.get("prompt_tokens")
+            self._prompt_tokens = read if isinstance(read, int) else len(self._prompt.text) // BYTES
+
+    def _text_size(self) -> int:
+        return sum(map(len, self._texts))
+
+    def usage(self) -> dict[str, int]:
+        """The usage of it all. Of text that the engine was stopped in, or that was forced, four bytes are a token."""
         if self._as_text or self._prompt.ids is None:
-            return None
-        return {"prompt_tokens": len(self._prompt.ids), "completion_tokens": len(self._ids)}
+            forced = max(self._text_size() - self._counted_size, 0) // BYTES
+            return chat_usage(self._prompt_tokens or 0, self._counted + forced)
+        return chat_usage(len(self._prompt.ids), len(self._ids))

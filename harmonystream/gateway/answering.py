@@ -7,8 +7,8 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Coroutine, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import aclosing, suppress
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from starlette.responses import Response
 from ..agent import ToolRunEnd
 from ..agent.steering import Plan, steered
 from ..emit import new_id
-from ..engines import EngineError, Sampling
+from ..engines import EngineError, Finished, Sampling
 from ..integrations.starlette import EventStreamResponse, stopping, whole_response
 from ..prompt import Prompt
 from ..tools import Tools
@@ -112,6 +112,10 @@ class Gateway:
         """The answer to Messages' count_tokens."""
         return await self.visited(request, "messages", partial(self._count, request))
 
+    async def count_input(self, request: Request) -> Response:
+        """The answer to Responses' input_tokens."""
+        return await self.visited(request, "responses", partial(self._count, request))
+
     async def visited(self, request: Request, api: str, answer: Callable[[Visit], Any]) -> Response:
         """The response that `answer` gives to whoever may ask, or the one that says why not, with the request's id."""
         visit = Visit(api, request.headers, self.metrics, self._spans)
@@ -128,6 +132,10 @@ class Gateway:
             response = Response(status_code=GONE)
         except Refused as refused:
             response = refusal(refused, visit)
+        except sqlite3.Error as error:
+            log.error("request %s: the database of this gateway cannot be used: %s", visit.id, error)
+            what = "What is stored cannot be read or changed now."
+            response = refusal(Refused(503, what, code="store_unavailable", retry_after=10), visit)
         except asyncio.CancelledError:
             visit.end(GONE)
             raise
@@ -143,14 +151,18 @@ class Gateway:
 
     async def _count(self, request: Request, visit: Visit) -> Response:
         body, _ = await read_json(request, self.limits.body, self.limits.body_seconds)
-        asked = messages_api.read(body, visit.unsupported, counting=True)
+        if visit.api == "messages":
+            asked = messages_api.read(body, visit.unsupported, counting=True)
+        else:
+            asked = self._read(APIS[1], body, visit)
         model = self.served(asked.model)
         visit.model, visit.complete = model.name, True
         offered(model, asked)
         ids = (await asyncio.to_thread(model.prompt, asked)).ids
         if ids is None:
             raise Refused(400, "Tokens cannot be counted: this model has no vocabulary here.")
-        return Json({"input_tokens": len(ids)})
+        kind = {} if visit.api == "messages" else {"object": "response.input_tokens"}
+        return Json({**kind, "input_tokens": len(ids)})
 
     async def _answer(self, request: Request, api: Api, visit: Visit) -> Response:
         body, size = await read_json(request, self.limits.body, self.limits.body_seconds)
@@ -222,9 +234,9 @@ class Gateway:
         until = asyncio.get_running_loop().time() + self.limits.total
         generate = partial(self.pools[model.name].generate, until=until)
         if plan is not None:
-            sources = [steered(generate, prompt, sampling, plan) for _ in range(n)]
+            sources = [_counted(steered(generate, prompt, sampling, plan), visit.count) for _ in range(n)]
         else:
-            sources = [generate(prompt, sampling) for _ in range(n)]
+            sources = [generate(prompt, sampling, on_end=visit.count) for _ in range(n)]
         source = sources[0] if n == 1 else merged(sources)
         return source if self.inspector is None else self.inspector.recorded(source, visit, prompt)
 
@@ -299,6 +311,15 @@ class Gateway:
     async def is_ready(self) -> bool:
         """Does each model have an engine that answers?"""
         return not self.draining and all(await asyncio.gather(*(pool.is_ready() for pool in self.pools.values())))
+
+
+async def _counted(source: AsyncGenerator[Any, None], on_end: Callable[[Finished], None]) -> AsyncIterator[Any]:
+    """The source's items. on_end: called with the last one."""
+    async with aclosing(source) as items:
+        async for item in items:
+            if isinstance(item, Finished):
+                on_end(item)
+            yield item
 
 
 def _streams(api: Api, model: Served, asked: Asked, prompt: Prompt) -> list[Any]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sqlite3
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -105,6 +106,8 @@ def _routes(gateway: Gateway) -> list[Route]:
     return [
         *(_route(gateway, api) for api in APIS),
         Route("/v1/messages/count_tokens", gateway.count, methods=["POST"]),
+        Route("/v1/responses/input_tokens", gateway.count_input, methods=["POST"]),
+        Route("/v1/responses/{id}/input_items", _input_items, methods=["GET"]),
         Route("/v1/responses/{id}", _stored_response, methods=["GET", "DELETE"]),
         Route("/v1/models", _list_models, methods=["GET"]),
         Route("/v1/models/{name:path}", _show_model, methods=["GET"]),
@@ -166,18 +169,48 @@ async def _stored_response(request: Request) -> Response:
     return await _gateway(request).visited(request, "responses", answer)
 
 
+async def _input_items(request: Request) -> Response:
+    store, id, query = _gateway(request).store, request.path_params["id"], request.query_params
+
+    async def answer(visit: Visit) -> Response:
+        visit.complete = True
+        items = [{"id": f"item_{at}", **item} for at, item in enumerate(store.input_items(visit.owner, id))]
+        return Json(_page_of(items, query.get("order", "desc"), query.get("after"), query.get("limit", "20")))
+
+    return await _gateway(request).visited(request, "responses", answer)
+
+
+def _page_of(items: list[Any], order: str, after: str | None, limit: str) -> dict[str, Any]:
+    """A part of a list, as the API pages it. Raises `Refused`."""
+    if order not in ("asc", "desc"):
+        raise Refused(400, "order must be asc or desc.", param="order", code="invalid_value")
+    if not limit.isdecimal() or not 1 <= int(limit[:4]) <= 100:
+        raise Refused(400, "limit must be an integer from 1 to 100.", param="limit", code="invalid_value")
+    items = items if order == "asc" else items[::-1]
+    if after is not None:
+        found = [at for at, item in enumerate(items) if item["id"] == after]
+        items = items[found[0] + 1 :] if found else []
+    shown = items[: int(limit)]
+    ends = {"first_id": shown[0]["id"], "last_id": shown[-1]["id"]} if shown else {"first_id": None, "last_id": None}
+    return {"object": "list", "data": shown, "has_more": len(items) > len(shown), **ends}
+
+
 async def _live(_: Request) -> Response:
     return Json({"status": "ok"})
 
 
 async def _ready(request: Request) -> Response:
-    ready = await _gateway(request).is_ready()
-    return Json({"status": "ok" if ready else "unavailable"}, 200 if ready else 503)
+    """A gateway that can store nothing is ready: it answers, and another one would have the same disk full."""
+    gateway = _gateway(request)
+    ready, stores = await gateway.is_ready(), gateway.store.is_sound()
+    said = {"status": "ok" if ready else "unavailable", "store": "ok" if stores else "unavailable"}
+    return Json(said, 200 if ready else 503)
 
 
 async def _metrics(request: Request) -> Response:
     metrics = _gateway(request).metrics
-    metrics.stored.set(len(_gateway(request).store))
+    with suppress(sqlite3.Error):
+        metrics.stored.set(len(_gateway(request).store))
     return Response(metrics.text(), media_type=metrics.content_type)
 
 

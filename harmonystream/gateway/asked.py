@@ -32,7 +32,8 @@ class Asked:
     is reasoning on or off; None: the model's default. shown: is it sent to the client? omitted: is it sent without its
     text? budget: the most tokens of reasoning. variables: of the chat template. output: the `response_format` that
     content must have, in Chat's form. stored: the input items that a stored response keeps; None: it is not stored.
-    unsupported: what is passed over. namespaces: the namespace and own name of each tool that is in one.
+    unsupported: what is passed over. namespaces: the namespace and own name of each tool that is in one. custom: names
+    of custom tools, which are offered as functions. continues: does the answer continue the last message?
     """
 
     api: str
@@ -60,6 +61,8 @@ class Asked:
     stored: list[Any] | None = None
     unsupported: Unsupported = field(default_factory=Unsupported)
     namespaces: dict[str, tuple[str, str]] = field(default_factory=dict)
+    custom: list[str] = field(default_factory=list)
+    continues: bool = False
 
     @property
     def logprobs_option(self) -> str:

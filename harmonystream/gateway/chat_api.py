@@ -38,6 +38,10 @@ def read(body: Any, unsupported: Unsupported | None = None) -> Asked:
     asked.variables = options.get("chat_template_kwargs", {})
     asked.shown = options.get("include_reasoning", True)
     asked.output = form_of(options.get("response_format"), "response_format")
+    asked.continues = options.get("continue_final_message", False)
+    if options.get("add_generation_prompt", not asked.continues) is asked.continues:
+        what = "add_generation_prompt must be true, or false together with continue_final_message: true."
+        raise Refused(400, what, param="add_generation_prompt", code="invalid_value")
     _read_reasoning(asked, options)
     _read_logprobs(asked, options)
     return asked

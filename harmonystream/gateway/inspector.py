@@ -37,7 +37,6 @@ KEPT = 32
 class _Recording:
     api: str
     model: str
-    owner: str
     prompt: Prompt
     began: float = field(default_factory=time.monotonic)
     tokens: list[Any] = field(default_factory=list)
@@ -76,11 +75,11 @@ class Inspector:
 
     def __init__(self, gateway: Any) -> None:
         self._gateway = gateway
-        self._kept: OrderedDict[str, _Recording] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, str], _Recording] = OrderedDict()
 
     async def recorded(self, source: AsyncIterator[Any], visit: Any, prompt: Prompt) -> AsyncIterator[Any]:
         """The source's items, which are kept."""
-        recording = self._kept[visit.id] = _Recording(visit.api, visit.model, visit.owner, prompt)
+        recording = self._kept[visit.owner, visit.id] = _Recording(visit.api, visit.model, prompt)
         while len(self._kept) > KEPT:
             self._kept.popitem(last=False)
         try:
@@ -125,13 +124,13 @@ class Inspector:
 
     async def _list(self, request: Request, visit: Any) -> Response:
         visit.complete = True
-        own = [(id, one) for id, one in reversed(self._kept.items()) if one.owner == visit.owner]
+        own = [(id, one) for (owner, id), one in reversed(self._kept.items()) if owner == visit.owner]
         listed = [{"id": id, "api": one.api, "model": one.model, "ended": one.ended} for id, one in own]
         return Json({"streams": listed, "formats": list(formats())})
 
     async def _show(self, request: Request, visit: Any) -> Response:
-        recording = self._kept.get(request.path_params["id"])
-        if recording is None or recording.owner != visit.owner:
+        recording = self._kept.get((visit.owner, request.path_params["id"]))
+        if recording is None:
             raise Refused(404, "There is no such stream, or no longer.")
         visit.complete = True
         return Json(await asyncio.to_thread(recording.shown))

@@ -35,6 +35,7 @@ def read(body: Any, unsupported: Unsupported | None = None, *, counting: bool = 
     if not asked.messages:
         raise Refused(400, "messages must be a list of at least one message.", param="messages")
     refuse_media(asked.messages, "messages")
+    asked.continues = _is_begun(asked.messages[-1])
     if (system := options.get("system")) is not None:
         refuse_media([{"content": system}], "system")
         asked.messages.insert(0, {"role": "system", "content": system})
@@ -51,6 +52,15 @@ def read(body: Any, unsupported: Unsupported | None = None, *, counting: bool = 
     _read_thinking(asked, options.get("thinking", {}))
     _read_output(asked, options)
     return asked
+
+
+def _is_begun(last: Any) -> bool:
+    """Is the last message the beginning of the answer? With calls in it, it is a whole one."""
+    if not isinstance(last, dict) or last.get("role") != "assistant":
+        return False
+    content = last.get("content")
+    blocks = content if isinstance(content, list) else [{"type": "text"}]
+    return all(isinstance(block, dict) and block.get("type") == "text" for block in blocks)
 
 
 def _read_thinking(asked: Asked, thinking: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
+from weakref import WeakValueDictionary
 
 from .._native.core.vocab import Vocab
 from ..engines import Engine, Sampling
@@ -82,7 +83,7 @@ class Served:
         self.context = model.context
         self._gives_logprobs = all(getattr(engine, "gives_logprobs", False) for engine in self.engines)
         self._writes_itself = isinstance(self.row, HeaderFormat) or bool(self.row.encoding)
-        self._vocab = None if model.tokenizer is None else from_tokenizers(model.tokenizer)
+        self._vocab = None if model.tokenizer is None else _vocab_of(model.tokenizer)
         self._template: Template | None = None
         source = model.template if self._writes_itself else model.template or model.tokenizer
         if source is not None:
@@ -137,6 +138,7 @@ class Served:
             "template": self._template,
             "vocab": self._vocab,
             **self._switches(asked),
+            **({"continue_final": True} if asked.continues else {}),
         }
 
     def _switches(self, asked: Asked) -> dict[str, Any]:
@@ -220,6 +222,20 @@ def _name_of(engine: Any) -> str:
     """The engine's class, and its address if it has one."""
     place = str(getattr(engine, "url", "")).rpartition("://")[2]
     return f"{type(engine).__name__} at {place}" if place else type(engine).__name__
+
+
+_VOCABS: WeakValueDictionary[tuple[str, int], Vocab] = WeakValueDictionary()
+
+
+def _vocab_of(tokenizer: str | os.PathLike[str]) -> Vocab:
+    """The vocabulary of a folder or file: one for all models that have it, such as the adapters of one model."""
+    path = Path(tokenizer)
+    file = path / "tokenizer.json" if path.is_dir() else path
+    if not file.is_file():
+        return from_tokenizers(tokenizer)
+    key = str(file.resolve()), file.stat().st_mtime_ns
+    vocab = _VOCABS.get(key)
+    return _VOCABS.setdefault(key, from_tokenizers(tokenizer)) if vocab is None else vocab
 
 
 def served(models: Sequence[Model]) -> dict[str, Served]:

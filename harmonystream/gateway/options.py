@@ -118,6 +118,8 @@ CHAT: Mapping[str, Option] = {
         effort=_EFFORT, enabled=_FLAG, max_tokens=Option("read", integer(0)), exclude=_FLAG, summary=_SUMMARY
     ),
     "include_reasoning": _FLAG,
+    "continue_final_message": _FLAG,
+    "add_generation_prompt": _FLAG,
     **_MODELS_OWN,
     **_SAMPLING,
     "logit_bias": _engine("logit_bias", OBJECT),

@@ -22,7 +22,7 @@ def plan_of(asked: Asked, row: Format | HeaderFormat, prompt: Prompt, engine: An
     if asked.tools and isinstance(row, Format) and row.call is None and row.section is None:
         raise Refused(400, "This model cannot call tools.", param="tools", code="unsupported_parameter")
     plan = _harmony(asked, prompt) if isinstance(row, HeaderFormat) else _tags(asked, row, prompt)
-    if asked.output is not None:
+    if asked.output is not None and asked.choice != "required":  # a call that must come has the form of its tool
         plan = plan._replace(form=_form(asked, row, engine))
     return None if plan._replace(closes=_NONE.closes) == _NONE else plan
 

@@ -8,7 +8,7 @@ from contextlib import aclosing
 from hashlib import blake2b
 from typing import Any
 
-from ..engines import Engine, EngineError, Sampling
+from ..engines import Engine, EngineError, Finished, Sampling
 from ..prompt import Prompt
 from .limits import Limits
 from .patience import Patience
@@ -68,12 +68,14 @@ class Pool:
             return usual
         return min(sound, key=lambda one: one.open)
 
-    async def generate(self, prompt: Prompt, sampling: Sampling, until: float) -> AsyncGenerator[Any, None]:
+    async def generate(
+        self, prompt: Prompt, sampling: Sampling, until: float, on_end: Callable[[Finished], None] | None = None
+    ) -> AsyncGenerator[Any, None]:
         """The items of a generation, of whichever engine gives a first one.
 
         Raises EngineError, and `Refused` when the gateway stops.
 
-        until: the time of the event loop at which it must be over.
+        until: the time of the event loop at which it must be over. on_end: called with the `Finished` of a generation.
         """
         loop = asyncio.get_running_loop()
         tried: list[Member] = []
@@ -87,6 +89,8 @@ class Pool:
                         if not began:
                             began = True
                             member.answered()
+                        if on_end is not None and isinstance(item, Finished):
+                            on_end(item)
                         yield item
                 return
             except EngineError as error:

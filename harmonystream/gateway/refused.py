@@ -81,6 +81,8 @@ def said_later(refused: Refused, api: str) -> dict[str, str | None]:
     """The arguments of a stream's error(), for a response that has begun."""
     kind = _KINDS.get(refused.status, _KINDS[500])
     said = {"message": refused.message, "type": kind.anthropic if api == "messages" else kind.openai}
+    if api == "responses":  # whose clients know a few codes
+        return {**said, "code": "rate_limit_exceeded" if refused.status == 429 else "server_error"}
     return {**said, "code": refused.code}
 
 

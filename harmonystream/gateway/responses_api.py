@@ -7,11 +7,12 @@ from typing import Any
 
 from .._native.stream.parser import Parser
 from ..emit import ResponsesStream, call_ids_of
-from ..emit.responses_namespaced import NamespacedResponses
+from ..emit.responses_offered import OfferedResponses
 from .asked import Asked, part_of, read_options
 from .chat_api import form_of
 from .checks import TEXT
 from .contents import refuse_media
+from .custom_tools import offer_custom, with_functions
 from .refused import Refused
 from .thoughts import opened, sealed
 from .tool_choices import choose, offer
@@ -45,7 +46,8 @@ def read(body: Any, earlier: Earlier, unsupported: Unsupported | None = None) ->
     asked.messages = [*([{"role": "system", "content": instructions}] if instructions else []), *opened(items)]
     offer(asked, options.get("tools"), ("function", "custom"))
     choose(asked, options.get("tool_choice"))
-    asked.messages = _with_offered_names(asked)
+    offer_custom(asked)
+    asked.messages = with_functions(_with_offered_names(asked))
     asked.parallel = options.get("parallel_tool_calls", True)
     asked.stream = options.get("stream", False)
     asked.max_tokens = options.get("max_output_tokens")
@@ -108,7 +110,6 @@ def streams(
         "extra": {"store": asked.stored is not None},
         "taken": call_ids_of(asked.messages) or (),
     }
-    if not asked.namespaces:
+    if not asked.namespaces and not asked.custom:
         return [ResponsesStream(parsers[0], **options)]
-    custom = frozenset(tool["name"] for tool in asked.tools if tool.get("type") == "custom")
-    return [NamespacedResponses(parsers[0], namespaces=asked.namespaces, custom=custom, **options)]
+    return [OfferedResponses(parsers[0], namespaces=asked.namespaces, custom=asked.custom, **options)]

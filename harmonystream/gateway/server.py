@@ -60,6 +60,42 @@ def run(config: uvicorn.Config, sockets: list[socket.socket] | None = None, on_s
     return server.started
 
 
+MOST_HEAD = 1 << 18
+"""Bytes of a request's line and headers, about. They come before anybody knows whose request it is."""
+
+
+def _bounded() -> Any:
+    """uvicorn's protocol with a bound on heads, which its own has only without httptools."""
+    try:
+        from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+    except ImportError:
+        return "h11"
+
+    class Bounded(HttpToolsProtocol):
+        _head: int | None = 0  # bytes of the head that is coming; None: it is complete
+
+        def on_message_begin(self) -> None:
+            self._head = self._head or 0
+            super().on_message_begin()
+
+        def on_headers_complete(self) -> None:
+            self._head = None
+            super().on_headers_complete()
+
+        def on_message_complete(self) -> None:
+            self._head = 0
+            super().on_message_complete()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self._head is not None:
+                self._head += len(data)
+                if self._head > MOST_HEAD and not self.transport.is_closing():
+                    self.send_400_response("The request's head is too large.")
+
+    return Bounded
+
+
 def config_of(made: Starlette | None, host: str | None, port: int | None) -> uvicorn.Config:
     """uvicorn's settings. made: None to bind an address alone; host, port: None for sockets that are bound."""
     app: Any = made
@@ -70,6 +106,7 @@ def config_of(made: Starlette | None, host: str | None, port: int | None) -> uvi
         port=port or 0,
         access_log=False,
         ws="none",
+        http=_bounded(),
         proxy_headers=False,  # whose client is who is not decided by what clients send
         timeout_keep_alive=_IDLE,
         server_header=False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 from typing import Any
 
 from .refused import Refused
@@ -11,14 +12,19 @@ from .shared import connect, writing
 
 __all__ = ["Store"]
 
+_GONE = "There is no response with this id, or no longer."
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS responses (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT UNIQUE, input TEXT, response TEXT, size INTEGER
+    number INTEGER PRIMARY KEY AUTOINCREMENT, owner TEXT, key TEXT UNIQUE, input TEXT, response TEXT, size INTEGER
 );
+CREATE INDEX IF NOT EXISTS responses_of ON responses (owner, number);
+CREATE TABLE IF NOT EXISTS owners (owner TEXT PRIMARY KEY, count INTEGER, size INTEGER) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS items (key TEXT PRIMARY KEY, number INTEGER, item TEXT) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS items_of ON items (number);
-CREATE TABLE IF NOT EXISTS totals (one INTEGER PRIMARY KEY CHECK (one = 1), count INTEGER, size INTEGER);
-INSERT OR IGNORE INTO totals VALUES (1, 0, 0);
+CREATE TABLE IF NOT EXISTS totals (
+    one INTEGER PRIMARY KEY CHECK (one = 1), count INTEGER, size INTEGER, probes INTEGER
+);
+INSERT OR IGNORE INTO totals VALUES (1, 0, 0, 0);
 """
 
 
@@ -43,6 +49,15 @@ class Store:
         """Bytes of JSON."""
         return self._totals()[1]
 
+    def is_sound(self) -> bool:
+        """Can something be stored? Nothing can on a full disk."""
+        try:
+            with writing(self._database):
+                self._database.execute("UPDATE totals SET probes = probes + 1")
+        except sqlite3.Error:
+            return False
+        return True
+
     def _totals(self) -> tuple[int, int]:
         count, size = self._database.execute("SELECT count, size FROM totals").fetchone()
         return count, size
@@ -60,31 +75,48 @@ class Store:
         with writing(self._database):
             self._delete("key = ?", key)
             made = run(
-                "INSERT INTO responses (key, input, response, size) VALUES (?, ?, ?, ?)", (key, said, answered, size)
+                "INSERT INTO responses (owner, key, input, response, size) VALUES (?, ?, ?, ?, ?)",
+                (owner, key, said, answered, size),
             )
+            add = "ON CONFLICT (owner) DO UPDATE SET count = count + 1, size = size + excluded.size"
+            run(f"INSERT INTO owners VALUES (?, 1, ?) {add}", (owner, size))
             run("UPDATE totals SET count = count + 1, size = size + ?", (size,))
             kept = [(_key(owner, item["id"]), made.lastrowid, json.dumps(item)) for item in response["output"]]
             self._database.executemany("INSERT OR REPLACE INTO items VALUES (?, ?, ?)", kept)
             while self._has_too_much():
-                self._delete("number = (SELECT MIN(number) FROM responses)")
+                # Of the owner who has most, so that nobody loses what is theirs because another one stores much.
+                share = "MAX(CAST(count AS REAL) / ?, CAST(size AS REAL) / ?)"
+                most = f"SELECT owner FROM owners ORDER BY {share} DESC LIMIT 1"
+                oldest = f"SELECT MIN(number) FROM responses WHERE owner = ({most})"
+                self._delete(f"number = ({oldest})", self._most, self._most_size)
 
     def _has_too_much(self) -> bool:
         count, size = self._totals()
         return count > self._most or size > self._most_size
 
-    def _delete(self, which: str, *values: str) -> bool:
-        found = self._database.execute(f"SELECT number, size FROM responses WHERE {which}", values).fetchone()
+    def _delete(self, which: str, *values: Any) -> bool:
+        found = self._database.execute(f"SELECT number, size, owner FROM responses WHERE {which}", values).fetchone()
         if found is None:
             return False
         self._database.execute("DELETE FROM responses WHERE number = ?", found[:1])
         self._database.execute("DELETE FROM items WHERE number = ?", found[:1])
-        self._database.execute("UPDATE totals SET count = count - 1, size = size - ?", found[1:])
+        self._database.execute("UPDATE totals SET count = count - 1, size = size - ?", found[1:2])
+        self._database.execute("UPDATE owners SET count = count - 1, size = size - ? WHERE owner = ?", found[1:])
+        self._database.execute("DELETE FROM owners WHERE owner = ? AND count < 1", found[2:])
         return True
 
     def delete(self, owner: str, id: str) -> bool:
         """Was it there?"""
         with writing(self._database):
             return self._delete("key = ?", _key(owner, id))
+
+    def input_items(self, owner: str, id: str) -> list[Any]:
+        """The input items that a response answers, those of earlier responses included. Raises `Refused`."""
+        found = self._find("input", "responses", _key(owner, id))
+        if found is None:
+            raise Refused(404, _GONE, param="response_id")
+        items: list[Any] = found[0]
+        return items
 
     def _find(self, what: str, table: str, key: str) -> Any:
         found = self._database.execute(f"SELECT {what} FROM {table} WHERE key = ?", (key,)).fetchone()
@@ -94,7 +126,7 @@ class Store:
         """Raises `Refused` for one that is not there, or no longer."""
         found = self._find("response", "responses", _key(owner, id))
         if found is None:
-            raise Refused(404, "There is no response with this id, or no longer.", param="response_id")
+            raise Refused(404, _GONE, param="response_id")
         response: dict[str, Any] = found[0]
         return response
 

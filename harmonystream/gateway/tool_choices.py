@@ -48,6 +48,7 @@ def offer(asked: Asked, tools: Any, types: Collection[str | None]) -> None:
     if len(listed) > MOST_TOOLS:
         raise Refused(400, f"There are more than {MOST_TOOLS} tools.", param="tools")
     adds = any(isinstance(tool, dict) and _kind(tool) in types for _, tool in listed)
+    strict: list[str] = []
     for where, tool in listed:
         if not isinstance(tool, dict):
             raise Refused(400, f"{where} must be an object.", param=where, code="invalid_value")
@@ -61,7 +62,16 @@ def offer(asked: Asked, tools: Any, types: Collection[str | None]) -> None:
         if not isinstance(name, str) or _NAME.fullmatch(name) is None:
             what = f"{where} needs a name of 1 to {LONGEST_NAME} characters, without spaces and any of <>|."
             raise Refused(400, what, param=where, code="invalid_value")
+        inner = tool.get("function")
+        if (inner if isinstance(inner, dict) else tool).get("strict") is True:
+            strict.append(where)
         asked.tools.append(tool)
+    if strict:
+        what = (
+            "tools.strict is not supported: the engine continues a prompt, and a call's arguments are not constrained."
+        )
+        refusal = Refused(400, what, param=f"{strict[0]}.strict", code="unsupported_parameter")
+        asked.unsupported.meet("tools.strict", refusal, adds=True)
 
 
 def _kind(tool: dict[str, Any]) -> str | None:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import sqlite3
+from collections.abc import Callable
+from functools import wraps
 from time import time
+from typing import Any
 
 from .limits import Limits
 from .refused import Refused
@@ -11,6 +16,7 @@ from .shared import connect, writing
 
 __all__ = ["Uses", "forget_process"]
 
+log = logging.getLogger("harmonystream.gateway")
 _OWNERS = 10_000
 """Owners whose use of tokens is remembered."""
 _SCHEMA = """
@@ -20,6 +26,19 @@ CREATE TABLE IF NOT EXISTS open (
 CREATE TABLE IF NOT EXISTS tokens (owner TEXT PRIMARY KEY, left REAL, at REAL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS tokens_at ON tokens (at);
 """
+
+
+def _unless_broken(counted: Callable[..., None]) -> Callable[..., None]:
+    """The same, which lets requests in while nobody can count them: a full disk must not take the gateway down."""
+
+    @wraps(counted)
+    def tried(self: Uses, *arguments: Any) -> None:
+        try:
+            counted(self, *arguments)
+        except sqlite3.Error as error:
+            log.error("limits of keys do not hold: %s", error)
+
+    return tried
 
 
 class Uses:
@@ -34,6 +53,7 @@ class Uses:
         """How many requests of each owner are open in all processes, where there is a limit."""
         return dict(self._database.execute("SELECT owner, SUM(count) FROM open GROUP BY owner").fetchall())
 
+    @_unless_broken
     def enter(self, owner: str) -> None:
         """A request is open, until `leave`. Raises `Refused` if the owner has too many, or has used its tokens."""
         if self._per_minute:
@@ -49,6 +69,7 @@ class Uses:
             add = "INSERT INTO open VALUES (?, ?, 1) ON CONFLICT (owner, process) DO UPDATE SET count = count + 1"
             run(add, (owner, self._process))
 
+    @_unless_broken
     def leave(self, owner: str) -> None:
         """A request is no longer open."""
         if not self._most:
@@ -58,6 +79,7 @@ class Uses:
             self._database.execute("UPDATE open SET count = count - 1 WHERE owner = ? AND process = ?", of)
             self._database.execute("DELETE FROM open WHERE owner = ? AND process = ? AND count < 1", of)
 
+    @_unless_broken
     def take(self, owner: str, tokens: int) -> None:
         """These tokens were used. An owner has those of a minute, gets them steadily, and one request may overdraw."""
         if not self._per_minute:

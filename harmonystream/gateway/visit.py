@@ -10,7 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ..agent.steering import BYTES
 from ..emit import new_id
+from ..engines import Finished
 from .metrics import Metrics
 from .tracing import Spans
 from .unsupported import Unsupported
@@ -50,6 +52,7 @@ class Visit:
         """What has been read: streams, or rounds of server-side tools, the last one first; and the prompts' tokens."""
         self.ends: list[Callable[[], None]] = []  # called at the end, last first
         self.unsupported = Unsupported()
+        self._counted = {"prompt_tokens": 0, "completion_tokens": 0}  # what engines have said
         self._trace = headers.get("traceparent", "")
         self._metrics = metrics
         self._span = None if spans is None else spans.begin(api, headers)
@@ -74,6 +77,12 @@ class Visit:
         if self._span is not None:
             self._span.first_token()
 
+    def count(self, end: Finished) -> None:
+        """An engine has ended a generation."""
+        for name in self._counted:
+            number = (end.usage or {}).get(name)
+            self._counted[name] += number if isinstance(number, int) else 0
+
     def answered(self) -> int:
         """The answer has been made. How many tokens were used?"""
         self.complete = True
@@ -81,6 +90,9 @@ class Visit:
         model, metrics = self.model, self._metrics
         counts = [stream.parser.usage for stream in streams if not stream.in_text]
         written, reasoning = sum(one.total for one in counts), sum(one.reasoning for one in counts)
+        if any(stream.in_text for stream in streams):  # the engine has counted, and the parser has read bytes
+            prompt_tokens = prompt_tokens or self._counted["prompt_tokens"]
+            written = self._counted["completion_tokens"] or sum(one.parser.usage.total for one in streams) // BYTES
         for kind, count in (("prompt", prompt_tokens), ("completion", written), ("reasoning", reasoning)):
             metrics.tokens.labels(self.api, model, kind).inc(count)
         if self._first is not None and written > 1:
@@ -101,7 +113,8 @@ class Visit:
         if self.complete:
             return 0
         streams, prompt_tokens = self.read()
-        return int(prompt_tokens + sum(one.parser.usage.total for one in streams if not one.in_text))
+        written = sum(one.parser.usage.total // (BYTES if one.in_text else 1) for one in streams)
+        return int(prompt_tokens + written)
 
     def _count_calls(self, calls: int, reason: str) -> None:
         """Of an answer that was cut, the last call counts as cut."""

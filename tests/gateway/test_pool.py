@@ -187,7 +187,8 @@ def test_an_error_later_is_the_apis_terminal_event(fault):
         for api, last in [("chat", None), ("responses", "response.failed"), ("messages", "error")]:
             text = made.post(api, stream=True).text
             assert "Half" in text
-            assert f'"{code}"' in text
+            # The codes of Responses are few, and its clients check them.
+            assert f'"{"server_error" if api == "responses" else code}"' in text
             end = text.strip().split("\n\n")[-1].split("data: ", 1)[1]
             assert end == "[DONE]" if last is None else json.loads(end)["type"] == last
         assert made.settled()

@@ -10,8 +10,9 @@ from gateways import ADD, TOOLS, gateway, ids_of, script_of
 from scripted import Scripted
 
 import harmonystream as hs
-from harmonystream.agent.steering import Plan, steered
+from harmonystream.agent.steering import MOST_CLOSES, Plan, steered
 from harmonystream.engines import Completions, EngineError, Finished, LlamaServer, Sampling
+from harmonystream.engines.base import chat_usage
 from harmonystream.formats import format_of
 from harmonystream.gateway.asked import Asked
 from harmonystream.gateway.plans import plan_of
@@ -65,7 +66,7 @@ def test_reasoning_ends_at_the_budget_and_the_answer_goes_on(chunk):
     assert engine.samplings[1].max_tokens == 99 - 6 - 6
     assert engine.closed == 2
     said = sum(len(item) for item in items[:-1])
-    assert items[-1] == Finished("stop", {"prompt_tokens": len(prompt.ids), "completion_tokens": said})
+    assert items[-1] == Finished("stop", chat_usage(len(prompt.ids), said))
 
 
 def test_a_model_that_goes_on_reasoning_is_sent_to_its_answer():
@@ -74,6 +75,23 @@ def test_a_model_that_goes_on_reasoning_is_sent_to_its_answer():
     prompt, items = play(engine, Plan(budget=2, closes=("<|end|><|start|>assistant", FINAL)))
     assert texts(parsed(prompt, items)[1]) == ("One two", "Done.")
     assert engine.prompts[2].text.endswith(FINAL)
+
+
+@pytest.mark.parametrize("text", [False, True])
+def test_a_model_that_begins_to_reason_again_and_again_costs_few_requests(text):
+    again = "<think>No. " if text else ids_of("<|start|>assistant<|channel|>analysis<|message|>No.")
+    engine = Scripted([again, again, again, Finished("length")])
+    own = {"prompt": hs.Prompt("<|im_start|>assistant\n", None, format_of("hermes"))} if text else {}
+    _, items = play(engine, Plan(budget=0, closes=("</think>" if text else "<|end|>",)), max_tokens=400, **own)
+    assert len(engine.prompts) <= MOST_CLOSES + 1
+    assert items[-1].reason == "length"
+
+
+def test_the_counts_of_engines_of_text_are_added():
+    prompt = hs.Prompt("<|im_start|>assistant\n<think>\n", None, format_of("hermes"))
+    counted = {"prompt_tokens": 11, "completion_tokens": 5, "total_tokens": 16}
+    _, items = play(Scripted(["Hm</think>", "Yes.", Finished("stop", counted)]), Plan(budget=50), prompt=prompt)
+    assert items[-1].usage == counted
 
 
 def test_a_budget_that_is_not_used_up_changes_nothing():
@@ -111,7 +129,7 @@ def test_text_is_steered_too():
     events = [e for item in items[:-1] for e in parser.feed_text(item)] + list(parser.finish("stop"))
     assert texts(events) == ("Thinking about i", "Yes.")
     assert engine.prompts[1].text == prompt.text + "Thinking about i\n</think>\n\n"
-    assert items[-1].usage is None
+    assert items[-1].usage == chat_usage(len(prompt.text) // 4, 7)  # four characters count as a token
 
 
 def test_no_more_tokens_than_allowed():

@@ -73,9 +73,9 @@ def test_a_request_has_a_span_between_the_clients_and_the_engines(spans, stream)
 def test_refusals_and_failures(spans):
     half = [chunk(ids_of("<|channel|>final<|message|>Half")), DROP]
     with gateway(half, app_options={"trace": spans.provider, "limits": Limits(retries=0)}) as made:
-        made.post("chat", sparkle=1)
+        made.post("chat", thread="t")
         refused = one(spans)
-        assert (refused.name, refused.attributes["error.type"]) == ("chat", "unknown_parameter")
+        assert (refused.name, refused.attributes["error.type"]) == ("chat", "thread_unsupported_request")
         assert (refused.attributes["http.response.status_code"], refused.status.is_ok) == (400, True)
         made.post("chat", stream=True)
         failed = one(spans)
