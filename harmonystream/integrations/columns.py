@@ -16,7 +16,8 @@ __all__ = ["Labelled", "ParsedColumn"]
 class ParsedColumn:
     """A function of Arrow tables, or of record batches: it adds a struct column, as `parse_many` makes it.
 
-    column: the name of the column of outputs: lists of ids, or texts. into: that of the new column.
+    column: the name of the column of outputs: lists of ids of any integer type, or texts. into: that of the new column;
+        a column that has this name is replaced.
     finish: why the outputs ended: a reason for all, or by `finish_column=` the name of a column of reasons.
     prompt_column: the name of a column of the prompts that the rows continue.
     format, vocab, tools, fields: as `parse_many` has them. threads: 1, because a data engine runs one worker per core.
@@ -59,12 +60,12 @@ class ParsedColumn:
         if isinstance(column, list) and not column:
             column = _nothing()
         return parse_many(
-            column,
+            _readable(column),
             self._format,
             self._vocab,
             finish=self._finish if reasons is None else reasons,
             tools=self._tools,
-            prompts=prompts,
+            prompts=None if prompts is None else _readable(prompts),
             threads=self._threads,
             fields=self._fields,
             progress=self._progress,
@@ -102,7 +103,7 @@ class Labelled:
         if isinstance(column, list) and not column:
             column = _nothing()
         return label_many(
-            column,
+            _readable(column),
             self._format,
             self._vocab,
             tools=self._tools,
@@ -127,7 +128,28 @@ def _with_column(batch: Any, name: str, made: Parsed) -> Any:
     import pyarrow
 
     column = pyarrow.array(made)
-    if isinstance(batch, pyarrow.RecordBatch):
-        batch = pyarrow.Table.from_batches([batch])
-        return batch.append_column(name, column).combine_chunks().to_batches()[0] if len(batch) else batch
-    return batch.append_column(name, column)
+    at = batch.schema.get_field_index(name)
+    return batch.append_column(name, column) if at < 0 else batch.set_column(at, name, column)
+
+
+def _readable(column: Any) -> Any:
+    """A column of pyarrow's whose type parse_many does not take, in one that it takes. Others stay as they are."""
+    found = getattr(column, "type", None)
+    if found is None or not type(column).__module__.startswith("pyarrow"):
+        return column
+    import pyarrow
+    from pyarrow import types
+
+    if types.is_null(found):
+        return column.cast(pyarrow.list_(pyarrow.int32()))
+    if types.is_dictionary(found):
+        return _readable(column.cast(found.value_type))
+    item = getattr(found, "value_type", None)
+    if item is None or not types.is_integer(item):
+        return column
+    if item in (pyarrow.int32(), pyarrow.uint32(), pyarrow.int64()) and not types.is_fixed_size_list(found):
+        return column
+    ids = pyarrow.int64() if item.bit_width == 64 else pyarrow.uint32() if item == pyarrow.uint32() else pyarrow.int32()
+    wide = types.is_large_list(found)
+    # An id above those of int64 becomes negative, and so the row's note says that it is not an id.
+    return column.cast(pyarrow.large_list(ids) if wide else pyarrow.list_(ids), safe=False)

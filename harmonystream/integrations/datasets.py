@@ -10,17 +10,21 @@ __all__ = ["add_column"]
 
 
 def add_column(dataset: Any, column: ParsedColumn | Labelled, **options: Any) -> Any:
-    """`dataset` (a `Dataset` or a `DatasetDict`) with the column of `ParsedColumn(...)` or `Labelled(...)`.
+    """`dataset` (a `Dataset`, an `IterableDataset`, or a dict of them) with the column of `ParsedColumn(...)` or
+    `Labelled(...)`.
 
     options: more of `map`, such as `num_proc` or `batch_size` (1,000 rows by default). The format of the result is that
-    of `dataset`. `map` shows the progress, and fingerprints the column for its cache.
+    of `dataset`; that of an `IterableDataset` is Python's, because it does not say its own. `map` shows the progress,
+    and fingerprints the column for its cache.
     """
     arrow = dataset.with_format("arrow").map(column, batched=True, **options)
     return arrow.with_format(**_format(dataset))
 
 
 def _format(dataset: Any) -> dict[str, Any]:
-    known = dataset.format
+    known = getattr(dataset, "format", None)
     if isinstance(known, dict) and "type" not in known:  # of a DatasetDict: one for each split
-        known = next(iter(known.values()))
+        known = next(iter(known.values()), None)
+    if known is None:
+        return {"type": None}
     return {"type": known["type"], **known.get("format_kwargs", {})}

@@ -17,7 +17,9 @@ def add_column(frame: Any, column: ParsedColumn | Labelled) -> Any:
     from pyspark.sql.types import StructField, StructType
 
     made = pyarrow.array(column.read([]))
-    schema = StructType([*frame.schema.fields, StructField(column.into, from_arrow_type(_spark_type(made.type)))])
+    new = StructField(column.into, from_arrow_type(_spark_type(made.type)))
+    fields = [new if field.name == column.into else field for field in frame.schema.fields]
+    schema = StructType(fields if new in fields else [*fields, new])
 
     def each(batches: Iterable[Any]) -> Iterator[Any]:
         for batch in batches:
@@ -29,8 +31,6 @@ def add_column(frame: Any, column: ParsedColumn | Labelled) -> Any:
 def _castable(batch: Any, name: str) -> Any:
     """The column in types that Spark has."""
     at = batch.schema.get_field_index(name)
-    if at < 0:  # an empty batch
-        return batch
     made = batch.column(at)
     return batch.set_column(at, name, made.cast(_spark_type(made.type)))
 

@@ -40,7 +40,8 @@ def test_a_record_batch_stays_one():
     made = ParsedColumn("ids", into="said", fields=["content"])(batch)
     assert isinstance(made, pyarrow.RecordBatch)
     assert made.column("said").to_pylist() == whole(fields=["content"])
-    assert len(ParsedColumn("ids")(batch.slice(0, 0))) == 0
+    empty = ParsedColumn("ids")(batch.slice(0, 0))
+    assert (len(empty), empty.schema.names) == (0, ["n", "ids", "parsed"])
 
 
 def test_reasons_and_prompts_are_columns():
@@ -53,6 +54,43 @@ def test_reasons_and_prompts_are_columns():
     assert made[0]["content"] == "a"
     with pytest.raises(ValueError, match="not both"):
         ParsedColumn("text", finish="stop", finish_column="why")
+
+
+INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+
+
+@pytest.mark.parametrize("item", INTEGERS)
+@pytest.mark.parametrize("kind", ["list_", "large_list", "fixed"])
+def test_ids_of_every_type_are_read(item, kind):
+    small = hs.Vocab([b"a", b"b"], {})
+    rows = [[0, 1], None, [1, 1]]
+    of = getattr(pyarrow, item)()
+    type = pyarrow.list_(of, 2) if kind == "fixed" else getattr(pyarrow, kind)(of)
+    for column in (pyarrow.array(rows, type), pyarrow.chunked_array([pyarrow.array(rows, type)])):
+        made = ParsedColumn("ids", "think", small)(pyarrow.table({"ids": column})).column("parsed").to_pylist()
+        assert [row["content"] for row in made] == ["ab", None, "bb"]
+        labels = Labelled("ids", "think", small)(pyarrow.table({"ids": column})).column("regions").to_pylist()
+        assert [labels[0], labels[2]] == [list(hs.label(row, "think", vocab=small)) for row in (rows[0], rows[2])]
+
+
+def test_an_id_that_no_vocabulary_has_is_noted():
+    column = pyarrow.array([[2**64 - 1], [0]], pyarrow.list_(pyarrow.uint64()))
+    made = ParsedColumn("ids", "think", hs.Vocab([b"a"], {}))(pyarrow.table({"ids": column})).column("parsed")
+    assert [row["note"] for row in made.to_pylist()] == ["not-an-id", None]
+
+
+def test_a_column_of_nulls_and_a_dictionary_of_texts():
+    table = pyarrow.table({"ids": pyarrow.nulls(2), "text": pyarrow.array(["Hi", "Hi"]).dictionary_encode()})
+    assert [row["note"] for row in ParsedColumn("ids")(table).column("parsed").to_pylist()] == ["null", "null"]
+    made = ParsedColumn("text", "think")(table).column("parsed").to_pylist()
+    assert [row["content"] for row in made] == ["Hi", "Hi"]
+
+
+def test_a_column_of_the_same_name_is_replaced():
+    for batch in (TABLE, TABLE.to_batches()[0]):
+        once = ParsedColumn("ids")(batch)
+        assert ParsedColumn("ids", fields=["content"])(once).schema.names == ["n", "ids", "parsed"]
+        assert ParsedColumn("ids", into="n")(batch).schema.names == ["n", "ids"]
 
 
 def test_labels():
