@@ -1,4 +1,4 @@
-"""Messages as openai-harmony has them, as plain dataclasses: the same names, builders and dicts."""
+"""Messages as openai-harmony has them, as dataclasses: the same names, builders and dicts, and pydantic's methods."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...prompt.builtin import BUILTIN
 from ...prompt.harmony_text import CHANNELS, CUTOFF, IDENTITY
+from .model import Model
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -49,7 +50,7 @@ class ReasoningEffort(str, Enum):
 
 
 @dataclass
-class Author:
+class Author(Model):
     """A role and, of a tool, its name. Raises ValueError for a role that does not exist."""
 
     role: Role
@@ -63,7 +64,7 @@ class Author:
         return cls(role, name)
 
 
-class Content:
+class Content(Model):
     """A part of a message."""
 
     def to_dict(self) -> dict[str, Any]:
@@ -81,7 +82,7 @@ class TextContent(Content):
 
 
 @dataclass
-class ToolDescription:
+class ToolDescription(Model):
     """A function; `parameters` is a JSON Schema."""
 
     name: str
@@ -94,7 +95,7 @@ class ToolDescription:
 
 
 @dataclass
-class ChannelConfig:
+class ChannelConfig(Model):
     """The channels that the system message names."""
 
     valid_channels: list[str]
@@ -106,7 +107,7 @@ class ChannelConfig:
 
 
 @dataclass
-class ToolNamespaceConfig:
+class ToolNamespaceConfig(Model):
     """Functions under one name, or a built-in tool that its description explains."""
 
     name: str
@@ -251,8 +252,13 @@ _CONTENTS: dict[str, type[SystemContent] | type[DeveloperContent]] = {
 
 
 @dataclass
-class Message:
+class Message(Model):
     """One message of a conversation."""
+
+    _parts: ClassVar[Mapping[str, Any]] = {
+        "author": Author.model_validate,
+        "content": lambda parts: [_part(part) for part in parts],
+    }
 
     author: Author
     content: list[Content] = field(default_factory=list)
@@ -323,9 +329,28 @@ def _content(raw: Mapping[str, Any]) -> Content:
     return _CONTENTS[kind].from_dict(raw)
 
 
+def _part(raw: Any) -> Content:
+    """A content, or what model_dump() has made of one: it has no type, so its fields decide."""
+    if isinstance(raw, Content):
+        return raw
+    if not isinstance(raw, Mapping):
+        raise ValueError(f"a content is made of a dict, not of {type(raw).__name__}")
+    if "type" in raw:
+        return _content(raw)
+    kinds: tuple[type[Content], ...] = (TextContent, SystemContent, DeveloperContent)
+    for kind in kinds:
+        if raw.keys() <= {one.name for one in fields(kind)}:  # type: ignore[arg-type]
+            return kind.model_validate(raw)
+    raise ValueError(f"unknown content: {raw!r}")
+
+
 @dataclass
-class Conversation:
+class Conversation(Model):
     """Messages in order."""
+
+    _parts: ClassVar[Mapping[str, Any]] = {
+        "messages": lambda messages: [Message.model_validate(message) for message in messages]
+    }
 
     messages: list[Message] = field(default_factory=list)
 

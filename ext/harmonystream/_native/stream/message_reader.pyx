@@ -5,8 +5,10 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE, PyBytes_FromStri
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t, uint32_t
 cimport cython
+from harmonystream._native.core.buffer cimport buffer_free, buffer_put
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.cpython cimport PyLong_CheckExact, small_int
+from harmonystream._native.core.types cimport Buffer
 from harmonystream._native.core.utf8 cimport decoded, utf8_length, utf8_subpart
 from harmonystream._native.core.vocab cimport V_CONTROL, V_MISSING, V_VALID, Vocab
 
@@ -28,6 +30,10 @@ cdef str SPACES = (
 )
 cdef object WORD = re.compile("[^ \t\n\x0c\r]+")
 cdef object CHANNEL = re.compile(f"[^<{SPACES}]*")
+
+
+cdef enum:
+    BLOCK = 64
 
 
 cdef list placed(list words):
@@ -72,10 +78,11 @@ cdef class MessageReader:
     cdef uint32_t end
     cdef uint32_t call
     cdef uint32_t returned
-    cdef list fed
+    cdef Buffer fed                     # all ids, as uint32
     cdef list header_ids
     cdef Header header                  # of the open message; None where there is none
-    cdef list pieces                    # the open message's text
+    cdef list blocks                    # the open message's text: many pieces are joined, because each takes 50 bytes
+    cdef list pieces                    # what comes after the blocks
     cdef bytes undecoded                # bytes after them that are not decoded yet; None: there are none
     cdef list ended
     cdef readonly object last_content_delta
@@ -92,7 +99,11 @@ cdef class MessageReader:
         self.strict = strict
         self.recover = recover
         self.expects = EXPECT_START if role is None else HEADER
-        self.fed, self.header_ids, self.pieces, self.ended = [], [], [], []
+        self.header_ids, self.blocks, self.pieces, self.ended = [], [], [], []
+        self.fed.n = 0
+
+    def __dealloc__(self):
+        buffer_free(&self.fed)
 
     def process(self, token, /):
         """Reads one token id, and returns the reader. Raises HarmonyError if the token is invalid here."""
@@ -113,11 +124,14 @@ cdef class MessageReader:
 
     cdef int step(self, object token) except -1:
         cdef Py_ssize_t tid = small_int(token) if PyLong_CheckExact(token) else -1
+        cdef uint32_t given
         if tid < 0:
             tid = index(token)
             if not 0 <= tid < 1 << 32:
                 raise OverflowError("out of range integral type conversion attempted")
-        self.fed.append(token)
+        given = <uint32_t>tid
+        if not buffer_put(&self.fed, <const uint8_t*>&given, sizeof(uint32_t)):
+            raise MemoryError()
         if self.expects == CONTENT:
             if self.is_stop(tid):
                 return self.end_message()
@@ -178,6 +192,9 @@ cdef class MessageReader:
         self.last_content_delta = delta
         if delta is not None:
             self.pieces.append(delta)
+            if len(self.pieces) == BLOCK:
+                self.blocks.append("".join(self.pieces))
+                self.pieces = []
         return 0
 
     cdef str decode(self, bytes data):
@@ -207,15 +224,16 @@ cdef class MessageReader:
 
     cdef int finish_message(self, Header header, str text) except -1:
         self.expects = EXPECT_START
-        self.header, self.pieces, self.undecoded, self.last_content_delta = None, [], None, None
+        self.header, self.blocks, self.pieces = None, [], []
+        self.undecoded = self.last_content_delta = None
         self.ended.append(self.make_message(header, text))
         return 0
 
     cdef str content(self):
         """The open message's text. It is joined once, so that asking after each token costs no more than the answer."""
-        if len(self.pieces) > 1:
-            self.pieces = ["".join(self.pieces)]
-        return self.pieces[0] if self.pieces else ""
+        if self.pieces or len(self.blocks) > 1:
+            self.blocks, self.pieces = ["".join(self.blocks + self.pieces)], []
+        return self.blocks[0] if self.blocks else ""
 
     # --- headers ---
 
@@ -339,7 +357,12 @@ cdef class MessageReader:
     def tokens(self):
         """All ids that were fed."""
         with cython.critical_section(self):
-            return list(self.fed)
+            return self.all_ids()
+
+    cdef list all_ids(self):
+        cdef const uint32_t* ids = <const uint32_t*>self.fed.p
+        cdef Py_ssize_t i
+        return [ids[i] for i in range(self.fed.n // <Py_ssize_t>sizeof(uint32_t))]
 
     @property
     def reading(self):
