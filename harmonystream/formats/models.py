@@ -69,7 +69,7 @@ _FAMILIES = (
     (r"(ministral|mistral)-(8b|7b)-instruct-(v0\.3|2410)|mixtral-8x(7|22)b", "mistral", ""),
     (r"hammer-?2(\.\d)?|(llama-)?xlam-?2?", "xlam", "xLAM 2"),
     (r"(meta-)?llama-?3\.[123]", "llama3", "Llama 3.1 to 3.3"),
-    (r"firefunction-?v2", "phi4_mini", "FireFunction v2"),
+    (r"(llama-3-)?firefunction-?v2", "phi4_mini", "FireFunction v2"),
     (r"phi-?4-(mini|multimodal)(?!-(flash-)?reasoning)", "phi4_mini", "Phi-4-mini"),
     (r"granite-20b-functioncalling|granite-20b-fc", "granite_20b", "Granite-20B-FunctionCalling"),
     (r"granite-?3(\.\d)?", "granite3", "Granite 3"),

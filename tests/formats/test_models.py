@@ -152,7 +152,7 @@ KNOWN = {
     """,
     "phi4_mini": """
         microsoft/Phi-4-mini-instruct  phi4-mini  microsoft/Phi-4-multimodal-instruct
-        fireworks-ai/firefunction-v2
+        fireworks-ai/firefunction-v2  fireworks-ai/llama-3-firefunction-v2
     """,
     "granite3": """
         ibm-granite/granite-3.3-8b-instruct  granite3.2:8b
