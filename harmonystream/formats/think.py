@@ -2,13 +2,10 @@
 
 from .spec import Format
 
-# The stops and turns of the models that were taught to think: a tag of the user's, in the prompt, opens nothing.
+# The turns of the models that were taught to think: a tag of the user's, in the prompt, opens nothing.
 THINK = Format(
     name="think",
     think=("<think>", "</think>"),
-    stops=(
-        *("<｜end▁of▁sentence｜>", "<|im_end|>", "<|eot_id|>", "<|end|>", "<|endoftext|>", "<|end_of_text|>", "</s>"),
-    ),
     turns=(
         *("<｜User｜>", "<｜Assistant｜>", "<|im_start|>", "<|start_header_id|>", "<|user|>", "<|assistant|>"),
         *("[INST]", "[/INST]", "<start_of_turn>"),

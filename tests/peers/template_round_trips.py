@@ -46,6 +46,7 @@ KNOWN = {
     "GigaChat3-10B-A1.8B": ONE_CALL,
     "GigaChat3.1-10B-A1.8B": ONE_CALL,
     "NVIDIA-Nemotron-Nano-v2": "it opens the last message's thoughts, and writes its answer there without a closer",
+    **dict.fromkeys(("deepseek-ai-DeepSeek-R1-Distill-Llama-8B", "deepseek_r1_distill"), "`think` has no stops"),
     "deepseek-ai-DeepSeek-R1-Distill-Qwen-32B": "it is DeepSeek-R1's; the distilled models were taught no calls",
     **dict.fromkeys(
         [

@@ -170,7 +170,7 @@ STOPS = {
     "kimi_k2": {"<|im_end|>", "[EOS]"},
     "glm": {"<|endoftext|>", "<|user|>", "<|observation|>"},
     "seed_oss": {"<seed:eos>"},
-    "think": {"<｜end▁of▁sentence｜>"},
+    "think": set(),
 }
 
 

@@ -237,6 +237,7 @@ cdef int step_line(Stream* s, const Context* c, View* v, uint64_t live) noexcept
     """Does a call begin this line without an opener, or before it? YES: it is read. NO: here is something else."""
     cdef Tags* g = &s.tags
     cdef CallHeader h
+    cdef Py_ssize_t x
     cdef int verdict = NO
     if not (g.line_start or g.newlines) or is_special(v, v.i) or not (
             g.code == NO_CODE or (g.code == FENCE_BLANK and not c.row.examples)):
@@ -244,7 +245,8 @@ cdef int step_line(Stream* s, const Context* c, View* v, uint64_t live) noexcept
     if live & <uint64_t>1 << LINE_CALL and (v.p[v.i] == c'[' or (v.p[v.i] == c'{' and c.row.wrapped)):
         memset(&h, 0, sizeof(CallHeader))
         verdict = look_listed(v, c, s, v.i, v.i, LINE, &h)
-        if verdict != MORE or v.end:
+        x = v.i if v.p[v.i] == c'{' else skip_ws(v, v.i + 1, v.n)
+        if (verdict != MORE or v.end) and x < v.n and v.p[x] == c'{':        # an object: otherwise it is a marker's look
             g.probed = g.name_at = g.id_at = 0
     elif c.row.open_end and c.tools.n > 0:
         verdict = look_named(v, c, &h)
