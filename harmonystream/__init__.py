@@ -46,7 +46,7 @@ from .reading import asdict, events
 from .regions import Region, Usage
 
 if TYPE_CHECKING:
-    from . import agent, engines
+    from . import agent, engines, tools
     from ._native.stream.markup import Markup
     from ._native.wire.batch import Batch
     from ._native.wire.frames import Frames
@@ -128,6 +128,7 @@ __all__ = [
     "parse_many",
     "render",
     "tool_results",
+    "tools",
     "vocab",
 ]
 
@@ -146,7 +147,7 @@ _LATER = {
     **dict.fromkeys(("Prompt", "Template", "normalize", "render", "tool_results"), ".prompt"),
     **dict.fromkeys(("Tool", "Tools"), ".tools"),
 }
-_ROOMS = ("agent", "engines")
+_ROOMS = ("agent", "engines", "tools")
 """Subpackages that are attributes without having been imported."""
 
 

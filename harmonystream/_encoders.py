@@ -26,6 +26,11 @@ O200K_PATTERN = "|".join(
 )
 
 
+LONGEST_SPACE = 8192
+"""Characters of white space that are encoded at once. tiktoken panics where a run is some hundred thousand long."""
+_LONG_SPACE = re.compile(rf"(?<!\s)\s{{{LONGEST_SPACE},}}")
+
+
 class Encoder(Protocol):
     """Turns a text into ids."""
 
@@ -93,6 +98,17 @@ class Ranks(Pieces):
     def _first(self, text: str) -> list[int]:
         self._ordinary = self._encoding().encode_ordinary
         return self._ordinary(text)
+
+    def ordinary(self, text: str) -> list[int]:
+        if len(text) < LONGEST_SPACE or _LONG_SPACE.search(text) is None:
+            return super().ordinary(text)
+        ids: list[int] = []
+        at = 0
+        for run in _LONG_SPACE.finditer(text):
+            for cut in range(run.start() + LONGEST_SPACE, run.end() + 1, LONGEST_SPACE):
+                ids += super().ordinary(text[at:cut])
+                at = cut
+        return ids + super().ordinary(text[at:])
 
     def saved(self) -> bytes:
         return EMBEDDED

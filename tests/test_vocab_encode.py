@@ -110,3 +110,13 @@ def test_a_missing_package_is_named(monkeypatch):
     known = hs.vocab.from_tokenizers(tokenizer(QWEN, QWEN_PLAIN).to_str())
     with pytest.raises(ImportError, match=r"needs the package tokenizers: pip install 'harmonystream\[tokenizers\]'"):
         known.encode("a")
+
+
+@pytest.mark.parametrize("character", [" ", "\t", "\u3000", " \n"])
+def test_a_million_spaces_are_encoded(character):
+    """tiktoken panics there, with an exception that no `except Exception` sees."""
+    vocab = hs.vocab.o200k_harmony()
+    text = f"a{character * 600_000}b{character * 9_000}"
+    ids = vocab.encode(text)
+    assert b"".join(map(vocab.token_bytes, ids)).decode() == text
+    assert len(ids) < len(text)

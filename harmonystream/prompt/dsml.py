@@ -183,15 +183,26 @@ class _Dsml:
                 self._result_in_turn(i, message)
                 turn = "results"
             else:
-                if turn == "user":
+                if turn == "user" and self._version.results == "user":
                     out.text("\n\n")
                 else:
+                    self._end_unanswered(turn)
                     out.marker(_USER)
                 text = _text(message, i)
                 out.text(f"<tool_result>{text}</tool_result>" if role == "tool" else text)
                 turn = "user"
         if not continue_final and turn in ("user", "results"):
             self._begin(len(self._chat), turn)
+
+    def _end_unanswered(self, turn: str) -> None:
+        """What V3.2 has where the assistant would have spoken, and the user speaks instead."""
+        if self._version.results == "user" or turn not in ("user", "results"):
+            return
+        if turn == "user":
+            self._out.marker(_ASSISTANT)
+        else:
+            self._out.text("\n\n")
+        self._out.marker(_CLOSE)
 
     def _system(self, effort: str) -> None:
         """What the system says, then the tools: one text at the beginning."""

@@ -53,7 +53,7 @@ def harmony_messages(
     Reasoning is kept from the last answer on, and earlier reasoning is left out.
     """
     options.check()
-    functions = tuple(_function(tool["function"]) for tool in tools)
+    functions = tuple(_function(tool["function"]) for tool in tools if not _is_builtin(tool["function"], options))
     lead = next((i for i, message in enumerate(chat) if message["role"] not in ("system", "developer")), len(chat))
     advice = [_text(message, i) for i, message in enumerate(chat[:lead])]
     system = System(
@@ -72,6 +72,13 @@ def harmony_messages(
     for i in range(lead, len(chat)):
         out += writer.messages(i, with_reasoning=i >= kept)
     return out
+
+
+def _is_builtin(tool: Mapping[str, Any], options: HarmonyOptions) -> bool:
+    """Is it declared by the system message already? Then it is here because something runs it."""
+    name = tool["name"]
+    space, dot, _ = name.partition(".")
+    return space in options.builtin and (bool(dot) or not BUILTIN[space].functions)
 
 
 def _function(tool: Mapping[str, Any]) -> FunctionType:

@@ -9,7 +9,7 @@ from typing import Any
 from .._native.core.plain import MisfitError, plain_copy
 from ..errors import PromptError
 
-__all__ = ["MEDIA", "arguments_object", "arguments_text", "content_of", "plain", "text_of_parts"]
+__all__ = ["MEDIA", "arguments_object", "arguments_text", "content_of", "plain", "result_of", "text_of_parts"]
 
 _JSON = json.JSONEncoder(ensure_ascii=False)
 
@@ -69,6 +69,23 @@ def content_of(value: Any, where: str, joint: str) -> str | list[dict[str, Any]]
     if all(isinstance(part, str) for part in read):
         return joint.join(part for part in read if isinstance(part, str))
     return [{"type": "text", "text": part} if isinstance(part, str) else part for part in read]
+
+
+def result_of(value: Any, where: str) -> str | list[dict[str, Any]]:
+    """The content of a tool's result: text, parts, or any other value as JSON."""
+    if value is None or isinstance(value, str) or (isinstance(value, (dict, list)) and _is_parts(value)):
+        return content_of(value, where, "\n")
+    return _JSON.encode(value)
+
+
+def _is_parts(value: dict[str, Any] | list[Any]) -> bool:
+    """Is this a part, or a list of parts? Other values may have a `type`, too."""
+    if isinstance(value, list):
+        return all(isinstance(item, (str, dict)) and (isinstance(item, str) or _is_parts(item)) for item in value)
+    kind = value.get("type")
+    if kind is None:
+        return value.keys() == {"text"}
+    return isinstance(kind, str) and (kind in TEXT or kind in MEDIA)
 
 
 def _part(part: Any, where: str) -> str | dict[str, Any]:

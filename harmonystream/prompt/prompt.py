@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +27,7 @@ class Prompt:
     begun: how many of `ids`, or of the characters of `text` if there are no ids, are the beginning of the answer. They
     are at the end. Whoever writes a part of the answer for the model says so here, as the gateway does for a forced
     call. An engine continues the prompt in either case; one that plays a recording has to know.
+    look: finds what `dropped` gives.
     """
 
     text: str
@@ -36,6 +38,16 @@ class Prompt:
     vocab: Vocab | None = field(default=None, repr=False)
     tools: list[dict[str, Any]] | None = field(default=None, repr=False)
     begun: int = 0
+    look: Callable[[], tuple[str, ...]] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """What the messages and tools have and the prompt does not, such as `"message 3: tool_calls[1]"`.
+
+        Templates leave out more than earlier reasoning: some write one call of several, no calls at all, or no content
+        beside calls. The messages are those that `normalize` gives. Each look renders the conversation once more.
+        """
+        return () if self.look is None else self.look()
 
     def parser(self, **options: Any) -> Parser:
         """A parser for what the model generates after this prompt. `options` are those of `Parser`.

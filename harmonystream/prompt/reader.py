@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import PromptError
-from .parts import arguments_text, content_of, text_of_parts
+from .parts import arguments_text, content_of, result_of
 
 __all__ = ["Reader", "split_thinking"]
 
@@ -63,7 +63,7 @@ class Reader:
         if role == "assistant":
             self._out.append({"role": role, **self._assistant(item), **more})
         elif role == "tool":
-            content = content_of(item.get("content"), f"{self.where}: content", "\n")
+            content = result_of(item.get("content"), f"{self.where}: content")
             self._out.append({"role": role, "content": content, **more})
         else:
             self._user(role, item.get("content"), more)
@@ -74,7 +74,7 @@ class Reader:
         parts = content if isinstance(content, list) else []
         results = [part for part in parts if isinstance(part, dict) and part.get("type") == "tool_result"]
         for part in results:
-            text = content_of(part.get("content"), f"{self.where}: content of a tool_result", "\n")
+            text = result_of(part.get("content"), f"{self.where}: content of a tool_result")
             self._out.append({"role": "tool", "tool_call_id": part.get("tool_use_id"), "content": text})
         if results:
             content = [part for part in parts if part not in results]
@@ -157,8 +157,11 @@ class Reader:
 
     def _function_call_output(self, item: dict[str, Any]) -> None:
         self._turn = None
-        text = text_of_parts(item.get("output"), f"{self.where}: output", "\n")
-        self._out.append({"role": "tool", "tool_call_id": item.get("call_id"), "content": text})
+        output = item.get("output")
+        if isinstance(output, dict) and output.get("type") == "computer_screenshot":
+            output = {"type": "input_image", "image_url": output.get("image_url")}
+        content = result_of(output, f"{self.where}: output")
+        self._out.append({"role": "tool", "tool_call_id": item.get("call_id"), "content": content})
 
     def _mcp_call(self, item: dict[str, Any]) -> None:
         """A call that the server has run: the result is in the item."""
@@ -167,10 +170,43 @@ class Reader:
         output = item.get("error") if item.get("output") is None else item.get("output")
         if isinstance(output, dict):  # an error is an object that has its text in parts, or as one message
             output = output.get("content", output.get("message"))
-        text = output if isinstance(output, str) else text_of_parts(output, f"{self.where}: output", "\n")
-        self._turn = None
-        self._out.append({"role": "tool", "tool_call_id": call["id"], "content": text})
+        self._answer(call, result_of(output, f"{self.where}: output"))
 
+    def _answer(self, call: dict[str, Any], content: str | list[dict[str, Any]]) -> None:
+        self._turn = None
+        self._out.append({"role": "tool", "tool_call_id": call["id"], "content": content})
+
+    def _client_call(self, item: dict[str, Any]) -> None:
+        """A call of a tool that the API declares itself, such as `shell_call`. Its action is what it is called with."""
+        name = str(item["type"]).removesuffix("_call")
+        given = next((item[key] for key in ("action", "operation", "actions") if key in item), None)
+        self._function_call(
+            {**item, "name": name, "arguments": given if isinstance(given, dict) else {"action": given}}
+        )
+
+    def _server_call(self, item: dict[str, Any]) -> None:
+        """A call that the API's server has run. Its result is as much as the item has of it."""
+        name = str(item["type"]).removesuffix("_call")
+        asked, found = _SERVER_CALLS[item["type"]]
+        given = item.get(asked)
+        self._function_call({**item, "name": name, "arguments": given if isinstance(given, dict) else {asked: given}})
+        result = item.get(found)
+        if isinstance(result, list):
+            logs = [text for part in result if isinstance(part, dict) and isinstance(text := part.get("logs"), str)]
+            result = "\n".join(logs) if logs else result
+        self._answer(self._assistant_turn()["tool_calls"][-1], result_of(result, f"{self.where}: {found}"))
+
+    def _passed_over(self, item: dict[str, Any]) -> None:
+        """What says nothing that a model reads."""
+
+
+_SERVER_CALLS = {
+    "web_search_call": ("action", "results"),
+    "file_search_call": ("queries", "results"),
+    "code_interpreter_call": ("code", "outputs"),
+    "image_generation_call": ("revised_prompt", "status"),  # the image itself is no text
+}
+"""A call that the API's server runs -> the fields of what it was asked, and of what it found."""
 
 _ITEMS: dict[str, Callable[[Reader, dict[str, Any]], None]] = {
     "reasoning": Reader._reasoning,
@@ -179,6 +215,15 @@ _ITEMS: dict[str, Callable[[Reader, dict[str, Any]], None]] = {
     "custom_tool_call": Reader._function_call,
     "custom_tool_call_output": Reader._function_call_output,
     "mcp_call": Reader._mcp_call,
+    **dict.fromkeys(_SERVER_CALLS, Reader._server_call),
+    **dict.fromkeys(("computer_call", "local_shell_call", "shell_call", "apply_patch_call"), Reader._client_call),
+    **dict.fromkeys(
+        ("computer_call_output", "local_shell_call_output", "shell_call_output", "apply_patch_call_output"),
+        Reader._function_call_output,
+    ),
+    **dict.fromkeys(
+        ("mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "compaction"), Reader._passed_over
+    ),
 }
 
 
@@ -216,15 +261,20 @@ def _answered(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _ordered(calls: list[dict[str, Any]], results: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """A result belongs to the call of its id. Without an id it belongs to the first call, of its name, without one."""
+    places: dict[str, list[int]] = {}
+    for i, call in enumerate(calls):
+        places.setdefault(call["id"], []).append(i)
+    for same in places.values():
+        for n, i in enumerate(same[1:], 2):  # of two calls with one id, the second one gets another
+            calls[i]["id"] += f"_{n}"
     if not results:
         return results
-    places = {call["id"]: i for i, call in reversed(list(enumerate(calls)))}
     taken: dict[int, dict[str, Any]] = {}
     strays = []
     for result in results:
-        place = places.get(result.get("tool_call_id") or "")
-        if place is not None and place not in taken:
-            taken[place] = result
+        same = places.get(result.get("tool_call_id") or "", [])
+        if same:
+            taken[same.pop(0)] = result
         else:
             strays.append(result)
     lost = []

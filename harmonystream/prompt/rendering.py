@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from typing import Any, NamedTuple, TypeAlias
 
@@ -16,6 +18,7 @@ from ..formats import Format, HeaderFormat, format_of
 from ..formats.files import format_of_model
 from ..formats.models import format_for
 from .chat_form import Wants, for_template
+from .dropping import dropped
 from .dsml import write_dsml
 from .harmony import HarmonyOptions, harmony_messages
 from .harmony_text import render_messages
@@ -68,12 +71,27 @@ def render(
 
     Raises `PromptError`, which names what is wrong, and `ImportError` with the command that installs what is missing.
     """
+    if isinstance(messages, Iterator):
+        messages = list(messages)
     request = _Request(
         messages, chat_tools(tools), tools, reasoning, thinking, _day(date), dialect, training, continue_final, more
     )
     if template is not None and not isinstance(template, Template):
         template = Template(template)
-    return _written(request, template, _format(model, format, template), vocab, model)
+    row = _format(model, format, template)
+
+    def text_of(chat: list[dict[str, Any]], definitions: list[dict[str, Any]]) -> str:
+        other = request._replace(messages=chat, definitions=definitions, tools=definitions or None)
+        return _written(other, template, row, vocab, model).text
+
+    look = partial(_dropped, request, text_of)
+    return replace(_written(request, template, row, vocab, model), look=look)
+
+
+def _dropped(
+    request: _Request, text_of: Callable[[list[dict[str, Any]], list[dict[str, Any]]], str]
+) -> tuple[str, ...]:
+    return dropped(normalize(request.messages, think=None), request.definitions, request.tools, text_of)
 
 
 def _written(

@@ -8,14 +8,14 @@ from typing import Any
 from ..errors import PromptError
 from .parts import plain
 
-__all__ = ["chat_tools"]
+__all__ = ["chat_tools", "is_hosted"]
 
 
 def chat_tools(tools: Any) -> list[dict[str, Any]]:
     """Tools as `{"type": "function", "function": {"name", "description", "parameters"}}`.
 
     tools: a `Tools`, or dicts of Chat Completions, of Responses (flat), of Anthropic (`input_schema`), or bare ones
-    with a `name`. None gives no tools. Raises `PromptError` for anything else, with its index.
+    with a `name`. None gives no tools. Tools that an API's server runs are left out. Raises `PromptError` for anything else, with its index.
     """
     if tools is None:
         return []
@@ -23,7 +23,15 @@ def chat_tools(tools: Any) -> list[dict[str, Any]]:
         tools = schemas("chat")
     if isinstance(tools, (str, bytes, Mapping)) or not isinstance(tools, Iterable):
         raise PromptError(f"tools is {type(tools).__name__}; expected a list of tools, or a Tools")
-    return [_definition(plain(_declared(tool, i), f"tools[{i}]"), f"tools[{i}]") for i, tool in enumerate(tools)]
+    read = (plain(_declared(tool, i), f"tools[{i}]") for i, tool in enumerate(tools))
+    return [_definition(tool, f"tools[{i}]") for i, tool in enumerate(read) if not is_hosted(tool)]
+
+
+def is_hosted(tool: Any) -> bool:
+    """Is this a tool that the server of some API runs, such as `{"type": "web_search"}`? A model cannot call it here."""
+    if not isinstance(tool, dict) or "function" in tool or "parameters" in tool or "input_schema" in tool:
+        return False
+    return isinstance(tool.get("type"), str) and tool["type"] not in ("function", "custom")
 
 
 def _declared(tool: Any, i: int) -> Any:

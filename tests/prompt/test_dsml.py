@@ -132,3 +132,30 @@ def test_any_turn_renders_and_reads_back_and_text_is_never_a_marker(asked, reaso
     assert got.reasoning.strip("\n") == reasoning.strip("\n")
     assert got.content.strip("\n") == content.strip("\n")
     assert [json.loads(call.arguments) for call in got.tool_calls] == ([] if arguments is None else [arguments])
+
+
+U, A, SEP = "<｜User｜>", "<｜Assistant｜>", "<｜end▁of▁sentence｜>"
+
+
+def v32(*messages: dict, **options: object) -> str:
+    text = hs.render(list(messages), format="dsml", dialect="v3.2", **options).text
+    return text.removeprefix("<｜begin▁of▁sentence｜>")
+
+
+def test_v32_closes_the_thoughts_that_the_assistant_did_not_have():
+    """As DeepSeek's encoder does, which ends each message of a user, and each row of results, with a tag."""
+    first, second = {"role": "user", "content": "a"}, {"role": "user", "content": "b"}
+    assert v32(first, second) == f"{U}a{A}</think>{U}b{A}<think>"
+    assert v32(first, second, thinking=False) == f"{U}a{A}</think>{U}b{A}</think>"
+    assert v32(first, {"role": "system", "content": ""}, second) == f"{U}a{A}</think>{U}b{A}<think>"
+    call = {"id": "c", "function": {"name": "f", "arguments": "{}"}}
+    called = [{"role": "assistant", "content": "", "tool_calls": [call]}, {"role": "tool", "content": "r"}]
+    assert v32(first, *called, second).endswith(f"</function_results>\n\n</think>{U}b{A}<think>")
+    assert v32(first, *called).endswith("</function_results>\n\n<think>")
+    answered = {"role": "assistant", "content": "x"}
+    assert v32(first, answered, second) == f"{U}a{A}</think>x{SEP}{U}b{A}<think>"
+
+
+def test_v4_joins_what_users_say_in_a_row():
+    text = hs.render([{"role": "user", "content": text} for text in "ab"], model="DeepSeek-V4").text
+    assert f"{U}a\n\nb{A}" in text

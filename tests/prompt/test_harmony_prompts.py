@@ -303,3 +303,16 @@ def test_the_dialect_of_the_template_declares_and_quotes_as_it_does():
     advice = [{"role": "system", "content": "S"}, {"role": "user", "content": "Hi"}]
     head = "<|start|>developer<|message|># Instructions\n\nS\n\n<|end|>"
     assert render(advice, dialect="template").text == said(SYSTEM) + head + USER
+
+
+def test_a_builtin_tool_that_something_runs_is_declared_once():
+    """The loop needs it among the tools, and the system message declares it already."""
+    tools = [{"name": "python"}, {"name": "browser.search"}, {"name": "python_other"}, {"name": "browser"}]
+    text = hs.render("Hi", format="harmony", tools=tools, builtin=["python", "browser"], date=None).text
+    assert text.count("## python") == text.count("## browser") == 1
+    functions = text[text.index("## functions") :]
+    assert [name for name in ("python", "search", "python_other", "browser") if f"type {name} =" in functions] == [
+        "python_other",
+        "browser",
+    ]
+    assert "type python =" in hs.render("Hi", format="harmony", tools=tools, date=None).text

@@ -143,7 +143,7 @@ def test_nothing_of_the_input_is_changed():
         ([{"role": "user", "content": "", "name": []}], "message 0: name is list; expected text"),
         ([{"type": "reasoning", "content": 1}], "message 0: content is int; expected a list"),
         ([{"type": "reasoning", "summary": "Hm."}], "message 0: summary is str; expected a list"),
-        ([{"type": "file_search_call"}], "message 0: type is 'file_search_call'; expected message, reasoning"),
+        ([{"type": "item_reference"}], "message 0: type is 'item_reference'; expected message, reasoning"),
         ([{"role": "user", "content": 5}], "message 0: content is int; expected text or a list of parts"),
         ([{"role": "user", "content": [{"type": "poem"}]}], r"message 0: content\[0\].type is 'poem'"),
         ([{"role": "user", "content": [{"type": "text"}]}], r"message 0: content\[0\].text is NoneType"),
@@ -206,3 +206,82 @@ def test_what_is_normalised_stays_as_it_is_and_no_message_is_lost(messages):
     assert normalize(form, think=None) == form
     assert sorted(message["role"] for message in form) == sorted(message["role"] for message in messages)
     assert all(isinstance(message["content"], str) for message in form)
+
+
+@pytest.mark.parametrize("value", [{"t": 3}, 3, 2.5, True, [1, {"a": 2}], [{"type": "circle", "r": 1}], {"type": "x"}])
+@pytest.mark.parametrize("way", ["tool", "tool_result", "function_call_output", "custom_tool_call_output"])
+def test_a_result_may_be_any_value(value, way):
+    call = {"id": "c", "function": {"name": "f", "arguments": "{}"}}
+    asked = {"role": "assistant", "tool_calls": [call]}
+    result = {
+        "tool": {"role": "tool", "tool_call_id": "c", "content": value},
+        "tool_result": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": value}]},
+    }.get(way, {"type": way, "call_id": "c", "output": value})
+    said, answer = normalize([asked, result])
+    assert (json.loads(answer["content"]), answer["tool_call_id"]) == (value, "c")
+
+
+def test_parts_of_a_result_stay_parts():
+    image = {"type": "input_image", "image_url": "data:image/png;base64,"}
+    call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
+    for output, content in (
+        ([{"type": "input_text", "text": "a"}, "b"], "a\nb"),
+        ([image], [image]),
+        ({"type": "computer_screenshot", "image_url": image["image_url"]}, [image]),
+    ):
+        _, answer = normalize([call, {"type": "function_call_output", "call_id": "c", "output": output}])
+        assert answer["content"] == content
+
+
+ITEMS = [
+    ({"type": "web_search_call", "id": "w", "action": {"type": "search", "query": "q"}}, "web_search", "q", ""),
+    ({"type": "file_search_call", "id": "w", "queries": ["q"], "results": [{"text": "r"}]}, "file_search", "q", "r"),
+    (
+        {"type": "code_interpreter_call", "id": "w", "code": "1+1", "outputs": [{"type": "logs", "logs": "2"}]},
+        "code_interpreter",
+        "1+1",
+        "2",
+    ),
+    (
+        {"type": "image_generation_call", "id": "w", "result": "aaaa", "status": "completed"},
+        "image_generation",
+        "",
+        "c",
+    ),
+    ({"type": "mcp_call", "id": "w", "name": "m", "arguments": '{"q": 1}', "output": "r"}, "m", "q", "r"),
+]
+
+
+@pytest.mark.parametrize(("item", "name", "asked", "found"), ITEMS)
+def test_what_a_server_has_run_is_a_call_with_its_result(item, name, asked, found):
+    said, answer = normalize([item])
+    function = said["tool_calls"][0]["function"]
+    assert (function["name"], answer["name"]) == (name, name)
+    assert asked in function["arguments"] and found in answer["content"]
+    assert "aaaa" not in function["arguments"] + answer["content"]
+
+
+@pytest.mark.parametrize("kind", ["computer", "local_shell", "shell", "apply_patch"])
+def test_calls_of_an_api_s_own_tools_are_calls(kind):
+    field = "operation" if kind == "apply_patch" else "action"
+    call = {"type": f"{kind}_call", "id": "x", "call_id": "c", field: {"do": "it"}}
+    said, answer = normalize([call, {"type": f"{kind}_call_output", "call_id": "c", "output": "done"}])
+    assert said["tool_calls"][0]["function"] == {"name": kind, "arguments": '{"do": "it"}'}
+    assert (answer["tool_call_id"], answer["content"]) == ("c", "done")
+
+
+@pytest.mark.parametrize("kind", ["mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "compaction"])
+def test_what_says_nothing_to_a_model_is_passed_over(kind):
+    assert normalize([{"type": kind, "id": "x"}, {"role": "user", "content": "Hi"}]) == normalize("Hi")
+
+
+def test_two_calls_with_one_id_keep_their_results():
+    calls = [{"id": "c", "function": {"name": name, "arguments": "{}"}} for name in "fgh"]
+    results = [{"role": "tool", "tool_call_id": "c", "content": text} for text in "123"]
+    made = normalize([{"role": "assistant", "tool_calls": calls}, *results])
+    ids = [call["id"] for call in made[0]["tool_calls"]]
+    assert len(set(ids)) == 3
+    assert [(one["tool_call_id"], one["name"], one["content"]) for one in made[1:]] == list(zip(ids, "fgh", "123"))
+    assert normalize(made) == made
+    text = hs.render([{"role": "user", "content": "?"}, *made], format="harmony").text
+    assert text.index("functions.g to=assistant") < text.index("to=functions.h<")
