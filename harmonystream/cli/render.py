@@ -65,7 +65,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     add("--reasoning", metavar="EFFORT", help="how much the model reasons: low, medium, high")
     add("--thinking", action=argparse.BooleanOptionalAction, help="turn reasoning on or off, where a model can")
     add("--date", default="today", help="the date in the prompt: YYYY-MM-DD, today (the default), or none")
-    add("--dialect", help="of Harmony: openai, oss, vllm, template; of DSML: v3.2, v4, v4.1")
+    add("--dialect", help="of Harmony: model, openai, oss, vllm, template; of DSML: v3.2, v4, v4.1")
     add("--set", metavar="NAME=JSON", action="append", default=[], help="a variable of the template")
     add("--training", action="store_true", help="the whole conversation, without the beginning of a next turn")
     add("--continue-final", action="store_true", help="end inside the last message, for the model to continue it")

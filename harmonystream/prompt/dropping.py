@@ -1,4 +1,4 @@
-"""What a prompt leaves out, found by rendering a conversation of the same shape, in which each part is a word of its own."""
+"""What a prompt leaves out, found by rendering a conversation of the same shape, with a word for each part."""
 
 from __future__ import annotations
 

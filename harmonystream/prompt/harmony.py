@@ -19,12 +19,12 @@ EFFORTS = ("low", "medium", "high")
 class HarmonyOptions(NamedTuple):
     """What a Harmony prompt says beside the chat. None leaves a line out.
 
-    dialect: whose spelling: "openai", "oss", "vllm" or "template". date: as the system message writes it. builtin:
-    tools of the model's own that are offered, "browser" and "python". training: the prompt is a whole conversation to
-    learn from. continue_final: it ends inside the last message.
+    dialect: whose spelling: "model", "openai", "oss", "vllm" or "template". date: as the system message writes it.
+    builtin: tools of the model's own that are offered, "browser" and "python". training: the prompt is a whole
+    conversation to learn from. continue_final: it ends inside the last message.
     """
 
-    dialect: str = "openai"
+    dialect: str = "model"
     reasoning: str | None = "medium"
     date: str | None = None
     identity: str | None = IDENTITY

@@ -60,8 +60,8 @@ class HarmonyMessage(NamedTuple):
 class Dialect(NamedTuple):
     """What the renderers of Harmony disagree about.
 
-    late: which messages name the recipient after the channel, and only on the channel `commentary`: "all", "none", or
-    "results" (all but the assistant's calls). Everywhere else the recipient comes first.
+    late: which messages name the recipient after the channel, and only on the channel `commentary`: "all", "none",
+    "calls" (the assistant's) or "results" (all but those). Everywhere else the recipient comes first.
     constrain: "given" writes a content type as it is given, "all" puts `<|constrain|>` before it, "results" does so in
     all but the assistant's calls. content_type: what calls of functions are given.
     exponent: how defaults write a large exponent. functions: how a developer message declares them. after: what follows
@@ -78,6 +78,7 @@ class Dialect(NamedTuple):
 
 
 DIALECTS = {
+    "model": Dialect("calls", "given", "e"),
     "openai": Dialect("none", "given", "e"),
     "oss": Dialect("all", "all", "e+"),
     "vllm": Dialect("results", "results", "e+", content_type="json"),
@@ -165,7 +166,7 @@ def _write_header(
     else:
         writer.text(name)
     call = role == "assistant" and recipient is not None
-    late = channel == "commentary" and (row.late == "all" or (row.late == "results" and not call))
+    late = channel == "commentary" and row.late in ("all", "calls" if call else "results")
     address = "" if recipient in (None, "all") else f" to={recipient}"
     if address and not late:
         writer.text(address)

@@ -64,7 +64,7 @@ def render(
     thinking: turns reasoning on or off.
     date: the current date in the prompt. A date, a text for Harmony, "today", or None for no line; a template may write
     the line anyway.
-    dialect: which Harmony ("openai", "oss", "vllm", "template"), or which DSML ("v3.2", "v4", "v4.1").
+    dialect: which Harmony ("model", "openai", "oss", "vllm", "template"), or which DSML ("v3.2", "v4", "v4.1").
     training: the whole conversation, to learn from, without the beginning of another turn.
     continue_final: the prompt ends inside the last message, which the model continues.
     more: for Harmony, `identity`, `cutoff` and `builtin`. With a template, the variables that it reads.
@@ -180,7 +180,7 @@ def _harmony(request: _Request, row: HeaderFormat, vocab: Vocab | None) -> Promp
         raise PromptError("gpt-oss always reasons: pass reasoning='low', 'medium' or 'high' instead of thinking=")
     date = request.date.strftime("%Y-%m-%d") if isinstance(request.date, datetime.date) else request.date
     options = HarmonyOptions(
-        dialect=request.dialect or "openai",
+        dialect=request.dialect or "model",
         reasoning=request.reasoning or "medium",
         date=date,
         training=request.training,

@@ -15,7 +15,8 @@ def chat_tools(tools: Any) -> list[dict[str, Any]]:
     """Tools as `{"type": "function", "function": {"name", "description", "parameters"}}`.
 
     tools: a `Tools`, or dicts of Chat Completions, of Responses (flat), of Anthropic (`input_schema`), or bare ones
-    with a `name`. None gives no tools. Tools that an API's server runs are left out. Raises `PromptError` for anything else, with its index.
+    with a `name`. None gives no tools. Tools that an API's server runs are left out. Raises `PromptError` for anything
+    else, with its index.
     """
     if tools is None:
         return []
@@ -28,7 +29,7 @@ def chat_tools(tools: Any) -> list[dict[str, Any]]:
 
 
 def is_hosted(tool: Any) -> bool:
-    """Is this a tool that the server of some API runs, such as `{"type": "web_search"}`? A model cannot call it here."""
+    """Does an API's server run this tool, such as `{"type": "web_search"}`? A model cannot call it here."""
     if not isinstance(tool, dict) or "function" in tool or "parameters" in tool or "input_schema" in tool:
         return False
     return isinstance(tool.get("type"), str) and tool["type"] not in ("function", "custom")

@@ -156,7 +156,7 @@ def test_built_in_tools_belong_to_the_reasoning():
     assert "# Tools\n\n## browser\n\n// Tool for browsing." in text
     assert "\n\n## python\n\nUse this tool to execute Python code" in text
     assert "assistant to=python<|channel|>analysis code<|message|>print(1)<|call|><|start|>python to=assistant" in text
-    assert "to=functions.python<|channel|>commentary" in render(chat).text
+    assert "<|channel|>commentary to=functions.python" in render(chat).text
 
 
 def test_training_ends_with_return_and_label_masks_what_others_wrote():
@@ -186,7 +186,7 @@ def test_a_prompt_may_end_inside_the_last_message(last, end):
     ("messages", "options", "error"),
     [
         ("Hi", {"reasoning": "huge"}, "reasoning is 'huge'; gpt-oss knows low, medium, high"),
-        ("Hi", {"dialect": "klingon"}, "dialect is 'klingon'; expected one of openai, oss, vllm, template"),
+        ("Hi", {"dialect": "klingon"}, "dialect is 'klingon'; expected one of model, openai, oss, vllm, template"),
         ("Hi", {"builtin": ["oven"]}, "builtin has oven; gpt-oss knows browser, python"),
         ("Hi", {"thinking": False}, "always reasons"),
         ("Hi", {"poem": 1}, "does not read poem; it reads identity, cutoff, builtin"),
@@ -316,3 +316,24 @@ def test_a_builtin_tool_that_something_runs_is_declared_once():
         "browser",
     ]
     assert "type python =" in hs.render("Hi", format="harmony", tools=tools, date=None).text
+
+
+THOUGHT = "<|channel|>analysis<|message|>Hm, {}.<|end|><|start|>assistant"
+WRITTEN = '<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{"city": "Ber{}gen"}<|call|>'
+SAID = "<|channel|>commentary<|message|>I look.<|end|><|start|>assistant"
+
+
+@pytest.mark.parametrize("before", ["", THOUGHT, THOUGHT + SAID, SAID])
+def test_the_next_prompt_extends_this_one_and_what_the_model_wrote(before):
+    """So an engine finds it in its cache of prefixes, round after round."""
+    tools = [{"name": "get_weather", "parameters": {"type": "object"}}]
+    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "?"}]
+    prompt = hs.render(messages, tools=tools, format="harmony")
+    for n in range(4):
+        output = prompt.vocab.encode((before + WRITTEN).replace("{}", str(n)), control=True)
+        done = hs.parse(output, tools=tools)
+        assert len(done.tool_calls) == 1
+        messages += [done, *hs.tool_results(done.tool_calls, ["rain"])]
+        following = hs.render(messages, tools=tools, format="harmony")
+        assert following.ids[: len(prompt.ids) + len(output)] == [*prompt.ids, *output]
+        prompt = following

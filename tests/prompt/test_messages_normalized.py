@@ -217,7 +217,7 @@ def test_a_result_may_be_any_value(value, way):
         "tool": {"role": "tool", "tool_call_id": "c", "content": value},
         "tool_result": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": value}]},
     }.get(way, {"type": way, "call_id": "c", "output": value})
-    said, answer = normalize([asked, result])
+    _, answer = normalize([asked, result])
     assert (json.loads(answer["content"]), answer["tool_call_id"]) == (value, "c")
 
 
@@ -284,4 +284,4 @@ def test_two_calls_with_one_id_keep_their_results():
     assert [(one["tool_call_id"], one["name"], one["content"]) for one in made[1:]] == list(zip(ids, "fgh", "123"))
     assert normalize(made) == made
     text = hs.render([{"role": "user", "content": "?"}, *made], format="harmony").text
-    assert text.index("functions.g to=assistant") < text.index("to=functions.h<")
+    assert text.index("functions.g to=assistant") < text.index("to=functions.h ")

@@ -31,7 +31,7 @@ def test_0_10_results_as_tool_messages_of_harmony():
     call = {"role": "assistant", "content": "", "reasoning": "Old thoughts.", "tool_calls": CALLS[:1]}
     prompt = hs.render([{"role": "user", "content": "?"}, call, *answers], model="gpt-oss-20b", date=None)
     assert prompt.text.endswith(
-        "<|start|>assistant to=functions.get_weather<|channel|>commentary <|constrain|>json<|message|>{}<|call|>"
+        "<|start|>assistant<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>{}<|call|>"
         "<|start|>functions.get_weather to=assistant<|channel|>commentary<|message|>"
         '{"temperature": 25, "condition": "晴"}<|end|><|start|>assistant'
     )
