@@ -136,6 +136,7 @@ def test_1_5_history_rules_of_gpt_oss():
 
 def test_calls_are_spelled_as_each_dialect_does():
     heads = {
+        "model": "<|start|>assistant<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>",
         "openai": "<|start|>assistant to=functions.get_weather<|channel|>commentary <|constrain|>json<|message|>",
         "oss": "<|start|>assistant<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>",
         "vllm": "<|start|>assistant to=functions.get_weather<|channel|>commentary json<|message|>",
