@@ -47,7 +47,7 @@ from .visit import Visit, log
 __all__ = ["APIS", "Api", "Gateway"]
 
 IN_A_THREAD = 1 << 15
-"""Bytes of a request from which its prompt is written in a thread, so that other streams go on meanwhile."""
+"""Bytes of a request from which it is read, and its prompt written, in a thread: other streams go on meanwhile."""
 GONE = 499
 """The status in the log of a request whose client left before its answer."""
 
@@ -168,13 +168,8 @@ class Gateway:
         body, size = await read_json(request, self.limits.body, self.limits.body_seconds)
         if self._log_contents:  # as a text, because a body may have numbers that JSON cannot say
             visit.contents["asked"] = json.dumps(body, ensure_ascii=False)
-        asked = self._read(api, body, visit)
-        model = self.served(asked.model)
-        asked.model = asked.model or model.name
-        visit.model, visit.stream = model.name, asked.stream
-        tools = offered(model, asked)
-        write = model.prompt
-        prompt = await asyncio.to_thread(write, asked) if size >= IN_A_THREAD else write(asked)
+        prepare = partial(self._prepare, api, body, visit)
+        asked, model, tools, prompt = await asyncio.to_thread(prepare) if size >= IN_A_THREAD else prepare()
         await model.learn_context()
         sampling = model.sampling(asked, prompt, visit.engine_headers)
         plan = plan_of(asked, model.row, prompt, model.engines[0])
@@ -188,6 +183,15 @@ class Gateway:
             source = self._loops(model, asked, tools, visit)
         begun = Begun(source, visit.first_token)
         return await self._respond(request, asked, streams, begun, len(prompt.ids or ()), visit)
+
+    def _prepare(self, api: Api, body: Any, visit: Visit) -> tuple[Asked, Served, Tools | None, Prompt]:
+        """What a body asks for, of which model, with which tools that run here, and by which prompt."""
+        asked = self._read(api, body, visit)
+        model = self.served(asked.model)
+        asked.model = asked.model or model.name
+        visit.model, visit.stream = model.name, asked.stream
+        tools = offered(model, asked)
+        return asked, model, tools, model.prompt(asked)
 
     def _read(self, api: Api, body: Any, visit: Visit) -> Asked:
         if api.name == "chat":

@@ -25,6 +25,7 @@ from .keys import Keys
 from .limits import Limits
 from .model import Model
 from .refused import Refused
+from .replay import replayed
 from .tracing import Spans
 from .unsupported import Rule, rule_of
 from .visit import Visit
@@ -164,6 +165,10 @@ async def _stored_response(request: Request) -> Response:
         if request.method == "DELETE":
             store.delete(visit.owner, id)
             return Json({"id": id, "object": "response", "deleted": True})
+        if request.query_params.get("stream", "").lower() == "true":
+            after = request.query_params.get("starting_after", "")
+            frames = replayed(response, int(after[:9]) if after.isdecimal() else -1)
+            return Response(frames, media_type="text/event-stream", headers={"cache-control": "no-cache"})
         return Json(response)
 
     return await _gateway(request).visited(request, "responses", answer)

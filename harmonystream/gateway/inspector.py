@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import time
 from base64 import b64encode
 from collections import OrderedDict
@@ -24,13 +25,15 @@ from ..prompt import Prompt
 from ..vocab import o200k_harmony
 from .bodies import Json, read_json
 from .browsers import is_from_here
-from .inspection import MOST, inspected, page_with, prompt_tokens
+from .inspection import MOST, Inspection, inspected, page_with, prompt_tokens
 from .refused import Refused
 
 __all__ = ["Inspector"]
 
 KEPT = 32
 """Streams that are kept."""
+EXCERPT = 60
+"""Characters of a prompt's end that the list of streams shows."""
 
 
 @dataclass
@@ -43,6 +46,9 @@ class _Recording:
     times: list[float] = field(default_factory=list)
     finish: Any = None
     ended: bool = False
+    at: float = field(default_factory=time.time)
+    _read: Inspection | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self, item: Any) -> None:
         if isinstance(item, tuple):  # of several choices the first one is kept
@@ -59,15 +65,27 @@ class _Recording:
             self.tokens += pieces
             self.times += [time.monotonic() - self.began] * len(pieces)
 
-    def shown(self) -> dict[str, Any]:
+    def shown(self, since: int) -> dict[str, Any]:
+        """The stream from a token on. What was read once is not read again."""
         prompt = self.prompt
-        start = prompt.text if prompt.ids is None else prompt.ids
-        tokens = "".join(self.tokens) if self.tokens and isinstance(self.tokens[0], str) else self.tokens
-        options: dict[str, Any] = {"tools": prompt.tools, "prompt": start, "finish": self.finish, "times": self.times}
-        made = inspected(tokens, prompt.format, prompt.vocab, ended=self.ended, **options)
-        made["prompt"] = prompt_tokens(prompt.ids, prompt.text, prompt.vocab)
-        made |= {"tools": prompt.tools if _is_finite(prompt.tools) else None, "word": self.finish}
-        return {**made, "api": self.api, "model": self.model, "ended": self.ended}
+        with self._lock:
+            ended, tokens = self.ended, self.tokens[:]
+            if self._read is None:
+                start = prompt.text if prompt.ids is None else prompt.ids
+                self._read = Inspection(prompt.format, prompt.vocab, tools=prompt.tools, prompt=start)
+            self._read.feed(tokens[self._read.read :], self.times)
+            if ended:
+                self._read.finish(self.finish)
+            made = self._read.shown(since)
+        if not since:
+            made["prompt"] = prompt_tokens(prompt.ids, prompt.text, prompt.vocab)
+            made["tools"] = prompt.tools if _is_finite(prompt.tools) else None
+        return {**made, "word": self.finish, "api": self.api, "model": self.model, "ended": ended, "since": since}
+
+    def listed(self, id: str) -> dict[str, Any]:
+        """What the list of streams says."""
+        said = {"id": id, "api": self.api, "model": self.model, "ended": self.ended, "tokens": len(self.tokens)}
+        return {**said, "at": round(self.at), "excerpt": " ".join(self.prompt.text[-400:].split())[-EXCERPT:]}
 
 
 class Inspector:
@@ -125,7 +143,7 @@ class Inspector:
     async def _list(self, request: Request, visit: Any) -> Response:
         visit.complete = True
         own = [(id, one) for (owner, id), one in reversed(self._kept.items()) if owner == visit.owner]
-        listed = [{"id": id, "api": one.api, "model": one.model, "ended": one.ended} for id, one in own]
+        listed = [one.listed(id) for id, one in own]
         return Json({"streams": listed, "formats": list(formats())})
 
     async def _show(self, request: Request, visit: Any) -> Response:
@@ -133,7 +151,9 @@ class Inspector:
         if recording is None:
             raise Refused(404, "There is no such stream, or no longer.")
         visit.complete = True
-        return Json(await asyncio.to_thread(recording.shown))
+        given = request.query_params.get("since", "0")
+        since = int(given[:9]) if given.isdecimal() else 0
+        return Json(await asyncio.to_thread(recording.shown, since))
 
     async def _parse(self, request: Request, visit: Any) -> Response:
         body, _ = await read_json(request, self._gateway.limits.body, self._gateway.limits.body_seconds)

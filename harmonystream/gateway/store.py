@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from typing import Any
+import threading
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
 
 from .refused import Refused
 from .shared import connect, writing
@@ -28,6 +31,20 @@ INSERT OR IGNORE INTO totals VALUES (1, 0, 0, 0);
 """
 
 
+Returned = TypeVar("Returned")
+
+
+def _alone(method: Callable[..., Returned]) -> Callable[..., Returned]:
+    """The same, for one thread at a time: a transaction belongs to the connection, and requests are read in threads."""
+
+    @wraps(method)
+    def locked(self: Store, *arguments: Any) -> Returned:
+        with self._lock:
+            return method(self, *arguments)
+
+    return locked
+
+
 class Store:
     """Responses by owner and id. An owner sees its own alone.
 
@@ -40,7 +57,9 @@ class Store:
     ) -> None:
         self._most, self._most_size = responses, size
         self._database = connect(folder, _SCHEMA)
+        self._lock = threading.RLock()
 
+    @_alone
     def __len__(self) -> int:
         return self._totals()[0]
 
@@ -49,6 +68,7 @@ class Store:
         """Bytes of JSON."""
         return self._totals()[1]
 
+    @_alone
     def is_sound(self) -> bool:
         """Can something be stored? Nothing can on a full disk."""
         try:
@@ -62,6 +82,7 @@ class Store:
         count, size = self._database.execute("SELECT count, size FROM totals").fetchone()
         return count, size
 
+    @_alone
     def put(self, owner: str, items: list[Any], response: dict[str, Any]) -> None:
         """Keep a response, and the input items it answers. One that is too large by itself is not kept.
 
@@ -105,11 +126,13 @@ class Store:
         self._database.execute("DELETE FROM owners WHERE owner = ? AND count < 1", found[2:])
         return True
 
+    @_alone
     def delete(self, owner: str, id: str) -> bool:
         """Was it there?"""
         with writing(self._database):
             return self._delete("key = ?", _key(owner, id))
 
+    @_alone
     def input_items(self, owner: str, id: str) -> list[Any]:
         """The input items that a response answers, those of earlier responses included. Raises `Refused`."""
         found = self._find("input", "responses", _key(owner, id))
@@ -122,6 +145,7 @@ class Store:
         found = self._database.execute(f"SELECT {what} FROM {table} WHERE key = ?", (key,)).fetchone()
         return None if found is None else [json.loads(one) for one in found]
 
+    @_alone
     def response(self, owner: str, id: str) -> dict[str, Any]:
         """Raises `Refused` for one that is not there, or no longer."""
         found = self._find("response", "responses", _key(owner, id))
@@ -130,6 +154,7 @@ class Store:
         response: dict[str, Any] = found[0]
         return response
 
+    @_alone
     def earlier(self, owner: str, kind: str, id: str) -> list[Any]:
         """The items that a request builds on: a whole "response" with its input, or one "item". Raises `Refused`."""
         if kind == "item":

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import typing
 
 import openai
 import pytest
-from gateways import ANSWER, GPT_OSS, JSON, gateway, script_of
+import uvicorn
+from gateways import ADD, ANSWER, CALL, GPT_OSS, JSON, gateway, script_of
 from openai.types.responses import ResponseError
 from upstream import Upstream
+from uvicorn.server import ServerState
 
 from harmonystream.gateway.keys import Keys, line_of
 from harmonystream.gateway.limits import Limits
 from harmonystream.gateway.refused import Refused, said_later
+from harmonystream.gateway.server import MOST_HEAD, _bounded
 
 QUESTION = [{"role": "user", "content": f"Question {at}?"} for at in range(3)]
 
@@ -34,6 +38,23 @@ def test_the_input_items_of_a_response():
             assert made.http.get(f"/v1/responses/{first.id}/input_items?{wrong}").status_code == 400
 
 
+@pytest.mark.parametrize("script", [ANSWER, CALL])
+def test_a_stored_response_is_streamed_again(script):
+    with gateway(script_of(script)) as made, made.clients() as clients:
+        tools = [{"type": "function", "name": "add", "parameters": ADD}]
+        first = clients.openai.responses.create(model=GPT_OSS, input="?", tools=tools)
+        again = list(clients.openai.responses.retrieve(first.id, stream=True))
+        kinds = [event.type for event in again]
+        assert kinds[:2] == ["response.created", "response.in_progress"]
+        assert kinds[-1] == "response.completed"
+        assert again[-1].response.to_dict() == first.to_dict()
+        assert [event.sequence_number for event in again] == list(range(len(again)))
+        text = "".join(getattr(event, "delta", "") for event in again)
+        assert text == ("HelloHi there!" if script == ANSWER else 'A tool.{"a": 1}')
+        rest = list(clients.openai.responses.retrieve(first.id, stream=True, starting_after=3))
+        assert rest == again[4:]
+
+
 def test_the_tokens_of_an_input_are_counted():
     with gateway(script_of(ANSWER)) as made, made.clients() as clients:
         count = clients.openai.responses.input_tokens.count(model=GPT_OSS, input="How many?")
@@ -50,12 +71,8 @@ def test_the_codes_of_responses_that_fail_are_known_to_clients():
 
 
 def test_a_head_is_bounded_before_any_key():
-    from harmonystream.gateway.server import MOST_HEAD, config_of
-
-    made = config_of(None, None, None)
+    made = uvicorn.Config(None, http=_bounded(), log_config=None, lifespan="off")
     made.load()
-    assert made.timeout_keep_alive > 60
-    assert made.proxy_headers is False
     sent = []
 
     class Transport:
@@ -76,10 +93,6 @@ def test_a_head_is_bounded_before_any_key():
         def set_protocol(self, protocol): ...
         def pause_reading(self): ...
         def resume_reading(self): ...
-
-    import asyncio
-
-    from uvicorn.server import ServerState
 
     async def run():
         protocol = made.http_protocol_class(made, ServerState(), {})

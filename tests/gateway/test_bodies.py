@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
+from types import SimpleNamespace
 
 import pytest
+from gateways import ANSWER, gateway, script_of
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.requests import Request
 
+from harmonystream.gateway import bodies
 from harmonystream.gateway.bodies import DEEPEST, Json, read_json
+from harmonystream.gateway.model import Served
 from harmonystream.gateway.refused import Refused
 
 TYPE = (b"content-type", b"application/json")
@@ -95,3 +100,44 @@ def test_both_parsers_refuse_the_same(body, monkeypatch):
 
 def test_half_a_surrogate_pair_can_be_answered():
     assert Json({"a": "\ud83d!"}).body == b'{"a":"?!"}'
+
+
+def noting(inner, threads):
+    """The same, which notes its thread."""
+
+    def watched(*arguments):
+        threads.append(threading.current_thread())
+        return inner(*arguments)
+
+    return watched
+
+
+@pytest.mark.parametrize("api", ["chat", "responses", "messages"])
+def test_a_long_request_is_read_beside_the_event_loop(api, monkeypatch):
+    threads = []
+    for owner, name in ((bodies, "_value"), (Served, "prompt")):
+        monkeypatch.setattr(owner, name, noting(getattr(owner, name), threads))
+    with gateway(script_of(ANSWER)) as made:
+        for words in (10, 20_000):
+            text = "word " * words
+            given = {"input": text} if api == "responses" else {"messages": [{"role": "user", "content": text}]}
+            assert made.post(api, **given).status_code == 200
+        first, second, *others = threads
+        assert first is second  # the loop's
+        assert len(others) == 2
+        assert first not in others
+
+
+class Tokenizer:
+    """It has only the way to encode that leaves the GIL."""
+
+    def encode_batch_fast(self, texts, add_special_tokens):
+        return [SimpleNamespace(ids=[len(text)]) for text in texts]
+
+
+def test_texts_are_encoded_without_the_gil(monkeypatch):
+    from harmonystream import _encoders
+
+    monkeypatch.setattr(_encoders, "_tokenizer", lambda spec: Tokenizer())
+    encoder = _encoders.Tokenizers({"added_tokens": []})
+    assert (encoder.ordinary("four"), encoder.marked("five!")) == ([4], [5])
