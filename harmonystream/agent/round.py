@@ -91,5 +91,7 @@ class Round:
 
     async def close(self) -> None:
         """Stops the tools that run, and the engine."""
-        await self.runs.cancel()
-        await self.generation.close()
+        try:
+            await self.runs.cancel()
+        finally:  # the caller may be cancelled while it waits for the tools
+            await self.generation.close()

@@ -202,3 +202,10 @@ def test_a_change_during_the_compilation_is_not_lost(monkeypatch):
     monkeypatch.setattr(tools, "schemas", late)
     assert tools.compile().index("g") == -1
     assert tools.compile().index("g") == 1
+
+
+def test_the_room_is_an_attribute_before_anything_is_imported():
+    """`def ask(pending: hs.tools.PendingCall)` above `tools = hs.Tools()`, as the pages have it."""
+    code = "import harmonystream as hs; print(hs.tools.PendingCall.__name__, hs.tools.Context.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["PendingCall", "Context"]

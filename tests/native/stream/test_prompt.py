@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+
 import numpy as np
 import pytest
 from streams import to_ids
@@ -50,3 +52,12 @@ def test_a_prompt_may_leave_off_inside_a_header():
     events = parser.feed(to_ids(b"f<|message|>{}<|call|>"))
     assert events[0] == hs.MessageStart("assistant", "commentary", "functions.f", None, 0, 2)
     assert events[1].name == "f"
+
+
+@pytest.mark.parametrize("prompt", [[1, 2, 3], (1,), array("i", [1])])
+def test_ids_need_a_vocabulary(prompt):
+    """Without one nobody can tell whether the prompt has begun a thought."""
+    with pytest.raises(ValueError, match="no vocabulary"):
+        hs.Parser("hermes", prompt=prompt)
+    assert hs.Parser("hermes", prompt=[]).region is hs.Region.CONTENT
+    assert hs.Parser("hermes", prompt="<think>").region is hs.Region.REASONING

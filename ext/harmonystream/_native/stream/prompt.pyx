@@ -9,7 +9,7 @@ from libc.string cimport memcmp, memset
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.harmony.harmony cimport harmony_ids, harmony_init, harmony_open, harmony_text
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
-from harmonystream._native.stream.program cimport Program
+from harmonystream._native.stream.program cimport NO_VOCAB, Program
 from harmonystream._native.core.out cimport out_free, out_init
 from harmonystream._native.core.tools cimport Tools
 from harmonystream._native.tags.driver cimport tags_init, tags_open
@@ -42,6 +42,9 @@ cdef int begin_tags(Stream* s, Program program, bint trim, object start, object 
             return 0
         tags_open(s, start == "reasoning", start == "answer", True)
         return 1
+    if program.vocab is NO_VOCAB and not isinstance(prompt, (str, bytes)) and len(prompt):
+        raise ValueError(f"this parser has no vocabulary, so it cannot read the ids of prompt=: pass the model's, "
+                         f"Parser({program.format.name!r}, vocab, prompt=ids), or the prompt's text")
     opened, closed, rest = last_thought(last_turn(prompt, program), program.format)
     if opened == closed:
         return 0
