@@ -104,7 +104,15 @@ def control_markers(format: str | Format | HeaderFormat) -> list[tuple[str, ...]
         return [(spelling,) for role, spelling in row.markers.items() if role in row.required]
     wanted: list[tuple[str, ...]] = [(stop,) for stop in row.stops]
     if row.control:
-        fields = row.think, row.section, row.call, row.pair, row.value_type, row.cdata, (row.quote, row.call_id)
+        fields = (
+            row.think,
+            row.section,
+            row.call,
+            row.pair,
+            row.value_type,
+            row.cdata,
+            (row.quote, row.call_id, row.attribute),
+        )
         markers = [marker for field in fields for marker in field or () if marker]
         wanted += [tuple(filter(None, marker)) if isinstance(marker, tuple) else (marker,) for marker in markers]
     return wanted

@@ -137,7 +137,7 @@ def _field(name: str, value: Any) -> Any:
         if not isinstance(value, (list, tuple)) or len(value) != _PARTS[name]:
             raise FormatError(f"{name} is a list of {_PARTS[name]} markers, not {value!r:.80}")
         return tuple(_marker(name, part) for part in value)
-    if name in ("quote", "call_id"):
+    if name in ("quote", "call_id", "attribute"):
         return _marker(name, value)
     if name in _LISTS:
         if not isinstance(value, (list, tuple)):

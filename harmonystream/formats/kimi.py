@@ -30,11 +30,8 @@ KIMI_K3 = Format(
     name="kimi_k3",
     think=(_open("think"), _close("think")),
     section=(_open("tools"), _close("tools")),
-    call=(
-        '<|open|>call tool="',
-        ('"<|sep|>', *(f'" index="{number}"<|sep|>' for number in range(1, 129))),
-        _close("call"),
-    ),
+    call=('<|open|>call tool="', '"<|sep|>', _close("call")),
+    attribute='" index="',
     pair=('<|open|>argument key="', '"<|sep|>', "", _close("argument")),
     typed={
         '" type="string"<|sep|>': "string",

@@ -105,6 +105,8 @@ class Format(NamedTuple):
     """Markers that begin the answer: never shown, and open thoughts end there."""
     bare_line: str = "text"
     """A line that begins with a call of a declared tool and has no opener: "text", or a "call"."""
+    attribute: Marker = ""
+    """What may follow the name of a call before its end, and is not read with what comes after it: '" index="'."""
 
     def to_dict(self) -> dict[str, Any]:
         """The fields that differ from their defaults, ready for JSON or TOML: tuples are lists."""

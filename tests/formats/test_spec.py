@@ -71,6 +71,7 @@ def test_what_a_row_says_if_it_says_nothing():
         "",
         (),
         "text",
+        "",
     )
     assert hs.parse("<a>Hm</a>Hi<call>", row)[1:4] == ("Hm", "Hi<call>", ())
 

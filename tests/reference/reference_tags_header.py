@@ -291,7 +291,7 @@ class HeaderReader:
             id, stop, mark = self.scan_name(mark.stop, limit, ends, brace)
             if (id and not self.good(id)) or (mark and mark.kind == "id_open"):
                 raise Fails
-            header.id = id.encode("latin-1").decode("utf-8", "replace") or None
+            header.id = (id.encode("latin-1").decode("utf-8", "replace") or None) if self.row.call_id else None
         if mark is None and stop == len(self.text) and (has_id or name not in (self.tools or ())):
             raise More(limit)
         header.stop = stop

@@ -76,8 +76,8 @@ def spellings_of(row: Format) -> dict[str, tuple[str, ...]]:
         kinds |= {name: aliases(marker) for name, marker in zip(names, markers or ()) if aliases(marker)}
     if aliases(row.quote):
         kinds["quote"] = aliases(row.quote)
-    if aliases(row.call_id):
-        kinds["id_open"] = aliases(row.call_id)
+    if aliases(row.call_id) or aliases(row.attribute):
+        kinds["id_open"] = aliases(row.call_id) + aliases(row.attribute)
     if row.empty_call:
         kinds["empty_call"] = (row.empty_call,)
     if row.typed:

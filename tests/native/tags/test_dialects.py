@@ -47,6 +47,16 @@ CASES: list[tuple[str, str, str, str, list[tuple[str, str]]]] = [
     ("gemma4", "<|channel><|channel>thought\nHm<channel|>Bye", "Hm", "Bye", []),
     # the opener of the answer
     ("kimi_k3", "<|open|>think<|sep|>a<|open|>response<|sep|>b<|close|>response<|sep|><|open|>", "a", "b", []),
+    # an attribute of any value
+    *(
+        (
+            "kimi_k3",
+            f'<|open|>call tool="f" index="{index}"<|sep|><|open|>argument key="s" type="string"<|sep|>x'
+            "<|close|>argument<|sep|><|close|>call<|sep|>",
+            *("", "", [F]),
+        )
+        for index in (1, 129, 100000, "")
+    ),
     ("cohere", "<|START_THINKING|>a<|START_RESPONSE|>b<|END_RESPONSE|>", "a", "b", []),
     # lines
     *((row, f"Hi.\n{OBJECT}", "", "Hi.", [F]) for row in ("llama3", "xlam", "pythonic", "lfm2", "poolside_v1")),
@@ -111,6 +121,7 @@ def test_a_tag_of_the_user_s_opens_no_thoughts():
 
 REFUSED = [
     ({"section": ("<s>", "</s>"), "body": "object", "bare_line": "call"}, "bare_line='call' needs wrapped=True or"),
+    ({"attribute": "a", "stops": ("<e>",)}, "attribute needs a call, name_as='plain' and no call_id"),
     ({"think_label": "x", "stops": ("<e>",)}, "think_label needs think, because it follows its opener"),
     ({"think": ("<a>", "</a>"), "think_label": " x"}, "think_label is a text of at most 128 bytes without whitespace"),
     ({"think": ("<a>", "</a>"), "answer": "<b>"}, "answer is a tuple of strings, not '<b>'"),

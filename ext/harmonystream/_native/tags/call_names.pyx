@@ -157,9 +157,12 @@ cdef int look_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t or
     if verdict != YES:
         return verdict
     if k >= 0 and row.literals[k].role == ID_OPEN:
+        other = row.literals[k].typed                      # an attribute
         verdict = look_id(v, c, stop + row.literals[k].n, origin, h, &stop, &k)
         if verdict != YES:
             return verdict
+        if other:
+            h.id_n = 0
     role = row.literals[k].role if k >= 0 else -1
     h.stop = stop
     if role < 0 and stop == v.n and (h.id_at or tool_index(c.tools, v.p + h.name_at, h.name_n) < 0):

@@ -144,6 +144,9 @@ cdef class Row:
                 raise FormatError(f"format {format.name!r}: call_id needs a call and name_as='plain', because it "
                                   "parts a name from the id after it")
             roles.append((spelled(format.call_id), ID_OPEN))
+        if format.attribute != "" and (call is None or format.call_id != "" or t.name_as != PLAIN_NAME):
+            raise FormatError(f"format {format.name!r}: attribute needs a call, name_as='plain' and no call_id, "
+                              "because it follows a name as an id would")
         if format.quote != "":
             roles.append((spelled(format.quote), QUOTE))
         roles += [(several(format, "stops"), STOP), (several(format, "turns"), TURN), (several(format, "drop"), DROP)]
@@ -154,6 +157,8 @@ cdef class Row:
         for marker, role in roles:
             for spelling in (marker if isinstance(marker, tuple) else (marker,)):
                 self.add(format, spelling, role)
+        for spelling in spelled(format.attribute):
+            self.add(format, spelling, ID_OPEN, 1)         # typed: what follows is no id
         if not isinstance(format.typed, Mapping):
             raise FormatError(f"format {format.name!r}: typed maps ends of keys to 'string' or 'json', "
                               f"and cannot be a {type(format.typed).__name__}")

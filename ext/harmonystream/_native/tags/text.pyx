@@ -246,7 +246,7 @@ cdef int step_line(Stream* s, const Context* c, View* v, uint64_t live) noexcept
         memset(&h, 0, sizeof(CallHeader))
         verdict = look_listed(v, c, s, v.i, v.i, LINE, &h)
         x = v.i if v.p[v.i] == c'{' else skip_ws(v, v.i + 1, v.n)
-        if (verdict != MORE or v.end) and x < v.n and v.p[x] == c'{':        # an object: otherwise it is a marker's look
+        if (verdict != MORE or v.end) and x < v.n and v.p[x] == c'{':        # an object: else it is a marker's look
             g.probed = g.name_at = g.id_at = 0
     elif c.row.open_end and c.tools.n > 0:
         verdict = look_named(v, c, &h)
