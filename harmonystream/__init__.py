@@ -24,7 +24,16 @@ from ._native.stream.parser import Parser
 from ._version import __version__
 from .completion import CallDelta, Completion, Delta, Message, ToolCall
 from .deviations import Deviation
-from .errors import EmitterError, EngineError, FormatError, HarmonyStreamError, ParseError, PromptError, VocabError
+from .errors import (
+    EmitterError,
+    EngineError,
+    FormatError,
+    HarmonyStreamError,
+    ParseError,
+    PromptError,
+    VocabError,
+    suggestion,
+)
 from .events import (
     ContentDelta,
     Event,
@@ -156,7 +165,9 @@ def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return import_module(f".{name}", __name__)
     if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        end = suggestion(name, __all__)
+        hint = f"; {end}" if end.startswith("did") else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
     value = globals()[name] = getattr(import_module(_LATER[name], __name__), name)
     return value
 

@@ -189,6 +189,8 @@ def tools_given(given: str | None) -> list[Any] | None:
     if given is None:
         return None
     if not given.endswith(".json"):
+        if Path(given).is_file():
+            raise InputError(f"--tools {given}: a file of tools is the request's JSON, and its name ends in .json")
         return [name for name in (part.strip() for part in given.split(",")) if name]
     try:
         tools = json.loads(Path(given).read_bytes())

@@ -209,6 +209,8 @@ def _model(args: argparse.Namespace) -> Any:
 
     if not args.model:
         raise InputError("--engine needs --model NAME, by which the model's format is known")
+    if args.context is not None and args.context < 1:
+        raise InputError(f"--context is 1 or more, not {args.context}")
     engines = [engine_of(*kind_and_url(given), args.served, args.engine_key, None) for given in args.engine]
     options: dict[str, Any] = {name: getattr(args, name) for name in ("tokenizer", "template", "context", "max_tokens")}
     options["format"] = None if args.format is None else format_named(args.format)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from operator import index
 from typing import Any, NamedTuple
 
@@ -34,10 +35,13 @@ MESSAGES = Names("input_tokens", "output_tokens", "", "output_tokens_details", "
 _CACHE = {"cached_tokens": "cache_read_input_tokens", "cache_write_tokens": "cache_creation_input_tokens"}
 
 
+_KNOWN = {*CHAT[:4], *RESPONSES[:4], "total_tokens", *_CACHE.values()}
+
+
 def counted(usage: Any, names: Names | None = None) -> Payload | None:
     """A usage without what is None, its counts as plain ints, in the words of an API if `names` are given.
 
-    Raises TypeError if it is not a usage, ValueError if it is not JSON.
+    Raises TypeError if it is not a usage, ValueError if it is not JSON, or has a count's name misspelt.
     """
     if usage is None:
         return None
@@ -56,6 +60,9 @@ def counted(usage: Any, names: Names | None = None) -> Payload | None:
             made[name] = _count(name, value) if name.endswith("_tokens") else value
     if not plain:
         to_json(made)  # raises for what cannot be sent
+    for name in made.keys() - _KNOWN:
+        if meant := get_close_matches(name, _KNOWN - made.keys(), 1, 0.9):
+            raise ValueError(f"usage has {name!r}, which no API has; did you mean {meant[0]!r}?")
     if names is None or (plain and all(name in names[:2] for name in made)):
         return made
     return translated(made, names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ..errors import EngineError
+from ..errors import EngineError, suggestion
 from .base import Engine, Finished, Output, Sampled, Sampling
 
 if TYPE_CHECKING:
@@ -38,7 +38,9 @@ _LATER = {
 def __getattr__(name: str) -> Any:
     """An adapter, loaded when it is first asked for: each has its own dependencies."""
     if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        end = suggestion(name, __all__)
+        hint = f"; {end}" if end.startswith("did") else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
     value = globals()[name] = getattr(import_module(_LATER[name], __name__), name)
     return value
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol, TypeAlias
 
@@ -26,6 +26,16 @@ class Prompt(Protocol):
     def parser(self, **options: Any) -> Parser: ...
 
 
+_NUMBERS = (
+    "temperature",
+    "top_p",
+    "top_k",
+    "min_p",
+    "seed",
+    *(f"{what}_penalty" for what in ("presence", "frequency")),
+)
+
+
 @dataclass(frozen=True)
 class Sampling:
     """How to sample, and when to stop. A field that is None is not sent: the engine's own default holds.
@@ -37,7 +47,7 @@ class Sampling:
     extra: further fields of the engine's request, sent as they are.
     headers: headers of a request over HTTP, such as `traceparent`.
 
-    Raises ValueError for a limit below 1.
+    Raises ValueError for a limit below 1, and TypeError for what is not a number.
     """
 
     max_tokens: int = 4096
@@ -55,9 +65,19 @@ class Sampling:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        for name in _NUMBERS:
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+                raise TypeError(f"{name} is a number or None, not {value!r}")
+        if isinstance(self.max_tokens, bool) or not isinstance(self.max_tokens, int):
+            raise TypeError(f"max_tokens is a whole number, not {self.max_tokens!r}")
         if self.max_tokens < 1:
             raise ValueError(f"max_tokens is 1 or more, not {self.max_tokens}")
-        if isinstance(self.stop, str) or not all(isinstance(text, str) and text for text in self.stop):
+        if (
+            isinstance(self.stop, str)
+            or not isinstance(self.stop, Iterable)
+            or not all(isinstance(text, str) and text for text in self.stop)
+        ):
             raise ValueError(f"stop is a sequence of strings that are not empty, not {self.stop!r}")
 
 

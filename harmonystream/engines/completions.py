@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import aclosing
 from typing import Any, NamedTuple
 
-from ..errors import EngineError
+from ..errors import EngineError, suggestion
 from .base import Finished, Output, Prompt, Sampled, Sampling, request_fields
 from .http import HttpEngine
 from .logprobs import token_logprobs
@@ -70,7 +70,9 @@ class Completions(HttpEngine):
         retries: int = 0,
     ) -> None:
         if server not in SERVERS:
-            raise ValueError(f"unknown server {server!r}; known: {', '.join(SERVERS)}")
+            raise ValueError(f"unknown server {server!r}; {suggestion(server, SERVERS)}")
+        if not isinstance(url, str):
+            raise TypeError(f"url is a str such as 'http://localhost:8000', not {type(url).__name__}")
         bearer = {} if key is None else {"Authorization": f"Bearer {key}"}
         url = url.rstrip("/").removesuffix("/v1")
         given = {**bearer, **(headers or {})}

@@ -84,7 +84,8 @@ def format_of(format: str | os.PathLike[str] | Format | HeaderFormat) -> Format 
 
         return row_in(Path(format))
     if not isinstance(format, str):
-        raise FormatError(f"unknown format {format!r}; {suggestion(format, _BY_NAME)}")
+        what = "a format is a name of hs.formats(), a row (hs.Format), or a file with one"
+        raise FormatError(f"{what}, not {type(format).__name__}")
     if (name := ALIASES.get(format, format)) in _BY_NAME:
         return _BY_NAME[name]
     if format in UNREAD:

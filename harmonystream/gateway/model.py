@@ -7,6 +7,7 @@ import logging
 import os
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +19,7 @@ from ..errors import HarmonyStreamError, PromptError
 from ..formats import Format, HeaderFormat, format_of
 from ..formats.files import format_of_model
 from ..prompt import Prompt, Template, render
+from ..prompt.families import family_of
 from ..tools import Tools
 from ..vocab import from_tokenizers
 from .asked import Asked
@@ -85,10 +87,15 @@ class Served:
         self._writes_itself = isinstance(self.row, HeaderFormat) or bool(self.row.encoding)
         self._vocab = None if model.tokenizer is None else _vocab_of(model.tokenizer)
         self._template: Template | None = None
+        self._family = family_of(model.family or model.name, self.row.name)
         source = model.template if self._writes_itself else model.template or model.tokenizer
+        if self._family is not None and model.template is None and model.tokenizer is not None:
+            source = None
+            with suppress(PromptError):  # a folder without a template: the package knows the family's
+                source = Template(model.tokenizer)
         if source is not None:
             self._template = source if isinstance(source, Template) else Template(source)
-        elif not self._writes_itself:
+        elif not self._writes_itself and self._family is None:
             raise ValueError(f"the model {model.name} needs its chat template: say where its tokenizer's folder is")
         self._probe = self._probed()
 
@@ -145,7 +152,8 @@ class Served:
         """What turns reasoning on or off, and up or down, where this model has such a switch; other variables."""
         if isinstance(self.row, HeaderFormat) and self._template is None:
             return self._harmony(asked)
-        known = frozenset({"thinking", "reasoning_effort"}) if self._template is None else self._template.variables
+        known = frozenset({"thinking", "reasoning_effort"}) if self._family is None else self._family.switches
+        known = known - {"date"} if self._template is None else self._template.variables
         given = dict(asked.variables)
         if unknown := sorted(map(str, given.keys() - known | given.keys() & _OWN)):
             readable = ", ".join(sorted(known - _OWN)) or "nothing"

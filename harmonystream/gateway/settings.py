@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from ..engines import Engine
+from ..engines import Engine, Sampling
 from ..engines.named import engine_of
 from ..errors import HarmonyStreamError, suggestion
 from ..formats import is_file
@@ -180,8 +180,12 @@ def server_tools(file: str | os.PathLike[str] | None, mcp: list[str]) -> Tools |
 
 
 def _sampling(table: _Table) -> dict[str, Any]:
+    """How to sample. The names that the package does not know are the engine's own."""
     given = table.rest()
+    known = [one.name for one in fields(Sampling)]
     for name, value in given.items():
+        if name not in known and (end := suggestion(name, known)).startswith("did"):
+            raise ValueError(f"{table.where}{name} is unknown; {end}")
         if not isinstance(value, (int, float)) or isinstance(value, bool):
             raise ValueError(f"{table.where}{name} must be a number")
     return given

@@ -57,8 +57,6 @@ def probe(render: Callable[[dict[str, Any]], str | None], tools: bool) -> Wants:
     system = {"role": "system", "content": _as_content(_ADVICE, wants.parts)}
     user = {"role": "user", "content": _as_content(_SAID, wants.parts)}
     wants = wants._replace(system=shows(_ADVICE, system, user))
-    if not tools:
-        return wants
     choices = [
         Wants(objects=objects, wrapper=wrapper, nine=nine)
         for nine in (False, True)
@@ -67,7 +65,7 @@ def probe(render: Callable[[dict[str, Any]], str | None], tools: bool) -> Wants:
     ]
     second = None
     for choice in choices:
-        text = render(_calling(user, choice, wants.parts))
+        text = render(_calling(user, choice, wants.parts, tools))
         if text is None:
             continue
         found = wants._replace(objects=choice.objects, wrapper=choice.wrapper, nine=choice.nine)
@@ -81,7 +79,7 @@ def _data(messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None = N
     return {"messages": messages, "tools": tools, "add_generation_prompt": True}
 
 
-def _calling(user: dict[str, Any], choice: Wants, parts: bool) -> dict[str, Any]:
+def _calling(user: dict[str, Any], choice: Wants, parts: bool, tools: bool) -> dict[str, Any]:
     arguments = {_KEY: "v"} if choice.objects else f'{{"{_KEY}": "v"}}'
     tid = "probeid01" if choice.nine else "functions.probe:0"
     call = {"id": tid, "type": "function", "function": {"name": "probe", "arguments": arguments}}
@@ -90,7 +88,7 @@ def _calling(user: dict[str, Any], choice: Wants, parts: bool) -> dict[str, Any]
         {"role": "assistant", "content": "", "tool_calls": [call]},
         {"role": "tool", "tool_call_id": tid, "name": "probe", "content": _as_content("r", parts)},
     ]
-    return _data(messages, choice.wrapped([{"type": "function", "function": _TOOL}]))
+    return _data(messages, choice.wrapped([{"type": "function", "function": _TOOL}]) if tools else None)
 
 
 # --- the form -----------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from ..formats.models import format_for
 from .chat_form import Wants, for_template
 from .dropping import dropped
 from .dsml import write_dsml
+from .families import Family, Turn, family_of
 from .harmony import HarmonyOptions, harmony_messages
 from .harmony_text import render_messages
 from .marks import encode_marked
@@ -27,7 +28,7 @@ from .messages import normalize
 from .prompt import Prompt
 from .template import Template
 from .tool_definitions import chat_tools
-from .writer import JoiningWriter, Writer
+from .writer import JoiningWriter, MarkupWriter, Writer
 
 __all__ = ["render"]
 
@@ -56,8 +57,9 @@ def render(
     tools: a `Tools`, or a list of tool dicts of any of these APIs.
     model: the model's name, which implies the format.
     format: the format in which the model answers. By default the one of `model`, or of the template's path.
-    template: the model's own template, as a `Template`, a folder, a file or its text. Harmony (gpt-oss) and DSML
-    (DeepSeek-V3.2, V4, V4.1) need none; all other formats do.
+    template: the model's own template, as a `Template`, a folder, a file or its text. Harmony (gpt-oss), DSML
+    (DeepSeek-V3.2, V4, V4.1), Qwen3, DeepSeek-V3.1 and its search agent, Kimi-K2, GLM-4.5 and Seed-OSS need none, by
+    the model's name; all other models do.
     vocab: a `Vocab`, or what `vocab.from_tokenizers` takes. By default gpt-oss's own, or the `tokenizer.json` beside
     the template. Without one, `ids` is None. For Harmony's ids the package tiktoken is needed, too.
     reasoning: the effort, "low", "medium" or "high", if the prompt names one.
@@ -67,7 +69,8 @@ def render(
     dialect: which Harmony ("model", "openai", "oss", "vllm", "template"), or which DSML ("v3.2", "v4", "v4.1").
     training: the whole conversation, to learn from, without the beginning of another turn.
     continue_final: the prompt ends inside the last message, which the model continues.
-    more: for Harmony, `identity`, `cutoff` and `builtin`. With a template, the variables that it reads.
+    more: for Harmony, `identity`, `cutoff` and `builtin`; for Seed-OSS, `thinking_budget`. With a template, the
+    variables that it reads.
 
     Raises `PromptError`, which names what is wrong, and `ImportError` with the command that installs what is missing.
     """
@@ -97,17 +100,20 @@ def _dropped(
 def _written(
     request: _Request, template: Template | None, row: Format | HeaderFormat | None, vocab: Any, model: str | None
 ) -> Prompt:
-    """The one of the three ways to write a prompt that is asked for."""
+    """The one of the four ways to write a prompt that is asked for."""
     if template is not None:
         return _with_template(request, template, row, vocab)
     if isinstance(row, HeaderFormat):
         return _harmony(request, row, _vocab(vocab) or _default_vocab())
     if row is not None and row.encoding in _ENCODINGS:
         return _ENCODINGS[row.encoding](request, row, _vocab(vocab), model)
+    if isinstance(row, Format) and (family := family_of(model, row.name)) is not None:
+        return _of_family(request, row, family, _vocab(vocab))
     if row is None:
         raise PromptError("it is not known which prompt to write: pass model=, format= or template=")
     raise PromptError(
-        f"the format {row.name} is written by the model's own chat template: pass template=, its folder or file"
+        f"the prompt of {model or 'a model of the format ' + row.name} is written by its own chat template: pass "
+        "template=, its folder or file"
     )
 
 
@@ -132,6 +138,8 @@ class _Request(NamedTuple):
 
 
 def _day(date: Day) -> Day:
+    if not isinstance(date, (str, datetime.date, type(None))):
+        raise PromptError(f"date is a datetime.date, a text, or None, not {type(date).__name__}")
     return datetime.date.today() if date == "today" else date
 
 
@@ -222,6 +230,30 @@ def _dsml(request: _Request, row: Format, vocab: Vocab | None, model: str | None
 
 
 _ENCODINGS = {"dsml": _dsml}
+
+
+def _of_family(request: _Request, row: Format, family: Family, vocab: Vocab | None) -> Prompt:
+    request.only("the prompt of this family", *(family.switches & {"thinking_budget"}))
+    if request.dialect is not None:
+        raise PromptError("dialect= is for Harmony and DSML: the prompt of this family has one dialect")
+    if request.thinking is not None and "thinking" not in family.switches:
+        raise PromptError("this model has no switch for thinking: leave thinking= out")
+    if request.reasoning is not None:
+        raise PromptError("this model knows no efforts of reasoning: leave reasoning= out")
+    budget = request.more.get("thinking_budget")
+    if budget is not None and (not isinstance(budget, int) or isinstance(budget, bool)):
+        raise PromptError(f"thinking_budget is a number of tokens, not {budget!r}")
+    writer = MarkupWriter(vocab)
+    chat = for_template(normalize(request.messages), Wants(objects=family.objects), family.ids)
+    last = chat[-1] if chat else {"role": ""}
+    if request.continue_final and (last["role"] != "assistant" or last.get("tool_calls")):
+        raise PromptError("continue_final: the last message must be the assistant's, and without calls")
+    date = request.date if isinstance(request.date, datetime.date) else None
+    ask = not (request.training or request.continue_final)
+    turn = Turn(request.thinking, budget, date, ask, request.continue_final)
+    family.write(writer, chat, request.definitions, turn)
+    writer.flush()
+    return _prompt(request, "".join(writer.parts), None if vocab is None else writer.ids, row, vocab)
 
 
 def _version(model: str | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -9,7 +10,7 @@ from typing import NamedTuple
 
 from .._native.core.vocab import Vocab
 
-__all__ = ["JoiningWriter", "Writer"]
+__all__ = ["JoiningWriter", "MarkupWriter", "Writer"]
 
 MAX_HEADER = 512
 MAX_CONSTANT = 100_000
@@ -103,3 +104,27 @@ class JoiningWriter(Writer):
         if self._pending and self._encode is not None:
             self.ids += self._encode("".join(self._pending))
         self._pending.clear()
+
+
+class MarkupWriter(JoiningWriter):
+    """Writes what a chat template does: `markup` is the template's own text, in which each marker is a token."""
+
+    def __init__(self, vocab: Vocab | None) -> None:
+        super().__init__(vocab)
+        self._markers = None if vocab is None else _markers_of(vocab)
+
+    def markup(self, text: str) -> None:
+        if self._markers is None:
+            return self.text(text)
+        for i, piece in enumerate(self._markers.split(text)):
+            if i % 2:
+                self.marker(piece)
+            elif piece:
+                self.text(piece)
+        return None
+
+
+@lru_cache(maxsize=8)
+def _markers_of(vocab: Vocab) -> re.Pattern[str]:
+    names = sorted(filter(None, vocab.markers), key=len, reverse=True)
+    return re.compile(f"({'|'.join(map(re.escape, names)) or '(?!)'})")

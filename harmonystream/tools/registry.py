@@ -72,7 +72,12 @@ class Tools:
         self.listeners = Listeners()
         self._slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
         self._by_name: dict[str, Tool] = {}
+        if not isinstance(mcp, Iterable) or isinstance(mcp, str):
+            raise TypeError(f"mcp is a list of MCP servers, or a mapping with prefixes of names, not {mcp!r}")
         self._servers = list(mcp.items()) if isinstance(mcp, Mapping) else [("", server) for server in mcp]
+        for _, server in self._servers:
+            if isinstance(server, str) and not server.startswith(("http://", "https://")):
+                raise ValueError(f"the URL of an MCP server begins with http:// or https://, unlike {server!r}")
         self._connections: list[Connection] = []
         self._changed()
         for item in items:

@@ -30,7 +30,7 @@ def test_what_cannot_be_served_is_refused_with_what_to_do(refused):
     assert "--engine needs --model" in refused("--engine", "http://127.0.0.1:9")
     assert "pass --engine" in refused("--model", "gpt-oss")
     assert "unknown engine 'ollama'" in refused("--engine", "ollama=http://127.0.0.1:9", "--model", "gpt-oss")
-    assert "needs its chat template" in refused("--engine", "http://127.0.0.1:9", "--model", "Qwen/Qwen3-8B")
+    assert "needs its chat template" in refused("--engine", "http://127.0.0.1:9", "--model", "Qwen/Qwen2.5-7B")
     assert "nobody/knows" in refused("--engine", "http://127.0.0.1:9", "--model", "nobody/knows")
     assert "begins with http" in refused("--engine", "vllm=localhost", "--model", "gpt-oss")
 

@@ -202,5 +202,5 @@ def test_models_that_cannot_be_served():
     with pytest.raises(ValueError, match="the model nobody/knows: "):
         served([Model("nobody/knows", Recorded())])
     with pytest.raises(ValueError, match="needs its chat template"):
-        served([Model("Qwen/Qwen3-8B", Recorded())])
+        served([Model("Qwen/Qwen2.5-7B", Recorded())])
     assert served([Model("a", Recorded(), family="gpt-oss")])["a"].row.name == "harmony"

@@ -157,6 +157,58 @@ def encodings(templates: dict[str, str]) -> None:
                 )
 
 
+FAMILIES = {
+    "Qwen/Qwen3-8B": "Qwen-Qwen3-0.6B.jinja",
+    "deepseek-ai/DeepSeek-V3.1": "deepseek-ai-DeepSeek-V3.1.jinja",
+    "moonshotai/Kimi-K2-Instruct": "Kimi-K2-Instruct.jinja",
+    "moonshotai/Kimi-K2-Thinking": "Kimi-K2-Thinking.jinja",
+    "zai-org/GLM-4.5": "GLM-4.6.jinja",  # the same text
+    "ByteDance-Seed/Seed-OSS-36B-Instruct": "ByteDance-Seed-OSS.jinja",
+}
+
+
+def families(templates: dict[str, str], chats: int = 500) -> None:
+    """The prompts of families that need no file, on random conversations, with and without the switch of thinking."""
+    import random
+
+    from family_chats import TOOLS, random_chat
+
+    for model, name in FAMILIES.items():
+        source = templates[name]
+        if "DeepSeek" in model:  # the archive's has an empty block of thoughts more, and arguments as objects
+            source = source.replace("<think></think>", "</think>").replace("['arguments'] | tojson", "['arguments']")
+        counts = {"equal": 0, "refused": 0, "differ": 0}
+        for seed in range(chats):
+            chat, draw = random_chat(seed), random.Random(seed)
+            tools = TOOLS if draw.random() < 0.5 and "tools" in hs.Template(source)._chosen(None).variables else None
+            switch, given = ({}, {})
+            if draw.random() < 0.3 and not model.startswith("moonshotai"):
+                budget = "Seed" in model
+                switch = {"thinking": False}
+                given = {"thinking_budget": 0} if budget else {"enable_thinking": False, "thinking": False}
+            normal = hs.normalize(chat)
+            for message in normal:
+                if "reasoning" in message:
+                    message["reasoning_content"] = message["reasoning"]
+            theirs = transformers_text(source, normal if "DeepSeek" in model else as_objects(normal), tools, **given)
+            mine = hs.render(chat, model=model, tools=tools, **switch).text
+            kind = "refused" if theirs is None else "equal" if theirs == mine else "differ"
+            counts[kind] += 1
+            if kind == "differ" and counts["differ"] <= 2:
+                report(model, f"chat {seed}", tools, theirs, mine)
+        print(f"{model}: {counts}")
+
+
+def as_objects(chat: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same chat with arguments as objects."""
+    import json
+
+    for message in chat:
+        for made in message.get("tool_calls", ()):
+            made["function"]["arguments"] = json.loads(made["function"]["arguments"])
+    return chat
+
+
 def random_schemas(source: str) -> None:
     """Tools with random schemas, as far as the template takes them: texts that it refuses are no comparison."""
     from harmony_chats import Chats
@@ -195,6 +247,7 @@ def main() -> None:
         compare(Path(name), source, counts)
     print(f"{len(templates)} templates: {counts}")
     encodings(templates)
+    families(templates)
 
 
 if __name__ == "__main__":

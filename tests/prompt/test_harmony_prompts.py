@@ -202,7 +202,11 @@ def test_a_prompt_may_end_inside_the_last_message(last, end):
         ("Hi", {"tools": [{}]}, r"tools\[0\]: name is None"),
         ("Hi", {"tools": "f"}, "tools is str"),
         ("Hi", {"model": None}, "pass model=, format= or template="),
-        ("Hi", {"model": "Qwen/Qwen3-8B"}, "the format hermes is written by the model's own chat template"),
+        (
+            "Hi",
+            {"model": "Qwen/Qwen3-8B"},
+            "the prompt of a model of the format hermes is written by its own chat template",
+        ),
     ],
 )
 def test_mistakes_are_told(messages, options, error):

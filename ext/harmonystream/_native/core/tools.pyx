@@ -23,6 +23,8 @@ def tool_name(tool):
         inner = tool.get("function")
         name = inner.get("name") if isinstance(inner, Mapping) else tool.get("name")
         if name is None:
+            if isinstance(inner, Mapping) or tool.get("type") == "function":
+                raise ValueError(f"this tool is a function without a name: {tool!r}")
             if not tool.get("type"):
                 raise ValueError(f"this tool has neither a name nor a type: {tool!r}; a tool is a name or a dict as "
                                  f"the APIs have it")
@@ -67,6 +69,8 @@ cdef class Tools:
             tool_name(tools)  # raises TypeError, because no function or class is a list of tools
         if isinstance(tools, (str, bytes, Mapping)):
             raise TypeError("tools is a list of names or tool dicts; to say that there are none, pass []")
+        if not hasattr(type(tools), "__iter__"):
+            raise TypeError(f"tools is a list of names or tool dicts, or a Tools, not {type(tools).__name__}")
         tools = [plain(tool) for tool in tools]
         by_name = {}
         for tool in tools:

@@ -53,10 +53,22 @@ from harmonystream.errors import VocabError
 from harmonystream.formats import format_of
 
 DEBUG = bool(DEBUG_BUILD)
+END_OF_TEXT = "<|endoftext|>"
 STREAM_SIZE = sizeof(Stream)
 
 cdef enum:
     RELEASE_GIL_AT = 4096          # ids or bytes in one call: below, handing the GIL over costs more than the work
+
+cdef int check_turns(object row, Vocab vocab) except -1:
+    """Refuse a vocabulary whose only token of the row's is <|endoftext|>, which vocabularies of all models have."""
+    cdef tuple turns = tuple([name for name in (*row.stops, *row.turns) if name != END_OF_TEXT])
+    if END_OF_TEXT in row.stops and turns and not any([name in vocab.by_name or vocab.spells(name.encode())
+                                                       for name in turns]):
+        raise VocabError(f"{vocab!r} has none of the tokens that begin or end a turn in {row.name!r} "
+                         f"({', '.join(turns)}): is it the model's own? "
+                         "To read with it anyway, pass check_stops=False")
+    return 0
+
 
 @cython.final
 @cython.no_gc
@@ -106,6 +118,8 @@ cdef class Parser(OpenStream):
                 f"({', '.join(self.program.format.stops)}), so a decode loop would not end. "
                 "Was the tokenizer loaded with its special tokens, and is it the model's own? "
                 "To read with it all the same, pass check_stops=False")
+        if check_stops and self.program.tags != NULL and self.program.vocab is not NO_VOCAB:
+            check_turns(self.program.format, self.program.vocab)
         self.tools = tools_of(tools)
         self.watcher = watcher_of(watch)
         if start == "auto" and prompt is None:
