@@ -61,7 +61,7 @@ def counted(usage: Any, names: Names | None = None) -> Payload | None:
     if not plain:
         to_json(made)  # raises for what cannot be sent
     for name in made.keys() - _KNOWN:
-        if meant := get_close_matches(name, _KNOWN - made.keys(), 1, 0.9):
+        if isinstance(name, str) and (meant := get_close_matches(name, _KNOWN - made.keys(), 1, 0.9)):
             raise ValueError(f"usage has {name!r}, which no API has; did you mean {meant[0]!r}?")
     if names is None or (plain and all(name in names[:2] for name in made)):
         return made
