@@ -27,7 +27,10 @@ def suggestion(name: object, known: Iterable[str]) -> str:
 
     names = list(known)
     folded = {each.lower().replace("-", "_"): each for each in reversed(names)}
-    close = get_close_matches(str(name).lower().replace("-", "_"), folded, 3, 0.7)
+    given = str(name).lower().replace("-", "_")
+    close = (
+        get_close_matches(given, folded, 3, 0.7) or [each for each in folded if len(given) > 2 and given in each][:3]
+    )
     if close:
         return f"did you mean {' or '.join(repr(folded[each]) for each in close)}?"
     return f"known: {', '.join(names) or 'none'}"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import runpy
+import os
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import HarmonyStreamError
+from ..vocab import from_tokenizers
 from .demo import TOKENS_PER_SECOND
 from .paint import add_colour, make_show
 from .parse import format_named
@@ -28,25 +30,35 @@ which needs no model.
 
 _MORE = """\
 engines:
-  vllm=URL, sglang=URL, tensorrt_llm=URL, text=URL (any other /v1/completions),
-  llama=URL (llama-server), recorded=FILE. A URL alone is vllm=URL.
+  vllm=URL, sglang=URL, tensorrt_llm=URL, completions=URL (any /v1/completions
+  that keeps markers in text), llama-server=URL, recorded=FILE. A URL alone is
+  vllm=URL. The engine's key is --key, or HARMONYSTREAM_KEY in the environment.
 
 keys:
-  Enter sends the line. Ctrl-C stops the generation and the tools; what was said
-  until then stays in the conversation. Ctrl-D leaves.
+  Enter sends the message. Pasted lines are one message; a line that ends with a
+  backslash goes on in the next. Ctrl-C stops the generation and the tools; what
+  was said until then stays in the conversation. Ctrl-D leaves.
+  /help lists the commands: /reset, /undo, /save FILE, /tools.
 
 tools:
   --tools FILE.py runs the file and offers its `tools`, a harmonystream.Tools;
-  without one, each public function that the file defines.
+  without one, each public function that the file defines. --mcp URL offers the
+  tools of an MCP server. With --ask you are asked before each one runs.
+
+exit status:
+  0    the conversation has ended
+  1    the last answer failed, as where the engine is down
+  2    wrong usage
 
 examples:
     harmonystream chat
     harmonystream chat --engine http://localhost:8000 --tools mytools.py
-    harmonystream chat --engine llama=http://localhost:8080 \\
+    harmonystream chat --engine llama-server=http://localhost:8080 \\
       --model Qwen/Qwen3-8B --template ./Qwen3-8B
 """
 
-_SERVERS = ("vllm", "sglang", "tensorrt_llm", "text")
+KEY = "HARMONYSTREAM_KEY"
+"""The environment variable that has the engine's key."""
 
 
 def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -61,60 +73,68 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     chat.set_defaults(run=run)
     chat.add_argument("--engine", metavar="KIND=URL", help="where the model is; see below")
     chat.add_argument("--served", metavar="NAME", help="the model's name at the engine; default: the first it lists")
-    chat.add_argument("--key", help="the engine's key, sent as a bearer token")
+    chat.add_argument("--key", help="the engine's key, sent as a bearer token; default: HARMONYSTREAM_KEY")
     chat.add_argument("--model", metavar="NAME", help="the model: Qwen/Qwen3-8B; default: gpt-oss")
-    chat.add_argument("--format", metavar="NAME", help="what it writes, of `harmonystream formats`")
+    chat.add_argument(
+        "--format", metavar="NAME", help="what it writes: a name of `harmonystream formats`, or a file with a row"
+    )
+    chat.add_argument("--tokenizer", metavar="PATH", help="its tokenizer.json, or the folder: then ids are sent")
     chat.add_argument("--template", metavar="PATH", help="its chat template: its folder, or a file")
     chat.add_argument("--tools", metavar="FILE.py", help="the tools that it may call; see below")
+    chat.add_argument("--mcp", action="append", default=[], metavar="URL", help="an MCP server with tools")
+    chat.add_argument("--ask", action="store_true", help="ask before each tool runs")
     chat.add_argument("--system", metavar="TEXT", help="the system message")
     chat.add_argument("--reasoning", choices=("low", "medium", "high"), help="how much it thinks")
+    chat.add_argument("--thinking", action=argparse.BooleanOptionalAction, help="turn reasoning on or off")
+    chat.add_argument("--timeout", type=float, default=300.0, metavar="S", help="seconds of silence to wait (300)")
     chat.add_argument("--max-tokens", type=int, default=4096, metavar="N", help="tokens of one generation (4096)")
     chat.add_argument("--temperature", type=float, metavar="T", help="default: the engine's")
     add_colour(chat)
 
 
 def run(args: argparse.Namespace) -> None:
-    """Reads lines and answers them until the input ends."""
-    from .talk import Talk, lines  # which imports what the other commands do not need
+    """Reads messages and answers them until the input ends. The exit status is 1 if the last answer failed."""
+    from .talk import Talk, messages  # which imports what the other commands do not need
 
     try:
         engine = _engine(args)
-        talk = Talk(engine, _tools(args.tools, engine), make_show(args.color), _options(args))
-    except (HarmonyStreamError, TypeError, ValueError) as error:
+        tools, options = _tools(args, engine), _options(args)
+        _probe(options)
+        talk = Talk(engine, tools, make_show(args.color), options, ask=args.ask)
+    except (HarmonyStreamError, ImportError, TypeError, ValueError) as error:
         raise InputError(str(error)) from None
     if args.system is not None:
-        talk.messages.append({"role": "system", "content": args.system})
+        talk.begin([{"role": "system", "content": args.system}])
     if args.engine is None:
         talk.show.line("There is no --engine: a recorded conversation is played, whatever you write.", "note")
-    for line in lines():
+    for text in messages():
         with suppress(KeyboardInterrupt):  # outside the generation, where there is nothing to stop
             talk.show.gap()
-            talk.answer(line)
+            talk.take(text)
             talk.show.gap()
+    if talk.failed:
+        sys.exit(1)
 
 
 def _engine(args: argparse.Namespace) -> Engine:
     from ..engines import Recorded
+    from ..engines.named import engine_of, kind_and_url
 
     if args.engine is None:
         return Recorded(delay=1 / TOKENS_PER_SECOND if sys.stdout.isatty() else 0.0)
-    kind, equals, where = args.engine.partition("=")
-    if not equals or "://" in kind:
-        kind, where = "vllm", args.engine
-    if kind == "recorded":
-        try:
-            return Recorded(where)
-        except OSError as error:
-            raise InputError(f"{where}: {error.strerror}") from None
+    kind, where = kind_and_url(args.engine)
+    key = args.key if args.key is not None else os.environ.get(KEY)
     try:
-        from ..engines import Completions, LlamaServer
-    except ImportError:
-        raise InputError("engines over HTTP need aiohttp: pip install 'harmonystream[engines]'") from None
-    if kind == "llama":
-        return LlamaServer(where, key=args.key)
-    if kind not in _SERVERS:
-        raise InputError(f"unknown engine {kind!r}; known: {', '.join(_SERVERS)}, llama, recorded")
-    return Completions(where, args.served, server=kind, key=args.key)
+        return engine_of(kind, where, args.served, key, args.timeout)
+    except OSError as error:
+        raise InputError(f"{where}: {error.strerror}") from None
+
+
+def _probe(options: dict[str, Any]) -> None:
+    """Writes a prompt, so that what is wrong with the model's name or template is said before anybody types."""
+    from ..prompt import render
+
+    render("Hello.", **{name: value for name, value in options.items() if name != "sampling"}).parser()
 
 
 def _options(args: argparse.Namespace) -> dict[str, Any]:
@@ -123,42 +143,31 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
 
     made: dict[str, Any] = {
         name: getattr(args, name)
-        for name in ("model", "format", "template", "reasoning")
+        for name in ("model", "template", "reasoning", "thinking")
         if getattr(args, name) is not None
     }
-    if not made.keys() & {"model", "format", "template"}:
-        made["format"] = "harmony"
+    if args.tokenizer is not None:
+        made["vocab"] = from_tokenizers(Path(args.tokenizer))
     if args.format is not None:
         made["format"] = format_named(args.format)
+    if not made.keys() & {"model", "format", "template"}:
+        made["format"] = "harmony"
     return made | {"sampling": Sampling(max_tokens=args.max_tokens, temperature=args.temperature)}
 
 
-def _tools(path: str | None, engine: Engine) -> Tools:
+def _tools(args: argparse.Namespace, engine: Engine) -> Tools:
     from ..engines import Recorded
     from ..tools import Tools
+    from ..tools.files import load_tools
 
-    if path is None:
-        results = engine.results if isinstance(engine, Recorded) else {}
-        return Tools(*(_recorded_tool(name, text) for name, text in results.items()))
-    try:
-        module = runpy.run_path(path, run_name="harmonystream_tools")
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from None
-    except Exception as error:
-        raise InputError(f"{path}: {type(error).__name__}: {error}") from None
-    if isinstance(tools := module.get("tools"), Tools):
-        return tools
-    own = [
-        value
-        for name, value in module.items()
-        if not name.startswith("_") and getattr(value, "__module__", None) == "harmonystream_tools" and callable(value)
-    ]
-    if not own:
-        raise InputError(f"{path} has neither `tools`, a harmonystream.Tools, nor a public function")
-    try:
-        return Tools(*own)
-    except (ImportError, TypeError, ValueError) as error:
-        raise InputError(f"{path}: {error}") from None
+    if args.tools is not None and args.mcp:
+        raise InputError("--tools takes MCP servers itself, by harmonystream.Tools(mcp=…): leave --mcp out")
+    if args.tools is not None:
+        return load_tools(args.tools)
+    if args.mcp:
+        return Tools(mcp=args.mcp)
+    results = engine.results if isinstance(engine, Recorded) else {}
+    return Tools(*(_recorded_tool(name, text) for name, text in results.items()))
 
 
 def _recorded_tool(name: str, text: str) -> Tool:

@@ -50,3 +50,5 @@ def load_tools(path: str | os.PathLike[str]) -> Tools:
         return Tools(*own)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from error
+    except ImportError as error:
+        raise ImportError(f"{path}: {error}", name=error.name) from error

@@ -92,7 +92,7 @@ def test_the_model_s_control_characters_are_shown_and_not_sent(run, recorded):
         ),
         (["--engine", "recorded=/nowhere"], "/nowhere: No such file"),
         (["--engine", "vllm=localhost"], "an engine's url begins with http"),
-        (["--tools", "/nowhere.py"], "/nowhere.py: No such file"),
+        (["--tools", "/nowhere.py"], "/nowhere.py: there is no such file of tools"),
         (["--max-tokens", "0"], "max_tokens is 1 or more"),
     ],
 )
@@ -137,5 +137,62 @@ def test_tools_whose_packages_are_missing_are_refused_with_the_command_that_inst
 
 def test_an_engine_that_is_not_there_is_an_error_of_the_turn(run):
     status, out, _ = run("chat", "--engine", "http://127.0.0.1:9", "--served", "m", stdin="a\nb\n")
-    assert status == 0
+    assert status == 1
     assert out.count("error: http://127.0.0.1:9/v1/completions: ") == 2
+
+
+def test_the_commands_of_a_conversation(run, recorded, tmp_path):
+    kept = tmp_path / "talk.json"
+    typed = ["a", "b", "/undo", f"/save {kept}", "/reset", "/undo", "/tools", "/help", "/sav", "/save"]
+    options = ("--engine", recorded(PLAIN), "--system", "Be brief.")
+    status, out, err = run("chat", *options, stdin="\n".join(typed) + "\n")
+    assert (status, err) == (0, "")
+    saved = json.loads(kept.read_text("utf-8"))["messages"]
+    assert [message["role"] for message in saved] == ["system", "user", "assistant"]
+    for said in ("Taken back: b", "3 messages are in", "begins again", "There is nothing to take back"):
+        assert said in out
+    assert "There are no tools" in out and "/tools  the tools that" in out
+    assert "/sav is not a command; did you mean '/save'?" in out and "/save needs the name of a file" in out
+
+
+@pytest.mark.parametrize(("typed", "ran"), [("y", 1), ("n", 0), ("", 0), ("always", 2)])
+def test_tools_are_approved_at_the_terminal(run, recorded, tmp_path, typed, ran):
+    file = tmp_path / "mine.py"
+    file.write_text(ADD)
+    lines = [CALL, CALL, DONE] if typed == "always" else [CALL, DONE]
+    options = ("--engine", recorded(*lines), "--tools", str(file), "--ask")
+    status, out, _ = run("chat", *options, stdin=f"add\n{typed}\n")
+    assert status == 0
+    assert 'add({"a": 1, "b": 2})' in out and out.count("result of add\n  3") == ran
+    assert ("not approved" in out) == (not ran)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--engine", "http://127.0.0.1:9", "--model", "Qwen/Qwen2.5-7B"], "pass template="),
+        (["--engine", "http://127.0.0.1:9", "--model", "gpt-5"], "no format is known for the model 'gpt-5'"),
+        (["--engine", "http://127.0.0.1:9", "--no-thinking"], "gpt-oss always reasons"),
+        (["--engine", "lama=http://127.0.0.1:9"], "unknown engine 'lama'"),
+        (["--engine", "llama=http://127.0.0.1:9"], "unknown engine 'llama'; did you mean 'llama-server'?"),
+        (["--tokenizer", "nowhere"], "there is no file nowhere"),
+        (["--mcp", "here"], "begins with http"),
+        (["--mcp", "http://h", "--tools", "x.py"], "leave --mcp out"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anybody_types(run, options, said):
+    status, out, err = run("chat", *options, stdin="a\n")
+    assert (status, out) == (2, "")
+    assert said in err
+
+
+def test_the_key_may_be_in_the_environment(monkeypatch):
+    from argparse import Namespace
+
+    from harmonystream.cli import chat
+
+    monkeypatch.setenv(chat.KEY, "secret")
+    args = Namespace(engine="http://e", served=None, key=None, timeout=3.0)
+    assert chat._engine(args)._headers["Authorization"] == "Bearer secret"
+    args.key = "mine"
+    assert chat._engine(args)._headers["Authorization"] == "Bearer mine"

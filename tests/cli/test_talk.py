@@ -34,7 +34,7 @@ def test_ctrl_c_stops_the_generation_and_ctrl_d_leaves():
             os.write(master, b"Hello\r")
             seen += _await(master, b"reasoning\r\n")
             os.write(master, CONTROL_C)
-            seen += _await(master, b"stopped\r\n\r\n> ")
+            seen += _await(master, b"stopped\r\n\r\n\x1b[?2004h> ")
         os.write(master, CONTROL_D)
         assert process.wait(timeout=30) == 0
     finally:
@@ -55,7 +55,33 @@ def _interrupt_the_prompt(terminal: int) -> bytes:
     got = b""
     for _ in range(10):
         os.write(terminal, CONTROL_C)
-        got += arrives(terminal, b"Ctrl-D leaves.\r\n> ", 1)
-        if b"Ctrl-D leaves.\r\n> " in got:
+        got += arrives(terminal, b"Ctrl-D leaves.\r\n\x1b[?2004h> ", 1)  # readline asks for pasted texts in brackets
+        if b"Ctrl-D leaves.\r\n\x1b[?2004h> " in got:
             return got
     raise AssertionError(got)
+
+
+def test_pasted_lines_are_one_message_and_a_backslash_goes_on(tmp_path):
+    (tmp_path / "r.jsonl").write_text('{"text": "<|channel|>final<|message|>Hi!<|return|>"}\n')
+    master, slave = pty.openpty()
+    options = {"stdin": slave, "stdout": slave, "stderr": slave, "env": ENV | {"COLUMNS": "80"}}
+    command = [*COMMAND, "chat", "--color", "never", "--engine", f"recorded={tmp_path / 'r.jsonl'}"]
+    process = subprocess.Popen(command, preexec_fn=_own_terminal, **options)
+    os.close(slave)
+    try:
+        _await(master, b"> ")
+        os.write(master, b"\x1b[200~one\ntwo\nthree\x1b[201~\r")
+        _await(master, b"tokens\r\n\r\n\x1b[?2004h> ")
+        os.write(master, b"four \\\rfive\r")
+        _await(master, b"tokens\r\n\r\n\x1b[?2004h> ")
+        os.write(master, b"/undo\r")
+        seen = _await(master, b"Taken back: four")
+        os.write(master, b"/undo\r")
+        seen += _await(master, b"Taken back: one")
+        os.write(master, b"/undo\r")
+        _await(master, b"There is nothing to take back.")
+    finally:
+        process.kill()
+        process.wait()
+        os.close(master)
+    assert b"Taken back: two" not in seen

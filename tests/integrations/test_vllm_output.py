@@ -109,7 +109,9 @@ def test_the_name_of_the_model_chooses_the_format(tmp_path):
         backend_tokenizer = WORDS
 
     assert model_of(Named(), None).format.name == "hermes"
-    assert model_of(Named(), "glm").format.name == "glm"
+    assert model_of(Named(), "qwen3_coder").format.name == "qwen3_coder"
+    with pytest.raises(hs.VocabError, match="is it the model's own"):
+        model_of(Named(), "glm")
     nobody = SimpleNamespace(name_or_path="/models/ours")
     with pytest.raises(hs.FormatError, match="harmonystream_hermes"):
         model_of(_Hashable(nobody), None)

@@ -80,12 +80,12 @@ def test_many_tools_are_all_found():
     [
         ("f", TypeError, "list of names"),
         ([{}], ValueError, "this tool has neither a name nor a type: {}"),
-        ([{"function": {}}], ValueError, "this tool has neither a name nor a type"),
+        ([{"function": {}}], ValueError, "this tool is a function without a name"),
         (CHAT, TypeError, "list of names"),
         ([1], TypeError, "not int"),
         ([""], ValueError, "non-empty string"),
         ([{"function": {"name": 3}}], ValueError, "not 3"),
-        (3, TypeError, "not iterable"),
+        (3, TypeError, "tools is a list of names or tool dicts, or a Tools, not int"),
     ],
 )
 def test_wrong_tools(tools, error, match):

@@ -83,7 +83,7 @@ def test_a_start_that_ends_inside_a_marker_is_refused():
     ("options", "error", "match"),
     [
         ({"format": "nonsense"}, hs.FormatError, "unknown format 'nonsense'; known: harmony"),
-        ({"format": 3}, hs.FormatError, "unknown format 3"),
+        ({"format": 3}, hs.FormatError, "a format is a name of"),
         ({"vocab": "o200k"}, TypeError, "vocab is a Vocab, not str"),
         ({"vocab": hs.vocab.from_bytes([b"a"], {})}, hs.VocabError, r"lacks control ids.*<\|start\|>"),
         ({"trim": "all"}, ValueError, "'seams' or 'none', not 'all'"),
