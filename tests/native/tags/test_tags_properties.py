@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_tags import id_streams, markers, options, texts
 from reference_tags import MAX_HOLD
-from reference_tags_text import spellings_of
+from reference_tags_text import may_lack, spellings_of
 from streams import as_tuple, random_chunks
 from tag_streams import SHAPES, VOCABULARIES, Options, expected, outcome, schema, tokens
 
@@ -126,13 +126,14 @@ def test_text_of_nothing_but_mentions_comes_out_as_it_is(name: str, data: st.Dat
     row = format_of(name)
     assert isinstance(row, Format)
     kinds = spellings_of(row)
-    acted_on = {one for kind in ("think_open", "think_close", "drop") for one in kinds.get(kind, ())}
+    acted_on = {one for kind in ("think_open", "think_close", "drop", "answer") for one in kinds.get(kind, ())}
     kinds_of_closers = ("section_close", "call_close", *["name_end"] * row.control)
     closers = {one for kind in kinds_of_closers for one in kinds.get(kind, ())}
     prose = [mark for mark in markers(name) if mark not in acted_on | closers]
     words = st.sampled_from([" means that a call follows, ", "` is a marker. ", " (see below)\n", "? No. "])
     parts = data.draw(st.lists(st.tuples(st.sampled_from(prose), words), max_size=6))
-    text = "".join(mark + after for mark, after in parts)
+    before = "The " if row.section and may_lack(row.section[0]) else ""  # such an opener that begins a line is dropped
+    text = "".join(before + mark + after for mark, after in parts)
     log, _, _ = outcome(hs.Parser(name, tools=["f"]), random_chunks(text.encode(), random.Random(seed)), None)
     assert [event[1] for event in log if event[0] == "ContentDelta"] == [text] * bool(text)
     assert not [event for event in log if event[0] == "ToolCallStart"]
