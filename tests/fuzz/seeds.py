@@ -11,7 +11,7 @@ from corpus_format import Case, read_cases
 from streams import MARKER
 
 import harmonystream as hs
-from fuzz import emitting, rows, tag_seeds, targets, tokens
+from fuzz import conserving, emitting, rows, tag_seeds, targets, tokens
 
 NO_OPTIONS = bytes(8)
 STATES = 12  # kept from one stream
@@ -89,12 +89,28 @@ def inputs() -> Iterator[bytes]:
     for mapping in (0, 1):
         yield targets.encode("vocab", bytes([200, 0, 255, 0, 0, 0, mapping, 0]), entries)
     yield from tag_inputs()
+    yield from of_many_calls()
     for k in range(120):  # the formats, with and without lies and holes
         options = bytes([k % 12, k % 8, 5 + k % 3 * 60, 37 + k, k % 4, 11 * k % 256, 255 - 3 * k % 40, k % 2 * 64 + k])
         yield targets.encode("arrow", options, bytes((40 + 29 * k * i) % 256 for i in range(12 + k % 20)))
     for kind in range(7):
         for form in (0, 2, 4, 5, 8, 0x82, 0x84):
             yield targets.encode("buffer", bytes([kind, form, 0, 4, 1, 3, 1, 0]), bytes([5, 0, 0, 0] * 8))
+
+
+def of_many_calls() -> Iterator[bytes]:
+    """Programs, threads, altered states with watched values, and streams of every row for conservation."""
+    for k in range(60):
+        options = bytes((k * (i + 3) + i) % 256 for i in range(8))
+        calls = bytes((k * 37 + i * (k + 5) + i * i) % 256 for i in range(60 + k % 7 * 40))
+        yield targets.encode("program", options, calls)
+        yield targets.encode("watched", options, calls[: 20 + k])
+        if k < 12:
+            yield targets.encode("threads", options, calls)
+    for k in range(len(conserving.NAMES)):
+        for text in range(8):
+            options = bytes([k, 5 * text, 0, text, k % 3, 0, 0, 0])
+            yield targets.encode("conserving", options, bytes((11 * k + 7 * text * i) % 256 for i in range(3 * text)))
 
 
 def tag_inputs() -> Iterator[bytes]:

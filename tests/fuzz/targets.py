@@ -13,15 +13,19 @@ from fuzz import (
     batches,
     blobs,
     buffers,
+    conserving,
     emitting,
     moves,
+    programs,
     scanner,
     schemas,
     streaming,
     tag_blobs,
     tag_reference,
     tags,
+    threads,
     vocabularies,
+    watched,
 )
 
 Case = dict[str, Any]
@@ -59,6 +63,10 @@ TARGETS = {
     "moved": Target(moves.decode, moves.check),
     "batch": Target(batches.decode_ids, batches.check_ids),
     "batchtags": Target(batches.decode_tags, batches.check_tags),
+    "program": Target(programs.decode, programs.check),
+    "threads": Target(threads.decode, threads.check),
+    "watched": Target(watched.decode, watched.check),
+    "conserving": Target(conserving.decode, conserving.check),
 }
 # Half of the inputs go to the streams, where most of the code is.
 STREAMS = ("ids", "text", "header", "tags", "tagtext", "row", "tags", "tagstate", "patched")

@@ -28,6 +28,17 @@ def test_changed_inputs():
         targets.run(changed(dice.choice(INPUTS), dice.choice(INPUTS), dice))
 
 
+@pytest.mark.parametrize(
+    ("name", "tries"), [("program", 1500), ("threads", 150), ("watched", 4000), ("conserving", 4000)]
+)
+def test_random_inputs(name, tries):
+    """Targets whose inputs mean something whatever their bytes are."""
+    dice = random.Random(SEED)
+    for _ in range(tries):
+        data = targets.encode(name, dice.randbytes(targets.HEAD - 1), dice.randbytes(dice.randrange(300)))
+        targets.run(data)
+
+
 def changed(data: bytes, other: bytes, dice: random.Random) -> bytes:
     """Some bytes replaced, and a stretch of another input put in."""
     made = bytearray(data)

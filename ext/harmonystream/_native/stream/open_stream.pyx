@@ -158,6 +158,8 @@ cdef class OpenStream(EventMaker):
         return (<const char*>t.names)[t.offset[s.tags.tool]:t.offset[s.tags.tool + 1]]
 
     # --- looking at the stream ---
+    # Numbers are read without the lock, so that a monitor may look beside a long call. Each is one word, which is read
+    # whole; those that are read together may be of different moments. ThreadSanitizer reports these reads.
 
     @property
     def region(self):

@@ -17,7 +17,7 @@ cdef enum StringKind:              # the string that is open
 cdef struct Level:                 # a container that a watched path leads through
     uint64_t alive                 # the paths that lead through it
     int64_t index                  # of its element that is being read; counts only in an array
-    bint array
+    uint8_t array                  # a flag
 
 cdef struct Watching:
     uint64_t alive                 # paths of the open call; 0: no call is open, or none of its values is watched

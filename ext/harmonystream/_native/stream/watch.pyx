@@ -384,7 +384,7 @@ cdef class Watcher:
             level = &w.levels[k]
             alive = self.watch.of_length(self.leads_into(k, level.alive), k + 1, MOST_STEPS)
             most = <int64_t>1 << 62 if level.array else 1
-            if not level.alive or level.alive != alive or not 0 <= level.index < most:
+            if not level.alive or level.array > 1 or level.alive != alive or not 0 <= level.index < most:
                 refuse("a container of a watched value is in no possible state")
         if w.ahead and (w.depth != w.tracked or w.ahead != self.leads_into(w.tracked, w.ahead)):
             refuse("a container of a watched value is in no possible state")

@@ -56,7 +56,8 @@ cdef class SseWriter(MovingWriter):
         """
         cdef Py_ssize_t tid
         cdef bytes made
-        if logprobs is None and not self.watched and self.w.stage == BYTES and not self.w.depth:
+        if (not FREE_THREADED and logprobs is None and not self.watched and self.w.stage == BYTES
+                and not self.w.depth):
             tid = plain_token(self.parser, ids)                              # none if it is in a batch
             if tid >= 0 and self.w.frames[self.parser.s.fast] != NULL:
                 # it calls nothing in Python, so nobody can come in until it is done

@@ -130,10 +130,18 @@ cdef class OpenWriter:
         text of deltas is one event for each run.
         """
         cdef list events = []
+        cdef bint alone                                                      # no verb, which has the parser, is inside
         self.claim()
         try:
             if self.w.told.script != NULL:
-                self.replay(events)
+                alone = FREE_THREADED and self.w.depth == 1
+                if alone:                                                    # replay() names the parser's open message
+                    self.parser.claim(NO_INPUT)
+                try:
+                    self.replay(events)
+                finally:
+                    if alone:
+                        leave(&self.parser.busy)
                 if self.w.told.blank:                                        # Python holds it now
                     self.w.told.script = NULL
                     self.drop_frames()
@@ -329,6 +337,8 @@ cdef class OpenWriter:
         """For what a callback may call while its verb is inside: refuses another thread's, and a batch's step in
         another thread.
         """
+        # Without a GIL, another thread may write `owner` while it is read here. Only this thread writes its own number,
+        # so the answer is right whatever is read of another one; a word is read whole on all platforms of CPython.
         cdef Place* place
         cdef unsigned long thread = PyThread_get_thread_ident()
         if not FREE_THREADED:
