@@ -34,7 +34,7 @@ def load_tools(path: str | os.PathLike[str]) -> Tools:
     except SyntaxError as error:
         raise ValueError(f"{path}, line {error.lineno}: {error.msg}") from error
     except Exception as error:
-        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == spec.origin]
         where = f"{path}, line {lines[-1]}" if lines else str(path)
         raise ValueError(f"{where}: {type(error).__name__}: {error}") from error
     if isinstance(tools := getattr(module, "tools", None), Tools):

@@ -1,0 +1,399 @@
+"""Mistakes that people make, one a line: none passes in silence, and its error says what is wrong and what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command import ENV
+
+import harmonystream as hs
+from harmonystream.cli import main
+
+IN_PYTHON = r"""
+hs.Parser("hermse")
+hs.Parser("Hermes ")
+hs.Parser(None)
+hs.Parser(7)
+hs.Parser("acme.toml")
+hs.Parser("hermes", "tokenizer.json")
+hs.Parser("hermes", G)
+hs.Parser("qwen3_coder", G)
+hs.Parser("glm", G)
+hs.Parser("deepseek", G)
+hs.Parser("llama3", G)
+hs.Parser("mistral", G)
+hs.Parser(start="thinking")
+hs.Parser("hermes", start="<think>")
+hs.Parser(tool=["f"])
+hs.Parser(tools="f")
+hs.Parser(tools=7)
+hs.Parser(tools=[7])
+hs.Parser(tools=[{}])
+hs.Parser(tools=[{"type": "function", "function": {"nam": "f"}}])
+hs.Parser("hermes", prompt=[1, 2])
+hs.Parser(prompt=["a"])
+hs.Parser(trim="all")
+hs.Parser(max_hold="1")
+hs.Parser(max_hold=-1)
+hs.Parser(watch=["f"])
+hs.Parser(watch="f")
+hs.Parser().feed("text")
+hs.Parser().feed(-1)
+hs.Parser().feed(1.5)
+hs.Parser().feed([1, "a"])
+hs.Parser().feed(None)
+hs.Parser().feed_text(5)
+hs.Parser().feed_text(b"a"), hs.Parser().feed_text(["a"])
+hs.Parser("hermes").feed([1, 2])
+(p := hs.Parser()).feed(13225), p.feed_text("a")
+(p := hs.Parser()).finish(), p.feed(13225)
+hs.Parser().finish(7)
+hs.parse([1, 2], "hermes")
+hs.parse("a", "hermes", G)
+hs.parse("a", format="herms")
+hs.parse("a", tols=[])
+hs.label([1, 2], "hermes")
+hs.label("text")
+hs.Vocab()
+hs.Vocab([b"a"])
+hs.vocab.from_tokenizers("Qwen/Qwen3-8B")
+hs.vocab.from_tokenizers("empty")
+hs.vocab.from_tokenizers("list.json")
+hs.vocab.from_tokenizers(7)
+hs.vocab.from_tiktoken("o200k_harmony")
+hs.vocab.from_tiktoken(7)
+hs.vocab.from_bytes("abc", {})
+hs.vocab.from_bytes([b"a"], ["<|end|>"])
+hs.vocab.from_bytes(["a"], {})
+hs.vocab.from_harmony(7)
+hs.format_for("gpt-5")
+hs.format_for(7)
+hs.format_for("")
+hs.Format()
+hs.Format("mine", thinks=("a", "b"))
+hs.Parser(hs.Format(name="mine", think=("<a>",)))
+hs.Parser(hs.Format(name="mine", think="<a>"))
+hs.Format.from_dict({"nme": "x"})
+hs.Format.from_dict([])
+hs.render(U)
+hs.render(U, model="gpt-5")
+hs.render(U, model="Qwen/Qwen2.5-7B-Instruct")
+hs.render(U, format="hermes")
+hs.render(U, model="gpt-oss", thinking=True)
+hs.render(U, model="gpt-oss", reasoning="max")
+hs.render(U, model="gpt-oss", enable_thinking=True)
+hs.render(U, model="gpt-oss", dialect="openal")
+hs.render(U, model="gpt-oss", date=7)
+hs.render({"role": "user"}, model="gpt-oss")
+hs.render([{"content": "Hi"}], model="gpt-oss")
+hs.render([{"role": "bot", "content": "Hi"}], model="gpt-oss")
+hs.render([{"role": "user", "content": 7}], model="gpt-oss")
+hs.render([{"role": "user", "content": [{"type": "txt", "text": "a"}]}], model="gpt-oss")
+hs.render(["Hi"], model="gpt-oss")
+hs.render(U, model="gpt-oss", tools=[7])
+hs.render(U, model="gpt-oss", tools="f")
+hs.render(U, model="gpt-oss", tools=[print])
+hs.render(U, model="gpt-oss", tools=[{"function": {}}])
+hs.render(U, format="hermes", template="broken.jinja")
+hs.render(U, format="hermes", template="missing.jinja")
+hs.render(U, format="hermes", template="empty")
+hs.render(U, format="hermes", template="t.jinja", enable_thinkin=False)
+hs.render(U, format="hermes", template="t.jinja", thinking=False)
+hs.render(U, format="hermes", template="t.jinja", tools=[TOOL])
+hs.render(U, format="hermes", template="t.jinja", vocab="missing")
+hs.render(U, format="hermse", template="t.jinja")
+hs.render(U, model="gpt-oss", continue_final=True)
+hs.render(U, model="gpt-oss").parser(tols=[])
+hs.Template("missing")
+hs.Tools(7)
+hs.Tools([print])
+hs.Tools(mcp=7)
+hs.Tools(timeot=3)
+hs.Tools(lambda x: x)
+hs.Tools(int)
+hs.Tool("a b", "", {}, print)
+hs.Tool("f", "", "{}", print)
+hs.Tool("f", "", {"type": "objct"}, print)
+hs.Tools().run(7)
+hs.Tools().once("calls", print)
+hs.tool_results([7], ["a"])
+hs.engines.Completions("localhost:8000")
+hs.engines.Completions("http://x", server="vlm")
+hs.engines.Completions(None)
+hs.engines.LlamaServer("x")
+hs.engines.Recorded("missing.jsonl")
+hs.engines.Recorded([{}])
+hs.engines.Recorded([])
+hs.engines.Sampling(max_token=3)
+hs.engines.Sampling(max_tokens=-1)
+hs.engines.Sampling(temperature="hot")
+hs.engines.Sampling(stop=7)
+hs.engines.Completion("http://x")
+list(hs.agent_loop_sync(hs.engines.Recorded(), U, model="gpt-oss", max_round=3))
+list(hs.agent_loop_sync(hs.engines.Recorded(), U))
+list(hs.agent_loop_sync(7, U, model="gpt-oss"))
+list(hs.agent_loop_sync(hs.engines.Recorded(), U, model="gpt-oss", sampling=7))
+list(hs.agent_loop_sync(hs.engines.Recorded(), 7, model="gpt-oss"))
+hs.ChatStream(hs.Parser())
+hs.ChatStream(7, id="a", model="m", created=1)
+hs.ChatStream(hs.Parser(), id="a", model="m", created="now")
+hs.ChatStream(hs.Parser(), id="a", model="m", created=1, include_usge=True)
+hs.ChatStream(hs.Parser(), id="a", model="m", created=1).finish("stop", usage={"prompt_token": 3})
+hs.ChatStream(hs.Parser(), id="a", model="m", created=1).feed(13225)
+s(hs.ChatStream(hs.Parser(), id="a", model="m", created=1)).finish("stop", usage={"prompt_token": 3})
+s(hs.ResponsesStream(hs.Parser(), id="a", model="m", created_at=1)).finish("stop", usage={"inpt_tokens": 3})
+s(hs.MessagesStream(hs.Parser(), id="a", model="m")).finish("stop", usage={"inpt_tokens": 3})
+s(hs.ChatStream(hs.Parser(), id="a", model="m", created=1)).finish("stop", usage={"prompt_tokens": "3"})
+s(hs.ChatStream(hs.Parser(), id="a", model="m", created=1)).finish(7)
+s(hs.ChatStream(hs.Parser(), id="a", model="m", created=1)).start()
+hs.Batch(7)
+hs.Batch("hermse")
+hs.Batch().open("x")
+hs.parse_many([[1, 2]])
+hs.parse_many(7)
+hs.label_many("a")
+hs.asdict(7)
+list(hs.events(7))
+hs.JsonScanner().feed(7)
+hs.normalize(7)
+hs.normalize([{"role": "usr", "content": ""}])
+hs.prase("a")
+hs.Parser.from_bytes(b"abc")
+hs.Parser.from_bytes(hs.Parser().to_bytes(), format="hermes")
+hs.Parser().fork(7)
+"""
+ON_THE_COMMAND_LINE = """
+prase x
+parse --format hermse x.txt
+parse missing.txt
+parse --tokenizer missing --format hermes list.json
+parse --format hermes --input ids list.json
+parse --tools missing.json list.json
+parse --tools broken.jinja list.json
+parse --tools list.json list.json
+parse --start think --format hermes list.json
+parse --fromat hermes x
+parse --format acme.toml x
+parse --format list.json x
+render missing.json
+render --model gpt-5 m.json
+render --model gpt-oss bad.json
+render --format hermes m.json
+render --model gpt-oss --date x m.json
+render --model gpt-oss --set a m.json
+render --model gpt-oss --set temprature=1 m.json
+render --template missing --format hermes m.json
+render --template t.jinja --format hermes --ids m.json
+render --model gpt-oss --reasoning hgh m.json
+render nomessages.json --model gpt-oss
+chat --engine localhost:8000
+chat --engine ollama=http://x
+chat --engine llama=http://x
+chat --engine http://127.0.0.1:9 --model gpt-5
+chat --engine http://127.0.0.1:9 --model Qwen/Qwen2.5-7B
+chat --engine http://127.0.0.1:9 --tools missing.py
+chat --engine http://127.0.0.1:9 --tools broken.py
+chat --engine recorded=missing.jsonl
+chat --engine http://127.0.0.1:9 --format hermse
+chat --engine http://127.0.0.1:9 --max-tokens x
+chat --engine http://127.0.0.1:9 --max-tokens -1
+chat --engine http://127.0.0.1:9
+chat --template missing --engine http://127.0.0.1:9 --model Qwen/Qwen2.5-7B
+formats gpt-5
+inspect missing
+serve --engine localhost:1 --model gpt-oss
+serve --engine http://x
+serve --model gpt-oss
+serve --tools broken.py
+serve --format hermes
+serve --tokenizer x
+serve --engine http://x --model gpt-oss --tools broken.py
+serve --engine http://x --model Qwen/Qwen2.5-7B
+serve --engine http://x --model Qwen/Qwen2.5-7B --template broken.jinja
+serve --engine http://x --model gpt-oss --context -5
+serve --engine http://x --model gpt-oss --format hermse
+serve --config missing.toml
+serve --config broken.jinja
+serve --keys missing
+serve --limit concurent=3
+serve --limit concurrent=x
+serve --port 99999
+serve --port x
+serve --workers 0
+serve --new-key a
+serve --engine ollama=http://x --model gpt-oss
+serve --engine http://x --model gpt-oss --mcp nothing
+"""
+IN_SETTINGS = (
+    "prt = 1",
+    "port = 'x'",
+    "port = 99999",
+    "workers = 0",
+    "keys = 'missing'",
+    "[limits]\nconcurent=1",
+    "[limits]\nconcurrent='x'",
+    "[limits]\nconcurrent=-1",
+    "[model.m]",
+    "models = 3",
+    "[models.m]\nfamily='gpt-oss'",
+    "[models.m]\nfamily='gpt-oss'\nengines=[]",
+    '[models.m]\nfamily = "gpt-oss"\nfomat=\'x\'\n[[models.m.engines]]\nurl = "http://e"\n\n',
+    '[models.m]\nfamily = "gpt-oss"\nformat=\'hermse\'\n[[models.m.engines]]\nurl = "http://e"\n\n',
+    '[models.m]\nfamily = "gpt-oss"\nformat=\'acme.toml\'\n[[models.m.engines]]\nurl = "http://e"\n\n',
+    '[models.m]\nfamily = "gpt-oss"\ntokenizer=\'missing\'\n[[models.m.engines]]\nurl = "http://e"\n\n',
+    "[models.m]\nfamily = \"gpt-oss\"\ntemplate='broken.jinja'\nformat='hermes'\n[[models.m.engines]]\nurl = \"http://e\"\n\n",
+    "[models.m]\nfamily = \"gpt-oss\"\ntemplate='missing'\nformat='hermes'\n[[models.m.engines]]\nurl = \"http://e\"\n\n",
+    '[models.m]\nfamily = "gpt-oss"\ncontext=\'big\'\n[[models.m.engines]]\nurl = "http://e"\n\n',
+    '[models.m]\nfamily = "gpt-oss"\ncontext=0\n[[models.m.engines]]\nurl = "http://e"\n\n',
+    '[models.m]\nfamily = "gpt-oss"\nmax_tokens=-1\n[[models.m.engines]]\nurl = "http://e"\n\n',
+    '[models.m]\nfamily = "gpt-oss"\naliases=\'x\'\n[[models.m.engines]]\nurl = "http://e"\n\n',
+    '[models.m]\nfamily = "gpt-oss"\ntools=\'broken.py\'\n[[models.m.engines]]\nurl = "http://e"\n\n',
+    '[models.m]\nfamily = "gpt-oss"\nreasoning_field=\'x\'\n[[models.m.engines]]\nurl = "http://e"\n\n',
+    '[models.m]\nfamily = "gpt-oss"\n[models.m.sampling]\ntemperature=\'x\'\n[[models.m.engines]]\nurl = "http://e"\n\n',
+    '[models.m]\nfamily = "gpt-oss"\n[models.m.sampling]\ntemprature=1\n[[models.m.engines]]\nurl = "http://e"\n\n',
+    '[models.m]\nfamily = "gpt-oss"\n\n[[models.m.engines]]\nurl = "http://e"\nkind=\'vlm\'\n',
+    '[models.m]\nfamily = "gpt-oss"\n\n[[models.m.engines]]\nurl = "http://e"\nulr=\'x\'\n',
+    '[models.m]\nfamily = "gpt-oss"\n\n[[models.m.engines]]\nurl = "http://e"\nkey_env=\'NOPE_X\'\n',
+    "[models.m]\nfamily='gpt-5'\n[[models.m.engines]]\nurl='http://e'",
+    "[models.m]\nfamily='gpt-oss'\n[[models.m.engines]]\nurl='localhost:1'",
+    "origins='x'",
+    "log_contents='x'",
+    "[models.a]\nfamily='gpt-oss'\naliases=['b']\n[[models.a.engines]]\nurl='http://e'\n[models.b]\nfamily='gpt-oss'\n[[models.b.engines]]\nurl='http://e'",
+    "x = [",
+)
+RAW = re.compile(
+    r"is not iterable|object has no attribute|positional argument|cannot be interpreted|Errno|NoneType|KeyError"
+)
+"""What Python says by itself of a mistake deep inside."""
+ADVICE = re.compile(r"did you mean|known: |pass |needs? |expected|takes |missing|is a |begins? with|not ")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files that the mistakes name."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("harmonystream.gateway.server.serve", lambda *_: None)
+    row = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+    messages = json.dumps({"messages": [{"role": "user", "content": "Hi"}]})
+    files = {"broken.jinja": "{% for m in messages %}{{ m.role }", "t.jinja": row, "list.json": "[1]"}
+    files |= {
+        "m.json": messages,
+        "bad.json": "{",
+        "nomessages.json": "{}",
+        "broken.py": "import nothing_x",
+        "x.txt": "a",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    (tmp_path / "empty").mkdir()
+
+
+def begun(stream: Any) -> Any:
+    stream.start()
+    return stream
+
+
+def in_python(source: str) -> str:
+    tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}
+    user = [{"role": "user", "content": "Hi"}]
+    names = {"hs": hs, "U": user, "TOOL": tool, "G": hs.vocab.o200k_harmony(), "s": begun}
+    try:
+        made = eval(source, names)
+        if asyncio.iscoroutine(made):
+            asyncio.run(made)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def on_the_command_line(command: str) -> str:
+    errors = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", io.StringIO("hello\n"))
+        patch.setattr("sys.stdout", io.StringIO())
+        patch.setattr("sys.stderr", errors)
+        status = main(command.split())
+        shown = sys.stdout.getvalue()  # type: ignore[attr-defined]
+    return (errors.getvalue() or shown) if status else ""
+
+
+def in_settings(text: str) -> str:
+    Path("g.toml").write_text(text, "utf-8")
+    return on_the_command_line("serve --config g.toml")
+
+
+MISTAKES = [
+    *((in_python, line) for line in IN_PYTHON.strip().splitlines()),
+    *((on_the_command_line, line) for line in ON_THE_COMMAND_LINE.strip().splitlines()),
+    *((in_settings, text) for text in IN_SETTINGS),
+]
+
+
+def names_it(mistake: str, said: str) -> bool:
+    """Does the error have a word of the mistake, or the type of a value in it?"""
+    words = {
+        word for word in re.findall(r"[\w./:-]+", mistake) if len(word) > 1 and word not in ("hs", "models", "engines")
+    }
+    kinds = {"int", "str", "float", "list", "dict", "bytes", "NoneType", "function", "Parser"}
+    return any(word in said for word in words | kinds)
+
+
+def test_no_mistake_is_silent_and_nearly_all_say_what_and_what_to_do():
+    poor, silent = [], []
+    for run, mistake in MISTAKES:
+        said = run(mistake)
+        if not said:
+            silent.append(mistake)
+        elif RAW.search(said) or not (names_it(mistake, said) or ADVICE.search(said)):
+            poor.append((mistake, said))
+    assert silent == []
+    assert len(poor) <= len(MISTAKES) * 0.05, poor
+    assert len(MISTAKES) >= 150
+
+
+@pytest.mark.parametrize(
+    ("mistake", "said"),
+    [
+        ('hs.Parser("hermse")', "unknown format 'hermse'; did you mean 'hermes'?"),
+        ('hs.Parser("hermes", hs.vocab.o200k_harmony())', "is it the model's own?"),
+        ('hs.vocab.from_tokenizers("Qwen/Qwen3-8B")', "there is no file Qwen/Qwen3-8B: pass the path"),
+        ("hs.prase", "module 'harmonystream' has no attribute 'prase'; did you mean 'parse' or"),
+        ("hs.Tools(mcp=['localhost'])", "the URL of an MCP server begins with http:// or https://"),
+        ("hs.engines.Sampling(temperature='hot')", "temperature is a number or None, not 'hot'"),
+    ],
+)
+def test_what_some_of_them_say(mistake, said):
+    assert said in in_python(mistake)
+
+
+@pytest.mark.parametrize(
+    ("package", "line", "extra"),
+    [
+        ("aiohttp", "hs.engines.Completions('http://e')", "engines"),
+        ("aiohttp", "hs.engines.LlamaServer('http://e')", "engines"),
+        ("jinja2", "hs.Template('{{ x }}').variables", "prompt"),
+        ("jinja2", "hs.render('Hi', template='{{ x }}')", "prompt"),
+        ("tiktoken", "hs.vocab.o200k_harmony().encode('a')", "tiktoken"),
+        ("starlette", "import harmonystream.integrations.starlette", "starlette"),
+        ("starlette", "from harmonystream.gateway import app", "gateway"),
+        ("prometheus_client", "from harmonystream.gateway import app", "gateway"),
+        ("mcp", "import harmonystream.tools.mcp", "mcp"),
+        ("typing_extensions", "import harmonystream.compat.openai_harmony", None),
+    ],
+)
+def test_a_package_that_is_missing_is_named_with_the_extra_that_installs_it(package, line, extra):
+    code = f"import sys; sys.modules[{package!r}] = None\nimport harmonystream as hs\n{line}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=ENV)
+    if extra is None:
+        assert (done.returncode, done.stderr) == (0, "")
+        return
+    said = done.stderr.splitlines()[-1]
+    assert said.startswith("ImportError: ") and f"pip install 'harmonystream[{extra}]'" in said
