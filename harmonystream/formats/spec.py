@@ -54,7 +54,15 @@ class Format(NamedTuple):
     """The name of an element that is an item of an array."""
     wrapped: bool = False
     """{"name": ..., "arguments": ...}, or an array of those, may follow the outer opener."""
-    members: Mapping[str, str] = {"name": "name", "arguments": "arguments", "parameters": "arguments"}
+    members: Mapping[str, str] = {
+        "name": "name",
+        "arguments": "arguments",
+        "parameters": "arguments",
+        "args": "arguments",
+        "input": "arguments",
+        "id": "id",
+        "type": "other",
+    }
     """Keys of a wrapped call -> "name", "arguments", "id" or "other"; {"*": "call"}: each key is a name."""
     between: str = ""
     """What may part two wrapped calls outside of an array, such as ";"."""

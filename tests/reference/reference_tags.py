@@ -348,7 +348,8 @@ class Machine(Fences, Elements, Lists):
         self.mentions = 0
         self.blank = False
         self.code, self.at_start = self.code and "code", True
-        self.written = ""
+        self.written, self.unread = "", False
+        self.tool = header.name
         for code in [*header.notes, *["call-in-reasoning"] * (self.region == "reasoning")]:
             self.log.note(code, i)
         stop = self.text.stops[header.stop - 1] if header.stop > i else self.log.start(i)

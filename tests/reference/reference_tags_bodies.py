@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from reference_tags_json import ObjectScan, decode_string, json_state
+from reference_tags_json import Member, ObjectScan, are_names, decode_string, json_state
+from reference_tags_keys import LONGEST
 from reference_tags_log import Log
-from reference_tags_text import WS, Marker, More, Text, holds_objects, may_lack
+from reference_tags_text import WS, Marker, More, Text, holds_objects, latin, may_lack
 
 NORMAL_STOPS = ("stop", "tool_calls", "function_call")
 WHOLE = ("closed", "scalar")
@@ -31,6 +32,8 @@ class Bodies:
         self.calls: list[bool] = []
         self.size = len(text)
         self.written = ""
+        self.unread = False  # a part of the call's body was not read
+        self.tool = ""
 
     @property
     def index(self) -> int:
@@ -41,6 +44,7 @@ class Bodies:
         self.log.arguments(self.index, piece, first, last)
 
     def end_call(self, i: int, complete: bool) -> None:
+        complete = complete and not self.unread
         if complete and not self.written:
             self.write(self.empty_args, i)
         whole = json_state(self.written) in WHOLE
@@ -197,12 +201,22 @@ class Bodies:
             self.drop_control(i)
         self.log.lands(q, scan.stop, "arguments")
         says = self.row.members
-        any_key = says == {"*": "call"}
+        any_key = are_names(scan.members, says)
         roles = ["" if one.misplaced else "arguments" if any_key else says.get(one.key, "") for one in scan.members]
+        for at, one in enumerate(scan.members):
+            if roles[at] == "arguments" and not any_key and self.text.s[one.start] != "{" and self.declares(one.key):
+                roles[at] = ""
         member = next((one for one, role in zip(scan.members, roles) if role == "arguments"), None)
-        for other, role in zip(scan.members, roles):
-            if other is not member and role in ("", "arguments") and not other.misplaced:
+        self.unread |= scan.stray or (scan.ended != "object" and scan.stage in ("in key", "colon", "value"))
+        before = scan.members.index(member) if member else len(scan.members)
+        held = self.held_members(scan.members[:before], roles)
+        if member and held and "" in [roles[scan.members.index(one)] for one in held]:
+            self.log.note("ignored-member", held[0].start)
+            self.unread = True
+        for other, role in zip(scan.members[before + 1 :], roles[before + 1 :]):
+            if role in ("", "arguments") and not other.misplaced:
                 self.log.note("ignored-member", other.start)
+                self.unread = True
         if member and member.indices:
             if member.kind == "string":
                 chars = decode_string(self.text, member.indices, member.closed)
@@ -213,6 +227,8 @@ class Bodies:
                 is_null = piece == "null" if member.closed else "null".startswith(piece)
                 if member.kind != "scalar" or not is_null:
                     self.write(piece, member.indices[0], member.indices[-1])
+        if held and not member:
+            self.write_members(held, scan)
         if scan.ended == "limit":
             return self.cut_call()
         complete = True
@@ -221,3 +237,44 @@ class Bodies:
             complete = not scan.is_stop(scan.stop) or json_state(self.written) in WHOLE
         self.end_call(scan.stop - (scan.ended == "object"), complete)
         return scan.stop
+
+    # -- members that may be the arguments ----------------------------------------------------------------------------
+
+    def declares(self, key: str) -> bool:
+        return key in [latin(name) for name in self.types.get(self.tool, ())]
+
+    def held_members(self, members: Sequence[Member], roles: Sequence[str]) -> list[Member]:
+        """Those that are the arguments if no others come. What cannot be held is noted."""
+        held: list[Member] = []
+        size, too_long = 0, False
+        for one, role in zip(members, roles):
+            if one.misplaced or role == "name" or (role and not self.declares(one.key)):
+                continue
+            if too_long or one.late or len(one.key) >= LONGEST:
+                if not role:
+                    self.log.note("ignored-member", one.start)
+                    self.unread = True
+                continue
+            held.append(one)
+            size += len(self.member_text(one, len(held) == 1).encode())
+            if size > self.max_hold:
+                self.log.note("held-too-long", held[0].start)
+                held, too_long, self.unread = [], True, True
+        return held
+
+    def span(self, one: Member) -> list[int]:
+        """All of a value, with its quotes."""
+        return [one.start, *one.indices, *[one.stop] * one.closed] if one.kind == "string" else one.indices
+
+    def member_text(self, one: Member, first: bool) -> str:
+        key = one.key.encode("latin-1").decode("utf-8", "replace")
+        return ("{" if first else ", ") + f'"{key}": ' + self.log.decode(self.span(one))
+
+    def write_members(self, held: Sequence[Member], scan: ObjectScan) -> None:
+        whole = scan.ended != "limit" and scan.stage in ("key", "comma", "over")
+        self.unread |= not whole
+        self.log.note("other-body", held[0].start)
+        text = "".join(self.member_text(one, one is held[0]) for one in held)
+        self.write(text, held[0].start, self.span(held[-1])[-1])
+        if whole:
+            self.write("}", scan.stop - (scan.ended == "object"))

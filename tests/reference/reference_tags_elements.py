@@ -86,7 +86,7 @@ class Elements(Pairs):
             mark = self.tag(i, self.size)
             named = self.name_near(mark, i) if mark and mark.kind in ELEMENT else None
         except More:
-            return self.cut_elements(), True
+            return self.cut_elements(i), True
         if mark and named and mark.kind == "element_open" and self.has_room(named[0]):
             self.path.append(named[0])
             return self.element_value(named[1], header)
@@ -109,6 +109,7 @@ class Elements(Pairs):
             self.end_elements(i, True)
             return i, True
         self.log.note("ignored-text", i)
+        self.unread = True
         return stop, False
 
     def close_to(self, i: int, name: str, stop: int) -> int:
@@ -144,9 +145,10 @@ class Elements(Pairs):
             self.write("}", i)
         self.end_call(i, complete)
 
-    def cut_elements(self) -> int:
-        """The stream ended between two elements, or in a tag."""
-        self.end_elements(self.size, self.finish in NORMAL_STOPS and not self.open)
+    def cut_elements(self, i: int) -> int:
+        """The stream ended between two elements, or in a tag, at `i`."""
+        whole = not self.unread and not self.open and self.is_half_closer(i)
+        self.end_elements(self.size, self.finish in NORMAL_STOPS and whole)
         return self.size
 
     # -- values --------------------------------------------------------------------------------------------------------
@@ -159,7 +161,8 @@ class Elements(Pairs):
             try:
                 child = self.child(v)
             except More:
-                return self.cut_elements(), True
+                self.end_elements(self.size, False)
+                return self.size, True
             if child and len(self.open) < DEEPEST and self.has_room(child[0]):
                 is_item = child[0] == self.row.item
                 kind = next(iter(containers)) if len(containers) == 1 else "array" if is_item else "object"

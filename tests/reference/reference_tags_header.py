@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from reference_tags_json import ObjectScan, decode_string
+from reference_tags_json import ObjectScan, are_names, decode_string
 from reference_tags_keys import LONGEST, key_at, written
 from reference_tags_text import CALL, NEAR, PAIR, SECTION, WS, Marker, More, Text, holds_objects, latin, may_lack
 
@@ -210,7 +210,7 @@ class HeaderReader:
             raise Fails(q)
         scan = ObjectScan(self.text, q, far, (*SECTION, *CALL))
         says = self.row.members
-        if says == {"*": "call"}:
+        if are_names(scan.members, says):
             members = [member for member in scan.members if not member.misplaced]
             name = self.fitting(members[0].key_indices) if members else ""
             if name:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from reference_tags_text import INERT, WS, More, Text
@@ -46,6 +46,7 @@ class Member:
     start: int = 0
     stop: int = 0  # where it was closed
     misplaced: bool = False  # a container where no value belongs
+    late: bool = False  # before it the object has what is no part of one
     key_indices: list[int] = field(default_factory=list)  # between the quotes of its key
 
 
@@ -66,6 +67,8 @@ class ObjectScan:
         self.key = ""
         self.key_indices: list[int] = []
         self.stop = start + 1
+        self.stage = "key"  # as it is read: "key", "in key", "colon", "value", "in value", "comma" or "over"
+        self.stray = False  # there is what is no part of an object
         self.ended = self.run()
 
     @property
@@ -122,6 +125,7 @@ class ObjectScan:
             if self.member and self.in_scalar and s[i] in SCALAR_ENDS:
                 self.member.closed = True
                 self.expects = ":"
+                self.stage = "comma"
             if not text.is_byte(i):
                 self.dropped.append(i)
                 self.stop += 1
@@ -139,8 +143,12 @@ class ObjectScan:
         escaped = False
         i = first + 1
         new = None
+        self.stray |= self.depth == 1 and self.stage in ("colon", "comma")
+        if self.depth == 1 and self.stage == "key":
+            self.stage = "in key"
         if self.depth == 1 and self.expects == "value":
-            new = Member(self.key, "string", indices, start=first, key_indices=self.key_indices)
+            self.stage = "in value"
+            new = Member(self.key, "string", indices, start=first, key_indices=self.key_indices, late=self.stray)
             self.members.append(new)
         ended = ""
         while i < self.limit:
@@ -171,6 +179,7 @@ class ObjectScan:
             if self.expects == "key":
                 self.key, self.key_indices = "".join(s[k] for k in indices), indices
             self.expects = ":"
+            self.stage = {"in key": "colon", "in value": "comma"}.get(self.stage, self.stage)
         return ""
 
     def plain(self, i: int) -> bool:
@@ -183,21 +192,30 @@ class ObjectScan:
             self.depth += (c in OPENERS) - (c in CLOSERS)
             if self.depth == 1 and self.member:
                 self.member.closed = True
+            self.stage = "in value" if self.depth > 1 else "comma"
         elif c == "}":
+            self.stray |= self.stage in ("value", "colon")
+            self.stage = "over"
             return True
         elif c == ",":
-            self.expects = "key"
+            self.stray |= self.stage == "value"
+            self.expects = self.stage = "key"
         elif self.member and self.in_scalar:
             self.member.indices.append(i)
         elif c == ":" and self.expects in ("key", ":"):
-            self.expects = "value"
+            self.stray |= self.stage != "colon"
+            self.expects = self.stage = "value"
         elif c in OPENERS or (self.expects == "value" and c not in WS and c not in ":]"):
             self.value(i, c)
+        elif c not in WS and not (c == ":" and self.stage == "value"):
+            self.stray = True
         return False
 
     def value(self, i: int, c: str) -> None:
         """A value begins, or a container where none belongs."""
         misplaced = self.expects != "value"
+        self.stray |= misplaced
+        self.stage = "in value"
         if misplaced:
             self.key = ""
         if c in OPENERS:
@@ -207,6 +225,14 @@ class ObjectScan:
         self.members.append(
             Member(self.key, kind, [i], start=i, misplaced=misplaced, key_indices=[] if misplaced else self.key_indices)
         )
+        self.members[-1].late = self.stray
+
+
+def are_names(members: Sequence[Member], says: Mapping[str, str]) -> bool:
+    """Is each key of this object the name of a call? Not if the first is the key of the name, and has a string."""
+    first = next((one for one in members if not one.misplaced), None)
+    plain = first is not None and says.get(first.key) == "name" and first.kind == "string"
+    return "*" in says and not plain
 
 
 def decode_string(text: Text, indices: Sequence[int], closed: bool) -> list[tuple[str, int]]:

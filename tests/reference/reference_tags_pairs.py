@@ -41,7 +41,7 @@ class Pairs(Cdata):
             mark = text.at(i, self.size, *live)
             key = self.key(mark, self.size, header) if mark and mark.kind == "key_open" else None
         except More:
-            return self.cut_pairs(), True
+            return self.cut_pairs(i), True
         if key:
             if key[3]:
                 self.log.note("missing-opener", i)
@@ -66,6 +66,7 @@ class Pairs(Cdata):
             self.end_pairs(i)
             return i, True
         self.log.note("ignored-text", i)
+        self.unread = True
         return stop, False
 
     def end_pairs(self, i: int) -> None:
@@ -73,9 +74,17 @@ class Pairs(Cdata):
             self.write("}", i)
         self.end_call(i, True)
 
-    def cut_pairs(self) -> int:
-        """The stream ended between two pairs."""
-        if self.finish in NORMAL_STOPS:
+    def is_half_closer(self, i: int) -> bool:
+        """Is what the stream ends with nothing, or the beginning of a closer or a stop?"""
+        try:
+            self.text.at(i, self.size, "value_close", "element_close", "call_close", "section_close", "stop")
+        except More:
+            return True
+        return False
+
+    def cut_pairs(self, i: int) -> int:
+        """The stream ended between two pairs. `i`: where what it ends with begins."""
+        if self.finish in NORMAL_STOPS and not self.unread and self.is_half_closer(i):
             self.end_pairs(self.size)
         else:
             self.end_call(self.size, False)
@@ -188,8 +197,10 @@ class Pairs(Cdata):
             try:
                 v, there = self.value_opener(p)
             except More:
-                return self.cut_pairs(), True
+                self.end_call(self.size, False)
+                return self.size, True
             if not there:
+                self.unread = True
                 return v, False
         body, markup, end = self.taken(v)
         layout = not markup and self.row.newlines == "strip" and text.s.startswith("\n", v)

@@ -82,7 +82,7 @@ class PythonCalls(Strings):
             if complete:
                 self.close_all(i)
         else:
-            i, complete = self.size, complete and self.finish in NORMAL_STOPS
+            i, complete = self.size, complete and self.finish in NORMAL_STOPS and not self.unread
         if complete:
             self.finish_arguments(i)
         self.end_call(i, complete)
@@ -110,15 +110,18 @@ class PythonCalls(Strings):
             found = key_at(text, i, limit)
         except More:
             if limit == self.size:
+                self.unread = True
                 raise Ended(self.size, None) from None
             found = None
         if found:
             self.begin_argument(found[0], found[1] - 1)
+            self.keys_follow = True
             return found[1]
         self.log.note("call-syntax", i)
         names = sorted(self.types.get(header.name, ()))
         lone = len(names) == 1 and self.arguments_so_far == 0 and c != "{" and len(names[0].encode()) <= LONGEST
         self.begin_argument(names[0].encode().decode("latin-1") if lone else str(min(self.arguments_so_far, 65535)), i)
+        self.keys_follow = lone
         return i
 
     def begin_argument(self, key: str, i: int) -> None:
@@ -160,6 +163,7 @@ class PythonCalls(Strings):
             self.expects = {"": "argument", "{": "key"}.get(self.open[-1][0] if self.open else "", "item")
             return i + 1
         self.log.note("ignored-text", i)
+        self.unread = True
         self.expects = "noise"
         i = self.expression(i)
         self.expects = "after"

@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 
 from reference_tags_bodies import Bodies
-from reference_tags_keys import written
-from reference_tags_text import CALL, Marker, More
+from reference_tags_header import Fails, Header, HeaderReader
+from reference_tags_keys import key_at, written
+from reference_tags_text import CALL, Marker, More, latin
 from reference_tags_values import quote
 
 PAIR = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
@@ -32,8 +33,11 @@ class Strings(Bodies):
     expects = ""  # "argument", "value", "item", "key", "colon", "after", "string", "expression" or "noise"
     key_string = False
     in_array = False  # the call is one of an array
+    keys_follow = False  # after the open argument come only arguments with keys
+    tools: Sequence[str] | None = None
     quotes = ""
     is_raw = False
+    has_quotes = False  # the string has had a quote of its own as text
     run: list[int]  # bytes of the string that are not yet written
 
     @property
@@ -115,7 +119,7 @@ class Strings(Bodies):
         self.begin_item(i)
         self.write('"', i)
         self.expects, self.key_string, self.run = "string", is_key, []
-        self.quotes, self.is_raw = quotes, "r" in prefix
+        self.quotes, self.is_raw, self.has_quotes = quotes, "r" in prefix, False
         i, closed = start, False
         try:
             while not closed:
@@ -171,6 +175,7 @@ class Strings(Bodies):
         if how == "text":
             if len(self.quotes) == 1:
                 self.log.note("call-syntax", i)
+            self.has_quotes = True
             self.run.append(i)
         elif how == "adjacent":
             self.flush()
@@ -186,14 +191,99 @@ class Strings(Bodies):
         if x < limit:
             brackets = [bracket for bracket, _ in self.open]
             closers = [CLOSES[bracket] for bracket in brackets if bracket != "("]
-            if s[x] in (",", written(self.row)[1], *closers, *[":"] * self.key_string):
+            if s[x] == ":" and self.key_string:
                 return "closed", stop, ""
+            if s[x] in (",", written(self.row)[1], *closers):
+                ends = quotes == OWN or self.goes_on(x, limit)
+                return ("closed", stop, "") if ends else ("text", i + 1, "")
             if s[x] == "]" and self.in_array:
                 x = self.text.skip(x + 1, limit)
-            elif quotes != OWN and s[x] in "\"'" and x > stop:
+            elif quotes != OWN and s[x] in "\"'" and x > stop and self.is_apart(s[stop:x], s[x]):
                 more = s[x] * (3 if s.startswith(s[x] * 3, x) else 1)
                 return "adjacent", x + len(more), more
         return ("closed", stop, "") if self.ends_at_limit(x, limit) else ("text", i + 1, "")
+
+    def is_apart(self, between: str, quote: str) -> bool:
+        """May a quote after ws go on with the string, rather than be part of it?"""
+        return "\n" in between or (quote != self.quotes[0] and not self.has_quotes)
+
+    def goes_on(self, x: int, limit: int) -> bool:
+        """At `x` is what may follow a string. Does what comes after it show that the string is over?"""
+        text, s = self.text, self.text.s
+        closes = written(self.row)[1]
+        if s[x] == closes and not self.open:
+            return self.call_is_over(x + 1, limit)
+        y = text.skip(x + 1, limit)
+        if y == limit:
+            return limit == self.size
+        c = s[y]
+        if s[x] != ",":
+            return c in "," + self.closers + ":" * (len(self.open) > 1) or self.ends_at_limit(y, limit)
+        if not text.is_byte(y):
+            return self.ends_at_limit(y, limit)
+        if not self.open and c == closes:
+            return self.call_is_over(y + 1, limit)
+        try:
+            if not self.open and self.keys_follow:
+                if c == "*":
+                    return True
+                wordy = re.match(r"[0-9A-Za-z_.\x80-\xff]", c) is not None
+                return (wordy or (self.bare_keys and c != "-")) and key_at(text, y, limit) is not None
+            if self.open and self.open[-1][0] == "{" and not self.bare_keys and c != "}":
+                return c in "\"'" and self.is_key(y, limit)
+        except More:
+            return limit == self.size
+        return True
+
+    def is_key(self, i: int, limit: int) -> bool:
+        """Quotes, and a colon after them? A backslash and what follows it are not looked at."""
+        s = self.text.s
+        x = i + 1
+        while x < limit and s[x] != s[i] and self.text.is_byte(x):
+            x += 2 if s[x] == "\\" else 1
+        x = self.text.skip(x + 1, limit)
+        if x >= limit:
+            raise More(limit)
+        return s[x] == ":"
+
+    def call_is_over(self, i: int, limit: int) -> bool:
+        """After what closes a call, behind a string."""
+        text, s = self.text, self.text.s
+        array_over = False
+        x = text.skip(i, limit)
+        while x < limit and s[x] in self.closers + self.row.between + "," * self.in_array:
+            array_over = array_over or (s[x] == "]" and self.in_array)
+            i = x + 1
+            x = text.skip(i, limit)
+        if x == limit:
+            return limit == self.size
+        if (array_over or not self.in_array) and "\n" in s[i:x]:
+            return True
+        if self.ends_at_limit(x, limit):
+            return True
+        if array_over or not text.is_byte(x):
+            return False
+        return self.is_call(x, limit)
+
+    def is_call(self, x: int, limit: int) -> bool:
+        """Another call, at `x`?"""
+        reader, header = HeaderReader(self.text, self.tools, self.max_hold, -1), Header()
+        try:
+            reader.in_python(x, limit, header, alone=not self.in_array)
+        except Fails:
+            return False
+        except More:
+            return limit == self.size
+        name = header.name.encode().decode("latin-1")
+        if not self.in_array or name in [latin(tool) for tool in self.tools or ()]:
+            return True
+        first = self.text.skip(header.stop, limit)
+        if first == limit:
+            return limit == self.size
+        try:
+            return self.text.s[first] == written(self.row)[1] or key_at(self.text, first, limit) is not None
+        except More:
+            return limit == self.size
 
     def escape(self, i: int) -> tuple[int, str]:
         """The length of the escape at `i`, and its character; 0: the backslash is text."""

@@ -143,7 +143,8 @@ def test_the_only_parameter_of_a_tool_needs_no_name():
         return {"name": "f", "parameters": {"properties": {name: {"type": "string"} for name in names}}}
 
     assert arguments("'x'", ["call-syntax"], tools=[tool("city")]) == {"city": "x"}
-    assert arguments("'x', 1", ["call-syntax"] * 2, tools=[tool("city")]) == {"city": "x", "1": 1}
+    assert arguments("'x', y=1", ["call-syntax"], tools=[tool("city")]) == {"city": "x", "y": 1}
+    assert arguments("'f('x', 'y')'", ["call-syntax"] * 5, tools=[tool("city")]) == {"city": "f('x', 'y')"}
     assert arguments("{'city': 'x'}", ["call-syntax"], tools=[tool("city")]) == {"0": {"city": "x"}}
     assert arguments("'x'", ["call-syntax"], tools=[tool("city", "days")]) == {"0": "x"}
 
@@ -159,12 +160,16 @@ def test_the_only_parameter_of_a_tool_needs_no_name():
         ("a=[1,,2,], , b=1,", {"a": [1, 2], "b": 1}, ["ignored-text"] * 2),
         ("a=[1, (2]", {"a": [1, [2]]}, ["call-syntax"]),
         ("a=[1], b={'c': [2}", {"a": [1], "b": {"c": [2]}}, ["call-syntax"]),
-        ("a=[1][0], b=2", {"a": [1], "b": 2}, ["ignored-text"]),
         ("a=1], b=2", {"a": 1, "b": 2}, ["ignored-text"]),
     ],
 )
 def test_repairs(inside, value, codes):
     assert arguments(inside, codes) == value
+
+
+def test_what_is_not_read_is_not_complete():
+    _, _, calls, codes = read("lfm2", f"{START}[f(a=[1][0], b=2)]{END}")
+    assert (calls, codes) == ([("f", '{"a": [1], "b": 2}', "cut")], ["ignored-text"])
 
 
 def test_nesting_is_bounded():
@@ -248,7 +253,7 @@ def test_strings_stream():
     parser.feed_text(f"{START}[f(a=")
     told = [["".join(e.arguments for e in parser.feed_text(c)), c] for c in "'a\\n\"é'"]
     assert told == [['{"a": ', "'"], ['"a', "a"], ["", "\\"], ["\\n", "n"], ['\\"', '"'], ["é", "é"], ["", "'"]]
-    assert [event.arguments for event in parser.feed_text(", b") if type(event) is hs.ToolCallDelta] == ['"']
+    assert [event.arguments for event in parser.feed_text(", b=1") if type(event) is hs.ToolCallDelta] == ['", "b": ']
 
 
 def test_watched_strings():

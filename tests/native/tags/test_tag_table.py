@@ -79,7 +79,7 @@ REFUSED = {
     ),
     "a key": (
         {"section": S, "wrapped": True, "members": {"": "name"}},
-        "members maps keys to 'name', 'arguments', 'id', 'other', or is {'*': 'call'}, and cannot map '' to 'name'",
+        "members maps keys to 'name', 'arguments', 'id', 'other', or '*' to 'call', and cannot map '' to 'name'",
     ),
     "a long key": ({"section": S, "wrapped": True, "members": {"k" * 129: "name"}}, "has a key of more than 128 bytes"),
     "no arguments": (

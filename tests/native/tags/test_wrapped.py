@@ -84,15 +84,48 @@ def test_words_that_begin_like_null():
 
 def test_members_in_any_order():
     assert calls('{"arguments": {"a": 1}, "name": "f"}') == [("f", '{"a": 1}')]
-    assert calls('{"id": {"name": "no"}, "name": "f", "type": ["x"], "arguments": [1]}', ["ignored-member"] * 2) == [
-        ("f", "[1]")
-    ]
+    assert calls('{"id": {"name": "no"}, "name": "f", "type": ["x"], "arguments": [1]}') == [("f", "[1]")]
     assert calls('{"parameters": {"a": 1}, "name": "f"}') == [("f", '{"a": 1}')]
+
+
+@pytest.mark.parametrize("key", ["arguments", "parameters", "args", "input"])
+def test_every_key_of_arguments(key):
+    assert calls(f'{{"name": "f", "{key}": {{"a": 1}}}}') == [("f", '{"a": 1}')]
+    assert calls(f'{{"{key}": {{"a": 1}}, "name": "f"}}') == [("f", '{"a": 1}')]
+
+
+def test_members_that_are_the_arguments():
+    flat = [("f", '{"a": "x", "b": [1, {}], "c": true}')]
+    assert calls('{"name": "f", "a": "x", "b": [1, {}], "c": true}', ["other-body"]) == flat
+    assert calls('{"a": "x", "name": "f", "b": [1, {}], "type": "function", "c": true}', ["other-body"]) == flat
+    assert calls('{"name": "f", "type": "function"}') == [("f", "{}")]
+    named = [{"name": "f", "parameters": {"properties": {"id": {}, "input": {}}}}]
+    assert calls('{"name": "f", "id": 5, "input": "x"}', ["other-body"], tools=named) == [
+        ("f", '{"id": 5, "input": "x"}')
+    ]
+    assert calls('{"name": "f", "id": "c", "input": {"id": 5}}', tools=named) == [("f", '{"id": 5}')]
+
+
+@pytest.mark.parametrize(
+    ("inside", "arguments", "codes"),
+    [
+        ('"why": "x", "arguments": {"a": 1}', '{"a": 1}', ["ignored-member"]),
+        ('"arguments": {"a": 1}, "why": "x"', '{"a": 1}', ["ignored-member"]),
+        ("'arguments': {\"a\": 1}", "", []),
+        ('arguments: {"a": 1}', "", []),
+        ('"arguments": ', "", []),
+        ('"arguments"', "", []),
+        ('"arguments": {"a": 1} x', '{"a": 1}', []),
+        ('"arguments": {"a": 1}: 2', '{"a": 1}', ["ignored-member"]),
+    ],
+)
+def test_what_is_not_read_is_not_complete(inside, arguments, codes):
+    assert calls(f'{{"name": "f", {inside}}}', codes) == [("f", arguments, "cut")]
 
 
 def test_the_first_name_and_the_first_arguments_count():
     twice = '{"name": "f", "name": "g", "arguments": 1, "arguments": 2, "parameters": 3}'
-    assert calls(twice, ["ignored-member"] * 2) == [("f", "1")]
+    assert calls(twice, ["ignored-member"] * 2) == [("f", "1", "cut")]
     assert calls('{"name": 5, "name": "", "name": " f ", "arguments": 1}') == [("f", "1")]
 
 
@@ -135,7 +168,7 @@ def test_names_are_of_256_bytes_at_most():
 
 def test_nearly_json():
     """It is followed, not parsed: what is open and closed decides."""
-    assert calls("{\"name\": \"f\", 'a': 1, \"arguments\": {'b': 'c'}}") == [("f", "{'b': 'c'}")]
+    assert calls("{\"name\": \"f\", 'a': 1, \"arguments\": {'b': 'c'}}") == [("f", "{'b': 'c'}", "cut")]
     assert arguments('{"a": 1,}') == '{"a": 1,}'
 
 
@@ -165,7 +198,7 @@ def test_other_text_behind_it(text):
 def test_markers_in_strings_are_text():
     said = "</tool_call> <tool_call> <think> <|im_end|>"
     assert arguments(f'{{"a": "{said}"}}') == f'{{"a": "{said}"}}'
-    assert calls(f'{{"a": "{said}", "name": "f"}}', ["ignored-member"]) == [("f", "{}")]
+    assert calls(f'{{"a": "{said}", "name": "f"}}', ["other-body"]) == [("f", f'{{"a": "{said}"}}')]
     assert (
         arguments('{"a": "</tool_call> <tool_call>{\\"name\\": 1}"}')
         == '{"a": "</tool_call> <tool_call>{\\"name\\": 1}"}'

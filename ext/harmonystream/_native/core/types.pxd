@@ -159,6 +159,7 @@ cdef struct TagTable:
     uint8_t[64] heads                            # the first literal of each group
     uint64_t value_any                           # what may end a value
     uint64_t calls                               # openers and closers of sections and calls
+    uint64_t closers                             # of values, elements, calls and sections
     uint64_t around_opens, around_closes         # those of the markers around a wrapped object
     uint64_t follow_value, follow_call, follow_section, follow_stop
     uint64_t header                              # what ends a name beside its own end
@@ -218,6 +219,8 @@ cdef struct ObjectScan:                          # tags/call_object.pxd: the mem
     uint8_t in_string, escape, expect            # at depth 1: what comes next
     # which member it is; bytes of its key so far; they may still be these keys
     uint8_t key, key_n, named
+    uint8_t stray                                # it has what is no part of an object
+    uint8_t keys                                 # Keys, where a key may be a call's name
 
 cdef struct Tags:                                # what the tag machine remembers
     int64_t newlines, newline_at, newline_stop   # the run of newlines that waits for what follows it: how many, where
@@ -235,11 +238,13 @@ cdef struct Tags:                                # what the tag machine remember
     uint8_t fresh                                # the value has no byte yet; a newline now is layout
     uint8_t layout                               # the value began with a newline that is layout; so one at its end is
     uint8_t quotes                               # the value contains the opener of a key
-    uint8_t wraps                                # the value may be all arguments in an object; then its own ValueMode
+    uint8_t wraps                                # the value may be all arguments in an object; then its own ValueMode.
+                                                 # WRAPPED: Members
     uint8_t opening                              # the value's opener may still come; in TEXT: an answer's first object
     uint8_t line_start, begun                    # the last byte was a newline; the value, body or array has begun
     uint8_t types, untyped_json                  # JSON types of the open value; a value without type may be JSON
     uint8_t pairs                                # the call has a written pair
+    uint8_t unread                               # a part of the open call's body was not read: it is not complete
     uint8_t fenced                               # Fence
     uint8_t array, passing                       # wrapped: inside an array; Passing. VALUE: Cdata (tags/cdata.pxd)
     uint8_t escape_n                             # bytes in `escape`
@@ -256,8 +261,13 @@ cdef enum Code:                                  # in TEXT: what a fence holds
 cdef enum Fence:
     NO_FENCE, FENCE_NAME, FENCED                 # none; in the language's name after the backquotes; after that name
 
+cdef enum Members:                               # beside a wrapped call's arguments, held because they may be these
+    NO_MEMBERS, KNOWN_MEMBERS                    # none; what the row knows, but the tool declares
+    SOME_MEMBERS, TOO_MANY_MEMBERS               # others; more than may be held
+
 cdef enum Passing:                               # what becomes of a wrapped object's bytes
     PASS_NOTHING, PASS_RAW, PASS_STRING, PASS_SCALAR
+    PASS_MEMBER                                  # it is held, because it may be an argument
 
 cdef struct Span:
     uint16_t at, n

@@ -231,7 +231,7 @@ cdef void restore_derived(Stream* s) noexcept:
 
 # --- the envelope: what the state belongs to --------------------------------------------------------------------------
 
-VERSION = 2
+VERSION = 3
 
 cdef str USUAL_ARGS = "{}"
 cdef bytes USUAL_BYTES = b"{}"

@@ -14,6 +14,11 @@ cdef enum Member:
     OTHER_MEMBER, NAME_MEMBER, ARGUMENTS_MEMBER, ID_MEMBER
     KNOWN_MEMBER                       # it means nothing here, and nobody need hear of it
 
+cdef enum Keys:                        # where a key may be a call's name: {"f": {…}}
+    KEYS_UNKNOWN                       # no value has begun
+    KEYS_OF_MEMBERS                    # the first key is that of the name, and has a string
+    KEYS_ARE_NAMES
+
 cdef enum Found:                       # what a byte did
     F_NOTHING
     F_BEGINS                           # it begins the value of the member `key`
@@ -37,11 +42,19 @@ cdef inline void key_byte(ObjectScan* o, const TagTable* row, uint8_t c) noexcep
 
 cdef inline void key_over(ObjectScan* o, const TagTable* row) noexcept nogil:
     cdef int i
-    o.key = ARGUMENTS_MEMBER if row.key_is_name else OTHER_MEMBER
+    o.key = OTHER_MEMBER
     for i in range(row.n_members):
         if o.named >> i & 1 and o.key_n == row.members[i].n:
             o.key = row.members[i].member
     o.expect = X_COLON
+
+
+cdef inline void settle_keys(ObjectScan* o, uint8_t c) noexcept nogil:
+    """A value begins with c. The first one says what keys are."""
+    if o.keys == KEYS_UNKNOWN:
+        o.keys = KEYS_OF_MEMBERS if o.key == NAME_MEMBER and c == c'"' else KEYS_ARE_NAMES
+    if o.keys == KEYS_ARE_NAMES:
+        o.key = ARGUMENTS_MEMBER
 
 
 cdef inline bint object_in_string(const ObjectScan* o) noexcept nogil:
@@ -85,6 +98,8 @@ cdef inline int object_step(ObjectScan* o, const TagTable* row, uint8_t c) noexc
     if o.expect == X_VALUE:
         if is_json_space(c) or c == c':':
             return F_NOTHING
+        if row.key_is_name:
+            settle_keys(o, c)
         if c == c'"':
             o.in_string = 1
             o.expect = X_IN_STRING
@@ -106,12 +121,15 @@ cdef inline int object_step(ObjectScan* o, const TagTable* row, uint8_t c) noexc
             return F_ENDED
         return F_NOTHING
     if c == c'}':
+        o.stray |= o.expect == X_VALUE or o.expect == X_COLON
         o.depth = 0
         o.expect = X_OVER
         return F_OVER
     if c == c',':
+        o.stray |= o.expect == X_VALUE
         o.expect = X_KEY
     elif c == c':':
+        o.stray |= o.expect != X_COLON
         o.expect = X_VALUE
     elif c == c'"':
         o.in_string = 1
@@ -120,8 +138,13 @@ cdef inline int object_step(ObjectScan* o, const TagTable* row, uint8_t c) noexc
             o.key = OTHER_MEMBER
             o.key_n = 0
             o.named = 255
-    elif c == c'{' or c == c'[':                                             # where none belongs: it nests all the same
+        else:
+            o.stray = 1
+    elif c == c'{' or c == c'[':                                             # where none belongs: it nests anyway
+        o.stray = 1
         o.depth = 2
         o.expect = X_IN_NEST
         o.key = OTHER_MEMBER
+    elif not is_json_space(c):
+        o.stray = 1
     return F_NOTHING

@@ -19,7 +19,7 @@ from harmonystream._native.tags.raw cimport step_raw
 from harmonystream._native.tags.text cimport flush_newlines, step_section, step_text
 from harmonystream._native.tags.transitions cimport end_call, enter_text
 from harmonystream._native.tags.view cimport *
-from harmonystream._native.tags.wrapped cimport step_after, step_wrapped
+from harmonystream._native.tags.wrapped cimport finish_wrapped, step_after, step_wrapped
 
 DEBUG = bool(DEBUG_BUILD)
 
@@ -249,12 +249,15 @@ cdef void tags_finish(Stream* s, const Context* c, bint stopped, bint known) noe
     if s.state == VALUE:
         flush_value(s, c)
     if s.kind != NOT_A_CALL:
-        if s.state == PAIRS or (s.state == VALUE and s.tags.opening):
-            end_call(s, c, s.position, stopped and not (c.row.has_element and s.tags.object.depth), True)
+        if s.state == PAIRS:
+            end_call(s, c, s.position,
+                     stopped and not s.tags.unread and not (c.row.has_element and s.tags.object.depth), True)
         elif s.state == VALUE:
             end_call(s, c, s.position, False, True)
         elif s.state == PYTHON:
             finish_python(s, c, stopped)
+        elif s.state == WRAPPED:
+            finish_wrapped(s, c, stopped, known)
         else:
             end_call(s, c, s.position, stopped or (not known and json_balanced(&s.json)), False)
     if s.state != DONE and announced and c.out.labels == NULL:

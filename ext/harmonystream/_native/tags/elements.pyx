@@ -209,6 +209,7 @@ cdef bint step_noise(Stream* s, const Context* c, View* v) noexcept nogil:
     if s.error:
         return True
     if verdict == YES:
+        s.tags.unread = 1
         consume(s, c, v, stop, IN_HEADER)
     else:
         end_elements(s, c, True)
@@ -234,7 +235,7 @@ cdef bint step_elements(Stream* s, const Context* c, View* v) noexcept nogil:
                 verdict = undecided(v, v.i)
     if verdict == MORE:
         if v.end:
-            consume(s, c, v, v.n, IN_HEADER)
+            end_in_part(s, c, v, row.closers | row.roles[STOP])
         return v.end
     if verdict == YES and role == ELEMENT_OPEN and has_room(s, name.n):
         open_element(s, c, v, &name)

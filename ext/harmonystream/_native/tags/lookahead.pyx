@@ -134,7 +134,7 @@ cdef int look_member(const View* v, const Context* c, Tags* g, int found, Py_ssi
     """
     cdef uint8_t[NAME_CAP + 16] name
     cdef int k, member = g.probe.key
-    cdef bint named = member == ARGUMENTS_MEMBER and (c.row.key_is_name or (unmarked and c.tools.n < 0))
+    cdef bint named = member == ARGUMENTS_MEMBER and (g.probe.keys == KEYS_ARE_NAMES or (unmarked and c.tools.n < 0))
     if found == F_BEGINS:
         if unmarked and member == OTHER_MEMBER:
             return NO
@@ -193,7 +193,7 @@ cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, P
         verdict = object_step(&g.probe, row, v.p[x])
         if verdict == F_OVER or verdict == F_ENDED_OVER:
             return failed(h, origin, x)
-        if row.key_is_name and not g.name_at and g.probe.expect == X_IN_KEY:
+        if row.key_is_name and g.probe.keys == KEYS_UNKNOWN and g.probe.expect == X_IN_KEY and g.probe.key_n == 0:
             g.name_at = <int32_t>(x - origin)
         if verdict == F_BEGINS or verdict == F_ENDS:
             verdict = look_member(v, c, g, verdict, x, origin, alone != MARKED, h)

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from harmonystream._native.core.chars cimport hex_digit, is_json_space
 from harmonystream._native.core.types cimport NAME_CAP
 from harmonystream._native.core.utf8 cimport utf8_encode
-from harmonystream._native.tags.view cimport View
+from harmonystream._native.tags.view cimport View, is_special
 
 
 cdef inline int unicode_escape(const uint8_t* p) noexcept nogil:
@@ -35,8 +35,11 @@ cdef inline bint read_object_name(const View* v, int64_t at, uint8_t* name, int*
     cdef Py_ssize_t i = <Py_ssize_t>at + 1
     cdef int n = 0, code, low
     while i < v.n and v.p[i] != c'"':                      # a restored state may be wrong about where the string ends
-        if n > NAME_CAP + 4 or v.p[i] < 32:
+        if n > NAME_CAP + 4:
             return False
+        if is_special(v, i):                               # an inert id, which is dropped
+            i += 1
+            continue
         if v.p[i] != c'\\':
             name[n] = v.p[i]
             n += 1

@@ -247,6 +247,7 @@ cdef bint step_value_opener(Stream* s, const Context* c, View* v) noexcept nogil
             consume(s, c, v, v.i + row.literals[k].n, IN_HEADER)
     else:
         note(s, D_MISSING_VALUE, s.position)
+        s.tags.unread = 1
         leave_value(s)
     return True
 
@@ -399,6 +400,7 @@ cdef bint step_noise(Stream* s, const Context* c, View* v) noexcept nogil:
     if s.error:
         return True
     if verdict == YES:
+        s.tags.unread = 1
         consume(s, c, v, stop, IN_HEADER)
     else:
         end_call(s, c, s.position, True, True)
@@ -432,7 +434,7 @@ cdef bint step_pairs(Stream* s, const Context* c, View* v) noexcept nogil:
             return step_noise(s, c, v)
     if verdict == MORE:
         if v.end:
-            consume(s, c, v, v.n, IN_HEADER)
+            end_in_part(s, c, v, row.closers | row.roles[STOP])
         return v.end
     if verdict == NO:
         if is_special(v, v.i):

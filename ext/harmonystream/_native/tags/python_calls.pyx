@@ -63,7 +63,7 @@ cdef void open_string(Stream* s, const Context* c, uint8_t expect) noexcept nogi
     o.key = o.expect == P_KEY
     o.in_string = expect == P_STRING
     o.expect = expect
-    s.tags.probe.depth = 0
+    s.tags.probe.depth = s.tags.probe.escape = 0
 
 
 cdef void close_string(Stream* s, const Context* c) noexcept nogil:
@@ -114,7 +114,7 @@ cdef void end_at_marker(Stream* s, const Context* c, View* v, int k) noexcept no
 
 cdef void finish_python(Stream* s, const Context* c, bint stopped) noexcept nogil:
     """The stream ends in the call."""
-    end_call(s, c, s.position, stopped and is_between(&s.tags), True)
+    end_call(s, c, s.position, stopped and not s.tags.unread and is_between(&s.tags), True)
 
 
 # --- steps ------------------------------------------------------------------------------------------------------------
@@ -152,11 +152,14 @@ cdef void step_closer(Stream* s, const Context* c, View* v) noexcept nogil:
         drop_byte(s, c, v, D_IGNORED_TEXT)
 
 
-cdef void open_argument(Stream* s, const Context* c, const uint8_t* key, Py_ssize_t n, int64_t at) noexcept nogil:
+cdef void open_argument(Stream* s, const Context* c, const uint8_t* key, Py_ssize_t n, bint named,
+                        int64_t at) noexcept nogil:
+    """named: it has the name of a parameter, so that no argument without a name follows it."""
     memcpy(s.header, key, n)
     s.header_n = <uint16_t>n
     write_key(s, c.out, at)
     s.tags.object.expect = P_VALUE
+    s.tags.probe.key = named
     count_argument(&s.tags.probe)
 
 
@@ -173,10 +176,10 @@ cdef void open_positional(Stream* s, const Context* c, uint8_t first) noexcept n
         one = t.parameters[tool]
         n = <int>(t.parameter_offset[one + 1] - t.parameter_offset[one])
         if t.parameters[tool + 1] == one + 1 and n <= HEADER_CAP:
-            open_argument(s, c, t.parameter_names + t.parameter_offset[one], n, s.position)
+            open_argument(s, c, t.parameter_names + t.parameter_offset[one], n, True, s.position)
             return
     n = snprintf(number, 8, b"%d", arguments_so_far(&s.tags.probe))
-    open_argument(s, c, <const uint8_t*>number, n, s.position)
+    open_argument(s, c, <const uint8_t*>number, n, False, s.position)
 
 
 cdef bint step_argument(Stream* s, const Context* c, View* v) noexcept nogil:
@@ -192,12 +195,13 @@ cdef bint step_argument(Stream* s, const Context* c, View* v) noexcept nogil:
     verdict = look_key_end(v, c.row, v.i, v.i, &at, &size, &stop)
     if verdict == MORE:
         if v.end:
+            s.tags.unread = 1
             consume(s, c, v, v.n, IN_ARGUMENTS)
         return v.end
     if verdict == NO:
         open_positional(s, c, ch)
     else:
-        open_argument(s, c, v.p + at, size, position_at(s, v, stop - 1))
+        open_argument(s, c, v.p + at, size, True, position_at(s, v, stop - 1))
         consume(s, c, v, stop, IN_ARGUMENTS)
     return True
 
@@ -305,6 +309,7 @@ cdef bint step_after_value(Stream* s, const Context* c, View* v) noexcept nogil:
         consume(s, c, v, v.i + 1, IN_ARGUMENTS)
     else:
         note(s, D_IGNORED_TEXT, s.position)
+        s.tags.unread = 1
         o.expect = P_NOISE
         s.tags.probe.depth = 0
     return True
@@ -408,7 +413,7 @@ cdef bint step_quote(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef ObjectScan* o = &s.tags.object
     cdef Py_ssize_t stop = 0
     cdef uint8_t size = 0
-    cdef int k = -1, verdict = look_string_close(v, s, c.row, v.i, &stop, &size)
+    cdef int k = -1, verdict = look_string_close(v, s, c, v.i, &stop, &size)
     if verdict == MORE:
         return False
     if verdict == NO and is_special(v, v.i):
@@ -418,6 +423,7 @@ cdef bint step_quote(Stream* s, const Context* c, View* v) noexcept nogil:
     if verdict == NO:
         if o.key_n == 1:
             note(s, D_CALL_SYNTAX, s.position)
+        s.tags.probe.escape = 1
         if not s.error:
             put_string_text(s, c, v, v.i + 1)
         return True

@@ -4,13 +4,17 @@
 # It remembers that in ObjectScan, under other names. `object`: depth is the stack of open brackets, two bits for each;
 # expect is a PythonExpect; in_string says that a string is open, named is its quote (0: the row's own), key_n how many
 # of them close it, escape that its backslashes are text; key says that the string is a key. `probe`: depth counts the
-# brackets inside of an expression, key_n and named have the low and the high byte of the number of arguments so far.
+# brackets inside of an expression, key_n and named have the low and the high byte of the number of arguments so far;
+# key says that after the open argument only arguments with keys may come, escape that the open string has a quote of
+# its own as text.
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.string cimport memchr
 from harmonystream._native.core.chars cimport hex_digit, is_json_space
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.lookahead cimport look_follow, look_stop
-from harmonystream._native.tags.names cimport is_word_byte, look_key_end
+from harmonystream._native.core.tools cimport tool_index
+from harmonystream._native.tags.names cimport is_word_byte, look_key_end, look_written, skip_call_word
 from harmonystream._native.tags.view cimport *
 
 cdef enum PythonExpect:
@@ -112,9 +116,82 @@ cdef inline int look_string(const View* v, Py_ssize_t i, Py_ssize_t* at, uint8_t
     return look_quotes(v, x, i, size)
 
 
-cdef inline int look_string_close(const View* v, const Stream* s, const TagTable* row, Py_ssize_t i, Py_ssize_t* stop,
+cdef inline int look_call_end(const View* v, const Stream* s, const Context* c, Py_ssize_t i,
+                              Py_ssize_t origin) noexcept nogil:
+    """What closes the call is before i, after a string. Does what follows show that the call is over?"""
+    cdef const TagTable* row = c.row
+    cdef Py_ssize_t n = limit(v, origin), x = skip_ws(v, i, n), stop = 0, at = 0, size = 0
+    cdef int k = -1, verdict
+    cdef bint closed = False                               # so is the array of calls
+    while x < n and not is_special(v, x) and (is_closer(row, v.p[x]) or (v.p[x] == c',' and s.tags.array) or (
+            row.between and v.p[x] == row.between)):
+        if v.p[x] == c']' and s.tags.array:
+            closed = True
+        i = x + 1
+        x = skip_ws(v, i, n)
+    if x == n:
+        return at_the_end(v, origin)
+    if (closed or not s.tags.array) and memchr(v.p + i, c'\n', x - i) != NULL:
+        return YES
+    verdict = look_python_end(v, row, x, False, &k)
+    if verdict != NO or closed or is_special(v, x):
+        return or_end(v, verdict)
+    if row.name_as == CALL_NAME:
+        x = skip_call_word(v, x, n)
+    verdict = look_written(v, row, c.tools, x, origin, not s.tags.array, &stop)
+    if verdict == YES and s.tags.array and tool_index(c.tools, v.p + x, stop - x) < 0:
+        x = skip_ws(v, stop + 1, n)
+        if x == n:
+            return at_the_end(v, origin)
+        if v.p[x] != row.call_closes or is_special(v, x):
+            verdict = look_key_end(v, row, x, origin, &at, &size, &stop)
+    return or_end(v, verdict)
+
+
+cdef inline int look_next_key(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin) noexcept nogil:
+    """After a string and a comma, in an object: another key and its colon?"""
+    cdef Py_ssize_t n = limit(v, origin), x = i + 1
+    while x < n and v.p[x] != v.p[i] and not is_special(v, x):
+        x += 1 + (v.p[x] == c'\\')
+    x = skip_ws(v, x + 1, n) if x < n else n
+    return at_the_end(v, origin) if x >= n else YES if v.p[x] == c':' and not is_special(v, x) else NO
+
+
+cdef inline int look_after_string(const View* v, const Stream* s, const Context* c, Py_ssize_t x,
+                                  Py_ssize_t origin) noexcept nogil:
+    """At x is a comma, or what closes a bracket or the call, after the quote of a string that has a quote as Python's.
+    Does it end the string? Then the call, the array or the object goes on after it."""
+    cdef const TagTable* row = c.row
+    cdef const ObjectScan* o = &s.tags.object
+    cdef Py_ssize_t n = limit(v, origin), at = 0, size = 0, stop = 0
+    cdef uint8_t ch = v.p[x]
+    cdef int k = -1
+    if ch == row.call_closes and o.depth == 0:
+        return look_call_end(v, s, c, x + 1, origin)
+    x = skip_ws(v, x + 1, n)
+    if x == n:
+        return at_the_end(v, origin)
+    if ch != c',':                                         # what closes a bracket
+        if not is_special(v, x) and (v.p[x] == c',' or is_closer(row, v.p[x]) or (v.p[x] == c':' and o.depth >> 2)):
+            return YES
+        return or_end(v, look_python_end(v, row, x, False, &k))
+    if is_special(v, x):
+        return or_end(v, look_python_end(v, row, x, False, &k))
+    if o.depth == 0 and v.p[x] == row.call_closes:
+        return look_call_end(v, s, c, x + 1, origin)
+    if o.depth == 0 and s.tags.probe.key:
+        if v.p[x] == c'*' or not (is_word_byte(v.p[x]) or row.bare_keys) or v.p[x] == c'-':
+            return YES if v.p[x] == c'*' else NO
+        return or_end(v, look_key_end(v, row, x, origin, &at, &size, &stop))
+    if o.depth & 3 == P_OBJECT and not row.bare_keys and v.p[x] != c'}':
+        return look_next_key(v, row, x, origin) if v.p[x] == c'"' or v.p[x] == c"'" else NO
+    return YES
+
+
+cdef inline int look_string_close(const View* v, const Stream* s, const Context* c, Py_ssize_t i, Py_ssize_t* stop,
                                   uint8_t* size) noexcept nogil:
     """Does the quote at i close the string? ADJACENT: another string, which has `size` quotes before *stop, follows."""
+    cdef const TagTable* row = c.row
     cdef const ObjectScan* o = &s.tags.object
     cdef Py_ssize_t n = limit(v, i), x = i + 1
     cdef int k = -1, verdict
@@ -131,14 +208,17 @@ cdef inline int look_string_close(const View* v, const Stream* s, const TagTable
     if x == n:
         return at_the_end(v, i)
     if not is_special(v, x):
-        if v.p[x] == c',' or v.p[x] == row.call_closes or (v.p[x] == c':' and o.key) or (
-                v.p[x] == c']' and is_open(o.depth, P_ARRAY)) or (v.p[x] == c'}' and is_open(o.depth, P_OBJECT)):
+        if v.p[x] == c':' and o.key:
             return YES
+        if v.p[x] == c',' or v.p[x] == row.call_closes or (
+                v.p[x] == c']' and is_open(o.depth, P_ARRAY)) or (v.p[x] == c'}' and is_open(o.depth, P_OBJECT)):
+            return look_after_string(v, s, c, x, i) if o.named else YES
         if v.p[x] == c']' and s.tags.array:                # of the calls, if this one's bracket is missing
             x = skip_ws(v, x + 1, n)
             if x == n:
                 return at_the_end(v, i)
-        elif o.named and x > stop[0] and (v.p[x] == c'"' or v.p[x] == c"'"):
+        elif o.named and x > stop[0] and (v.p[x] == c'"' or v.p[x] == c"'") and (
+                memchr(v.p + stop[0], c'\n', x - stop[0]) != NULL or (v.p[x] != o.named and not s.tags.probe.escape)):
             verdict = look_quotes(v, x, i, size)
             stop[0] = x + size[0]
             return ADJACENT if verdict == YES else verdict

@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from harmonystream._native.core.buffer cimport buffer_put, buffer_room
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.fields cimport *
-from harmonystream._native.tags.call_object cimport X_OVER
+from harmonystream._native.tags.call_object cimport KEYS_ARE_NAMES, X_OVER
 from harmonystream._native.tags.cdata cimport IN_CDATA
 from harmonystream._native.tags.element_path cimport is_path
 from harmonystream._native.tags.python_look cimport P_ARGUMENT, P_COLON, P_ITEM, P_KEY, P_OBJECT, P_STRING
@@ -15,8 +15,8 @@ from harmonystream._native.core.types cimport *
 DEBUG = bool(DEBUG_BUILD)
 
 cdef enum:
-    N_BYTES = 27
-    FIXED_SIZE = 6 * 8 + 2 * 4 + 2 * (8 + 6) + 2 * 4 + N_BYTES + 6 + 3 * 4
+    N_BYTES = 28
+    FIXED_SIZE = 6 * 8 + 2 * 4 + 2 * (8 + 8) + 2 * 4 + N_BYTES + 6 + 3 * 4
 
 
 cdef void walk(Stream* s, uint8_t* special, uint32_t* n, Fields* f) noexcept:
@@ -27,7 +27,7 @@ cdef void walk(Stream* s, uint8_t* special, uint32_t* n, Fields* f) noexcept:
         &g.reasoning, &g.answer, &g.seam, &g.in_section, &g.trim, special,
         &g.mentions, &g.think_mentions, &g.fence, &g.ticks, &g.lead,
         &g.code, &g.fresh, &g.layout, &g.quotes, &g.wraps, &g.opening, &g.line_start, &g.begun,
-        &g.types, &g.untyped_json, &g.pairs, &g.fenced, &g.array, &g.passing, &g.escape_n, &s.value_mode]
+        &g.types, &g.untyped_json, &g.pairs, &g.unread, &g.fenced, &g.array, &g.passing, &g.escape_n, &s.value_mode]
     cdef int i
     for i in range(6):
         long_field(f, longs[i])
@@ -46,9 +46,9 @@ cdef void walk(Stream* s, uint8_t* special, uint32_t* n, Fields* f) noexcept:
 
 cdef void walk_scan(ObjectScan* o, Fields* f) noexcept:
     cdef int i
-    cdef uint8_t** bytes_ = [&o.in_string, &o.escape, &o.expect, &o.key, &o.key_n, &o.named]
+    cdef uint8_t** bytes_ = [&o.in_string, &o.escape, &o.expect, &o.key, &o.key_n, &o.named, &o.stray, &o.keys]
     long_field(f, &o.depth)
-    for i in range(6):
+    for i in range(8):
         byte_field(f, bytes_[i])
 
 
@@ -112,7 +112,7 @@ cdef int check_numbers(const Stream* s, const Held* held, const TagTable* row, c
     cdef const Span** parts = [&s.role, &s.channel, &s.recipient, &s.content_type]
     cdef uint8_t* flags = [
         g.reasoning, g.answer, g.seam, g.in_section, g.trim, g.special, g.fresh, g.layout, g.quotes, g.opening,
-        g.line_start, g.lead, g.begun, g.untyped_json, g.pairs, g.array]
+        g.line_start, g.lead, g.begun, g.untyped_json, g.pairs, g.unread, g.array]
     cdef int i
     if s.state < DONE or s.state >= N_STATES:
         refuse("a field is out of range")
@@ -128,14 +128,14 @@ cdef int check_numbers(const Stream* s, const Held* held, const TagTable* row, c
         refuse("it has looked further than it has read")
     for i in range(2):
         scan = &g.object if i else &g.probe
-        if (scan.depth < 0 or scan.expect > X_OVER or scan.in_string > 1 or (
+        if (scan.depth < 0 or scan.expect > X_OVER or scan.in_string > 1 or scan.stray > 1 or scan.keys > KEYS_ARE_NAMES or (
                 scan.depth > s.position + held.input.n + (1 << 20) and s.state != PYTHON and not row.has_element)):
             refuse("its JSON scanner is in no possible state")
     if s.state == PYTHON:
         check_python(g, row)
     if row.has_element and not s.finished and not s.error and not is_path(s):
         refuse("its names are not those of open elements")
-    if (s.value_mode > HELD or g.passing > PASS_SCALAR or g.fenced > FENCED or g.types > 127 or g.wraps > HELD
+    if (s.value_mode > HELD or g.passing > PASS_MEMBER or g.fenced > FENCED or g.types > 127 or g.wraps > HELD
             or g.code > EXAMPLE):
         refuse("a field is out of range")
     if not -1 <= g.tool < max(0, tools.n) or g.escape_n > (4 if g.passing == PASS_SCALAR else 5):
@@ -146,12 +146,12 @@ cdef int check_numbers(const Stream* s, const Held* held, const TagTable* row, c
         refuse("a field is out of range")
     if g.surrogate and not 0xD800 <= g.surrogate < 0xDC00:
         refuse("a field is out of range")
-    for i in range(16):
+    for i in range(17):
         if flags[i] > 1:
             refuse("a flag is neither 0 nor 1")
     if in_call != (s.kind != NOT_A_CALL):
         refuse("it has an open call and none")
-    if (s.value_mode != NO_VALUE) != (s.state == VALUE) and not s.error and not s.finished:
+    if (s.value_mode != NO_VALUE) != (s.state == VALUE or (s.state == WRAPPED and g.passing == PASS_MEMBER)) and not s.error and not s.finished:
         refuse("it has an open call and none")
     for i in range(4):
         if parts[i].at or parts[i].n:
@@ -168,7 +168,7 @@ cdef int check_python(const Tags* g, const TagTable* row) except -1:
     cdef bint in_object = stack & 3 == P_OBJECT, in_string = o.expect == P_STRING
     while stack & 3:
         stack >>= 2
-    if stack or o.in_string != in_string or o.escape > in_string or o.key > 1:
+    if stack or o.in_string != in_string or o.escape > in_string or o.key > 1 or g.probe.key > 1 or g.probe.escape > 1:
         refuse("its Python scanner is in no possible state")
     own = in_string and o.named == 0 and row.roles[QUOTE] != 0 and o.key_n == 1 and not o.escape
     if in_string and not own and ((o.named != c'"' and o.named != c"'") or (o.key_n != 1 and o.key_n != 3)):
@@ -189,7 +189,7 @@ cdef int check_held(Stream* s, const Held* held) except -1:
             refuse("its held input is in no possible state")
     if s.tags.special != has_special(&held.marks):
         refuse("its held input is in no possible state")
-    if held.value.n and s.value_mode == NO_VALUE:
+    if held.value.n and s.value_mode == NO_VALUE and s.state != WRAPPED:
         refuse("it holds a value and has none")
     if held.value.n:
         try:

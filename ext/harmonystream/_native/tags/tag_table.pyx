@@ -249,10 +249,11 @@ cdef class Row:
         what = f"format {format.name!r}: members"
         if not isinstance(format.members, Mapping) or not 0 < len(format.members) <= MAX_MEMBERS:
             raise FormatError(f"{what} maps 1 to {MAX_MEMBERS} keys of a wrapped call to what they hold")
-        t.key_is_name = dict(format.members) == {"*": "call"}
-        for key, member in () if t.key_is_name else format.members.items():
+        members = dict(format.members)
+        t.key_is_name = members.pop("*", None) == "call"
+        for key, member in members.items():
             if not isinstance(key, str) or not isinstance(member, str) or not key or member not in MEMBERS:
-                raise FormatError(f"{what} maps keys to {', '.join(map(repr, MEMBERS))}, or is {{'*': 'call'}}, "
+                raise FormatError(f"{what} maps keys to {', '.join(map(repr, MEMBERS))}, or '*' to 'call', "
                                   f"and cannot map {key!r:.80} to {member!r:.80}")
             data = key.encode("utf-8", "replace")
             if len(data) > MAX_SPELLING:
@@ -342,6 +343,7 @@ cdef class Row:
         self.group()
         calls = t.roles[SECTION_OPEN] | t.roles[CALL_OPEN]
         t.calls = calls | t.roles[SECTION_CLOSE] | t.roles[CALL_CLOSE]
+        t.closers = (t.roles[VALUE_CLOSE] | t.roles[ELEMENT_CLOSE] | t.roles[CALL_CLOSE] | t.roles[SECTION_CLOSE])
         t.around_opens = t.roles[SECTION_OPEN] | (0 if t.has_section and not t.holds_objects else t.roles[CALL_OPEN])
         t.around_closes = t.roles[SECTION_CLOSE] | (0 if t.has_section and not t.holds_objects else t.roles[CALL_CLOSE])
         t.follow_stop = t.roles[STOP] | t.roles[TURN]

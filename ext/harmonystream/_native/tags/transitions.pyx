@@ -78,7 +78,9 @@ cdef void open_call(Stream* s, const CallHeader* h, bint ends_reasoning) noexcep
     the call."""
     cdef Tags* g = &s.tags
     g.opening = g.seam = g.mentions = g.pairs = g.fenced = g.begun = g.passing = g.escape_n = 0
+    g.unread = 0
     g.newlines = g.surrogate = 0
+    g.wraps = 0
     if g.code != NO_CODE:                                  # the open fence is not empty any more
         g.code = CODE
     g.line_start = 1
@@ -127,7 +129,7 @@ cdef inline void close_body(Stream* s, const Context* c, int64_t at, bint comple
     at = after(s, at)
     if pairs and complete and s.tags.pairs:
         put_text(s, c.out, b"}", 1, at, at)
-    close_call(s, c.out, at, complete)
+    close_call(s, c.out, at, complete and not s.tags.unread)
 
 
 cdef void end_call(Stream* s, const Context* c, int64_t at, bint complete, bint pairs) noexcept nogil:

@@ -143,4 +143,11 @@ cdef inline int64_t after(const Stream* s, int64_t at) noexcept nogil:
     return at if at > s.attributed else s.attributed
 
 
+cdef inline void end_in_part(Stream* s, const Context* c, View* v, uint64_t closers) noexcept nogil:
+    """The stream ends here, between the arguments of a call, in what may be half a closer, or an argument that is cut."""
+    cdef int k = -1
+    s.tags.unread |= match(v, c.row, v.i, v.n, closers, &k) != MORE
+    consume(s, c, v, v.n, IN_HEADER)
+
+
 cdef void drop_special(Stream* s, const Context* c, View* v) noexcept nogil

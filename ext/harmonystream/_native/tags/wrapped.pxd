@@ -4,4 +4,5 @@ from harmonystream._native.core.types cimport Context, Stream
 from harmonystream._native.tags.view cimport View
 
 cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil
+cdef void finish_wrapped(Stream* s, const Context* c, bint stopped, bint known) noexcept nogil
 cdef bint step_after(Stream* s, const Context* c, View* v) noexcept nogil

@@ -3,16 +3,18 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr, memset
+from harmonystream._native.core.buffer cimport buffer_put
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.chars cimport has_quote_or_backslash, hex_digit, is_json_space
 from harmonystream._native.core.json_scan cimport json_balanced
+from harmonystream._native.core.tools cimport has_parameters, is_parameter
 from harmonystream._native.core.types cimport *
-from harmonystream._native.core.utf8 cimport utf8_encode
+from harmonystream._native.core.utf8 cimport utf8_encode, utf8_repair
 from harmonystream._native.tags.call_object cimport *
 from harmonystream._native.tags.calls cimport begin_call
 from harmonystream._native.tags.lookahead cimport *
 from harmonystream._native.tags.object_name cimport simple_escape, unicode_escape
-from harmonystream._native.tags.transitions cimport end_wrapped, enter_section, enter_text
+from harmonystream._native.tags.transitions cimport end_call, end_wrapped, enter_section, enter_text
 from harmonystream._native.tags.view cimport *
 
 DEBUG = bool(DEBUG_BUILD)
@@ -113,6 +115,9 @@ cdef void pass_to(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcept 
         pass_string(s, c, v, to)
     elif s.tags.passing == PASS_SCALAR:
         pass_scalar(s, c, v, to)
+    elif s.tags.passing == PASS_MEMBER:
+        put_run(s, c, v, to)
+        bound_members(s, c)
     else:
         consume(s, c, v, to, IN_ARGUMENTS)
 
@@ -125,20 +130,125 @@ cdef void value_over(Stream* s, const Context* c) noexcept nogil:
     if g.passing == PASS_STRING:
         flush_surrogate(s, c)
     flush_pending(s, c.out)
+    bound_members(s, c)
+    s.value_mode = NO_VALUE
     g.passing = PASS_NOTHING
     g.escape_n = 0
+
+
+# --- members that may be arguments ------------------------------------------------------------------------------------
+
+cdef void drop_members(Stream* s, const Context* c) noexcept nogil:
+    """What was held is not read."""
+    s.tags.unread = 1
+    c.out.held.value.n = 0
+
+
+cdef void bound_members(Stream* s, const Context* c) noexcept nogil:
+    """More than may be held is dropped."""
+    if s.tags.passing == PASS_MEMBER and c.out.held.value.n > c.out.held.cap:
+        note(s, D_HELD_TOO_LONG, s.tags.value_at)
+        drop_members(s, c)
+        s.tags.wraps = TOO_MANY_MEMBERS
+        s.tags.passing = PASS_NOTHING
+        s.value_mode = NO_VALUE
+
+
+cdef bint is_declared(const Stream* s, const Context* c) noexcept nogil:
+    """Is the member's key a parameter of the tool?"""
+    return has_parameters(c.tools, s.tags.tool) and is_parameter(c.tools, s.tags.tool, s.header, s.header_n)
+
+
+cdef void open_member(Stream* s, const Context* c, int64_t at, bint known) noexcept nogil:
+    """A member's value begins at `at`, which is an argument if no arguments come. known: the row knows its key."""
+    cdef Tags* g = &s.tags
+    cdef Buffer* held = &c.out.held.value
+    cdef uint8_t[3 * HEADER_CAP] key
+    cdef Py_ssize_t n = utf8_repair(s.header, s.header_n, key)
+    if g.wraps == TOO_MANY_MEMBERS or g.object.stray or s.header_n == HEADER_CAP:
+        if not known:
+            note(s, D_IGNORED_MEMBER, at)
+            g.unread = 1
+        return
+    if g.wraps == NO_MEMBERS:
+        g.value_at = g.value_stop = at
+    if not (buffer_put(held, b', "' if g.wraps else b'{"', 3 if g.wraps else 2) and buffer_put(held, key, n)
+            and buffer_put(held, b'": ', 3)):
+        c.out.no_memory = True
+    if g.wraps != SOME_MEMBERS:
+        g.wraps = KNOWN_MEMBERS if known else SOME_MEMBERS
+    g.passing = PASS_MEMBER
+    s.value_mode = HELD
+
+
+cdef void write_members(Stream* s, const Context* c, bint closed) noexcept nogil:
+    """The call is over. If no arguments came, the other members are these. closed: the last of them is whole."""
+    cdef Tags* g = &s.tags
+    cdef Buffer* held = &c.out.held.value
+    if held.n == 0:
+        return
+    if not closed:
+        g.unread = 1
+    note(s, D_OTHER_BODY, g.value_at)
+    if s.error:
+        return
+    put_text(s, c.out, held.p, held.n, g.value_at, g.value_stop)
+    if closed:
+        put_text(s, c.out, b"}", 1, after(s, s.position), after(s, s.position))
+    held.n = 0
+
+
+cdef void end_object(Stream* s, const Context* c, int64_t at, bint stopped) noexcept nogil:
+    """The call ends before the byte at `at`. stopped: by a stop."""
+    cdef ObjectScan* o = &s.tags.object
+    if o.stray or o.expect in (X_IN_KEY, X_COLON, X_VALUE):
+        s.tags.unread = 1
+    write_members(s, c, o.expect in (X_KEY, X_COMMA, X_OVER))
+    if not s.error:
+        end_wrapped(s, c, at, not stopped or json_balanced(&s.json), False)
+
+
+cdef void finish_wrapped(Stream* s, const Context* c, bint stopped, bint known) noexcept nogil:
+    """The stream ends in the object."""
+    cdef ObjectScan* o = &s.tags.object
+    s.value_mode = NO_VALUE
+    if o.stray or o.expect in (X_IN_KEY, X_COLON, X_VALUE):
+        s.tags.unread = 1
+    write_members(s, c, False)
+    if not s.error:
+        end_call(s, c, s.position, stopped or (not known and json_balanced(&s.json)), False)
 
 
 cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int found) noexcept nogil:
     """What the byte at x did to the object."""
     cdef Tags* g = &s.tags
     cdef int64_t at
+    cdef int member
     if found == F_BEGINS:
         pass_to(s, c, v, x)
-        if g.object.key == OTHER_MEMBER or (g.object.key == ARGUMENTS_MEMBER and g.begun):
-            note(s, D_IGNORED_MEMBER, position_at(s, v, x))
-        elif g.object.key == ARGUMENTS_MEMBER:
+        at = position_at(s, v, x)
+        member = g.object.key
+        if member == NAME_MEMBER:
+            return
+        if member == ARGUMENTS_MEMBER and v.p[x] != c'{' and g.object.keys != KEYS_ARE_NAMES and is_declared(s, c):
+            member = OTHER_MEMBER
+        if g.begun:
+            if member == OTHER_MEMBER or member == ARGUMENTS_MEMBER:
+                note(s, D_IGNORED_MEMBER, at)
+                g.unread = 1
+        elif member == OTHER_MEMBER:
+            open_member(s, c, at, False)
+        elif member != ARGUMENTS_MEMBER:
+            if is_declared(s, c):
+                open_member(s, c, at, True)
+        else:
             g.begun = 1
+            if g.wraps == SOME_MEMBERS:
+                note(s, D_IGNORED_MEMBER, g.value_at)
+                drop_members(s, c)
+            c.out.held.value.n = 0
+            if s.error:
+                return
             if v.p[x] == c'"':
                 consume(s, c, v, x + 1, IN_ARGUMENTS)
                 g.passing = PASS_STRING
@@ -158,7 +268,9 @@ cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int f
         value_over(s, c)
         if found == F_OVER or found == F_ENDED_OVER:
             at = position_at(s, v, x)
-            end_wrapped(s, c, at, True, False)
+            end_object(s, c, at, False)
+            if s.error:
+                return
             consume(s, c, v, x + 1, IN_ARGUMENTS)
 
 
@@ -211,6 +323,7 @@ cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef uint64_t markers = row.calls | row.roles[STOP]
     cdef Py_ssize_t x = v.i, begin = v.i, mark = v.i - 1                     # mark: where the next marker may begin
     cdef int k = -1, found, verdict
+    cdef bint in_key
     while x < v.n:
         if is_special(v, x):
             pass_to(s, c, v, x)
@@ -229,7 +342,7 @@ cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
                 note(s, D_MISSING_CLOSER, s.position)
                 if not s.error:
                     value_over(s, c)
-                    end_wrapped(s, c, s.position, row.literals[k].role != STOP or json_balanced(&s.json), False)
+                    end_object(s, c, s.position, row.literals[k].role == STOP)
                 return True
         elif g.object.in_string and not g.object.escape and g.object.expect != X_IN_KEY:
             if mark < x:
@@ -240,7 +353,14 @@ cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
                 break
             if x == mark:
                 continue
+        in_key = g.object.expect == X_IN_KEY
         found = object_step(&g.object, row, v.p[x])
+        if g.object.expect == X_IN_KEY:
+            if not in_key:
+                s.header_n = 0
+            elif s.header_n < HEADER_CAP:
+                s.header[s.header_n] = v.p[x]
+                s.header_n += 1
         if found != F_NOTHING:
             object_found(s, c, v, x, found)
             if s.state != WRAPPED:
@@ -274,7 +394,7 @@ cdef bint step_special(Stream* s, const Context* c, View* v) noexcept nogil:
         note(s, D_MISSING_CLOSER, s.position)
         if not s.error:
             value_over(s, c)
-            end_wrapped(s, c, s.position, c.row.literals[k].role != STOP or json_balanced(&s.json), False)
+            end_object(s, c, s.position, c.row.literals[k].role == STOP)
     elif v.marks[v.i] & BEGINS_CONTROL and match(v, c.row, v.i, v.n, c.row.by_id, &k) == YES:
         pass_to(s, c, v, v.i + c.row.literals[k].n)                          # what it marks elsewhere is text here
     else:
