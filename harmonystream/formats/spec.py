@@ -63,7 +63,7 @@ class Format(NamedTuple):
         "id": "id",
         "type": "other",
     }
-    """Keys of a wrapped call -> "name", "arguments", "id" or "other"; {"*": "call"}: each key is a name."""
+    """Keys of a wrapped call -> "name", "arguments", "id" or "other"; "*" -> "call": each key is a name."""
     between: str = ""
     """What may part two wrapped calls outside of an array, such as ";"."""
     body: str = "json"

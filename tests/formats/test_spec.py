@@ -46,7 +46,12 @@ def test_what_a_row_says_if_it_says_nothing():
         None,
         "item",
         False,
-        {"name": "name", "arguments": "arguments", "parameters": "arguments"},
+        {
+            "name": "name",
+            **dict.fromkeys(("arguments", "parameters", "args", "input"), "arguments"),
+            "id": "id",
+            "type": "other",
+        },
         "",
         "json",
         "",
