@@ -74,8 +74,7 @@ REFUSED = {
     ),
     "a member": (
         {"section": S, "wrapped": True, "members": {"name": "names"}},
-        "members maps keys to 'name', 'arguments', 'id', 'other', or '*' to 'call', "
-        "and cannot map 'name' to 'names'",
+        "members maps keys to 'name', 'arguments', 'id', 'other', or '*' to 'call', and cannot map 'name' to 'names'",
     ),
     "a key": (
         {"section": S, "wrapped": True, "members": {"": "name"}},
