@@ -360,9 +360,9 @@ cdef class MessageReader:
             return self.all_ids()
 
     cdef list all_ids(self):
-        cdef const uint32_t* ids = <const uint32_t*>self.fed.p
+        cdef const uint32_t* kept = <const uint32_t*>self.fed.p
         cdef Py_ssize_t i
-        return [ids[i] for i in range(self.fed.n // <Py_ssize_t>sizeof(uint32_t))]
+        return [kept[i] for i in range(self.fed.n // <Py_ssize_t>sizeof(uint32_t))]
 
     @property
     def reading(self):
