@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+import logging
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from importlib.metadata import version
 from typing import Any, NamedTuple
 
-__all__ = ["HostName", "differs"]
+__all__ = ["Host", "HostName", "differs"]
 
 _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
@@ -24,6 +26,35 @@ class HostName(NamedTuple):
     since: str
     parameters: tuple[str, ...] | None = None
     replaced: bool = False
+
+
+class Host:
+    """A host as it is installed. distribution: its name on PyPI. features: the names that each of ours needs."""
+
+    def __init__(
+        self, name: str, distribution: str, features: Mapping[str, tuple[HostName, ...]], log: logging.Logger
+    ) -> None:
+        self.name, self._distribution, self._features, self._log = name, distribution, features, log
+        self._known: dict[str, bool] = {}
+
+    @property
+    def release(self) -> str:
+        return f"{self.name} {version(self._distribution)}"
+
+    def fits(self, feature: str) -> bool:
+        """Are all names of a feature there, as they are needed? If not, the log says so, once."""
+        if feature not in self._known:
+            problem = differs(self._features[feature])
+            self._known[feature] = not problem
+            if problem:
+                self.gives_up(feature, problem)
+        return self._known[feature]
+
+    def gives_up(self, feature: str, why: object) -> None:
+        """Says that a feature is the host's own from here on."""
+        self._known[feature] = False
+        text = "harmonystream: the %s are %s's own, because ours do not fit %s: %s"
+        self._log.warning(text, feature, self.name, self.release, why)
 
 
 def differs(names: Iterable[HostName]) -> str:

@@ -28,9 +28,9 @@ def test_a_plug_in_that_is_named_needs_sglang(named, monkeypatch):
 
 
 def test_the_module_of_the_plug_in_imports_no_other():
-    code = "import sys, harmonystream.integrations.sglang.plugin; print([m for m in sys.modules if 'sglang.' in m])"
+    code = "import sys, harmonystream.integrations.sglang.plugin; print([m for m in sys.modules if m.endswith(('.hooks', '.frames', '.adapter', '.detectors'))])"
     out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
-    assert out.strip() == "['harmonystream.integrations.sglang.plugin']"
+    assert out.strip() == "[]"
 
 
 @pytest.mark.parametrize("version", ["0.5.23", "0.5.23.post1", "0.5.23rc1"])

@@ -9,24 +9,30 @@ import logging
 from importlib.metadata import version
 
 from ..engine_releases import check_release
+from ..host_names import Host
+from .table import NAMES
 
-__all__ = ["check_version", "register"]
+__all__ = ["HOST", "check_version", "register"]
 
 OLDEST, NEWEST = (0, 18), (0, 18)
 """The first and last minor release of LMDeploy with which `make engines-lmdeploy` passes."""
 
 _log = logging.getLogger("lmdeploy.harmonystream")
+HOST = Host("LMDeploy", "lmdeploy", NAMES, _log)
 
 
 def register() -> None:
     """Replaces LMDeploy's parsers of responses by ours in this process. Running it again changes nothing.
 
     `--tool-call-parser` and `--reasoning-parser` then take the names `harmonystream` and `harmonystream_hermes` and so
-    on, one for each format, and no others.
+    on, one for each format, and no others. If LMDeploy has changed so that they do not fit, the log says what has
+    changed, and nothing is replaced.
 
     Raises ImportError if LMDeploy is not there, or older than what is supported.
     """
     check_version()
+    if not HOST.fits("parsers"):
+        return
     from .parsers import register_parsers
 
     register_parsers()

@@ -25,9 +25,9 @@ from lmdeploy.serve.parsers.reasoning_parser import ReasoningParser, ReasoningPa
 from lmdeploy.serve.parsers.response_parser import BaseResponseParser, ResponseParserManager
 from lmdeploy.serve.parsers.tool_parser import ToolParser, ToolParserManager
 
-from ..._native.stream.parser import Parser
 from ...completion import CallDelta, Delta
 from ...formats import HeaderFormat
+from ..deltas import Deltas
 from ..model import Model, joined, model_of, parser_for, tool_dicts
 from ..parser_names import NAME, XGRAMMAR_TAGS, names
 
@@ -82,7 +82,7 @@ class Reads:
     reasoning_tokens: int | None
     tool_parser_cls: ClassVar[Any]
     reasoning_parser_cls: ClassVar[Any]
-    _parser: Parser | None = None
+    _deltas: Deltas | None = None
 
     @classmethod
     def set_parsers(
@@ -117,7 +117,7 @@ class Reads:
 
     def stream_chunk(self, delta_text: str, delta_token_ids: list[int], **more: Any) -> list[tuple[DeltaMessage, bool]]:
         """What a step of the engine's adds, and whether calls are in it."""
-        if self._parser is None and not delta_text and not delta_token_ids:
+        if self._deltas is None and not delta_text and not delta_token_ids:
             return [(DeltaMessage(role="assistant", content=""), False)]
         said = self._said(delta_token_ids, last=more.get("final", False))
         if not any(said):
@@ -135,7 +135,7 @@ class Reads:
         self, text: str, token_ids: list[int] | None = None, **more: Any
     ) -> tuple[str | None, list[ToolCall] | None, str | None]:
         """The content, the calls and the reasoning of a whole output."""
-        self._parser = None
+        self._deltas = None
         said = self._said(token_ids or (), last=True)
         calls: dict[int, ToolCall] = {}
         for call in said.calls:
@@ -147,12 +147,12 @@ class Reads:
         return said.content or None, list(calls.values()) or None, said.reasoning or None
 
     def _said(self, ids: Sequence[int], *, last: bool) -> Delta:
-        if self._parser is None:
-            self._parser = parser_for(self.model, self._tools, self.prompt)
-        said = self._parser.feed_delta(ids)
+        if self._deltas is None:
+            self._deltas = Deltas(parser_for(self.model, self._tools, self.prompt), self.model.format)
+        said = self._deltas.feed(ids)
         if last:
-            said = joined(said, self._parser.finish_delta())
-        self.reasoning_tokens = self._parser.usage.reasoning
+            said = joined(said, self._deltas.finish())
+        self.reasoning_tokens = self._deltas.parser.usage.reasoning
         return said
 
     @staticmethod

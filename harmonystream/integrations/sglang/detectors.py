@@ -17,7 +17,8 @@ from ..._native.stream.parser import Parser
 from ...completion import Delta
 from ...errors import FormatError
 from ...formats import HeaderFormat, format_of
-from ..model import joined, model_of, tool_dicts
+from ..deltas import Deltas
+from ..model import model_of, tool_dicts
 from ..parser_names import XGRAMMAR_TAGS, names
 
 __all__ = ["NamedReasoningDetector", "NamedToolDetector", "register_detectors"]
@@ -46,7 +47,7 @@ class NamedToolDetector(BaseFormatDetector):  # type: ignore[misc]
     def __init__(self, tokenizer: Any = None) -> None:
         super().__init__()
         self._row = _row(self.format, tokenizer)
-        self._reader: Parser | None = None
+        self._reader: Deltas | None = None
 
     def get_structural_tag_name(self) -> str | None:
         return XGRAMMAR_TAGS.get(self._row.name)
@@ -70,15 +71,15 @@ class NamedToolDetector(BaseFormatDetector):  # type: ignore[misc]
 
     def parse_streaming_increment(self, new_text: str, tools: list[Any]) -> Any:
         if self._reader is None:
-            self._reader = self._parser(tools)
-        return _result(self._reader.feed_delta(new_text))
+            self._reader = Deltas(self._parser(tools), self._row)
+        return _result(self._reader.feed(new_text))
 
     def finish(self, tools: list[Any]) -> Any:
-        return ToolResult() if self._reader is None else _result(self._reader.finish_delta())
+        return ToolResult() if self._reader is None else _result(self._reader.finish())
 
     def _whole(self, text: str, tools: list[Any] | None) -> Delta:
         parser = self._parser(tools)
-        return joined(parser.feed_delta(text), parser.finish_delta())
+        return Deltas(parser, self._row).whole(text)
 
     def _parser(self, tools: list[Any] | None) -> Parser:
         start = "auto" if isinstance(self._row, HeaderFormat) else "answer"
@@ -112,7 +113,7 @@ class NamedReasoningDetector(BaseReasoningFormatDetector):  # type: ignore[misc]
         super().__init__(
             start, end, force_reasoning=force_reasoning, stream_reasoning=stream_reasoning, reasoning_default="always"
         )
-        self._reader: Parser | None = None
+        self._reader: Deltas | None = None
 
     def _markers(self) -> tuple[str, str]:
         if isinstance(self._row, HeaderFormat):
@@ -124,18 +125,17 @@ class NamedReasoningDetector(BaseReasoningFormatDetector):  # type: ignore[misc]
         return list(self._ends[:1])
 
     def detect_and_parse(self, text: str) -> Any:
-        parser = self._parser(text)
-        said = joined(parser.feed_delta(text), parser.finish_delta())
+        said = Deltas(self._parser(text), self._row).whole(text)
         return ReasoningResult(normal_text=said.content, reasoning_text=said.reasoning)
 
     def parse_streaming_increment(self, new_text: str) -> Any:
         if self._reader is None:
-            self._reader = self._parser(new_text)
-        said = self._reader.feed_delta(new_text)
+            self._reader = Deltas(self._parser(new_text), self._row)
+        said = self._reader.feed(new_text)
         return ReasoningResult(normal_text=said.content, reasoning_text=said.reasoning)
 
     def finish(self) -> Any:
-        said = Delta("", "", ()) if self._reader is None else self._reader.finish_delta()
+        said = Delta("", "", ()) if self._reader is None else self._reader.finish()
         return ReasoningResult(normal_text=said.content, reasoning_text=said.reasoning)
 
     def _parser(self, first: str) -> Parser:

@@ -20,6 +20,7 @@ from sglang.srt.runtime_context import get_serving
 
 from ...emit import ChatStream
 from ..chunk_logprobs import ChunkLogprobs
+from ..counters import count_repairs, count_stream
 from .adapter import Adapter
 
 __all__ = ["Frames"]
@@ -45,6 +46,8 @@ class Frames:
     def can_write(self, request: Any) -> bool:
         """Whether the stream of this request is ours."""
         reason = _left_to_sglang(request)
+        if reason is not None:
+            count_stream("stock")
         if reason is not None and reason not in self._told:
             self._told.add(reason)
             _log.info("harmonystream_frames: SGLang streams requests with %s", reason)
@@ -72,6 +75,7 @@ class Frames:
                 if response is None:
                     response = _Response(self._serving, self._adapter, request, content["meta_info"]["id"])
                     yield response.start()
+                    count_stream("frames")
                 if made := response.take(content):
                     yield made
                 if response.failed:
@@ -139,6 +143,7 @@ class _Response:
         if reason == "abort" and isinstance(finish.get("status_code"), HTTPStatus):
             return self.error(finish.get("message", "Generation aborted."), finish["status_code"].name)
         self._last[index] = about
+        count_repairs(self._readers[index].parser)
         frames: bytes = self._feed(content, index, reason)
         usage = self._usage() if len(self._last) == self._count else None
         ends: bytes = self._streams[index].finish(reason, usage, stop_reason=finish.get("matched"))

@@ -12,7 +12,7 @@ from sglang.srt.plugins.hook_registry import HookRegistry, HookType
 
 from .adapter import Adapter, adapter_for, remember_prompt
 from .frames import Frames
-from .plugin import FRAMES, named
+from .plugin import FRAMES, HOST, named
 
 __all__ = ["register_hooks"]
 
@@ -24,24 +24,15 @@ _STREAMS = "_harmonystream_frames"
 """And the one that has what writes its frames, if that has been asked for."""
 
 
-def register_hooks() -> None:
-    """SGLang applies them after all plug-ins have run."""
-    for target, hook in (
-        (f"{_SERVING}.__init__", _init),
-        (f"{_SERVING}._encoding_output", _encoding_output),
-        (f"{_SERVING}._process_messages", _process_messages),
-        (f"{_SERVING}._handle_streaming_request", _handle_streaming_request),
-        (f"{_RESPONSES}._make_request", _make_request),
-    ):
-        if all(known is not hook for _, known, _ in HookRegistry._hooks[target]):
-            HookRegistry.register(target, hook, HookType.AROUND)
-
-
 def _init(stock: Callable[..., None], serving: Any, *args: Any, **more: Any) -> None:
     stock(serving, *args, **more)
     ours = adapter_for(serving)
     setattr(serving, _OURS, ours)
-    setattr(serving, _STREAMS, Frames(serving, ours) if ours is not None and FRAMES in named() else None)
+    setattr(
+        serving,
+        _STREAMS,
+        Frames(serving, ours) if ours is not None and FRAMES in named() and HOST.fits("frames") else None,
+    )
 
 
 def _encoding_output(stock: Callable[..., Any], serving: Any) -> Any:
@@ -71,3 +62,21 @@ async def _make_request(
     made = await stock(serving, request, *args, **more)
     remember_prompt(request, made[-1])
     return made
+
+
+_HOOKS = {
+    f"{_SERVING}.__init__": _init,
+    f"{_SERVING}._encoding_output": _encoding_output,
+    f"{_SERVING}._process_messages": _process_messages,
+    f"{_RESPONSES}._make_request": _make_request,
+}
+_hooked: set[str] = set()
+
+
+def register_hooks(*, frames: bool) -> None:
+    """SGLang applies them after all plug-ins have run. frames: have they been asked for?"""
+    streams = {f"{_SERVING}._handle_streaming_request": _handle_streaming_request} if frames else {}
+    for target, hook in {**_HOOKS, **streams}.items():
+        if target not in _hooked:
+            _hooked.add(target)
+            HookRegistry.register(target, hook, HookType.AROUND)

@@ -7,8 +7,10 @@ import os
 from importlib.metadata import version
 
 from ..engine_releases import check_release
+from ..host_names import Host
+from .table import NAMES
 
-__all__ = ["FRAMES", "check_version", "named", "register"]
+__all__ = ["FRAMES", "HOST", "check_version", "named", "register"]
 
 OLDEST, NEWEST = (0, 5, 23), (0, 5, 23)
 """The first and last release of SGLang with which `make engines-sglang` passes."""
@@ -17,6 +19,7 @@ FRAMES = "harmonystream_frames"
 """What SGLANG_PLUGINS also names if it asks for our frames. It is no entry point, so SGLang passes it over."""
 
 _log = logging.getLogger("sglang.harmonystream")
+HOST = Host("SGLang", "sglang", NAMES, _log)
 
 
 def register() -> None:
@@ -28,11 +31,40 @@ def register() -> None:
     if "harmonystream" not in named():
         return
     check_version()
+    if not HOST.fits("parsers"):
+        _register_stock()
+        return
     from .detectors import register_detectors
     from .hooks import register_hooks
 
     register_detectors()
-    register_hooks()
+    register_hooks(frames=FRAMES in named() and HOST.fits("frames"))
+
+
+_STOCK = {
+    **{"harmony": ("gpt-oss", "gpt-oss"), "hermes": ("qwen25", "qwen3"), "qwen3_coder": ("qwen3_coder", "qwen3")},
+    **{"mimo": ("mimo", "mimo"), "deepseek": ("deepseekv31", "deepseek-v3"), "dsml": ("deepseekv32", "deepseek-v3")},
+    **{"glm": ("glm45", "glm45"), "kimi_k2": ("kimi_k2", "kimi_k2"), "minimax_m2": ("minimax-m2", "minimax")},
+}
+"""SGLang's parsers of calls and of reasoning of a format, for an SGLang that ours do not fit."""
+
+
+def _register_stock() -> None:
+    """Makes our names lead to SGLang's own parsers. SGLang refuses the names of other formats at its start."""
+    try:
+        from sglang.srt.function_call.function_call_parser import FunctionCallParser
+        from sglang.srt.parser.reasoning_parser import ReasoningParser
+
+        for format, (calls, reasoning) in _STOCK.items():
+            name = f"harmonystream_{format}"
+            for known, theirs in (
+                (FunctionCallParser.ToolCallParserEnum, calls),
+                (ReasoningParser.DetectorMap, reasoning),
+            ):
+                if theirs in known:
+                    known.setdefault(name, known[theirs])
+    except (ImportError, AttributeError) as error:
+        _log.warning("harmonystream: SGLang does not know our names: %r", error)
 
 
 def named() -> set[str]:

@@ -11,6 +11,7 @@ from sglang.srt.runtime_context import get_serving
 from ..._native.stream.parser import Parser
 from ...completion import Delta
 from ...text_limit import TextLimit, spelled
+from ..deltas import Deltas
 from ..model import Model, joined, parser_for
 
 __all__ = ["Prompt", "Reader"]
@@ -34,6 +35,7 @@ class Reader:
         request: Any,
     ) -> None:
         self.parser: Parser = parser_for(model, tools, prompt)
+        self._deltas = Deltas(self.parser, model.format)
         self._model, self._separate = model, separate
         self._trims = not getattr(request, "no_stop_trim", False)
         stop = getattr(request, "stop", None) or ()
@@ -108,9 +110,9 @@ class Reader:
 
     def read(self, ids: Sequence[int], *, last: bool) -> Delta:
         """What ids add."""
-        said = self.parser.feed_delta(ids)
+        said = self._deltas.feed(ids)
         if last:
-            said = joined(said, self.parser.finish_delta())
+            said = joined(said, self._deltas.finish())
         return said if self._separate else self._unseparated(said, last=last)
 
     def _unseparated(self, said: Delta, *, last: bool) -> Delta:

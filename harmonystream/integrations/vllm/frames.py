@@ -20,6 +20,7 @@ from vllm.renderers.chat_utils import get_tool_call_id_type
 
 from ...emit import ChatStream, MessagesStream, call_ids_of
 from ..chunk_logprobs import ChunkLogprobs
+from ..counters import count_error, count_repairs, count_stream
 from ..model import parser_for
 from .direct import Begin, Direct, begin, is_direct, note_requests
 from .fits import fits
@@ -93,6 +94,7 @@ class _Frames:
             if reason is None:
                 return self._frames(request, results, args, more, begin(self._serving))
         except Exception as error:  # of ours, before there is anything to send
+            count_error("frames")
             reason = f"an error of harmonystream's: {error!r}"
         return self._left(request, results, args, more, reason)
 
@@ -100,6 +102,7 @@ class _Frames:
         self, request: Any, results: AsyncIterator[Any], args: tuple[Any, ...], more: dict[str, Any], reason: str
     ) -> AsyncIterator[Any]:
         """vLLM's own frames. The log says once for each reason why."""
+        count_stream("stock")
         if reason not in self._told:
             self._told.add(reason)
             _log.info("harmonystream_frames: vLLM streams requests with %s", reason)
@@ -123,6 +126,7 @@ class _Frames:
                         response = _Response(serving, request, result, request_id, model, tokenizer, self._writer)
                         opening = response.writer.start()
                     except Exception as error:  # of ours, before anything was sent
+                        count_error("frames")
                         reason = f"an error of harmonystream's: {error!r}"
                         async for frame in self._left(request, _again(result, results), args, more, reason):
                             yield frame
@@ -130,6 +134,7 @@ class _Frames:
                     yield opening
                     plain, counts = response.plain, response.counts
                     direct = response.direct(begin_direct, result)
+                    count_stream("frames" if direct is None else "direct")
                 elif direct is not None:
                     await direct.settle()
                 for output in result.outputs:
@@ -251,6 +256,7 @@ class _Response:
             self._logprobs[index].add(ids, self._said_of(ids, output.logprobs))
             frames = self._logprobs[index].feed(self.writer.choices[index], kept)
         if last:
+            count_repairs(self.parsers[index])
             self._open -= 1
             ends = self.writer.finish(index, output, None if self._open else self._usage())
             frames += ends if self._logprobs is None else self._logprobs[index].rest(ends)

@@ -15,6 +15,7 @@ from vllm.entrypoints.openai.responses.context import SimpleContext
 from vllm.entrypoints.openai.responses.protocol import ResponsesResponse
 
 from ...emit import ResponsesStream
+from ..counters import count_error, count_repairs, count_stream
 from ..held_logprobs import HeldLogprobs
 from ..model import parser_for
 from .direct import Begin, Direct, begin
@@ -51,7 +52,9 @@ class ResponsesFrames:
                 response = _Response(self._serving, request, sampling_params, context, model, tokenizer)
                 return self._frames(response, results, begin(self._serving))
         except Exception as error:  # of ours, before there is anything to send
+            count_error("frames of Responses")
             reason = f"an error of harmonystream's: {error!r}"
+        count_stream("stock")
         if reason not in self._told:
             self._told.add(reason)
             _log.info("harmonystream_frames: vLLM streams Responses with %s", reason)
@@ -73,6 +76,7 @@ class ResponsesFrames:
                     await direct.settle()
                 elif not begun:
                     direct, begun = response.direct(begin_direct, step.last_output), True
+                    count_stream("frames" if direct is None else "direct")
                 if frames := response.take(step.last_output.outputs[0]):
                     yield _Events(frames)
                 if direct is not None:
@@ -134,6 +138,7 @@ class _Response:
         else:
             frames = self.stream.feed(kept) if kept else b""
         if last:
+            count_repairs(self.stream.parser)
             frames += self.stream.finish(output.finish_reason, _usage(self._context))
         return frames
 

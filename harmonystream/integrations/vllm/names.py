@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from ..parser_names import names
-from .fits import fits, release
+from .fits import HOST, check_version, fits
 
 __all__: list[str] = []
 
@@ -31,6 +31,7 @@ def __getattr__(name: str) -> Any:
     known = names()
     if stem not in known or kind not in ("tools", "reasoning"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    check_version()
     if fits("parsers") and (known[stem] != "harmony" or fits("harmony")):
         from . import parsers
 
@@ -44,7 +45,7 @@ def _stock(name: str, kind: str, format: str | None) -> Any:
 
     if format not in _STOCK:
         raise ImportError(
-            f"{name} does not fit {release()}, as the log says above, and harmonystream does not know which parser of "
+            f"{name} does not fit {HOST.release}, as the log says, and harmonystream does not know which parser of "
             "vLLM's reads the model: name one of vLLM's own, or install an older vLLM or a newer harmonystream"
         )
     calls, reasoning = _STOCK[format]

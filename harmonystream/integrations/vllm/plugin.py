@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from .fits import fits, gives_up
+from .fits import HOST, fits
 
 __all__ = ["DerenderPlugin", "FramesPlugin"]
 
@@ -26,7 +26,7 @@ class FramesPlugin:
 
                 frames.install(state)
             except Exception as error:
-                gives_up("frames", repr(error))
+                HOST.gives_up("frames", repr(error))
 
 
 class DerenderPlugin:
@@ -46,7 +46,7 @@ class DerenderPlugin:
                 derender.attach_router(app)
                 self._derender = derender
             except Exception as error:
-                gives_up("derender", repr(error))
+                HOST.gives_up("derender", repr(error))
 
     async def init_state(self, engine_client: Any, state: Any, args: Namespace) -> None:
         if self._derender is not None:

@@ -1,4 +1,4 @@
-"""The names of vLLM's that our plug-ins use, by feature. What is here is checked before the feature is switched on."""
+"""The names of vLLM's that our plug-ins use, by feature. They are checked before the feature is switched on."""
 
 from __future__ import annotations
 

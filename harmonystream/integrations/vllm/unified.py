@@ -16,6 +16,7 @@ from vllm.parser.metrics import record_tool_parser_invocation
 from vllm.renderers.chat_utils import make_tool_call_id
 
 from ...completion import CallDelta, Delta
+from ..counters import count_repairs, count_stream
 from ..model import HIDDEN, Model, parser_for, tool_dicts
 from .output import Output
 
@@ -85,6 +86,7 @@ class HarmonystreamParser(DelegatingParser):
         self._initialize_history_tool_call_cnt(request)
         output = self.output = self._new_output(request)
         said = output.add(list(model_output_token_ids), model_output, last=True)
+        count_repairs(output.parser)
         calls = self._whole_calls(said.calls) if self._shows_calls(request) else []
         self._count_invocation(request, bool(calls), streams=False)
         content = said.content if not calls or said.content.strip() else ""
@@ -117,7 +119,10 @@ class HarmonystreamParser(DelegatingParser):
             if prompt_token_ids is not None:
                 self.prompt = prompt_token_ids
             self.output = self._new_output(request)
+            count_stream("names")
         said = self.output.add(delta_token_ids, delta_text, last=finished)
+        if finished:
+            count_repairs(self.output.parser)
         return self._message(said, request)
 
     def _message(self, said: Delta, request: Any) -> DeltaMessage | None:

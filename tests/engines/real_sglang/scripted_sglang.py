@@ -19,7 +19,7 @@ from families import FAMILIES
 
 import harmonystream as hs
 
-os.environ["SGLANG_PLUGINS"] = "harmonystream"
+os.environ["SGLANG_PLUGINS"] = "harmonystream,harmonystream_frames"  # each server says which it wants
 
 
 class _Absent(ModuleType):
