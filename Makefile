@@ -40,7 +40,7 @@ endif
 
 .DELETE_ON_ERROR:
 .PHONY: check-engines check-renderers check-templates build demo serve test quick bench bench-server bench-gateway bench-rivals soak \
-	clients engines engines-all engines-data engines-lmdeploy engines-sglang engines-vllm fuzz outcomes cov docs pictures lint types lock clean
+	clients engines engines-all engines-data engines-lmdeploy engines-next engines-sglang engines-vllm fuzz outcomes cov docs pictures lint types lock clean
 
 build: $(VENV)/built
 
@@ -135,20 +135,32 @@ engines-all: engines engines-vllm engines-sglang engines-lmdeploy engines-data
 # vLLM's own server, with a script in place of the GPU: 2.2 GB of wheels, and half an hour. torch is its build for the
 # CPU: where pip looks at PyPI alone, set PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu
 engines-vllm: $(ENGINES_VLLM)/done
-	$(ENGINES_VLLM)/bin/python -m pytest -rs -p no:cacheprovider tests/engines/real_vllm
+	$(ENGINES_VLLM)/bin/python -m pytest -rs -p no:cacheprovider tests/engines/real_vllm tests/integrations/test_host_names.py
 	$(ENGINES_VLLM)/bin/python -m bench.vllm_plugins
 	$(SUPPORT) $(ENGINES_VLLM)/bin/python tests/engines/real_vllm/server_costs.py
 	$(SUPPORT) $(ENGINES_VLLM)/bin/python tests/engines/real_vllm/derender_costs.py
 	$(SUPPORT) $(ENGINES_VLLM)/bin/python tests/engines/real_vllm/versus.py
+	$(SUPPORT) $(ENGINES_VLLM)/bin/python tests/engines/real_vllm/every_cut.py
 
 # SGLang's own application in one process, with a script in place of the engine: 1.5 GB of wheels, 3 minutes of tests.
 engines-sglang: $(ENGINES_SGLANG)/done
-	$(ENGINES_SGLANG)/bin/python -m pytest -rs -p no:cacheprovider -W default tests/engines/real_sglang
+	$(ENGINES_SGLANG)/bin/python -m pytest -rs -p no:cacheprovider -W default tests/engines/real_sglang \
+		tests/integrations/test_host_names.py
 	$(SUPPORT) $(ENGINES_SGLANG)/bin/python tests/engines/real_sglang/versus_sglang.py
+
+# Which names of vLLM's and SGLang's newest wheels, pre-releases too, are not as our tables have them. Their wheels are
+# unpacked beside those of `make engines-vllm` and `make engines-sglang`, and nothing else of these environments changes.
+engines-next: $(ENGINES_VLLM)/done $(ENGINES_SGLANG)/done
+	for each in vllm sglang; do \
+		.venv-engines-$$each/bin/python -m pip --disable-pip-version-check --quiet install --pre --no-deps --upgrade \
+			--only-binary :all: --target .venv-engines-next/$$each $$each; \
+		PYTHONPATH=.venv-engines-next/$$each .venv-engines-$$each/bin/python -W ignore -m tests.engines.moved_names $$each; \
+	done
 
 # LMDeploy's own application in one process, with a script in place of the engine: 1.5 GB of wheels, a minute of tests.
 engines-lmdeploy: $(ENGINES_LMDEPLOY)/done
-	$(ENGINES_LMDEPLOY)/bin/python -m pytest -rs -p no:cacheprovider -W default tests/engines/real_lmdeploy
+	$(ENGINES_LMDEPLOY)/bin/python -m pytest -rs -p no:cacheprovider -W default tests/engines/real_lmdeploy \
+		tests/integrations/test_host_names.py
 	$(SUPPORT) $(ENGINES_LMDEPLOY)/bin/python -W ignore tests/engines/real_lmdeploy/versus_lmdeploy.py
 
 # A local Ray, a local Spark (with the machine's Java), Daft and datasets: 1.5 GB. Then Ray and Spark over ROWS rows.

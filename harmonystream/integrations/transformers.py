@@ -22,9 +22,10 @@ class EventStreamer:
     parser starts where the row's prompt ends.
     stop_ids: the ids after which a row has ended and generate() pads it; by default the format's. Give the
     `eos_token_id` of the model's generation config if it has others.
+    stop_strings: those that generate() is given. A row that ends with one of them has stopped, and was not cut.
 
-    After generate(), `parsers` has the parser of each row. A streamer reads one call of generate(). Raises the errors
-    of Parser.
+    After generate(), `parsers` has the parser of each row. The next call of generate() begins with new ones. Raises the
+    errors of Parser.
     """
 
     def __init__(
@@ -34,6 +35,7 @@ class EventStreamer:
         vocab: Vocab | None = None,
         *,
         stop_ids: Iterable[int] = (),
+        stop_strings: str | Iterable[str] = (),
         **options: Any,
     ) -> None:
         if not options.keys().isdisjoint(("prompt", "start")):
@@ -41,13 +43,17 @@ class EventStreamer:
         self._on_events, self._format, self._vocab, self._options = on_events, format, vocab, options
         self._stops = frozenset(stop_ids) or frozenset(Markup(format, vocab).stops)
         Parser(format, vocab, **options)  # so that wrong options are refused here, and not inside generate()
+        strings = [stop_strings] if isinstance(stop_strings, str) else stop_strings
+        self._strings = [stop.encode() for stop in strings if stop]
         self.parsers: list[Parser] = []
         self._ended: list[bool] = []
+        self._tails: list[bytes] = []  # the end of each row's text, as long as a stop string and a token may be
+        self._over = False
 
     def put(self, value: Any) -> None:
         """What generate() calls: first with the prompts, then with the new ids of each row."""
         rows = value.tolist()
-        if not self.parsers:
+        if not self.parsers or self._over:
             self._begin(rows if rows and isinstance(rows[0], list) else [rows])
         elif rows and isinstance(rows[0], list):  # several ids of one row, from assisted decoding
             self._take(0, rows[0])
@@ -59,13 +65,17 @@ class EventStreamer:
 
     def end(self) -> None:
         """What generate() calls last. A row that has not come to a stop was cut."""
+        self._over = True
         for row, ended in enumerate(self._ended):
             if not ended:
-                self._finish(row, "length")
+                stopped = any(stop in self._tails[row] for stop in self._strings)
+                self._finish(row, "stop" if stopped else "length")
 
     def _begin(self, prompts: list[list[int]]) -> None:
         self.parsers = [Parser(self._format, self._vocab, prompt=ids, **self._options) for ids in prompts]
         self._ended = [False] * len(prompts)
+        self._tails = [b""] * len(prompts)
+        self._over = False
 
     def _take(self, row: int, ids: Sequence[int]) -> None:
         if self._ended[row]:
@@ -73,8 +83,18 @@ class EventStreamer:
         end = next((at for at, token in enumerate(ids, 1) if token in self._stops), None)
         if events := self.parsers[row].feed(ids if end is None else ids[:end]):
             self._on_events(row, events)
+        if self._strings:
+            self._note_text(row, ids)
         if end is not None:
             self._finish(row, "stop")
+
+    def _note_text(self, row: int, ids: Sequence[int]) -> None:
+        """generate() ends after the token in which a stop string ends, so it is in the last token and those before."""
+        vocab = self.parsers[row].vocab
+        for token in ids if vocab is not None else ():
+            text = vocab.token_bytes(token) if token in vocab else b""
+            longest = max(map(len, self._strings))
+            self._tails[row] = self._tails[row][-(longest - 1) :] + text if longest > 1 else text
 
     def _finish(self, row: int, reason: str) -> None:
         self._ended[row] = True

@@ -17,7 +17,8 @@ def test_without_lmdeploy_there_is_nothing_to_register():
 
 
 def test_importing_it_imports_no_parser():
-    code = "import sys, harmonystream.integrations.lmdeploy; print([m for m in sys.modules if m.endswith('lmdeploy.parsers')])"
+    found = "print([m for m in sys.modules if m.endswith('lmdeploy.parsers')])"
+    code = f"import sys, harmonystream.integrations.lmdeploy; {found}"
     out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
     assert out.strip() == "[]"
 

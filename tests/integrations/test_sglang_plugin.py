@@ -28,7 +28,8 @@ def test_a_plug_in_that_is_named_needs_sglang(named, monkeypatch):
 
 
 def test_the_module_of_the_plug_in_imports_no_other():
-    code = "import sys, harmonystream.integrations.sglang.plugin; print([m for m in sys.modules if m.endswith(('.hooks', '.frames', '.adapter', '.detectors'))])"
+    found = "print([m for m in sys.modules if m.endswith(('.hooks', '.frames', '.adapter', '.detectors'))])"
+    code = f"import sys, harmonystream.integrations.sglang.plugin; {found}"
     out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
     assert out.strip() == "[]"
 

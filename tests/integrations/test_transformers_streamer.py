@@ -73,3 +73,27 @@ def test_wrong_options_are_refused_at_once():
         collect(prompt="x")
     with pytest.raises(hs.FormatError):
         collect(format="nothing")
+
+
+@pytest.mark.parametrize("stop", ["STOP", "ST OP", "P", " two"])
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_stop_string_is_a_stop(stop, ends):
+    streamer, events = collect(stop_strings=[stop, "none of these"])
+    streamer.put(np.array([PROMPT]))
+    written = VOCAB.encode(f"<|channel|>final<|message|>one{stop if ends else ' tw'}", control=True)
+    for token in written:
+        streamer.put(np.array([token]))
+    streamer.end()
+    assert streamer.parsers[0].finish_reason == ("stop" if ends else "length")
+    assert text(events[0])[1].startswith("one")
+
+
+def test_the_next_call_of_generate_begins_anew():
+    streamer, events = collect()
+    for _ in range(2):
+        events.clear()
+        streamer.put(np.array([PROMPT]))
+        for token in IDS:
+            streamer.put(np.array([token]))
+        streamer.end()
+        assert text(events[0]) == ("Hm.", "Yes!")

@@ -81,16 +81,15 @@ def ids_of(family: str, text: str, *, stops: bool) -> list[int]:
 
 
 def parsed(format: str, vocab: Any, prompt: Any, ids: list[int], *, reason: str = "stop", tools: Any = TOOLS) -> Said:
-    """What our parser says of the ids after a prompt."""
-    parser = hs.Parser(format, vocab, tools=tools, prompt=prompt)
-    deltas = [parser.feed_delta(ids), parser.finish_delta()]
-    calls: dict[int, list[str]] = {}
-    for delta in deltas:
-        for call in delta.calls:
-            calls.setdefault(call.index, [call.name or "", ""])[1] += call.arguments
-    reasoning, content = ("".join(delta[at] for delta in deltas) for at in (0, 1))
-    said = tuple((name, arguments) for name, arguments in calls.values())
-    return Said(reasoning, content, said, "tool_calls" if said and reason == "stop" else reason)
+    """What our parser says of the ids after a prompt, with a blank line between the texts of two messages."""
+    stream = hs.ChatStream(hs.Parser(format, vocab, tools=tools, prompt=prompt), id="1", model="1", created=0)
+    stream.start()
+    stream.feed(ids)
+    stream.finish()
+    message = stream.response()["choices"][0]["message"]
+    said = tuple((each["function"]["name"], each["function"]["arguments"]) for each in message.get("tool_calls", ()))
+    texts = message.get("reasoning") or "", message["content"] or ""
+    return Said(*texts, said, "tool_calls" if said and reason == "stop" else reason)
 
 
 def of_choice(choice: Any, reasoning: str) -> Said:

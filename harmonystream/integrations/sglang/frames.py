@@ -200,9 +200,10 @@ class _Logprobs:
         if before < self._count:
             entries = about["output_token_logprobs"]  # (log probability, id, text)
             if not get_serving().incremental_streaming_output:
-                entries = entries[before : self._count]
+                entries = entries[before:]
+            new = self._count - before  # the lists may be longer by now: they are those of the request
             said = self._serving._process_streaming_logprobs(content, before, self._count).content
-            self._held.add([tid for _, tid, _ in entries], said)
+            self._held.add([tid for _, tid, _ in entries[:new]], said[:new])
         return self._held.feed(stream, ids)
 
     def rest(self, frames: bytes) -> bytes:
