@@ -17,7 +17,8 @@ class Wants(NamedTuple):
 
     objects: calls' arguments as objects, not as JSON text. parts: contents as lists of parts. system: it knows the role
     system. developer: it knows the role developer. wrapper: tools as `{"type": "function", "function": …}`. nine: ids
-    of nine letters and digits. reasoning: it reads an assistant's reasoning from a field of its own.
+    of nine letters and digits. reasoning: it reads an assistant's reasoning from a field of its own. around: the white
+    space that it puts before and after what an assistant says; the model writes it, too.
     """
 
     objects: bool = True
@@ -27,6 +28,7 @@ class Wants(NamedTuple):
     wrapper: bool = True
     nine: bool = False
     reasoning: bool = False
+    around: tuple[str, str] = ("", "")
 
     def wrapped(self, tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return tools if self.wrapper else [tool["function"] for tool in tools]
@@ -56,7 +58,7 @@ def probe(render: Callable[[dict[str, Any]], str | None], tools: bool) -> Wants:
         wants = wants._replace(parts=shows(_SAID, {"role": "user", "content": _as_content(_SAID, True)}))
     system = {"role": "system", "content": _as_content(_ADVICE, wants.parts)}
     user = {"role": "user", "content": _as_content(_SAID, wants.parts)}
-    wants = wants._replace(system=shows(_ADVICE, system, user))
+    wants = wants._replace(system=shows(_ADVICE, system, user), around=_around(render, user, wants.parts))
     choices = [
         Wants(objects=objects, wrapper=wrapper, nine=nine)
         for nine in (False, True)
@@ -73,6 +75,18 @@ def probe(render: Callable[[dict[str, Any]], str | None], tools: bool) -> Wants:
             return found
         second = second or found
     return second or wants
+
+
+def _around(render: Callable[[dict[str, Any]], str | None], user: dict[str, Any], parts: bool) -> tuple[str, str]:
+    """The white space between the beginning of an answer and what it says, and after that."""
+    said = {"role": "assistant", "content": _as_content(_ADVICE, parts)}
+    begun, whole = render(_data([user])), render(_data([user, said, user]))
+    if begun is None or whole is None or not whole.startswith(begun):
+        return "", ""
+    before, found, after = whole[len(begun) :].partition(_ADVICE)
+    if not found or before.strip():
+        return "", ""
+    return before, after[: len(after) - len(after.lstrip())]
 
 
 def _data(messages: list[dict[str, Any]], tools: list[dict[str, Any]] | None = None) -> dict[str, Any]:
@@ -105,6 +119,8 @@ def for_template(messages: list[dict[str, Any]], wants: Wants, ids: str) -> list
     elif wants.nine:
         _rename(messages, _nine_id)
     for i, message in enumerate(messages):
+        if message["role"] == "assistant" and isinstance(message["content"], str):
+            message["content"] = message["content"].removeprefix(wants.around[0]).removesuffix(wants.around[1])
         message["content"] = _as_content(message["content"], wants.parts)
         if (reasoning := message.get("reasoning")) is not None:
             message |= {"reasoning_content": reasoning, "thinking": reasoning}

@@ -210,6 +210,14 @@ def test_rounds_are_bounded_and_the_last_one_has_no_tools():
     assert "functions" not in engine.prompts[2].text.partition("<|start|>user")[0]
 
 
+def test_a_call_in_the_last_round_is_neither_run_nor_shown():
+    """The model was to answer. It is no text either, and the client has nothing to run."""
+    with serves(called("look", '{"city": "A"}'), limits=Limits(tool_rounds=1)) as (clients, _, _):
+        for streams in (True, False):
+            said = ask(clients, "chat", streams=streams)
+            assert (said.content or "", said.calls, said.reason) == ("", (), "stop")
+
+
 def test_the_tokens_of_all_rounds_are_bounded():
     with serves(called("look", '{"city": "A"}')) as (clients, engine, _):
         ask(clients, "chat", streams=False, limit=64)

@@ -142,3 +142,18 @@ def test_1_6_reasoning_is_split_only_for_templates_that_read_it():
     chat = [USER, {"role": "assistant", "content": "<think>\nHm.\n</think>\n\nYes."}]
     assert hs.Template(LOOP + "{{ m.content }}{% endfor %}").render(chat) == "Hi<think>\nHm.\n</think>\n\nYes."
     assert hs.Template(LOOP + "{{ m.reasoning_content }}|{{ m.content }};{% endfor %}").render(chat) == "|Hi;Hm.|Yes.;"
+
+
+@pytest.mark.parametrize(("before", "after"), [(" ", ""), ("", "\n\n"), (" ", "\n\n"), ("\n", "\n"), ("", "")])
+def test_what_a_model_writes_around_its_answers_does_not_grow(before, after):
+    """Jamba's and Reka's templates write white space that their models write, too."""
+    source = """{% for m in messages %}<{{ m.role }}>{% if m.role == 'assistant' %}{{ before }}{{ m.content }}
+{{- after }}{% else %}{{ m.content }}{% endif %}<end>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}"""
+    template = hs.Template(source, tokens={"before": before, "after": after})
+    chat = [USER]
+    for _ in range(3):
+        prompt = template.render(chat)
+        output = f"{before}Yes.{after}"
+        chat += [{"role": "assistant", "content": output}, USER]
+        assert template.render(chat).startswith(prompt + output + "<end>")
+    assert template.render([USER, {"role": "assistant", "content": "Yes."}]).count(f"{before}Yes.{after}<end>") == 1
