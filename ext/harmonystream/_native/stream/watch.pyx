@@ -426,9 +426,10 @@ cdef class Watcher:
 
     cdef uint64_t leads_into(self, int k, uint64_t some):
         """The paths that lead to the value at depth k that is being read, if these do."""
-        cdef const Level* outer = &self.w.levels[k - 1]
+        cdef const Level* outer
         if k == 0:
             return self.w.alive
+        outer = &self.w.levels[k - 1]
         return self.watch.matching(outer.alive, k, outer.index if outer.array else self.step_of(some, k))
 
     cdef object step_of(self, uint64_t alive, Py_ssize_t step):
