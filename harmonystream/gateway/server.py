@@ -30,11 +30,11 @@ class _Server(uvicorn.Server):
     on_start: Callable[[], object] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
         keys = self.config.app.state.gateway.keys  # type: ignore[union-attr]
         if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
             reload = (lambda: None) if keys is None else keys.reload
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
+        await super().startup(sockets)
         if self.started and self.on_start is not None:
             self.on_start()
 

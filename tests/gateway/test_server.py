@@ -55,3 +55,21 @@ def test_sigterm_lets_open_answers_end(hangs):
     assert ('"finish_reason":"stop"' in text) is not hangs
     assert "Traceback" not in errors
     assert '"outcome": "failed"' in errors if hangs else '"outcome": "ok"' in errors
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="only POSIX has this signal")
+def test_sighup_does_not_end_the_gateway():
+    with running(Upstream(script_of(ANSWER))) as upstream:
+        process = subprocess.Popen(
+            [sys.executable, "-c", SCRIPT, upstream, "1"], env=ENV, stderr=subprocess.PIPE, text=True
+        )
+        try:
+            url = url_of(process)
+            for _ in range(2):
+                process.send_signal(signal.SIGHUP)
+                with urllib.request.urlopen(f"{url}/health/live", timeout=20) as answer:
+                    assert answer.status == 200
+        finally:
+            process.terminate()
+            _, errors = process.communicate(timeout=20)
+    assert "Traceback" not in errors
