@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from itertools import cycle
 
-HEAD = b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n"
+HEAD = b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
 MANY = 100 << 20
 
 
