@@ -43,6 +43,7 @@ def events(
 
     source: an iterable, or an async one, whose events are then an async iterator. It yields token ids (an int, or
     whatever else Parser.feed takes), or text (str, bytes). A str or bytes in its place is one piece of text.
+        What an engine's `generate` yields is read, too: its `Finished` ends the stream, with its reason.
     format: a format's name or row, with `vocab` and the options of Parser; or a parser that has read nothing.
     reason: the engine's reason for stopping, or a function that is called when the source has ended.
 
@@ -68,16 +69,33 @@ def events(
 
 def _events(source: Iterable[Any], parser: Parser, reason: Any) -> Iterator[Event]:
     for item in source:
-        yield from parser.feed_text(item) if isinstance(item, (str, bytes)) else parser.feed(item)
+        if _is_end(item):
+            reason = item.reason if reason is None else reason
+            break
+        yield from _fed(parser, item)
     yield from parser.finish(_called(reason))
 
 
 async def _events_async(source: AsyncIterable[Any], parser: Parser, reason: Any) -> AsyncIterator[Event]:
     async for item in source:
-        for event in parser.feed_text(item) if isinstance(item, (str, bytes)) else parser.feed(item):
+        if _is_end(item):
+            reason = item.reason if reason is None else reason
+            break
+        for event in _fed(parser, item):
             yield event
     for event in parser.finish(_called(reason)):
         yield event
+
+
+def _is_end(item: Any) -> bool:
+    """Is it an engine's `Finished`?"""
+    return type(item) is not int and hasattr(item, "reason") and hasattr(item, "usage")
+
+
+def _fed(parser: Parser, item: Any) -> tuple[Event, ...]:
+    if isinstance(item, (str, bytes)):
+        return parser.feed_text(item)
+    return parser.feed(getattr(item, "ids", item))  # an engine's `Sampled` has ids
 
 
 def _called(reason: Any | Callable[[], Any]) -> Any:

@@ -143,3 +143,10 @@ def test_every_kind_of_event_has_been_tried():
 def test_what_is_no_event_is_refused_as_encoders_expect(other):
     with pytest.raises(TypeError, match=r"asdict\(\) takes an event, not"):
         hs.asdict(other)
+
+
+def test_what_an_engine_yields_is_read_to_its_end():
+    sampled, end = hs.engines.Sampled, hs.engines.Finished
+    source = [IDS[:5], sampled(IDS[5:8]), *IDS[8:-1], end("length"), 5]
+    assert read(source) == [*read(IDS[:-1], reason="length")]
+    assert read([*IDS[:-1], end("stop")], reason="length")[-1].reason == "length"
