@@ -135,7 +135,8 @@ engines-all: engines engines-vllm engines-sglang engines-lmdeploy engines-data
 # vLLM's own server, with a script in place of the GPU: 2.2 GB of wheels, and half an hour. torch is its build for the
 # CPU: where pip looks at PyPI alone, set PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu
 engines-vllm: $(ENGINES_VLLM)/done
-	$(ENGINES_VLLM)/bin/python -m pytest -rs -p no:cacheprovider tests/engines/real_vllm tests/integrations/test_host_names.py
+	$(ENGINES_VLLM)/bin/python -m pytest -rs -p no:cacheprovider -W default tests/engines/real_vllm \
+		tests/integrations/test_host_names.py
 	$(ENGINES_VLLM)/bin/python -m bench.vllm_plugins
 	$(SUPPORT) $(ENGINES_VLLM)/bin/python tests/engines/real_vllm/server_costs.py
 	$(SUPPORT) $(ENGINES_VLLM)/bin/python tests/engines/real_vllm/derender_costs.py

@@ -53,7 +53,7 @@ class Host:
     def gives_up(self, feature: str, why: object) -> None:
         """Says that a feature is the host's own from here on."""
         self._known[feature] = False
-        text = "harmonystream: the %s are %s's own, because ours do not fit %s: %s"
+        text = "harmonystream: %s: %s's own, because ours does not fit %s: %s"
         self._log.warning(text, feature, self.name, self.release, why)
 
 
