@@ -113,7 +113,7 @@ def choose(asked: Asked, choice: Any) -> None:
     if choice is None:
         return
     kind = choice.get("type") if isinstance(choice, dict) else choice
-    if kind == "allowed_tools":
+    if isinstance(choice, dict) and kind == "allowed_tools":
         _allow(asked, choice.get("allowed_tools", choice))
     elif isinstance(kind, str) and kind in _WORDS:
         asked.choice = _WORDS[kind]  # type: ignore[assignment]

@@ -216,6 +216,7 @@ def test_tool_choice_of_each_api():
     [
         ({"tool_choice": "required"}, "tool_choice"),
         ({"tool_choice": "perhaps"}, "tool_choice"),
+        ({"tool_choice": "allowed_tools"}, "tool_choice"),
         ({"tool_choice": 3}, "tool_choice"),
         ({"tools": [FUNCTION], "tool_choice": {"type": "function", "function": {"name": "no"}}}, "tool_choice"),
         ({"tools": [FUNCTION], "tool_choice": {"type": "allowed_tools"}}, "tool_choice"),
