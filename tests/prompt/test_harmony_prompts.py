@@ -205,7 +205,7 @@ def test_a_prompt_may_end_inside_the_last_message(last, end):
         (
             "Hi",
             {"model": "NousResearch/Hermes-3-Llama-3.1-8B"},
-            "the prompt of a model of the format hermes is written by its own chat template",
+            "the prompt of NousResearch/Hermes-3-Llama-3.1-8B is written by its own chat template",
         ),
     ],
 )
