@@ -28,6 +28,7 @@ from .errors import (
     EmitterError,
     EngineError,
     FormatError,
+    GrammarError,
     HarmonyStreamError,
     ParseError,
     PromptError,
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from .agent import LoopEnd, RoundEnd, ToolRunEnd, ToolRunStart, agent_loop, agent_loop_sync
     from .emit import ChatStream, MessagesStream, ResponsesStream, new_id
     from .emit.columns import Columns
+    from .grammars import Grammar, grammar
     from .labelling_many import label_many
     from .parsing_chunks import ParsedChunks, parse_chunks
     from .parsing_many import Parsed, parse_many
@@ -84,6 +86,8 @@ __all__ = [
     "Format",
     "FormatError",
     "Frames",
+    "Grammar",
+    "GrammarError",
     "HarmonyStreamError",
     "JsonScanner",
     "LoopEnd",
@@ -128,6 +132,7 @@ __all__ = [
     "events",
     "format_for",
     "formats",
+    "grammar",
     "label",
     "label_many",
     "new_id",
@@ -151,6 +156,7 @@ _LATER = {
     **dict.fromkeys(("Parsed", "parse_many"), ".parsing_many"),
     **dict.fromkeys(("ParsedChunks", "parse_chunks"), ".parsing_chunks"),
     "label_many": ".labelling_many",
+    **dict.fromkeys(("Grammar", "grammar"), ".grammars"),
     **dict.fromkeys(("ChatStream", "MessagesStream", "ResponsesStream", "new_id"), ".emit"),
     **dict.fromkeys(("LoopEnd", "RoundEnd", "ToolRunEnd", "ToolRunStart", "agent_loop", "agent_loop_sync"), ".agent"),
     **dict.fromkeys(("Prompt", "Template", "normalize", "render", "tool_results"), ".prompt"),

@@ -14,6 +14,7 @@ __all__ = [
     "FormatError",
     "HarmonyStreamError",
     "ParseError",
+    "GrammarError",
     "PromptError",
     "VocabError",
     "missing_extra",
@@ -52,6 +53,10 @@ class VocabError(HarmonyStreamError, ValueError):
 
 class FormatError(HarmonyStreamError, ValueError):
     """A format is unknown, or its description contradicts itself or the vocabulary."""
+
+
+class GrammarError(HarmonyStreamError, ValueError):
+    """A grammar cannot be made: of this format, of these tools, or in the language of this backend."""
 
 
 class PromptError(HarmonyStreamError, ValueError):

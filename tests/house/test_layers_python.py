@@ -17,6 +17,7 @@ MAY_USE = {
     "formats": {"formats"},
     "core": CORE,
     "emit": CORE | {"emit"},
+    "grammars": CORE | {"grammars"},
     "prompt": CORE | {"prompt"},
     "tools": CORE | {"tools"},
     "engines": CORE | {"engines"},
@@ -24,7 +25,7 @@ MAY_USE = {
     "gateway": CORE | {"emit", "prompt", "tools", "engines", "agent", "integrations", "gateway"},
     "integrations": CORE | {"compat", "emit", "engines", "integrations"},
     "compat": CORE | {"prompt", "compat"},
-    "cli": CORE | {"prompt", "tools", "engines", "agent", "gateway", "cli"},
+    "cli": CORE | {"prompt", "tools", "engines", "agent", "gateway", "grammars", "cli"},
 }
 """A layer -> the layers that its modules may import. The core is `_native` and the modules beside it."""
 EXCEPTIONS = {

@@ -1,0 +1,210 @@
+"""What a row with tags lets a model write: reasoning, text, and calls of declared tools."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from ..errors import GrammarError
+from ..formats import Format
+from .arguments import Function, canonical, closed, elements_of, first, json_of, objects_of, pairs_of, python_of
+from .nodes import Json, Lit, Mark, Node, Rep, Space, Text, either, maybe, row, some
+
+__all__ = ["Calls"]
+
+_MOST_INDEX = 64  # of calls that are numbered in ids
+
+
+class Calls:
+    """The calls of a format.
+
+    row_: the format. functions: the tools that may be called. parallel: may there be more than one call?
+    """
+
+    def __init__(self, row_: Format, functions: Sequence[Function], *, parallel: bool) -> None:
+        self.row, self.functions, self.parallel = row_, functions, parallel
+
+    def openers(self) -> tuple[str, ...]:
+        """What a text must not contain, because a call would begin with it."""
+        found: list[str] = []
+        for marker in (self.row.section and self.row.section[0], self.row.call and self.row.call[0]):
+            found += [marker] if isinstance(marker, str) else marker or ()
+        return tuple(dict.fromkeys(one for one in found if one))
+
+    def begins_bare(self) -> bool:
+        """May an answer begin with a call, without any opener?"""
+        return self.row.section is not None and "" in _spellings(self.row.section[0])
+
+    def block(self) -> Node:
+        """One or more calls, from the opener to the closer."""
+        if not self.functions:
+            raise GrammarError("there is no tool to call")
+        if self.row.section is None:
+            if self.row.call is None:
+                raise GrammarError(f"models of the format {self.row.name!r} call no tools")
+            return self._several(self._tagged())
+        opener, closer = self.row.section
+        inside = [self._several(self._tagged())] if self.row.call is not None else []
+        if self.row.body == "python":
+            inside.append(self._python())
+        elif self.row.body == "object":
+            inside.append(either(*(self._object(one) for one in self.functions)))
+        elif self.row.wrapped:
+            inside.append(self._wrapped())
+        begin, end = spelled(opener), spelled(closer)
+        if first(opener) and "" in _spellings(opener):
+            begin = maybe(Mark(first(opener))) if self.row.body != "python" else Lit("")
+            end = Lit("") if "" in _spellings(closer) else end
+        layout = Lit("") if self.row.body == "object" else Space()
+        return row(begin, layout, either(*inside), layout if first(closer) and end != Lit("") else Lit(""), end)
+
+    def blocks(self) -> Node:
+        """A block, and more of them if there may be more than one call."""
+        block = self.block()
+        alone = self.row.section is not None and not first(self.row.section[1])
+        if not self.parallel or alone or self.begins_bare():
+            return block
+        return row(block, some(row(Space(), block)))
+
+    def _several(self, call: Node) -> Node:
+        return row(call, some(row(Space(), call))) if self.parallel else call
+
+    # --- a call in tags ---
+
+    def _tagged(self) -> Node:
+        assert self.row.call is not None
+        return either(*(self._call(function) for function in self.functions))
+
+    def _call(self, function: Function) -> Node:
+        assert self.row.call is not None
+        opener, middle, closer = (first(one) for one in self.row.call)
+        if self.row.name_as == "function":
+            fenced = row(
+                Lit("function"), Mark(middle), Lit(f"{function.name}\n```json\n"), json_of(function), Lit("\n```")
+            )
+            plain = row(Lit(function.name), Mark(middle), json_of(function))
+            return row(Mark(opener), either(plain, fenced), Mark(closer))
+        name: Node = Lit(function.name)
+        if self.row.name_as == "id":
+            name = row(Lit(f"functions.{function.name}:"), either(*(Lit(str(at)) for at in range(_MOST_INDEX))))
+        end = self._end_of_name(middle)
+        return row(Mark(opener), name, end, self._body(function), Mark(closer))
+
+    def _end_of_name(self, middle: str) -> Node:
+        """What is between the name and the body."""
+        assert self.row.call is not None
+        spellings = _spellings(self.row.call[1])
+        numbered = [one for one in spellings if any(character.isdigit() for character in one)]
+        if numbered and len(numbered) == len(spellings) - 1:
+            return either(*(Mark(one) for one in numbered))
+        if middle:
+            return Mark(middle)
+        return maybe(Lit("\n")) if self.row.pair is not None else Lit("")
+
+    def _body(self, function: Function) -> Node:
+        if self.row.pair is not None:
+            key, after = Mark(first(self.row.pair[0])), Mark(first(self.row.pair[1]))
+            return row(Space(), pairs_of(self.row, function, key, after))
+        if self.row.element is not None:
+            return row(Space(), elements_of(self.row, function))
+        return row(Space(), json_of(function), Space() if self.row.call and first(self.row.call[2]) else Lit(""))
+
+    # --- calls that are objects, or Python ---
+
+    def _wrapped(self) -> Node:
+        one = either(*(self._wrapper(function) for function in self.functions))
+        if not self.parallel:
+            return either(one, row(Lit("["), Space(), one, Space(), Lit("]")))
+        array = row(Lit("["), Space(), one, some(row(Space(), Lit(","), Space(), one)), Space(), Lit("]"))
+        between = row(Lit(self.row.between), Space()) if self.row.between else row(Lit("\n"), Space())
+        return either(row(one, some(row(Space(), between, one))), array)
+
+    def _wrapper(self, function: Function) -> Node:
+        if "*" in self.row.members:
+            return row(
+                Lit("{"),
+                Space(),
+                Lit(json.dumps(function.name)),
+                Lit(":"),
+                Space(),
+                json_of(function),
+                Space(),
+                Lit("}"),
+            )
+        names = [key for key, what in self.row.members.items() if what == "name"]
+        keys = [key for key, what in self.row.members.items() if what == "arguments"]
+        ids = [key for key, what in self.row.members.items() if what == "id"]
+        name = row(Lit(json.dumps(names[0])), Space(), Lit(":"), Space(), Lit(json.dumps(function.name)))
+        arguments = row(Lit(json.dumps(keys[0])), Space(), Lit(":"), Space(), json_of(function))
+        comma = row(Space(), Lit(","), Space())
+        id: Node = Lit("")
+        if ids:
+            id = maybe(
+                row(Lit(json.dumps(ids[0])), Space(), Lit(":"), Space(), Json('{"type":"string","minLength":1}'), comma)
+            )
+        return row(Lit("{"), Space(), id, name, comma, arguments, Space(), Lit("}"))
+
+    def _python(self) -> Node:
+        one = either(*(row(Lit(function.name), python_of(function)) for function in self.functions))
+        more = some(row(Lit(","), maybe(Lit(" ")), one)) if self.parallel else Lit("")
+        return row(Lit("["), one, more, Lit("]"))
+
+    def _object(self, function: Function) -> Node:
+        prefix = "call:" if self.row.name_as == "call" else ""
+        return row(Lit(prefix + function.name), objects_of(self.row, function))
+
+
+_MOST_SPELLINGS = 8  # of a section's markers: those that a row has first are those that its models write
+
+
+def spelled(marker: object) -> Node:
+    """A marker in its first spellings."""
+    found = [one for one in _spellings(marker)[:_MOST_SPELLINGS] if one]
+    return either(*map(Mark, found)) if found and first(marker) else Lit("")
+
+
+def _spellings(marker: object) -> tuple[str, ...]:
+    return (marker,) if isinstance(marker, str) else tuple(marker)  # type: ignore[arg-type]
+
+
+class Output:
+    """What follows the prompt, in a format with tags."""
+
+    def __init__(self, row_: Format, calls: Calls, *, reasons: bool, may_reason: bool) -> None:
+        self.row, self.calls, self.reasons, self.may_reason = row_, calls, reasons, may_reason
+
+    def whole(self, choice: str, answer: object) -> Node:
+        """choice: "auto", "required" or "none". answer: the schema of the answer, or None."""
+        rest = self._rest(choice, answer)
+        if self.row.think is None or not (self.reasons or self.may_reason):
+            return rest
+        opener, closer = self.row.think
+        openers = self.calls.openers() if choice != "none" else ()
+        thoughts = Text((*_spellings(closer), *openers))
+        ways = [row(thoughts, spelled(closer), Space(), rest)]
+        if openers and not self.calls.begins_bare():
+            ways.append(row(thoughts, self.calls.blocks()))  # a call may begin in open reasoning
+        inside = either(*ways)
+        if self.reasons:
+            return inside
+        return either(row(maybe(Lit("\n")), spelled(opener), inside), rest)
+
+    def _rest(self, choice: str, answer: object) -> Node:
+        if choice == "none":
+            return Json(canonical(closed(answer))) if answer is not None else self._text()
+        if choice == "required":
+            return row(Space(), self.calls.blocks())
+        if answer is not None:
+            return either(Json(canonical(closed(answer))), self.calls.blocks())
+        if self.calls.begins_bare():
+            return either(self.calls.blocks(), self._text(plain=True))
+        text = self._text()
+        block = row(text, self.calls.block())
+        return row(some(block) if self.calls.parallel else Rep(block, 0, 1), text)
+
+    def _text(self, plain: bool = False) -> Node:
+        """An answer. It has none of the row's markers."""
+        without = [*self.calls.openers()]
+        if self.row.think is not None:
+            without += [*_spellings(self.row.think[0]), *_spellings(self.row.think[1])]
+        return Text(tuple(dict.fromkeys(without)), plain)

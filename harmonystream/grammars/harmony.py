@@ -1,0 +1,57 @@
+"""What gpt-oss may write: messages with headers, of which a call is one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..formats import HeaderFormat
+from .arguments import Function, canonical, closed, json_of
+from .nodes import Json, Lit, Mark, Node, Text, either, maybe, row, some
+
+__all__ = ["Messages"]
+
+
+class Messages:
+    """What follows `<|start|>assistant`, or the place where the prompt leaves the model."""
+
+    def __init__(self, row_: HeaderFormat, functions: Sequence[Function]) -> None:
+        self.marks, self.functions = row_.markers, functions
+
+    def _mark(self, name: str) -> Node:
+        return Mark(self.marks[name])
+
+    def _text(self) -> Node:
+        return Text(tuple(self.marks.values()))
+
+    def _message(self, channel: str) -> Node:
+        """A message that another one follows."""
+        next_one = row(self._mark("end"), self._mark("start"), Lit("assistant"))
+        return row(self._mark("channel"), Lit(channel), self._mark("message"), self._text(), next_one)
+
+    def _call(self, function: Function) -> Node:
+        to = f" to=functions.{function.name}"
+        kind = maybe(row(maybe(Lit(" ")), self._mark("constrain"), Lit("json")))
+        in_channel = row(self._mark("channel"), either(Lit("commentary" + to), Lit("analysis" + to)))
+        in_role = row(Lit(to), self._mark("channel"), either(Lit("commentary"), Lit("analysis")))
+        body = row(self._mark("message"), json_of(function), maybe(self._mark("call")))
+        return row(either(in_channel, in_role), kind, body)
+
+    def _final(self, answer: object) -> Node:
+        kind: Node = Lit("")
+        body: Node = self._text()
+        if answer is not None:
+            kind, body = (
+                maybe(row(maybe(Lit(" ")), self._mark("constrain"), Lit("json"))),
+                Json(canonical(closed(answer))),
+            )
+        return row(self._mark("channel"), Lit("final"), kind, self._mark("message"), body, maybe(self._mark("return")))
+
+    def whole(self, choice: str, answer: object, *, reasons: bool, may_reason: bool) -> Node:
+        """reasons: the prompt ends inside of a message of analysis. may_reason: there may be such messages."""
+        ends = [] if choice == "none" else [self._call(function) for function in self.functions]
+        if choice != "required":
+            ends.append(self._final(answer))
+        before = [self._message("analysis")] if may_reason else []
+        before += [self._message("commentary")] if choice != "none" else []
+        first = row(self._text(), self._mark("end"), self._mark("start"), Lit("assistant")) if reasons else Lit("")
+        return row(first, some(either(*before)) if before else Lit(""), either(*ends))
