@@ -187,7 +187,8 @@ class Output:
         inside = either(*ways)
         if self.reasons:
             return inside
-        return either(row(maybe(Lit("\n")), spelled(opener), inside), rest)
+        begin = either(spelled(opener), *(Mark("\n" + one) for one in _spellings(opener)[:_MOST_SPELLINGS]))
+        return either(row(begin, inside), rest)
 
     def _rest(self, choice: str, answer: object) -> Node:
         if choice == "none":
