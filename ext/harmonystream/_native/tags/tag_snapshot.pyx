@@ -107,7 +107,7 @@ cdef int tags_unpack(Stream* s, Held* held, const TagTable* row, const ToolTable
 
 cdef int check_numbers(const Stream* s, const Held* held, const TagTable* row, const ToolTable* tools) except -1:
     cdef const Tags* g = &s.tags
-    cdef bint in_call = s.state in (PAIRS, VALUE, RAW, WRAPPED, PYTHON)
+    cdef bint in_call = s.state in (PAIRS, VALUE, RAW, WRAPPED, PYTHON), in_value
     cdef const ObjectScan* scan
     cdef const Span** parts = [&s.role, &s.channel, &s.recipient, &s.content_type]
     cdef uint8_t* flags = [
@@ -128,7 +128,8 @@ cdef int check_numbers(const Stream* s, const Held* held, const TagTable* row, c
         refuse("it has looked further than it has read")
     for i in range(2):
         scan = &g.object if i else &g.probe
-        if (scan.depth < 0 or scan.expect > X_OVER or scan.in_string > 1 or scan.stray > 1 or scan.keys > KEYS_ARE_NAMES or (
+        if (scan.depth < 0 or scan.expect > X_OVER or scan.in_string > 1 or scan.stray > 1
+                or scan.keys > KEYS_ARE_NAMES or (
                 scan.depth > s.position + held.input.n + (1 << 20) and s.state != PYTHON and not row.has_element)):
             refuse("its JSON scanner is in no possible state")
     if s.state == PYTHON:
@@ -151,7 +152,8 @@ cdef int check_numbers(const Stream* s, const Held* held, const TagTable* row, c
             refuse("a flag is neither 0 nor 1")
     if in_call != (s.kind != NOT_A_CALL):
         refuse("it has an open call and none")
-    if (s.value_mode != NO_VALUE) != (s.state == VALUE or (s.state == WRAPPED and g.passing == PASS_MEMBER)) and not s.error and not s.finished:
+    in_value = s.state == VALUE or (s.state == WRAPPED and g.passing == PASS_MEMBER)
+    if (s.value_mode != NO_VALUE) != in_value and not s.error and not s.finished:
         refuse("it has an open call and none")
     for i in range(4):
         if parts[i].at or parts[i].n:

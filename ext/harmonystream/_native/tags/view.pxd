@@ -144,7 +144,7 @@ cdef inline int64_t after(const Stream* s, int64_t at) noexcept nogil:
 
 
 cdef inline void end_in_part(Stream* s, const Context* c, View* v, uint64_t closers) noexcept nogil:
-    """The stream ends here, between the arguments of a call, in what may be half a closer, or an argument that is cut."""
+    """The stream ends here, between the arguments of a call, in what may be half a closer, or a cut argument."""
     cdef int k = -1
     s.tags.unread |= match(v, c.row, v.i, v.n, closers, &k) != MORE
     consume(s, c, v, v.n, IN_HEADER)
