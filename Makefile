@@ -155,7 +155,7 @@ engines-next: $(ENGINES_VLLM)/done $(ENGINES_SGLANG)/done
 	for each in vllm sglang; do \
 		.venv-engines-$$each/bin/python -m pip --disable-pip-version-check --quiet install --pre --no-deps --upgrade \
 			--only-binary :all: --target .venv-engines-next/$$each $$each; \
-		PYTHONPATH=.venv-engines-next/$$each .venv-engines-$$each/bin/python -W ignore -m tests.engines.moved_names $$each; \
+		PYTHONPATH=.venv-engines-next/$$each:.:tests/support:tests/reference:tests .venv-engines-$$each/bin/python -W ignore -m tests.engines.moved_names $$each; \
 	done
 
 # LMDeploy's own application in one process, with a script in place of the engine: 1.5 GB of wheels, a minute of tests.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 import logging
 from collections.abc import Callable, Iterable, Mapping
@@ -83,12 +84,14 @@ def _is_set(owner: Any, attribute: str) -> bool:
     fields = (*getattr(owner, "model_fields", ()), *getattr(owner, "__dataclass_fields__", ()))
     bases = owner.__mro__ if isinstance(owner, type) else ()
     constructors = [vars(base)["__init__"] for base in bases if "__init__" in vars(base)]
-    return attribute in fields or any(attribute in _names_in(each) for each in constructors)
+    return attribute in fields or any(attribute in _set_by(each) for each in constructors)
 
 
-def _names_in(constructor: Callable[..., Any]) -> tuple[str, ...]:
+def _set_by(constructor: Callable[..., Any]) -> set[str]:
+    """The attributes that a constructor sets."""
     code = getattr(inspect.unwrap(constructor), "__code__", None)
-    return () if code is None else code.co_names
+    steps = () if code is None else dis.get_instructions(code)
+    return {str(step.argval) for step in steps if step.opname == "STORE_ATTR"}
 
 
 def _of_parameters(name: HostName, wanted: tuple[str, ...], function: Any) -> str:

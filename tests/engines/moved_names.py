@@ -5,11 +5,15 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from importlib.metadata import version
+from pathlib import Path
 
 from harmonystream.integrations.host_names import differs
 
 
 def main(plugin: str) -> int:
+    if plugin != "vllm":  # what makes the host's modules importable without a GPU
+        sys.path.insert(0, str(Path(__file__).parent / f"real_{plugin}"))
+        import_module(f"scripted_{plugin}")
     table = import_module(f"harmonystream.integrations.{plugin}.table").NAMES
     print(f"{plugin} {version(plugin)}:")
     moved = [(feature, problem) for feature, names in table.items() for name in names if (problem := differs([name]))]
