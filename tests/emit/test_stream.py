@@ -205,3 +205,22 @@ def test_the_names_of_the_package():
     assert set(hs.__all__) <= set(dir(hs))
     with pytest.raises(AttributeError, match="has no attribute 'NoStream'"):
         _ = hs.NoStream
+
+
+@pytest.mark.parametrize("api", ["chat", "responses", "messages"])
+@pytest.mark.parametrize("dicts", [False, True])
+def test_a_parser_is_one_emitters(api: str, dicts: bool) -> None:
+    """The first one would never see its end."""
+    parser = hs.Parser()
+    kinds: dict[str, Any] = {
+        "chat": lambda: hs.ChatStream(parser, id="c", model="m", created=1),
+        "responses": lambda: hs.ResponsesStream(parser, id="r", model="m", created_at=1),
+        "messages": lambda: hs.MessagesStream(parser, id="m", model="m"),
+    }
+    first, second = kinds[api](), kinds[api]()
+    first.start()
+    with pytest.raises(ValueError, match="another emitter has started with this parser"):
+        second.events() if dicts else second.start()
+    assert first.finish("stop")
+    parser.reset()
+    assert kinds[api]().start()

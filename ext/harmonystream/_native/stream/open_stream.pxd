@@ -41,6 +41,7 @@ cdef class OpenStream(EventMaker):
     cdef char trims                # newlines next to a tag are dropped
     cdef char watching             # a call is open that has watched values
     cdef char diverted             # and its plain tokens would take the shortcut
+    cdef char written              # an emitter has started, which writes what the stream says
     cdef Stream s                  # after `busy`, so that a batch finds both in the same lines of memory
     cdef Held held                 # tag formats: input and values that are not yet decided
     cdef Program program

@@ -405,6 +405,7 @@ cdef class Parser(OpenStream):
                 state_unpack(&self.s, &self.held, self.program, &self.tools.table,
                              <const uint8_t*>PyBytes_AS_STRING(self.origin), PyBytes_GET_SIZE(self.origin))
             self.s.strict = strict
+            self.written = False
             if self.watcher is not None:
                 self.watcher.clear()
             self.reopen()

@@ -28,7 +28,7 @@ cdef class StartingWriter(OpenWriter):
         self.claim_alone()
         try:
             self.check(NEW)
-            self.check_fresh()
+            self.take_parser()
             return self.begin(script, constants, asks_ids, usage, opening)
         finally:
             self.leave()

@@ -29,6 +29,8 @@ cdef class OpenWriter:
     @cython.final
     cdef int check(self, uint8_t stage) except -1
     @cython.final
+    cdef int take_parser(self) except -1
+    @cython.final
     cdef int check_fresh(self) except -1
     @cython.final
     cdef bint keep_text(self, uint8_t kind, const uint8_t* p, Py_ssize_t n) except -1

@@ -289,7 +289,7 @@ cdef class OpenWriter:
         self.claim_alone()
         try:
             self.check(NEW)
-            self.check_fresh()
+            self.take_parser()
             self.w.stage = DICTS if dicts else BYTES
         finally:
             self.leave()
@@ -374,6 +374,15 @@ cdef class OpenWriter:
     cdef int check(self, uint8_t stage) except -1:
         if self.w.stage != stage:
             raise ValueError(REFUSALS[self.w.stage])
+        return 0
+
+    cdef int take_parser(self) except -1:
+        """It starts: from now on the parser's events are this emitter's."""
+        self.check_fresh()
+        if self.parser.written:
+            raise ValueError("another emitter has started with this parser, and would lack what this one reads: give "
+                             "each emitter a parser of its own")
+        self.parser.written = True
         return 0
 
     cdef int check_fresh(self) except -1:
