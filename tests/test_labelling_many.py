@@ -75,4 +75,6 @@ def test_what_cannot_be_labelled():
     with pytest.raises(ValueError, match="a conversation has its prompts in it"):
         hs.label_many(pa.array([ROW]), start="answer", conversation=True)
     with pytest.raises(ValueError, match="has no turns"):
-        hs.label_many(pa.array([[1]]), "think", hs.vocab.from_bytes([b"a", b"b"], {}), conversation=True)
+        hs.label_many(
+            pa.array([[0]]), "kimi_vl", hs.vocab.from_bytes([b"a", b"<|im_end|>"], {"<|im_end|>": 1}), conversation=True
+        )

@@ -24,7 +24,7 @@ _FAMILIES = (
     (r"deepseek-(chat-)?v3\.2-exp", "deepseek", "V3.2-Exp"),  # DSML came with V3.2 itself
     (r"deepseek-(chat-)?v(3\.2|4(\.1)?)(-speciale)?(?![.\d])", "dsml", "DeepSeek-V3.2, V4, V4.1"),
     (r"qwen-?3-?coder", "qwen3_coder", "Qwen3-Coder"),
-    (r"qwen-?3\.[5-9]", "qwen3_coder", "Qwen3.5 and later"),
+    (r"qwen-?3\.[5-9]", "qwen3_coder", "Qwen3.5 and up"),
     (r"qwen-?3(-?(next|omni|vl))?(?![.\d])", "hermes", "Qwen3"),
     (r"qwen-?2\.5(-?(omni|vl))?", "hermes", "Qwen2.5"),
     (r"qwq", "hermes", "QwQ"),

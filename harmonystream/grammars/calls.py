@@ -139,9 +139,7 @@ class Calls:
         comma = row(Space(), Lit(","), Space())
         id: Node = Lit("")
         if ids:
-            id = maybe(
-                row(Lit(json.dumps(ids[0])), Space(), Lit(":"), Space(), Json('{"type":"string","minLength":1}'), comma)
-            )
+            id = maybe(row(Lit(json.dumps(ids[0])), Space(), Lit(":"), Space(), Json('{"type":"string"}'), comma))
         return row(Lit("{"), Space(), id, name, comma, arguments, Space(), Lit("}"))
 
     def _python(self) -> Node:

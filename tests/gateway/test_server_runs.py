@@ -23,7 +23,9 @@ def test_a_run_that_comes_back_is_read_as_a_call_and_its_result(api):
         second = answer(clients, api, streams=False, **more)
     assert "Again." in json.dumps(second)
     # As in the prompt of the second round, whose thoughts are now those of an earlier turn.
-    call = engine.prompts[1].text.partition("<|start|>assistant to=functions.look")[2].partition("<|start|>assistant<|")
+    call = (
+        engine.prompts[1].text.partition("<|channel|>commentary to=functions.look")[2].partition("<|start|>assistant<|")
+    )
     assert call[0] and call[0].rstrip() in engine.prompts[2].text
     assert f"成都: {RESULT}" in engine.prompts[2].text
 

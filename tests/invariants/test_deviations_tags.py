@@ -66,7 +66,7 @@ TAGGED = {
         *("mistral", "Hi[TOOL_CALLS]f[ARGS]", '[ARGS]{"s": "x"}'),
         ("", "Hi", ['{"s": "x"}']),
     ),
-    "missing-value": ("glm", "<tool_call>f<arg_key>s</arg_key>", "</tool_call>", ("", "", ["{}"])),
+    "missing-value": ("glm", "<tool_call>f<arg_key>s</arg_key>", "</tool_call>", ("", "", [])),
     "wrapped-arguments": (
         *("glm", "<tool_call>f<arg_key>input</arg_key><arg_value>", '{"s": "x"}</arg_value></tool_call>'),
         ("", "", ['{"s": "x"}']),
@@ -84,7 +84,10 @@ TAGGED = {
         *("glm", "<tool_call>f<arg_key>s</arg_key>", "</arg_key><arg_value>x</arg_value></tool_call>"),
         ("", "", ['{"s": "x"}']),
     ),
-    "ignored-member": ("hermes", '<tool_call>{"name": "f", "id": ', '"x"}</tool_call>', ("", "", ["{}"])),
+    "ignored-member": (
+        *("hermes", '<tool_call>{"name": "f", "arguments": {}, "x": ', '"x"}</tool_call>'),
+        ("", "", ["{}"]),
+    ),
     "fenced-call": (
         *("hermes", "```\n", '<tool_call>{"name": "f"}</tool_call>\n```'),
         ("", '```\n<tool_call>{"name": "f"}</tool_call>\n```', []),
