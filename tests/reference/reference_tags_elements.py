@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reference_tags_bodies import NORMAL_STOPS, OPENERS
+from reference_tags_bodies import NORMAL_STOPS
 from reference_tags_header import Header
 from reference_tags_pairs import Pairs
 from reference_tags_text import CALL, ELEMENT, SECTION, Marker, More
@@ -108,9 +108,38 @@ class Elements(Pairs):
             self.log.note("missing-closer", i)
             self.end_elements(i, True)
             return i, True
+        if (closer := self.closer_without_opener(i, stop)) and self.may_be_inside(closer, header):
+            self.log.note("missing-opener", i)
+            self.path.append(closer)
+            return self.element_text(self.after_broken_tag(i, stop, closer), self.types_of(header))
         self.log.note("ignored-text", i)
         self.unread = True
         return stop, False
+
+    def closer_without_opener(self, i: int, stop: int) -> str | None:
+        """The name in the closer at `stop`, if it is that of an element that is not open."""
+        limit = self.text.limit(i)
+        try:
+            mark = self.tag(stop, limit)
+            named = self.name(mark, limit) if mark and mark.kind == "element_close" else None
+        except More:
+            return None
+        return named[0] if named and named[0] not in self.path and self.has_room(named[0]) else None
+
+    def may_be_inside(self, name: str, header: Header) -> bool:
+        """Where the schema names some elements of the innermost open one, it must be one of these."""
+        *path, last = self.steps([*self.path, name], header)
+        some = {steps[-1] for steps in self.known(header) if steps[:-1] == tuple(path)} - {"*"}
+        return not some or last in some
+
+    def after_broken_tag(self, i: int, stop: int, name: str) -> int:
+        """Behind what is left of the opener: the name and the end of the tag, perhaps with `<`."""
+        start = i + (self.text.is_byte(i) and self.text.s[i] == "<")
+        try:
+            named = self.name(Marker("element_open", i, start), stop)
+        except More:
+            return i
+        return named[1] if named and named[0] == name else i
 
     def close_to(self, i: int, name: str, stop: int) -> int:
         """A closer of an object or array; what is open inside of it closes before."""
@@ -189,13 +218,19 @@ class Elements(Pairs):
             return None
 
     def types_of(self, header: Header) -> frozenset[str]:
+        return self.known(header).get(self.steps(self.path, header), frozenset())
+
+    def known(self, header: Header) -> dict[tuple[str, ...], frozenset[str]]:
         types = self.types.get(header.name, {})
-        known = {(name,): some for name, some in types.items()} | {**self.inside.get(header.name, {})}
+        return {(name,): some for name, some in types.items()} | {**self.inside.get(header.name, {})}
+
+    def steps(self, names: list[str], header: Header) -> tuple[str, ...]:
+        known = self.known(header)
         path: tuple[str, ...] = ()
-        for name in self.path:
+        for name in names:
             step = (*path, name.encode("latin-1").decode("utf-8", "replace"))
             path = step if step in known else (*path, "*")
-        return known.get(path, frozenset())
+        return path
 
     def begin_element(self, i: int) -> None:
         inside, more = self.open[-1] if self.open else "call", bool(self.items[-1])
@@ -261,16 +296,10 @@ class Elements(Pairs):
             return (mark, 0) if text.stop_counts(mark) else None
         if named and mark.kind == "element_close":
             if named[0] == self.path[-1]:
-                return (mark, named[1]) if self.is_followed(named[1], limit) else None
+                return mark, named[1]
             if named[0] not in self.path:
                 return None
         return None if self.is_part(j) else (mark, 0)
-
-    def is_followed(self, stop: int, limit: int) -> bool:
-        try:
-            return self.text.follows(stop, limit, *ELEMENT[::2], *OPENERS, "call_close", *SECTION, "stop") is not None
-        except More:
-            return limit == self.size
 
     def is_part(self, i: int) -> bool:
         """Does the value go on, because its own closer comes?"""

@@ -190,3 +190,27 @@ def test_rows_that_cannot_work_are_refused(change, error):
     assert isinstance(row, hs.Format)
     with pytest.raises(hs.FormatError, match=error):
         hs.Parser(row._replace(**change))
+
+
+@pytest.mark.parametrize(
+    ("body", "arguments", "codes"),
+    [
+        ("<city>1</city> oops <n>2</n>", {"city": "1", "n": 2}, ["ignored-text"]),
+        ("<o><a>x</a>, <k>1</k></o>", {"o": {"a": "x", "k": 1}}, ["ignored-text"]),
+        ("src/main.py</city><n>130</n>", {"city": "src/main.py", "n": 130}, ["missing-opener"]),
+        ("city>Rome</city><n>1</n>", {"city": "Rome", "n": 1}, ["missing-opener"]),
+        ("<n>1</n>Rome</city>", {"n": 1, "city": "Rome"}, ["missing-opener"]),
+        ("<o><k>1</k>x</a></o><n>2</n>", {"o": {"k": 1, "a": "x"}, "n": 2}, ["missing-opener"]),
+        ("12</n>", {"n": 12}, ["missing-opener"]),
+        ("noise</nowhere><n>2</n>", {"n": 2}, ["ignored-text", "stray-closer"]),
+    ],
+)
+def test_a_closer_always_ends_its_value_and_an_opener_may_be_missing(body, arguments, codes):
+    said, content, noted = read(body)
+    assert (json.loads(said), content, noted) == (arguments, "", codes)
+
+
+def test_an_opener_without_its_namespace_is_one():
+    text = f'{MARK}<tool_call>{MARK}<invoke name="f"><city>Rome{MARK}</city>{MARK}<n>1{MARK}</n>{MARK}</invoke>'
+    done = hs.parse(text + f"{MARK}</tool_call>", "minimax_m3", tools=[TOOL])
+    assert [(call.arguments, call.complete) for call in done.tool_calls] == [('{"city": "Rome", "n": 1}', True)]

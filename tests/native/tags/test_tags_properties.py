@@ -231,3 +231,12 @@ def test_strings_stream(name: str, text: str):
     log = [as_tuple(event) for event in (*parser.feed_text(after), *parser.finish())]
     told += "".join(event[2] for event in log if event[0] == "ToolCallDelta")
     assert json.loads(told) == {"s": text}
+
+
+@pytest.mark.parametrize("text", ['[{"f"" {"s": "a:, "i": 3}', '[{"f"":}{"s": 1}]', '[{"f": , "g": {"s": "a"}}]'])
+def test_a_broken_object_whose_keys_are_names_equals_the_reference(text: str):
+    """A key is the name of a call only when its value begins."""
+    stream = f"<|tools_prefix|>{text}<|tools_suffix|>".encode()
+    for tools in (None, ("f",), ("get_weather",)):
+        for pieces in pieces_of(stream, 1):
+            compare(Options("apertus", tools=tools), stream, None, pieces)

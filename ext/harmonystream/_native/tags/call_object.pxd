@@ -98,7 +98,7 @@ cdef inline int object_step(ObjectScan* o, const TagTable* row, uint8_t c) noexc
     if o.expect == X_VALUE:
         if is_json_space(c) or c == c':':
             return F_NOTHING
-        if row.key_is_name:
+        if row.key_is_name and c != c',' and c != c'}' and c != c']':
             settle_keys(o, c)
         if c == c'"':
             o.in_string = 1

@@ -4,7 +4,7 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint64_t
 from libc.string cimport memcmp, memcpy
-from harmonystream._native.core.tools cimport level_inside, parameter_types
+from harmonystream._native.core.tools cimport has_parameters, is_parameter, level_inside, parameter_types
 from harmonystream._native.core.types cimport *
 
 cdef enum ElementKind:                 # in the stack
@@ -72,6 +72,19 @@ cdef inline int types_of_last(const Stream* s, const ToolTable* tools) noexcept 
         level = level_inside(tools, level, s.header + i, k - i)
         k += 1
         i = k
+
+
+cdef inline bint may_be_inside(const Stream* s, const ToolTable* tools, const uint8_t* name, Py_ssize_t n) noexcept nogil:
+    """May an element of this name be in those that are open? Where the schema names some, it must be one of these."""
+    cdef int level = s.tags.tool
+    cdef Py_ssize_t i = 0, k = 0
+    while i < s.header_n:
+        while s.header[k] != 0:
+            k += 1
+        level = level_inside(tools, level, s.header + i, k - i)
+        k += 1
+        i = k
+    return not has_parameters(tools, level) or is_parameter(tools, level, name, n)
 
 
 cdef inline bint is_path(const Stream* s) noexcept nogil:

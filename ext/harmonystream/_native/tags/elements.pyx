@@ -9,7 +9,7 @@ from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.chars cimport is_json_space, is_space
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.element_path cimport *
-from harmonystream._native.tags.lookahead cimport look_follow, look_stop
+from harmonystream._native.tags.lookahead cimport look_stop
 from harmonystream._native.tags.pairs cimport begin_value, choose_mode, close_value, flush_value, write
 from harmonystream._native.tags.transitions cimport end_call, leave_value, open_value, turn_raw
 from harmonystream._native.tags.view cimport *
@@ -108,7 +108,7 @@ cdef int look_value_end(const View* v, const Stream* s, const TagTable* row, Py_
             return undecided(v, v.i) if verdict == MORE else NO
         if role == ELEMENT_CLOSE and is_last(s, v.p + name.at, name.n):
             stop[0] = name.stop
-            return look_follow(v, row, name.stop, v.i, row.follow_value)
+            return YES
         if role == ELEMENT_CLOSE and not is_open(s, v.p + name.at, name.n):
             return NO
     quoted = look_own_closer(v, s, row, v.i)
@@ -199,11 +199,48 @@ cdef int look_noise(Stream* s, const View* v, const TagTable* row, Py_ssize_t* s
     return NO if v.end or capped(v, v.i) else MORE
 
 
+cdef int look_closer(const View* v, const Stream* s, const Context* c, Py_ssize_t i, Name* name) noexcept nogil:
+    """Is the tag at i the closer of an element that is not open, but could be here? Then its opener is missing."""
+    cdef Py_ssize_t n = limit(v, v.i)
+    cdef int k = -1, verdict = look_tag(v, s, c.row, i, n, &k)
+    if verdict == YES:
+        verdict = look_name(v, c.row, i + c.row.literals[k].n, n, name) if (
+            c.row.literals[k].role == ELEMENT_CLOSE) else NO
+    if verdict != YES:
+        return undecided(v, v.i) if verdict == MORE else NO
+    return YES if has_room(s, name.n) and not is_open(s, v.p + name.at, name.n) and (
+        may_be_inside(s, c.tools, v.p + name.at, name.n)) else NO
+
+
+cdef Py_ssize_t after_broken_tag(const View* v, const TagTable* row, Py_ssize_t n, const Name* closer) noexcept nogil:
+    """Where the value begins after what is left of its opener: the name and the end of the tag, perhaps with `<`."""
+    cdef Name name
+    cdef bint angle = v.p[v.i] == c'<' and not is_special(v, v.i)
+    if look_name(v, row, v.i + angle, n, &name) == YES and (
+            name.n == closer.n and memcmp(v.p + name.at, v.p + closer.at, name.n) == 0):
+        return name.stop
+    return v.i
+
+
 cdef bint step_noise(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef Py_ssize_t stop = 0
-    cdef int verdict = look_noise(s, v, c.row, &stop)
+    cdef Name name
+    cdef int found, verdict = look_noise(s, v, c.row, &stop)
     if verdict == MORE:
         return False
+    if verdict == YES:
+        found = look_closer(v, s, c, stop, &name)
+        if found == MORE:
+            s.tags.probed = stop - v.i
+            return False
+        if found == YES:
+            s.tags.probed = 0
+            note(s, D_MISSING_OPENER, s.position)
+            if not s.error:
+                name.stop = after_broken_tag(v, c.row, stop, &name)
+                open_element(s, c, v, &name)
+                s.tags.opening = 0
+            return True
     s.tags.probed = 0
     note(s, D_IGNORED_TEXT if verdict == YES else D_MISSING_CLOSER, s.position)
     if s.error:
