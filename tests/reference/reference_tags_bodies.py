@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from reference_tags_json import Member, ObjectScan, are_names, decode_string, json_state
+from reference_tags_json import Member, ObjectScan, are_names, decode_string, escaped_controls, json_state
 from reference_tags_keys import LONGEST
 from reference_tags_log import Log
 from reference_tags_text import WS, Marker, More, Text, holds_objects, latin, may_lack
@@ -42,6 +42,10 @@ class Bodies:
     def write(self, piece: str, first: int, last: int | None = None) -> None:
         self.written += piece
         self.log.arguments(self.index, piece, first, last)
+
+    def write_json(self, piece: str, first: int, last: int) -> None:
+        """JSON that the model wrote."""
+        self.write(escaped_controls(self.written, piece), first, last)
 
     def end_call(self, i: int, complete: bool) -> None:
         complete = complete and not self.unread
@@ -176,7 +180,7 @@ class Bodies:
 
     def write_raw(self, body: list[int]) -> None:
         if body:
-            self.write(self.log.decode(body), body[0], body[-1])
+            self.write_json(self.log.decode(body), body[0], body[-1])
 
     def end_raw(self, body: list[int], mark: Marker) -> int:
         self.write_raw(body)
@@ -221,12 +225,12 @@ class Bodies:
             if member.kind == "string":
                 chars = decode_string(self.text, member.indices, member.closed)
                 if chars:
-                    self.write("".join(char for char, _ in chars), chars[0][1], chars[-1][1])
+                    self.write_json("".join(char for char, _ in chars), chars[0][1], chars[-1][1])
             else:
                 piece = self.log.decode(member.indices)
                 is_null = piece == "null" if member.closed else "null".startswith(piece)
                 if member.kind != "scalar" or not is_null:
-                    self.write(piece, member.indices[0], member.indices[-1])
+                    self.write_json(piece, member.indices[0], member.indices[-1])
         if held and not member:
             self.write_members(held, scan)
         if scan.ended == "limit":
@@ -275,6 +279,6 @@ class Bodies:
         self.unread |= not whole
         self.log.note("other-body", held[0].start)
         text = "".join(self.member_text(one, one is held[0]) for one in held)
-        self.write(text, held[0].start, self.span(held[-1])[-1])
+        self.write_json(text, held[0].start, self.span(held[-1])[-1])
         if whole:
             self.write("}", scan.stop - (scan.ended == "object"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,6 +36,30 @@ def json_state(text: str) -> str:
         if not in_string and not depth and (was_in or char in WS):  # a value is over, and nothing opens again
             return "closed" if text[0] in '{["' and position == len(text) - 1 else "broken"
     return "open" if in_string or depth else "broken"
+
+
+def escaped_controls(before: str, piece: str) -> str:
+    """`piece`, which comes after `before`, with the control characters in its strings escaped, and so is a backslash
+    before one. After the value, and where no object, array or string begins the text, nothing is."""
+    depth, in_string, escaped, out = 0, False, False, ""
+    ready = len(before)
+    is_json = (before + piece).lstrip(WS)[:1] in ("{", "[", '"')
+    for at, char in enumerate(before + piece):
+        said = char
+        if in_string:
+            if char < " " and is_json:
+                said = "\\" * escaped + json.dumps(char)[1:-1]
+            in_string = escaped or char != '"'
+            escaped = char == "\\" and not escaped
+        elif char == '"':
+            in_string = True
+        else:
+            depth = max(0, depth + (char in OPENERS) - (char in CLOSERS))
+        if at >= ready:
+            out += said
+        if not in_string and not depth and char in '}]"':
+            is_json = False
+    return out
 
 
 @dataclass

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from tag_cases import ids, read
+
+import harmonystream as hs
 
 BEGIN, END = "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>", "<｜tool▁call▁end｜><｜tool▁calls▁end｜>"
 RAW = BEGIN + "f<｜tool▁sep｜>{}" + END
@@ -96,3 +100,32 @@ def test_inert_ids_in_a_body_are_dropped():
     assert ids("glm", "<tool_call>f<arg_key>s</arg_key><arg_value>a", pad, "b</arg_value></tool_call>") == (
         *("", "", [("f", '{"s": "ab"}')], ["stray-control"]),
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("mistral", "[TOOL_CALLS]f[ARGS]", ""),
+        ("hermes", '<tool_call>\n{"name": "f", "arguments": ', "}\n</tool_call>"),
+        ("hermes", '<tool_call>\n{"name": "f", "parameters": ', "}\n</tool_call>"),
+    ],
+)
+@pytest.mark.parametrize("char", [chr(code) for code in range(1, 32)])
+def test_control_characters_in_strings_are_escaped(name, before, after, char):
+    """A model's raw newline in a string of JSON would be refused by every JSON parser."""
+    body = f'{{\n\t"s": "a{char}b\\{char}c\\\\{char}", "t{char}": [1,\n"{char}{char}"]}}'
+    arguments = {"s": f"a{char}b\\{char}c\\{char}", f"t{char}": [1, char * 2]}
+    text = before + body + after
+    for size in (1, 3, len(text)):
+        parser = hs.Parser(name, tools=["f"])
+        events = [event for i in range(0, len(text), size) for event in parser.feed_text(text[i : i + size])]
+        events += parser.finish("stop")
+        said = "".join(event.arguments for event in events if isinstance(event, hs.ToolCallDelta))
+        assert json.loads(said) == arguments
+        assert said.startswith('{\n\t"s"')  # layout is as it was
+
+
+def test_under_escaped_arguments_in_a_string_are_json():
+    body = json.dumps({"s": "a"}).replace("a", "a\nb").replace('"', '\\"')
+    done = hs.parse(f'<tool_call>\n{{"name": "f", "arguments": "{body}"}}\n</tool_call>', "hermes", tools=["f"])
+    assert [json.loads(call.arguments) for call in done.tool_calls] == [{"s": "a\nb"}]

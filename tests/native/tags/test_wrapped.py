@@ -218,10 +218,10 @@ def test_a_closer_in_a_string_that_is_not_closed(behind):
 
 def test_a_closer_at_the_start_of_a_line_ends_a_string():
     begun = '<tool_call>{"name": "f", "arguments": {"a": "b}}\n'
-    assert read("hermes", f"{begun}</tool_call> Hi") == ("", " Hi", [("f", '{"a": "b}}\n')], ["missing-closer"])
+    assert read("hermes", f"{begun}</tool_call> Hi") == ("", " Hi", [("f", '{"a": "b}}\\n')], ["missing-closer"])
     some = ids("hermes", begun, "</tool_call> Hi", vocabulary="plain")
-    assert some == ("", " Hi", [("f", '{"a": "b}}\n')], ["missing-closer"])
-    assert read("hermes", f'{begun}x</tool_call>"}}}}</tool_call>')[2] == [("f", '{"a": "b}}\nx</tool_call>"}')]
+    assert some == ("", " Hi", [("f", '{"a": "b}}\\n')], ["missing-closer"])
+    assert read("hermes", f'{begun}x</tool_call>"}}}}</tool_call>')[2] == [("f", '{"a": "b}}\\nx</tool_call>"}')]
 
 
 @pytest.mark.parametrize("rest", ["", "<|endoftext|>", "<|im_start|>"])

@@ -58,6 +58,13 @@ cdef inline bint are_literal(const uint8_t* p) noexcept nogil:
             | zero_bytes(v ^ <uint64_t>0x2222222222222222) | zero_bytes(v ^ <uint64_t>0x5C5C5C5C5C5C5C5C)) == 0
 
 
+cdef inline bint has_control(const uint8_t* p) noexcept nogil:
+    """Is one of the next eight bytes less than a space?"""
+    cdef uint64_t v
+    memcpy(&v, p, 8)
+    return (v - <uint64_t>0x2020202020202020) & ~v & <uint64_t>0x8080808080808080 != 0
+
+
 cdef inline uint64_t quotes_and_backslashes(const uint8_t* p) noexcept nogil:
     """Where the next eight bytes end a JSON string or begin an escape. Of the bits in the result, the lowest one is in
     the byte of the first such; 0: there is none.

@@ -5,8 +5,9 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 from harmonystream._native.core.buffer cimport buffer_put
-from harmonystream._native.core.chars cimport are_ascii
+from harmonystream._native.core.chars cimport are_ascii, has_control
 from harmonystream._native.core.json_scan cimport json_balanced, json_step
+from harmonystream._native.core.json_text cimport json_escape
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.utf8 cimport utf8_continues, utf8_length, utf8_subpart
 
@@ -103,22 +104,11 @@ cdef inline void hold_value(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, i
         o.no_memory = True
 
 
-cdef inline void put_text(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, int64_t start,
-                          int64_t stop) noexcept nogil:
-    """n bytes of valid UTF-8, from the tokens [start, stop), into the sink."""
+cdef inline void put_ready(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, int64_t start,
+                           int64_t stop) noexcept nogil:
+    """n bytes of valid UTF-8, from the tokens [start, stop), into the sink, as they are."""
     cdef Record* r
-    if n == 0:
-        return
-    if s.value_mode:
-        hold_value(s, o, p, n, start, stop)
-        return
-    if o.labels != NULL:
-        # tag formats ask it where the arguments end
-        if s.sink == R_ARGUMENTS:
-            s.wrote = 1
-            json_step(&s.json, p, n)
-        return
-    if not out_room(o, n):
+    if n == 0 or not out_room(o, n):
         return
     if start < s.attributed:
         start = s.attributed
@@ -135,6 +125,56 @@ cdef inline void put_text(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, int
     if s.sink == R_ARGUMENTS:
         s.wrote = 1
         json_step(&s.json, p, n)
+
+
+cdef inline Py_ssize_t first_control(const uint8_t* p, Py_ssize_t n) noexcept nogil:
+    """Where the first byte is that a JSON string cannot hold as it is, quotes and backslashes aside; n: nowhere."""
+    cdef Py_ssize_t i = 0
+    while i + 8 <= n and not has_control(p + i):
+        i += 8
+    while i < n and p[i] >= 0x20:
+        i += 1
+    return i
+
+
+cdef inline void put_json(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, int64_t start,
+                          int64_t stop) noexcept nogil:
+    """JSON that a model wrote: control bytes in its strings are escaped, and so is a backslash before one."""
+    cdef uint8_t[8] escaped
+    cdef Py_ssize_t i = 0, k, size
+    while True:
+        k = i + first_control(p + i, n - i)
+        put_ready(s, o, p + i, k - i, start, stop)
+        if k == n:
+            return
+        if s.json.in_string and not s.json.broken:
+            escaped[0] = c'\\'
+            size = s.json.escape
+            size += json_escape(p + k, 1, escaped + size)
+            put_ready(s, o, escaped, size, start, stop)
+        else:
+            put_ready(s, o, p + k, 1, start, stop)
+        i = k + 1
+
+
+cdef inline void put_text(Stream* s, Out* o, const uint8_t* p, Py_ssize_t n, int64_t start,
+                          int64_t stop) noexcept nogil:
+    """n bytes of valid UTF-8, from the tokens [start, stop), into the sink."""
+    if n == 0:
+        return
+    if s.value_mode:
+        hold_value(s, o, p, n, start, stop)
+        return
+    if o.labels != NULL:
+        # tag formats ask it where the arguments end
+        if s.sink == R_ARGUMENTS:
+            s.wrote = 1
+            json_step(&s.json, p, n)
+        return
+    if s.sink == R_ARGUMENTS and (s.state == RAW or s.state == WRAPPED) and first_control(p, n) < n:
+        put_json(s, o, p, n, start, stop)
+        return
+    put_ready(s, o, p, n, start, stop)
 
 
 cdef inline void note(Stream* s, uint8_t code, int64_t position) noexcept nogil:

@@ -32,13 +32,13 @@ cdef inline void set_tags_fast(Stream* s, const Held* held) noexcept nogil:
     elif s.state == RAW:
         if g.begun and s.json.in_string and not s.json.escape:
             s.fast = R_ARGUMENTS
-            s.shortcut_look = PLAIN | MARKS | QUIET
+            s.shortcut_look = PLAIN | MARKS | QUIET | ESCAPES
             s.shortcut_want = PLAIN | QUIET
     elif s.state == WRAPPED:
         if g.object.in_string and not g.object.escape and g.object.expect != X_IN_KEY and not g.line_start and (
                 g.passing == PASS_RAW or (g.passing == PASS_STRING and g.escape_n == 0 and g.surrogate == 0)):
             s.fast = R_ARGUMENTS
-            s.shortcut_look = PLAIN | MARKS | EDGE | QUIET
+            s.shortcut_look = PLAIN | MARKS | EDGE | QUIET | ESCAPES
             s.shortcut_want = PLAIN | QUIET
     elif s.state == PYTHON:
         if g.object.in_string and (g.object.named == c'"' or g.object.named == 0):  # JSON's quotes, or the row's own

@@ -15,6 +15,7 @@ from harmonystream._native.tags.driver cimport set_tags_fast
 from harmonystream._native.tags.text cimport follow_backquotes
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.json_text cimport json_escape
+from harmonystream._native.core.out cimport first_control
 from harmonystream._native.core.utf8 cimport decoded
 
 DEBUG = bool(DEBUG_BUILD)
@@ -191,8 +192,10 @@ cdef str quick_body(Stream* s, const Held* held, const TagTable* row, TokenTexts
 
 cdef bint body_goes_on(const Stream* s, const TagTable* row, const uint8_t* p, Py_ssize_t n, Body* body) noexcept nogil:
     """JSON that is passed on and does not end here? Then `body` is what follows it after these bytes."""
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i = first_control(p, n)
     body.json = s.json
+    if i < n and (body.json.in_string or memchr(p, c'"', n) != NULL):
+        return False                                       # in a string it is escaped
     if s.state == WRAPPED:
         if s.tags.passing != PASS_RAW or s.tags.object.depth < 2:
             return False
