@@ -218,7 +218,7 @@ class _Loop:
 
     def _plan(self, prompt: Prompt, forced: Tools, offers: bool) -> Plan | None:
         """What is done to the generation; None if it is taken as it is."""
-        plan = call_plan(prompt, [tool.name for tool in forced]) if len(forced) else Plan()
+        plan = call_plan(prompt, [tool.name for tool in forced], list(forced), self._engine) if len(forced) else Plan()
         constrain = getattr(self._engine, "form_fields", None)
         if self._form is not None and constrain is not None and (not offers or isinstance(prompt.format, HeaderFormat)):
             plan = plan._replace(form=constrain(self._form.response_format))

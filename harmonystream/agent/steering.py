@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, Literal, NamedTuple
 
 from ..engines import EngineError, Finished, Sampled, Sampling
 from ..engines.base import chat_usage
-from ..formats import Format, HeaderFormat
+from ..errors import GrammarError
+from ..formats import Format, HeaderFormat, format_of
 from ..formats.spec import Marker
+from ..grammars import grammar
 from ..prompt import Prompt
 from ..regions import Region
 
@@ -33,7 +36,8 @@ class Plan(NamedTuple):
 
     first: what the output begins with. after_reasoning: what follows the first reasoning. budget: how many tokens of
     reasoning there may be; None: any number. closes: what ends the reasoning then, each time that it is too long; the
-    last one is repeated. form: fields of the engine's request that hold from where the answer's text begins.
+    last one is repeated. form: fields of the engine's request that hold from where the answer's text begins. grammar:
+    the fields that constrain a whole output; it takes whether the output begins in open reasoning.
     """
 
     first: str = ""
@@ -41,6 +45,7 @@ class Plan(NamedTuple):
     budget: int | None = None
     closes: tuple[str, ...] = ("",)
     form: Mapping[str, Any] | None = None
+    grammar: Callable[[bool], Mapping[str, Any]] | None = None
 
 
 async def steered(
@@ -72,16 +77,56 @@ async def steered(
             return
 
 
-def call_plan(prompt: Prompt, names: Sequence[str]) -> Plan:
-    """What makes the model call a tool. names: of the tools that it may call."""
+def call_plan(
+    prompt: Prompt, names: Sequence[str], tools: Sequence[Any], engine: Any, *, parallel: bool = True
+) -> Plan:
+    """What makes the model call a tool: a grammar, if the engine takes one, or else the beginning of a call.
+
+    names: of the tools that it may call. tools: the same tools, as `hs.grammar` takes them.
+    """
     row = prompt.format
+    assert row is not None  # the parser of a prompt needs its format, too
+    constrained = _constrained(prompt, row, tools, engine, parallel)
+    return _begun_call(prompt, row, names) if constrained is None else constrained
+
+
+def _constrained(
+    prompt: Prompt, row: str | Format | HeaderFormat, tools: Sequence[Any], engine: Any, parallel: bool
+) -> Plan | None:
+    """The plan of a grammar. None: the engine takes none, or the tools have what it cannot keep."""
+    fields_of = getattr(engine, "grammar_fields", None)
+    if fields_of is None:
+        return None
+    row = format_of(row)
+
+    def fields(strict: bool | None, reasons: bool) -> Any:
+        start: Literal["reasoning", "content"] = "reasoning" if reasons else "content"
+        made = grammar(row, tools, choice="required", parallel=parallel, strict=strict, start=start)
+        return fields_of(made, prompt.vocab)
+
+    for strict in (None, False):  # arguments whose schemas cannot be kept may be any object
+        try:
+            if fields(strict, prompt.parser().region is Region.REASONING) is None:
+                return None
+        except GrammarError:
+            continue
+        if isinstance(row, HeaderFormat):
+            closer = "<|end|><|start|>assistant"
+        else:
+            closer = "" if row.think is None else f"\n{spelling(row.think[1], prompt)}"
+        return Plan(closes=(closer,), grammar=partial(fields, strict))
+    return None
+
+
+def _begun_call(prompt: Prompt, row: str | Format | HeaderFormat, names: Sequence[str]) -> Plan:
     if isinstance(row, HeaderFormat):
         # The dot after `functions` is left to the model: it is one token with the name's first letters.
         call = "<|start|>assistant<|channel|>commentary to=functions"
         if len(names) == 1:
             call += f".{names[0]} <|constrain|>json<|message|>"
         return Plan("<|channel|>analysis<|message|>", call, None, ("<|end|>",))
-    assert row is not None  # the parser of a prompt needs its format, too
+    row = format_of(row)
+    assert isinstance(row, Format)
     call = _opening(row, prompt)
     if prompt.parser().region is not Region.REASONING:
         return Plan(first=call)
@@ -143,6 +188,8 @@ class _Course:
         extra = self._sampling.extra
         if self._formed and self._plan.form is not None:
             extra = {**extra, **self._plan.form}
+        if self._plan.grammar is not None:
+            extra = {**extra, **self._plan.grammar(self._parser.region is Region.REASONING)}
         return replace(self._sampling, max_tokens=self.left, extra=extra)
 
     def forced(self) -> list[int] | str | None:

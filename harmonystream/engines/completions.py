@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Mapping
+import json
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import aclosing
 from typing import Any, NamedTuple
 
+from .._native.core.vocab import Vocab
 from ..errors import EngineError, suggestion
+from ..grammars import Grammar
 from .base import Finished, Output, Prompt, Sampled, Sampling, request_fields
 from .http import HttpEngine
 from .logprobs import token_logprobs
@@ -18,13 +21,21 @@ _BY_ID = {"return_tokens_as_token_ids": True}
 _MARKERS = {**_SKIP, "spaces_between_special_tokens": False}
 
 
+def _tag_of_vllm(tag: str) -> dict[str, Any]:
+    return {"structured_outputs": {"structural_tag": tag}}
+
+
+def _tag_of_sglang(tag: str) -> dict[str, Any]:
+    return {"response_format": json.loads(tag)}
+
+
 class Server(NamedTuple):
     """What one kind of server adds to OpenAI's request.
 
     ids: fields that make it send token ids; None: it takes and sends text only. text: fields that keep the markers in
     text. plain_prompt: fields that keep it from adding tokens to a prompt that is text. takes_form: does it constrain
     the output with OpenAI's `response_format`? logprobs: fields that it needs beside `logprobs`; None: it has none
-    for ids.
+    for ids. tag: the fields that constrain the output to a structural tag of xgrammar; None: it takes none.
     """
 
     ids: Mapping[str, Any] | None
@@ -32,12 +43,16 @@ class Server(NamedTuple):
     plain_prompt: Mapping[str, Any]
     takes_form: bool = False
     logprobs: Mapping[str, Any] | None = None
+    tag: Callable[[str], dict[str, Any]] | None = None
 
 
 SERVERS: Mapping[str, Server] = {
     # A version that does not know return_token_ids sends text, which then has its markers.
-    "vllm": Server({"return_token_ids": True, **_MARKERS}, _MARKERS, {"add_special_tokens": False}, True, _BY_ID),
-    "sglang": Server({"return_token_ids": True, **_SKIP}, _SKIP, {}, True, {}),  # it names alternatives by their text
+    "vllm": Server(
+        {"return_token_ids": True, **_MARKERS}, _MARKERS, {"add_special_tokens": False}, True, _BY_ID, _tag_of_vllm
+    ),
+    # It names alternatives by their text.
+    "sglang": Server({"return_token_ids": True, **_SKIP}, _SKIP, {}, True, {}, _tag_of_sglang),
     # It refuses fields that it does not know, and has ids only where it does not make text.
     "tensorrt_llm": Server({"detokenize": False}, _MARKERS, {"add_special_tokens": False}),
     "text": Server(None, {}, {}),
@@ -97,6 +112,14 @@ class Completions(HttpEngine):
         None: the server does not constrain its output.
         """
         return {"response_format": dict(form)} if self._server.takes_form else None
+
+    def grammar_fields(self, grammar: Grammar, vocab: Vocab | None) -> dict[str, Any] | None:
+        """The fields of a request whose whole output must fit this grammar.
+
+        None: the server takes none, or there is no vocabulary that says which markers are control tokens.
+        """
+        tag = self._server.tag
+        return None if tag is None or vocab is None else tag(grammar.structural_tag(vocab))
 
     @property
     def gives_logprobs(self) -> bool:

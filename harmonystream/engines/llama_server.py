@@ -9,6 +9,7 @@ from typing import Any
 from .._native.core.vocab import Vocab
 from ..errors import EngineError
 from ..formats import Format, HeaderFormat, format_of
+from ..grammars import Grammar
 from ..reasons import normal
 from .base import Finished, Output, Prompt, Sampling, chat_usage, request_fields
 from .http import HttpEngine
@@ -48,6 +49,13 @@ class LlamaServer(HttpEngine):
         """The fields of a request whose whole output must have this form, a `response_format` of Chat Completions."""
         schema = form["json_schema"]["schema"] if form["type"] == "json_schema" else {"type": "object"}
         return {"json_schema": schema}
+
+    def grammar_fields(self, grammar: Grammar, vocab: Vocab | None) -> dict[str, Any] | None:
+        """The fields of a request whose whole output must fit this grammar. llama.cpp needs no vocabulary for it.
+
+        Raises `GrammarError` for a schema that its rules cannot keep.
+        """
+        return {"grammar": grammar.gbnf()}  # `preserved_tokens` are sent with every request for text
 
     async def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncIterator[Output]:
         """Ids or text, then `Finished`. Raises EngineError, also if the stream ends before the generation has."""

@@ -21,26 +21,30 @@ def plan_of(asked: Asked, row: Format | HeaderFormat, prompt: Prompt, engine: An
     """The plan; None if the engine's generation is taken as it is. Raises `Refused` for what this model cannot do."""
     if asked.tools and isinstance(row, Format) and row.call is None and row.section is None:
         raise Refused(400, "This model cannot call tools.", param="tools", code="unsupported_parameter")
-    plan = _harmony(asked, prompt) if isinstance(row, HeaderFormat) else _tags(asked, row, prompt)
+    plan = _harmony(asked, prompt, engine) if isinstance(row, HeaderFormat) else _tags(asked, row, prompt, engine)
     if asked.output is not None and asked.choice != "required":  # a call that must come has the form of its tool
         plan = plan._replace(form=_form(asked, row, engine))
     return None if plan._replace(closes=_NONE.closes) == _NONE else plan
 
 
-def _harmony(asked: Asked, prompt: Prompt) -> Plan:
+def _call(asked: Asked, prompt: Prompt, engine: Any) -> Plan:
+    return call_plan(prompt, list(map(tool_name, asked.tools)), asked.tools, engine, parallel=asked.parallel)
+
+
+def _harmony(asked: Asked, prompt: Prompt, engine: Any) -> Plan:
     if asked.choice == "required":
-        return call_plan(prompt, list(map(tool_name, asked.tools)))._replace(budget=asked.budget)
+        return _call(asked, prompt, engine)._replace(budget=asked.budget)
     closes = ("<|end|><|start|>assistant", _FINAL) if asked.tools else (_FINAL,)
     return Plan(budget=asked.budget, closes=closes)
 
 
-def _tags(asked: Asked, row: Format, prompt: Prompt) -> Plan:
+def _tags(asked: Asked, row: Format, prompt: Prompt, engine: Any) -> Plan:
     budget = asked.budget if row.think is not None else None
     closer = "" if row.think is None else f"\n{spelling(row.think[1], prompt)}" + ("" if row.control else "\n\n")
     if asked.choice != "required":
         return Plan(budget=budget, closes=(closer,))
-    plan = call_plan(prompt, [])
-    return plan._replace(budget=budget) if plan.after_reasoning else plan
+    plan = _call(asked, prompt, engine)
+    return plan._replace(budget=budget) if plan.after_reasoning or plan.grammar else plan
 
 
 def _form(asked: Asked, row: Format | HeaderFormat, engine: Any) -> dict[str, Any]:

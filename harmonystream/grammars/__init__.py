@@ -8,12 +8,13 @@ from typing import Any, Literal
 from .._native.core.vocab import Vocab
 from ..errors import GrammarError
 from ..formats import Format, HeaderFormat, format_of
+from ..tools import Tool
 from .arguments import Function
 from .calls import Calls, Output
 from .gbnf import gbnf
 from .harmony import Messages
 from .lark import lark
-from .nodes import Node
+from .nodes import Node, markers
 from .structural_tag import structural_tag
 
 __all__ = ["Grammar", "grammar"]
@@ -52,6 +53,13 @@ class Grammar:
         """
         return gbnf(self._node, exact)
 
+    def llama(self, *, exact: bool = True) -> dict[str, Any]:
+        """The fields of a request of llama-server: `grammar`, and in `preserved_tokens` the markers that text keeps.
+
+        exact: as in `gbnf`. The grammar holds from the first token, with the text and the reasoning before calls.
+        """
+        return {"grammar": self.gbnf(exact=exact), "preserved_tokens": sorted(set(markers(self._node)))}
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Grammar) and self._key == other._key
 
@@ -76,7 +84,8 @@ def grammar(
 ) -> Grammar:
     """The grammar of an output of this format.
 
-    tools: definitions in the form of OpenAI's Chat Completions or Responses, or of Anthropic's Messages, or names.
+    tools: `Tool`s, names, or definitions in the form of OpenAI's Chat Completions or Responses, or of Anthropic's
+    Messages.
     choice: "auto", "required", "none", the name of a tool that must be called, or a list of names of which one must be.
     parallel: False allows one call.
     strict: True keeps the arguments of all tools to their schemas, False takes any object; None: each tool's own.
@@ -122,7 +131,9 @@ def _read(tool: Any) -> tuple[str, Any, bool]:
     """The name, the schema of the arguments, and whether they have to fit it."""
     if isinstance(tool, str):
         return tool, None, False
-    fields = tool.definition() if hasattr(tool, "definition") else tool
+    if isinstance(tool, Tool):
+        return tool.name, tool.parameters, tool.strict is True
+    fields = tool
     if isinstance(fields, Mapping) and isinstance(fields.get("function"), Mapping):
         fields = fields["function"]
     name = fields.get("name") if isinstance(fields, Mapping) else None

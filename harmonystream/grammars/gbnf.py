@@ -15,6 +15,11 @@ _JSON = {
     "ws": "[ \\n\\t\\r]{0,16}",
     "string": '"\\"" char* "\\""',
     "char": '[^"\\\\\\x00-\\x1f] | "\\\\" (["\\\\/bfnrt] | "u" [0-9a-fA-F]{4})',
+    # One character of a string whose length counts: no half of a surrogate pair.
+    "unit": (
+        '[^"\\\\\\x00-\\x1f] | "\\\\" (["\\\\/bfnrt] '
+        '| "u" ([0-9a-cA-CeEfF] [0-9a-fA-F]{3} | [dD] [0-7] [0-9a-fA-F]{2}))'
+    ),
     "integer": '"-"? ("0" | [1-9] [0-9]{0,15})',
     "number": 'integer ("." [0-9]{1,16})? ([eE] [+-]? [0-9]{1,2})?',
     "boolean": '"true" | "false"',
@@ -30,8 +35,10 @@ _NEEDS = {
     "object": ("ws", "string", "value"),
     "array": ("ws", "value"),
 }
+_MOST_REPEATS = 2000  # of one rule, in llama.cpp
 _KNOWN = {
     *("type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "oneOf", "minItems"),
+    *("minLength", "maxLength"),
     *("maxItems", "title", "description", "default", "examples", "$schema", "$id", "$comment", "deprecated", "strict"),
     *("$defs", "definitions", "nullable", "readOnly", "writeOnly"),
 }
@@ -136,9 +143,17 @@ class _Writer:
             return self._object(schema, path)
         if kind == "array":
             return self._array(schema, path)
+        if kind == "string" and not {"minLength", "maxLength"}.isdisjoint(schema):
+            return self._sized(schema.get("minLength", 0), schema.get("maxLength"))
         if kind in ("string", "integer", "number", "boolean", "null"):
             return self._json(kind)
         return self._json("value")
+
+    def _sized(self, least: Any, most: Any) -> str:
+        for length in (least, most):
+            if length is not None and (type(length) is not int or not 0 <= length <= _MOST_REPEATS):
+                return self._wider(f"a length of a string of {length!r}", "string")
+        return f'"\\"" {self._json("unit")}{{{least},{"" if most is None else most}}} "\\""'
 
     def _wider(self, what: str, kind: object) -> str:
         if self.exact:

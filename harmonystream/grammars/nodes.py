@@ -5,6 +5,7 @@ Nodes are immutable and hashable. A renderer turns them into the language of one
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -21,6 +22,7 @@ __all__ = [
     "Text",
     "Word",
     "either",
+    "markers",
     "maybe",
     "row",
     "some",
@@ -123,6 +125,20 @@ def either(*parts: Node) -> Node:
 
 def _head(node: Node) -> Node:
     return node.parts[0] if isinstance(node, Seq) and node.parts else node
+
+
+def markers(node: Node) -> Iterator[str]:
+    """The markers in a node, each as often as it is there."""
+    match node:
+        case Mark(text=text):
+            yield text
+        case Text(without=without):
+            yield from without
+        case Seq(parts=parts) | Or(parts=parts):
+            for part in parts:
+                yield from markers(part)
+        case Rep(part=part):
+            yield from markers(part)
 
 
 def maybe(part: Node) -> Node:

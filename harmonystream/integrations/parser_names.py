@@ -1,4 +1,4 @@
-"""The names by which the command lines of engines ask for our parsers, and the grammars of their calls."""
+"""The names by which the command lines of engines ask for our parsers."""
 
 from __future__ import annotations
 
@@ -9,22 +9,7 @@ from harmonystream_plugins import FORMATS_FILES, NAME
 from ..errors import FormatError
 from ..formats import format_of, formats, is_file
 
-__all__ = ["FORMATS_FILES", "NAME", "STRUCTURAL_TAGS", "XGRAMMAR_TAGS", "names"]
-
-STRUCTURAL_TAGS = {
-    "harmony": "harmony",
-    "hermes": "hermes",
-    "qwen3_coder": "qwen_3_coder",
-    "mimo": "mimo",
-    "deepseek": "deepseek_v3_1",
-    "dsml": "deepseek_v3_2",
-    "kimi_k2": "kimi",
-    "glm": "glm_4_7",
-}
-"""Which structural tag of vLLM's writes the calls of a format. No grammar constrains those of other formats."""
-
-XGRAMMAR_TAGS = STRUCTURAL_TAGS | {"hermes": "qwen_3"}
-"""The same of xgrammar's, which SGLang and LMDeploy ask."""
+__all__ = ["FORMATS_FILES", "NAME", "names"]
 
 
 def names() -> dict[str, str | None]:

@@ -144,9 +144,9 @@ def test_an_engine_that_answers_ids_with_text_is_an_error():
         play(Scripted(["text"]), Plan(first="<|channel|>analysis<|message|>"))
 
 
-def tag_plan(name, prompt, **more):
+def tag_plan(name, prompt, engine=None, **more):
     asked = Asked("chat", {}, "m", **{"tools": TOOLS["chat"], "choice": "required", **more})
-    return plan_of(asked, format_of(name), hs.Prompt(prompt, None, format_of(name)), None)
+    return plan_of(asked, format_of(name), hs.Prompt(prompt, None, format_of(name)), engine)
 
 
 def test_the_plans_of_tag_formats():
@@ -170,6 +170,30 @@ def test_a_required_call_of_a_model_that_writes_no_opener():
         assert [(call.name, call.arguments) for call in done.tool_calls] == [("add", '{"a": 1}')]
 
 
+def test_a_grammar_is_in_place_of_the_beginning_of_a_call():
+    open_, closed = "<|im_start|>assistant\n<think>\n", "<|im_start|>assistant\n"
+    for prompt, reasons in ((open_, True), (closed, False)):
+        plan = tag_plan("hermes", prompt, engine=LlamaServer("http://e"), budget=9)
+        assert (plan.first, plan.after_reasoning, plan.budget, plan.closes) == ("", "", 9, ("\n</think>",))
+        start = "reasoning" if reasons else "content"
+        made = hs.grammar("hermes", TOOLS["chat"], choice="required", start=start)
+        assert plan.grammar(reasons) == {"grammar": made.gbnf()}
+    alone = tag_plan("hermes", closed, engine=LlamaServer("http://e"), parallel=False).grammar(False)
+    assert alone == {"grammar": hs.grammar("hermes", TOOLS["chat"], choice="required", parallel=False).gbnf()}
+
+
+def test_arguments_that_a_grammar_cannot_keep_are_any_object():
+    strict = [{"name": "f", "strict": True, "parameters": {"type": "object", "not": {"required": ["a"]}}}]
+    plan = tag_plan("hermes", "", engine=LlamaServer("http://e"), tools=strict)
+    made = hs.grammar("hermes", strict, choice="required", strict=False)
+    assert plan.grammar(False) == {"grammar": made.gbnf()}
+
+
+def test_an_engine_without_grammars_gets_the_beginning_of_a_call():
+    for engine in (Completions("http://e"), Completions("http://e", server="text")):  # a prompt without a vocabulary
+        assert tag_plan("hermes", "", engine=engine) == Plan(first="<tool_call>")
+
+
 def test_what_a_format_or_an_engine_cannot_do_is_refused():
     with pytest.raises(Refused, match="cannot call tools"):
         tag_plan("think", "")
@@ -177,6 +201,20 @@ def test_what_a_format_or_an_engine_cannot_do_is_refused():
         tag_plan("hermes", "", choice="auto", output={"type": "json_object"})
     with pytest.raises(Refused, match="cannot constrain"):
         tag_plan("hermes", "", choice="auto", tools=[], output={"type": "json_object"})
+
+
+def test_the_fields_of_a_grammar_by_engine():
+    made, vocab = hs.grammar("harmony", TOOLS["chat"]), hs.vocab.o200k_harmony()
+    tag = made.structural_tag(vocab)
+    assert Completions("http://e").grammar_fields(made, vocab) == {"structured_outputs": {"structural_tag": tag}}
+    sent = Completions("http://e", server="sglang").grammar_fields(made, vocab)
+    assert sent == {"response_format": json.loads(tag)}
+    assert Completions("http://e").grammar_fields(made, None) is None
+    assert Completions("http://e", server="tensorrt_llm").grammar_fields(made, vocab) is None
+    assert LlamaServer("http://e").grammar_fields(made, None) == {"grammar": made.gbnf()}
+    fields = made.llama()
+    assert fields == {"grammar": made.gbnf(), "preserved_tokens": sorted(fields["preserved_tokens"])}
+    assert {"<|channel|>", "<|call|>", "<|message|>"} <= set(fields["preserved_tokens"])
 
 
 def test_the_fields_of_a_form_by_engine():
@@ -213,10 +251,13 @@ def test_a_budget_in_each_api(steering):
         assert whole["usage"][key] == 6 + 6 + 3
 
 
+CALL = "<|channel|>analysis<|message|>A sum.<|end|><|start|>assistant<|channel|>commentary to=functions."
+
+
 @pytest.mark.parametrize("api", ["chat", "responses", "messages"])
 @pytest.mark.parametrize("named", [False, True])
 def test_a_required_call_in_each_api(steering, api, named):
-    made = steering("A sum.<|end|>", '{"a": 1}<|call|>')
+    made = steering(CALL + 'add <|constrain|>json<|message|>{"a": 1}<|call|>')
     both = [*TOOLS[api], json.loads(json.dumps(TOOLS[api][0]).replace("add", "other"))]
     choices = {
         "chat": {"type": "function", "function": {"name": "add"}},
@@ -224,21 +265,25 @@ def test_a_required_call_in_each_api(steering, api, named):
         "messages": {"type": "tool", "name": "add"},
     }
     required = {"type": "any"} if api == "messages" else "required"
-    whole = made.post(api, tools=both if named else TOOLS[api], tool_choice=choices[api] if named else required).json()
+    whole = made.post(api, tools=both, tool_choice=choices[api] if named else required).json()
     assert '"add"' in json.dumps(whole)
+    tag = made.sent()["structured_outputs"]["structural_tag"]
+    assert json.loads(tag)["type"] == "structural_tag"
+    assert ("functions.other" in tag, "functions.add" in tag) == (not named, True)
     prompt = spelled(made.sent()["prompt"])
-    assert prompt.endswith("to=functions.add <|constrain|>json<|message|>")
-    assert ("type other" in prompt) is False
+    assert prompt.endswith("<|start|>assistant")
+    assert ("type other" in prompt) is not named
     if api == "chat":
         assert whole["choices"][0]["finish_reason"] == ("stop" if named else "tool_calls")
 
 
-def test_a_required_call_of_several_tools_leaves_the_name_to_the_model(steering):
-    made = steering("A sum.<|end|>", '.other<|constrain|>json<|message|>{"a": 1}<|call|>')
-    both = [*TOOLS["chat"], {"type": "function", "function": {"name": "other", "parameters": ADD}}]
-    whole = made.post("chat", tools=both, tool_choice="required").json()
-    assert whole["choices"][0]["message"]["tool_calls"][0]["function"]["name"] == "other"
-    assert spelled(made.sent()["prompt"]).endswith("commentary to=functions")
+def test_reasoning_that_is_cut_goes_on_under_the_same_grammar(steering):
+    rest = '<|channel|>commentary to=functions.add<|message|>{"a": 1}<|call|>'
+    made = steering((THOUGHT, "length"), rest)
+    whole = made.post("chat", tools=TOOLS["chat"], tool_choice="required", thinking_token_budget=3).json()
+    assert whole["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"] == '{"a": 1}'
+    assert spelled(made.sent(1)["prompt"]).endswith("One two three<|end|><|start|>assistant")
+    assert made.sent(0)["structured_outputs"] == made.sent(1)["structured_outputs"]
 
 
 def test_a_response_format_is_passed_on_for_the_answer(steering):

@@ -1,6 +1,6 @@
 """The order of the Python layers, read from every import.
 
-formats <- core <- emit; prompt, tools, engines <- agent <- gateway.
+formats <- core <- emit; grammars <- engines; prompt, tools, engines <- agent <- gateway.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ MAY_USE = {
     "grammars": CORE | {"grammars"},
     "prompt": CORE | {"prompt"},
     "tools": CORE | {"tools"},
-    "engines": CORE | {"engines"},
-    "agent": CORE | {"prompt", "tools", "engines", "agent"},
+    "engines": CORE | {"grammars", "engines"},
+    "agent": CORE | {"grammars", "prompt", "tools", "engines", "agent"},
     "gateway": CORE | {"emit", "prompt", "tools", "engines", "agent", "integrations", "gateway"},
-    "integrations": CORE | {"compat", "emit", "engines", "integrations"},
+    "integrations": CORE | {"compat", "emit", "engines", "grammars", "integrations"},
     "compat": CORE | {"prompt", "compat"},
     "cli": CORE | {"prompt", "tools", "engines", "agent", "gateway", "grammars", "cli"},
 }
@@ -39,7 +39,7 @@ LEAVES = {
 }
 """What nobody may import but these, and itself."""
 TOOLS_NOUN = {"tools.Tool", "tools.Tools"}
-"""What `prompt` and `engines` may know of `tools`."""
+"""What `prompt`, `engines` and `grammars` may know of `tools`."""
 DOORS = {"__init__.py", "__main__.py"}
 """Modules of the package itself that give its names to users, or run it: they may import every layer."""
 
@@ -77,7 +77,7 @@ def forbidden(where: str, used: set[str]) -> set[str]:
         for name in used
         if layer(name) not in allowed
         and (where, name.partition(".")[0]) not in EXCEPTIONS
-        and not (where in ("prompt", "engines") and name in TOOLS_NOUN)
+        and not (where in ("prompt", "engines", "grammars") and name in TOOLS_NOUN)
     }
 
 

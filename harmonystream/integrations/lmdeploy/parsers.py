@@ -29,7 +29,8 @@ from ...completion import CallDelta, Delta
 from ...formats import HeaderFormat
 from ..deltas import Deltas
 from ..model import Model, joined, model_of, parser_for, tool_dicts
-from ..parser_names import NAME, XGRAMMAR_TAGS, names
+from ..parser_names import NAME, names
+from ..tags import tag_of
 
 __all__ = ["HarmonyParser", "TagsParser", "register_parsers"]
 
@@ -62,12 +63,23 @@ def _telling(stock: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class NamedTools(ToolParser):  # type: ignore[misc]
-    """Says how a grammar writes calls, by its `structural_tag_model`. It reads none."""
+    """Says how a grammar writes calls, and reads none."""
+
+    model: ClassVar[Model]
 
     @classmethod
     def get_tool_open_tag(cls) -> str:
         """LMDeploy wants one, but nothing looks for it."""
         return NAME
+
+    @classmethod
+    def build_required_response_format(cls, tools: list[Any], *, reasoning: bool) -> dict[str, Any]:
+        """The grammar of the row. Raises ValueError if the format has no calls."""
+        tag = tag_of(cls.model, tools, "required", parallel=True, thinks=reasoning)
+        if tag is None:
+            raise ValueError(f"models of the format {cls.model.format.name!r} call no tools")
+        made: dict[str, Any] = tag.model_dump(mode="json")
+        return made
 
 
 class Reads:
@@ -102,8 +114,7 @@ class Reads:
         if isinstance(cls.model.format, HeaderFormat) != cls.headers:
             raise TypeError(f"LMDeploy does not serve this model's architecture with {cls.model.format.name!r}")
         if tool_parser_name and not cls.headers:
-            tag = XGRAMMAR_TAGS.get(cls.model.format.name)
-            cls.tool_parser_cls = type("NamedTools", (NamedTools,), {"structural_tag_model": tag})
+            cls.tool_parser_cls = type("NamedTools", (NamedTools,), {"model": cls.model})
         if reasoning_parser_name and not cls.headers:
             cls.reasoning_parser_cls = ReasoningParser
 

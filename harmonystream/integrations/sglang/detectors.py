@@ -19,7 +19,8 @@ from ...errors import FormatError
 from ...formats import HeaderFormat, format_of
 from ..deltas import Deltas
 from ..model import model_of, tool_dicts
-from ..parser_names import XGRAMMAR_TAGS, names
+from ..parser_names import names
+from ..tags import tag_of
 
 __all__ = ["NamedReasoningDetector", "NamedToolDetector", "register_detectors"]
 
@@ -47,13 +48,23 @@ class NamedToolDetector(BaseFormatDetector):  # type: ignore[misc]
     def __init__(self, tokenizer: Any = None) -> None:
         super().__init__()
         self._row = _row(self.format, tokenizer)
+        self._model = None if tokenizer is None else model_of(tokenizer, self.format)
         self._reader: Deltas | None = None
 
-    def get_structural_tag_name(self) -> str | None:
-        return XGRAMMAR_TAGS.get(self._row.name)
+    def get_structural_tag(
+        self,
+        tools: list[Any] | None = None,
+        tool_choice: Any = "auto",
+        thinking_mode: bool = False,
+        parallel_tool_calls: bool = True,
+    ) -> Any:
+        """The grammar of the row; None without a model, whose markers may be control tokens."""
+        if self._model is None or not tools:
+            return None
+        return tag_of(self._model, tools, tool_choice, parallel=parallel_tool_calls, thinks=thinking_mode)
 
     def supports_structural_tag(self) -> bool:
-        """There is xgrammar's tag of the format, or none."""
+        """There is no tag of the older kind."""
         return False
 
     def parses_required_natively(self) -> bool:

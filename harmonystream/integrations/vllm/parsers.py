@@ -6,13 +6,16 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
+import vllm.envs as envs
 from vllm.reasoning.abs_reasoning_parsers import ReasoningParser
 from vllm.tool_parsers.abstract_tool_parser import ToolParser
-from vllm.tool_parsers.structural_tag_registry import SUPPORTED_STRUCTURAL_TAG_MODELS
+from vllm.tool_parsers.structural_tag_registry import get_structural_tag_tools, resolve_tool_strictness
+from vllm.tool_parsers.tool_strict_level import ToolStrictLevel
 
 from ...formats import HeaderFormat
 from ..model import Model, model_of
-from ..parser_names import STRUCTURAL_TAGS
+from ..parser_names import NAME
+from ..tags import tag_of
 from . import messages
 from .fits import fits
 from .unified import Named
@@ -36,10 +39,21 @@ class NamedToolParser(ToolParser, metaclass=Named):  # type: ignore[misc]
     def __init__(self, tokenizer: Any, tools: Any = None) -> None:
         super().__init__(tokenizer, tools)
         self.model = model_of(tokenizer, self.format)
-        tag = STRUCTURAL_TAGS.get(self.model.format.name)
-        self.structural_tag_model = tag if tag == "harmony" or tag in SUPPORTED_STRUCTURAL_TAG_MODELS else None
+        self.structural_tag_model = NAME  # vLLM asks for a tag of those alone that name one
         # A required or named call is read from the model's own format, as any other: nothing makes it a list in JSON.
         self.supports_required_and_named = False
+
+    def get_structural_tag(
+        self, request: Any, *, reasoning: bool = False, strict_level: ToolStrictLevel = ToolStrictLevel.AUTO
+    ) -> Any:
+        """The grammar of the row. It has the reasoning in it, because vLLM may run without a parser of reasoning."""
+        if not envs.VLLM_ENFORCE_STRICT_TOOL_CALLING or not request.tools or request.tool_choice == "none":
+            return None
+        tools = get_structural_tag_tools(NAME, request.tools, request.tool_choice)
+        tools = resolve_tool_strictness(tools, request.tool_choice, strict_level) if tools else None
+        if not tools:
+            return None
+        return tag_of(self.model, tools, request.tool_choice, parallel=request.parallel_tool_calls is not False)
 
 
 class NamedReasoningParser(ReasoningParser, metaclass=Named):  # type: ignore[misc]

@@ -1,0 +1,66 @@
+"""The grammar of a request's calls, as the engines that have xgrammar ask for it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from xgrammar import StructuralTag
+from xgrammar.structural_tag import OrFormat
+
+from ..errors import GrammarError
+from ..formats import HeaderFormat
+from ..grammars import grammar
+from .model import Model, tool_dicts
+
+__all__ = ["tag_of"]
+
+_log = logging.getLogger("harmonystream")
+
+
+def tag_of(model: Model, tools: Sequence[Any], choice: Any, *, parallel: bool, thinks: bool = False) -> Any:
+    """xgrammar's `StructuralTag`; None if the format has no calls.
+
+    choice: the request's `tool_choice`. thinks: the prompt may have opened reasoning, or not.
+
+    A tool that is strict has to be called with arguments that fit. If a schema cannot be kept, the arguments of all
+    tools may be any object, and the log says so.
+    """
+    row = model.format
+    starts: list[Literal["content", "reasoning"]] = ["content"]
+    if thinks and not isinstance(row, HeaderFormat) and row.think is not None:
+        starts.append("reasoning")
+    wanted, allowed = _choice(choice)
+    given = [tool for tool in tool_dicts(tools) if allowed is None or _name(tool) in allowed]
+    for strict in (None, False):
+        try:
+            made = [
+                grammar(row, given, choice=wanted, parallel=parallel, strict=strict, start=start) for start in starts
+            ]
+        except GrammarError as error:
+            _log.warning("no grammar%s for the calls of a request: %s", " of arguments" * (strict is None), error)
+        else:
+            tags = [StructuralTag.model_validate_json(one.structural_tag(model.vocab)) for one in made]
+            return tags[0] if len(tags) == 1 else StructuralTag(format=OrFormat(elements=[one.format for one in tags]))
+    return None
+
+
+def _choice(choice: Any) -> tuple[str, list[str] | None]:
+    """The choice as `hs.grammar` takes it, and the names of the tools that may be called; None: of all.
+
+    Engines have it as a word, a dict, or an object of pydantic.
+    """
+    if choice is None or isinstance(choice, str):
+        return choice or "auto", None
+    fields = choice if isinstance(choice, dict) else choice.model_dump()
+    if fields.get("type") == "allowed_tools":
+        inner = fields.get("allowed_tools") or fields
+        return inner.get("mode", "auto"), [_name(one) for one in inner.get("tools", ())]
+    return "required", [_name(fields)]
+
+
+def _name(fields: dict[str, Any]) -> str:
+    """The name of a tool or a choice, in the form of either of OpenAI's APIs."""
+    inner = fields.get("function")
+    return str(inner["name"] if isinstance(inner, dict) else fields["name"])
