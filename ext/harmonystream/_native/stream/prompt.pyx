@@ -57,7 +57,7 @@ cdef tuple spellings(object marker):
 
 
 cdef object last_turn(object prompt, Program program):
-    """The text of the prompt after the last marker of a turn."""
+    """The text of the prompt after the last marker that begins or ends a turn."""
     cdef Ids ids
     cdef Py_ssize_t i
     cdef const TagTable* t = program.tags
@@ -79,15 +79,15 @@ cdef object last_turn(object prompt, Program program):
         finally:
             ids_free(&ids)
         prompt = b"".join(pieces).decode("utf-8", "replace")
-    cut = max((prompt.rfind(turn) + len(turn) for turn in program.format.turns if turn in prompt), default=0)
-    return prompt[cut:]
+    ends = (*program.format.turns, *program.format.stops)
+    return prompt[max((prompt.rfind(end) + len(end) for end in ends if end in prompt), default=0):]
 
 
 cdef bint is_turn(const TagTable* t, uint32_t tid) noexcept:
     cdef int i
     for i in range(t.n_control):
         if t.control_ids[i] == tid:
-            return t.literals[t.control_literals[i]].role == TURN
+            return t.literals[t.control_literals[i]].role in (TURN, STOP)
     return False
 
 
