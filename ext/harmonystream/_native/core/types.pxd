@@ -321,7 +321,7 @@ cdef struct Stream:
     uint8_t held[HOLD_CAP]                       # text mode: a possible marker
     uint8_t header[HEADER_CAP]
     uint8_t token_starts[32]        # HEADER_CAP bits; bit i: header[i] is the first byte of a token
-    # tag formats: the sinks that have had text, a bit each; after a call, those whose next text begins a line of its own
+    # tag formats: the sinks that have had text, a bit each; after a call, those whose next text begins a line
     uint8_t spoken, parted
     Tags tags
 
