@@ -32,8 +32,19 @@ links = ["-Wl,-s"] if sys.platform == "linux" and not DEBUG else []  # no symbol
 EXT = Path("ext")
 # What is rare, or runs once per stream, is compiled for size: these modules were a sixth of the wheel.
 SMALL = (
-    *("markup", "message_reader", "program", "prompt", "script", "tag_table"),
-    *("tools", "vocab_image", "watch"),
+    *(
+        "envelope",
+        "frames",
+        "markup",
+        "message_reader",
+        "moving",
+        "program",
+        "prompt",
+        "script",
+        "snapshot",
+        "starting",
+    ),
+    *("tag_snapshot", "tag_table", "told_state", "tools", "vocab_image", "watch"),
 )
 modules = [
     Extension(

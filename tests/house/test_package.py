@@ -21,7 +21,7 @@ import harmonystream
 ROOT = Path(__file__).resolve().parents[2]
 VERSION = harmonystream.__version__
 NAME = f"harmonystream-{VERSION}"
-GRAFTED = ("LICENSES", "bench", "docs", "examples", "ext", "harmonystream", "tests")
+GRAFTED = ("LICENSES", "bench", "docs", "examples", "ext", "harmonystream", "harmonystream_plugins", "tests")
 TOP = {"CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "MANIFEST.in", "Makefile", "NOTICE", "README.md", "SECURITY.md"}
 TOP |= {"mkdocs.yml", "setup.py"}
 GENERATED = (".c", ".html", ".so", ".pyd", ".pyc", ".pyo")
@@ -93,7 +93,7 @@ def test_the_source_archive_has_what_was_written_and_no_more(dist, sources):
 
 
 def test_the_wheel_has_modules_stubs_and_data_and_no_more(wheel, sources):
-    package = {name for name in sources if name.startswith("harmonystream/")}
+    package = {name for name in sources if name.startswith(("harmonystream/", "harmonystream_plugins/"))}
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     native = {name.removeprefix("ext/")[:-4] for name in sources if name.startswith("ext/") and name.endswith(".pyx")}
     info = ("METADATA", "WHEEL", "RECORD", "entry_points.txt", "top_level.txt", "licenses/LICENSE")

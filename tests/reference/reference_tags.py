@@ -176,10 +176,10 @@ class Machine(Fences, Elements, Lists):
         return i + 1
 
     def part(self, i: int) -> None:
-        """The first text after a call is in a line of its own, if text of its kind came before the call."""
+        """A newline parts text after a call from text of its kind before the call, unless white space does."""
         char = self.spelling(i)
-        called = self.parted.pop(self.region, None) if char not in WS else None
-        if called is not None and not self.log.has_newline(self.region, called):
+        called = self.parted.pop(self.region, None) if char != "\n" else None
+        if called is not None and char not in WS and not self.log.has_newline(self.region, called):
             self.log.put(self.region, [-1 - i])
         if char != "\n" or not self.trim:
             self.spoken.add(self.region)

@@ -111,7 +111,7 @@ def test_newlines_that_touch_a_tag(text, seams, none):
 def test_newlines_around_calls():
     assert read("hermes", f"Hi\n\n{CALL}\n\nThere\n") == ("", "Hi\nThere\n", F, [])
     assert read("hermes", f"Hi.{CALL}There") == ("", "Hi.\nThere", F, [])
-    assert read("hermes", f"Hi. {CALL} There") == ("", "Hi.  \nThere", F, [])
+    assert read("hermes", f"Hi. {CALL} There") == ("", "Hi.  There", F, [])
     assert read("hermes", f"Hi.{CALL} \n\nThere") == ("", "Hi. \n\nThere", F, [])
     assert read("hermes", f"Hi.{CALL}{CALL}\n<think>Hm</think>There") == ("Hm", "Hi.\nThere", F * 2, [])
     assert read("hermes", f"{CALL}There") == ("", "There", F, [])

@@ -74,7 +74,8 @@ cdef inline int types_of_last(const Stream* s, const ToolTable* tools) noexcept 
         i = k
 
 
-cdef inline bint may_be_inside(const Stream* s, const ToolTable* tools, const uint8_t* name, Py_ssize_t n) noexcept nogil:
+cdef inline bint may_be_inside(const Stream* s, const ToolTable* tools, const uint8_t* name,
+                               Py_ssize_t n) noexcept nogil:
     """May an element of this name be in those that are open? Where the schema names some, it must be one of these."""
     cdef int level = s.tags.tool
     cdef Py_ssize_t i = 0, k = 0

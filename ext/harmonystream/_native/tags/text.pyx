@@ -99,17 +99,11 @@ cdef bint is_blank(const uint8_t* p, Py_ssize_t n) noexcept nogil:
     return True
 
 
-cdef void part_text(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcept nogil:
-    """Text up to `to` follows a call. One newline parts it from the text of its kind before the call, unless a newline
-    is there."""
-    cdef Py_ssize_t k = v.i
+cdef void part_text(Stream* s, const Context* c, View* v) noexcept nogil:
+    """Text follows a call. A newline parts it from the text of its kind before the call, unless white space does."""
     cdef int64_t at
-    while k < to and (v.p[k] == c' ' or v.p[k] == c'\t' or v.p[k] == c'\r'):
-        k += 1
-    if s.tags.newlines or k < to:
-        s.parted &= ~(1 << s.sink)
-    if s.tags.newlines == 0 and k < to and v.p[k] != c'\n':
-        put_run(s, c, v, k)
+    s.parted &= ~(1 << s.sink)
+    if s.tags.newlines == 0 and v.p[v.i] != c' ' and v.p[v.i] != c'\t' and v.p[v.i] != c'\r' and v.p[v.i] != c'\n':
         flush_pending(s, c.out)
         at = after(s, s.position)
         put_text(s, c.out, b"\n", 1, at, at)
@@ -132,7 +126,7 @@ cdef void put_plain(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcep
             s.tags.opening = is_blank(v.p + v.i, e - v.i)
         s.tags.line_start = line_after(LINE_BEGINS if s.tags.newlines else s.tags.line_start, v.p + v.i, e - v.i)
         if s.parted >> s.sink & 1:
-            part_text(s, c, v, e)
+            part_text(s, c, v)
         flush_newlines(s, c)
         s.tags.seam = 0
         s.spoken |= 1 << s.sink
@@ -258,6 +252,7 @@ cdef int step_line(Stream* s, const Context* c, View* v, uint64_t live) noexcept
     cdef CallHeader h
     cdef Py_ssize_t x
     cdef int verdict = NO
+    cdef uint8_t ended = 0                                                   # as in step_opener()
     if not (g.line_start == LINE_BEGINS or g.newlines) or is_special(v, v.i) or not (
             g.code == NO_CODE or (g.code == FENCE_BLANK and not c.row.examples)):
         return NO
@@ -273,9 +268,11 @@ cdef int step_line(Stream* s, const Context* c, View* v, uint64_t live) noexcept
         return NO if v.end else MORE
     if verdict != YES:
         return NO
-    if g.code == FENCE_BLANK:
+    if g.code == FENCE_BLANK and g.newlines:
         flush_newlines(s, c)                                                 # the line of the fence ends with them
+        ended = 1 << s.sink
     begin_call(s, c, v, &h)
+    s.parted &= ~ended
     return YES
 
 
