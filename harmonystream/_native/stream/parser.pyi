@@ -13,6 +13,7 @@ from harmonystream.events import Event
 from harmonystream.formats.spec import Format, HeaderFormat
 
 DEBUG: bool
+END_OF_TEXT: str
 __pyx_capi__: dict[str, object]
 STREAM_SIZE: int
 

@@ -1,11 +1,8 @@
-from typing_extensions import disjoint_base
-
 from harmonystream._native.wire.script import Script
 from harmonystream._native.wire.writer import OpenWriter
 
 DEBUG: bool
 
-@disjoint_base
 class StartingWriter(OpenWriter):
     """A response that starts."""
     def _begin_script(
