@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from reference_tags_json import ObjectScan, are_names, decode_string
@@ -26,7 +26,6 @@ class Header:
     verdict: str = "stands"  # or "void", "fails", "open"
     stop: int = 0  # where the body begins, or what is void ends
     name: str = ""
-    written: str = ""  # the name as it stands there
     id: str | None = None
     kind: str = "function"
     body: str = ""  # "raw", "pairs", "elements", "wrapped", "python" or "empty"
@@ -34,7 +33,6 @@ class Header:
     key: str = ""  # of a first pair without its opener
     value: int = 0  # where its value begins
     in_section: bool = False
-    hollow: bool = False  # void, because there is no call between the opener and its closer
     notes: list[str] = field(default_factory=list)
 
 
@@ -44,14 +42,14 @@ def is_bad(char: str) -> bool:
 
 
 class HeaderReader:
-    """Reads one header. `begins_line`: do only blanks come before this place in its line?"""
+    """Reads one header. `marked`: the place directly after the last marker that was acted on."""
 
-    def __init__(self, text: Text, tools: Sequence[str] | None, max_hold: int, begins_line: Callable[[int], bool]):
+    def __init__(self, text: Text, tools: Sequence[str] | None, max_hold: int, marked: int):
         self.text = text
         self.row = text.row
         self.tools = None if tools is None else [latin(tool) for tool in tools]
         self.max_hold = max_hold
-        self.begins_line = begins_line
+        self.marked = marked
         self.at = 0  # where the header begins
 
     def read(self, i: int, in_section: bool) -> Header:
@@ -136,64 +134,16 @@ class HeaderReader:
         q = self.text.skip(name, limit)
         if q == limit:
             raise More(limit)
-        if sections and not calls and self.is_hollow(q, limit, header):
-            return
         is_outer = sections > 0 if not calls else not self.row.section
         if is_outer and self.is_python(q, limit):
             self.in_python(q, limit, header)
         elif self.row.wrapped and self.text.s[q] in "{[" and (is_outer or self.holds(calls, header)):
             self.wrapped(i, q, header)
         elif calls:
-            self.once(name, limit, header)
+            self.named(name, limit, header)
             self.bare(i, inside, limit, header)
         else:
             raise Fails
-
-    def is_hollow(self, q: int, limit: int, header: Header) -> bool:
-        """Is there no call in the section, or nothing but an empty array?"""
-        if self.text.s[q] == "[" and (self.row.wrapped or self.row.body != "json"):
-            q = self.text.skip(q + 1, limit)
-            if q == limit:
-                raise More(limit)
-            if self.text.s[q] != "]":
-                return False
-            q = self.text.skip(q + 1, limit)
-        mark = self.text.at(q, limit, "section_close")
-        if mark:
-            header.verdict, header.stop, header.hollow = "void", mark.stop, True
-        return mark is not None
-
-    def once(self, name: int, limit: int, header: Header) -> None:
-        """A header that is there more than once, for the same call, is read once."""
-        assert self.row.call
-        inside, fails, has_end = header.in_section, False, not may_lack(self.row.call[1])
-        try:
-            self.named(name, limit, header)
-        except Fails:
-            if self.tools is not None or not header.stop or has_end:
-                raise
-            fails = True
-        again = False
-        while (header.verdict == "stands" or fails) and header.body != "empty" and not header.key:
-            other = Header(in_section=inside)
-            try:
-                p, sections = self.openers(header.stop, limit, "section_open")
-                if sections > MOST - 1:
-                    break
-                mark = self.text.at(self.text.skip(p, limit), limit, "call_open")
-                if not mark:
-                    break
-                self.named(self.text.skip(mark.stop, limit), limit, other)
-            except (Fails, More):
-                break
-            if other.verdict != "stands" or (other.written, other.id) != (header.written, header.id):
-                break
-            header.__dict__.update(other.__dict__)
-            again, fails = True, False
-        if fails:
-            raise Fails
-        if again:
-            header.notes.append("repeated-opener")
 
     def holds(self, calls: int, header: Header) -> bool:
         """May an object follow the opener of a call that is in a section, or could be?"""
@@ -344,11 +294,8 @@ class HeaderReader:
             header.id = (id.encode("latin-1").decode("utf-8", "replace") or None) if self.row.call_id else None
         if mark is None and stop == len(self.text) and (has_id or name not in (self.tools or ())):
             raise More(limit)
-        header.stop, header.written = stop, name
+        header.stop = stop
         header.body = "pairs" if self.row.pair else "elements" if self.row.element else "raw"
-        if mark and mark.kind == "call_close" and not has_end and not name and not has_id:
-            header.verdict, header.stop, header.hollow = "void", mark.stop, True
-            return
         if mark and mark.kind == "key_end" and not has_end:
             if has_id:
                 raise Fails
@@ -373,7 +320,7 @@ class HeaderReader:
         if without_pairs and not believed and name not in (self.tools or ()):
             raise Fails
         if self.row.name_as == "function" and mark and mark.kind == "name_end":
-            header.written = name = self.after_function(name, limit, others, header)
+            name = self.after_function(name, limit, others, header)
         header.name = name.encode("latin-1").decode("utf-8", "replace")
         if self.row.name_as == "id":
             self.resolve_id(header)
@@ -437,7 +384,8 @@ class HeaderReader:
     def may_stand(self, header: Header, name: str) -> None:
         """Where prose might say the same: a declared name, or, if none is, the start of a line or after a marker."""
         if self.tools is None:
-            if not self.begins_line(self.at):
+            before = self.text.before(self.at)
+            if not (self.at == self.marked or before < 0 or self.text.s[before] == "\n"):
                 raise Fails
         elif name not in self.tools:
             raise Fails

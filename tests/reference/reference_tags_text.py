@@ -205,21 +205,6 @@ class Text:
     def is_control(self, marker: Marker) -> bool:
         return not self.is_byte(marker.start)
 
-    def is_rare(self, marker: Marker) -> bool:
-        """Has it a bar? Nobody mentions it by chance."""
-        return re.search("\\||" + latin("\uff5c"), self.s[marker.start : marker.stop]) is not None
-
-    def is_quote(self, i: int, limit: int) -> bool:
-        """Is a closing quote at `i`?"""
-        following = "".join(self.s[i:limit])
-        if any(following.startswith(latin(quote)) for quote in "\u00bb\u2019\u201d\u300d\u300f"):
-            return True
-        if following[:1] not in ("'", '"', "`"):
-            return False
-        if len(following) == 1:
-            return limit == len(self)
-        return re.match("[0-9A-Za-z\x80-\xff]", following[1:]) is None
-
     def counts(self, marker: Marker, *followers: str) -> bool:
         """Does a marker in the text count? One of the followers, or the end, must come after it."""
         if self.is_control(marker):

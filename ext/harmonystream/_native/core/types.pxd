@@ -241,7 +241,7 @@ cdef struct Tags:                                # what the tag machine remember
     uint8_t wraps                                # the value may be all arguments in an object; then its own ValueMode.
                                                  # WRAPPED: Members
     uint8_t opening                              # the value's opener may still come; in TEXT: an answer's first object
-    uint8_t line_start, begun                    # LineStart; the value, body or array has begun
+    uint8_t line_start, begun                    # the last byte was a newline; the value, body or array has begun
     uint8_t types, untyped_json                  # JSON types of the open value; a value without type may be JSON
     uint8_t pairs                                # the call has a written pair
     uint8_t unread                               # a part of the open call's body was not read: it is not complete
@@ -252,10 +252,6 @@ cdef struct Tags:                                # what the tag machine remember
 
 cdef enum ValueMode:
     NO_VALUE, STREAMED, LITERAL, HELD            # none; a string; a number or literal; held until its type is known
-
-cdef enum LineStart:                             # what comes next begins its line
-    IN_LINE, LINE_BEGINS                         # no; the last byte was a newline, or a marker that was acted on
-    LINE_BLANK                                   # in TEXT: since then only spaces and tabs have come
 
 cdef enum Code:                                  # in TEXT: what a fence holds
     NO_CODE                                      # there is no fence
@@ -321,8 +317,6 @@ cdef struct Stream:
     uint8_t held[HOLD_CAP]                       # text mode: a possible marker
     uint8_t header[HEADER_CAP]
     uint8_t token_starts[32]        # HEADER_CAP bits; bit i: header[i] is the first byte of a token
-    # tag formats: the sinks that have had text, a bit each; after a call, those whose next text begins a line
-    uint8_t spoken, parted
     Tags tags
 
 cdef struct Record:

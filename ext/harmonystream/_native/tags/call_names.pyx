@@ -167,10 +167,6 @@ cdef int look_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t or
     h.stop = stop
     if role < 0 and stop == v.n and (h.id_at or tool_index(c.tools, v.p + h.name_at, h.name_n) < 0):
         return MORE                                        # the stream ends in the header
-    if role == CALL_CLOSE and row.open_name and h.name_n == 0 and not h.id_at:
-        h.stop += row.literals[k].n
-        h.hollow = 1
-        return VOID
     if role == KEY_END and row.open_name:
         if h.id_at or split_key(v, c.tools, h) == NO:
             return NO

@@ -12,7 +12,7 @@ from harmonystream._native.core.cpython cimport PyUnicode_AsUTF8AndSize
 from harmonystream._native.core.json_scan cimport J_OPEN, json_step
 from harmonystream._native.tags.call_object cimport F_NOTHING, object_step
 from harmonystream._native.tags.driver cimport set_tags_fast
-from harmonystream._native.tags.text cimport follow_backquotes, is_text_open, line_after
+from harmonystream._native.tags.text cimport follow_backquotes
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.json_text cimport json_escape
 from harmonystream._native.core.out cimport first_control
@@ -86,7 +86,7 @@ cdef str quick_text(Stream* s, const Held* held, TokenTexts texts, Py_ssize_t ti
     cdef uint8_t[2 * MOST] text
     cdef Py_ssize_t i = 0, e = n, k
     cdef int64_t start = s.position
-    if not is_text_open(s, held) or g.newlines > MOST:
+    if held.input.n or g.newlines > MOST or g.opening:
         return None
     if g.seam:
         while i < n and p[i] == c'\n':
@@ -112,8 +112,7 @@ cdef str quick_text(Stream* s, const Held* held, TokenTexts texts, Py_ssize_t ti
     g.newline_at = s.position
     g.newline_stop = s.position + 1
     g.seam = 0
-    s.spoken |= 1 << s.sink
-    g.line_start = line_after(LINE_BEGINS if k else g.line_start, p + i, e - i)
+    g.line_start = p[e - 1] == c'\n'
     token_over(s)
     delta_from(s, delta, s.sink, start)
     if i == 0 and k == 0:
