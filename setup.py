@@ -32,19 +32,8 @@ links = ["-Wl,-s"] if sys.platform == "linux" and not DEBUG else []  # no symbol
 EXT = Path("ext")
 # What is rare, or runs once per stream, is compiled for size: these modules were a sixth of the wheel.
 SMALL = (
-    *(
-        "envelope",
-        "frames",
-        "markup",
-        "message_reader",
-        "moving",
-        "program",
-        "prompt",
-        "script",
-        "snapshot",
-        "starting",
-    ),
-    *("tag_snapshot", "tag_table", "told_state", "tools", "vocab_image", "watch"),
+    *("frames", "journal", "markup", "message_reader", "program", "prompt", "script", "snapshot"),
+    *("tag_snapshot", "tag_table", "tools", "vocab_image", "watch"),
 )
 modules = [
     Extension(

@@ -2,7 +2,8 @@
 
 A scripted engine speaks vLLM's contract. The first table has the gateway's processor time for each chunk; the engine's
 pace leaves it idle in between, so that chunks are not read several at once. Its last columns are the time that the same
-emitter needs for the same ids in this process, which is parsing and framing without HTTP.
+emitter needs for the same ids in this process, which is parsing and framing without HTTP. Beside them stands a copy
+that nobody reads: a server of the same libraries, which sends what the engine sends as it comes.
 
 The second table has the time from the engine's write of a chunk to the client's read of its text, at half of the load
 at which the first table's figure fills a core, and the same without the gateway in between. The engine and the clients
@@ -11,10 +12,12 @@ are in one process then, whose clock takes both times.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import re
-from collections.abc import Iterator
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from statistics import quantiles
 from typing import Any
@@ -24,9 +27,12 @@ from bench import report
 from bench.clock import now
 from bench.report import Row, shown
 from bench.server import CHAT, DONE, PATH, PAUSE, answers, chunks, head_of, processor_ns, running, script
-from harmonystream.gateway import chat_api
+from harmonystream.gateway.requests import chat_api
 
-HEAD = ("streams at a time", "tokens in a chunk", "a chunk of the engine", "parsing and framing", "share")
+HEAD = (
+    *("streams at a time", "tokens in a chunk", "a chunk of the engine", "an unread copy", "beside the copy"),
+    *("parsing and framing", "share"),
+)
 PERCENTILES = [f"{what}, {at}" for what in ("gateway", "direct", "added") for at in ("p50", "p99")]
 LATENCY_HEAD = ("streams at a time", "chunks/s", *PERCENTILES)
 TEXTS = (hs.ReasoningDelta, hs.ContentDelta)
@@ -42,10 +48,42 @@ def front(engine: str) -> tuple[object, ...]:
     return "harmonystream", "serve", "--engine", engine, "--model", "gpt-oss", "--served", "m", "--port", 0
 
 
-def per_chunk(tokens: int, count: int, size: int) -> float:
-    """Microseconds of the gateway's processor: the best of some rounds, because other processes empty its caches."""
+def copy(engine: str) -> tuple[object, ...]:
+    return "bench.gateway", "--copy-of", engine
+
+
+def serve_copy(engine: str) -> None:
+    """Sends what the engine sends. The libraries are those of the gateway."""
+    import aiohttp
+    import uvicorn
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response, StreamingResponse
+    from starlette.routing import Route
+
+    sessions: list[aiohttp.ClientSession] = []
+
+    async def pieces(body: bytes) -> AsyncIterator[bytes]:
+        if not sessions:
+            sessions.append(aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)))
+        async with sessions[0].post(f"{engine}/v1/completions", data=body) as response:
+            async for piece in response.content.iter_any():
+                yield piece
+
+    async def answer(request: Request) -> Response:
+        return StreamingResponse(pieces(await request.body()), media_type="text/event-stream")
+
+    with socket.create_server(("127.0.0.1", 0), backlog=1024) as listening:
+        print(f"http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
+        made = Starlette(routes=[Route(PATH, answer, methods=["POST"])])
+        config = uvicorn.Config(made, ws="none", lifespan="off", access_log=False, log_level="error")
+        uvicorn.Server(config).run([listening])
+
+
+def per_chunk(tokens: int, count: int, size: int, server: Callable[[str], tuple[object, ...]] = front) -> float:
+    """Microseconds of a server's processor: the best of some rounds, because other processes empty its caches."""
     options = ("--serve", "engine", "--tokens", tokens, "--size", size, "--pause", PAUSE * count)
-    with running("bench.server", *options) as (_, engine), running(*front(engine)) as (pid, address):
+    with running("bench.server", *options) as (_, engine), running(*server(engine)) as (pid, address):
         asyncio.run(answers(address, PATH, 2, CHAT))  # what is made once
         taken = []
         for _ in range(TURNS):
@@ -74,8 +112,9 @@ def framing(tokens: int, size: int) -> float:
 def rows(tokens: int, took: dict[tuple[int, int], float]) -> Iterator[Row]:
     """took: (streams, tokens in a chunk) -> microseconds for each chunk."""
     for (count, size), each in took.items():
-        own = framing(tokens, size)
-        yield Row((f"{count:,}", str(size), f"{shown(each)} µs", f"{shown(own)} µs", f"{100 * own / each:.1f} %"))
+        own, copied = framing(tokens, size), per_chunk(tokens, count, size, copy)
+        times = f"{shown(each)} µs", f"{shown(copied)} µs", f"{each / copied:.2f}", f"{shown(own)} µs"
+        yield Row((f"{count:,}", str(size), *times, f"{100 * own / each:.1f} %"))
 
 
 # --- latency --------------------------------------------------------------------------------------------------------
@@ -141,17 +180,22 @@ class Engine(asyncio.Protocol):
 
     def __init__(self, trial: Trial) -> None:
         self._trial, self._head, self._at = trial, b"", 0
+        self._left: int | None = None  # bytes of the body that are still to come; None: the head is not whole
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        self._head += data
-        head, found, body = self._head.partition(b"\r\n\r\n")
-        length = re.search(rb"content-length: (\d+)", head, re.I)
-        if not found or len(body) < int(length[1] if length else 0):
+        if self._left is None:
+            self._head, found, data = (self._head + data).partition(b"\r\n\r\n")
+            if not found:
+                return
+            length = re.search(rb"content-length: (\d+)", self._head, re.I)
+            self._left = int(length[1] if length else 0)
+        self._left -= len(data)
+        if self._left > 0:
             return
-        named = re.search(rb"x-request-id: (\d+)", head, re.I)
+        named = re.search(rb"x-request-id: (\d+)\r", self._head + b"\r", re.I)
         if named is None:  # somebody asks which models there are, or how it goes
             self._transport.write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
             self._transport.close()
@@ -220,8 +264,14 @@ def latency_rows(tokens: int, took: dict[tuple[int, int], float]) -> Iterator[Ro
 def main() -> None:
     parser = report.options("bench.gateway", (__doc__ or "").partition("\n")[0])
     parser.add_argument("--tokens", type=int, default=400, help="of an answer (400)")
-    parser.add_argument("--streams", type=int, nargs="+", default=[32, 500], help="at a time (32 and 500)")
+    parser.add_argument(
+        "--streams", type=int, nargs="+", default=[1, 32, 200, 500], help="at a time (1, 32, 200 and 500)"
+    )
+    parser.add_argument("--copy-of", help=argparse.SUPPRESS)  # be that process
     asked = parser.parse_args()
+    if asked.copy_of:
+        serve_copy(asked.copy_of)
+        return
     print(*report.machine(None), sep="\n", end="\n\n")
     took = {(count, size): per_chunk(asked.tokens, count, size) for count in asked.streams for size in SIZES}
     report.show(HEAD, rows(asked.tokens, took), asked.markdown)

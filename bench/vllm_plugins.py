@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -51,13 +51,11 @@ class Plugged(Framer):
             return
         self._server = server(ours(stream["format"]))
         if kind == "frames":
-            from harmonystream.integrations.vllm.frames import FramesPlugin
+            from harmonystream.integrations.vllm.frames import install
 
             config = SimpleNamespace(model_type="qwen3")
             self._server.model_config = SimpleNamespace(hf_config=config, hf_overrides=None, hf_text_config=config)
-            state = SimpleNamespace(openai_serving_chat=self._server)
-            with suppress(StopIteration):  # nothing in it waits
-                FramesPlugin().init_state(None, state, None).send(None)
+            install(SimpleNamespace(openai_serving_chat=self._server))
 
 
 def streams_of() -> list[tuple[str, Stream]]:

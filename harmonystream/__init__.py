@@ -56,7 +56,7 @@ from .reading import asdict, events
 from .regions import Region, Usage
 
 if TYPE_CHECKING:
-    from . import agent, engines, tools
+    from . import agent, columns, engines, tools
     from ._native.stream.markup import Markup
     from ._native.wire.batch import Batch
     from ._native.wire.frames import Frames
@@ -128,6 +128,7 @@ __all__ = [
     "agent_loop",
     "agent_loop_sync",
     "asdict",
+    "columns",
     "engines",
     "events",
     "format_for",
@@ -162,7 +163,7 @@ _LATER = {
     **dict.fromkeys(("Prompt", "Template", "normalize", "render", "tool_results"), ".prompt"),
     **dict.fromkeys(("Tool", "Tools"), ".tools"),
 }
-_ROOMS = ("agent", "engines", "tools")
+_ROOMS = ("agent", "columns", "engines", "tools")
 """Subpackages that are attributes without having been imported."""
 
 

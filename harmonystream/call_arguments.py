@@ -6,6 +6,8 @@ import json
 from math import isinf
 from typing import Any, NoReturn
 
+from .surrogates import without_surrogates
+
 __all__ = ["read_arguments"]
 
 MAX_DIGITS = 1000
@@ -39,7 +41,7 @@ def _first_value(text: str) -> Any:
         value, end = _DECODER.raw_decode(text, start)
         # A lone surrogate cannot be encoded. Only an escape or a character of the text itself can bring one in.
         if "\\ud" in text[start:end].lower() or not _is_encodable(text):
-            value = json.loads(_without_surrogates(json.dumps(value, ensure_ascii=False)))
+            value = json.loads(without_surrogates(json.dumps(value, ensure_ascii=False)))
     except json.JSONDecodeError as error:
         raise ValueError(f"the arguments are not JSON: {error.msg} at character {error.pos}") from None
     except RecursionError:
@@ -53,10 +55,6 @@ def _is_encodable(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _without_surrogates(text: str) -> str:
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _integer(digits: str) -> int:

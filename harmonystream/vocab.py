@@ -12,18 +12,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from harmonystream._encoders import O200K_PATTERN, Encoder, Pieces, Ranks, Tokenizers
 from harmonystream._native.core.ranks import load_ranks
 from harmonystream._native.core.vocab import Vocab
 from harmonystream.errors import VocabError
+from harmonystream.vocabs.encoders import RANKS_COUNT, Encoder, Pieces, Tokenizers, embedded_encoder, ranks
 
 __all__ = ["Vocab", "from_bytes", "from_harmony", "from_tiktoken", "from_tokenizers", "o200k_harmony"]
 
 MAX_IDS = 1 << 24
 
-_RANKS = os.path.join(os.path.dirname(__file__), "data", "o200k_base.tokens")
-_RANKS_BYTES = 1_597_668
-_RANKS_COUNT = 199_998
 _CONTROL_IDS = range(199_998, 201_089)
 _CONTROL_NAMES = {
     199_998: "<|startoftext|>",
@@ -45,28 +42,7 @@ def o200k_harmony() -> Vocab:
     Loaded once. Raises `VocabError` if the file is damaged.
     """
     control = {_CONTROL_NAMES.get(tid, f"<|reserved_{tid}|>"): tid for tid in _CONTROL_IDS}
-    return load_ranks(_ranks(), _RANKS_COUNT, control, "o200k_harmony", embedded_encoder(control))
-
-
-def embedded_encoder(control: Mapping[str, int]) -> Encoder:
-    return Ranks(control, _tokens, O200K_PATTERN, "o200k_harmony")
-
-
-def _ranks() -> bytes:
-    with open(_RANKS, "rb") as file:
-        data = file.read()
-    if len(data) != _RANKS_BYTES:
-        raise VocabError(f"{_RANKS} has {len(data)} bytes instead of {_RANKS_BYTES}: reinstall harmonystream")
-    return data
-
-
-def _tokens() -> list[bytes]:
-    """The ordinary tokens in the order of their ranks."""
-    data, at, tokens = _ranks(), _RANKS_COUNT, []
-    for length in data[:_RANKS_COUNT]:
-        tokens.append(data[at : at + length])
-        at += length
-    return tokens
+    return load_ranks(ranks(), RANKS_COUNT, control, "o200k_harmony", embedded_encoder(control))
 
 
 def from_bytes(
@@ -157,7 +133,7 @@ def from_tokenizers(tokenizer: Any, *, cache: str | os.PathLike[str] | None = No
     name = str(getattr(tokenizer, "name_or_path", ""))
     if cache is None:
         return _from_tokenizer_json(text, origin, name)
-    from .vocab_files import cached
+    from .vocabs.files import cached
 
     return cached(cache, (text, name), lambda: _from_tokenizer_json(text, origin, name))
 

@@ -1,8 +1,8 @@
 """The tests that concern what has changed since the last commit, for `make quick`: one path or test a line.
 
-The tests mirror the sources, so a source names its tests: `harmonystream/emit/chat.py` has `tests/emit/test_chat*.py`,
-and `ext/harmonystream/_native/core/utf8.pyx` has `tests/native/core/test_utf8*.py`. A file without tests of its own
-name has those of its folder.
+The tests mirror the sources, so a source names its tests: `harmonystream/tools/schema.py` has
+`tests/tools/test_schema*.py`, and `ext/harmonystream/_native/core/utf8.pyx` has `tests/native/core/test_utf8*.py`. A
+file without tests of its own name has those of its folder.
 """
 
 from __future__ import annotations

@@ -280,7 +280,7 @@ ADVICE = re.compile(r"did you mean|known: |pass |needs? |expected|takes |missing
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The files that the mistakes name."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("harmonystream.gateway.server.serve", lambda *_: None)
+    monkeypatch.setattr("harmonystream.gateway.operating.server.serve", lambda *_: None)
     row = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
     messages = json.dumps({"messages": [{"role": "user", "content": "Hi"}]})
     files = {"broken.jinja": "{% for m in messages %}{{ m.role }", "t.jinja": row, "list.json": "[1]"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import tiktoken
 from families import DEEPSEEK, DEEPSEEK_PLAIN, QWEN, QWEN_PLAIN, tokenizer, vocab
@@ -120,3 +122,14 @@ def test_a_million_spaces_are_encoded(character):
     ids = vocab.encode(text)
     assert b"".join(map(vocab.token_bytes, ids)).decode() == text
     assert len(ids) < len(text)
+
+
+@settings(max_examples=300)
+@given(TEXTS | st.text(st.sampled_from("aZ09é漢カ한жअ٣² \n\t'’.,;/-_+=()<>\"。，\u0301\x1c\u3000"), max_size=60))
+def test_a_long_text_is_cut_where_the_encoding_cuts_it(text):
+    known = hs.vocab.o200k_harmony()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("harmonystream.vocabs.encoders.PIECE", 2)
+        patch.setattr("harmonystream.vocabs.encoders.LONGEST_SPACE", 3)
+        patch.setattr("harmonystream.vocabs.encoders._LONG_SPACE", re.compile("(?!)"))
+        assert known.encode(text) == plain(clean(text))

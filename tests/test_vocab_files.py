@@ -11,7 +11,7 @@ import sys
 import pytest
 
 import harmonystream as hs
-from harmonystream import vocab_files
+from harmonystream.vocabs import files
 
 CONTROL = {"<|channel|>": 4, "<|message|>": 5, "<|start|>": 6, "<|end|>": 7, "<|return|>": 8, "<|call|>": 9}
 CONTROL |= {"<|constrain|>": 10, "<|endoftext|>": 11}
@@ -168,7 +168,7 @@ def test_a_damaged_file_of_the_cache_is_made_anew(tmp_path):
     (name,) = os.listdir(tmp_path)
     (tmp_path / name).write_bytes(b"damaged")
     assert same(hs.vocab.from_tokenizers(text, cache=tmp_path), first)
-    assert same(vocab_files.load(tmp_path / name), first)
+    assert same(files.load(tmp_path / name), first)
 
 
 def test_a_file_of_another_version_or_machine_is_refused(path, small, monkeypatch):

@@ -12,7 +12,7 @@ from starlette.routing import Route
 from harmonystream.engines import Completions
 from harmonystream.gateway import Model, app
 from harmonystream.gateway.limits import Limits
-from harmonystream.gateway.server import serve
+from harmonystream.gateway.operating.server import serve
 
 SHORT = Limits(
     **{"first_token": 2.0, "silence": 2.0, "retries": 1, "body_seconds": 2.0, "queue_seconds": 60.0},
@@ -29,7 +29,7 @@ async def left(request: Request) -> Response:
         "requests": doors.open,
         "waiting": doors.waiting,
         "generations": generations,
-        "keys": len(doors.uses.open()),
+        "keys": len(doors.quotas.open()),
     }
     return JSONResponse({"tasks": len(asyncio.all_tasks()), **found})
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..completion import ToolCall
 
-__all__ = ["CallIds", "assistant_message"]
+__all__ = ["CallIds", "assistant_message", "length"]
 
 
 def assistant_message(content: str, reasoning: str, calls: Sequence[ToolCall]) -> dict[str, Any] | None:
@@ -45,3 +45,15 @@ class CallIds:
     def skip(self) -> None:
         """The next call was cut, and is not in the conversation."""
         self._number += 1
+
+
+def length(messages: Iterable[Mapping[str, Any]]) -> int:
+    """About how many characters a conversation has: those of its contents."""
+    return sum(map(_length_of, (message.get("content") for message in messages)))
+
+
+def _length_of(content: Any) -> int:
+    if isinstance(content, str):
+        return len(content)
+    texts = (part.get("text") for part in content if isinstance(part, dict)) if isinstance(content, list) else ()
+    return sum(len(text) for text in texts if isinstance(text, str))

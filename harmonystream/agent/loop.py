@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from functools import partial
 from inspect import signature
 from typing import Any
 
@@ -20,7 +22,7 @@ from .answers import AnswerError, AnswerForm
 from .deadline import Deadline
 from .generation import Generation
 from .given import AnyEngine, AnySampling, engine_of, hint, prompt_options, sampling_of, tools_of, with_system
-from .history import CallIds
+from .history import CallIds, length
 from .outcome import LoopEnd, LoopEvent, LoopReason, RoundEnd
 from .round import Round
 from .runs import Repeats, ToolRuns
@@ -28,6 +30,9 @@ from .steering import Plan, call_plan, steered
 from .support import supports_tools
 
 __all__ = ["agent_loop"]
+
+LONG = 1 << 15
+"""Characters of a conversation from which its prompt is written in a thread, so that other tasks go on meanwhile."""
 
 
 async def agent_loop(
@@ -98,7 +103,7 @@ async def agent_loop(
                 yield end
                 return
             while True:
-                turn = loop.begin(deadline)
+                turn = await loop.begin(deadline)
                 try:
                     with turn.generation:
                         async for item in turn.generation.items():
@@ -186,7 +191,7 @@ class _Loop:
             return LoopEnd("error", "", error=error)
         return None
 
-    def begin(self, deadline: Deadline) -> Round:
+    async def begin(self, deadline: Deadline) -> Round:
         """The next round."""
         self._round += 1
         if self._round > self._max_rounds:
@@ -194,7 +199,7 @@ class _Loop:
         forced = self._forced if self._round == 1 and self._last is None else Tools()
         tools = forced if len(forced) else self._tools
         offers = self._offers and self._last is None and len(tools) > 0
-        prompt = self._render(tools if offers else None)
+        prompt = await self._render(tools if offers else None)
         # What is offered and what is read are two things: a model may call a tool that it is not offered any more.
         parser = prompt.parser(tools=self._tools)
         assert prompt.format is not None  # parser() refuses a prompt without one
@@ -210,9 +215,11 @@ class _Loop:
         runs = ToolRuns(self._tools, self._repeats, self._round, context=self._context, may_run=may_run)
         return Round(self._round, generation, runs, self._ids)
 
-    def _render(self, tools: Tools | None) -> Prompt:
+    async def _render(self, tools: Tools | None) -> Prompt:
+        messages = [*self._messages, *self._added]
+        write = partial(render, messages, tools=tools, **self._prompt)
         try:
-            return render([*self._messages, *self._added], tools=tools, **self._prompt)
+            return await asyncio.to_thread(write) if length(messages) >= LONG else write()
         except PromptError as error:
             raise hint(error, self._variables, signature(agent_loop).parameters) from error
 

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Se
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from ..engines import EngineError, Finished, Sampled, Sampling
 from ..engines.base import chat_usage
@@ -37,7 +37,7 @@ class Plan(NamedTuple):
     first: what the output begins with. after_reasoning: what follows the first reasoning. budget: how many tokens of
     reasoning there may be; None: any number. closes: what ends the reasoning then, each time that it is too long; the
     last one is repeated. form: fields of the engine's request that hold from where the answer's text begins. grammar:
-    the fields that constrain a whole output; it takes whether the output begins in open reasoning.
+    the fields that constrain a whole output; it takes the prompt that the output follows.
     """
 
     first: str = ""
@@ -45,7 +45,7 @@ class Plan(NamedTuple):
     budget: int | None = None
     closes: tuple[str, ...] = ("",)
     form: Mapping[str, Any] | None = None
-    grammar: Callable[[bool], Mapping[str, Any]] | None = None
+    grammar: Callable[[Prompt], Mapping[str, Any]] | None = None
 
 
 async def steered(
@@ -99,14 +99,13 @@ def _constrained(
         return None
     row = format_of(row)
 
-    def fields(strict: bool | None, reasons: bool) -> Any:
-        start: Literal["reasoning", "content"] = "reasoning" if reasons else "content"
-        made = grammar(row, tools, choice="required", parallel=parallel, strict=strict, start=start)
+    def fields(strict: bool | None, prompt: Prompt) -> Any:
+        made = grammar(row, tools, choice="required", parallel=parallel, strict=strict, prompt=prompt)
         return fields_of(made, prompt.vocab)
 
     for strict in (None, False):  # arguments whose schemas cannot be kept may be any object
         try:
-            if fields(strict, prompt.parser().region is Region.REASONING) is None:
+            if fields(strict, prompt) is None:
                 return None
         except GrammarError:
             continue
@@ -189,7 +188,7 @@ class _Course:
         if self._formed and self._plan.form is not None:
             extra = {**extra, **self._plan.form}
         if self._plan.grammar is not None:
-            extra = {**extra, **self._plan.grammar(self._parser.region is Region.REASONING)}
+            extra = {**extra, **self._plan.grammar(self.prompt())}
         return replace(self._sampling, max_tokens=self.left, extra=extra)
 
     def forced(self) -> list[int] | str | None:

@@ -8,7 +8,7 @@ import sys
 
 from .._version import __version__
 from ..errors import ParseError
-from . import chat, demo, formats, grammar, inspect, parse, render, serve
+from . import audit, chat, conformance, demo, formats, grammar, inspect, parse, render, serve
 from .read import InputError
 from .show import visible
 
@@ -16,7 +16,7 @@ __all__ = ["main"]
 
 OK, DEVIATION, UNUSABLE, INTERRUPTED, READER_GONE = 0, 1, 2, 130, 141
 
-COMMANDS = (parse, demo, inspect, render, grammar, chat, serve, formats)  # in the order in which the help lists them
+COMMANDS = (parse, demo, inspect, audit, render, grammar, chat, serve, formats, conformance)  # as the help lists them
 
 _ABOUT = """\
 Reads what a model generates and shows it as reasoning, content and tool calls.
@@ -24,11 +24,13 @@ Reads what a model generates and shows it as reasoning, content and tool calls.
   harmonystream demo                    play a bundled recording
   harmonystream parse FILE              show a stream of token ids or text
   harmonystream inspect FILE            show a stream in the browser, token by token
+  harmonystream audit FILE              count what many streams do wrong
   harmonystream render FILE             write the prompt for a conversation
   harmonystream grammar                 write the grammar of valid calls
   harmonystream chat                    talk with a model, with tools
   harmonystream serve                   serve three APIs over HTTP
   harmonystream formats                 which formats there are
+  harmonystream conformance             hold a streaming parser against cases
   harmonystream COMMAND --help          all about a command, with examples
 """
 

@@ -15,7 +15,7 @@ from .paint import make_show, paint
 from .read import MAX_ID, InputError
 from .show import json_line, repairs
 
-__all__ = ["parse_each"]
+__all__ = ["Line", "lines", "parse_each"]
 
 
 class Line(NamedTuple):
@@ -34,7 +34,7 @@ def parse_each(
 
     Raises InputError for a line that is no stream, and ParseError where the parsers are strict.
     """
-    for index, line in enumerate(_lines(fd)):
+    for index, line in enumerate(lines(fd)):
         parser = fresh()
         if not isinstance(line.output, str) and not takes_ids:
             raise InputError(f"line {line.number}: ids of the format {parser.format!r} need --tokenizer")
@@ -46,7 +46,8 @@ def parse_each(
             paint(make_show(color), parser, events, "bytes" if isinstance(line.output, str) else "tokens")
 
 
-def _lines(fd: int) -> Iterator[Line]:
+def lines(fd: int) -> Iterator[Line]:
+    """The streams of an input. Raises InputError for a line that is no stream."""
     try:
         with os.fdopen(fd, "rb", closefd=False) as file:
             for number, text in enumerate(file, 1):

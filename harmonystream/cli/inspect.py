@@ -41,7 +41,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 def run(args: argparse.Namespace) -> None:
     """Writes the page, and opens it."""
     try:
-        from ..gateway.inspection import inspected, page_with
+        from ..gateway.operating.inspection import inspected, page_with
 
         known = None if args.tokenizer is None else vocab.from_tokenizers(Path(args.tokenizer))
         format = format_named(args.format)

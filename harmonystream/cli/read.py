@@ -61,7 +61,7 @@ class IdReader:
         self._began = False
 
     def feed(self, piece: bytes) -> list[int]:
-        """The ids that are whole now. Raises `InputError` for anything that is no id."""
+        """The ids that are whole now. Raises `InputError` for anything that is not an id."""
         data = self._rest + piece
         if not self._began:
             if _BOM.startswith(data) and data != _BOM:
@@ -157,5 +157,6 @@ class IdReader:
         text = value.decode("utf-8", "replace") if isinstance(value, bytes) else json.dumps(value, ensure_ascii=False)
         short = text if len(text) <= 40 else text[:40] + "…"
         return InputError(
-            f"line {self._line}: {short!r} is no token id (a number from 0 to {MAX_ID}); text is read with --input text"
+            f"line {self._line}: {short!r} is not a token id (a number from 0 to {MAX_ID}); "
+            "text is read with --input text"
         )

@@ -91,7 +91,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 def run(args: argparse.Namespace) -> None:
     """Serves until it is stopped."""
     try:
-        from ..gateway.server import serve
+        from ..gateway.operating.server import serve
     except ImportError as error:
         raise InputError(str(missing_extra("gateway", error))) from None
     if args.new_key is not None:
@@ -112,7 +112,7 @@ def run(args: argparse.Namespace) -> None:
     if settings.workers == 1:
         serve(made, settings.host, settings.port)
         return
-    from ..gateway.workers import serve_in_workers
+    from ..gateway.operating.workers import serve_in_workers
 
     make, drain = partial(_shared_application, args), settings.limits.drain
     if status := serve_in_workers(make, settings.host, settings.port, settings.workers, drain):
@@ -144,7 +144,7 @@ def _shared_application(args: argparse.Namespace, shared: str) -> Any:
 
 
 def _add_key(args: argparse.Namespace) -> None:
-    from ..gateway.keys import line_of, new_key
+    from ..gateway.operating.keys import line_of, new_key
 
     if args.keys is None:
         raise InputError("--new-key needs --keys FILE, to which it adds the key's hash")
@@ -161,7 +161,7 @@ def _add_key(args: argparse.Namespace) -> None:
 
 def _settings(args: argparse.Namespace) -> Settings:
     """The file's, and what the flags say instead."""
-    from ..gateway.keys import Keys
+    from ..gateway.operating.keys import Keys
     from ..gateway.settings import MOST_WORKERS, Settings, load
 
     made = Settings() if args.config is None else load(args.config)

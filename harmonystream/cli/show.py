@@ -188,6 +188,10 @@ class Show:
 
     def _body(self, kind: str, heading: str, text: str) -> None:
         if heading != self._heading:
+            if self._heading is not None:  # then the heading parts the texts, and no newline need do it
+                text = text.lstrip("\n")
+            if not text:
+                return
             self.line(heading, "heading")
             self._heading = heading
         text = visible(text)

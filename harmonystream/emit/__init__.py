@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
-from .chat import ChatStream
-from .messages import MessagesStream
-from .refusals import StoredError, refusal, refuse_stored
-from .request import call_ids_of
-from .responses import ResponsesStream
-from .tool_runs import ToolRun
+from .chat.stream import ChatStream
+from .common.refusals import StoredError, refusal, refuse_stored
+from .common.request import call_ids_of
+from .common.tool_run import ToolRun
+from .messages.stream import MessagesStream
+from .responses.stream import ResponsesStream
 
 __all__ = [
     "ChatStream",

@@ -9,7 +9,10 @@ from typing import Any, Protocol, TypeAlias
 from .._native.stream.parser import Parser
 from ..formats import Format, HeaderFormat
 
-__all__ = ["Engine", "Finished", "Output", "Prompt", "Sampled", "Sampling", "add_usage", "chat_usage", "request_fields"]
+__all__ = [
+    *("Arrived", "Engine", "Finished", "Output", "Prompt", "Sampled", "Sampling"),
+    *("add_usage", "chat_usage", "request_fields"),
+]
 
 
 class Prompt(Protocol):
@@ -110,12 +113,22 @@ Output: TypeAlias = "int | Sequence[int] | str | Sampled | Finished"
 """One item of a generation: an id, several ids, text, or the end. A generation has ids or text, never both."""
 
 
+@dataclass(frozen=True)
+class Arrived:
+    """Items that have come together: what is made of them can be sent together, too. items: at least one."""
+
+    items: Sequence[Output]
+
+
 class Engine(Protocol):
     """Generates. Any object with this method is an engine.
 
     The iterator yields ids or text as they come, markers included, and may end with a `Finished`. It raises an
     exception if it cannot go on, which is `EngineError` in this package's adapters. When it is closed, or its task is
     cancelled, it stops the generation and frees what it holds.
+
+    An engine may also have `pieces`, with the same arguments: an iterator of lists of the same items. Those in one list
+    have come together.
     """
 
     def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncIterator[Output]: ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping
 from contextlib import aclosing
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from .._native.core.vocab import Vocab
 from ..errors import EngineError, suggestion
 from ..grammars import Grammar
 from .base import Finished, Output, Prompt, Sampled, Sampling, request_fields
-from .http import HttpEngine
+from .http import HttpEngine, object_of
 from .logprobs import token_logprobs
 
 __all__ = ["SERVERS", "Completions", "Server"]
@@ -128,34 +128,28 @@ class Completions(HttpEngine):
 
     async def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncIterator[Output]:
         """Ids or text, then `Finished`. Raises EngineError, also if the stream ends before the generation has."""
-        end: Finished | None = None
-        as_text: bool | None = None  # does it send text? None: nothing has come
-        most = sampling.logprobs or 0
-        vocab = prompt.parser().vocab if self._sends_logprobs(prompt, sampling) else None
+        async with aclosing(self.pieces(prompt, sampling)) as pieces:
+            async for items in pieces:
+                for item in items:
+                    yield item
+
+    async def pieces(self, prompt: Prompt, sampling: Sampling) -> AsyncGenerator[list[Output], None]:
+        """The same, in lists of what has come together."""
         if self._model is None:
             self._model = await self._first_model()
-        async with aclosing(
-            self._stream("/v1/completions", self._request(prompt, sampling), sampling.headers)
-        ) as chunks:
-            async for chunk in chunks:
-                usage = chunk.get("usage")
-                if usage and end is not None:
-                    end = Finished(end.reason, usage, end.stop)
-                choice = _first_choice(chunk)
-                if choice is None:
-                    continue
-                item = _output(choice, as_text)
-                if item:
-                    as_text = isinstance(item, str)
-                    if vocab is None or isinstance(item, str):
-                        yield item
-                    else:
-                        yield Sampled(item, token_logprobs(choice.get("logprobs"), item, vocab, most))
-                if choice.get("finish_reason") is not None:
-                    end = _end(choice, usage)
-        if end is None:
+        vocab = prompt.parser().vocab if self._sends_logprobs(prompt, sampling) else None
+        reading = _Reading(vocab, sampling.logprobs or 0)
+        request = self._request(prompt, sampling)
+        async with aclosing(self._stream("/v1/completions", request, sampling.headers)) as stream:
+            async for events in stream:
+                items = reading.take(events)
+                if items:
+                    yield items
+                if reading.failure is not None:
+                    raise reading.failure
+        if reading.end is None:
             raise EngineError(f"{self.url}: the stream ended before the generation did", "connection")
-        yield end
+        yield [reading.end]
 
     async def context_length(self) -> int | None:
         """How many tokens a prompt and its answer may have together, if the server lists it. Raises EngineError."""
@@ -203,29 +197,71 @@ def context_of(listed: Mapping[str, Any], model: str | None) -> int | None:
     return None
 
 
+class _Reading:
+    """What the chunks of a generation say.
+
+    vocab: of ids with log probabilities, of which `most` alternatives are wanted; None: there are none. end: how the
+    generation has ended. failure: what is wrong with the chunk after the last item.
+    """
+
+    def __init__(self, vocab: Vocab | None, most: int) -> None:
+        self._vocab, self._most = vocab, most
+        self._as_text: bool | None = None  # does it send text? None: nothing has come
+        self.end: Finished | None = None
+        self.failure: EngineError | None = None
+
+    def take(self, events: list[bytes]) -> list[Output]:
+        """The items of events that have come together."""
+        items: list[Output] = []
+        try:
+            for data in events:
+                chunk = object_of(data)
+                usage = chunk.get("usage")
+                if usage and self.end is not None:
+                    self.end = Finished(self.end.reason, usage, self.end.stop)
+                choice = _first_choice(chunk)
+                if choice is None:
+                    continue
+                item = self._output(choice)
+                if item:
+                    items.append(item)
+                if choice.get("finish_reason") is not None:
+                    self.end = _end(choice, usage)
+        except EngineError as error:
+            self.failure = error
+        return items
+
+    def _output(self, choice: Mapping[str, Any]) -> list[int] | str | Sampled | None:
+        """What a choice adds: ids where it has them, unless the stream began with text."""
+        ids, text = choice.get("token_ids"), choice.get("text")
+        if ids is not None and not self._as_text:
+            if not isinstance(ids, list) or (ids and (set(map(type, ids)) != {int} or min(ids) < 0)):
+                raise EngineError(f"the engine sent token_ids that are not ids: {str(ids)[:200]}", "protocol")
+            if ids:
+                self._as_text = False
+            if self._vocab is None or not ids:
+                return ids
+            return Sampled(ids, token_logprobs(choice.get("logprobs"), ids, self._vocab, self._most))
+        if text and self._as_text is False:
+            raise EngineError("the engine sent ids, and then text without ids", "protocol")
+        if text is not None and not isinstance(text, str):
+            raise EngineError(f"the engine sent text that is not a string: {str(text)[:200]}", "protocol")
+        if text:
+            self._as_text = True
+        return text
+
+
 def _first_choice(chunk: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The choice of index 0; None if the chunk has none. Others were not asked for."""
     choices = chunk.get("choices")
     if not isinstance(choices, list):
         raise EngineError(f"the engine sent a chunk without choices: {str(chunk)[:200]}", "protocol")
-    if not choices:
-        return None  # the chunk with the usage
-    if not all(isinstance(choice, dict) for choice in choices):
-        raise EngineError(f"the engine sent a choice that is not an object: {str(chunk)[:200]}", "protocol")
-    return next((choice for choice in choices if not choice.get("index")), None)  # others were not asked for
-
-
-def _output(choice: Mapping[str, Any], as_text: bool | None) -> list[int] | str | None:
-    """What a choice adds: ids where it has them, unless the stream began with text."""
-    ids, text = choice.get("token_ids"), choice.get("text")
-    if ids is not None and not as_text:
-        if not isinstance(ids, list) or not all(type(token) is int and token >= 0 for token in ids):
-            raise EngineError(f"the engine sent token_ids that are not ids: {str(ids)[:200]}", "protocol")
-        return ids
-    if text and as_text is False:
-        raise EngineError("the engine sent ids, and then text without ids", "protocol")
-    if text is not None and not isinstance(text, str):
-        raise EngineError(f"the engine sent text that is not a string: {str(text)[:200]}", "protocol")
-    return text
+    for choice in choices:
+        if not isinstance(choice, dict):
+            raise EngineError(f"the engine sent a choice that is not an object: {str(chunk)[:200]}", "protocol")
+        if not choice.get("index"):
+            return choice
+    return None  # the chunk with the usage
 
 
 def _end(choice: Mapping[str, Any], usage: Any) -> Finished:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
@@ -25,7 +26,7 @@ except ImportError:  # it is only faster
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["HttpEngine", "SseReader"]
+__all__ = ["HttpEngine", "SseReader", "object_of"]
 
 MAX_EVENT = 1 << 24
 """Bytes of one server-sent event. vLLM's first one repeats the ids of the whole prompt."""
@@ -41,9 +42,11 @@ LONGEST_PAUSE = 30.0
 """Seconds, also if a server asks for more in `Retry-After`."""
 BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses after which the same request may succeed."""
+_DONE = b"[DONE]"
+LONG = 1 << 14
+"""Ids or characters of a prompt, or bytes of a body, that are not written and sent at once."""
 
-
-_ONE = re.compile(rb"data: [^\n]*\n\n")
+ONE_EVENT = re.compile(rb"data: [^\r\n]*\n\n")
 
 
 class SseReader:
@@ -53,11 +56,11 @@ class SseReader:
         self._line: list[bytes] = []  # the pieces of a line that has not ended
         self._data: list[bytes] = []  # the data lines of an event that has not ended
         self._size = 0  # bytes in both
+        self.is_between = True
+        """Has every event ended that has begun?"""
 
     def feed(self, piece: bytes) -> list[bytes]:
         """The data of each event that is whole now. Raises EngineError for an event above `MAX_EVENT` bytes."""
-        if not self._line and not self._data and _ONE.fullmatch(piece):  # one event, which is how most come
-            return [piece[6:-2].removesuffix(b"\r")]
         *lines, rest = piece.split(b"\n")
         events: list[bytes] = []
         if lines:
@@ -68,6 +71,7 @@ class SseReader:
         if rest:
             self._line.append(rest)
             self._size += len(rest)
+        self.is_between = not self._line and not self._data
         if self._size > MAX_EVENT:
             raise EngineError(f"the engine sent an event of more than {MAX_EVENT} bytes", "protocol")
         return events
@@ -140,10 +144,11 @@ class HttpEngine:
 
     async def _stream(
         self, path: str, body: Mapping[str, Any], headers: Mapping[str, str] | None = None
-    ) -> AsyncGenerator[dict[str, Any], None]:
-        """The JSON objects that the server streams as an answer to a POST, up to `[DONE]` or the end.
+    ) -> AsyncGenerator[list[bytes], None]:
+        """The data of the events that the server streams as an answer to a POST, up to `[DONE]` or the end.
 
-        Raises EngineError. Closing the iterator closes the connection, and the server then stops generating.
+        Those in one list have come together. Raises EngineError. Closing the iterator closes the connection, and the
+        server then stops generating.
         """
         async with self._answer("POST", path, body, headers) as response:
             reader = SseReader()
@@ -162,27 +167,39 @@ class HttpEngine:
                         return
                 if start is not None and len(start) < SHOWN:
                     start += piece
-                for data in reader.feed(piece):
-                    start = None
-                    if data == b"[DONE]":
-                        await _read_end(response, broken)
-                        return
-                    yield _object(data)
+                alone = reader.is_between and ONE_EVENT.fullmatch(piece)  # as most come
+                events = [piece[6:-2]] if alone else reader.feed(piece)
+                if not events:
+                    continue
+                start = None
+                if _DONE not in events:
+                    yield events
+                    continue
+                if before := events[: events.index(_DONE)]:
+                    yield before
+                await _read_end(response, broken)
+                return
             raise broken
 
     async def _get(self, path: str) -> dict[str, Any]:
         """The JSON object at `path`. Raises EngineError."""
         async with self._answer("GET", path) as response:
-            return _object(await response.content.read(MAX_EVENT))
+            return object_of(await response.content.read(MAX_EVENT))
 
     async def _asked(
         self, session: aiohttp.ClientSession, method: str, where: str, body: Any, headers: Mapping[str, str] | None
     ) -> aiohttp.ClientResponse:
         """The response to a request, which is sent again as often as `retries` permits."""
+        data = b""
+        if body is not None:
+            data = await asyncio.to_thread(_encoded, body) if _is_long(body) else _encoded(body)
+            headers = {"Content-Type": "application/json", **(headers or {})}
         for attempt in range(self._retries):
             wanted: str | None = None
             try:
-                response = await session.request(method, where, json=body, headers=headers, allow_redirects=False)
+                response = await session.request(
+                    method, where, data=_payload(data), headers=headers, allow_redirects=False
+                )
             except aiohttp.SocketTimeoutError:  # a server that was silent so long has the request
                 raise
             except (aiohttp.ClientConnectionError, OSError):
@@ -193,7 +210,7 @@ class HttpEngine:
                 wanted = response.headers.get("Retry-After")
                 response.close()
             await asyncio.sleep(_pause(attempt, wanted))
-        return await session.request(method, where, json=body, headers=headers, allow_redirects=False)
+        return await session.request(method, where, data=_payload(data), headers=headers, allow_redirects=False)
 
     @asynccontextmanager
     async def _answer(
@@ -219,6 +236,26 @@ class HttpEngine:
                 await session.close()
 
 
+def _is_long(body: Mapping[str, Any]) -> bool:
+    """Does it take long to write it as JSON?"""
+    return len(body.get("prompt") or ()) >= LONG
+
+
+def _encoded(body: Mapping[str, Any]) -> bytes:
+    """A request's body as JSON. A long prompt's ids are written piece by piece, between which other threads run."""
+    ids = body.get("prompt")
+    if not isinstance(ids, list) or len(ids) < LONG:
+        return json.dumps(body).encode()
+    pieces = [json.dumps(ids[at : at + LONG])[1:-1] for at in range(0, len(ids), LONG)]
+    rest = json.dumps({name: value for name, value in body.items() if name != "prompt"})
+    return f'{{"prompt": [{", ".join(pieces)}], {rest[1:]}'.encode()
+
+
+def _payload(data: bytes) -> bytes | io.BytesIO | None:
+    """What aiohttp sends: a long body in pieces, so that others are served meanwhile."""
+    return (io.BytesIO(data) if len(data) >= LONG else data) or None
+
+
 def _pause(attempt: int, asked: str | None) -> float:
     """Seconds to wait before another attempt. asked: the `Retry-After` of a server, in seconds or as a date."""
     wanted = float(asked) if asked is not None and asked.strip().isdecimal() else PAUSE * 2.0**attempt
@@ -238,16 +275,13 @@ async def _read_end(response: aiohttp.ClientResponse, broken: Exception | None) 
             await asyncio.wait_for(response.content.read(MAX_REFUSAL), LINGER)
 
 
-def _json(data: bytes) -> Any:
+def object_of(data: bytes) -> dict[str, Any]:
+    """The JSON object that an event's data is. Raises EngineError for anything else, and for one with an `error`."""
     try:
-        return _loads(data)
-    except ValueError:  # what only the standard library takes, such as -Infinity in logprobs
-        return json.loads(data)
-
-
-def _object(data: bytes) -> dict[str, Any]:
-    try:
-        value = _json(data)
+        try:
+            value = _loads(data)
+        except ValueError:  # what only the standard library takes, such as -Infinity in logprobs
+            value = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise EngineError(f"the engine sent a chunk that is not JSON: {error}: {data[:200]!r}", "protocol") from None
     if not isinstance(value, dict):

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
 from .._native.core.vocab import Vocab
 from ..errors import EngineError
 from ..formats import Format, HeaderFormat, format_of
+from ..formats.spellings import spellings_of
 from ..grammars import Grammar
 from ..reasons import normal
 from .base import Finished, Output, Prompt, Sampling, chat_usage, request_fields
-from .http import HttpEngine
+from .http import HttpEngine, object_of
 
 __all__ = ["LlamaServer", "byte_ids", "markers_of"]
 
@@ -62,18 +63,19 @@ class LlamaServer(HttpEngine):
         filler = self._filler(prompt) if not sampling.stop else None
         body = _request(prompt, sampling, with_ids=filler is not None)
         evaluated = predicted = 0
-        async with aclosing(self._stream("/completion", body, sampling.headers)) as chunks:
-            async for chunk in chunks:
-                evaluated = _count(chunk, "tokens_evaluated", evaluated)
-                predicted = _count(chunk, "tokens_predicted", predicted)
-                item = _text(chunk) if filler is None else filler.ids(chunk, predicted)
-                if item:
-                    yield item
-                stopped = filler is not None and filler.stopped
-                if stopped or chunk.get("stop"):
-                    reason = "stop" if stopped else normal(chunk.get("stop_type"))
-                    yield Finished(reason, chat_usage(evaluated, predicted), chunk.get("stopping_word") or None)
-                    return
+        async with aclosing(self._stream("/completion", body, sampling.headers)) as stream:
+            async for events in stream:
+                for chunk in map(object_of, events):
+                    evaluated = _count(chunk, "tokens_evaluated", evaluated)
+                    predicted = _count(chunk, "tokens_predicted", predicted)
+                    item = _text(chunk) if filler is None else filler.ids(chunk, predicted)
+                    if item:
+                        yield item
+                    stopped = filler is not None and filler.stopped
+                    if stopped or chunk.get("stop"):
+                        reason = "stop" if stopped else normal(chunk.get("stop_type"))
+                        yield Finished(reason, chat_usage(evaluated, predicted), chunk.get("stopping_word") or None)
+                        return
         raise EngineError(f"{self.url}: the stream ended before the generation did", "connection")
 
     async def context_length(self) -> int | None:
@@ -136,21 +138,7 @@ def byte_ids(vocab: Vocab) -> list[int] | None:
 
 def markers_of(format: str | Format | HeaderFormat | None) -> list[str]:
     """Each spelling of each marker of a format. A prompt that does not say its format has none."""
-    if format is None:
-        return []
-    row = format_of(format)
-    if isinstance(row, HeaderFormat):
-        return sorted(row.markers.values())
-    groups = (row.think, row.section, row.call, row.pair, row.stops, row.turns, row.drop, row.keep)
-    return sorted({text for group in groups for text in _spellings(group) if text})
-
-
-def _spellings(marker: Any) -> Iterator[str]:
-    if isinstance(marker, str):
-        yield marker
-    else:
-        for part in marker or ():
-            yield from _spellings(part)
+    return [] if format is None else spellings_of(format_of(format))
 
 
 def _request(prompt: Prompt, sampling: Sampling, *, with_ids: bool) -> dict[str, Any]:

@@ -7,16 +7,18 @@ import threading
 from collections.abc import AsyncIterator, Collection
 from contextlib import suppress
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from ..errors import EngineError, FormatError
 from ..formats import HeaderFormat, format_of
 from ..formats.files import format_of_model
-from ..vocab import from_tokenizers
+from ..grammars import Grammar, Matcher
+from ..vocab import Vocab, from_tokenizers
 from .base import Finished, Output, Prompt, Sampling, chat_usage, request_fields
 
-__all__ = ["TransformersEngine"]
+__all__ = ["GrammarLogits", "TransformersEngine"]
 
 _NAMES = {"max_tokens": "max_new_tokens"}
 _REFUSED = ("seed", "presence_penalty", "frequency_penalty", "stop")
@@ -51,6 +53,16 @@ class TransformersEngine:
         if self._known is None:
             self._known = _known_of(self._tokenizer, self._model)
         return dict(self._known)
+
+    def grammar_fields(self, grammar: Grammar, vocab: Vocab | None) -> dict[str, Any] | None:
+        """The options of `generate` that keep the whole output of one generation to this grammar.
+
+        They go into `Sampling.extra`. None: there is no vocabulary, or llguidance is not installed, which is in the
+        extra `grammar`. Raises GrammarError as `Matcher` does.
+        """
+        if vocab is None or find_spec("llguidance") is None:
+            return None
+        return {"logits_processor": [GrammarLogits(grammar.matcher(vocab))]}
 
     async def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncIterator[Output]:
         """Ids one by one, then `Finished`.
@@ -105,6 +117,31 @@ class TransformersEngine:
         if self._tokenizer is None:
             raise ValueError("the prompt has no ids: pass the tokenizer, or render with a vocabulary")
         return list(self._tokenizer.encode(prompt.text, add_special_tokens=False))
+
+
+class GrammarLogits:
+    """A logits processor of transformers: what a grammar does not allow has no chance. For one call of `generate`.
+
+    Each row of the batch is an output of its own.
+    """
+
+    def __init__(self, start: Matcher) -> None:
+        self._start = start
+        self._rows: list[Matcher] = []
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        torch = import_module("torch")
+        if not self._rows:
+            self._rows = [self._start.fork() for _ in range(len(input_ids))]
+        else:
+            for matcher, token in zip(self._rows, input_ids[:, -1].tolist(), strict=True):
+                matcher.take(token)
+        bits = torch.frombuffer(bytearray(b"".join(one.allowed() for one in self._rows)), dtype=torch.uint8)
+        kept = ((bits.view(len(self._rows), -1, 1) >> torch.arange(8)) & 1).bool().view(len(self._rows), -1)
+        allowed = torch.zeros(scores.shape, dtype=torch.bool)
+        count = min(kept.shape[1], scores.shape[1])  # models have more places than tokens
+        allowed[:, :count] = kept[:, :count]
+        return scores.masked_fill(~allowed.to(scores.device), float("-inf"))
 
 
 def _known_of(tokenizer: Any, model: Any) -> dict[str, Any]:

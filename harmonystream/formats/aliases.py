@@ -83,4 +83,4 @@ UNREAD = {
     "response_template": _TEMPLATE,
     "passthrough": "it reads nothing: the text is the answer",
 }
-"""Names of parsers in vLLM, SGLang and Ollama that are no row -> why."""
+"""Names of parsers in vLLM, SGLang and Ollama that are not a row -> why."""

@@ -25,19 +25,36 @@ def _close(tag: str) -> str:
     return f"<|close|>{tag}<|sep|>"
 
 
+def _spaced(marker: str) -> tuple[str, ...]:
+    """Also with blanks around the tag's name."""
+    name = marker.split("|>")[1].split("<|")[0]
+    return tuple(marker.replace(name, form) for form in (name, f" {name}", f"{name} ", f" {name} "))
+
+
 # Its tags are the name and the attributes between control tokens, and so markers of several tokens. Calls are numbered.
+# The arguments of a call may also be one object, in a tag of its own.
 KIMI_K3 = Format(
     name="kimi_k3",
-    think=(_open("think"), _close("think")),
-    section=(_open("tools"), _close("tools")),
-    call=('<|open|>call tool="', '"<|sep|>', _close("call")),
+    think=(_spaced(_open("think")), _spaced(_close("think"))),
+    section=(_spaced(_open("tools")), _spaced(_close("tools"))),
+    call=(
+        '<|open|>call tool="',
+        ('"<|sep|>', '"<|sep|><|open|>json type="object"<|sep|>'),
+        (*_spaced(_close("call")), _close("json") + _close("call")),
+    ),
     attribute='" index="',
-    pair=('<|open|>argument key="', '"<|sep|>', "", _close("argument")),
+    pair=('<|open|>argument key="', '"<|sep|>', "", _spaced(_close("argument"))),
     typed={
         '" type="string"<|sep|>': "string",
         **{f'" type="{kind}"<|sep|>': "json" for kind in ("number", "integer", "boolean", "object", "array", "null")},
     },
     stops=("<|end_of_msg|>", "[EOS]"),
-    drop=(_close("response"), _open("message"), _close("message"), "<|open|>", "<|close|>"),
-    answer=(_open("response"),),
+    drop=(
+        *_spaced(_close("response")),
+        *_spaced(_open("message")),
+        *_spaced(_close("message")),
+        "<|open|>",
+        "<|close|>",
+    ),
+    answer=_spaced(_open("response")),
 )

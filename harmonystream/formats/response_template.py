@@ -117,7 +117,7 @@ def _spellings(texts: list[Pieces], what: str) -> list[str]:
             case [] | [Layout.END]:
                 pass
             case _:
-                raise FormatError(f"{what}: {_shown(text)} is no marker: it has more than whitespace at its ends")
+                raise FormatError(f"{what}: {_shown(text)} is not a marker: it has more than whitespace at its ends")
     return spelt
 
 
@@ -264,7 +264,8 @@ def _objects(
             case [str() as marker, Group(name)] if name == shape.name and not shape.id:
                 begin.append(marker)
             case _:
-                raise FormatError(f"tool_calls: {_shown(opener)!r} is no marker and the name, which the object follows")
+                shown = _shown(opener)
+                raise FormatError(f"tool_calls: {shown!r} is not a marker and the name, which the object follows")
     bare = [marker.removesuffix("call:") for marker in begin]
     named = all(bare) and bare != begin
     end = dict.fromkeys(text for closer in closers if closer for text in _as_one(closer))
@@ -280,7 +281,7 @@ def _as_one(parts: list[Piece]) -> Iterator[str]:
     """Markers with whitespace between them as one marker, in the spellings that models write."""
     texts = [part for part in parts if isinstance(part, str)]
     if len(texts) != len(parts) or not texts:
-        raise FormatError(f"tool_calls: {_shown(tuple(parts))!r} is no marker")
+        raise FormatError(f"tool_calls: {_shown(tuple(parts))!r} is not a marker")
     yield from dict.fromkeys(space.join(texts) for space in ("", "\n"))
 
 
@@ -316,7 +317,7 @@ def _framed(openers: list[Pieces], closers: list[list[Piece]], stops: list[str])
         between += ["".join(map(str, parts[at[0] + 1 : at[-1]]))] if len(at) > 1 else []
         after.append("".join(part for part in parts[at[-1] + 1 :] if isinstance(part, str)))
     if between and not all(between):
-        raise FormatError("tool_calls: between name and id is no marker")
+        raise FormatError("tool_calls: between name and id is not a marker")
     ids = {"call_id": _marker(list(dict.fromkeys(between)))} if between else {}
     depths = {len(texts) for texts in before}
     if depths not in ({1}, {2}):

@@ -102,7 +102,8 @@ class Format(NamedTuple):
     fenced: str = "text"
     """A call that is the first thing in a Markdown fence: "text", for the model shows it, or "call"."""
     mention: str = "text"
-    """`<think>` inside a line of an answer, or in a fence: "text", for the answer speaks of it, or "think"."""
+    """`<think>` inside a line, quoted or without its closer, or in a fence: "text", for the answer speaks of it, or
+    "think"."""
     after_call: str = "same"
     """What follows a call in open reasoning: the "same", reasoning, or "content"."""
     encoding: str = ""

@@ -9,11 +9,11 @@ from ..errors import missing_extra
 
 if TYPE_CHECKING:
     from .app import app
-    from .model import Model
+    from .generating.model import Model
 
 __all__ = ["Model", "app"]
 
-_LATER = {"Model": ".model", "app": ".app"}
+_LATER = {"Model": ".generating.model", "app": ".app"}
 
 
 def __getattr__(name: str) -> Any:

@@ -22,32 +22,34 @@ from ..engines import EngineError, Finished, Sampling
 from ..integrations.starlette import EventStreamResponse, stopping, whole_response
 from ..prompt import Prompt
 from ..tools import Tools
-from . import chat_api, messages_api, responses_api
-from .admission import Admission
-from .asked import Asked
-from .begun import Begun
-from .bodies import Json, read_json
-from .browsers import check_page
-from .choices import merged
-from .inspector import Inspector
-from .keys import Keys
+from .generating.choices import merged
+from .generating.first_item import StartedSource
+from .generating.model import Model, Served, served
+from .generating.plans import plan_of
+from .generating.pool import Pool
+from .generating.server_tools import Rounds, offered, rounds_of
 from .limits import Limits
-from .metrics import Metrics
-from .model import Model, Served, served
-from .plans import plan_of
-from .pool import Pool
+from .operating.admission import Admission
+from .operating.inspector import Inspector
+from .operating.keys import Keys
+from .operating.metrics import Metrics
+from .operating.request_record import RequestRecord, log
+from .operating.store import Store
+from .operating.tracing import Spans
 from .refused import Refused, body_of, refused_for, said_later, status_of
-from .server_tools import Rounds, offered, rounds_of
-from .store import Store
-from .tool_choices import listed
-from .tracing import Spans
-from .unsupported import HEADER, Rule, rule_of
-from .visit import Visit, log
+from .requests import chat_api, messages_api, responses_api
+from .requests.bodies import Json, read_json
+from .requests.browsers import check_page
+from .requests.request import ApiRequest
+from .requests.tool_choices import listed
+from .requests.unsupported import HEADER, Rule, rule_of
 
 __all__ = ["APIS", "Api", "Gateway"]
 
 IN_A_THREAD = 1 << 15
 """Bytes of a request from which it is read, and its prompt written, in a thread: other streams go on meanwhile."""
+MANY = 1 << 13
+"""Tokens of a conversation from which it is stored in a thread."""
 GONE = 499
 """The status in the log of a request whose client left before its answer."""
 
@@ -104,105 +106,108 @@ class Gateway:
 
     # --- what comes in ------------------------------------------------------------------------------------------------
 
-    async def answer(self, request: Request, api: Api) -> Response:
+    async def answer(self, http: Request, api: Api) -> Response:
         """The response to a request for an answer."""
-        return await self.visited(request, api.name, partial(self._answer, request, api))
+        return await self.handle(http, api.name, partial(self._answer, http, api))
 
-    async def count(self, request: Request) -> Response:
+    async def count(self, http: Request) -> Response:
         """The answer to Messages' count_tokens."""
-        return await self.visited(request, "messages", partial(self._count, request))
+        return await self.handle(http, "messages", partial(self._count, http))
 
-    async def count_input(self, request: Request) -> Response:
+    async def count_input(self, http: Request) -> Response:
         """The answer to Responses' input_tokens."""
-        return await self.visited(request, "responses", partial(self._count, request))
+        return await self.handle(http, "responses", partial(self._count, http))
 
-    async def visited(self, request: Request, api: str, answer: Callable[[Visit], Any]) -> Response:
+    async def handle(self, http: Request, api: str, answer: Callable[[RequestRecord], Any]) -> Response:
         """The response that `answer` gives to whoever may ask, or the one that says why not, with the request's id."""
-        visit = Visit(api, request.headers, self.metrics, self._spans)
+        record = RequestRecord(api, http.headers, self.metrics, self._spans)
         try:
             if self.keys is None:
-                check_page(request.headers, self._hosts, self._origins)
+                check_page(http.headers, self._hosts, self._origins)
             else:
-                visit.owner = self.keys.owner(request.headers)
-            visit.unsupported.rule = self._rule(request, visit.owner)
+                record.owner = self.keys.owner(http.headers)
+            record.unsupported.rule = self._rule(http, record.owner)
             if self.draining:
                 raise Refused(503, "The gateway is about to stop.", code="draining", retry_after=1)
-            response: Response = await answer(visit)
+            response: Response = await answer(record)
         except ClientDisconnect:
             response = Response(status_code=GONE)
         except Refused as refused:
-            response = refusal(refused, visit)
+            response = refusal(refused, record)
         except sqlite3.Error as error:
-            log.error("request %s: the database of this gateway cannot be used: %s", visit.id, error)
+            log.error("request %s: the database of this gateway cannot be used: %s", record.id, error)
             what = "What is stored cannot be read or changed now."
-            response = refusal(Refused(503, what, code="store_unavailable", retry_after=10), visit)
+            response = refusal(Refused(503, what, code="store_unavailable", retry_after=10), record)
         except asyncio.CancelledError:
-            visit.end(GONE)
+            record.end(GONE)
             raise
         except Exception as error:
-            log.error("request %s failed: %r", visit.id, error, exc_info=error)
-            response = refusal(refused_for(error), visit)
-        if visit.unsupported.passed:
-            response.headers["warning"] = visit.unsupported.warning()
-        response.headers["x-request-id"] = response.headers["request-id"] = visit.id
+            log.error("request %s failed: %r", record.id, error, exc_info=error)
+            response = refusal(refused_for(error), record)
+        if record.unsupported.passed:
+            response.headers["warning"] = record.unsupported.warning()
+        response.headers["x-request-id"] = response.headers["request-id"] = record.id
         if not isinstance(response, EventStreamResponse):
-            visit.end(response.status_code)
+            record.end(response.status_code)
         return response
 
-    async def _count(self, request: Request, visit: Visit) -> Response:
-        body, _ = await read_json(request, self.limits.body, self.limits.body_seconds)
-        if visit.api == "messages":
-            asked = messages_api.read(body, visit.unsupported, counting=True)
+    async def _count(self, http: Request, record: RequestRecord) -> Response:
+        body, _ = await read_json(http, self.limits.body, self.limits.body_seconds)
+        if record.api == "messages":
+            request = messages_api.read(body, record.unsupported, counting=True)
         else:
-            asked = self._read(APIS[1], body, visit)
-        model = self.served(asked.model)
-        visit.model, visit.complete = model.name, True
-        offered(model, asked)
-        ids = (await asyncio.to_thread(model.prompt, asked)).ids
+            request = self._read(APIS[1], body, record)
+        model = self.served(request.model)
+        record.model, record.complete = model.name, True
+        offered(model, request)
+        ids = (await asyncio.to_thread(model.prompt, request)).ids
         if ids is None:
             raise Refused(400, "Tokens cannot be counted: this model has no vocabulary here.")
-        kind = {} if visit.api == "messages" else {"object": "response.input_tokens"}
+        kind = {} if record.api == "messages" else {"object": "response.input_tokens"}
         return Json({**kind, "input_tokens": len(ids)})
 
-    async def _answer(self, request: Request, api: Api, visit: Visit) -> Response:
-        body, size = await read_json(request, self.limits.body, self.limits.body_seconds)
+    async def _answer(self, http: Request, api: Api, record: RequestRecord) -> Response:
+        body, size = await read_json(http, self.limits.body, self.limits.body_seconds)
         if self._log_contents:  # as a text, because a body may have numbers that JSON cannot say
-            visit.contents["asked"] = json.dumps(body, ensure_ascii=False)
-        prepare = partial(self._prepare, api, body, visit)
-        asked, model, tools, prompt = await asyncio.to_thread(prepare) if size >= IN_A_THREAD else prepare()
+            record.contents["asked"] = json.dumps(body, ensure_ascii=False)
+        prepare = partial(self._prepare, api, body, record)
+        in_thread = size >= IN_A_THREAD or (isinstance(body, dict) and body.get("previous_response_id") is not None)
+        request, model, tools, prompt = await asyncio.to_thread(prepare) if in_thread else prepare()
         await model.learn_context()
-        sampling = model.sampling(asked, prompt, visit.engine_headers)
-        plan = plan_of(asked, model.row, prompt, model.engines[0])
-        streams = _streams(api, model, asked, prompt)
-        await self._enter(request, visit)
+        sampling = model.sampling(request, prompt, record.engine_headers)
+        follow = partial(_followed, api, model, request, prompt)
+        plan, streams = await asyncio.to_thread(follow) if in_thread else follow()
+        emitters = streams if request.n > 1 else streams[0]
+        await self._enter(http, record)
         if tools is None:
-            source = self._generations(model, prompt, sampling, plan, asked.n, visit)
-            source = stopping(source, asked.stops, streams)
-            visit.read = lambda: (streams, len(prompt.ids or ()))
+            together = plan is None and request.n == 1 and not request.stops
+            source = self._generations(model, prompt, sampling, plan, request.n, record, together)
+            source = stopping(source, request.stops, emitters)
+            record.read = lambda: (streams, len(prompt.ids or ()))
         else:
-            source = self._loops(model, asked, tools, visit)
-        begun = Begun(source, visit.first_token)
-        return await self._respond(request, asked, streams, begun, len(prompt.ids or ()), visit)
+            source = self._loops(model, request, tools, record)
+        started = StartedSource(source, record.first_token)
+        return await self._respond(http, request, emitters, started, len(prompt.ids or ()), record)
 
-    def _prepare(self, api: Api, body: Any, visit: Visit) -> tuple[Asked, Served, Tools | None, Prompt]:
+    def _prepare(self, api: Api, body: Any, record: RequestRecord) -> tuple[ApiRequest, Served, Tools | None, Prompt]:
         """What a body asks for, of which model, with which tools that run here, and by which prompt."""
-        asked = self._read(api, body, visit)
-        model = self.served(asked.model)
-        asked.model = asked.model or model.name
-        visit.model, visit.stream = model.name, asked.stream
-        tools = offered(model, asked)
-        return asked, model, tools, model.prompt(asked)
+        request = self._read(api, body, record)
+        model = self.served(request.model)
+        request.model = request.model or model.name
+        record.model, record.stream = model.name, request.stream
+        tools = offered(model, request)
+        return request, model, tools, model.prompt(request)
 
-    def _read(self, api: Api, body: Any, visit: Visit) -> Asked:
+    def _read(self, api: Api, body: Any, record: RequestRecord) -> ApiRequest:
         if api.name == "chat":
-            return chat_api.read(body, visit.unsupported)
+            return chat_api.read(body, record.unsupported)
         if api.name == "messages":
-            return messages_api.read(body, visit.unsupported)
-        return responses_api.read(body, partial(self.store.earlier, visit.owner), visit.unsupported)
+            return messages_api.read(body, record.unsupported)
+        return responses_api.read(body, partial(self.store.earlier, record.owner), record.unsupported)
 
-    def _rule(self, request: Request, owner: str) -> Rule:
+    def _rule(self, http: Request, owner: str) -> Rule:
         """What becomes of options that are not supported: as the request says, or its key, or the gateway."""
-        if (word := request.headers.get(HEADER)) is None:
+        if (word := http.headers.get(HEADER)) is None:
             return (None if self.keys is None else self.keys.rule(owner)) or self._unsupported
         try:
             return rule_of(word.strip().lower())
@@ -219,86 +224,101 @@ class Gateway:
             raise Refused(404, what, param="model", code="model_not_found")
         return self.models[name]
 
-    async def _enter(self, request: Request, visit: Visit) -> None:
-        """Waits for a turn, which ends with the visit. A client that leaves meanwhile gives up its place."""
+    async def _enter(self, http: Request, record: RequestRecord) -> None:
+        """Waits for a turn, which ends with the request. A client that leaves meanwhile gives up its place."""
         began = time.monotonic()
-        entering = self.admission.enter(visit.owner)
-        await (_unless_gone(request, entering) if self.admission.is_full else entering)
-        visit.ends.append(partial(self.admission.leave, visit.owner))
+        entering = self.admission.enter(record.owner)
+        await (_unless_gone(http, entering) if self.admission.is_full else entering)
+        record.ends.append(partial(self.admission.leave, record.owner))
         self.metrics.waited.observe(time.monotonic() - began)
-        if await request.is_disconnected():
+        if await http.is_disconnected():
             raise ClientDisconnect
 
     # --- what goes out ------------------------------------------------------------------------------------------------
 
     def _generations(
-        self, model: Served, prompt: Prompt, sampling: Sampling, plan: Plan | None, n: int, visit: Visit
+        self,
+        model: Served,
+        prompt: Prompt,
+        sampling: Sampling,
+        plan: Plan | None,
+        n: int,
+        record: RequestRecord,
+        together: bool = False,
     ) -> Any:
-        """The items of all choices, each of which is one generation."""
+        """The items of all choices, each of which is one generation. together: as `Pool.generate` has it."""
         until = asyncio.get_running_loop().time() + self.limits.total
         generate = partial(self.pools[model.name].generate, until=until)
         if plan is not None:
-            sources = [_counted(steered(generate, prompt, sampling, plan), visit.count) for _ in range(n)]
+            sources = [_counted(steered(generate, prompt, sampling, plan), record.count) for _ in range(n)]
         else:
-            sources = [generate(prompt, sampling, on_end=visit.count) for _ in range(n)]
+            together = together and self.inspector is None
+            sources = [generate(prompt, sampling, on_end=record.count, together=together) for _ in range(n)]
         source = sources[0] if n == 1 else merged(sources)
-        return source if self.inspector is None else self.inspector.recorded(source, visit, prompt)
+        return source if self.inspector is None else self.inspector.recorded(source, record, prompt)
 
-    def _loops(self, model: Served, asked: Asked, tools: Tools, visit: Visit) -> Any:
+    def _loops(self, model: Served, request: ApiRequest, tools: Tools, record: RequestRecord) -> Any:
         """The items of all choices, each of which is as many generations as its tools ask for."""
 
         def generate(prompt: Prompt, sampling: Sampling, plan: Plan | None) -> Any:
-            return self._generations(model, prompt, sampling, plan, 1, visit)
+            return self._generations(model, prompt, sampling, plan, 1, record)
 
         def ran(run: ToolRunEnd) -> None:
             self.metrics.runs.labels(model.name, run.result.error or "ok").inc()
 
-        loops = [Rounds(model, asked, generate, visit.engine_headers, self.limits) for _ in range(asked.n)]
-        visit.read = partial(rounds_of, loops)
+        loops = [Rounds(model, request, generate, record.engine_headers, self.limits) for _ in range(request.n)]
+        record.read = partial(rounds_of, loops)
         sources = [loop.items(tools, ran) for loop in loops]
-        return sources[0] if asked.n == 1 else merged(sources)
+        return sources[0] if request.n == 1 else merged(sources)
 
     async def _respond(
-        self, request: Request, asked: Asked, streams: list[Any], source: Begun, prompt_tokens: int, visit: Visit
+        self,
+        http: Request,
+        request: ApiRequest,
+        streams: Any,
+        source: StartedSource,
+        prompt_tokens: int,
+        record: RequestRecord,
     ) -> Response:
-        def ended(stream: Any) -> None:
-            self.admission.uses.take(visit.owner, visit.answered())
+        async def ended(stream: Any) -> None:
+            self.admission.quotas.take(record.owner, record.answered())
             if self._log_contents:
-                visit.contents["answered"] = stream.response()
-            if asked.stored is not None and visit.error is None and self.limits.stored:
+                record.contents["answered"] = stream.response()
+            if request.stored is not None and record.error is None and self.limits.stored:
+                put = partial(self.store.put, record.owner, request.stored, stream.response())
                 try:
-                    self.store.put(visit.owner, asked.stored, stream.response())
+                    await asyncio.to_thread(put) if prompt_tokens >= MANY else put()
                 except sqlite3.Error as error:  # the answer itself is whole
-                    log.error("request %s: its response is not stored: %s", visit.id, error)
+                    log.error("request %s: its response is not stored: %s", record.id, error)
 
-        visit.ends.append(lambda: self.admission.uses.take(visit.owner, visit.left()))
+        record.ends.append(lambda: self.admission.quotas.take(record.owner, record.left()))
 
         def failed(error: BaseException) -> dict[str, str | None]:
             refused = refused_for(error)
-            visit.error = refused.code or "error"
-            return said_later(refused, asked.api)
+            record.error = refused.code or "error"
+            return said_later(refused, request.api)
 
         # What an answer says that ends at a stop string, or whose engine counts nothing.
         usage = {"prompt_tokens": prompt_tokens} if prompt_tokens else None
         try:
-            if not await _begins(request, source, self.limits.status_wait if asked.stream else None):
+            if not await _begins(http, source, self.limits.status_wait if request.stream else None):
                 return Response(status_code=GONE)
-            if asked.stream:
-                source.closed = visit.end
+            if request.stream:
+                source.closed = record.end
                 return EventStreamResponse(
                     source,
                     streams,
                     on_end=ended,
                     error_message=failed,
-                    on_error=partial(_tell, visit.id),
+                    on_error=partial(_tell, record.id),
                     keep_alive=self.limits.keep_alive,
                     send_timeout=self.limits.send,
                     total=self.limits.total,
                     usage=usage,
                 )
-            whole = await whole_response(source, streams, on_end=ended, usage=usage, receive=request.receive)
+            whole = await whole_response(source, streams, on_end=ended, usage=usage, receive=http.receive)
         except EngineError as error:
-            _tell(visit.id, error)
+            _tell(record.id, error)
             raise refused_for(error) from error
         return Response(status_code=GONE) if whole is None else Json(whole)
 
@@ -326,19 +346,24 @@ async def _counted(source: AsyncGenerator[Any, None], on_end: Callable[[Finished
             yield item
 
 
-def _streams(api: Api, model: Served, asked: Asked, prompt: Prompt) -> list[Any]:
-    parsers = [prompt.parser() for _ in range(asked.n)]
+def _followed(api: Api, model: Served, request: ApiRequest, prompt: Prompt) -> tuple[Plan | None, list[Any]]:
+    """What is done to the generation, and the emitters of its response."""
+    return plan_of(request, model.row, prompt, model.engines[0]), _streams(api, model, request, prompt)
+
+
+def _streams(api: Api, model: Served, request: ApiRequest, prompt: Prompt) -> list[Any]:
+    parsers = [prompt.parser() for _ in range(request.n)]
     usage = {"prompt_tokens": len(prompt.ids or ())}
     try:
         now, field = int(time.time()), model.model.reasoning_field
-        return list(api.streams(asked, parsers, new_id(api.prefix), now, field, usage))
+        return list(api.streams(request, parsers, new_id(api.prefix), now, field, usage))
     except (TypeError, ValueError) as error:
         raise Refused(400, f"The request cannot be answered: {error}.") from None
 
 
-async def _begins(request: Request, source: Begun, seconds: float | None) -> bool:
+async def _begins(http: Request, source: StartedSource, seconds: float | None) -> bool:
     """Waits for the first item. Is the client still there? If it is not, or the source fails, the source is closed."""
-    gone = asyncio.ensure_future(_disconnected(request))
+    gone = asyncio.ensure_future(_disconnected(http))
     there = False
     try:
         there = await source.wait(gone, seconds)
@@ -351,9 +376,9 @@ async def _begins(request: Request, source: Begun, seconds: float | None) -> boo
     return there
 
 
-async def _unless_gone(request: Request, waiting: Coroutine[Any, Any, None]) -> None:
+async def _unless_gone(http: Request, waiting: Coroutine[Any, Any, None]) -> None:
     """Waits, but not longer than the client does: then raises ClientDisconnect."""
-    task, gone = asyncio.ensure_future(waiting), asyncio.ensure_future(_disconnected(request))
+    task, gone = asyncio.ensure_future(waiting), asyncio.ensure_future(_disconnected(http))
     try:
         await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
@@ -365,8 +390,8 @@ async def _unless_gone(request: Request, waiting: Coroutine[Any, Any, None]) -> 
         await asyncio.gather(task, gone, return_exceptions=True)
 
 
-async def _disconnected(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
+async def _disconnected(http: Request) -> None:
+    while (await http.receive())["type"] != "http.disconnect":
         pass
 
 
@@ -376,10 +401,10 @@ def _tell(request_id: str, error: BaseException) -> None:
     log.error("request %s: %r", request_id, error, exc_info=trace)
 
 
-def refusal(refused: Refused, visit: Visit) -> Response:
+def refusal(refused: Refused, record: RequestRecord) -> Response:
     """The response that says so."""
-    visit.error = refused.code or "error"
+    record.error = refused.code or "error"
     headers = {} if refused.retry_after is None else {"retry-after": str(max(1, round(refused.retry_after)))}
     if refused.status == 401:
         headers["www-authenticate"] = "Bearer"
-    return Json(body_of(refused, visit.api, visit.id), status_of(refused, visit.api), headers=headers)
+    return Json(body_of(refused, record.api, record.id), status_of(refused, record.api), headers=headers)

@@ -18,17 +18,17 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from .answering import APIS, Api, Gateway, refusal
-from .bodies import Json
-from .demo import demo_model
-from .inspector import Inspector
-from .keys import Keys
+from .generating.demo import demo_model
+from .generating.model import Model
 from .limits import Limits
-from .model import Model
+from .operating.inspector import Inspector
+from .operating.keys import Keys
+from .operating.replay import replayed
+from .operating.request_record import RequestRecord
+from .operating.tracing import Spans
 from .refused import Refused
-from .replay import replayed
-from .tracing import Spans
-from .unsupported import Rule, rule_of
-from .visit import Visit
+from .requests.bodies import Json
+from .requests.unsupported import Rule, rule_of
 
 __all__ = ["app"]
 
@@ -138,32 +138,32 @@ def _described(name: str) -> dict[str, Any]:
 
 
 async def _list_models(request: Request) -> Response:
-    async def answer(visit: Visit) -> Response:
-        visit.complete = True
+    async def answer(record: RequestRecord) -> Response:
+        record.complete = True
         names = list(_gateway(request).models)
         more = {"has_more": False, "first_id": names[0], "last_id": names[-1]}
         return Json({"object": "list", "data": [_described(name) for name in names], **more})
 
-    return await _gateway(request).visited(request, "models", answer)
+    return await _gateway(request).handle(request, "models", answer)
 
 
 async def _show_model(request: Request) -> Response:
-    async def answer(visit: Visit) -> Response:
-        visit.complete = True
+    async def answer(record: RequestRecord) -> Response:
+        record.complete = True
         _gateway(request).served(request.path_params["name"])
         return Json(_described(request.path_params["name"]))
 
-    return await _gateway(request).visited(request, "models", answer)
+    return await _gateway(request).handle(request, "models", answer)
 
 
 async def _stored_response(request: Request) -> Response:
     store, id = _gateway(request).store, request.path_params["id"]
 
-    async def answer(visit: Visit) -> Response:
-        visit.complete = True
-        response = store.response(visit.owner, id)
+    async def answer(record: RequestRecord) -> Response:
+        record.complete = True
+        response = store.response(record.owner, id)
         if request.method == "DELETE":
-            store.delete(visit.owner, id)
+            store.delete(record.owner, id)
             return Json({"id": id, "object": "response", "deleted": True})
         if request.query_params.get("stream", "").lower() == "true":
             after = request.query_params.get("starting_after", "")
@@ -171,18 +171,18 @@ async def _stored_response(request: Request) -> Response:
             return Response(frames, media_type="text/event-stream", headers={"cache-control": "no-cache"})
         return Json(response)
 
-    return await _gateway(request).visited(request, "responses", answer)
+    return await _gateway(request).handle(request, "responses", answer)
 
 
 async def _input_items(request: Request) -> Response:
     store, id, query = _gateway(request).store, request.path_params["id"], request.query_params
 
-    async def answer(visit: Visit) -> Response:
-        visit.complete = True
-        items = [{"id": f"item_{at}", **item} for at, item in enumerate(store.input_items(visit.owner, id))]
+    async def answer(record: RequestRecord) -> Response:
+        record.complete = True
+        items = [{"id": f"item_{at}", **item} for at, item in enumerate(store.input_items(record.owner, id))]
         return Json(_page_of(items, query.get("order", "desc"), query.get("after"), query.get("limit", "20")))
 
-    return await _gateway(request).visited(request, "responses", answer)
+    return await _gateway(request).handle(request, "responses", answer)
 
 
 def _page_of(items: list[Any], order: str, after: str | None, limit: str) -> dict[str, Any]:
@@ -220,15 +220,15 @@ async def _metrics(request: Request) -> Response:
 
 
 async def _refuse(refused: Refused, request: Request, error: Any) -> Response:
-    visit = Visit(
+    record = RequestRecord(
         "messages" if request.url.path.startswith("/v1/messages") else "chat",
         request.headers,
         _gateway(request).metrics,
     )
-    response = refusal(refused, visit)
-    response.headers["x-request-id"] = visit.id
+    response = refusal(refused, record)
+    response.headers["x-request-id"] = record.id
     response.headers.update(error.headers or {})  # such as `allow`
-    visit.end(response.status_code)
+    record.end(response.status_code)
     return response
 
 

@@ -15,10 +15,10 @@ from ..errors import HarmonyStreamError, suggestion
 from ..formats import is_file
 from ..tools import Tools
 from ..tools.files import load_tools
-from .keys import Keys
+from .generating.model import Model
 from .limits import Limits
-from .model import Model
-from .unsupported import Rule, rule_of
+from .operating.keys import Keys
+from .requests.unsupported import Rule, rule_of
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -3,55 +3,102 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from .._native.core.vocab import Vocab
+from .._native.stream.parser import Parser
 from ..errors import GrammarError
 from ..formats import Format, HeaderFormat, format_of
-from ..tools import Tool
-from .arguments import Function
+from ..formats.spellings import spellings_of
+from ..regions import Region
+from ..tools import Tool, Tools
+from .arguments import Function, canonical
+from .begun import after
 from .calls import Calls, Output
 from .gbnf import gbnf
 from .harmony import Messages
 from .lark import lark
+from .matching import Matcher
 from .nodes import Node, markers
 from .structural_tag import structural_tag
 
-__all__ = ["Grammar", "grammar"]
+__all__ = ["Grammar", "Matcher", "grammar"]
 
 Choice = Literal["auto", "required", "none"]
 _MOST_TOOLS = 1024
+_TURN = "<|start|>assistant"
+_MOST_KEPT = 256
+_kept: dict[tuple[object, ...], Grammar] = {}
+
+try:
+    import orjson
+
+    def _dumps(content: Any) -> bytes:
+        return orjson.dumps(content, option=orjson.OPT_PASSTHROUGH_DATACLASS)
+except ImportError:  # it is only faster
+    import marshal
+
+    def _dumps(content: Any) -> bytes:
+        return marshal.dumps(content, 2)  # the version that writes equal objects equally
+
+
+class Prompt(Protocol):
+    """What a grammar reads of a rendered prompt; `harmonystream.Prompt` is one."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def ids(self) -> Sequence[int] | None: ...
+    @property
+    def begun(self) -> int: ...
+    @property
+    def vocab(self) -> Vocab | None: ...
+    def parser(self, **options: Any) -> Parser: ...
 
 
 class Grammar:
     """What a model may write after a prompt. It is immutable; equal grammars have equal texts.
 
-    `structural_tag` gives it in the language of xgrammar.
+    `structural_tag` gives it in the language of xgrammar. Each text is made once.
+
+    format, row: the name of the format, and its row.
     """
 
-    __slots__ = ("_key", "_node", "format")
+    __slots__ = ("_key", "_node", "_texts", "format", "row")
 
-    def __init__(self, format: str, node: Node) -> None:
-        self.format, self._node = format, node
-        self._key = (format, node)
+    def __init__(self, row: Format | HeaderFormat, node: Node, key: tuple[object, ...]) -> None:
+        self.format, self.row, self._node, self._key = row.name, row, node, key
+        self._texts: dict[tuple[object, ...], str] = {}
 
     def structural_tag(self, vocab: Vocab | None = None) -> str:
         """JSON for xgrammar's `compile_structural_tag`, vLLM's `structural_tag` and SGLang's.
 
         vocab: markers that are control tokens of it become token ids. None: all markers are text.
         """
-        return structural_tag(self._node, {} if vocab is None else vocab.control)
+        key = (structural_tag, None if vocab is None else vocab.fingerprint)
+        made = self._texts.get(key)
+        if made is None:
+            control = {} if vocab is None else vocab.control
+            made = self._texts[key] = structural_tag(self._node, control, spellings_of(self.row) if control else ())
+        return made
 
     def lark(self, vocab: Vocab | None = None) -> str:
         """Text in llguidance's Lark. vocab: as in `structural_tag`."""
-        return lark(self._node, {} if vocab is None else vocab.control)
+        key = (lark, None if vocab is None else vocab.fingerprint)
+        made = self._texts.get(key)
+        if made is None:
+            made = self._texts[key] = lark(self._node, {} if vocab is None else vocab.control)
+        return made
 
     def gbnf(self, *, exact: bool = True) -> str:
         """Text in llama.cpp's GBNF, in which markers are text.
 
         exact: raises `GrammarError` for a schema that its rules cannot keep. False takes any value of the type there.
         """
-        return gbnf(self._node, exact)
+        made = self._texts.get((exact,))
+        if made is None:
+            made = self._texts[exact,] = gbnf(self._node, exact)
+        return made
 
     def llama(self, *, exact: bool = True) -> dict[str, Any]:
         """The fields of a request of llama-server: `grammar`, and in `preserved_tokens` the markers that text keeps.
@@ -60,11 +107,15 @@ class Grammar:
         """
         return {"grammar": self.gbnf(exact=exact), "preserved_tokens": sorted(set(markers(self._node)))}
 
+    def matcher(self, vocab: Vocab, stop_ids: Sequence[int] | None = None) -> Matcher:
+        """What says in a decode loop which tokens may come next. Takes and raises what `Matcher` does."""
+        return Matcher(self, vocab, stop_ids)
+
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Grammar) and self._key == other._key
+        return isinstance(other, Grammar) and self._key == other._key and self.row == other.row
 
     def __hash__(self) -> int:
-        return hash(self._key)
+        return hash((self.format, self._key))
 
     def __repr__(self) -> str:
         return f"<Grammar of {self.format}>"
@@ -81,11 +132,12 @@ def grammar(
     start: Literal["content", "reasoning"] = "content",
     answer: Mapping[str, Any] | None = None,
     order: Literal["any", "declared"] = "declared",
+    prompt: Prompt | None = None,
 ) -> Grammar:
     """The grammar of an output of this format.
 
-    tools: `Tool`s, names, or definitions in the form of OpenAI's Chat Completions or Responses, or of Anthropic's
-    Messages.
+    tools: `Tools`, or a list of `Tool`s, names, or definitions in the form of OpenAI's Chat Completions or Responses,
+    or of Anthropic's Messages.
     choice: "auto", "required", "none", the name of a tool that must be called, or a list of names of which one must be.
     parallel: False allows one call.
     strict: True keeps the arguments of all tools to their schemas, False takes any object; None: each tool's own.
@@ -93,26 +145,91 @@ def grammar(
     start: where the prompt leaves the model, as `Parser.region` says it.
     answer: the JSON Schema of an answer. Then the output is calls, or that.
     order: of arguments: "declared", as the schema has them; "any": up to three arguments in any order.
+    prompt: where the output begins, in place of `start`: it may have opened reasoning, or have begun the answer.
 
-    Raises `GrammarError` for tools or schemas that cannot be kept, and `FormatError` for an unknown format.
+    The last 256 grammars are kept, and found by what was asked for.
+
+    Raises `GrammarError` for tools or schemas that cannot be kept, and for a prompt that ends inside of arguments or
+    has begun what is not allowed; `FormatError` for an unknown format.
     """
     row = format_of(format)
+    begun = ""
+    if prompt is not None:
+        start, begun = _place(row, prompt)
+    names = choice if isinstance(choice, str) else tuple(choice)
+    try:
+        content: object = tools.state if isinstance(tools, Tools) else _dumps(tools)
+        asked = None if answer is None else _dumps(answer)
+        key: tuple[object, ...] | None = (
+            id(row),
+            content,
+            names,
+            parallel,
+            strict,
+            reasoning,
+            start,
+            begun,
+            asked,
+            order,
+        )
+        found = _kept.get(key)  # type: ignore[arg-type]
+    except (TypeError, ValueError):  # not JSON, or of a type that is not JSON's, such as `Tool`
+        key = found = None
+    if found is None:
+        found = _made(row, tools, names, parallel, strict, reasoning, start, begun, answer, order)
+        if key is not None:
+            while len(_kept) >= _MOST_KEPT:
+                _kept.pop(next(iter(_kept)), None)
+            _kept[key] = found  # it has the row, so that no other row has its id meanwhile
+    return found
+
+
+def _made(
+    row: Format | HeaderFormat,
+    tools: Iterable[Any],
+    choice: str | tuple[str, ...],
+    parallel: bool,
+    strict: bool | None,
+    reasoning: str,
+    start: str,
+    begun: str,
+    answer: Mapping[str, Any] | None,
+    order: str,
+) -> Grammar:
     functions = tuple(_functions(tools, strict, order))
     wanted = _wanted(choice, functions)
     if wanted is not None:
         functions = tuple(one for one in functions if one.name in wanted)
-    kind = choice if choice in ("auto", "none") else "required"
+    kind = str(choice) if choice in ("auto", "none") else "required"
     if not functions:
         if kind == "required":
             raise GrammarError("a call is required, and there is no tool")
         kind = "none"
     reasons, may_reason = start == "reasoning", reasoning == "allowed"
     if isinstance(row, HeaderFormat):
-        node = Messages(row, functions).whole(str(kind), answer, reasons=reasons, may_reason=may_reason)
+        node = Messages(row, functions).whole(kind, answer, reasons=reasons, may_reason=may_reason)
     else:
         calls = Calls(row, functions, parallel=parallel)
-        node = Output(row, calls, reasons=reasons, may_reason=may_reason).whole(str(kind), answer)
-    return Grammar(row.name, node)
+        node = Output(row, calls, reasons=reasons, may_reason=may_reason).whole(kind, answer)
+    asked = None if answer is None else canonical(answer)
+    known = tuple((one.name, one.text) for one in functions)
+    return Grammar(row, after(node, begun), (known, kind, parallel, reasons, may_reason, begun, asked, order))
+
+
+def _place(row: Format | HeaderFormat, prompt: Prompt) -> tuple[Literal["content", "reasoning"], str]:
+    """Where a prompt leaves the model: `start`, and the beginning of the answer after that."""
+    if isinstance(row, HeaderFormat):
+        _, found, begun = prompt.text.rpartition(_TURN)
+        return "content", begun if found else ""
+    begun, bare = "", prompt.text if prompt.ids is None else prompt.ids
+    if prompt.begun:
+        said, bare = bare[-prompt.begun :], bare[: -prompt.begun]
+        begun = said if isinstance(said, str) else "" if prompt.vocab is None else _text_of(prompt.vocab, said)
+    return "reasoning" if prompt.parser(prompt=bare).region is Region.REASONING else "content", begun
+
+
+def _text_of(vocab: Vocab, ids: Sequence[int]) -> str:
+    return b"".join(map(vocab.token_bytes, ids)).decode("utf-8", "replace")
 
 
 def _functions(tools: Iterable[Any], strict: bool | None, order: str) -> Iterable[Function]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import Any
 
 from ..errors import GrammarError
 from ..formats import Format
-from .nodes import Json, Lit, Mark, Node, Space, Text, Word, either, maybe, row, some
+from .nodes import EMPTY, KEY, WORD, Json, Lit, Mark, Node, Space, Text, either, maybe, row, some
 
 __all__ = ["Function", "canonical", "elements_of", "json_of", "objects_of", "pairs_of", "python_of"]
 
@@ -17,35 +17,58 @@ _MOST_ORDERED = 3  # arguments whose orders are all written out
 _MOST_DEPTH = 64  # of a schema
 _MOST_NODES = 20_000  # of a schema
 ANY_OBJECT: Mapping[str, Any] = {"type": "object"}
+_ANY_OBJECT = '{"type":"object"}'
 
 
 def canonical(schema: Any) -> str:
     """The same text for the same schema. The order of properties counts, because it is the order of arguments."""
-    return json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return _dumps(schema)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise GrammarError(f"a schema is not JSON: {error}") from error
+
+
+def _slow_dumps(schema: Any) -> str:
+    return json.dumps(schema, ensure_ascii=False, separators=(",", ":"), default=dict)
+
+
+try:
+    import orjson
+
+    def _dumps(schema: Any) -> str:
+        return orjson.dumps(schema, default=dict).decode()
+except ImportError:  # it is only faster
+    _dumps = _slow_dumps
 
 
 class Function:
     """A tool as a grammar needs it.
 
-    name: the tool's. schema: of its arguments, `$ref`s resolved where they can be. strict: do arguments have to fit?
+    name: the tool's. strict: do arguments have to fit their schema? schema: of the arguments; any object if they do not
+    have to. text: the schema as JSON. properties: of the schema, by name; None: nobody knows them. required: the names
+    of those that have to be there.
+
+    Raises GrammarError for a schema that is too large.
     """
+
+    __slots__ = ("name", "order", "properties", "required", "schema", "strict", "text")
 
     def __init__(self, name: str, schema: Any, strict: bool, order: str) -> None:
         self.name, self.strict, self.order = name, strict, order
-        self.schema: Any = schema if strict else ANY_OBJECT
-        if strict:
+        self.schema: Any = closed(schema) if strict else ANY_OBJECT
+        self.properties: Mapping[str, Any] | None = None
+        self.required: frozenset[str] = frozenset()
+        if not strict:
+            self.text = _ANY_OBJECT
+            return
+        try:
+            self.text = canonical(self.schema)
+        except GrammarError:
+            check_size(schema, name)  # which says it better if that is why
+            raise
+        if len(self.text) > _MOST_NODES or self.text.count("{") + self.text.count("[") > _MOST_DEPTH:
             check_size(schema, name)
-
-    @property
-    def properties(self) -> Mapping[str, Any] | None:
-        """By name; None: nobody knows them."""
-        found = self.schema.get("properties") if isinstance(self.schema, Mapping) else None
-        return found if self.strict and isinstance(found, Mapping) else ({} if self.strict else None)
-
-    @property
-    def required(self) -> frozenset[str]:
-        names = self.schema.get("required", ()) if isinstance(self.schema, Mapping) else ()
-        return frozenset(name for name in names if isinstance(name, str))
+        self.properties, self.required = _members(self.schema)
 
     def orders(self) -> Iterator[tuple[str, ...]]:
         """The orders in which arguments may come."""
@@ -54,6 +77,15 @@ class Function:
             yield from permutations(names)
         else:
             yield names
+
+
+def _members(schema: Any) -> tuple[Mapping[str, Any], frozenset[str]]:
+    """The properties of an object, and which of them have to be there."""
+    if not isinstance(schema, Mapping):
+        return {}, frozenset()
+    found, names = schema.get("properties"), schema.get("required")
+    needed = (name for name in names if isinstance(name, str)) if isinstance(names, (list, tuple)) else ()
+    return found if isinstance(found, Mapping) else {}, frozenset(needed)
 
 
 def check_size(schema: Any, name: str) -> None:
@@ -69,21 +101,29 @@ def check_size(schema: Any, name: str) -> None:
         waiting += [(one, depth + 1) for one in inner]
 
 
-def listed(function: Function, part: Callable[[str, Any], Node], between: Node) -> Node:
+def listed(function: Function, part: Callable[[str, Any], Node], between: Node = EMPTY) -> Node:
     """All required arguments, and any of the others, in the orders that are allowed. part: of a name and its schema."""
-    required, properties = function.required, function.properties or {}
-    return either(*(_in_order(order, required, properties, part, between) for order in function.orders()))
+    return members_of(function.properties or {}, function.required, part, between, function.orders())
 
 
-def _in_order(
-    names: tuple[str, ...],
-    required: frozenset[str],
+def members_of(
     properties: Mapping[str, Any],
+    required: frozenset[str],
     part: Callable[[str, Any], Node],
-    between: Node,
+    between: Node = EMPTY,
+    orders: Iterable[Iterable[str]] | None = None,
 ) -> Node:
-    made = [(name in required, part(name, properties[name])) for name in names]
-    if between == Lit("") or not made:
+    """Members of an object in these orders; None: as they are declared."""
+    made = {name: part(name, schema) for name, schema in properties.items()}
+    ways = []
+    for order in (properties,) if orders is None else orders:
+        ways.append(_in_order([(name in required, made[name]) for name in order], between))
+    return either(*ways)
+
+
+def _in_order(made: Sequence[tuple[bool, Node]], between: Node) -> Node:
+    """made: is a member needed, and what it looks like."""
+    if between is EMPTY or not made:
         return row(*(one if needed else maybe(one) for needed, one in made))
     # Separated, so what is first has none before it.
     first = next((at for at, (needed, _) in enumerate(made) if needed), None)
@@ -102,14 +142,13 @@ def _in_order(
 
 def json_of(function: Function) -> Node:
     """One JSON object."""
-    if not function.strict:
-        return Json(canonical(ANY_OBJECT))
-    if len(list(function.orders())) == 1:
-        return Json(canonical(closed(function.schema)))
+    orders = list(function.orders())
+    if len(orders) == 1:
+        return Json(function.text)
     schemas = []
-    for order in function.orders():
+    for order in orders:
         ordered = {**function.schema, "properties": {name: function.schema["properties"][name] for name in order}}
-        schemas.append(Json(canonical(closed(ordered))))
+        schemas.append(Json(canonical(ordered)))
     return either(*schemas)
 
 
@@ -127,22 +166,25 @@ def pairs_of(row_: Format, function: Function, key: Node, after: Node) -> Node:
     """Keys and values in tags, with white space between them. key, after: the spellings around a key."""
     assert row_.pair is not None
     opener, closer = first(row_.pair[2]), first(row_.pair[3])
-    layout = Space() if row_.newlines == "strip" else Lit("")
-    begin = row(Space(), Mark(opener)) if opener else Lit("")
+    layout = Space() if row_.newlines == "strip" else EMPTY
+    begin = row(Space(), Mark(opener)) if opener else EMPTY
 
     def pair(name: str, schema: Any) -> Node:
         kind = text_type(schema)
         ends = typed_end(row_, kind) or after
-        value = text_value(schema, closer) if kind == "string" else row(layout, Json(canonical(schema)), layout)
+        value = (
+            text_value(schema, endings(row_))
+            if kind == "string"
+            else row(layout, Json(canonical(schema), endings(row_)), layout)
+        )
         return row(key, Lit(name), ends, begin, value, Mark(closer), Space())
 
     if function.properties is None:
-        name = Text((first(row_.pair[1]) or opener, "\n", '"', "<", ">"))
-        text = row(typed_end(row_, "string") or after, begin, Text((closer,)), Mark(closer))
+        text = row(typed_end(row_, "string") or after, begin, Text(endings(row_)), Mark(closer))
         ends = [end for end, type in row_.typed.items() if type == "json"]
-        typed = [row(Mark(end), begin, Json("{}"), Mark(closer)) for end in ends]
-        return some(row(key, name, either(text, *typed), Space()))
-    return listed(function, pair, Lit(""))
+        typed = [row(Mark(end), begin, Json("{}", endings(row_)), Mark(closer)) for end in ends]
+        return some(row(key, KEY, either(text, *typed), Space()))
+    return listed(function, pair)
 
 
 def typed_end(row_: Format, kind: str) -> Node | None:
@@ -173,17 +215,25 @@ def text_type(schema: Any) -> str:
 _OF_TEXT = ("pattern", "format", "minLength", "maxLength")
 
 
-def text_value(schema: Any, closer: str) -> Node:
-    """A string without quotes, which ends at the closer."""
+def text_value(schema: Any, without: tuple[str, ...]) -> Node:
+    """A string without quotes. without: what it must not have."""
     schema = schema if isinstance(schema, Mapping) else {}
     allowed = [schema["const"]] if "const" in schema else schema.get("enum")
     if isinstance(allowed, list):
         words = [one if isinstance(one, str) else json.dumps(one) for one in allowed]
-        return either(*(Lit(word) for word in words if closer not in word))
+        return either(*(Lit(word) for word in words if not any(one in word for one in without)))
     for keyword in _OF_TEXT:
         if keyword in schema:
             raise GrammarError(f"{keyword!r} of a string that is written without quotes cannot be kept")
-    return Text((closer,))
+    return Text(without)
+
+
+def endings(row_: Format) -> tuple[str, ...]:
+    """What may end a value, or the call that it is in."""
+    markers = [row_.pair[3]] if row_.pair else [row_.element[2]] if row_.element else [row_.quote]
+    markers += [group[-1] for group in (row_.call, row_.section) if group is not None]
+    found = [one for marker in markers for one in ((marker,) if isinstance(marker, str) else marker)]
+    return tuple(dict.fromkeys(one for one in (*found, *row_.stops) if one))
 
 
 def elements_of(row_: Format, function: Function) -> Node:
@@ -192,41 +242,40 @@ def elements_of(row_: Format, function: Function) -> Node:
     before, after, closing = (first(one) for one in row_.element)
 
     def element(name: str, schema: Any) -> Node:
-        inner = _inside(schema, element, row_.item, closing)
+        inner = _inside(row_, schema, element)
         return row(Mark(before), Lit(name), Lit(after), inner, Mark(closing), Lit(name + after), Space())
 
     if function.properties is None:
         # Names have to be equal at both ends, which takes a list of them: without one, there are no arguments.
-        return Lit("")
-    return listed(function, element, Lit(""))
+        return EMPTY
+    return listed(function, element)
 
 
-def _inside(schema: Any, element: Callable[[str, Any], Node], item: str, closing: str) -> Node:
+def _inside(row_: Format, schema: Any, element: Callable[[str, Any], Node]) -> Node:
     kind = text_type(schema)
     if kind == "string":
-        return text_value(schema, closing)
+        return text_value(schema, endings(row_))
     if kind == "object" and isinstance(schema.get("properties"), Mapping):
-        nested = Function("", schema, True, "declared")
-        return row(Space(), listed(nested, element, Lit("")))
+        return row(Space(), members_of(*_members(schema), element))
     if kind == "array" and isinstance(schema.get("items"), Mapping):
-        return row(Space(), some(element(item, schema["items"]), 1))
+        return row(Space(), some(element(row_.item, schema["items"]), 1))
     if kind in ("object", "array"):
         raise GrammarError(f"an {kind} without the schema of its members has no names for its tags")
-    return Json(canonical(schema))
+    return Json(canonical(schema), endings(row_))
 
 
 # --- Python, and objects with bare keys ---
 
 
-def python_of(function: Function) -> Node:
+def python_of(row_: Format, function: Function) -> Node:
     """Keyword arguments: `(a=1, b="x")`."""
 
     def argument(name: str, schema: Any) -> Node:
-        return row(Lit(f"{name}="), Json(canonical(schema)))
+        return row(Lit(f"{name}="), Json(canonical(schema), endings(row_)))
 
     comma = row(Lit(","), maybe(Lit(" ")))
     if function.properties is None:
-        any_argument = row(Word(), Lit("="), Json("{}"))
+        any_argument = row(WORD, Lit("="), Json("{}", endings(row_)))
         return row(Lit("("), maybe(row(any_argument, some(row(comma, any_argument)))), Lit(")"))
     return row(Lit("("), listed(function, argument, comma), Lit(")"))
 
@@ -238,22 +287,22 @@ def objects_of(row_: Format, function: Function) -> Node:
     def value(schema: Any) -> Node:
         kind = text_type(schema)
         if kind == "string":
-            return row(Mark(quote), text_value(schema, quote), Mark(quote))
+            return row(Mark(quote), text_value(schema, endings(row_)), Mark(quote))
         if kind == "object" and isinstance(schema.get("properties"), Mapping):
-            return row(Lit("{"), listed(Function("", schema, True, "declared"), member, Lit(",")), Lit("}"))
+            return row(Lit("{"), members_of(*_members(schema), member, Lit(",")), Lit("}"))
         if kind == "array":
             items = value(schema.get("items", {}))
             return row(Lit("["), maybe(row(items, some(row(Lit(","), items)))), Lit("]"))
         if kind == "object":
             return Lit("{}")
-        return Json(canonical(schema))
+        return Json(canonical(schema), endings(row_))
 
     def member(name: str, schema: Any) -> Node:
         return row(Lit(f"{name}:"), value(schema))
 
     if function.properties is None:
-        text = row(Mark(quote), Text((quote,)), Mark(quote))
-        any_member = row(Word(), Lit(":"), either(text, Json('{"type":["number","boolean"]}')))
+        text = row(Mark(quote), Text(endings(row_)), Mark(quote))
+        any_member = row(WORD, Lit(":"), either(text, Json('{"type":["number","boolean"]}')))
         return row(Lit("{"), maybe(row(any_member, some(row(Lit(","), any_member)))), Lit("}"))
     return row(Lit("{"), listed(function, member, Lit(",")), Lit("}"))
 

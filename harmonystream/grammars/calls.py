@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 
 from ..errors import GrammarError
 from ..formats import Format
 from .arguments import Function, canonical, closed, elements_of, first, json_of, objects_of, pairs_of, python_of
-from .nodes import Json, Lit, Mark, Node, Rep, Space, Text, either, maybe, row, some
+from .nodes import EMPTY, ID, INDEX, Json, Lit, Mark, Node, Space, Text, either, is_empty, maybe, of_marks, row, some
 
 __all__ = ["Calls"]
-
-_MOST_INDEX = 64  # of calls that are numbered in ids
 
 
 class Calls:
@@ -23,6 +22,7 @@ class Calls:
 
     def __init__(self, row_: Format, functions: Sequence[Function], *, parallel: bool) -> None:
         self.row, self.functions, self.parallel = row_, functions, parallel
+        self._block: Node | None = None
 
     def openers(self) -> tuple[str, ...]:
         """What a text must not contain, because a call would begin with it."""
@@ -36,44 +36,61 @@ class Calls:
         return self.row.section is not None and "" in _spellings(self.row.section[0])
 
     def block(self) -> Node:
-        """One or more calls, from the opener to the closer."""
+        """One call, or those of one section, from the opener to the closer."""
+        if self._block is None:
+            self._block = self._new_block()
+        return self._block
+
+    def _new_block(self) -> Node:
         if not self.functions:
             raise GrammarError("there is no tool to call")
         if self.row.section is None:
             if self.row.call is None:
                 raise GrammarError(f"models of the format {self.row.name!r} call no tools")
-            return self._several(self._tagged())
+            return self._tagged() or EMPTY
         opener, closer = self.row.section
-        inside = [self._several(self._tagged())] if self.row.call is not None else []
+        tagged = self._tagged() if self.row.call is not None else None
+        inside = [] if tagged is None else [self._several(tagged)]
         if self.row.body == "python":
-            inside.append(self._python())
+            inside.append(row(Space(), self._python()))
         elif self.row.body == "object":
             inside.append(either(*(self._object(one) for one in self.functions)))
         elif self.row.wrapped:
             inside.append(self._wrapped())
         begin, end = spelled(opener), spelled(closer)
         if first(opener) and "" in _spellings(opener):
-            begin = maybe(Mark(first(opener))) if self.row.body != "python" else Lit("")
-            end = Lit("") if "" in _spellings(closer) else end
-        layout = Lit("") if self.row.body == "object" else Space()
-        return row(begin, layout, either(*inside), layout if first(closer) and end != Lit("") else Lit(""), end)
+            begin = maybe(Mark(first(opener))) if self.row.body != "python" else EMPTY
+            end = EMPTY if "" in _spellings(closer) else end
+        layout = Space() if self.row.body != "object" and first(closer) and not is_empty(end) else EMPTY
+        return row(begin, either(*inside), layout, end)
 
     def blocks(self) -> Node:
-        """A block, and more of them if there may be more than one call."""
-        block = self.block()
+        """White space and a block, and more of them if there may be more than one call."""
+        one = row(Space(), self.block())
+        return some(one, 1) if self.repeats() else one
+
+    def repeats(self) -> bool:
+        """May one block follow another?"""
         alone = self.row.section is not None and not first(self.row.section[1])
-        if not self.parallel or alone or self.begins_bare():
-            return block
-        return row(block, some(row(Space(), block)))
+        return self.parallel and not alone and not self.begins_bare()
 
     def _several(self, call: Node) -> Node:
-        return row(call, some(row(Space(), call))) if self.parallel else call
+        one = row(Space(), call)
+        return some(one, 1) if self.parallel else one
 
     # --- a call in tags ---
 
-    def _tagged(self) -> Node:
-        assert self.row.call is not None
-        return either(*(self._call(function) for function in self.functions))
+    def _tagged(self) -> Node | None:
+        """A call in tags; None if no tool can be called so."""
+        ways = []
+        for function in self.functions:
+            try:
+                ways.append(self._call(function))
+            except GrammarError:
+                if self.row.section is None or not self.row.wrapped:
+                    raise
+                # A wrapped call keeps the schema, because its strings have quotes.
+        return either(*ways) if ways else None
 
     def _call(self, function: Function) -> Node:
         assert self.row.call is not None
@@ -86,20 +103,19 @@ class Calls:
             return row(Mark(opener), either(plain, fenced), Mark(closer))
         name: Node = Lit(function.name)
         if self.row.name_as == "id":
-            name = row(Lit(f"functions.{function.name}:"), either(*(Lit(str(at)) for at in range(_MOST_INDEX))))
+            name = row(Lit(f"functions.{function.name}:"), INDEX)
         end = self._end_of_name(middle)
         return row(Mark(opener), name, end, self._body(function), Mark(closer))
 
     def _end_of_name(self, middle: str) -> Node:
         """What is between the name and the body."""
         assert self.row.call is not None
-        spellings = _spellings(self.row.call[1])
-        numbered = [one for one in spellings if any(character.isdigit() for character in one)]
-        if numbered and len(numbered) == len(spellings) - 1:
-            return either(*(Mark(one) for one in numbered))
+        numbered = _numbered(_spellings(self.row.call[1]))
+        if numbered is not None:
+            return numbered
         if middle:
             return Mark(middle)
-        return maybe(Lit("\n")) if self.row.pair is not None else Lit("")
+        return maybe(Lit("\n")) if self.row.pair is not None else EMPTY
 
     def _body(self, function: Function) -> Node:
         if self.row.pair is not None:
@@ -107,17 +123,19 @@ class Calls:
             return row(Space(), pairs_of(self.row, function, key, after))
         if self.row.element is not None:
             return row(Space(), elements_of(self.row, function))
-        return row(Space(), json_of(function), Space() if self.row.call and first(self.row.call[2]) else Lit(""))
+        return row(Space(), json_of(function), Space() if self.row.call and first(self.row.call[2]) else EMPTY)
 
     # --- calls that are objects, or Python ---
 
     def _wrapped(self) -> Node:
         one = either(*(self._wrapper(function) for function in self.functions))
         if not self.parallel:
-            return either(one, row(Lit("["), Space(), one, Space(), Lit("]")))
+            return row(Space(), either(one, row(Lit("["), Space(), one, Space(), Lit("]"))))
         array = row(Lit("["), Space(), one, some(row(Space(), Lit(","), Space(), one)), Space(), Lit("]"))
-        between = row(Lit(self.row.between), Space()) if self.row.between else row(Lit("\n"), Space())
-        return either(row(one, some(row(Space(), between, one))), array)
+        if not self.row.between:
+            return either(some(row(Space(), one), 1), row(Space(), array))
+        between = row(Space(), Lit(self.row.between), Space())
+        return row(Space(), either(row(one, some(row(between, one))), array))
 
     def _wrapper(self, function: Function) -> Node:
         if "*" in self.row.members:
@@ -137,14 +155,14 @@ class Calls:
         name = row(Lit(json.dumps(names[0])), Space(), Lit(":"), Space(), Lit(json.dumps(function.name)))
         arguments = row(Lit(json.dumps(keys[0])), Space(), Lit(":"), Space(), json_of(function))
         comma = row(Space(), Lit(","), Space())
-        id: Node = Lit("")
+        id: Node = EMPTY
         if ids:
-            id = maybe(row(Lit(json.dumps(ids[0])), Space(), Lit(":"), Space(), Json('{"type":"string"}'), comma))
+            id = maybe(row(Lit(json.dumps(ids[0])), Space(), Lit(":"), Space(), Lit('"'), ID, Lit('"'), comma))
         return row(Lit("{"), Space(), id, name, comma, arguments, Space(), Lit("}"))
 
     def _python(self) -> Node:
-        one = either(*(row(Lit(function.name), python_of(function)) for function in self.functions))
-        more = some(row(Lit(","), maybe(Lit(" ")), one)) if self.parallel else Lit("")
+        one = either(*(row(Lit(function.name), python_of(self.row, function)) for function in self.functions))
+        more = some(row(Lit(","), maybe(Lit(" ")), one)) if self.parallel else EMPTY
         return row(Lit("["), one, more, Lit("]"))
 
     def _object(self, function: Function) -> Node:
@@ -152,13 +170,27 @@ class Calls:
         return row(Lit(prefix + function.name), objects_of(self.row, function))
 
 
+_NUMBER = re.compile("[0-9]+")
 _MOST_SPELLINGS = 8  # of a section's markers: those that a row has first are those that its models write
 
 
 def spelled(marker: object) -> Node:
     """A marker in its first spellings."""
-    found = [one for one in _spellings(marker)[:_MOST_SPELLINGS] if one]
-    return either(*map(Mark, found)) if found and first(marker) else Lit("")
+    found = _first_spellings(marker)
+    return of_marks(found) if found and first(marker) else EMPTY
+
+
+def _numbered(spellings: Sequence[str]) -> Node | None:
+    """Spellings that have a number, and are the same but for it; None if there are not two of these."""
+    parts = {tuple(_NUMBER.split(one)) for one in spellings if _NUMBER.search(one)}
+    if len(parts) != 1 or sum(1 for one in spellings if _NUMBER.search(one)) < 2:
+        return None
+    before, after = parts.pop()
+    return row(Mark(before), INDEX, Mark(after))
+
+
+def _first_spellings(marker: object) -> list[str]:
+    return [one for one in _spellings(marker)[:_MOST_SPELLINGS] if one]
 
 
 def _spellings(marker: object) -> tuple[str, ...]:
@@ -178,28 +210,32 @@ class Output:
             return rest
         opener, closer = self.row.think
         openers = self.calls.openers() if choice != "none" else ()
-        thoughts = Text((*_spellings(closer), *openers))
-        ways = [row(thoughts, spelled(closer), Space(), rest)]
-        if openers and not self.calls.begins_bare():
-            ways.append(row(thoughts, self.calls.blocks()))  # a call may begin in open reasoning
-        inside = either(*ways)
-        if self.reasons:
-            return inside
-        begin = either(spelled(opener), *(Mark("\n" + one) for one in _spellings(opener)[:_MOST_SPELLINGS]))
-        return either(row(begin, inside), rest)
+        thoughts: Node = Text((*_spellings(closer), *openers))
+        if not self.reasons:
+            begin = of_marks([*_first_spellings(opener), *("\n" + one for one in _first_spellings(opener))])
+            thoughts = row(begin, thoughts)
+        closed = row(thoughts, spelled(closer))
+        if not openers or self.calls.begins_bare():
+            return row(closed if self.reasons else maybe(closed), Space(), rest)
+        # A call may begin in open reasoning.
+        if choice == "required":
+            ended = row(thoughts, maybe(spelled(closer)))
+            return row(ended if self.reasons else maybe(ended), rest)
+        after = row(closed if self.reasons else maybe(closed), Space(), rest)
+        return either(row(thoughts, self.calls.blocks()), after)
 
     def _rest(self, choice: str, answer: object) -> Node:
         if choice == "none":
             return Json(canonical(closed(answer))) if answer is not None else self._text()
         if choice == "required":
-            return row(Space(), self.calls.blocks())
+            return self.calls.blocks()
         if answer is not None:
             return either(Json(canonical(closed(answer))), self.calls.blocks())
         if self.calls.begins_bare():
             return either(self.calls.blocks(), self._text(plain=True))
         text = self._text()
         block = row(text, self.calls.block())
-        return row(some(block) if self.calls.parallel else Rep(block, 0, 1), text)
+        return row(some(block) if self.calls.parallel else maybe(block), text)
 
     def _text(self, plain: bool = False) -> Node:
         """An answer. It has none of the row's markers."""

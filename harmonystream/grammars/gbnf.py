@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import GrammarError
-from .nodes import Json, Lit, Mark, Node, Or, Rep, Seq, Space, Text, Word
+from .nodes import Json, Lit, Mark, Node, Or, Regex, Rep, Seq, Space, Text
 
 __all__ = ["gbnf"]
 
 _JSON = {
-    "ws": "[ \\n\\t\\r]{0,16}",
+    "ws": "[ \\n\\t]{0,16}",
     "string": '"\\"" char* "\\""',
     "char": '[^"\\\\\\x00-\\x1f] | "\\\\" (["\\\\/bfnrt] | "u" [0-9a-fA-F]{4})',
     # One character of a string whose length counts: no half of a surrogate pair.
@@ -51,34 +51,42 @@ def gbnf(node: Node, exact: bool) -> str:
     return "\n".join([f"root ::= {root}", *(f"{name} ::= {text}" for name, text in writer.rules.items())]) + "\n"
 
 
+_KINDS = {(0, 1): "?", (0, None): "*", (1, None): "+"}
+
+
 class _Writer:
+    """Writes each node once, however often it is there."""
+
     def __init__(self, exact: bool) -> None:
         self.exact = exact
         self.rules: dict[str, str] = {}
         self.names: dict[Any, str] = {}
+        self.written: dict[Node, str] = {}
 
     def expression(self, node: Node) -> str:
+        made = self.written.get(node)
+        if made is None:
+            made = self.written[node] = self._expression(node)
+        return made
+
+    def _expression(self, node: Node) -> str:
         match node:
             case Lit(text=text) | Mark(text=text):
                 return _quoted(text)
-            case Space():
-                return self._json("ws")
-            case Word():
-                return "[A-Za-z_] [A-Za-z0-9_]{0,63}"
+            case Seq(parts=parts):
+                return " ".join([self.expression(part) for part in parts]) or '""'
             case Json(schema=schema):
                 return self._named(("schema", schema), lambda: self._schema(json.loads(schema), ()))
+            case Or(parts=parts):
+                return self._named(node, lambda: " | ".join([self.expression(part) for part in parts]))
+            case Rep(part=part, least=least, most=most):
+                return self._named(part, lambda: self.expression(part)) + _KINDS[least, most]
             case Text(without=without, plain=plain):
                 return self._text(without, plain)
-            case Seq(parts=parts):
-                return " ".join(self.expression(part) for part in parts) or '""'
-            case Or(parts=parts):
-                return "(" + " | ".join(self.expression(part) for part in parts) + ")"
-            case Rep(part=part, least=0, most=1):
-                return f"({self.expression(part)})?"
-            case Rep(part=part, least=least, most=None) if least <= 1:
-                return f"({self.expression(part)}){'+' if least else '*'}"
-            case Rep(part=part, least=least, most=most):
-                return f"({self.expression(part)}){{{least},{'' if most is None else most}}}"
+            case Space():
+                return self._json("ws")
+            case Regex(pattern=pattern):
+                return f"({pattern})"
         raise TypeError(node)
 
     def _named(self, key: Any, make: Any) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..formats import HeaderFormat
 from .arguments import Function, canonical, closed, json_of
-from .nodes import Json, Lit, Mark, Node, Text, either, maybe, row, some
+from .nodes import EMPTY, Json, Lit, Mark, Node, Text, either, maybe, row, some
 
 __all__ = ["Messages"]
 
@@ -37,7 +37,7 @@ class Messages:
         return row(either(in_channel, in_role), kind, body)
 
     def _final(self, answer: object) -> Node:
-        kind: Node = Lit("")
+        kind: Node = EMPTY
         body: Node = self._text()
         if answer is not None:
             kind, body = (
@@ -53,5 +53,5 @@ class Messages:
             ends.append(self._final(answer))
         before = [self._message("analysis")] if may_reason else []
         before += [self._message("commentary")] if choice != "none" else []
-        first = row(self._text(), self._mark("end"), self._mark("start"), Lit("assistant")) if reasons else Lit("")
-        return row(first, some(either(*before)) if before else Lit(""), either(*ends))
+        first = row(self._text(), self._mark("end"), self._mark("start"), Lit("assistant")) if reasons else EMPTY
+        return row(first, some(either(*before)) if before else EMPTY, either(*ends))

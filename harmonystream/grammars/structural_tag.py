@@ -4,82 +4,112 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
-from .nodes import Json, Lit, Mark, Node, Or, Rep, Seq, Space, Text, Word
+from .nodes import Json, Lit, Mark, Node, Or, Regex, Rep, Seq, Space, Text
 
-__all__ = ["structural_tag", "tokens_of"]
-
-Payload = dict[str, Any]
+__all__ = ["Pieces", "structural_tag"]
 
 
-def structural_tag(node: Node, control: Mapping[str, int]) -> str:
-    """JSON text. control: the ids of the markers that are control tokens of the vocabulary."""
-    made = {"type": "structural_tag", "format": _Writer(control).format(node)}
-    return json.dumps(made, ensure_ascii=False, separators=(",", ":"))
+def structural_tag(node: Node, control: Mapping[str, int], spellings: Sequence[str]) -> str:
+    """JSON text. control: the ids of the control tokens of the vocabulary. spellings: of all markers of the format."""
+    return f'{{"type":"structural_tag","format":{_Writer(control, spellings).format(node)}}}'
 
 
-def tokens_of(mark: str, control: Mapping[str, int]) -> Iterator[str | int]:
-    """A marker's parts: ids of control tokens, and text between them."""
-    names = sorted((name for name in control if name and name in mark), key=len, reverse=True)
-    if not names:
-        yield mark
-        return
-    for part in re.split("(" + "|".join(map(re.escape, names)) + ")", mark):
-        if part:
-            yield control.get(part, part)
+class Pieces:
+    """The parts of markers. control: the ids of the control tokens of a vocabulary."""
+
+    def __init__(self, control: Mapping[str, int]) -> None:
+        self._control = control
+        self._known: dict[str, tuple[str | int, ...]] = {}
+
+    def of(self, mark: str) -> tuple[str | int, ...]:
+        """The ids of control tokens, and the text between them."""
+        found = self._known.get(mark)
+        if found is None:
+            names = sorted((name for name in self._control if name and name in mark), key=len, reverse=True)
+            parts = re.split("(" + "|".join(map(re.escape, names)) + ")", mark) if names else [mark]
+            found = self._known[mark] = tuple(self._control.get(part, part) for part in parts if part)
+        return found
+
+    def texts(self, marks: Iterable[str]) -> list[str]:
+        """The markers that begin with text."""
+        return [mark for mark in marks if isinstance(self.of(mark)[0], str)]
 
 
 class _Writer:
-    def __init__(self, control: Mapping[str, int]) -> None:
-        self.control = control
+    """Writes each node once, however often it is there."""
 
-    def format(self, node: Node) -> Payload:
+    def __init__(self, control: Mapping[str, int], spellings: Sequence[str]) -> None:
+        self.pieces = Pieces(control)
+        self.written: dict[Node, str] = {}
+        # xgrammar takes the name of a control token for text.
+        self.control = tuple(name for name in control if any(name in mark for mark in spellings))
+
+    def format(self, node: Node) -> str:
+        made = self.written.get(node)
+        if made is None:
+            made = self.written[node] = self._format(node)
+        return made
+
+    def _format(self, node: Node) -> str:
         match node:
             case Lit(text=text):
-                return {"type": "const_string", "value": text}
+                return _string(text)
             case Mark(text=text):
-                return self._sequence([self._piece(one) for one in tokens_of(text, self.control)])
-            case Space(most=most):
-                return {"type": "regex", "pattern": f"[ \\n\\t\\r]{{0,{most}}}"}
-            case Word():
-                return {"type": "regex", "pattern": "[A-Za-z_][A-Za-z0-9_]{0,63}"}
-            case Json(schema=schema):
-                return {"type": "json_schema", "json_schema": json.loads(schema), "max_whitespace_cnt": 16}
-            case Text(without=without, plain=plain):
-                return self._text(without, plain)
+                return self._sequence([_piece(one) for one in self.pieces.of(text)])
             case Seq(parts=parts):
                 return self._sequence([self.format(part) for part in parts])
+            case Json(schema=schema, without=without):
+                return self._json(schema, without)
             case Or(parts=parts):
-                return {"type": "or", "elements": [self.format(part) for part in parts]}
-            case Rep(part=part, least=0, most=1):
-                return {"type": "optional", "content": self.format(part)}
-            case Rep(part=part, least=least, most=None) if least <= 1:
-                return {"type": "plus" if least else "star", "content": self.format(part)}
+                return f'{{"type":"or","elements":[{",".join([self.format(part) for part in parts])}]}}'
             case Rep(part=part, least=least, most=most):
-                return {
-                    "type": "repeat",
-                    "min": least,
-                    "max": -1 if most is None else most,
-                    "content": self.format(part),
-                }
+                return f'{{{_KINDS[least, most]},"content":{self.format(part)}}}'
+            case Text(without=without, plain=plain):
+                return self._text(without, plain)
+            case Space(most=most):
+                return _regex(f"[ \\n\\t]{{0,{most}}}")
+            case Regex(pattern=pattern):
+                return _regex(pattern)
         raise TypeError(node)
 
-    def _piece(self, piece: str | int) -> Payload:
-        if isinstance(piece, int):
-            return {"type": "token", "token": piece}
-        return {"type": "const_string", "value": piece}
-
-    def _sequence(self, elements: list[Payload]) -> Payload:
+    def _sequence(self, elements: list[str]) -> str:
         if len(elements) == 1:
             return elements[0]
-        return {"type": "sequence", "elements": elements or [{"type": "const_string", "value": ""}]}
+        return f'{{"type":"sequence","elements":[{",".join(elements) or _string("")}]}}'
 
-    def _text(self, without: tuple[str, ...], plain: bool) -> Payload:
-        excludes = [one for one in without if next(iter(tokens_of(one, self.control))) == one]
-        text: Payload = {"type": "any_text", "excludes": excludes}
+    def _json(self, schema: str, without: tuple[str, ...]) -> str:
+        excluded = "" if _LENGTH.search(schema) else self._excluded(without)  # xgrammar cannot keep both
+        return f'{{"type":"json_schema","json_schema":{schema},"max_whitespace_cnt":16{excluded}}}'
+
+    def _excluded(self, without: tuple[str, ...]) -> str:
+        found = tuple(dict.fromkeys((*without, *self.control)))
+        return f',"excludes":{_dumps(found)}' if found else ""
+
+    def _text(self, without: tuple[str, ...], plain: bool) -> str:
+        text = f'{{"type":"any_text"{self._excluded(without)}}}'
         if not plain:
             return text
-        first = {"type": "regex", "pattern": "[^ \\n\\t\\r\\[{<]"}
-        return {"type": "optional", "content": self._sequence([first, text])}
+        first = _regex("[^ \\n\\t\\r\\[{<]")
+        return f'{{"type":"optional","content":{self._sequence([first, text])}}}'
+
+
+_LENGTH = re.compile('"(min|max)Length"')
+_KINDS = {(0, 1): '"type":"optional"', (0, None): '"type":"star"', (1, None): '"type":"plus"'}
+
+
+def _piece(piece: str | int) -> str:
+    return f'{{"type":"token","token":{piece}}}' if isinstance(piece, int) else _string(piece)
+
+
+def _regex(pattern: str) -> str:
+    return f'{{"type":"regex","pattern":{_dumps(pattern)}}}'
+
+
+def _string(text: str) -> str:
+    return f'{{"type":"const_string","value":{_dumps(text)}}}'
+
+
+_dumps = partial(json.dumps, ensure_ascii=False)

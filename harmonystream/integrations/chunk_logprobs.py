@@ -9,8 +9,8 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-from ..emit.payload import to_json
-from ..emit.tokens import as_sent
+from ..emit.common.payload import to_json
+from ..emit.common.tokens import as_sent
 
 __all__ = ["ChunkLogprobs"]
 

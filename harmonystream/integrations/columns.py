@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ class ParsedColumn:
         a column that has this name is replaced.
     finish: why the outputs ended: a reason for all, or by `finish_column=` the name of a column of reasons.
     prompt_column: the name of a column of the prompts that the rows continue.
+    tools_column: the name of a column of each row's own tools: a list of them, or its JSON; null: those of `tools`.
     format, vocab, tools, fields: as `parse_many` has them. threads: 1, because a data engine runs one worker per core.
     progress: called where the batch is read, with the rows done and all rows of the batch, after each 1,024. An engine
         with worker processes pickles it, and calls it there.
@@ -37,6 +39,7 @@ class ParsedColumn:
         finish: str | None = None,
         finish_column: str | None = None,
         prompt_column: str | None = None,
+        tools_column: str | None = None,
         tools: Iterable[Any] | None = None,
         fields: Sequence[str] = COLUMNS,
         threads: int = 1,
@@ -47,16 +50,17 @@ class ParsedColumn:
         self.column, self.into = column, into
         self._format, self._vocab, self._tools = format, vocab, None if tools is None else list(tools)
         self._finish, self._finish_column, self._prompt_column = finish, finish_column, prompt_column
+        self._tools_column = tools_column
         self._fields, self._threads, self._progress = tuple(fields), threads, progress
         self.read([])  # so that wrong options are refused here, and not in a worker
 
     @property
     def needs_columns(self) -> bool:
         """Does it read more than the column of outputs?"""
-        return self._finish_column is not None or self._prompt_column is not None
+        return any((self._finish_column, self._prompt_column, self._tools_column))
 
-    def read(self, column: Any, reasons: Sequence[Any] | None = None, prompts: Any = None) -> Parsed:
-        """One column, for engines that hand over columns."""
+    def read(self, column: Any, reasons: Sequence[Any] | None = None, prompts: Any = None, tools: Any = None) -> Parsed:
+        """One column, for engines that hand over columns. tools: of all its rows, in the place of the constructor's."""
         if isinstance(column, list) and not column:
             column = _nothing()
         return parse_many(
@@ -64,7 +68,7 @@ class ParsedColumn:
             self._format,
             self._vocab,
             finish=self._finish if reasons is None else reasons,
-            tools=self._tools,
+            tools=self._tools if tools is None else tools,
             prompts=None if prompts is None else _readable(prompts),
             threads=self._threads,
             fields=self._fields,
@@ -73,9 +77,39 @@ class ParsedColumn:
 
     def __call__(self, batch: Any) -> Any:
         """A table (or record batch) of pyarrow with the new column."""
+        if self._tools_column is not None:
+            return _with_column(batch, self.into, self._by_tools(batch))
+        return _with_column(batch, self.into, self._read(batch, None))
+
+    def _read(self, batch: Any, tools: Any) -> Parsed:
         reasons = None if self._finish_column is None else batch.column(self._finish_column).to_pylist()
         prompts = None if self._prompt_column is None else batch.column(self._prompt_column)
-        return _with_column(batch, self.into, self.read(batch.column(self.column), reasons, prompts))
+        return self.read(batch.column(self.column), reasons, prompts, tools)
+
+    def _by_tools(self, batch: Any) -> Any:
+        """The rows that have the same tools are read together."""
+        import pyarrow
+
+        groups: dict[str, list[int]] = {}
+        for row, tools in enumerate(batch.column(self._tools_column).to_pylist()):
+            groups.setdefault(tools if isinstance(tools, str) else json.dumps(tools), []).append(row)
+        parts = [self._read(batch.take(rows), self._tools_of(text, rows)) for text, rows in groups.items()]
+        places = {row: at for at, row in enumerate(row for rows in groups.values() for row in rows)}
+        order = pyarrow.array([places[row] for row in range(len(places))], pyarrow.int64())
+        return pyarrow.concat_arrays([pyarrow.array(part) for part in parts or [self.read([])]]).take(order)
+
+    def _tools_of(self, text: str, rows: list[int]) -> Any:
+        try:
+            return _without_nulls(json.loads(text))
+        except ValueError as error:
+            raise ValueError(f"the column {self._tools_column!r} is not JSON in row {rows[0]}: {error}") from None
+
+
+def _without_nulls(value: Any) -> Any:
+    """Arrow gives all structs of a column the same fields."""
+    if isinstance(value, dict):
+        return {name: _without_nulls(each) for name, each in value.items() if each is not None}
+    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
 class Labelled:
@@ -124,7 +158,7 @@ def _nothing() -> Any:
     return array("i"), array("i", [0])
 
 
-def _with_column(batch: Any, name: str, made: Parsed) -> Any:
+def _with_column(batch: Any, name: str, made: Any) -> Any:
     import pyarrow
 
     column = pyarrow.array(made)

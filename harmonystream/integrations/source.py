@@ -8,8 +8,8 @@ from inspect import signature
 from typing import Any, Protocol, TypeAlias
 
 from ..emit.chat import ChatStream
-from ..emit.usage import CHAT, counted
-from ..engines.base import Finished, Sampled
+from ..emit.common.usage import CHAT, counted
+from ..engines.base import Arrived, Finished, Sampled
 
 __all__ = ["Finished", "Framed", "Reader", "Said", "Sampled", "Stream", "Told", "Usages"]
 
@@ -55,7 +55,7 @@ class Told:
     events: Iterable[Any]
 
 
-_MARKED = (Finished, Framed, Sampled, Told)
+_MARKED = (Arrived, Finished, Framed, Sampled, Told)
 
 
 class Reader:
@@ -89,9 +89,11 @@ class Reader:
             return self._take_marked(item)
         return self.stream.feed_text(item) if isinstance(item, (str, bytes)) else self.stream.feed(item)
 
-    def _take_marked(self, item: Finished | Framed | Sampled | Told) -> bytes:
+    def _take_marked(self, item: Arrived | Finished | Framed | Sampled | Told) -> bytes:
         if isinstance(item, Finished):
             return self._finish_one(item)
+        if isinstance(item, Arrived):
+            return self._take_arrived(item.items)
         if isinstance(item, Told):
             return self.stream.tell(item.events)
         if isinstance(item, Sampled):
@@ -100,6 +102,17 @@ class Reader:
             raise TypeError(f"Framed has the frames of a stream as bytes, not {type(item.frames).__name__}")
         self.done = all(stream.ended for stream in self.streams)
         return item.frames
+
+    def _take_arrived(self, items: Sequence[Any]) -> bytes:
+        """The frames of items that have come together. Those before one that raises are sent, too."""
+        frames = self._unsent
+        for item in items:
+            self._unsent = frames
+            frames += self._take(item)
+            if self.done:
+                break
+        self._unsent = b""
+        return frames
 
     def _take_pair(self, pair: Any) -> bytes:
         if isinstance(pair, Finished):

@@ -158,12 +158,25 @@ class EventStreamResponse(Response):
     async def _through(self, send: Send) -> bytes:
         """Sends what the source's items make; the last frames."""
         reader, take = self._reader, self._reader.take
+        feed = None if reader.several else reader.stream.feed
         async for item in self._tokens:
-            frames = take(item)
-            if reader.done:
-                return frames
+            if feed is not None and type(item) is list:  # as nearly all are
+                frames = feed(item)
+            else:
+                frames = take(item)
+                if reader.done:
+                    return frames
             if frames:
-                await self._send(send, _body(frames))
+                if self._comment is not None or self._stopped:
+                    await self._send(send, _body(frames))
+                    continue
+                self._sending = True  # as `_send` does, without its frame
+                try:
+                    await send({"type": "http.response.body", "body": frames, "more_body": True})
+                except OSError as error:
+                    raise _GoneError from error
+                self._sending = False
+                self._sent_at = monotonic()
         return reader.finish(Finished())
 
     async def _end(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Collection, Iterator, 
 from typing import Any, TypeAlias
 
 from .._native.stream.parser import Parser
-from ..emit.stream import EventStream
+from ..emit.common.stream import EventStream
 from ..regions import Region
 from ..text_limit import spelled
 from .source import Finished, Framed, Sampled

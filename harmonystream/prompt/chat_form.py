@@ -135,7 +135,7 @@ def _as_content(content: Any, parts: bool) -> Any:
 
 
 def _object(text: str, where: str) -> dict[str, Any]:
-    """Templates loop over arguments, so what is no object becomes one: `{"raw": …}` keeps what the model wrote."""
+    """Templates loop over arguments, so what is not an object becomes one: `{"raw": …}` keeps what the model wrote."""
     if not text.strip():
         return {}
     value = arguments_object(text)

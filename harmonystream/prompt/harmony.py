@@ -11,7 +11,7 @@ from .builtin import BUILTIN
 from .harmony_text import CUTOFF, DIALECTS, IDENTITY, Developer, HarmonyMessage, System
 from .typescript import FunctionType, Namespace
 
-__all__ = ["HarmonyOptions", "harmony_messages"]
+__all__ = ["HarmonyOptions", "chat_messages", "harmony_messages", "head_messages", "instructions"]
 
 EFFORTS = ("low", "medium", "high")
 
@@ -53,9 +53,21 @@ def harmony_messages(
     Reasoning is kept from the last answer on, and earlier reasoning is left out.
     """
     options.check()
-    functions = tuple(_function(tool["function"]) for tool in tools if not _is_builtin(tool["function"], options))
+    advice = instructions(chat)
+    return head_messages(advice, tools, options) + chat_messages(chat, len(advice), options)
+
+
+def instructions(chat: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The texts of the messages before the conversation."""
     lead = next((i for i, message in enumerate(chat) if message["role"] not in ("system", "developer")), len(chat))
-    advice = [_text(message, i) for i, message in enumerate(chat[:lead])]
+    return tuple([_text(message, i) for i, message in enumerate(chat[:lead])])
+
+
+def head_messages(
+    advice: Sequence[str], tools: Sequence[Mapping[str, Any]], options: HarmonyOptions
+) -> list[HarmonyMessage]:
+    """What stands before the conversation: the system's message, and the developer's, if it says something."""
+    functions = tuple(_function(tool["function"]) for tool in tools if not _is_builtin(tool["function"], options))
     system = System(
         options.identity,
         options.cutoff,
@@ -66,7 +78,14 @@ def harmony_messages(
     out = [HarmonyMessage("system", (system,))]
     if advice or functions:
         namespaces = (Namespace("functions", functions),) if functions else ()
-        out.append(HarmonyMessage("developer", (Developer("\n\n".join(advice) if advice else None, namespaces),)))
+        content = Developer("\n\n".join(advice) if advice else None, namespaces)
+        out.append(HarmonyMessage("developer", (content,), source=0 if advice else -1))
+    return out
+
+
+def chat_messages(chat: Sequence[Mapping[str, Any]], lead: int, options: HarmonyOptions) -> list[HarmonyMessage]:
+    """The conversation: the messages from `lead` on."""
+    out: list[HarmonyMessage] = []
     kept = _first_kept(chat, options)
     writer = _Chat(chat, options)
     for i in range(lead, len(chat)):
@@ -129,22 +148,22 @@ class _Chat:
             if i not in self._written:
                 yield self._result(i, message)
         elif role == "user":
-            yield HarmonyMessage("user", (_text(message, i),), name=message.get("name"))
+            yield HarmonyMessage("user", (_text(message, i),), name=message.get("name"), source=i)
         else:
-            yield HarmonyMessage("developer", (Developer(_text(message, i)),))
+            yield HarmonyMessage("developer", (Developer(_text(message, i)),), source=i)
 
     def _assistant(self, i: int, message: Mapping[str, Any], with_reasoning: bool) -> Iterator[HarmonyMessage]:
         calls = message.get("tool_calls", ())
         reasoning = message.get("reasoning")
         if reasoning and with_reasoning:
-            yield HarmonyMessage("assistant", (reasoning,), channel="analysis")
+            yield HarmonyMessage("assistant", (reasoning,), channel="analysis", source=i)
         if (text := _text(message, i)) or not (calls or reasoning):
-            yield HarmonyMessage("assistant", (text,), channel="commentary" if calls else "final")
+            yield HarmonyMessage("assistant", (text,), channel="commentary" if calls else "final", source=i)
         results = self._results(i)
         for call in calls:
             recipient, channel, content_type = self._address(call["function"]["name"])
             arguments = (call["function"]["arguments"],)
-            yield HarmonyMessage("assistant", arguments, None, channel, recipient, content_type)
+            yield HarmonyMessage("assistant", arguments, None, channel, recipient, content_type, i)
             if (place := results.get(call["id"])) is not None:
                 self._written.add(place)
                 yield self._result(place, self._chat[place])
@@ -166,7 +185,7 @@ class _Chat:
         text = _text(message, i)
         if self._dialect.results == "json":
             text = json.dumps(text, ensure_ascii=False)
-        return HarmonyMessage("tool", (text,), author, channel, "assistant")
+        return HarmonyMessage("tool", (text,), author, channel, "assistant", source=i)
 
     def _address(self, name: str) -> tuple[str, str, str]:
         """Recipient, channel and content type of a call. Calls of built-in tools belong to the reasoning."""

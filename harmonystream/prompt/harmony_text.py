@@ -47,7 +47,10 @@ Content: TypeAlias = str | System | Developer
 
 
 class HarmonyMessage(NamedTuple):
-    """One message of the format. `role` is assistant, user, system, developer or tool; a tool is named by `name`."""
+    """One message of the format. `role` is assistant, user, system, developer or tool; a tool is named by `name`.
+
+    source: the number of the chat's message that it is made of, -1 if there is none.
+    """
 
     role: str
     contents: tuple[Content, ...] = ()
@@ -55,6 +58,7 @@ class HarmonyMessage(NamedTuple):
     channel: str | None = None
     recipient: str | None = None
     content_type: str | None = None
+    source: int = -1
 
 
 class Dialect(NamedTuple):
@@ -124,7 +128,8 @@ def render_messages(
         ending = "call" if message.role == "assistant" and message.recipient is not None else "end"
         if training and i == last and message.role == "assistant" and message.channel == "final":
             ending = "return"
-        role, _, name, channel, recipient, content_type = message
+        role, _, name, channel, recipient, content_type, source = message
+        writer.message(source)
         writer.header(_write_header, dialect, role, name, channel, recipient, content_type)
         for content in message.contents:
             if isinstance(content, str):
@@ -134,6 +139,7 @@ def render_messages(
         if not (open_last and i == last):
             writer.marker(_M[ending])
     if next_role is not None:
+        writer.message(-1)
         writer.marker(_M["start"])
         writer.constant(next_role)
 

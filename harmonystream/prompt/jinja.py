@@ -11,8 +11,8 @@ from functools import cache, wraps
 from types import BuiltinMethodType, MethodType
 from typing import Any, NamedTuple
 
-from .._encoders import required
 from ..errors import PromptError
+from ..vocabs.encoders import required
 from . import bounds
 from .marks import StandIns
 from .plainly import METHODS, as_read

@@ -8,14 +8,16 @@ the message there.
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from .._native.core.vocab import Vocab
 from ..errors import PromptError
 from .reader import split_thinking
+from .writer import Piece
 
-__all__ = ["Marked", "StandIns", "encode_marked", "hide_mentions", "mark_strings", "spelling"]
+__all__ = ["Marked", "StandIns", "hide_mentions", "mark_strings", "marked_pieces", "spelling"]
 
 _CANDIDATES = [chr(code) for block in ((0x4DC0, 0x4E00), (0x2801, 0x2900), (0xE000, 0xF900)) for code in range(*block)]
 """Symbols; those that the input does not have may stand in. Templates print lists as Python does, which escapes
@@ -149,16 +151,17 @@ def _thinking_shown(text: str, think: tuple[str, str], stand_ins: StandIns) -> s
     return text[:start] + opener + text[start + len(opener) : end] + closer + text[end + len(closer) :]
 
 
-def encode_marked(text: str, stand_ins: StandIns, vocab: Vocab) -> list[int]:
-    """The ids of a rendered text: what is spelled whole is a marker, and what has a stand-in in it is text."""
+def marked_pieces(text: str, stand_ins: StandIns, vocab: Vocab) -> tuple[list[Piece], bool]:
+    """The pieces of a rendered text, and whether the markers that they spell are tokens.
+
+    Without stand-ins, that is so: nothing but the template spells a marker. With some, what is spelled whole is a
+    marker, and what has a stand-in in it is text.
+    """
     if not stand_ins:
-        return vocab.encode(text, control=True)
+        return [text], True
     names = vocab.markers
     longest_first = sorted(filter(None, names), key=len, reverse=True)
-    ids: list[int] = []
+    pieces: list[Piece] = []
     for i, piece in enumerate(re.split(f"({'|'.join(map(re.escape, longest_first)) or '(?!)'})", text)):
-        if i % 2:
-            ids.append(names[piece])
-        else:
-            ids += vocab.encode(stand_ins.undone(piece))
-    return ids
+        pieces.append(array("I", (names[piece],)) if i % 2 else stand_ins.undone(piece))
+    return pieces, False

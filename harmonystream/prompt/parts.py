@@ -57,7 +57,7 @@ def _converted(value: Any) -> Any:
 
 
 def content_of(value: Any, where: str, joint: str) -> str | list[dict[str, Any]]:
-    """A content: text, or a list of parts if some of them are no text. `joint` goes between the texts."""
+    """A content: text, or a list of parts if some of them are not text. `joint` goes between the texts."""
     if value is None:
         return ""
     if isinstance(value, str):

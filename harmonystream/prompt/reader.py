@@ -204,7 +204,7 @@ _SERVER_CALLS = {
     "web_search_call": ("action", "results"),
     "file_search_call": ("queries", "results"),
     "code_interpreter_call": ("code", "outputs"),
-    "image_generation_call": ("revised_prompt", "status"),  # the image itself is no text
+    "image_generation_call": ("revised_prompt", "status"),  # the image itself is not text
 }
 """A call that the API's server runs -> the fields of what it was asked, and of what it found."""
 
@@ -255,7 +255,8 @@ def _answered(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
         first = i
         while i < len(messages) and messages[i]["role"] == "tool":
             i += 1
-        out += _ordered(calls, messages[first:i])
+        if calls or i > first:
+            out += _ordered(calls, messages[first:i])
     return out
 
 

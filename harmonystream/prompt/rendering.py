@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from typing import Any, NamedTuple, TypeAlias
@@ -21,16 +20,16 @@ from .chat_form import Wants, for_template
 from .dropping import dropped
 from .dsml import write_dsml
 from .families import Family, Turn, family_of
-from .harmony import HarmonyOptions, harmony_messages
+from .harmony import HarmonyOptions, chat_messages, head_messages, instructions
 from .harmony_text import render_messages
-from .marks import encode_marked
+from .marks import marked_pieces
 from .messages import normalize
 from .prompt import Prompt
 from .template import Template
 from .tool_definitions import chat_tools
-from .writer import JoiningWriter, MarkupWriter, Writer
+from .writer import JoiningWriter, MarkupWriter, Piece, Writer, ids_of
 
-__all__ = ["render"]
+__all__ = ["Draft", "PromptWriter", "prompt_writer", "render"]
 
 Day: TypeAlias = datetime.date | str | None
 
@@ -76,39 +75,101 @@ def render(
     """
     if isinstance(messages, Iterator):
         messages = list(messages)
-    request = _Request(
-        messages, chat_tools(tools), tools, reasoning, thinking, _day(date), dialect, training, continue_final, more
+    writer = prompt_writer(
+        model=model,
+        format=format,
+        template=template,
+        vocab=vocab,
+        reasoning=reasoning,
+        thinking=thinking,
+        date=date,
+        dialect=dialect,
+        training=training,
+        continue_final=continue_final,
+        **more,
     )
+    definitions = chat_tools(tools)
+
+    def text_of(chat: list[dict[str, Any]], definitions: list[dict[str, Any]]) -> str:
+        return writer.write(chat, definitions).text
+
+    def look() -> tuple[str, ...]:
+        return dropped(normalize(messages, think=None), definitions, tools, text_of)
+
+    # The parser types arguments by the schemas; without a list it takes any name, with an empty one none.
+    return writer.prompt(writer.write(messages, definitions), None if tools is None else definitions, look)
+
+
+class Draft(NamedTuple):
+    """A prompt whose texts are not encoded yet.
+
+    pieces: as `Writer` has them; None without a vocabulary. marked: the markers that texts of `pieces` spell are
+    tokens. begins: where messages begin, as `Writer` has it, if whoever wrote the prompt knows.
+    """
+
+    parts: list[str]
+    pieces: list[Piece] | None
+    marked: bool = False
+    begins: Sequence[tuple[int, int]] = ()
+
+    @property
+    def text(self) -> str:
+        return "".join(self.parts)
+
+
+class PromptWriter(NamedTuple):
+    """The arguments of `render` that are not of one conversation, read: it writes the prompts of many."""
+
+    row: Format | HeaderFormat | None
+    vocab: Vocab | None
+    draft: Callable[[_Request], Draft]
+    request: _Request
+
+    def write(self, messages: Any, definitions: list[dict[str, Any]]) -> Draft:
+        """The prompt of a conversation with these tools, as `chat_tools` gives them."""
+        return self.draft(self.request._replace(messages=messages, definitions=definitions))
+
+    def prompt(
+        self, draft: Draft, tools: list[dict[str, Any]] | None, look: Callable[[], tuple[str, ...]] | None
+    ) -> Prompt:
+        row, vocab, ids = self.row, self.vocab, None
+        if vocab is not None and draft.pieces is not None:
+            ids = ids_of(draft.pieces, partial(vocab.encode, control=draft.marked))
+        stop_ids = Parser(row, vocab).stop_ids if row is not None and vocab is not None else ()
+        stops = () if row is None else tuple(sorted(row.stops))
+        return Prompt(draft.text, ids, row, stop_ids, stops, vocab, tools, look=look)
+
+
+def prompt_writer(
+    *,
+    model: str | None = None,
+    format: str | Format | HeaderFormat | None = None,
+    template: str | os.PathLike[str] | Template | None = None,
+    vocab: Any = None,
+    reasoning: str | None = None,
+    thinking: bool | None = None,
+    date: Day = "today",
+    dialect: str | None = None,
+    training: bool = False,
+    continue_final: bool = False,
+    **more: Any,
+) -> PromptWriter:
+    """Chooses one of the four ways to write a prompt. The arguments are those of `render`, with its errors."""
     if template is not None and not isinstance(template, Template):
         template = Template(template)
     row = _format(model, format, template)
-
-    def text_of(chat: list[dict[str, Any]], definitions: list[dict[str, Any]]) -> str:
-        other = request._replace(messages=chat, definitions=definitions, tools=definitions or None)
-        return _written(other, template, row, vocab, model).text
-
-    look = partial(_dropped, request, text_of)
-    return replace(_written(request, template, row, vocab, model), look=look)
-
-
-def _dropped(
-    request: _Request, text_of: Callable[[list[dict[str, Any]], list[dict[str, Any]]], str]
-) -> tuple[str, ...]:
-    return dropped(normalize(request.messages, think=None), request.definitions, request.tools, text_of)
-
-
-def _written(
-    request: _Request, template: Template | None, row: Format | HeaderFormat | None, vocab: Any, model: str | None
-) -> Prompt:
-    """The one of the four ways to write a prompt that is asked for."""
+    request = _Request([], [], reasoning, thinking, _day(date), dialect, training, continue_final, more)
     if template is not None:
-        return _with_template(request, template, row, vocab)
+        known = _vocab(vocab) or template.vocab
+        return PromptWriter(row, known, partial(_with_template, template=template, row=row, vocab=known), request)
+    known = _vocab(vocab)
     if isinstance(row, HeaderFormat):
-        return _harmony(request, row, _vocab(vocab) or _default_vocab())
+        known = known or _default_vocab()
+        return PromptWriter(row, known, _Harmony(request, known), request)
     if row is not None and row.encoding in _ENCODINGS:
-        return _ENCODINGS[row.encoding](request, row, _vocab(vocab), model)
+        return PromptWriter(row, known, partial(_ENCODINGS[row.encoding], vocab=known, model=model), request)
     if isinstance(row, Format) and (family := family_of(model, row.name)) is not None:
-        return _of_family(request, row, family, _vocab(vocab))
+        return PromptWriter(row, known, partial(_of_family, family=family, vocab=known), request)
     if row is None:
         raise PromptError("it is not known which prompt to write: pass model=, format= or template=")
     raise PromptError(
@@ -118,11 +179,10 @@ def _written(
 
 
 class _Request(NamedTuple):
-    """The arguments of `render`, read."""
+    """What one prompt says."""
 
     messages: Any
     definitions: list[dict[str, Any]]
-    tools: Any
     reasoning: str | None
     thinking: bool | None
     date: Day
@@ -169,48 +229,66 @@ def _default_vocab() -> Vocab | None:
     return vocabs.o200k_harmony() if find_spec("tiktoken") else None
 
 
-def _prompt(
-    request: _Request, text: str, ids: list[int] | None, row: Format | HeaderFormat | None, vocab: Vocab | None
-) -> Prompt:
-    stop_ids = Parser(row, vocab).stop_ids if row is not None and vocab is not None else ()
-    stops = () if row is None else tuple(sorted(row.stops))
-    # The parser types arguments by the schemas; without a list it takes any name, with an empty one none.
-    tools = None if request.tools is None else request.definitions
-    return Prompt(text, ids, row, stop_ids, stops, vocab, tools)
+# --- the four ways ------------------------------------------------------------------------------------------------
 
 
-# --- the three ways -----------------------------------------------------------------------------------------------
+class _Harmony:
+    """Writes Harmony's prompts. What stands before the conversation is written once for each set of instructions."""
+
+    def __init__(self, request: _Request, vocab: Vocab | None) -> None:
+        request.only("a Harmony prompt", "identity", "cutoff", "builtin")
+        if request.thinking is not None:
+            raise PromptError("gpt-oss always reasons: pass reasoning='low', 'medium' or 'high' instead of thinking=")
+        date = request.date.strftime("%Y-%m-%d") if isinstance(request.date, datetime.date) else request.date
+        self._options = HarmonyOptions(
+            dialect=request.dialect or "model",
+            reasoning=request.reasoning or "medium",
+            date=date,
+            training=request.training,
+            continue_final=request.continue_final,
+            **request.more,
+        )
+        self._options.check()
+        self._vocab = vocab
+        self._tools: list[dict[str, Any]] | None = None
+        self._heads: dict[tuple[str, ...], Writer] = {}
+
+    def __call__(self, request: _Request) -> Draft:
+        options = self._options
+        chat = normalize(request.messages)
+        if options.continue_final and (not chat or chat[-1]["role"] != "assistant"):
+            raise PromptError("continue_final: the last message must be the assistant's")
+        advice = instructions(chat)
+        head = self._head(advice, request.definitions)
+        writer = Writer(self._vocab)
+        writer.parts, writer.pieces, writer.begins = head.parts.copy(), head.pieces.copy(), head.begins.copy()
+        render_messages(
+            chat_messages(chat, len(advice), options),
+            writer,
+            options.dialect,
+            next_role=None if options.training or options.continue_final else "assistant",
+            training=options.training,
+            open_last=options.continue_final,
+        )
+        return Draft(writer.parts, None if self._vocab is None else writer.pieces, begins=writer.begins)
+
+    def _head(self, advice: tuple[str, ...], tools: list[dict[str, Any]]) -> Writer:
+        heads = self._heads
+        if tools is not self._tools or len(heads) >= _MOST_HEADS:  # many conversations may have one list of tools
+            heads = self._heads = {}
+            self._tools = tools
+        head = heads.get(advice)
+        if head is None:
+            head = Writer(self._vocab)
+            render_messages(head_messages(advice, tools, self._options), head, self._options.dialect)
+            heads[advice] = head
+        return head
 
 
-def _harmony(request: _Request, row: HeaderFormat, vocab: Vocab | None) -> Prompt:
-    request.only("a Harmony prompt", "identity", "cutoff", "builtin")
-    if request.thinking is not None:
-        raise PromptError("gpt-oss always reasons: pass reasoning='low', 'medium' or 'high' instead of thinking=")
-    date = request.date.strftime("%Y-%m-%d") if isinstance(request.date, datetime.date) else request.date
-    options = HarmonyOptions(
-        dialect=request.dialect or "model",
-        reasoning=request.reasoning or "medium",
-        date=date,
-        training=request.training,
-        continue_final=request.continue_final,
-        **request.more,
-    )
-    chat = normalize(request.messages)
-    if request.continue_final and (not chat or chat[-1]["role"] != "assistant"):
-        raise PromptError("continue_final: the last message must be the assistant's")
-    writer = Writer(vocab)
-    render_messages(
-        harmony_messages(chat, request.definitions, options),
-        writer,
-        options.dialect,
-        next_role=None if request.training or request.continue_final else "assistant",
-        training=request.training,
-        open_last=request.continue_final,
-    )
-    return _prompt(request, "".join(writer.parts), None if vocab is None else writer.ids, row, vocab)
+_MOST_HEADS = 64
 
 
-def _dsml(request: _Request, row: Format, vocab: Vocab | None, model: str | None) -> Prompt:
+def _dsml(request: _Request, *, vocab: Vocab | None, model: str | None) -> Draft:
     request.only("a DSML prompt")
     writer = JoiningWriter(vocab)
     chat = for_template(normalize(request.messages), Wants(objects=False), "keep")
@@ -226,13 +304,13 @@ def _dsml(request: _Request, row: Format, vocab: Vocab | None, model: str | None
         continue_final=request.continue_final,
     )
     writer.flush()
-    return _prompt(request, "".join(writer.parts), None if vocab is None else writer.ids, row, vocab)
+    return Draft(writer.parts, None if vocab is None else writer.pieces)
 
 
 _ENCODINGS = {"dsml": _dsml}
 
 
-def _of_family(request: _Request, row: Format, family: Family, vocab: Vocab | None) -> Prompt:
+def _of_family(request: _Request, *, family: Family, vocab: Vocab | None) -> Draft:
     request.only("the prompt of this family", *(family.switches & {"thinking_budget"}))
     if request.dialect is not None:
         raise PromptError("dialect= is for Harmony and DSML: the prompt of this family has one dialect")
@@ -253,7 +331,7 @@ def _of_family(request: _Request, row: Format, family: Family, vocab: Vocab | No
     turn = Turn(request.thinking, budget, date, ask, request.continue_final)
     family.write(writer, chat, request.definitions, turn)
     writer.flush()
-    return _prompt(request, "".join(writer.parts), None if vocab is None else writer.ids, row, vocab)
+    return Draft(writer.parts, None if vocab is None else writer.pieces)
 
 
 def _version(model: str | None) -> str:
@@ -264,8 +342,9 @@ def _version(model: str | None) -> str:
     return "v3.2" if found is None else "v4" if found[1] == "4" else "v4.1"
 
 
-def _with_template(request: _Request, template: Template, row: Format | HeaderFormat | None, given: Any) -> Prompt:
-    vocab = _vocab(given) or template.vocab
+def _with_template(
+    request: _Request, *, template: Template, row: Format | HeaderFormat | None, vocab: Vocab | None
+) -> Draft:
     if request.dialect is not None:
         raise PromptError("dialect= is for prompts without a template: the template has one dialect, its own")
     think = row.think if isinstance(row, Format) and row.think else ("<think>", "</think>")
@@ -283,5 +362,6 @@ def _with_template(request: _Request, template: Template, row: Format | HeaderFo
         think=(tags[0], tags[1]),
         **request.more,
     )
-    ids = None if vocab is None else encode_marked(rendered.marked, rendered.stand_ins, vocab)
-    return _prompt(request, rendered.text, ids, row, vocab)
+    if vocab is None:
+        return Draft([rendered.text], None)
+    return Draft([rendered.text], *marked_pieces(rendered.marked, rendered.stand_ins, vocab))

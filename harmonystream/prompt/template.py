@@ -9,9 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .._encoders import required
 from .._native.core.vocab import Vocab
 from ..errors import PromptError
+from ..vocabs.encoders import required
 from . import jinja
 from .chat_form import Wants, for_template, probe
 from .marks import StandIns, mark_strings, spelling

@@ -4,80 +4,109 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from .._native.core.vocab import Vocab
 
-__all__ = ["JoiningWriter", "MarkupWriter", "Writer"]
+__all__ = ["JoiningWriter", "MarkupWriter", "Piece", "Writer", "ids_of"]
+
+Piece: TypeAlias = "str | array[int]"
+"""Ordinary text that is to be encoded, or ids."""
 
 MAX_HEADER = 512
 MAX_CONSTANT = 100_000
 """Characters of a header, and of a declaration, whose ids are remembered."""
+MOST_HEADERS = 1024
 
 
 class Writer:
-    """Collects a prompt as text and, with a vocabulary that can encode, as ids. Only `marker` makes control ids."""
+    """Collects a prompt as text (`parts`) and, with a vocabulary, as `pieces` that become ids.
+
+    Only `marker` makes control ids. Text is not encoded here, so that whoever renders many prompts can encode all their
+    texts at once.
+    """
 
     def __init__(self, vocab: Vocab | None) -> None:
         self.parts: list[str] = []
-        self.ids: list[int] = []
-        self._encode: Callable[[str], Sequence[int]] | None = None
+        self.pieces: list[Piece] = []
+        self.begins: list[tuple[int, int]] = []
+        """Where a message of the chat begins: how many pieces are before it, and its number; -1 for one of none."""
+        self._vocab = vocab
         if vocab is not None:
-            self._encode = vocab.encode
             self._known = _known(vocab)
+
+    @property
+    def ids(self) -> list[int]:
+        """All ids. Raises what `Vocab.encode` raises."""
+        return [] if self._vocab is None else ids_of(self.pieces, self._vocab.encode)
+
+    def message(self, number: int) -> None:
+        """What follows is of this message of the chat."""
+        self.begins.append((len(self.pieces), number))
 
     def marker(self, name: str) -> None:
         self.parts.append(name)
-        if self._encode is not None:
-            self.ids.append(self._known.markers[name])
+        if self._vocab is not None:
+            self.pieces.append(self._known.markers[name])
 
     def header(self, write: Callable[..., None], *fields: str | None) -> None:
-        """What `write(writer, *fields)` writes. Few headers differ, so the last 1024 are remembered by their fields."""
-        if self._encode is None or sum(map(len, filter(None, fields))) > MAX_HEADER:
-            write(self, *fields)
-        else:
-            parts, ids = self._known.header(write, *fields)
-            self.parts += parts
-            self.ids += ids
+        """What `write(writer, *fields)` writes. Few headers differ, so they are remembered by their fields."""
+        if self._vocab is None:
+            return write(self, *fields)
+        key = write, fields
+        found = self._known.headers.get(key)
+        if found is None:
+            if sum(map(len, filter(None, fields))) > MAX_HEADER:
+                return write(self, *fields)
+            other = Writer(self._vocab)
+            write(other, *fields)
+            if len(self._known.headers) >= MOST_HEADERS:
+                self._known.headers.clear()
+            found = self._known.headers[key] = "".join(other.parts), array("I", other.ids)
+        self.parts.append(found[0])
+        self.pieces.append(found[1])
+        return None
 
     def constant(self, text: str) -> None:
         """What request after request says, such as the declarations of tools. The ids of the last 64 are remembered."""
-        if self._encode is None or len(text) > MAX_CONSTANT:
+        if self._vocab is None or len(text) > MAX_CONSTANT:
             self.text(text)
         else:
             self.parts.append(text)
-            self.ids += self._known.constant(text)
+            self.pieces.append(self._known.constant(text))
 
     def text(self, text: str) -> None:
         """Ordinary text: a marker that is spelled in it stays text."""
         self.parts.append(text)
-        if self._encode is not None:
-            self.ids += self._encode(text)
+        if self._vocab is not None:
+            self.pieces.append(text)
+
+
+def ids_of(pieces: Iterable[Piece], encode: Callable[[str], Iterable[int]]) -> list[int]:
+    """The ids of pieces, each text encoded by itself."""
+    ids: list[int] = []
+    for piece in pieces:
+        ids += encode(piece) if isinstance(piece, str) else piece
+    return ids
 
 
 class _Known(NamedTuple):
     """What all prompts of one vocabulary share: the ids of what was met before, and of markers."""
 
-    header: Callable[..., tuple[list[str], list[int]]]
-    constant: Callable[[str], Sequence[int]]
-    markers: dict[str, int]
+    headers: dict[tuple[Callable[..., None], tuple[str | None, ...]], tuple[str, array[int]]]
+    constant: Callable[[str], array[int]]
+    markers: dict[str, array[int]]
 
 
 @lru_cache(maxsize=8)
 def _known(vocab: Vocab) -> _Known:
-    @lru_cache(maxsize=1024)
-    def header(write: Callable[..., None], *fields: str | None) -> tuple[list[str], list[int]]:
-        writer = Writer(vocab)
-        write(writer, *fields)
-        return writer.parts, writer.ids
-
     @lru_cache(maxsize=64)
     def constant(text: str) -> array[int]:
         return array("I", vocab.encode(text))
 
-    return _Known(header, constant, vocab.markers)
+    return _Known({}, constant, {name: array("I", (tid,)) for name, tid in vocab.markers.items()})
 
 
 class JoiningWriter(Writer):
@@ -88,7 +117,7 @@ class JoiningWriter(Writer):
         self._pending: list[str] = []
 
     def marker(self, name: str) -> None:
-        if self._encode is not None and name not in self._known.markers:
+        if self._vocab is not None and name not in self._known.markers:
             return self.text(name)  # a vocabulary without it spells it
         self.flush()
         return super().marker(name)
@@ -100,9 +129,9 @@ class JoiningWriter(Writer):
     constant = text
 
     def flush(self) -> None:
-        """Encode what is pending; call it at the end."""
-        if self._pending and self._encode is not None:
-            self.ids += self._encode("".join(self._pending))
+        """Join what is pending; call it at the end."""
+        if self._pending and self._vocab is not None:
+            self.pieces.append("".join(self._pending))
         self._pending.clear()
 
 

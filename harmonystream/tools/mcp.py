@@ -152,7 +152,7 @@ def _binder(schema: dict[str, Any]) -> Callable[[dict[str, Any]], Bound]:
 
 
 def _text(result: CallToolResult) -> Text:
-    """The texts of an answer, and a line for each thing that is no text."""
+    """The texts of an answer, and a line for each thing that is not text."""
     from .results import text_of
 
     if not result.content and result.structured_content is not None:

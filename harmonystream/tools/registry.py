@@ -92,7 +92,7 @@ class Tools:
 
     def _changed(self) -> None:
         """What was compiled is out of date."""
-        self._state = object()
+        self.state = object()  # another one after each change
         self.compiled: Compiled | None = None
 
     def compile(self) -> Compiled:
@@ -103,9 +103,9 @@ class Tools:
         """
         made = self.compiled
         if made is None:
-            state = self._state
+            state = self.state
             made = self.compiled = compiled_tools(self.schemas("chat"))
-            if self._state is not state:  # another thread has added or removed a tool meanwhile
+            if self.state is not state:  # another thread has added or removed a tool meanwhile
                 self.compiled = None
         return made
 

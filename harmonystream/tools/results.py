@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from .text import Writer, sized, tidy
+from ..surrogates import without_surrogates
+from .text import Writer, sized
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -73,7 +74,7 @@ def error_text(kind: ErrorKind, message: str) -> str:
     """The text of every error, in one form: `{"error": message, "kind": kind}`."""
     if len(message) > MAX_ERROR:
         message = message[:MAX_ERROR] + "…"
-    return json.dumps({"error": tidy(message), "kind": kind}, ensure_ascii=False)
+    return json.dumps({"error": without_surrogates(message), "kind": kind}, ensure_ascii=False)
 
 
 def text_of(value: object, limit: int) -> tuple[str, bool]:
@@ -84,7 +85,7 @@ def text_of(value: object, limit: int) -> tuple[str, bool]:
         except UnicodeDecodeError as error:
             raise Failure("invalid_result", "the tool returned bytes that are not UTF-8 text", error) from None
     if isinstance(value, str):
-        return sized(tidy(value[: limit + 1]), limit)
+        return sized(without_surrogates(value[: limit + 1]), limit)
     writer = Writer(limit)
     try:
         writer.write(value)

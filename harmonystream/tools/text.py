@@ -13,21 +13,14 @@ from pathlib import PurePath
 from typing import Any
 from uuid import UUID
 
-__all__ = ["Writer", "sized", "tidy"]
+from ..surrogates import without_surrogates
+
+__all__ = ["Writer", "sized"]
 
 MAX_DEPTH = 100
 """Levels of nested arrays and objects. An object that contains itself exceeds it."""
 
 _BY_STR = (Decimal, UUID, PurePath, timedelta)
-
-
-def tidy(text: str) -> str:
-    """The text with U+FFFD for lone surrogates, which cannot be encoded."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
 
 
 def sized(text: str, limit: int) -> tuple[str, bool]:
@@ -75,7 +68,7 @@ class Writer:
         if value is None or isinstance(value, bool):
             return {None: "null", True: "true", False: "false"}[value]
         if isinstance(value, str):
-            return encode_basestring(tidy(value[: self._left]))
+            return encode_basestring(without_surrogates(value[: self._left]))
         if isinstance(value, int):
             return int.__repr__(value)
         if isinstance(value, float):
@@ -88,7 +81,9 @@ class Writer:
             if self._left <= 0:
                 return
             name = key if isinstance(key, str) else self._literal(key)
-            self._put((", " if n else "") + encode_basestring(tidy(str(key if name is None else name))) + ": ")
+            self._put(
+                (", " if n else "") + encode_basestring(without_surrogates(str(key if name is None else name))) + ": "
+            )
             self.write(value[key], depth + 1)
         self._put("}")
 

@@ -225,13 +225,11 @@ def test_worst_cases_are_listed_if_they_miss_or_on_demand(monkeypatch, verbose):
 def test_memory_is_that_of_the_parser():
     stream = blocks.call("dsml", LITTLE)
     size, grown, _ = memory.growth(stream.parser(), stream.before, stream.blocks[0], 64 * LITTLE)
-    assert (size, grown) == (
-        sys.getsizeof(hs.Parser()) + 3 * 64,
-        0,
-    )  # with the first block of each of its three buffers
+    # two of its three buffers have the header until it is known what follows it, which takes a second block
+    assert (size, grown) == (sys.getsizeof(hs.Parser()) + (2 + 2 + 1) * 64, 0)
 
 
 def test_memory_of_all_formats_is_measured():
     sizes, *growths = memory.tag_sizes(0.1)
-    assert sizes.cells[2:4] == ("at most 1280", "PASS")
+    assert sizes.cells[2:4] == ("at most 1344", "PASS")
     assert [row.cells[1:4] for row in growths] == [("0.0 B", "at most 0", "PASS")] * 2

@@ -207,7 +207,7 @@ def test_strict_stops_at_the_first_deviation():
         (
             ["parse"],
             "1 2 x",
-            "line 1: 'x' is no token id (a number from 0 to 4294967295); text is read with --input text",
+            "line 1: 'x' is not a token id (a number from 0 to 4294967295); text is read with --input text",
         ),
         (["parse"], "[[1]]", "line 1: a list inside a list: one stream's ids are flat"),
         (["parse"], "\n[1, 2", "line 2: the input ends inside a list"),

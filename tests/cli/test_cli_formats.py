@@ -123,7 +123,8 @@ def test_text_can_be_read_beside_a_tokenizer(files):
     assert run("parse", *options, "--input", "text", stdin="Hi")[1].startswith("content\n  Hi\n")
     assert run("parse", *options, stdin="Hi")[::2] == (
         2,
-        "harmonystream: line 1: 'Hi' is no token id (a number from 0 to 4294967295); text is read with --input text\n",
+        "harmonystream: line 1: 'Hi' is not a token id (a number from 0 to 4294967295); "
+        "text is read with --input text\n",
     )
 
 

@@ -14,7 +14,7 @@ import pytest
 from command import ENV
 
 from harmonystream.cli import main
-from harmonystream.gateway.keys import Keys
+from harmonystream.gateway.operating.keys import Keys
 
 
 @pytest.fixture

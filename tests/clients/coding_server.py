@@ -20,7 +20,7 @@ import model_dirs
 
 from harmonystream.engines import Finished
 from harmonystream.gateway import Model, app
-from harmonystream.gateway.server import serve
+from harmonystream.gateway.operating.server import serve
 
 FAMILIES = {"harmony": "", "hermes": "qwen3", "qwen3_coder": "qwen3_coder", "glm": "glm45", "kimi_k2": "kimi_k2"}
 """The model that is served under each name."""

@@ -13,7 +13,7 @@ from typing import Any
 import harmonystream as hs
 from harmonystream.engines import Recorded, Sampling
 from harmonystream.gateway import Model, app
-from harmonystream.gateway.server import serve
+from harmonystream.gateway.operating.server import serve
 
 ONE = {"city": "成都", "day": "tomorrow", "hourly": False}
 TWO = {"tasks": [ONE, {"city": "Rome", "day": "today", "hourly": True}]}

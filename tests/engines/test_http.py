@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from prompts import TEXT
+from prompts import IDS, TEXT
 from upstream import DONE, Upstream, event, serving
 
 from harmonystream.engines import Completions, EngineError, LlamaServer, Sampling
@@ -38,9 +40,9 @@ def test_pieces_of_any_size_say_the_same(pieces):
 
 
 def test_numbers_that_are_not_json_are_read_all_the_same():
-    assert adapter._object(b'{"a": -Infinity}') == {"a": float("-inf")}
+    assert adapter.object_of(b'{"a": -Infinity}') == {"a": float("-inf")}
     with pytest.raises(EngineError, match="not JSON"):
-        adapter._object(b"[" * 100_000)
+        adapter.object_of(b"[" * 100_000)
 
 
 def test_an_event_that_has_not_ended_is_not_told():
@@ -156,3 +158,22 @@ def test_only_the_choice_that_was_asked_for_is_read():
     items = ask(Upstream([other, both, other, *ANSWER]))
     assert items[:-1] == ["So ", "Hi"]
     assert items[-1].reason == "stop"
+
+
+@pytest.mark.parametrize("size", [0, 5, adapter.LONG, 3 * adapter.LONG + 1])
+def test_a_long_prompt_is_written_in_pieces(size):
+    body = {"model": "m", "prompt": list(range(size)), "stream": True}
+    assert json.loads(adapter._encoded(body)) == body
+
+
+def test_a_long_prompt_is_sent_again_as_it_was(monkeypatch):
+    monkeypatch.setattr(adapter, "PAUSE", 0.001)
+    upstream, ids = Upstream(ANSWER, first=[503]), list(range(2 * adapter.LONG))
+
+    async def main() -> None:
+        async with serving(upstream) as url:
+            engine = Completions(url, "m", retries=1)
+            assert [item async for item in engine.generate(replace(IDS, ids=ids), Sampling())]
+
+    asyncio.run(main())
+    assert [body["prompt"] for _, body in upstream.requests] == [ids, ids]

@@ -101,7 +101,7 @@ def test_the_commands(row, tmp_path, capsys, monkeypatch):
     engine, tools = f"recorded={tmp_path / 'recording.jsonl'}", ("--tools", str(tmp_path / "mine.py"))
     assert main(["chat", "--engine", engine, "--format", row, "--template", template, *tools]) == 0
     assert '"city": "Bergen"' in capsys.readouterr().out
-    monkeypatch.setattr("harmonystream.gateway.server.serve", lambda made, host, port: answered(made))
+    monkeypatch.setattr("harmonystream.gateway.operating.server.serve", lambda made, host, port: answered(made))
     served = ["--engine", engine, "--model", "acme-7b"]
     assert main(["serve", *served, "--format", row, "--template", template]) == 0
     assert "acme-7b: the format acme, text, without a vocabulary" in capsys.readouterr().err

@@ -9,7 +9,7 @@ from harmonystream.formats import format_of
 
 CALL = '<tool_call>{"name": "f"}</tool_call>'
 FENCED = f"So:\n```\n{CALL}\n```\nDone."
-MENTION = "Use <think> tags.</think> Hi."
+MENTION = "Use `<think>` tags.</think> Hi."
 IN_FENCE = "```\n<think>x</think>\n```"
 THOUGHT = f"<think>Hm.\n{CALL}\nDone.{CALL} Bye.</think>!"
 
@@ -22,14 +22,14 @@ READINGS = {
     ),
     "mention": (
         ({}, MENTION, ("", MENTION, 0, [])),
-        ({"mention": "think"}, MENTION, (" tags.", "Use  Hi.", 0, [])),
+        ({"mention": "think"}, MENTION, ("` tags.", "Use ` Hi.", 0, [])),
         ({}, IN_FENCE, ("", IN_FENCE, 0, [])),
         ({"mention": "think"}, IN_FENCE, ("x", "``````", 0, [])),
     ),
     "after_call": (
-        ({}, THOUGHT, ("Hm.Done. Bye.", "!", 2, ["call-in-reasoning"] * 2)),
+        ({}, THOUGHT, ("Hm.\nDone. Bye.", "!", 2, ["call-in-reasoning"] * 2)),
         ({"after_call": "content"}, THOUGHT, ("Hm.", "Done. Bye.!", 2, ["call-in-reasoning", "stray-closer"])),
-        ({"after_call": "content"}, f"a{CALL}b", ("", "ab", 1, [])),
+        ({"after_call": "content"}, f"a{CALL}b", ("", "a\nb", 1, [])),
     ),
 }
 

@@ -192,7 +192,7 @@ def fields(**more: Any) -> dict[str, Any]:
         (fields(content={"close": "a", "close_pattern": "a"}), "content has both close and close_pattern"),
         (fields(content={"close_pattern": 1}), "content: close_pattern is a string, not 1"),
         (fields(content={"close_pattern": "[ab]"}), "content.close_pattern: '[ab]' is no fixed text, so no Format"),
-        (fields(content={"close_pattern": r"<a>\s*<b>"}), "content.close: <a>(SPACE)<b> is no marker: it has more"),
+        (fields(content={"close_pattern": r"<a>\s*<b>"}), "content.close: <a>(SPACE)<b> is not a marker: it has more"),
         (fields(thinking=THINKING, reasoning=THINKING), "a Format has one kind of reasoning, not thinking, reasoning"),
         (fields(thinking={"open": "<a>"}), "thinking has no close, so no answer could follow it"),
         (fields(thinking={"close": "<a>"}), "thinking has no open, and the start anchor has none either"),
@@ -226,7 +226,7 @@ def fields(**more: Any) -> dict[str, Any]:
         (template(GEMMA | {"content_args": {"string_delims": 5}}), "tool_calls: string_delims are pairs of two equal"),
         (
             template(GEMMA | {"open_pattern": r"<a>(?P<name>\w+)<b>"}),
-            "tool_calls: '<a>(name)<b>' is no marker and the name",
+            "tool_calls: '<a>(name)<b>' is not a marker and the name",
         ),
         (
             template(WITH_ID | {"open_pattern": r"<a>(?P<id>\w+)<b>(?P<name>\w+)<c>"}),
@@ -234,7 +234,7 @@ def fields(**more: Any) -> dict[str, Any]:
         ),
         (
             template(WITH_ID | {"open_pattern": r"<a>(?P<name>\w+)(?P<id>\w+)<c>"}),
-            "tool_calls: between name and id is no marker",
+            "tool_calls: between name and id is not a marker",
         ),
         (template(OBJECTS | {"transform": CALL}), "tool_calls: name, content are not members of one object"),
         (

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import harmonystream as hs
-from fuzz import emitting, oracles, rows, streaming, tags, tokens
+from fuzz import emitters, emitting, oracles, rows, streaming, tags, tokens
 from harmonystream._native.wire.batch import Batch
 
 Case = dict[str, Any]
@@ -119,11 +119,11 @@ class Run:
         self.placed(lambda: self.batch.open(**self.slot_options), lambda: Twin(self.parser(), self.begin()))
 
     def add(self, arg: int) -> None:
-        api = emitting.APIS[arg % len(emitting.APIS)]
-        variant = arg // len(emitting.APIS) % len(emitting.OPTIONS[api])
-        if "token_ids" in emitting.OPTIONS[api][variant]:  # a batch does not take it
+        api = emitters.APIS[arg % len(emitters.APIS)]
+        variant = arg // len(emitters.APIS) % len(emitters.OPTIONS[api])
+        if "token_ids" in emitters.OPTIONS[api][variant]:  # a batch does not take it
             return
-        made, twin = (emitting.emitter_of(api, self.parser(), variant) for _ in range(2))
+        made, twin = (emitters.emitter_of(api, self.parser(), variant) for _ in range(2))
         assert made.start() == twin.start()
         self.placed(lambda: self.batch.add(made), lambda: Twin(twin.parser, self.begin(), twin, made))
 

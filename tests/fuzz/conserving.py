@@ -46,12 +46,6 @@ def texts_of(row: str) -> tuple[bytes, ...]:
 
 
 @cache
-def has_objects(row: str) -> bool:
-    """Are calls objects? Words between their members are in no event, and no deviation says so yet."""
-    return row != "harmony" and format_of(row).wrapped  # type: ignore[union-attr, return-value]
-
-
-@cache
 def markers_of(row: str) -> list[bytes]:
     spelled = hs.vocab.o200k_harmony().control if row == "harmony" else rows.spellings(format_of(row))  # type: ignore[arg-type]
     return sorted((name.encode() for name in spelled if name.strip()), key=len, reverse=True)
@@ -74,7 +68,7 @@ def edited(row: str, text: bytes, edits: list[tuple[int, ...]]) -> bytes:
             parts[at], parts[to] = parts[to], parts[at]
         elif what % 6 == 3:
             parts[at] = markers[other % len(markers)]
-        elif not has_objects(row):
+        else:
             near = parts[at - 1 if what & 8 else at + 1]
             made = b" word%c " % (65 + number) if what & 16 else b"word%c" % (65 + number)
             parts[at - 1 if what & 8 else at + 1] = near + made if what & 32 else made + near

@@ -8,11 +8,11 @@ import json
 from typing import Any
 
 import harmonystream as hs
-from fuzz import blobs, emitting, tokens
+from fuzz import blobs, emitters, tokens
 
 Case = dict[str, Any]
 HEAD = 5  # bytes that say what it is, its version and its API
-VARIANTS = 2  # of emitting.OPTIONS that have no callbacks
+VARIANTS = 2  # of emitters.OPTIONS that have no callbacks
 
 
 def decode(options: bytes, payload: bytes) -> Case:
@@ -21,14 +21,14 @@ def decode(options: bytes, payload: bytes) -> Case:
     patches = [tail[i : i + blobs.PATCH] for i in range(0, len(tail) - blobs.PATCH + 1, blobs.PATCH)]
     ids = tokens.read_ids(payload[: len(payload) - len(tail)])
     return {
-        **{"ids": ids, "api": emitting.APIS[options[7] % 3], "variant": options[7] // 3 % VARIANTS},
+        **{"ids": ids, "api": emitters.APIS[options[7] % 3], "variant": options[7] // 3 % VARIANTS},
         **{"cut": options[4] * len(ids) // 256, "dicts": bool(options[5] & 1)},
         "patches": [(patch[1] | patch[2] << 8, patch[3]) for patch in patches],
     }
 
 
 def check(ids: list[int], api: str, variant: int, cut: int, dicts: bool, patches: list[tuple[int, int]]) -> None:
-    stays = emitting.emitter_of(api, hs.Parser("harmony", tokens.vocab()), variant)
+    stays = emitters.emitter_of(api, hs.Parser("harmony", tokens.vocab()), variant)
     kind = type(stays)
     if dicts:
         stays.events()

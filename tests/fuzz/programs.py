@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 import harmonystream as hs
-from fuzz import emitting, rows, tokens
-from harmonystream.emit.stream import EventStream
+from fuzz import emitters, emitting, rows, tokens
+from harmonystream.emit.common.stream import EventStream
 
 Case = dict[str, Any]
 STEP = 3  # bytes of a payload: the call, which objects, what they get
@@ -164,14 +164,14 @@ def make_stream(world: World, which: int, what: int) -> None:
     parser = hs.Parser(world.format, world.vocab, check_stops=False)
     if what & 3 == 3:
         parser = one_of(world.parsers, which)
-    api = emitting.APIS[what % 3]
+    api = emitters.APIS[what % 3]
     if what & 4:
         kind: Any = (OddChat, OddResponses, OddMessages)[what % 3]
         made = {"created": 1} if what % 3 == 0 else {"created_at": 1} if what % 3 == 1 else {}
         stream = kind(parser, id="x", model="m", **made)
         stream.world = world
     else:
-        stream = emitting.emitter_of(api, parser, which)
+        stream = emitters.emitter_of(api, parser, which)
     if what & 8:
         stream.start()
     keep(world.streams, stream)

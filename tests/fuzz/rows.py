@@ -17,7 +17,7 @@ Piece = bytes | str
 Fields = dict[str, Any]
 
 BUILT_IN = tuple(name for name in hs.formats() if name != "harmony")
-SPECIAL = ("inert", "hole", "empty", "unknown")  # ids that are no text; in text, an inert id's name is
+SPECIAL = ("inert", "hole", "empty", "unknown")  # ids that are not text; in text, an inert id's name is
 INERT_NAME = b"<|x|>"
 HOWS = ("text", "str", "control", "plain", "split", "bytes")
 
@@ -203,7 +203,7 @@ def flat(stream: Sequence[Any]) -> Iterable[Piece]:
 
 
 def spelled(stream: Sequence[Any]) -> bytes:
-    """The stream as text. An inert id is its name; ids that are no text are nothing."""
+    """The stream as text. An inert id is its name; ids that are not text are nothing."""
     return b"".join(piece if isinstance(piece, bytes) else INERT_NAME * (piece == "inert") for piece in flat(stream))
 
 

@@ -11,7 +11,7 @@ from corpus_format import Case, read_cases
 from streams import MARKER
 
 import harmonystream as hs
-from fuzz import conserving, emitting, rows, tag_seeds, targets, tokens
+from fuzz import conserving, emitters, rows, tag_seeds, targets, tokens
 
 NO_OPTIONS = bytes(8)
 STATES = 12  # kept from one stream
@@ -61,7 +61,7 @@ def states(payload: bytes) -> Iterator[bytes]:
 def inputs() -> Iterator[bytes]:
     for number, case in enumerate(read_cases()):
         payload = payload_of(case)[:1000]
-        emitter = number % (len(emitting.APIS) * 7)
+        emitter = number % (len(emitters.APIS) * 7)
         yield targets.encode("emit", options_of(case, emitter), payload)
         moved = bytes([0, 0, 0, 0, 37 * number % 256, number % 2, 16, number % 6])
         yield targets.encode("moved", moved, payload + bytes((number * i) % 256 for i in range(16)))

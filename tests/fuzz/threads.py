@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import harmonystream as hs
-from fuzz import emitting, rows, tokens
+from fuzz import emitters, rows, tokens
 
 Case = dict[str, Any]
 KINDS = ("parser", "emitter", "batch", "framed")
@@ -26,7 +26,7 @@ def decode(options: bytes, payload: bytes) -> Case:
     return {
         "kind": KINDS[options[0] % len(KINDS)],
         "format": FORMATS[options[1] % len(FORMATS)],
-        "api": emitting.APIS[options[2] % 3],
+        "api": emitters.APIS[options[2] % 3],
         "span": list(payload[:60]) or [1],
         "calls": [list(payload[at : at + CALLS]) for at in range(0, 3 * CALLS, CALLS)],
     }
@@ -106,7 +106,7 @@ class Emitter(Alone):
 
     def __init__(self, kind: str, format: str, vocab: hs.Vocab, api: str) -> None:
         super().__init__(kind, format, vocab, api)
-        self.stream: Any = emitting.emitter_of(api, self.parser)
+        self.stream: Any = emitters.emitter_of(api, self.parser)
         self.stream.start()
 
     def call(self, number: int, long: list[int], ids: list[int]) -> None:
@@ -136,7 +136,7 @@ class Slots:
 
     def add(self) -> None:
         if self.framed:
-            stream: Any = emitting.emitter_of(self.api, hs.Parser(self.format, self.vocab, check_stops=False))
+            stream: Any = emitters.emitter_of(self.api, hs.Parser(self.format, self.vocab, check_stops=False))
             stream.start()
             self.batch.add(stream)
         else:

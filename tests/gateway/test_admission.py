@@ -7,9 +7,9 @@ import asyncio
 import pytest
 from gateways import ANSWER, gateway, script_of
 
-from harmonystream.gateway import uses
-from harmonystream.gateway.admission import Admission
 from harmonystream.gateway.limits import Limits
+from harmonystream.gateway.operating import quotas
+from harmonystream.gateway.operating.admission import Admission
 from harmonystream.gateway.refused import Refused
 
 
@@ -30,7 +30,7 @@ def test_turns_are_handed_on_in_order():
             doors.leave("a")
 
         await asyncio.gather(*map(visit, range(20)))
-        return order, doors.open, doors.waiting, doors.uses.open()
+        return order, doors.open, doors.waiting, doors.quotas.open()
 
     assert run(main) == (list(range(20)), 0, 0, {})
 
@@ -68,7 +68,7 @@ def test_one_that_leaves_the_queue_costs_nobody_a_turn():
         await asyncio.gather(third, return_exceptions=True)
         await fourth
         doors.leave("e")
-        return doors.open, doors.waiting, doors.uses.open()
+        return doors.open, doors.waiting, doors.quotas.open()
 
     assert run(main) == (0, 0, {})
 
@@ -89,12 +89,12 @@ def test_each_key_has_its_limit():
 
 def test_tokens_a_minute(monkeypatch):
     now = [1000.0]
-    monkeypatch.setattr(uses, "time", lambda: now[0])
+    monkeypatch.setattr(quotas, "time", lambda: now[0])
 
     async def main():
         doors = Admission(Limits(tokens_per_minute=60))
         await doors.enter("a")
-        doors.uses.take("a", 90)
+        doors.quotas.take("a", 90)
         with pytest.raises(Refused) as caught:
             await doors.enter("a")
         await doors.enter("b")
@@ -106,11 +106,11 @@ def test_tokens_a_minute(monkeypatch):
 
 
 def test_the_memory_of_owners_is_bounded(monkeypatch):
-    monkeypatch.setattr(uses, "_OWNERS", 10)
+    monkeypatch.setattr(quotas, "_OWNERS", 10)
     doors = Admission(Limits(tokens_per_minute=5))
     for number in range(50):
-        doors.uses.take(str(number), 1)
-    assert doors.uses._database.execute("SELECT COUNT(*) FROM tokens").fetchone() == (10,)
+        doors.quotas.take(str(number), 1)
+    assert doors.quotas._database.execute("SELECT COUNT(*) FROM tokens").fetchone() == (10,)
 
 
 @pytest.mark.parametrize(
@@ -174,9 +174,9 @@ def test_requests_that_wait_count_as_their_keys():
         for _ in range(3):
             doors.leave(f"other {_}")
         await asyncio.gather(waiting[1], again)
-        opened = doors.uses.open()
+        opened = doors.quotas.open()
         doors.leave("a")
         doors.leave("a")
-        return refused.value.status, opened, doors.open, doors.uses.open()
+        return refused.value.status, opened, doors.open, doors.quotas.open()
 
     assert run(main) == (429, {"a": 2}, 0, {})

@@ -11,7 +11,7 @@ from upstream import DONE
 
 import harmonystream as hs
 from harmonystream.gateway import app
-from harmonystream.gateway.demo import demo_model
+from harmonystream.gateway.generating.demo import demo_model
 
 VOCAB = hs.vocab.o200k_harmony()
 

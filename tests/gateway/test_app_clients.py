@@ -15,7 +15,7 @@ from wire_server import Clients
 import harmonystream as hs
 from harmonystream.engines import Recorded
 from harmonystream.gateway import app
-from harmonystream.gateway.demo import DEMO_NAME, demo_model
+from harmonystream.gateway.generating.demo import DEMO_NAME, demo_model
 from harmonystream.gateway.limits import Limits
 
 ANSWER = hs.parse(Recorded().turns[1]["ids"])

@@ -13,8 +13,8 @@ from gateways import serving
 
 from harmonystream.cli import main
 from harmonystream.gateway import app
-from harmonystream.gateway.demo import demo_model
-from harmonystream.gateway.keys import line_of
+from harmonystream.gateway.generating.demo import demo_model
+from harmonystream.gateway.operating.keys import line_of
 from harmonystream.gateway.settings import load
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

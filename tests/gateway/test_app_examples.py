@@ -13,8 +13,8 @@ import pytest
 from command import ENV
 from gateways import ANSWER, gateway, script_of
 
-from harmonystream.gateway.keys import line_of
-from harmonystream.gateway.metrics import Metrics
+from harmonystream.gateway.operating.keys import line_of
+from harmonystream.gateway.operating.metrics import Metrics
 from harmonystream.gateway.settings import load
 
 ROOT = Path(__file__).resolve().parents[2]

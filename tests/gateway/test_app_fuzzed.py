@@ -26,7 +26,7 @@ from wire_server import PATHS
 import harmonystream as hs
 from harmonystream.gateway import Model, app
 from harmonystream.gateway.limits import Limits
-from harmonystream.gateway.options import TABLES
+from harmonystream.gateway.requests.options import TABLES
 
 FEW = settings.default.max_examples // 5
 KINDS = {

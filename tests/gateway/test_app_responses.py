@@ -13,10 +13,10 @@ from openai.types.responses import ResponseError
 from upstream import Upstream
 from uvicorn.server import ServerState
 
-from harmonystream.gateway.keys import Keys, line_of
 from harmonystream.gateway.limits import Limits
+from harmonystream.gateway.operating.keys import Keys, line_of
+from harmonystream.gateway.operating.server import MOST_HEAD, _bounded
 from harmonystream.gateway.refused import Refused, said_later
-from harmonystream.gateway.server import MOST_HEAD, _bounded
 
 QUESTION = [{"role": "user", "content": f"Question {at}?"} for at in range(3)]
 
@@ -114,7 +114,7 @@ def test_models_of_one_tokenizer_have_one_vocabulary(tmp_path):
 
     from harmonystream.engines import Recorded
     from harmonystream.gateway import Model
-    from harmonystream.gateway.model import Served
+    from harmonystream.gateway.generating.model import Served
 
     tokenizer(QWEN, QWEN_PLAIN).save(str(tmp_path / "tokenizer.json"))
     options = {"tokenizer": tmp_path, "template": "{{ messages }}", "format": "hermes"}

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.requests import Request
 
-from harmonystream.gateway import bodies
-from harmonystream.gateway.bodies import DEEPEST, Json, read_json
-from harmonystream.gateway.model import Served
+from harmonystream.gateway.generating.model import Served
 from harmonystream.gateway.refused import Refused
+from harmonystream.gateway.requests import bodies
+from harmonystream.gateway.requests.bodies import DEEPEST, Json, read_json
 
 TYPE = (b"content-type", b"application/json")
 
@@ -87,14 +87,36 @@ def test_both_parsers_read_the_same(value, ascii):
     except UnicodeDecodeError:
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("harmonystream.gateway.bodies.STEPS", 0)
+        patch.setattr("harmonystream.gateway.requests.bodies.STEPS", 0)
         assert read(data, most=1 << 20) == (expected, len(data))
+
+
+STRINGS = ["a", "é", "\\n", '\\"', "\\\\", "\\ud83d", "\\ude00", "\\ud83d\\ude00", "\\u", "\\x", "\n", '"', "y" * 5000]
+
+
+@given(st.lists(st.sampled_from(STRINGS), max_size=20).map("".join))
+def test_a_string_is_read_in_parts_as_in_one(inner):
+    text = f'["{inner}"'
+
+    def value(read):
+        try:
+            return read(f"{text}]")
+        except ValueError:
+            return None
+
+    assert value(lambda given: bodies._in_steps(given, None)) == value(json.loads)
+
+
+def test_no_part_of_a_string_is_long():
+    text = "x" * 10_000_000 + '\\"' * 100_000 + '"'
+    assert bodies._string(text, 0) == ("x" * 10_000_000 + '"' * 100_000, len(text))
+    assert bodies._end_of_part(text, 0) < 1 << 22
 
 
 @pytest.mark.parametrize("body", [b"", b"[", b"[1,]", b'{"a" 1}', b'"\n"', b'"\\x"', b"NaN", b"[NaN]", b"01", b"[] []"])
 def test_both_parsers_refuse_the_same(body, monkeypatch):
     assert status(body) == 400
-    monkeypatch.setattr("harmonystream.gateway.bodies.STEPS", 0)
+    monkeypatch.setattr("harmonystream.gateway.requests.bodies.STEPS", 0)
     assert status(body) == 400
 
 
@@ -136,8 +158,8 @@ class Tokenizer:
 
 
 def test_texts_are_encoded_without_the_gil(monkeypatch):
-    from harmonystream import _encoders
+    from harmonystream.vocabs import encoders
 
-    monkeypatch.setattr(_encoders, "_tokenizer", lambda spec: Tokenizer())
-    encoder = _encoders.Tokenizers({"added_tokens": []})
+    monkeypatch.setattr(encoders, "_tokenizer", lambda spec: Tokenizer())
+    encoder = encoders.Tokenizers({"added_tokens": []})
     assert (encoder.ordinary("four"), encoder.marked("five!")) == ([4], [5])

@@ -10,7 +10,7 @@ from command import ENV
 from gateways import ANSWER, ASKED, gateway, script_of
 
 from harmonystream.gateway.limits import Limits
-from harmonystream.gateway.store import Store
+from harmonystream.gateway.operating.store import Store
 
 
 @pytest.mark.parametrize("api", ASKED)
@@ -20,7 +20,7 @@ def test_requests_are_answered_although_nothing_can_be_stored(api, stream, tmp_p
     with gateway(script_of(ANSWER), app_options={"limits": limits, "shared": tmp_path}) as made:
         kept = made.post("responses").json()["id"]
         assert made.http.get("/health/ready").json() == {"status": "ok", "store": "ok"}
-        for database in (made.own.store._database, made.own.admission.uses._database):
+        for database in (made.own.store._database, made.own.admission.quotas._database):
             database.execute("PRAGMA query_only = ON")  # a disk on which nothing can be written
         answer = made.post(api, stream=stream)
         assert answer.status_code == 200
@@ -63,7 +63,7 @@ def test_one_owner_does_not_evict_what_others_have():
 FULL = """
 import os, sys
 os.environ["PROMETHEUS_MULTIPROC_DIR"] = sys.argv[1]
-from harmonystream.gateway.metrics import Metrics
+from harmonystream.gateway.operating.metrics import Metrics
 made = Metrics()
 for number in range(300):
     made.requests.labels("chat", f"m{number}", "200").inc()

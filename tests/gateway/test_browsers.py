@@ -8,9 +8,9 @@ import pytest
 from gateways import ANSWER, ASKED, GPT_OSS, gateway, script_of
 from starlette.datastructures import Headers
 
-from harmonystream.gateway.browsers import check_page, is_from_here
-from harmonystream.gateway.keys import Keys, line_of
+from harmonystream.gateway.operating.keys import Keys, line_of
 from harmonystream.gateway.refused import Refused
+from harmonystream.gateway.requests.browsers import check_page, is_from_here
 
 PATH = "/v1/chat/completions"
 BODY = json.dumps({"model": GPT_OSS, **ASKED["chat"]})

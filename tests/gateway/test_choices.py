@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from harmonystream.engines import Finished
-from harmonystream.gateway.choices import merged
+from harmonystream.gateway.generating.choices import merged
 
 
 def collect(*sources, most=None):

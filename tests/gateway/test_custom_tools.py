@@ -173,3 +173,117 @@ def test_a_form_is_moot_where_a_call_must_come():
             asked = {"model": "m", "input": "?", "text": form, "tools": tools}
             answer = clients.openai.responses.create(**asked, tool_choice={"type": "function", "name": "add"})
             assert json.loads(answer.output[-1].arguments) == {"a": 1}
+
+
+# --- Chat Completions ---
+
+IN_CHAT = {
+    "type": "custom",
+    "custom": {
+        "name": "apply_patch",
+        "description": "Edits files.",
+        "format": {"type": "grammar", "grammar": {"syntax": "lark", "definition": GRAMMAR["definition"]}},
+    },
+}
+WRITTEN = [
+    (json.dumps({"input": PATCH}), PATCH),
+    (json.dumps({"input": PATCH}, ensure_ascii=False), PATCH),
+    (PATCH, PATCH),
+    ('{"patch": 1}', '{"patch": 1}'),
+    ('{"input": ""}', ""),
+]
+
+
+def calls_of(frames):
+    """The calls of a stream, put together as clients do."""
+    calls = {}
+    for line in frames.split("\n\n"):
+        data = json.loads(line.removeprefix("data: ")) if line.startswith("data: {") else {"choices": []}
+        for choice in data["choices"]:
+            for piece in choice["delta"].get("tool_calls", ()):
+                call = calls.setdefault((choice["index"], piece["index"]), {"id": piece.get("id"), "pieces": 0})
+                call["type"] = piece.get("type", call.get("type"))
+                call["pieces"] += 1
+                for name, text in (piece.get("custom") or piece.get("function")).items():
+                    call[name] = call.get(name, "") + text
+    return list(calls.values())
+
+
+@pytest.mark.parametrize("n", [1, 2])
+@pytest.mark.parametrize(("written", "said"), WRITTEN)
+def test_a_call_in_chat_has_the_text(written, said, n):
+    with gateway(harmony(written)) as made:
+        choices = made.post("chat", tools=[IN_CHAT], n=n).json()["choices"]
+        for choice in choices:
+            (call,) = choice["message"]["tool_calls"]
+            assert (call["type"], call["custom"]) == ("custom", {"name": "apply_patch", "input": said})
+            assert choice["finish_reason"] == "tool_calls"
+        found = calls_of(made.post("chat", tools=[IN_CHAT], n=n, stream=True).text)
+        assert [(call["type"], call["name"], call["input"]) for call in found] == [("custom", "apply_patch", said)] * n
+        assert said != PATCH or written == PATCH or found[0]["pieces"] > 5  # it comes as it is written
+
+
+def test_a_call_in_chat_that_is_cut_has_what_there_is():
+    with gateway(script_of(HEAD + json.dumps({"input": PATCH})[:30], "length")) as made:
+        (choice,) = made.post("chat", tools=[IN_CHAT]).json()["choices"]
+        assert choice["message"]["tool_calls"][0]["custom"]["input"] == PATCH[:18]
+        (call,) = calls_of(made.post("chat", tools=[IN_CHAT], stream=True).text)
+        assert call["input"] == PATCH[:18]
+
+
+def test_the_official_client_sends_a_custom_call_of_chat_back():
+    engine = Scripted([ids_of(HEAD + json.dumps({"input": PATCH}) + "<|call|>"), STOP])
+    with serving(app([Model("m", engine, family="gpt-oss")])) as url:
+        clients = Clients(url)
+        with clients.openai, clients.anthropic:
+            asked = {
+                "model": "m",
+                "tools": [IN_CHAT],
+                "tool_choice": {"type": "custom", "custom": {"name": "apply_patch"}},
+            }
+            messages = [{"role": "user", "content": "Go"}]
+            first = clients.openai.chat.completions.create(messages=messages, model="m", tools=[IN_CHAT])
+            said = first.choices[0].message
+            (call,) = said.tool_calls
+            assert (call.type, call.custom.input) == ("custom", PATCH)
+            text = engine.prompts[0].text
+            assert all(part in text for part in ("Edits files.", GRAMMAR["definition"], "input"))
+            messages += [said.to_dict(), {"role": "tool", "tool_call_id": call.id, "content": "Done."}]
+            clients.openai.chat.completions.create(messages=messages, **asked)
+            assert json.dumps({"input": PATCH}, ensure_ascii=False) in engine.prompts[1].text
+            assert "Done." in engine.prompts[1].text
+
+
+def test_a_function_beside_a_custom_tool_stays_one():
+    function = {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}
+    with gateway(
+        script_of('<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"input": "x"}<|call|>')
+    ) as made:
+        (choice,) = made.post("chat", tools=[IN_CHAT, function]).json()["choices"]
+        assert choice["message"]["tool_calls"][0]["function"] == {"name": "f", "arguments": '{"input": "x"}'}
+        (call,) = calls_of(made.post("chat", tools=[IN_CHAT, function], stream=True).text)
+        assert (call["type"], call["arguments"]) == ("function", '{"input": "x"}')
+
+
+@pytest.mark.parametrize("written", [made for made, _ in WRITTEN])
+def test_pieces_of_a_call_in_chat_say_the_same_however_they_come(written):
+    import harmonystream as hs
+    from harmonystream.emit.chat.offered import OfferedChat
+
+    ids = ids_of(f"{HEAD}{written}<|call|>")
+    found = set()
+    for size in (1, 2, 5, len(ids)):
+        for whole in (True, False):
+            stream = OfferedChat(hs.Parser(), id="chatcmpl-1", model="m", created=1, custom=["apply_patch"])
+            pieces = [ids[at : at + size] for at in range(0, len(ids), size)]
+            if whole:
+                frames = stream.start() + b"".join(map(stream.feed, pieces)) + stream.finish("stop")
+                (call,) = calls_of(frames.decode())
+                found.add(call["input"])
+            else:
+                stream.events()
+                for piece in pieces:
+                    stream.events(piece)
+                stream.events(finish=True, reason="stop")
+            found.add(stream.response()["choices"][0]["message"]["tool_calls"][0]["custom"]["input"])
+    assert len(found) == 1

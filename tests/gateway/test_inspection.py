@@ -16,10 +16,10 @@ from browser import CHROMIUM, browsing
 from gateways import ANSWER, CALL, TOOLS, gateway, ids_of, script_of
 from upstream import Upstream
 
-from harmonystream.gateway import inspection
-from harmonystream.gateway.inspection import inspected, page_with
-from harmonystream.gateway.inspector import KEPT, _is_local
-from harmonystream.gateway.keys import Keys, line_of
+from harmonystream.gateway.operating import inspection
+from harmonystream.gateway.operating.inspection import inspected, page_with
+from harmonystream.gateway.operating.inspector import KEPT, _is_local
+from harmonystream.gateway.operating.keys import Keys, line_of
 
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 EVIL = (

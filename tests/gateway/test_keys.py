@@ -10,7 +10,7 @@ import openai
 import pytest
 from gateways import ANSWER, ASKED, GPT_OSS, gateway, script_of
 
-from harmonystream.gateway.keys import Keys, line_of, new_key
+from harmonystream.gateway.operating.keys import Keys, line_of, new_key
 from harmonystream.gateway.refused import Refused
 
 
@@ -42,7 +42,7 @@ def test_a_right_key_beside_a_placeholder_is_enough():
 
 
 def test_a_file_that_changes_is_read_again(file, monkeypatch, caplog):
-    monkeypatch.setattr("harmonystream.gateway.keys.LOOKS", 0.0)
+    monkeypatch.setattr("harmonystream.gateway.operating.keys.LOOKS", 0.0)
     path = file(line_of("ann", "ANN") + "\n" + line_of("bob", "BOB"))
     keys = Keys.load(path)
     assert keys.owner({"x-api-key": "BOB"}) == "bob"

@@ -13,9 +13,9 @@ from upstream import Upstream, serving
 from harmonystream import render
 from harmonystream.engines import Completions, EngineError, Recorded
 from harmonystream.gateway import Model
-from harmonystream.gateway.asked import Asked
-from harmonystream.gateway.model import Served, served
+from harmonystream.gateway.generating.model import Served, served
 from harmonystream.gateway.refused import Refused
+from harmonystream.gateway.requests.request import ApiRequest
 from harmonystream.prompt import Prompt, Template
 from harmonystream.vocab import from_tokenizers
 
@@ -28,7 +28,7 @@ TEMPLATE = (
 
 
 def asked(**more):
-    return Asked("chat", {}, "m", messages=[{"role": "user", "content": "?"}], **more)
+    return ApiRequest("chat", {}, "m", messages=[{"role": "user", "content": "?"}], **more)
 
 
 def prompt_of(tokens):
@@ -73,7 +73,7 @@ def test_a_template_without_switches_is_not_asked():
 
 def test_what_cannot_be_written_is_refused():
     with pytest.raises(Refused, match=r"message 0: role is 'nobody'") as caught:
-        gpt_oss().prompt(Asked("responses", {}, "m", messages=[{"role": "nobody"}]))
+        gpt_oss().prompt(ApiRequest("responses", {}, "m", messages=[{"role": "nobody"}]))
     assert caught.value.param == "input"
 
 
@@ -118,7 +118,7 @@ def test_the_context_is_the_least_that_the_engines_say(monkeypatch):
     asyncio.run(late.learn_context())
     asyncio.run(late.learn_context())  # at once: not asked again
     assert late.context is None
-    monkeypatch.setattr("harmonystream.gateway.model._ASKS", 0.0)
+    monkeypatch.setattr("harmonystream.gateway.generating.model._ASKS", 0.0)
     asyncio.run(late.learn_context())
     assert late.context == 700
 

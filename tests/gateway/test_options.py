@@ -7,12 +7,12 @@ from dataclasses import asdict
 import pytest
 from gateways import ANSWER, ASKED, GPT_OSS, gateway, script_of
 
-from harmonystream.gateway import chat_api, messages_api, responses_api
-from harmonystream.gateway.asked import read_options
-from harmonystream.gateway.options import TABLES
 from harmonystream.gateway.refused import Refused, body_of, status_of
-from harmonystream.gateway.tool_choices import pick
-from harmonystream.gateway.unsupported import Unsupported
+from harmonystream.gateway.requests import chat_api, messages_api, responses_api
+from harmonystream.gateway.requests.options import TABLES
+from harmonystream.gateway.requests.request import read_options
+from harmonystream.gateway.requests.tool_choices import pick
+from harmonystream.gateway.requests.unsupported import Unsupported
 
 APIS = tuple(TABLES)
 

@@ -11,7 +11,7 @@ import openai
 import pytest
 
 from harmonystream.gateway.limits import Limits
-from harmonystream.gateway.options import TABLES
+from harmonystream.gateway.requests.options import TABLES
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "gateway.md").read_text("utf-8")
 APIS = {"chat": "Chat Completions", "responses": "Responses", "messages": "Messages"}

@@ -12,8 +12,9 @@ from upstream import DROP, HANG, Upstream
 
 import harmonystream as hs
 from harmonystream.engines import EngineError, Sampling
+from harmonystream.engines.base import Arrived
+from harmonystream.gateway.generating.pool import COOLING, SLACK, Member, Pool
 from harmonystream.gateway.limits import Limits
-from harmonystream.gateway.pool import COOLING, SLACK, Member, Pool
 from harmonystream.gateway.refused import Refused
 
 
@@ -54,6 +55,28 @@ def test_no_other_engine_is_tried_after_the_first_token():
         play(pool_of(*engines))
     assert sorted(len(engine.prompts) for engine in engines) == [0, 1]
     assert sorted(engine.closed for engine in engines) == [0, 1]
+
+
+class InPieces(Scripted):
+    """Its items come together, as each list of the script has them."""
+
+    async def pieces(self, prompt, sampling):
+        for items in self.pieces_of_all:
+            yield items
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_what_comes_together_stays_together_where_that_is_asked_for(together):
+    engine, ends = InPieces([]), []
+    engine.pieces_of_all = [[[1]], [[2], [3], STOP]]
+
+    async def collect():
+        items = pool_of(engine).generate(prompt_of("?"), Sampling(), 1e9, ends.append, together)
+        return [item async for item in items]
+
+    expected = [[1], Arrived([[2], [3], STOP])] if together else [[1], [2], [3], STOP]
+    assert asyncio.run(collect()) == expected
+    assert ends == [STOP]
 
 
 def test_a_refusal_is_not_tried_again():

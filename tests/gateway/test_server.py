@@ -18,7 +18,7 @@ import sys
 from harmonystream.engines.named import engine_of
 from harmonystream.gateway import Model, app
 from harmonystream.gateway.limits import Limits
-from harmonystream.gateway.server import serve
+from harmonystream.gateway.operating.server import serve
 
 model = Model("gpt-oss", engine_of("vllm", sys.argv[1], "m"))
 serve(app([model], limits=Limits(drain=float(sys.argv[2]))), "127.0.0.1", 0)

@@ -8,7 +8,7 @@ import pytest
 from gateways import ASKED
 from server_turns import LOOKED, RESULT, answer, answered, serves
 
-from harmonystream.gateway.server_runs import with_runs_apart
+from harmonystream.gateway.requests.server_runs import with_runs_apart
 
 
 @pytest.mark.parametrize("api", ["responses", "messages"])

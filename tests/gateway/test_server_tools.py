@@ -211,7 +211,7 @@ def test_rounds_are_bounded_and_the_last_one_has_no_tools():
 
 
 def test_a_call_in_the_last_round_is_neither_run_nor_shown():
-    """The model was to answer. It is no text either, and the client has nothing to run."""
+    """The model was to answer. It is not text either, and the client has nothing to run."""
     with serves(called("look", '{"city": "A"}'), limits=Limits(tool_rounds=1)) as (clients, _, _):
         for streams in (True, False):
             said = ask(clients, "chat", streams=streams)

@@ -7,7 +7,7 @@ import pytest
 from harmonystream.engines import Completions, LlamaServer
 from harmonystream.gateway import app
 from harmonystream.gateway import settings as module
-from harmonystream.gateway.keys import line_of
+from harmonystream.gateway.operating.keys import line_of
 from harmonystream.gateway.settings import load
 
 WHOLE = """

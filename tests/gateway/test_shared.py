@@ -6,7 +6,7 @@ import sqlite3
 
 import pytest
 
-from harmonystream.gateway.shared import connect, writing
+from harmonystream.gateway.operating.shared import connect, writing
 
 SCHEMA = "CREATE TABLE IF NOT EXISTS numbers (number INTEGER)"
 

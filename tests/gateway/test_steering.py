@@ -14,9 +14,9 @@ from harmonystream.agent.steering import MOST_CLOSES, Plan, steered
 from harmonystream.engines import Completions, EngineError, Finished, LlamaServer, Sampling
 from harmonystream.engines.base import chat_usage
 from harmonystream.formats import format_of
-from harmonystream.gateway.asked import Asked
-from harmonystream.gateway.plans import plan_of
+from harmonystream.gateway.generating.plans import plan_of
 from harmonystream.gateway.refused import Refused
+from harmonystream.gateway.requests.request import ApiRequest
 
 THOUGHT = "<|channel|>analysis<|message|>One two three four five six"
 
@@ -145,7 +145,7 @@ def test_an_engine_that_answers_ids_with_text_is_an_error():
 
 
 def tag_plan(name, prompt, engine=None, **more):
-    asked = Asked("chat", {}, "m", **{"tools": TOOLS["chat"], "choice": "required", **more})
+    asked = ApiRequest("chat", {}, "m", **{"tools": TOOLS["chat"], "choice": "required", **more})
     return plan_of(asked, format_of(name), hs.Prompt(prompt, None, format_of(name)), engine)
 
 
@@ -177,8 +177,9 @@ def test_a_grammar_is_in_place_of_the_beginning_of_a_call():
         assert (plan.first, plan.after_reasoning, plan.budget, plan.closes) == ("", "", 9, ("\n</think>",))
         start = "reasoning" if reasons else "content"
         made = hs.grammar("hermes", TOOLS["chat"], choice="required", start=start)
-        assert plan.grammar(reasons) == {"grammar": made.gbnf()}
-    alone = tag_plan("hermes", closed, engine=LlamaServer("http://e"), parallel=False).grammar(False)
+        assert plan.grammar(hs.Prompt(prompt, None, format_of("hermes"))) == {"grammar": made.gbnf()}
+    plan = tag_plan("hermes", closed, engine=LlamaServer("http://e"), parallel=False)
+    alone = plan.grammar(hs.Prompt(closed, None, format_of("hermes")))
     assert alone == {"grammar": hs.grammar("hermes", TOOLS["chat"], choice="required", parallel=False).gbnf()}
 
 
@@ -186,7 +187,7 @@ def test_arguments_that_a_grammar_cannot_keep_are_any_object():
     strict = [{"name": "f", "strict": True, "parameters": {"type": "object", "not": {"required": ["a"]}}}]
     plan = tag_plan("hermes", "", engine=LlamaServer("http://e"), tools=strict)
     made = hs.grammar("hermes", strict, choice="required", strict=False)
-    assert plan.grammar(False) == {"grammar": made.gbnf()}
+    assert plan.grammar(hs.Prompt("", None, format_of("hermes"))) == {"grammar": made.gbnf()}
 
 
 def test_an_engine_without_grammars_gets_the_beginning_of_a_call():

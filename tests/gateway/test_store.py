@@ -8,8 +8,8 @@ import pytest
 from gateways import ANSWER, CALL, GPT_OSS, gateway, script_of
 
 import harmonystream as hs
+from harmonystream.gateway.operating.store import Store
 from harmonystream.gateway.refused import Refused
-from harmonystream.gateway.store import Store
 
 
 def response(id, text="x"):

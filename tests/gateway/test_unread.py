@@ -33,7 +33,7 @@ def unread(url):
     return made
 
 
-@pytest.mark.parametrize("limits", [{"send": 0.3}, {"total": 1.0}])
+@pytest.mark.parametrize("limits", [{"send": 0.3}, {"total": 3.0}])
 def test_four_that_read_nothing_do_not_hold_up_others(limits):
     options = {"limits": Limits(concurrent=4, queue_seconds=30, keep_alive=0.2, **limits)}
     with gateway(endless(), context=10**9, app_options=options) as made:

@@ -8,8 +8,8 @@ import logging
 import pytest
 from gateways import ADD, ANSWER, ASKED, CALL, GPT_OSS, gateway, script_of
 
-from harmonystream.gateway.keys import Keys, line_of
-from harmonystream.gateway.unsupported import HEADER, Unsupported
+from harmonystream.gateway.operating.keys import Keys, line_of
+from harmonystream.gateway.requests.unsupported import HEADER, Unsupported
 
 APIS = tuple(ASKED)
 

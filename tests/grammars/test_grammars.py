@@ -37,6 +37,38 @@ def test_equal_requests_have_equal_grammars() -> None:
     assert repr(one) == "<Grammar of hermes>"
 
 
+def test_a_grammar_is_found_again_by_what_was_asked_for() -> None:
+    given = [json.loads(json.dumps(WEATHER))]
+    first = hs.grammar("hermes", given)
+    assert hs.grammar("hermes", [WEATHER]) is first
+    given[0]["function"]["name"] = "get_time"
+    assert hs.grammar("hermes", given) != first
+    tools = hs.Tools(WEATHER)
+    kept = hs.grammar("hermes", tools)
+    assert kept == first
+    assert hs.grammar("hermes", tools) is kept
+    tools.add("get_time")
+    assert hs.grammar("hermes", tools) != kept
+
+
+def test_schemas_are_not_repeated_more_than_a_backend_needs() -> None:
+    for format in hs.formats():
+        if format not in ("think", "kimi_vl"):
+            tag = hs.grammar(format, [WEATHER], choice="required").structural_tag()
+            assert tag.count("get_weather") <= 8, format
+
+
+def test_patterns_of_a_structural_tag_are_text() -> None:
+    def patterns(node: Any) -> list[str]:
+        inner = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+        found = [node["pattern"]] if isinstance(node, dict) and "pattern" in node else []
+        return found + [one for part in inner for one in patterns(part)]
+
+    found = patterns(json.loads(hs.grammar("llama3", ["f"]).structural_tag()))
+    assert "[ \\n\\t]{0,16}" in found
+    assert all(one.isprintable() for one in found)
+
+
 def test_choices() -> None:
     auto, required = hs.grammar("hermes", [WEATHER]), hs.grammar("hermes", [WEATHER], choice="required")
     none, named = hs.grammar("hermes", [WEATHER], choice="none"), hs.grammar("hermes", [WEATHER], choice="get_weather")
@@ -95,7 +127,9 @@ def test_markers_that_are_control_tokens() -> None:
     vocab = hs.vocab.o200k_harmony()
     grammar = hs.grammar("harmony", [WEATHER])
     assert str(vocab.control["<|constrain|>"]) in grammar.structural_tag(vocab)
-    assert "<|constrain|>" not in grammar.structural_tag(vocab)
+    assert '"value":"<|constrain|>' not in grammar.structural_tag(vocab)
+    # xgrammar takes the name of a control token for text, in strings of JSON, too.
+    assert '"max_whitespace_cnt":16,"excludes":["<|' in grammar.structural_tag(vocab)
     assert f"<[{vocab.control['<|channel|>']}]>" in grammar.lark(vocab)
 
 
@@ -117,12 +151,62 @@ def test_what_a_chat_template_writes_is_accepted(name: str) -> None:
                 assert accepts(grammar.lark(), trimmed(text, family)), text
 
 
+@pytest.mark.parametrize("name", [name for name, family in FAMILIES.items() if family.row != "think"])
+def test_a_prompt_that_has_begun_the_answer(name: str) -> None:
+    """Wherever an answer is cut, its rest is accepted, or the cut is inside of JSON."""
+    family = FAMILIES[name]
+    turn = {
+        "role": "assistant",
+        "reasoning": "Hm.",
+        "content": "On it.",
+        "calls": [{"id": "functions.get_weather:0", **CALL}],
+    }
+    before, text = render(family, [{"role": "user", "content": "?"}, turn], next(iter(family.modes)))
+    text = trimmed(text, family)
+    inside = 0
+    for cut in {*range(0, len(text), 7), len(text)}:
+        if text[:cut].endswith("<"):  # which is not yet a marker
+            continue
+        prompt = hs.Prompt(before + text[:cut], None, format_of(family.row), begun=cut)
+        try:
+            left = hs.grammar(family.row, TOOLS, prompt=prompt)
+        except hs.GrammarError as error:
+            assert "ends inside of arguments" in str(error)
+            inside += 1
+        else:
+            assert accepts(left.lark(), text[cut:]), text[:cut]
+    assert inside < len(text) / 14
+
+
+def test_a_prompt_of_harmony_that_has_begun_the_answer() -> None:
+    for text in HARMONY:
+        for cut in (at for at in range(text.index("{")) if not text[:at].endswith("<")):
+            prompt = hs.Prompt("Hi<|end|><|start|>assistant" + text[:cut], None, format_of("harmony"))
+            assert accepts(hs.grammar("harmony", [WEATHER], choice="required", prompt=prompt).lark(), text[cut:])
+    wrong = hs.Prompt("<|start|>assistant<|channel|>final<|message|>", None, format_of("harmony"))
+    with pytest.raises(hs.GrammarError, match="is not what the grammar allows"):
+        hs.grammar("harmony", [WEATHER], choice="required", prompt=wrong)
+
+
 def trimmed(text: str, family: Any) -> str:
     """Without the markers at which generation stops."""
     stops = format_of(family.row).stops
     while ends := [stop for stop in stops if text.rstrip("\n").endswith(stop)]:
         text = text.rstrip("\n").removesuffix(ends[0])
     return text
+
+
+def test_a_pattern_is_kept_where_strings_have_quotes() -> None:
+    """A tool whose schema cannot be kept between tags is called with JSON, where the format has both."""
+    schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": "^x+$"}}, "required": ["a"]}
+    lark = hs.grammar("hermes", [*strict(schema), WEATHER], choice="required").lark()
+    for text, accepted in (
+        ('<tool_call>\n{"name": "f", "arguments": {"a": "xx"}}\n</tool_call>', True),
+        ('<tool_call>\n{"name": "f", "arguments": {"a": "xy"}}\n</tool_call>', False),
+        ("<tool_call>\n<function=f>\n<parameter=a>\nxx\n</parameter>\n</function>\n</tool_call>", False),
+        ("<tool_call>\n<function=get_weather>\n<parameter=city>\nO\n</parameter>\n</function>\n</tool_call>", True),
+    ):
+        assert accepts(lark, text) == accepted, text
 
 
 DEEP: Any = {"type": "string"}

@@ -72,7 +72,7 @@ def test_the_core_uses_little_of_python():
     """It makes no event, so from the package it needs errors, schemas, files, and rows for `Vocab.missing()`."""
     imports = re.compile(r"^\s*from (harmonystream\.[\w.]+) import", re.MULTILINE)
     used = {name for path in (NATIVE / "core").glob("*.p[yx][xd]") for name in imports.findall(path.read_text())}
-    assert used <= {f"harmonystream.{name}" for name in ("errors", "_schema", "formats", "vocab_files")}
+    assert used <= {f"harmonystream.{name}" for name in ("errors", "_schema", "formats", "vocabs.files")}
 
 
 def test_no_two_headers_structs_have_one_name():

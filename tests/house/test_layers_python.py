@@ -1,24 +1,30 @@
 """The order of the Python layers, read from every import.
 
-formats <- core <- emit; grammars <- engines; prompt, tools, engines <- agent <- gateway.
+formats, vocabs <- core <- emit; grammars <- engines; prompt, tools, engines <- agent <- gateway. No module imports
+itself by way of others.
 """
 
 from __future__ import annotations
 
 import ast
+from graphlib import CycleError, TopologicalSorter
+from importlib import import_module
+from inspect import isclass
 from pathlib import Path
 
 import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "harmonystream"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
-CORE = {"core", "formats"}
+CORE = {"core", "formats", "vocabs"}
 MAY_USE = {
     "formats": {"formats"},
+    "vocabs": {"vocabs"},
     "core": CORE,
     "emit": CORE | {"emit"},
     "grammars": CORE | {"grammars"},
     "prompt": CORE | {"prompt"},
+    "columns": CORE | {"prompt", "columns"},
     "tools": CORE | {"tools"},
     "engines": CORE | {"grammars", "engines"},
     "agent": CORE | {"grammars", "prompt", "tools", "engines", "agent"},
@@ -29,6 +35,9 @@ MAY_USE = {
 }
 """A layer -> the layers that its modules may import. The core is `_native` and the modules beside it."""
 EXCEPTIONS = {
+    ("vocabs", "errors"),
+    ("vocabs", "surrogates"),
+    ("vocabs", "_native"),  # a file has the image of a native vocabulary
     ("formats", "errors"),  # an unknown format raises FormatError, which errors.py keeps with the other errors
 }
 """(layer, module) that the table does not allow."""
@@ -42,6 +51,10 @@ TOOLS_NOUN = {"tools.Tool", "tools.Tools"}
 """What `prompt`, `engines` and `grammars` may know of `tools`."""
 DOORS = {"__init__.py", "__main__.py"}
 """Modules of the package itself that give its names to users, or run it: they may import every layer."""
+
+
+WAYS_IN = {"formats.spec": {"formats.files", "formats.response_template"}}
+"""Class methods that make an object import its readers, when they are called. The readers import the class."""
 
 
 def imports(tree: ast.AST, package: tuple[str, ...]) -> set[str]:
@@ -100,6 +113,34 @@ def test_nobody_imports_a_leaf():
             assert own in LEAVES[leaf], path
 
 
+def module_of(name: str) -> str:
+    """The module that an import names, or from which it takes a name."""
+    path = PACKAGE.joinpath(*name.split("."))
+    while name and not (path.is_dir() or path.with_suffix(".py").is_file()):
+        name, path = name.rpartition(".")[0], path.parent
+    return name
+
+
+def used_when_run(path: Path) -> set[str]:
+    """The modules that one imports when it runs, also inside functions: what is only for types may refer back."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    typed = [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    for node in typed:
+        node.body = [ast.Pass()]
+    return {module_of(name) for name in imports(tree, ("harmonystream", *path.parent.relative_to(PACKAGE).parts))}
+
+
+def test_no_module_imports_itself_by_way_of_others():
+    names = {path: ".".join(path.relative_to(PACKAGE).with_suffix("").parts) for path in SOURCES}
+    names = {path: name.removesuffix(".__init__") for path, name in names.items()}
+    uses = {name: used_when_run(path) - {name, ""} - WAYS_IN.get(name, set()) for path, name in names.items()}
+    assert sum(map(len, uses.values())) > len(uses)
+    try:
+        TopologicalSorter(uses).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
+
+
 def test_importing_the_package_imports_the_core_alone():
     """The other layers are loaded when one of their names is first asked for."""
     tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
@@ -117,3 +158,37 @@ def test_the_reader_of_imports_reads_them_all():
     assert forbidden("tools", {"cli.chat", "emit.chat", "tools.own", "events.Event"}) == {"cli.chat", "emit.chat"}
     assert forbidden("prompt", {"tools.Tools", "tools.running"}) == {"tools.running"}
     assert sum(len(of_file(path)) for path in SOURCES) > 2 * len(SOURCES)
+
+
+def test_no_emitter_and_no_item_has_more_than_three_ancestors_of_ours():
+    found = {}
+    for path in (PACKAGE / "emit").rglob("*.py"):
+        module = import_module(".".join(("harmonystream", *path.relative_to(PACKAGE).with_suffix("").parts)))
+        for kind in filter(isclass, vars(module).values()):
+            found[kind] = sum(one.__module__.startswith("harmonystream") for one in kind.__mro__[1:])
+    assert len(found) > 30
+    assert {kind.__qualname__: n for kind, n in found.items() if n > 3} == {}
+
+
+BELOW = {
+    "refused": set[str](),
+    "limits": set[str](),
+    "requests": {"refused"},
+    "generating": {"requests", "refused", "limits"},
+    "operating": {"requests", "refused", "limits"},
+    "answering": {"requests", "generating", "operating", "refused", "limits"},
+}
+"""A room of the gateway, or a module between them -> what it may import of the gateway, beside itself."""
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "gateway").glob("*/*.py")), ids=lambda path: path.stem)
+def test_a_room_of_the_gateway_imports_only_the_rooms_below(path):
+    room = path.parent.name
+    used = {name.split(".")[1] for name in of_file(path) if name.startswith("gateway.")}
+    assert used <= BELOW[room] | {room}
+
+
+@pytest.mark.parametrize("name", ["refused", "limits", "answering"])
+def test_a_module_between_the_rooms_imports_only_what_is_below(name):
+    used = {one.split(".")[1] for one in of_file(PACKAGE / "gateway" / f"{name}.py") if one.startswith("gateway.")}
+    assert used <= BELOW[name] | {name}

@@ -32,6 +32,7 @@ EXTRAS = {
     "cli",
     "engines",
     "gateway",
+    "grammar",
     "harmony",
     "mcp",
     "otel",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import pickle
+from collections import Counter
 from typing import Any
 
 import polars
@@ -10,6 +12,7 @@ import pyarrow
 import pytest
 
 import harmonystream as hs
+from harmonystream.integrations.column_summary import summarize
 from harmonystream.integrations.columns import Labelled, ParsedColumn
 from harmonystream.integrations.polars import expression
 
@@ -133,3 +136,44 @@ def test_progress_is_told_in_rows_of_the_batch(kind):
     column = kind("ids", progress=lambda done, total: told.append((done, total)))
     assert len(frame.with_columns(expression(column))) == rows
     assert told == [(1024, rows), (2048, rows), (rows, rows)]
+
+
+def test_each_row_has_its_own_tools():
+    call = '<tool_call>\n{"name": "f", "arguments": {"n": 1}}\n</tool_call>'
+    mine = [{"type": "function", "function": {"name": "f", "parameters": {"properties": {"n": {"type": "integer"}}}}}]
+    other = [{"type": "function", "function": {"name": "g", "parameters": None}}]
+    rows = [mine, other, None, mine]
+    texts = [call, call, call, "Hi"]
+    for column in ([None if tools is None else json.dumps(tools) for tools in rows], rows):
+        table = pyarrow.table({"text": texts, "tools": column})
+        made = ParsedColumn("text", "hermes", finish="stop", tools_column="tools")(table).column("parsed").to_pylist()
+        for row, text, tools in zip(made, texts, rows, strict=True):
+            (want,) = pyarrow.array(
+                hs.parse_many(pyarrow.array([text]), "hermes", finish="stop", tools=tools)
+            ).to_pylist()
+            assert row == want
+    empty = ParsedColumn("text", "hermes", tools_column="tools")(table.slice(0, 0))
+    assert (len(empty), empty.column_names) == (0, ["text", "tools", "parsed"])
+    with pytest.raises(ValueError, match="column 'tools' is not JSON in row 1"):
+        ParsedColumn("text", "hermes", tools_column="tools")(pyarrow.table({"text": ["", ""], "tools": ["[]", "["]}))
+
+
+def test_a_summary_counts_what_was_repaired():
+    broken = ("<|channel|>analysis<|message|>Hm.<|start|>assistant" + TEXTS[0].removesuffix("<|return|>"), "<|end|>Hi")
+    texts = [TEXTS[0], None, *broken, broken[0], TEXTS[1]]
+    made = ParsedColumn("text", finish="stop")(pyarrow.table({"text": texts}))
+    rows = [hs.parse(text, finish_reason="stop") for text in texts if text is not None]
+    summary = summarize(made)
+    codes = [{deviation.code for deviation in row.deviations} for row in rows]
+    assert (summary.rows, summary.clean) == (6, sum(not each for each in codes))
+    assert summary.notes == {"null": 1}
+    assert summary.deviations == Counter(code for each in codes for code in each) != {}
+    where = [0, *range(2, 6)]  # the second row is null
+    assert summary.first == {
+        code: next(where[at] for at, each in enumerate(codes) if code in each) for code in summary.deviations
+    }
+    assert summary.finish_reasons == Counter(row.finish_reason for row in rows)
+    pieces = [made.slice(0, 2), made.slice(2, 3).to_batches()[0], made.slice(5), made.slice(0, 0)]
+    assert summarize(pieces) == summary
+    with pytest.raises(ValueError, match="no field 'note'"):
+        summarize(ParsedColumn("text", fields=["deviations", "finish_reason"])(made))

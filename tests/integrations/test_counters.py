@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
+
 import pytest
 
 import harmonystream as hs
@@ -32,3 +36,12 @@ def test_without_it_nothing_happens(monkeypatch):
     counters._counter.cache_clear()
     counters.count_stream("names")
     counters._counter.cache_clear()
+
+
+def test_the_board_asks_for_counters_and_labels_that_there_are():
+    board = json.loads((Path(__file__).parents[2] / "examples" / "engines" / "grafana.json").read_text("utf-8"))
+    asked = [target["expr"] for panel in board["panels"] for target in panel.get("targets", ())]
+    matches = [re.search(r"by \((\w+)\) .*harmonystream_(\w+)_total", each) for each in asked]
+    found = {match[2]: match[1] for match in matches if match}
+    assert found == {name: label for name, (_, label) in counters._COUNTERS.items()}
+    assert len(found) == len(asked)

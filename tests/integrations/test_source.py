@@ -10,6 +10,7 @@ import pytest
 from wire_server import PATHS, SHORT, of, stream_of
 
 import harmonystream as hs
+from harmonystream.engines.base import Arrived
 from harmonystream.integrations.source import Reader
 from harmonystream.integrations.starlette import EventStreamResponse, Finished, Framed, Sampled, whole_response
 
@@ -95,3 +96,27 @@ def test_an_error_may_have_a_type_and_a_code_whatever_the_api(api):
     assert b"Busy." in said
     assert b"overloaded_error" in said
     assert b"rate_limit_exceeded" in said
+
+
+@pytest.mark.parametrize("api", PATHS)
+def test_frames_of_what_arrives_together_are_those_of_one_by_one(api):
+    ids = list(SHORT)
+
+    def frames(*items):
+        reader = Reader(of()(), stream_of(api), None, None)
+        return reader.start() + b"".join(map(reader.take, items)), reader.done
+
+    end = Finished("stop", {"completion_tokens": 3})
+    assert frames(Arrived([[one] for one in ids] + [end])) == frames(*[[one] for one in ids], end)
+    assert frames(Arrived([ids, end, [1]])) == frames(ids, end)
+
+
+def test_what_came_before_an_error_is_sent():
+    stream = stream_of("chat")
+    reader = Reader(of()(), stream, None, None)
+    reader.start()
+    with pytest.raises(TypeError):
+        reader.take(Arrived([SHORT, object()]))
+    twin = stream_of("chat")
+    twin.start()
+    assert reader.error("no") == twin.feed(SHORT) + twin.error("no")

@@ -65,7 +65,7 @@ def test_a_process_that_does_not_ask_imports_one_small_module():
     assert run.stdout.strip() == "['harmonystream_plugins']"
 
 
-@pytest.mark.parametrize("version", ["0.33.0", "0.33.2rc1", "0.33.0+cpu"])
+@pytest.mark.parametrize("version", ["0.32.0", "0.33.0", "0.33.2rc1", "0.33.0+cpu"])
 def test_the_tested_release_is_taken_silently(version, caplog):
     check_version(version)
     assert not caplog.records
@@ -78,9 +78,9 @@ def test_a_newer_or_unnamed_release_is_taken_with_a_warning(version, caplog):
     assert version in caplog.text and "0.33" in caplog.text
 
 
-@pytest.mark.parametrize("version", ["0.32.9", "0.9.1"])
+@pytest.mark.parametrize("version", ["0.31.9", "0.9.1"])
 def test_an_older_release_is_refused(version):
-    with pytest.raises(ImportError, match=r"need vLLM 0\.33 or newer"):
+    with pytest.raises(ImportError, match=r"need vLLM 0\.32 or newer"):
         check_version(version)
 
 

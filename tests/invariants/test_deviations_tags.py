@@ -93,9 +93,9 @@ TAGGED = {
         ("", '```\n<tool_call>{"name": "f"}</tool_call>\n```', []),
     ),
     "abandoned-header": ("deepseek", "Hi", BEGIN + CALL, ("", "Hi", ["{}"])),
-    "unfinished-header": ("hermes", "Hi", '<tool_call>{"na', ("", "Hi", [])),
+    "unfinished-header": ("hermes", "Hi", '<tool_call>{"na', ("", 'Hi<tool_call>{"na', [])),
     "after-end": ("hermes", "Hi<|im_end|>", "<|im_end|>", ("", "Hi", [])),
-    "call-in-reasoning": ("glm", "<think>Hm", "<tool_call>f</tool_call>.</think>Hi", ("Hm.", "Hi", ["{}"])),
+    "call-in-reasoning": ("glm", "<think>Hm", "<tool_call>f</tool_call>.</think>Hi", ("Hm\n.", "Hi", ["{}"])),
     "held-too-long": (
         *("glm", "<tool_call>f<arg_key>o</arg_key><arg_value>", f"{LONG}</arg_value></tool_call>"),
         ("", "", [f'{{"o": "{LONG}"}}']),

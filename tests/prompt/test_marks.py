@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from test_jinja import TEMPLATES
 
 import harmonystream as hs
-from harmonystream.prompt.marks import StandIns, encode_marked, mark_strings, spelling
+from harmonystream.prompt.marks import StandIns, mark_strings, marked_pieces, spelling
 
 ADDED = {
     "hermes": (QWEN, QWEN_PLAIN),
@@ -175,6 +175,4 @@ def test_an_answer_that_mentions_the_tags_is_not_cut_in_harmony_and_dsml():
 
 def test_what_has_no_markers_is_encoded_as_a_whole():
     known = vocab(QWEN, QWEN_PLAIN)
-    assert encode_marked("<|im_start|>user\nHi", StandIns(), known) == known.encode(
-        "<|im_start|>user\nHi", control=True
-    )
+    assert marked_pieces("<|im_start|>user\nHi", StandIns(), known) == (["<|im_start|>user\nHi"], True)

@@ -47,6 +47,8 @@ def read_headerless(header: Header, how: str, tools: Sequence[str] | None) -> tu
     if kind != "constrain":
         reader.read_type_before_json()
     begin = reader.begin_of_body()
+    if kind == "channel" and how != "cap" and reader.is_noise(begin):
+        begin = len(reader.chars)
     body = symbols[reader.chars[begin].symbol :] if begin < len(reader.chars) else []
     return findings.opening(), body
 
@@ -186,6 +188,16 @@ class PartReader:
         if word is None or (self.how == "finish" and word.at_end and self.could_become_a_part(word.text)):
             return len(self.chars)
         return begin
+
+    def is_noise(self, begin: int) -> bool:
+        """No words but names of channels, and digits only after a channel; not in the answer or in a call."""
+        if self.findings.channel == "final" or self.findings.recipient:
+            return False
+        text = "".join("" if char.separates else char.text for char in self.chars[begin:])
+        letters = re.findall("[A-Za-z]+", text)
+        if any(ord(char) > 127 for char in text) or (re.search("[0-9]", text) and not self.findings.channel):
+            return False
+        return all(run.lower() in (*CHANNELS, "comment") for run in letters)
 
     def could_become_a_part(self, word: str) -> bool:
         if "assistant" in self.allowed and is_prefix_of_assistants(word):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from string import ascii_letters
 
 from reference import REGIONS, EventTuple, Item
 from reference_tags_bodies import NORMAL_STOPS
@@ -19,7 +20,21 @@ from reference_tags_elements import Elements
 from reference_tags_fences import Fences
 from reference_tags_header import Header, HeaderReader
 from reference_tags_lists import Lists
-from reference_tags_text import CALL, CDATA, ELEMENT, INERT, NEAR, PAIR, SECTION, Marker, More, Text, latin, may_lack
+from reference_tags_text import (
+    CALL,
+    CDATA,
+    ELEMENT,
+    INERT,
+    NEAR,
+    PAIR,
+    SECTION,
+    WS,
+    Marker,
+    More,
+    Text,
+    latin,
+    may_lack,
+)
 
 from harmonystream.formats import Format
 
@@ -50,6 +65,8 @@ class Machine(Fences, Elements, Lists):
         self.lacks = self.row.section is not None and may_lack(self.row.section[0])
         self.blank = self.lacks and self.region == "content"  # of the answer there is nothing but whitespace
         self.pending = (-1, -1)  # newlines before a dropped marker wait for what follows: where they end, and it
+        self.spoken: set[str] = set()  # the kinds of text that came
+        self.parted: dict[str, int] = {}  # kinds whose next text begins a line of its own -> where their call ended
         self.over = False
         self.labelled = 0 if self.region == "reasoning" else -1  # where a label may be
 
@@ -140,8 +157,12 @@ class Machine(Fences, Elements, Lists):
             return -1
         if header.verdict != "stands":
             return -1
+        region = self.region
         self.act(i, i, keeps=is_shown)
+        ended = is_shown and self.log.ends_in_newline(region)
         self.begin(i, header)
+        if ended:
+            self.parted.pop(region, None)
         if header.body == "raw":
             return self.raw(header.stop)
         return self.listed(header) if header.body == "python" else self.wrapped(i, header)
@@ -151,11 +172,21 @@ class Machine(Fences, Elements, Lists):
         if self.trim and self.text.s[i] == "\n" and i == self.marked:
             self.move(i + 1)  # the whole run goes
         else:
+            self.part(i)
             for char in self.text.spelled(i):
                 self.follow(char)
                 self.blank = self.blank and char in " \n\t"
             self.log.put(self.region, [i])
         return i + 1
+
+    def part(self, i: int) -> None:
+        """A newline parts text after a call from text of its kind before the call, unless white space does."""
+        char = self.spelling(i)
+        called = self.parted.pop(self.region, None) if char != "\n" else None
+        if called is not None and char not in WS and not self.log.has_newline(self.region, called):
+            self.log.put(self.region, [-1 - i])
+        if char != "\n" or not self.trim:
+            self.spoken.add(self.region)
 
     def spelling(self, i: int) -> str:
         """The first byte of what stands at `i`."""
@@ -183,6 +214,7 @@ class Machine(Fences, Elements, Lists):
 
     def drop(self, mark: Marker) -> int:
         """It takes the newlines after it with it, if there is a newline, or a marker, before it."""
+        self.dropped[mark.stop] = mark.start
         if self.marked == mark.start:
             self.move(mark.stop)
         elif self.at_line_start(mark.start):
@@ -204,7 +236,7 @@ class Machine(Fences, Elements, Lists):
     def drop_here(self, start: int, stop: int, code: str = "stray-control") -> int:
         """Newlines touch over it, and the line goes on as if it were not there."""
         self.log.note(code, start)
-        self.dropped[stop] = start
+        self.dropped[stop] = self.text.gone[stop] = start
         if self.marked == start:
             self.move(stop)
         return stop
@@ -216,7 +248,7 @@ class Machine(Fences, Elements, Lists):
     def marker(self, mark: Marker) -> int:
         kind = mark.kind
         if kind in ("think_open", "think_close"):
-            return self.think(mark) if self.thinks else self.spell(mark)
+            return self.think(mark) if self.thinks or self.text.is_control(mark) else self.byte(mark.start)
         if kind == "drop" or (kind == "answer" and self.region == "content"):
             return self.drop(mark)
         if kind == "answer":
@@ -239,14 +271,26 @@ class Machine(Fences, Elements, Lists):
         before = self.text.before(i)
         return before < 0 or self.text.s[before] == "\n"
 
+    def begins_line(self, i: int) -> bool:
+        """Do only spaces and tabs come before `i` in its line?"""
+        while not self.at_line_start(i):
+            if i in self.dropped:
+                i = self.dropped[i]
+            elif self.text.s[i - 1] in " \t":
+                i -= 1
+            else:
+                return False
+        return True
+
     def think(self, mark: Marker) -> int:
-        is_apart = self.row.mention == "think" or (self.at_line_start(mark.start) and not self.fence)
         if self.region == "content" and self.text.is_byte(mark.start):
-            if mark.kind == "think_open" and not is_apart:
+            if mark.kind == "think_open" and not self.opens_thoughts(mark):
                 self.think_mentions = min(self.think_mentions + 1, 255)
                 return self.byte(mark.start)
             if mark.kind == "think_close" and self.think_mentions:
                 self.think_mentions -= 1
+                return self.byte(mark.start)
+            if mark.kind == "think_close" and self.text.s[mark.start] in ascii_letters and "content" in self.spoken:
                 return self.byte(mark.start)
         after = "reasoning" if mark.kind == "think_open" else "content"
         if after == self.region:
@@ -259,9 +303,30 @@ class Machine(Fences, Elements, Lists):
         self.code = ""
         self.act(mark.start, mark.stop)
         self.region = after
+        self.thinks = self.thinks or after == "reasoning"
         self.blank = self.lacks and after == "content"
         self.labelled = mark.stop if after == "reasoning" else -1
         return mark.stop
+
+    def opens_thoughts(self, mark: Marker) -> bool:
+        """Not if the text only mentions the opener."""
+        if self.row.mention == "think" or self.text.is_rare(mark):
+            return True
+        if self.fence or self.begins_line(mark.start):
+            return not self.fence
+        limit = self.text.limit(mark.start)
+        if self.text.is_quote(mark.stop, limit):
+            return False
+        try:
+            for i in range(mark.stop, limit):
+                found = self.text.at(i, limit, "think_close", "stop")
+                if found and found.kind == "think_close":
+                    return not self.text.is_quote(found.stop, limit)
+                if found and self.text.stop_counts(found):
+                    return False
+        except More:
+            pass
+        return False
 
     def stop(self, mark: Marker) -> int:
         self.over = True
@@ -280,6 +345,11 @@ class Machine(Fences, Elements, Lists):
 
     def opener(self, mark: Marker) -> int:
         header = self.header(mark.start, in_section=False)
+        is_apart = self.text.is_control(mark) or (
+            self.code not in ("code", "example") and (self.begins_line(mark.start) or self.text.is_rare(mark))
+        )
+        if header.hollow and not is_apart:
+            header.verdict, header.stop = "fails", mark.start
         if (
             self.row.fenced == "text"
             and header.verdict in ("stands", "void")
@@ -289,8 +359,14 @@ class Machine(Fences, Elements, Lists):
             self.code = "example"
             self.log.note("fenced-call", mark.start)
             return self.byte(mark.start)
-        if header.verdict == "fails":
-            is_alone = self.lacks and not self.code and self.at_line_start(mark.start)
+        if header.verdict == "open":
+            is_cut = self.finish is not None and self.finish not in NORMAL_STOPS
+            if (is_apart or is_cut) and self.has_openers_only(mark.start):
+                return self.take(mark.start, header)
+            self.log.note("unfinished-header", mark.start)
+            header.stop = self.size if self.text.ends[-1] - self.text.ends[mark.start] > NEAR else mark.start
+        if header.verdict in ("fails", "open"):
+            is_alone = self.lacks and not self.code and self.begins_line(mark.start)
             if self.text.is_control(mark) or is_alone or self.far_call(mark):
                 self.log.note("stray-control", mark.start)
                 return self.act(mark.start, mark.stop)
@@ -298,6 +374,18 @@ class Machine(Fences, Elements, Lists):
             self.mentions += not is_bare
             return self.plain(mark.start, header.stop)
         return self.take(mark.start, header)
+
+    def has_openers_only(self, i: int) -> bool:
+        """Is there nothing but openers and ws up to the end?"""
+        try:
+            while i < self.size:
+                mark = self.text.at(i, self.size, "section_open", "call_open")
+                if not mark:
+                    return False
+                i = self.text.skip(mark.stop, self.size)
+        except More:
+            return False
+        return True
 
     def far_call(self, mark: Marker) -> bool:
         """Does a call come after some words, where the section's opener should be a control token?"""
@@ -319,18 +407,22 @@ class Machine(Fences, Elements, Lists):
         return self.reader().read(i, in_section)
 
     def reader(self) -> HeaderReader:
-        return HeaderReader(self.text, self.tools, self.max_hold, self.marked)
+        return HeaderReader(self.text, self.tools, self.max_hold, self.begins_line)
 
     def take(self, i: int, header: Header) -> int:
         """A header at `i` that did not fail."""
-        self.act(i, header.stop, keeps=header.verdict == "stands" and self.code in ("info", "blank"))
+        region, keeps = self.region, header.verdict == "stands" and self.code in ("info", "blank")
+        self.act(i, header.stop, keeps=keeps)
         if header.verdict == "open":
             self.log.note("unfinished-header", i)
             return self.size
         if header.verdict == "void":
             self.log.note("abandoned-header", i)
             return header.stop
+        ended = keeps and self.log.ends_in_newline(region)
         self.begin(i, header)
+        if ended:
+            self.parted.pop(region, None)
         if header.body == "python":
             return self.listed(header)
         if header.body == "wrapped":
@@ -347,6 +439,8 @@ class Machine(Fences, Elements, Lists):
     def begin(self, i: int, header: Header) -> None:
         self.mentions = 0
         self.blank = False
+        if self.trim:
+            self.parted = dict.fromkeys(self.spoken, i)
         self.code, self.at_start = self.code and "code", True
         self.written, self.unread = "", False
         self.tool = header.name
@@ -365,7 +459,7 @@ class Machine(Fences, Elements, Lists):
             self.marked = i
             if q - i > NEAR:
                 return i
-            if q == i and text.s[q : q + 1] == INERT:
+            if q == i and q < self.size and (text.s[q] == INERT or text.is_a(q, "turn")):
                 self.log.note("stray-control", q)
                 i = q + 1
                 continue
@@ -390,7 +484,7 @@ class Machine(Fences, Elements, Lists):
                 i = mark.stop
                 continue
             header = self.header(q, in_section=True)
-            if header.verdict == "fails":
+            if header.verdict == "fails" or (header.verdict == "open" and not self.has_openers_only(q)):
                 return i
             if header.verdict != "void":
                 return self.take(q, header)

@@ -6,9 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from reference_tags_json import Member, ObjectScan, are_names, decode_string, escaped_controls, json_state
-from reference_tags_keys import LONGEST
 from reference_tags_log import Log
-from reference_tags_text import WS, Marker, More, Text, holds_objects, latin, may_lack
+from reference_tags_text import LONGEST, WS, Marker, More, Text, holds_objects, latin, may_lack
 
 NORMAL_STOPS = ("stop", "tool_calls", "function_call")
 WHOLE = ("closed", "scalar")

@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from reference_tags_attributes import tag_at
 from reference_tags_json import ObjectScan, are_names, decode_string
-from reference_tags_keys import LONGEST, key_at, written
-from reference_tags_text import CALL, NEAR, PAIR, SECTION, WS, Marker, More, Text, holds_objects, latin, may_lack
+from reference_tags_keys import key_at, written
+from reference_tags_text import (
+    CALL,
+    LONGEST,
+    NEAR,
+    PAIR,
+    SECTION,
+    WS,
+    Marker,
+    More,
+    Text,
+    holds_objects,
+    is_stem,
+    latin,
+    may_lack,
+)
 
 BAD = set("<>{}[]()\"'`=,;")
 MOST = 8  # openers in a row, or closers after the one of a value
 
 
 class Fails(Exception):  # noqa: N818 - no error
-    """This is no header: the byte at `at` shows it."""
+    """This is not a header: the byte at `at` shows it."""
 
     def __init__(self, at: int = 0):
         self.at = at
@@ -26,6 +41,7 @@ class Header:
     verdict: str = "stands"  # or "void", "fails", "open"
     stop: int = 0  # where the body begins, or what is void ends
     name: str = ""
+    written: str = ""  # the name as it stands there
     id: str | None = None
     kind: str = "function"
     body: str = ""  # "raw", "pairs", "elements", "wrapped", "python" or "empty"
@@ -33,6 +49,7 @@ class Header:
     key: str = ""  # of a first pair without its opener
     value: int = 0  # where its value begins
     in_section: bool = False
+    hollow: bool = False  # void, because there is no call between the opener and its closer
     notes: list[str] = field(default_factory=list)
 
 
@@ -42,15 +59,16 @@ def is_bad(char: str) -> bool:
 
 
 class HeaderReader:
-    """Reads one header. `marked`: the place directly after the last marker that was acted on."""
+    """Reads one header. `begins_line`: do only blanks come before this place in its line?"""
 
-    def __init__(self, text: Text, tools: Sequence[str] | None, max_hold: int, marked: int):
+    def __init__(self, text: Text, tools: Sequence[str] | None, max_hold: int, begins_line: Callable[[int], bool]):
         self.text = text
         self.row = text.row
         self.tools = None if tools is None else [latin(tool) for tool in tools]
         self.max_hold = max_hold
-        self.marked = marked
+        self.begins_line = begins_line
         self.at = 0  # where the header begins
+        self.last: Marker | None = None  # the opener that was read last
 
     def read(self, i: int, in_section: bool) -> Header:
         header = Header(in_section=in_section)
@@ -134,16 +152,65 @@ class HeaderReader:
         q = self.text.skip(name, limit)
         if q == limit:
             raise More(limit)
+        if sections and not calls and self.is_hollow(q, limit, header):
+            return
         is_outer = sections > 0 if not calls else not self.row.section
         if is_outer and self.is_python(q, limit):
             self.in_python(q, limit, header)
         elif self.row.wrapped and self.text.s[q] in "{[" and (is_outer or self.holds(calls, header)):
             self.wrapped(i, q, header)
         elif calls:
-            self.named(name, limit, header)
+            assert self.last
+            self.once(self.last, limit, header)
             self.bare(i, inside, limit, header)
         else:
             raise Fails
+
+    def is_hollow(self, q: int, limit: int, header: Header) -> bool:
+        """Is there no call in the section, or nothing but an empty array?"""
+        if self.text.s[q] == "[" and (self.row.wrapped or self.row.body != "json"):
+            q = self.text.skip(q + 1, limit)
+            if q == limit:
+                raise More(limit)
+            if self.text.s[q] != "]":
+                return False
+            q = self.text.skip(q + 1, limit)
+        mark = self.text.at(q, limit, "section_close")
+        if mark:
+            header.verdict, header.stop, header.hollow = "void", mark.stop, True
+        return mark is not None
+
+    def once(self, opener: Marker, limit: int, header: Header) -> None:
+        """A header that is there more than once, for the same call, is read once."""
+        assert self.row.call
+        inside, fails, has_end = header.in_section, False, not may_lack(self.row.call[1])
+        try:
+            self.opened(opener, limit, header)
+        except Fails:
+            if self.tools is not None or not header.stop or has_end:
+                raise
+            fails = True
+        again = False
+        while (header.verdict == "stands" or fails) and header.body != "empty" and not header.key:
+            other = Header(in_section=inside)
+            try:
+                p, sections = self.openers(header.stop, limit, "section_open")
+                if sections > MOST - 1:
+                    break
+                mark = self.text.at(self.text.skip(p, limit), limit, "call_open")
+                if not mark:
+                    break
+                self.opened(mark, limit, other)
+            except (Fails, More):
+                break
+            if other.verdict != "stands" or (other.written, other.id) != (header.written, header.id):
+                break
+            header.__dict__.update(other.__dict__)
+            again, fails = True, False
+        if fails:
+            raise Fails
+        if again:
+            header.notes.append("repeated-opener")
 
     def holds(self, calls: int, header: Header) -> bool:
         """May an object follow the opener of a call that is in a section, or could be?"""
@@ -153,7 +220,7 @@ class HeaderReader:
         """All openers of this kind from `i`, with ws between: where the last ends, and how many there are."""
         stop, count = i, 0
         while count <= MOST and (mark := self.text.at(self.text.skip(stop, limit), limit, kind)):
-            stop, count = mark.stop, count + 1
+            stop, count, self.last = mark.stop, count + 1, mark
         return stop, count
 
     def wrapped(self, i: int, q: int, header: Header) -> None:
@@ -281,6 +348,23 @@ class HeaderReader:
     def good(self, name: str) -> bool:
         return 1 <= len(name) <= LONGEST and (not any(c in WS for c in name) or name in (self.tools or ()))
 
+    def opened(self, opener: Marker, limit: int, header: Header) -> None:
+        """The name after a call's opener. Where it is not what the row says, attributes may say it."""
+        spelling = self.text.s[opener.start : opener.stop]
+        try:
+            if is_stem(self.row, "call_open", spelling):
+                raise Fails
+            self.named(self.text.skip(opener.stop, limit), limit, header)
+        except Fails:
+            tag = tag_at(self.text, opener, limit)
+            good = tag and (tag.name in (self.tools or ()) or not any(is_bad(c) or c in WS for c in tag.name))
+            if not tag or not good:
+                raise
+            header.name, header.written = tag.name.encode("latin-1").decode("utf-8", "replace"), tag.name
+            header.id, header.stop = None, tag.stop
+            header.body = "pairs" if self.row.pair else "elements" if self.row.element else "raw"
+            header.body = "empty" if tag.empty else header.body
+
     def named(self, p: int, limit: int, header: Header) -> None:
         assert self.row.call
         has_end, open_end = not may_lack(self.row.call[1]), may_lack(self.row.call[2])
@@ -294,8 +378,11 @@ class HeaderReader:
             header.id = (id.encode("latin-1").decode("utf-8", "replace") or None) if self.row.call_id else None
         if mark is None and stop == len(self.text) and (has_id or name not in (self.tools or ())):
             raise More(limit)
-        header.stop = stop
+        header.stop, header.written = stop, name
         header.body = "pairs" if self.row.pair else "elements" if self.row.element else "raw"
+        if mark and mark.kind == "call_close" and not has_end and not name and not has_id:
+            header.verdict, header.stop, header.hollow = "void", mark.stop, True
+            return
         if mark and mark.kind == "key_end" and not has_end:
             if has_id:
                 raise Fails
@@ -320,7 +407,7 @@ class HeaderReader:
         if without_pairs and not believed and name not in (self.tools or ()):
             raise Fails
         if self.row.name_as == "function" and mark and mark.kind == "name_end":
-            name = self.after_function(name, limit, others, header)
+            header.written = name = self.after_function(name, limit, others, header)
         header.name = name.encode("latin-1").decode("utf-8", "replace")
         if self.row.name_as == "id":
             self.resolve_id(header)
@@ -384,8 +471,7 @@ class HeaderReader:
     def may_stand(self, header: Header, name: str) -> None:
         """Where prose might say the same: a declared name, or, if none is, the start of a line or after a marker."""
         if self.tools is None:
-            before = self.text.before(self.at)
-            if not (self.at == self.marked or before < 0 or self.text.s[before] == "\n"):
+            if not self.begins_line(self.at):
                 raise Fails
         elif name not in self.tools:
             raise Fails

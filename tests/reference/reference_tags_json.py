@@ -71,7 +71,7 @@ class Member:
     start: int = 0
     stop: int = 0  # where it was closed
     misplaced: bool = False  # a container where no value belongs
-    late: bool = False  # before it the object has what is no part of one
+    late: bool = False  # before it the object has what is not part of one
     key_indices: list[int] = field(default_factory=list)  # between the quotes of its key
 
 
@@ -80,7 +80,8 @@ class ObjectScan:
 
     `ended`: "object" (`stop` is after its end), "marker" (one of `markers` outside strings, or a control stop) or
     "limit". `closers`: of the markers, those that end the body of a call, also in a string that is not closed, as a
-    stop in the text does.
+    stop in the text does. Without them this is the look of a header, which also ends ("odd") at a byte between members
+    that JSON does not allow there.
     """
 
     def __init__(self, text: Text, start: int, limit: int, markers: Sequence[str], closers: Sequence[str] = ()):
@@ -93,7 +94,7 @@ class ObjectScan:
         self.key_indices: list[int] = []
         self.stop = start + 1
         self.stage = "key"  # as it is read: "key", "in key", "colon", "value", "in value", "comma" or "over"
-        self.stray = False  # there is what is no part of an object
+        self.stray = False  # there is what is not part of an object
         self.ended = self.run()
 
     @property
@@ -109,8 +110,8 @@ class ObjectScan:
 
     def is_stop(self, i: int) -> bool:
         """A control stop, or, in a body, one in the text that counts. In a header, any control marker."""
-        if not self.closers:
-            return not (self.text.is_byte(i) or self.text.s[i] == INERT or self.text.is_a(i, "turn"))
+        if not self.closers and not self.text.is_byte(i):
+            return not (self.text.s[i] == INERT or self.text.is_a(i, "turn"))
         if self.is_control_stop(i):
             return True
         mark = self.text.at(i, self.limit, "stop")
@@ -118,12 +119,14 @@ class ObjectScan:
 
     def ends_string(self, i: int) -> bool:
         """Does what stands in a string say that its quote is missing?"""
-        if self.is_stop(i) or not self.closers or not self.text.is_byte(i):
+        if self.is_stop(i) or not self.text.is_byte(i):
             return self.is_stop(i)
-        mark = self.text.at(i, self.limit, *self.closers)
+        mark = self.text.at(i, self.limit, *(self.closers or self.markers))
         if mark is None:
             return False
-        return self.text.s[i - 1] == "\n" or self.closes(mark.stop)
+        if self.text.s[i - 1] == "\n" or self.closers:
+            return self.text.s[i - 1] == "\n" or self.closes(mark.stop)
+        return mark.kind.endswith("close") and self.text.s[:i].rstrip(WS)[-1] in CLOSERS
 
     def closes(self, i: int) -> bool:
         """Does a stop, the end, or an opener and an object whose quotes are not escaped follow?"""
@@ -154,12 +157,20 @@ class ObjectScan:
             if not text.is_byte(i):
                 self.dropped.append(i)
                 self.stop += 1
+            elif not self.closers and self.is_odd(s[i]):
+                return "odd"
             elif s[i] == '"' and not self.in_scalar:
                 if ended := self.string():
                     return ended
             elif self.plain(i):
                 return "object"
         return "limit"
+
+    def is_odd(self, c: str) -> bool:
+        """Between the members of a header's object, a byte that shows that a quote or brace is missing or doubled."""
+        if self.depth > 1 or self.in_scalar or self.expects == "value" or c in WS + ",:}]":
+            return False
+        return self.expects != "key" or c != '"'
 
     def string(self) -> str:
         """From one quote to the other."""

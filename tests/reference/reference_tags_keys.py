@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 
-from reference_tags_text import CALL, SECTION, More, Text
+from reference_tags_text import CALL, LONGEST, SECTION, More, Text
 
 from harmonystream.formats import Format
 
 PYTHON_KEY = re.compile(r"[0-9A-Za-z_.\-\x80-\xff]+")
 OBJECT_KEY = re.compile(r"[^\x00-\x1f\x7f<>{}\[\]()\"'`=,;:\u0100-\uffff]+")
-LONGEST = 256  # bytes of a name or key
 
 
 def written(row: Format) -> tuple[str, str, str]:

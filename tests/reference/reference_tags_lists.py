@@ -65,7 +65,7 @@ class Lists(PythonCalls):
             elif header := self.next_call(i, in_array, in_section):
                 if header.verdict == "open":
                     self.log.note("unfinished-header", i)
-                    return self.size
+                    return i
                 if header.verdict == "fails":
                     return self.plain(i, header.stop)
                 self.begin(i, header)

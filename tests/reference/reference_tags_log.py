@@ -36,8 +36,18 @@ class Log:
     # -- text ---------------------------------------------------------------------------------------------------------
 
     def put(self, kind: str, indices: Iterable[int]) -> None:
-        """Bytes of CONTENT or REASONING."""
+        """Bytes of CONTENT or REASONING. -1 - i: a newline that is written at `i`."""
         self.entries.append((kind, list(indices)))
+
+    def has_newline(self, kind: str, start: int) -> bool:
+        """Is a newline from `start` on text of this kind?"""
+        runs = [entry[1] for entry in self.entries if entry[0] == kind and isinstance(entry[1], list)]
+        return any(i >= start and self.text.s[i] == "\n" for run in runs for i in run)
+
+    def ends_in_newline(self, kind: str) -> bool:
+        """Is the last text of this kind, with nothing after it?"""
+        last = self.entries[-1] if self.entries else ("", [])
+        return last[0] == kind and isinstance(last[1], list) and bool(last[1]) and self.text.s[last[1][-1]] == "\n"
 
     def trim(self, kind: str, stop: int) -> None:
         """Take the newlines back that stand before `stop`, with nothing but inert ids between."""
@@ -54,6 +64,9 @@ class Log:
         """Whatever was dropped between two bytes ends an incomplete character."""
         runs = [bytearray()]
         for at, i in enumerate(indices):
+            if i < 0:
+                runs += [bytearray(b"\n"), bytearray()]
+                continue
             if at and indices[at - 1] != i - 1:
                 runs.append(bytearray())
             runs[-1] += self.text.spelled(i).encode("latin-1")
@@ -81,7 +94,7 @@ class Log:
                 continue
             if pending:
                 channel = (None,) if kind == "content" else ()
-                first, last = self.text.starts[pending[0]], self.text.stops[pending[-1]]
+                first, last = self.start(max(pending[0], -1 - pending[0])), self.text.stops[pending[-1]]
                 events.append((KINDS[kind], self.decode(pending), *channel, first, last))
             kind, pending = (str(entry[0]), [*indices]) if indices is not None else ("", [])
             if indices is None:

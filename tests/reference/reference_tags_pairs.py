@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from reference_tags_attributes import tag_at, type_of_word
 from reference_tags_bodies import NORMAL_STOPS, OPENERS
 from reference_tags_cdata import Cdata
 from reference_tags_header import MOST, Header
-from reference_tags_keys import LONGEST
-from reference_tags_text import CALL, PAIR, SECTION, WS, Marker, More, latin
+from reference_tags_text import CALL, LONGEST, PAIR, SECTION, WS, Marker, More, is_stem, latin
 from reference_tags_values import WS as SPACE
 from reference_tags_values import fits, may_be_json, may_be_literal, quote, transcode
-
-from harmonystream._schema import TYPES, declared_types
 
 MAYBE = 64  # bytes of a string that may be something else, and of ws before JSON that nothing declares
 AROUND_KEYS = ("key_open", "value_close", *CALL, *SECTION, "stop")
@@ -91,9 +89,24 @@ class Pairs(Cdata):
         return self.size
 
     def key(self, opener: Marker, limit: int, header: Header) -> tuple[str, str, int, bool] | None:
-        """The key, the type that its end says, what stands after that, and whether the value begins there."""
-        text, declared = self.text, self.declared(header)
+        """The key, the type that comes with it, what stands after that, and whether the value begins there."""
+        text = self.text
+        spelling = text.s[opener.start : opener.stop]
         limit = min(limit, text.limit(opener.start))
+        found = None if is_stem(self.row, "key_open", spelling) else self.plain_key(opener, limit, header)
+        if found and (found[3] or not set(found[0]) & set("\"'=") or found[0] in self.declared(header)):
+            return found
+        try:
+            tag = tag_at(text, opener, limit)
+        except More:
+            if limit == self.size:
+                raise
+            return found
+        return (tag.name, tag.says, tag.stop, False) if tag and not tag.empty else found
+
+    def plain_key(self, opener: Marker, limit: int, header: Header) -> tuple[str, str, int, bool] | None:
+        """The same, as the row writes it."""
+        text, declared = self.text, self.declared(header)
         first = last = j = text.skip(opener.stop, limit)
         barred = '<>"' if any(form[0] == '"' for form in text.kinds["key_end"]) else "<>"
         odd = broken = False
@@ -145,8 +158,7 @@ class Pairs(Cdata):
         if closer.kind != "type_close":
             return "", 0
         word = text.s[opener.stop : j].strip(WS)
-        known = declared_types({"name": "f", "parameters": {"properties": {"k": {"type": word}}}}).parameters["k"]
-        return next((kind for kind, bit in TYPES.items() if bit == known), ""), closer.stop
+        return type_of_word(word), closer.stop
 
     def equals(self, first: int, j: int, limit: int) -> int:
         """Where `=` stands between a key and its value, which is closed at `j`; 0: nowhere."""
@@ -287,14 +299,17 @@ class Pairs(Cdata):
         if mark := text.closer_at(j, self.size):
             if text.is_control(mark):
                 return mark
-            quoted = quotes and not mark.misspelt and text.is_quoted(mark.stop)
-            return mark if self.closes(mark, quotes or mark.misspelt) and not quoted else None
+            if not self.closes(mark, quotes or mark.misspelt):
+                return mark if not mark.misspelt and self.is_left(mark.stop, mark) else None
+            return None if quotes and not mark.misspelt and text.is_quoted(mark.stop) else mark
         mark = text.at(j, self.size, "call_close", "section_close", "stop")
         if mark and mark.kind == "stop":
             return mark if text.stop_counts(mark) else None
         if mark:
-            counts = text.counts(mark, *rest) or (mark.kind == "call_close" and self.before_section_close(mark))
-            return mark if counts and (text.is_control(mark) or not text.is_quoted(j)) else None
+            if text.counts(mark, *rest) or (mark.kind == "call_close" and self.before_section_close(mark)):
+                return mark if text.is_control(mark) or not text.is_quoted(j) else None
+            stop = self.after_section_close(mark) if mark.kind == "call_close" else mark.stop
+            return mark if stop and self.is_left(stop, mark) else None
         at_line_start = j > 0 and text.s[j - 1] == "\n"
         if (at_line_start or self.row.newlines == "keep") and (mark := text.at(j, self.size, "key_open")):
             key = self.key(mark, self.size, header)
@@ -340,6 +355,26 @@ class Pairs(Cdata):
             return after is not None and text.follows(after.stop, limit, *OPENERS, "stop") is not None
         except More:
             return limit == self.size
+
+    def after_section_close(self, mark: Marker) -> int:
+        """The place after the call's closer, and the section's if that follows; 0: what follows both has been read."""
+        text, limit = self.text, self.text.limit(mark.start)
+        after = text.follows(mark.stop, limit, "section_close")
+        if after is None:
+            return mark.stop
+        return 0 if text.s[mark.start - 1 : mark.start] == "\n" else after.stop
+
+    def is_left(self, i: int, closer: Marker) -> bool:
+        """Is the call left after its closer that ends at `i`? None of its markers comes any more."""
+        text, limit = self.text, self.text.limit(closer.start)
+        rest = (*OPENERS, "stop")
+        try:
+            for j in range(i, limit):
+                if mark := text.at(j, limit, "key_open", "value_close", "call_close", "section_close", *rest):
+                    return mark.kind in rest and not text.is_quoted(i)
+        except More:
+            pass
+        return limit == len(text.s) and self.finish in (None, *NORMAL_STOPS)
 
     def how(self, types: frozenset[str], untyped: str, indices: Sequence[int]) -> str:
         """Does this value stream as a "string", or is it "held"? "maybe": held while it may be no string."""

@@ -6,33 +6,17 @@ import re
 
 from reference_tags_bodies import NORMAL_STOPS
 from reference_tags_header import Header
-from reference_tags_keys import LONGEST, key_at
+from reference_tags_keys import key_at
 from reference_tags_strings import CLOSES, OWN, Ended, Strings
-from reference_tags_text import WS, More
-from reference_tags_values import quote
+from reference_tags_text import LONGEST, WS, More
+from reference_tags_values import python_number, quote
 
 BARE = re.compile(r"[0-9A-Za-z_.+\-\x80-\xff]+")
 STRING = re.compile(r"([rbufRBUF]{0,2})(\"\"\"|'''|\"|')")
 PREFIX = re.compile(r"[rbufRBUF]{0,2}")
 WORDS = {"True": "true", "False": "false", "None": "null", "true": "true", "false": "false", "null": "null"}
-DIGITS = r"[0-9](?:_?[0-9])*"
-NUMBER = re.compile(rf"([+-]?)(0|[1-9](?:_?[0-9])*)?(?:(\.)({DIGITS})?)?(?:[eE]([+-]?{DIGITS}))?")
-BASED = re.compile(r"([+-]?)(0[xX](?:_?[0-9a-fA-F])+|0[oO](?:_?[0-7])+|0[bB](?:_?[01])+)")
 DEEPEST = 31
 LONGEST_BARE = 256
-
-
-def number(text: str) -> str:
-    """The JSON number that Python reads in a text; empty: it reads none."""
-    if found := BASED.fullmatch(text):
-        value = int(found[2].replace("_", ""), 0)
-        return f"{found[1].strip('+')}{value}" if value < 1 << 64 else ""
-    found = NUMBER.fullmatch(text)
-    if not found or (found[2] is None and found[4] is None):
-        return ""
-    whole = found[1].strip("+") + (found[2] or "0").replace("_", "")
-    fraction = "." + (found[4] or "0").replace("_", "") if found[3] else ""
-    return whole + fraction + ("e" + found[5].replace("_", "") if found[5] else "")
 
 
 class PythonCalls(Strings):
@@ -208,7 +192,7 @@ class PythonCalls(Strings):
         verbatim = is_key and self.bare_keys
         stop = i if verbatim else self.bare(i, is_key)
         plain = self.text.s[i:stop]
-        if json := WORDS.get(plain) or number(plain):
+        if json := WORDS.get(plain) or python_number(plain):
             self.begin_item(i)
             self.write(f'"{json}"' if is_key else json, i, stop - 1)
             self.expects = "colon" if is_key else "after"
@@ -240,7 +224,7 @@ class PythonCalls(Strings):
         except More:
             raise Ended(self.size, None) from None
 
-    # -- what is no literal --------------------------------------------------------------------------------------------
+    # -- all but literals ----------------------------------------------------------------------------------------------
 
     def expression(self, i: int) -> int:
         """Up to what ends it. Its text is written, unless it is noise."""

@@ -15,6 +15,8 @@ from reference import Item
 from harmonystream.formats import Format
 
 WS = " \t\n\r"
+LONGEST = 256  # bytes of a name or key
+OPENER = re.compile(r"(.+?)(?: +([A-Za-z_]+))?=[\"']?", re.DOTALL)  # a tag up to its first attribute
 NEAR = 1024  # bytes that a look-ahead sees
 CONTROL = 0x100  # chr(CONTROL + n) is the n-th marker, as a control id
 INERT = "\uffff"
@@ -60,6 +62,53 @@ def holds_objects(row: Format) -> bool:
     return bool(row.wrapped and row.section and row.call and may_lack(row.call[1]))
 
 
+def opener_of(row: Format, kind: str) -> tuple[tuple[str, ...], str, str] | None:
+    """Of openers that end in an attribute: the spellings that have one, the attribute that is the name, and what ends
+    the tag."""
+    marker = row.call if kind == "call_open" else row.pair
+    if not row.call or not marker or row.control or may_lack(row.call[1]) or (kind == "key_open" and row.value_type):
+        return None
+    found = [one for one in aliases(marker[0]) if OPENER.fullmatch(one)]
+    words = [hit[2] for hit in map(OPENER.fullmatch, found) if hit and hit[2]]
+    end = aliases(marker[1])[0].lstrip("\"'")
+    return (tuple(found), words[0] if words else "", latin(end)) if found and end else None
+
+
+def opener_parts(row: Format, kind: str, spelling: str) -> tuple[str, str, str] | None:
+    """What stands before the attributes in an opener as it is in the text, the attribute that is the name, and the
+    end of the tag."""
+    tag = opener_of(row, kind)
+    if tag is None:
+        return None
+    for one in tag[0]:
+        hit = OPENER.fullmatch(one)
+        assert hit
+        stem = latin(hit[1])
+        if spelling in (latin(one), stem + " ", stem + "="):
+            return stem, *tag[1:]
+    return None
+
+
+def add_stems(row: Format, kinds: dict[str, tuple[str, ...]]) -> None:
+    """What is before the attributes of a tag, and a space or `=`, is its opener, too."""
+    for kind in ("call_open", "key_open"):
+        tag = opener_of(row, kind)
+        for one in tag[0] if tag else ():
+            hit = OPENER.fullmatch(one)
+            assert hit
+            for stem in (hit[1] + " ", hit[1] + "="):
+                others = [(other, form) for other, forms in kinds.items() if other != kind for form in forms]
+                short = any(stem.startswith(form) and other not in ("drop", "element_open") for other, form in others)
+                if stem not in kinds[kind] and not short and not any(form.startswith(stem) for _, form in others):
+                    kinds[kind] = (*kinds[kind], stem)
+
+
+def is_stem(row: Format, kind: str, spelling: str) -> bool:
+    """Is this opener one that attributes must follow?"""
+    marker = row.call if kind == "call_open" else row.pair
+    return bool(marker and opener_of(row, kind)) and spelling not in map(latin, aliases(marker[0]))
+
+
 def spellings_of(row: Format) -> dict[str, tuple[str, ...]]:
     """What each kind of marker looks like."""
     kinds: dict[str, tuple[str, ...]] = {"stop": row.stops, "turn": row.turns, "drop": row.drop, "answer": row.answer}
@@ -82,6 +131,7 @@ def spellings_of(row: Format) -> dict[str, tuple[str, ...]]:
         kinds["empty_call"] = (row.empty_call,)
     if row.typed:
         kinds["key_end"] = (*kinds["key_end"], *row.typed)
+    add_stems(row, kinds)
     return kinds
 
 
@@ -104,6 +154,7 @@ class Text:
         self.starts: list[int] = []
         self.stops: list[int] = []
         self.unknown: list[int] = []
+        self.gone: dict[int, int] = {}  # what was dropped like an inert id: after it -> where it begins
         symbols: list[str] = []
         for item in items:
             for symbol in self.symbols(item):
@@ -192,10 +243,10 @@ class Text:
         return None
 
     def before(self, i: int) -> int:
-        """The last byte before `i`, over inert ids."""
-        i -= 1
+        """The last byte before `i`, over inert ids and what is like them."""
+        i = self.gone.get(i, i) - 1
         while i >= 0 and not self.is_byte(i):
-            i -= 1
+            i = self.gone.get(i, i) - 1
         return i
 
     def follows(self, i: int, limit: int, *kinds: str) -> Marker | None:
@@ -204,6 +255,21 @@ class Text:
 
     def is_control(self, marker: Marker) -> bool:
         return not self.is_byte(marker.start)
+
+    def is_rare(self, marker: Marker) -> bool:
+        """Has it a bar? Nobody mentions it by chance."""
+        return re.search("\\||" + latin("\uff5c"), self.s[marker.start : marker.stop]) is not None
+
+    def is_quote(self, i: int, limit: int) -> bool:
+        """Is a closing quote at `i`?"""
+        following = "".join(self.s[i:limit])
+        if any(following.startswith(latin(quote)) for quote in "\u00bb\u2019\u201d\u300d\u300f"):
+            return True
+        if following[:1] not in ("'", '"', "`"):
+            return False
+        if len(following) == 1:
+            return limit == len(self)
+        return re.match("[0-9A-Za-z\x80-\xff]", following[1:]) is None
 
     def counts(self, marker: Marker, *followers: str) -> bool:
         """Does a marker in the text count? One of the followers, or the end, must come after it."""

@@ -9,8 +9,25 @@ import re
 WS = " \t\n\v\f\r"
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.0+)?")
+DIGITS = r"[0-9](?:_?[0-9])*"
+SHORT = re.compile(r"[+-]?(?!0[0-9])[0-9.eE+-]+")  # with zeros in front it is a code
+PYTHON_NUMBER = re.compile(rf"([+-]?)([0-9](?:_?[0-9])*)?(?:(\.)({DIGITS})?)?(?:[eE]([+-]?{DIGITS}))?")
+BASED = re.compile(r"([+-]?)(0[xX](?:_?[0-9a-fA-F])+|0[oO](?:_?[0-7])+|0[bB](?:_?[01])+)")
 HALF_NUMBER = re.compile(r"-?(?:(?:0|[1-9][0-9]*)(?:\.(?:[0-9]+(?:[eE][+-]?[0-9]*)?)?|[eE][+-]?[0-9]*)?)?")
 HALF_INTEGER = re.compile(r"-?(?:(?:0|[1-9][0-9]*)(?:\.0*)?)?")
+
+
+def python_number(text: str) -> str:
+    """The JSON number that Python reads in a text; empty: it reads none."""
+    if found := BASED.fullmatch(text):
+        value = int(found[2].replace("_", ""), 0)
+        return f"{found[1].strip('+')}{value}" if value < 1 << 64 else ""
+    found = PYTHON_NUMBER.fullmatch(text)
+    if not found or (found[2] is None and found[4] is None):
+        return ""
+    whole = found[1].strip("+") + ((found[2] or "").replace("_", "").lstrip("0") or "0")
+    fraction = "." + (found[4] or "0").replace("_", "") if found[3] else ""
+    return whole + fraction + ("e" + found[5].replace("_", "") if found[5] else "")
 
 
 def quote(text: str) -> str:
@@ -41,6 +58,10 @@ def transcode(text: str, types: frozenset[str], untyped: str) -> str:
         return "null"
     if ("number" in types and NUMBER.fullmatch(bare)) or ("integer" in types and INTEGER.fullmatch(bare)):
         return bare
+    is_short = "string" not in types and SHORT.fullmatch(bare) and len(bare) <= 256
+    found = python_number(bare) if is_short else ""
+    if found and ("number" in types or ("integer" in types and INTEGER.fullmatch(found))):
+        return found
     if "boolean" in types and bare.lower() in ("true", "false"):
         return bare.lower()
     if types <= {"boolean", "null"} and bare in ("0", "1"):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import anthropic
 import httpx
+import httpx2  # anthropic's; openai takes both
 import openai
-from host_scenarios import FLAT, MESSAGES, TOOLS, Play, Said, of_choice, of_response, wrong
+from host_scenarios import FLAT, INPUTS, MESSAGES, TOOLS, Play, Said, of_choices, of_message, of_response, wrong
 from wire_scenarios import Scenario
 
 
@@ -41,7 +43,7 @@ def chat_stream(server: Any, **more: Any) -> Said:
                 pass
             return stream.current_completion_snapshot
 
-    return of_choice(asked(server, ask).choices[0], "reasoning_content")
+    return of_choices(asked(server, ask).choices, "reasoning_content")
 
 
 def chat(server: Any, **more: Any) -> Said:
@@ -50,12 +52,12 @@ def chat(server: Any, **more: Any) -> Said:
     async def ask(client: openai.AsyncOpenAI) -> Any:
         return await client.chat.completions.create(model="tiny", **{"messages": MESSAGES, "tools": TOOLS, **more})
 
-    return of_choice(asked(server, ask).choices[0], "reasoning_content")
+    return of_choices(asked(server, ask).choices, "reasoning_content")
 
 
-def responses(server: Any, *, streams: bool) -> Said:
+def responses(server: Any, *, streams: bool, **more: Any) -> Said:
     async def ask(client: openai.AsyncOpenAI) -> Any:
-        given = {"model": "tiny", "input": "Go!", "tools": FLAT, "store": False}
+        given = {"model": "tiny", "input": "Go!", "tools": FLAT, "store": False, **more}
         if not streams:
             return await client.responses.create(**given)
         return [event async for event in await client.responses.create(stream=True, **given)][-1].response
@@ -63,13 +65,30 @@ def responses(server: Any, *, streams: bool) -> Said:
     return of_response(asked(server, ask))
 
 
+def messages(server: Any, *, streams: bool, **more: Any) -> Said:
+    given = {"model": "tiny", "max_tokens": 2000, "messages": MESSAGES, "tools": INPUTS, **more}
+
+    async def run() -> Any:
+        async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=server.app)) as http:
+            client = anthropic.AsyncAnthropic(base_url="http://here", api_key="-", max_retries=0, http_client=http)
+            if not streams:
+                return await client.messages.create(**given)
+            async with client.messages.stream(**given) as stream:
+                return await stream.get_final_message()
+
+    return of_message(asyncio.run(run()))
+
+
 ROUTES = {"Chat, streamed": chat_stream, "Chat, whole": chat}
 
 
-def wrong_answer(route: str, server: Any, play: Play, format: str, scenario: Scenario) -> str:
-    """What is wrong with what the route says of the scenario that the server plays; "" if it is right."""
+def wrong_answer(route: str, server: Any, play: Play, format: str, scenario: Scenario, *, spaces: bool) -> str:
+    """What is wrong with what the route says of the scenario that the server plays; "" if it is right.
+
+    spaces: do those of texts count?
+    """
     try:
         said = ROUTES[route](server, extra_body=play.more)
     except (openai.APIError, ValueError) as error:
         return type(error).__name__
-    return wrong(said, format, scenario)
+    return wrong(said, format, scenario, spaces=spaces)

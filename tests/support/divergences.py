@@ -144,7 +144,7 @@ def unknown_author(piece: Piece) -> bool:
 
 
 def word_as_recipient(piece: Piece) -> bool:
-    """No `to=`, and a word that is no name of a tool."""
+    """No `to=`, and a word that is not a name of a tool."""
     constrained = [segment.words[0] for segment in piece.of(CONSTRAIN) if segment.words]
     if not piece.rest or any(word.startswith("to=") for word in piece.rest):
         return False

@@ -69,6 +69,36 @@ def markers(format: str) -> tuple[list[bytes], list[bytes]]:
     return [one.encode() for one in every if one], [one.encode() for one in closers if one]
 
 
+END = "<|end of noise|>"
+
+
+def vocab_of(format: str, *, control: bool = True) -> tuple[hs.Vocab, int]:
+    """All bytes, the markers as control tokens or as plain ones, and a token that ends an answer, with its id."""
+    names = list(dict.fromkeys(one.decode() for one in markers(format)[0]))
+    tokens: list[bytes] = [bytes([byte]) for byte in range(256)] + [name.encode() for name in names] + [END.encode()]
+    end = len(tokens) - 1
+    # Harmony cannot be read without its control tokens.
+    marked = {name: 256 + at for at, name in enumerate(names)} if control or format == "harmony" else {}
+    return hs.vocab.from_bytes(tokens, {**marked, END: end}), end
+
+
+def ids_walk(grammar: hs.Grammar, vocab: hs.Vocab, end: int, dice: random.Random, busy: int = 200) -> list[int] | None:
+    """Random ids that the grammar allows; None: they did not end in time. After some time they rather close things."""
+    found, out = grammar.matcher(vocab, [end]), list[int]()
+    closing = [*range(256, end + 1), *b'"}])>']
+    for step in range(LONGEST):
+        bits = np.unpackbits(np.frombuffer(found.allowed(), dtype=np.uint8), bitorder="little")
+        may = np.nonzero(bits)[0].tolist()
+        assert may, f"nothing may follow {b''.join(map(vocab.token_bytes, out[-40:]))!r}"
+        rather = [tid for tid in closing if tid in may] if step > busy else []
+        chosen = end if rather and end in may else dice.choice(rather if rather and dice.random() < 0.7 else may)
+        found.take(chosen)
+        if chosen == end:
+            return out
+        out.append(chosen)
+    return None
+
+
 def _next_of(markers_: Iterable[bytes], tail: bytes, may: set[int]) -> int | None:
     """The byte that continues the longest beginning of a marker at the end of what was written."""
     best = (0, -1)
@@ -113,13 +143,18 @@ def _some(dice: random.Random, may: set[int], wanted: bytes) -> int | None:
 def faults(format: str, text: str, tools: Sequence[Any], choice: str, start: Any = "content") -> list[str]:
     """What is wrong with an output that the grammar has allowed."""
     found = hs.parse(text, format, tools=list(tools), start="auto" if format == "harmony" else start)
+    return faults_of(found, tools, choice, preambles=isinstance(format_of(format), HeaderFormat))
+
+
+def faults_of(found: hs.Completion, tools: Sequence[Any], choice: str, *, preambles: bool = False) -> list[str]:
+    """What is wrong with what was read. preambles: may there be content before required calls?"""
     schemas = {tool["function"]["name"]: tool["function"] for tool in tools}
     wrong = []
     if choice == "required" and not found.tool_calls:
         wrong.append("no call")
     if choice == "none" and found.tool_calls:
         wrong.append("a call")
-    if choice == "required" and (found.content or "").strip():
+    if choice == "required" and not preambles and (found.content or "").strip():
         wrong.append(f"content {found.content!r}")
     for call in found.tool_calls:
         if call.name not in schemas:

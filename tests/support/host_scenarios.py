@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
@@ -16,6 +17,15 @@ import harmonystream as hs
 TOOLS = [{**tool, "function": {**tool["function"], "description": "A tool."}} for tool in FAMILY_TOOLS]
 FLAT = [{"type": "function", "strict": False, **tool["function"]} for tool in TOOLS]
 """The same, as Responses has them."""
+INPUTS = [
+    {
+        "name": tool["function"]["name"],
+        "description": "A tool.",
+        "input_schema": {"type": "object", **tool["function"]["parameters"]},
+    }
+    for tool in TOOLS
+]
+"""The same, as Messages have them."""
 MESSAGES = [{"role": "user", "content": "Go!"}]
 FORMATS = {
     "hermes": "qwen3",
@@ -33,10 +43,13 @@ Without it the prompt of DeepSeek-V3.1 ends in the closer, and the model writes 
 
 
 class Said(NamedTuple):
+    """tokens: those that have log probabilities, if the request asks for them."""
+
     reasoning: str
     content: str
     calls: tuple[tuple[str, str], ...]
     reason: str | None
+    tokens: tuple[str, ...] = ()
 
 
 class Play(NamedTuple):
@@ -95,8 +108,30 @@ def parsed(format: str, vocab: Any, prompt: Any, ids: list[int], *, reason: str 
 def of_choice(choice: Any, reasoning: str) -> Said:
     """Of a choice of Chat Completions. reasoning: the name of its field."""
     message = choice.message
-    calls = tuple((call.function.name, call.function.arguments) for call in message.tool_calls or ())
-    return Said(getattr(message, reasoning, None) or "", message.content or "", calls, choice.finish_reason)
+    calls = tuple((call.function.name or "", call.function.arguments or "") for call in message.tool_calls or ())
+    logprobs = getattr(choice, "logprobs", None)
+    tokens = tuple(entry.token for entry in logprobs.content or ()) if logprobs else ()
+    return Said(getattr(message, reasoning, None) or "", message.content or "", calls, choice.finish_reason, tokens)
+
+
+def of_choices(choices: Any, reasoning: str) -> Said:
+    """Of all choices of a completion, which have to say the same."""
+    first, *others = [of_choice(choice, reasoning) for choice in choices]
+    if any(other != first for other in others):
+        raise AssertionError("the choices do not say the same")
+    return first
+
+
+def of_message(message: Any) -> Said:
+    """Of a message of Messages."""
+    texts = {"thinking": "", "text": ""}
+    calls = []
+    for block in message.content:
+        if block.type == "tool_use":
+            calls.append((block.name, json.dumps(block.input, ensure_ascii=False)))
+        else:
+            texts[block.type] += getattr(block, block.type)
+    return Said(texts["thinking"], texts["text"], tuple(calls), message.stop_reason)
 
 
 def of_response(response: Any) -> Said:
@@ -111,25 +146,35 @@ def of_response(response: Any) -> Said:
     return Said(texts["reasoning"], texts["message"], tuple(calls), response.status)
 
 
-def wrong(said: Said, format: str, scenario: Scenario, *, arguments: bool = True) -> str:
-    """What is wrong with an answer, by what is written down of the scenario; "" if it is right.
-
-    Whitespace of texts does not count. arguments: are those of calls as the model wrote them?
-    """
+def in_the_fields(format: str, scenario: Scenario) -> Said:
+    """What is written down of a scenario, in the fields of an answer."""
     items = told(format, scenario)
-    calls = [item for item in items if isinstance(item, Call)]
-    if [name.removeprefix("functions.") for name, _ in said.calls] != [call.name for call in calls]:
-        return "calls"
-    if arguments and [written for _, written in said.calls] != [call.arguments for call in calls]:
-        return "arguments"
-    texts = {"reasoning": "", "content": ""}
+    texts: dict[str, list[str]] = {"reasoning": [], "content": []}
     for item in items:
         if not isinstance(item, Call):
-            texts["reasoning" if item.kind == "reasoning" else "content"] += item.text
-    squeezed = ["".join(text.split()) for text in (said.reasoning, said.content, *texts.values())]
-    if squeezed[0] != squeezed[2]:
-        return "reasoning"
-    return "content" if squeezed[1] != squeezed[3] else ""
+            texts["reasoning" if item.kind == "reasoning" else "content"].append(item.text)
+    calls = tuple((item.name, item.arguments or "") for item in items if isinstance(item, Call))
+    between = "\n\n" if format == "harmony" else ""
+    reason = "tool_calls" if calls and scenario.reason == "stop" else scenario.reason
+    return Said(between.join(texts["reasoning"]), between.join(texts["content"]), calls, reason)
+
+
+def wrong(said: Said, format: str, scenario: Scenario, *, arguments: bool = True, spaces: bool = True) -> str:
+    """What is wrong with an answer, by what is written down of the scenario; "" if it is right.
+
+    arguments: are those of calls as the model wrote them? spaces: do those of texts count? Not those of an engine's own
+    parsers, so that nothing is wrong with them for spaces alone.
+    """
+    right = in_the_fields(format, scenario)
+    if [name.removeprefix("functions.") for name, _ in said.calls] != [name for name, _ in right.calls]:
+        return "calls"
+    if arguments and [written for _, written in said.calls] != [written for _, written in right.calls]:
+        return "arguments"
+    for field in ("reasoning", "content"):
+        one, other = getattr(said, field), getattr(right, field)
+        if one != other and (spaces or "".join(one.split()) != "".join(other.split())):
+            return field
+    return ""
 
 
 def print_differences(title: str, rows: Iterable[tuple[str, str, str, str]], routes: Collection[str]) -> None:

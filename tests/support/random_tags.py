@@ -7,7 +7,7 @@ from functools import cache
 
 from hypothesis import strategies as st
 from reference_tags import MAX_HOLD
-from reference_tags_text import holds_objects, may_lack, spellings_of
+from reference_tags_text import holds_objects, may_lack, opener_of, spellings_of
 from tag_streams import TAG_FORMATS, VOCABULARIES, Options, tokens
 
 from harmonystream.formats import Format, format_of
@@ -31,8 +31,8 @@ WORDS = (
 )
 VALUES = {
     "s": ("hi", "", "\n", "null", "5", " x ", "a\nb", 'q"\\', "日本", "\x01\t", "</", "<x>", "a < b"),
-    "i": ("3", "-5", "5.0", "abc", " 7 ", "", "1e3", "null", "9" * 70),
-    "n": ("1.50", "1e3", "x", "-0"),
+    "i": ("+3", "07", "5.", ".0", "0x", "3", "-5", "5.0", "abc", " 7 ", "", "1e3", "null", "9" * 70),
+    "n": ("1.50", "1e3", "x", "-0", "+5", ".5", "5.", "-.5", "+", ".", "007", "1_0", "0x1F", "5.e1"),
     "b": ("true", "True", "FALSE", "1", "0", "yes"),
     "o": ('{"a": 1}', "{'a': True, 'b': (1, None)}", "{}", "x", "[1]", '{"a": [1, {"b": "}"}]}'),
     "l": ("[1,2]", "['a']", "(1, 2)", "[", "[]", '[{\\"a\\": 1}]', "[\\n1]"),
@@ -116,6 +116,30 @@ def first(marker: str | tuple[str, ...]) -> str:
     return marker if isinstance(marker, str) else marker[0]
 
 
+ATTRIBUTES = (
+    *(' string="true"', " string='false' ", ' string="x"', ' type="integer"', " type=object", ' type="list[str]"'),
+    *(' id="1"', " x = y", ' index="2" ', ' a="b<c>"', " x", ' y="', ' name="s"', " name=i", "\tn='q'", ' e=""', "/"),
+)
+
+
+@st.composite
+def tag_parts(draw: st.DrawFn, row: Format, kind: str, name: str) -> list[str]:
+    """The opener of a call or key, the name, and the end of it, in whatever order attributes have."""
+    marker = row.call if kind == "call_open" else row.pair
+    tag = opener_of(row, kind)
+    assert marker
+    if tag is None or draw(st.integers(0, 2)):
+        return [first(marker[0]), name, first(marker[1])]
+    stem = first(tag[0]).rpartition("=")[0]
+    stem = stem.rpartition(" ")[0] or stem
+    quote, blank = draw(st.sampled_from(['"', "'", ""])), draw(st.sampled_from(["", "", " ", "  "]))
+    word = draw(st.sampled_from(["", " name", f" {tag[1]}", "  name"]))
+    own = f"{word}{blank}={blank}{quote}{name}{quote}"
+    others = draw(st.lists(st.sampled_from(ATTRIBUTES), max_size=2))
+    parts = [stem, *draw(st.permutations([own, *others])), blank, tag[2].encode("latin-1").decode()]
+    return damage(draw, parts)
+
+
 @st.composite
 def pairs(draw: st.DrawFn, row: Format) -> str:
     """One key with its value, mostly as it should be."""
@@ -123,13 +147,11 @@ def pairs(draw: st.DrawFn, row: Format) -> str:
     opener, end, value, closer = map(first, row.pair)
     key = draw(st.sampled_from(list(VALUES)))
     text = draw(st.sampled_from(VALUES[key]) | st.sampled_from([*WORDS, *markers(row.name)]))
-    ends = [end, end, *row.typed]
+    its_end = draw(st.sampled_from([end, end, *row.typed]))
     layout = draw(st.sampled_from(["\n", "", "\n"])) if row.newlines == "strip" else ""
     space = draw(st.sampled_from(["", "\n", " \n"]))
     parts = [
-        opener,
-        key,
-        draw(st.sampled_from(ends)),
+        *(draw(tag_parts(row, "key_open", key)) if its_end == end else [opener, key, its_end]),
         *draw(typed(row)),
         draw(st.sampled_from(["", "", "\n"])) if value else "",
         value,
@@ -288,7 +310,10 @@ def calls(draw: st.DrawFn, row: Format) -> str:
     for _ in range(draw(st.integers(1, 2))):
         name = draw(st.sampled_from(NAMES))
         id = [first(row.call_id), draw(st.sampled_from(CALL_IDS))] if row.call_id and draw(st.booleans()) else []
-        parts += [opener, name, *id, end if end and draw(st.integers(0, 9)) else row.empty_call or end, space]
+        if end and not id and draw(st.integers(0, 3)):
+            parts += [*draw(tag_parts(row, "call_open", name)), space]
+        else:
+            parts += [opener, name, *id, end if end and draw(st.integers(0, 9)) else row.empty_call or end, space]
         if row.element:
             parts += draw(st.lists(elements(row), max_size=3))
         elif row.pair:

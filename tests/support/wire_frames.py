@@ -43,7 +43,7 @@ def as_bytes(
     return [stream.start(), *(fed(stream, piece) for piece in pieces), stream.finish(reason, usage)]
 
 
-def told_by_python(stream: Emitter) -> Emitter:
+def written_by_python(stream: Emitter) -> Emitter:
     """It has no script: the description makes all that is not the text of a delta, each time anew."""
     stream._script = lambda: None
     return stream

@@ -30,7 +30,7 @@ class Text(NamedTuple):
 
 class Call(NamedTuple):
     """written: the arguments as the model spells them; arguments: as clients get them, if not the same;
-    input: what they are in Messages. item: what Responses makes of the call, if it is no function call."""
+    input: what they are in Messages. item: what Responses makes of the call, if it is not a function call."""
 
     name: str
     written: str
@@ -193,6 +193,7 @@ SPELLINGS = {
     "think": Spelling(think, lambda *_: "", ("", ""), "", ("", "", "")),
 }
 CUTS = ("header", "name", "arguments")
+OPENERS = (DEEP[0], "<｜tool▁call▁begin｜>", KIMI[0], "<|tool_call_begin|>", "<tool_call>")
 HARMONY_CUTS = (
     "<|start|>assistant<|channel|>comm",
     "<|start|>assistant<|channel|>commentary to=functions.get_we",
@@ -337,9 +338,21 @@ def write_harmony(scenario: Scenario) -> str:
     return texts.removeprefix("<|start|>assistant")
 
 
-def told(format: str, scenario: Scenario) -> list[Item]:
+def half_header(format: str, form: str, cut: str) -> str:
+    """What is shown of a header that is cut: its text, but never a control token, nor openers alone."""
+    tail = SPELLINGS[format].cuts[CUTS.index(cut)]
+    rest = tail
+    for opener in OPENERS:
+        rest = rest.replace(opener, "")
+    if not rest:
+        return ""
+    return rest if form == "ids" and format in ("deepseek", "deepseek_search", "kimi_k2") else tail
+
+
+def told(format: str, scenario: Scenario, form: str = "ids") -> list[Item]:
     """What clients are told. Other formats than Harmony skip what stands before the arguments, and they have no mark
-    for the end of a text: one that is followed by a call which is cut, and so does not show, is cut, too."""
+    for the end of a text: one that is followed by a call which is cut in its header is cut, too, and goes on with what
+    is shown of that."""
     said: list[Item] = []
     for item in scenario.said:
         if isinstance(item, Call) and item.arguments is None:
@@ -347,7 +360,9 @@ def told(format: str, scenario: Scenario) -> list[Item]:
         else:
             said.append(item)
     if format != "harmony" and scenario.cut in ("header", "name"):
-        said[-1] = said[-1]._replace(complete=False)
+        last = said[-1]
+        assert isinstance(last, Text)
+        said[-1] = last._replace(text=last.text + half_header(format, form, scenario.cut), complete=False)
     return said
 
 

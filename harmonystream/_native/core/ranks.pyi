@@ -1,7 +1,7 @@
 from collections.abc import Mapping
 
-from harmonystream._encoders import Encoder
 from harmonystream._native.core.vocab import Vocab
+from harmonystream.vocabs.encoders import Encoder
 
 DEBUG: bool
 

@@ -2,7 +2,7 @@ from typing_extensions import Buffer
 
 from harmonystream._native.core.vocab import Vocab
 
-from ..._encoders import Encoder
+from ...vocabs.encoders import Encoder
 
 DEBUG: bool
 

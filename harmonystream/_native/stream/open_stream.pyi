@@ -3,7 +3,7 @@ from typing_extensions import disjoint_base
 from harmonystream._native.core.vocab import Vocab
 from harmonystream._native.stream.records import EventMaker
 from harmonystream.deviations import Deviation
-from harmonystream.regions import Region, Usage
+from harmonystream.regions import GrammarAt, Region, Usage
 
 DEBUG: bool
 MEANINGS: dict[str, str]
@@ -15,6 +15,8 @@ class OpenStream(EventMaker):
     @property
     def region(self) -> Region:
         """Where the next token would land, as a `Region`. O(1), and reads nothing."""
+    def grammar_at(self) -> GrammarAt:
+        """Which grammar holds for the next token, as a `GrammarAt`: the same object while nothing changes. O(1)."""
     @property
     def position(self) -> int:
         """Tokens fed so far (text mode: bytes; a possible beginning of a marker is not yet counted)."""

@@ -7,7 +7,7 @@ _Parts = tuple[Iterable[bytes], str]
 
 @final
 class Script:
-    """What an API says at each moment of a response, as frames with holes.
+    """What an API sends at each moment of a response, as frames with holes.
 
     frames: (moment, kind, channel) -> (parts, holes). The moments of an item are "begin", "delta", "end", "cut",
     "item", "cut item" and "part"; the kinds are those of deltas; channel is the number of a channel of Harmony.

@@ -7,7 +7,7 @@ from typing_extensions import Buffer, Self, disjoint_base
 from harmonystream._native.core.tools import _Tools
 from harmonystream._native.core.vocab import Vocab
 from harmonystream._native.stream.parser import Parser
-from harmonystream.emit.stream import EventStream
+from harmonystream.emit.common.stream import EventStream
 from harmonystream.formats.spec import Format, HeaderFormat
 
 DEBUG: bool

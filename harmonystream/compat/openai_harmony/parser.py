@@ -79,9 +79,7 @@ class StreamableParser(MessageReader):
 def _package(module: str) -> ModuleType:
     """The package whose encoding it is: this one, or openai-harmony."""
     if module.startswith("harmonystream."):
-        from .. import openai_harmony
-
-        return openai_harmony
+        module = module.rpartition(".")[0]
     return sys.modules[module]
 
 

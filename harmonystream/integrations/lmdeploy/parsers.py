@@ -28,7 +28,7 @@ from lmdeploy.serve.parsers.tool_parser import ToolParser, ToolParserManager
 from ...completion import CallDelta, Delta
 from ...formats import HeaderFormat
 from ..deltas import Deltas
-from ..model import Model, joined, model_of, parser_for, tool_dicts
+from ..model import HIDDEN, Model, joined, model_of, parser_for, tool_dicts
 from ..parser_names import NAME, names
 from ..tags import tag_of
 
@@ -88,6 +88,8 @@ class Reads:
     headers: ClassVar[bool]
     """Is it for a format with headers?"""
     model: ClassVar[Model]
+    hides: ClassVar[bool]
+    """Are the calls of a request without tools read, and hidden? Otherwise they are text."""
     request: Any
     prompt: Sequence[int] | None = None
     """Set when the prompt has been rendered."""
@@ -113,6 +115,7 @@ class Reads:
         cls.model = model_of(tokenizer, known[given.pop()])
         if isinstance(cls.model.format, HeaderFormat) != cls.headers:
             raise TypeError(f"LMDeploy does not serve this model's architecture with {cls.model.format.name!r}")
+        cls.hides = cls.headers or tool_parser_name is not None
         if tool_parser_name and not cls.headers:
             cls.tool_parser_cls = type("NamedTools", (NamedTools,), {"model": cls.model})
         if reasoning_parser_name and not cls.headers:
@@ -159,12 +162,13 @@ class Reads:
 
     def _said(self, ids: Sequence[int], *, last: bool) -> Delta:
         if self._deltas is None:
-            self._deltas = Deltas(parser_for(self.model, self._tools, self.prompt), self.model.format)
+            tools = self._tools or (HIDDEN if self.hides else [])
+            self._deltas = Deltas(parser_for(self.model, tools, self.prompt), self.model.format)
         said = self._deltas.feed(ids)
         if last:
             said = joined(said, self._deltas.finish())
         self.reasoning_tokens = self._deltas.parser.usage.reasoning
-        return said
+        return said if self._tools else said._replace(calls=())
 
     @staticmethod
     def _call(call: CallDelta) -> DeltaToolCall:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from sglang.srt.entrypoints.openai.protocol import FunctionResponse, ToolCall
@@ -69,7 +68,7 @@ class Adapter:
             else:
                 function = FunctionResponse(name=call.name, arguments=call.arguments)
                 made[call.index] = ToolCall(id=self.call_id(request, call), index=call.index, function=function)
-        if finish_reason is not None and finish_reason["type"] == "stop":
+        if finish_reason is not None and finish_reason["type"] == "stop" and reader.called:
             finish_reason = {**finish_reason, "type": "tool_calls", "matched": None}
         content = said.content if said.content.strip() else ""
         return said.reasoning or None, content, list(made.values()), finish_reason
@@ -94,8 +93,7 @@ class Adapter:
             chunks = ChatChunks(self, self.chat_reader(request), request, id, created, index)
             parser_dict[index] = chunks
         made = chunks.step(content, finish_reason_type, choice_logprobs, usage)
-        if chunks.called:
-            has_tool_calls[index] = True
+        has_tool_calls[index] = chunks.called and (finish_reason_type is None or chunks.reader.called)
         return made
 
     def parse_responses_output(
@@ -136,13 +134,18 @@ class Adapter:
     def chat_reader(self, request: Any) -> Reader:
         """For one choice of a request."""
         serving = self._serving
-        tools = serving._effective_tools(request) if serving._tool_call_parsing_active(request) else ()
-        separate = bool(request.separate_reasoning)
-        return Reader(self._model, tool_dicts(tools), _prompt_of(request), separate, request)
+        active = serving._tool_call_parsing_active(request)
+        tools = tool_dicts(serving._effective_tools(request)) if active else self._no_tools
+        return Reader(self._model, tools, _prompt_of(request), bool(request.separate_reasoning), request)
 
     def _responses_reader(self, request: Any, separate: bool, parses: bool) -> Reader:
-        tools: Sequence[Any] = self._serving._response_tools_to_chat_tools(request) if parses else ()
-        return Reader(self._model, tool_dicts(tools), _prompt_of(request), separate, request)
+        tools = tool_dicts(self._serving._response_tools_to_chat_tools(request)) if parses else self._no_tools
+        return Reader(self._model, tools, _prompt_of(request), separate, request)
+
+    @property
+    def _no_tools(self) -> list[dict[str, Any]] | None:
+        """Those of a request without any: its calls are hidden, unless the server reads none."""
+        return None if self._serving.tool_call_parser else []
 
 
 class ResponsesStream:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...completion import CallDelta
-from ...emit.payload import to_json
+from ...emit.common.payload import to_json
 from .reader import Reader
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ class ChatChunks:
     """SGLang keeps one for each choice, in the place of a parser of its own."""
 
     def __init__(self, adapter: Adapter, reader: Reader, request: Any, id: str, created: int, index: int) -> None:
-        self._adapter, self._reader, self._request = adapter, reader, request
+        self._adapter, self.reader, self._request = adapter, reader, request
         chunk = {"id": id, "object": "chat.completion.chunk", "created": created, "model": request.model}
         self._begin = f'data: {to_json(chunk)[:-1]},"choices":[{{"index":{index},"delta":'
         self._streams_reasoning = request.stream_reasoning
@@ -34,7 +34,7 @@ class ChatChunks:
         usage: dict[str, Any] | None,
     ) -> list[str]:
         """The chunks of what a step adds. The first of them has the log probabilities."""
-        said = self._reader.step(content, finish_reason_type)
+        said = self.reader.step(content, finish_reason_type)
         deltas: list[str] = []
         reasoning = said.reasoning
         if not self._streams_reasoning:

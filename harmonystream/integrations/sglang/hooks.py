@@ -12,7 +12,7 @@ from sglang.srt.plugins.hook_registry import HookRegistry, HookType
 
 from .adapter import Adapter, adapter_for, remember_prompt
 from .frames import Frames
-from .plugin import FRAMES, HOST, named
+from .host import FRAMES, HOST, named
 
 __all__ = ["register_hooks"]
 

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import logging
-import os
 from importlib.metadata import version
 
 from ..engine_releases import check_release
-from ..host_names import Host
-from .table import NAMES
+from .host import FRAMES, HOST, LOG, named
 
-__all__ = ["FRAMES", "HOST", "check_version", "named", "register"]
+__all__ = ["check_version", "register"]
 
 OLDEST, NEWEST = (0, 5, 23), (0, 5, 23)
 """The first and last release of SGLang with which `make engines-sglang` passes."""
-
-FRAMES = "harmonystream_frames"
-"""What SGLANG_PLUGINS also names if it asks for our frames. It is no entry point, so SGLang passes it over."""
-
-_log = logging.getLogger("sglang.harmonystream")
-HOST = Host("SGLang", "sglang", NAMES, _log)
 
 
 def register() -> None:
@@ -64,12 +55,7 @@ def _register_stock() -> None:
                 if theirs in known:
                     known.setdefault(name, known[theirs])
     except (ImportError, AttributeError) as error:
-        _log.warning("harmonystream: SGLang does not know our names: %r", error)
-
-
-def named() -> set[str]:
-    """What SGLANG_PLUGINS names."""
-    return {name.strip() for name in os.environ.get("SGLANG_PLUGINS", "").split(",")}
+        LOG.warning("harmonystream: SGLang does not know our names: %r", error)
 
 
 def check_version(found: str | None = None) -> None:
@@ -77,4 +63,4 @@ def check_version(found: str | None = None) -> None:
 
     Raises ImportError with what to install.
     """
-    check_release("SGLang", found or version("sglang"), OLDEST, NEWEST, _log)
+    check_release("SGLang", found or version("sglang"), OLDEST, NEWEST, LOG)

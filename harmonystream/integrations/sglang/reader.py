@@ -12,7 +12,7 @@ from ..._native.stream.parser import Parser
 from ...completion import Delta
 from ...text_limit import TextLimit, spelled
 from ..deltas import Deltas
-from ..model import Model, joined, parser_for
+from ..model import HIDDEN, Model, joined, parser_for
 
 __all__ = ["Prompt", "Reader"]
 
@@ -20,7 +20,7 @@ Prompt: TypeAlias = "Sequence[int] | str | None"
 
 
 class Reader:
-    """tools: those that may be called. prompt: as ids or text; None if it is not known.
+    """tools: those that may be called; None: calls are read, and hidden. prompt: as ids or text; None if not known.
 
     separate: is reasoning a field of its own? Otherwise it is content, between the format's markers.
     request: SGLang's own request object, of any API.
@@ -29,14 +29,14 @@ class Reader:
     def __init__(
         self,
         model: Model,
-        tools: list[dict[str, Any]],
+        tools: list[dict[str, Any]] | None,
         prompt: Sequence[int] | str | None,
         separate: bool,
         request: Any,
     ) -> None:
-        self.parser: Parser = parser_for(model, tools, prompt)
+        self.parser: Parser = parser_for(model, HIDDEN if tools is None else tools, prompt)
         self._deltas = Deltas(self.parser, model.format)
-        self._model, self._separate = model, separate
+        self._model, self._separate, self._hides = model, separate, tools is None
         self._trims = not getattr(request, "no_stop_trim", False)
         stop = getattr(request, "stop", None) or ()
         self._stops = [stop] if isinstance(stop, str) else list(stop)
@@ -108,11 +108,18 @@ class Reader:
         self._characters, self._held = self._characters + end, new[end:]
         return new[:end]
 
+    @property
+    def called(self) -> bool:
+        """Has a whole output ended with calls that nothing has cut, so that a client may run them?"""
+        return self.parser.finish_reason == "tool_calls"
+
     def read(self, ids: Sequence[int], *, last: bool) -> Delta:
         """What ids add."""
         said = self._deltas.feed(ids)
         if last:
             said = joined(said, self._deltas.finish())
+        if self._hides and said.calls:
+            said = said._replace(calls=())
         return said if self._separate else self._unseparated(said, last=last)
 
     def _unseparated(self, said: Delta, *, last: bool) -> Delta:

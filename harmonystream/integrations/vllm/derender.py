@@ -36,10 +36,10 @@ from vllm.renderers import online_derenderer as stock
 from vllm.renderers.chat_utils import get_tool_call_id_type, make_tool_call_id
 
 from ..._native.stream.parser import Parser
-from ..._native.wire.envelope import Saved, pack, unpack
 from ...completion import CallDelta
-from ...emit.payload import to_json
-from ...emit.saved import State, json_object
+from ...emit.common.envelope import Saved, pack, unpack
+from ...emit.common.payload import to_json
+from ...emit.common.state import State, json_object
 from ..model import parser_for
 from .output import Output
 from .unified import HarmonystreamParser
@@ -242,7 +242,7 @@ class _Derenderer:
         saved = unpack(base64.b64decode(state.harmonystream, validate=True), self._key)
         if saved.api != _API:
             raise ValueError("stream_state is that of another kind of stream")
-        said = State(json_object(saved.said))
+        said = State(json_object(saved.state))
         model = parser.model
         read = Parser.from_bytes(saved.parser, model.vocab, format=model.format, tools=parser.tools)
         counts, flags = (said.count("choice"), said.count("created")), (said.flag("role"), said.flag("calls"))
@@ -255,7 +255,7 @@ class _Derenderer:
         fields = stream._asdict()
         del fields["parser"]
         said = to_json(fields).encode()
-        data = pack(Saved(_API, False, False, 0, parser.to_bytes(), b"", b"", b"", said), self._key)
+        data = pack(Saved(_API, False, 0, parser.to_bytes(), b"", said, b"", b""), self._key)
         return base64.b64encode(data).decode()
 
 

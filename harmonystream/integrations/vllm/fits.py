@@ -11,8 +11,8 @@ from .table import NAMES
 
 __all__ = ["HOST", "check_version", "fits"]
 
-OLDEST, NEWEST = (0, 33), (0, 33)
-"""The first and last minor release of vLLM with which `make engines-vllm` passes."""
+OLDEST, NEWEST = (0, 32), (0, 33)
+"""The first minor release of vLLM with all names of the parsers, and the last that passes `make engines-vllm`."""
 
 _log = logging.getLogger("vllm.harmonystream")
 HOST = Host("vLLM", "vllm", NAMES, _log)

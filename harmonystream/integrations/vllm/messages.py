@@ -10,8 +10,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from ...emit.arguments import Arguments, assembled
-from ...emit.payload import to_json
+from ...emit.common.payload import to_json
+from ...emit.messages.arguments import Arguments, assembled
 from .unified import HarmonystreamParser
 
 __all__ = ["install"]
@@ -35,13 +35,11 @@ def _converting(stock: Callable[..., Any]) -> Callable[..., Any]:
         calls, stop = choice.message.tool_calls, choice.stop_reason
         stopped = isinstance(stop, str)
         cut = stopped or choice.finish_reason == "length"
-        broken = False
         for number, call in enumerate(calls, 1):
             complete = not cut or number < len(calls) or _is_object(call.function.arguments)
             call.function.arguments = as_object(call.function.arguments, complete=complete)
-            broken = not complete
         message = stock(serving, generator, *args, **more)
-        if stopped and broken:  # vLLM takes every call for complete, and a client would run it
+        if stopped:  # vLLM says so of an answer without calls alone, and a client would run a call that was cut
             message.stop_reason, message.stop_sequence = "stop_sequence", stop
         return message
 

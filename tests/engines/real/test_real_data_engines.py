@@ -106,6 +106,30 @@ def test_datasets(table, column, tmp_path, capfd):
     assert [row["parsed"] for row in made.to_list()] == want(table)
 
 
+def test_streaming_datasets(table, tmp_path):
+    """An IterableDataset, of a file that is read row by row, and a dict of them; rows with their own tools."""
+    datasets = pytest.importorskip("datasets")
+    from harmonystream.integrations.column_summary import summarize
+    from harmonystream.integrations.datasets import add_column
+
+    tools = ['[{"type": "function", "function": {"name": "f"}}]', None]
+    rows = table.append_column("tools", pyarrow.array([tools[at % 2] for at in range(len(table))], pyarrow.string()))
+    write(rows, tmp_path / "rows.parquet")
+    files = {"data_files": str(tmp_path / "rows.parquet"), "cache_dir": str(tmp_path)}
+    streamed = datasets.load_dataset("parquet", split="train", streaming=True, **files)
+    assert isinstance(streamed, datasets.IterableDataset)
+    parsed = pyarrow.array(hs.parse_many(table.column("ids"), finish="stop")).to_pylist()
+    column = ParsedColumn("ids", finish="stop", tools_column="tools")
+    made = add_column(streamed, column, batch_size=300)
+    assert [row["parsed"] for row in made] == parsed
+    assert [row["parsed"] for row in made.take(3)] == parsed[:3]
+    splits = add_column(datasets.IterableDatasetDict({"train": streamed}), column)
+    assert [row["parsed"] for row in splits["train"].skip(1990)] == parsed[1990:]
+    summary = summarize(made.with_format("arrow").iter(256))
+    assert (summary.rows, summary.clean) == (len(table), sum(not row["deviations"] for row in parsed))
+    assert summary.finish_reasons == {"stop": len(table) // 2, "tool_calls": len(table) // 2}
+
+
 def test_daft(table, column):
     daft = pytest.importorskip("daft")
     from harmonystream.integrations.daft import expression

@@ -46,7 +46,7 @@ class Script:
         for at in range(0, len(self.ids), self.at_once):
             yield EngineOutput(ResponseType.SUCCESS, self.ids[at : at + self.at_once])
         last = self.ids[-1:] if self.finish == "stop" else []
-        yield EngineOutput(ResponseType.FINISH, last)
+        yield EngineOutput(ResponseType.INTERNAL_ENGINE_ERROR if self.finish == "error" else ResponseType.FINISH, last)
 
 
 class ScriptedEngine(AsyncEngine):  # type: ignore[misc]

@@ -13,7 +13,7 @@ pytest.importorskip("lmdeploy")
 
 import openai
 from asgi_clients import chat, chat_stream, chunks, responses
-from host_scenarios import FORMATS, TOOLS, Said, ids_of, parsed, played, scenarios, wrong
+from host_scenarios import FORMATS, Said, ids_of, parsed, played, scenarios, wrong
 from wire_scenarios import SCENARIOS, write
 
 import harmonystream as hs
@@ -52,9 +52,20 @@ def test_every_tool_choice(server, family, format):
     for choice in ("auto", "required", NAMED, "none"):
         for ask in (chat_stream, chat):
             said = ask(host, tool_choice=choice)
-            assert said == expected(host, host.script.ids, tools=[] if choice == "none" else TOOLS)
+            want = expected(host, host.script.ids)
+            assert said == (want._replace(calls=(), reason="stop") if choice == "none" else want)
         grammar = host.script.config.response_format
         assert "structural_tag" in str(grammar) if choice == "required" else grammar is None or family == "gpt_oss"
+
+
+@pytest.mark.parametrize("family", ["qwen3", "kimi_k2", "glm45", "gpt_oss"])
+def test_a_call_in_a_request_without_tools_is_not_shown(server, family):
+    host = server(family)
+    host.play(ids_of(family, write(host.format, SCENARIOS["preamble and a call"]), stops=True))
+    for more in ({"tools": openai.omit}, {"tool_choice": "none"}):
+        for ask in (chat_stream, chat):
+            said = ask(host, **more)
+            assert (said.content, said.calls, said.reason) == ("One moment.", (), "stop")
 
 
 @pytest.mark.parametrize("name", ["reasoning and content", CALLING, "empty arguments", "cut in arguments"])

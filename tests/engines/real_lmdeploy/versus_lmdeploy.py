@@ -28,7 +28,8 @@ def answers(format: str, kind: str) -> dict[tuple[str, str], str]:
             play = played(format, scenario)
             host.play(play.ids, finish=play.finish)
             if len(host.script.ids) >= len(play.ids):
-                found |= {(name, route): wrong_answer(route, host, play, format, scenario) for route in ROUTES}
+                for route in ROUTES:
+                    found[name, route] = wrong_answer(route, host, play, format, scenario, spaces=kind != "stock")
     return found
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import AsyncIterator
+from http import HTTPStatus
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -16,6 +17,7 @@ from typing import Any
 
 import model_dirs
 from families import FAMILIES
+from fastapi import HTTPException
 
 import harmonystream as hs
 
@@ -105,6 +107,8 @@ class ScriptedManager:
         size = self.at_once if request.stream else max(1, len(self.ids))
         ends = [*range(size, len(self.ids), size), len(self.ids)]
         whole = [self._outputs(request, params, index, ends) for index in range(choices)]
+        if not request.stream and self.finish == "error":
+            raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, "no room")
         if not request.stream:
             last = [outputs[-1] for outputs in whole]
             yield last if choices > 1 else last[0]
@@ -128,6 +132,8 @@ class ScriptedManager:
             if end == len(self.ids):
                 stopped = self.finish == "stop" and ids and ids[-1] in self._special
                 finish = {"type": self.finish, "matched": ids[-1] if stopped else None}
+                if self.finish == "error":
+                    finish = {"type": "abort", "status_code": HTTPStatus.SERVICE_UNAVAILABLE, "message": "no room"}
             text = self._decoded(ids, finish, hides)
             if matched := next((each for each in stops if each in text), None):
                 finish = {"type": "stop", "matched": matched}

@@ -8,8 +8,9 @@ import pytest
 
 pytest.importorskip("sglang")
 
+import openai
 from asgi_clients import chat, chat_stream, chunks, responses
-from host_scenarios import FORMATS, TOOLS, Said, ids_of, played, scenarios, wrong
+from host_scenarios import FORMATS, Said, ids_of, played, scenarios, wrong
 from sglang_said import expected
 from wire_scenarios import SCENARIOS, write
 
@@ -44,7 +45,9 @@ def test_every_tool_choice(server, family, format):
     for choice in ("auto", "required", NAMED, "none"):
         for ask in (chat_stream, chat):
             said = ask(host, tool_choice=choice)
-            want = expected(host, ids, tools=[] if choice == "none" else TOOLS)
+            want = expected(host, ids)
+            if choice == "none":
+                want = want._replace(calls=(), reason="stop")
             assert (said.reasoning, said.calls, said.reason) == (want.reasoning, want.calls, want.reason)
             if choice == "none":
                 assert said.content == want.content
@@ -64,6 +67,30 @@ def test_responses_say_what_the_parser_says(server, family, format, name, stream
     said = responses(host, streams=streams)
     want = expected(host, ids)
     assert (said.reasoning, said.content.strip(), said.calls) == (want.reasoning, want.content.strip(), want.calls)
+
+
+@pytest.mark.parametrize("kind", ["ours", "frames"])
+@pytest.mark.parametrize("family", ["qwen3", "kimi_k2", "glm45", "gpt_oss"])
+def test_a_call_in_a_request_without_tools_is_not_shown(server, family, kind):
+    host = server(family, kind)
+    host.play(ids_of(family, write(host.format, SCENARIOS[CALLING]), stops=True))
+    for more in ({"tools": openai.omit}, {"tool_choice": "none"}):
+        for ask in (chat_stream, chat):
+            said = ask(host, **more)
+            assert (said.content, said.calls, said.reason) == ("One moment.", (), "stop")
+    if family != "gpt_oss":  # whose Responses are SGLang's own
+        for streams in (True, False):
+            said = responses(host, streams=streams, tools=[])
+            assert (said.content, said.calls) == ("One moment.", ())
+
+
+@pytest.mark.parametrize("kind", ["ours", "frames"])
+def test_a_call_that_a_stop_string_has_cut_is_not_for_the_client_to_run(server, kind):
+    host = server("qwen3", kind)
+    host.play(ids_of("qwen3", write("hermes", SCENARIOS[CALLING]), stops=True))
+    for ask in (chat_stream, chat):
+        said = ask(host, stop=['": 1'])
+        assert (said.calls, said.reason) == ((("f", '{"i'),), "stop")
 
 
 TEXT = "<think>\nHm.\n</think>\n\nOne, two. STOP here"

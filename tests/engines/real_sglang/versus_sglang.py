@@ -41,7 +41,8 @@ def compared(format: str) -> dict[tuple[str, str], list[str]]:
                 play = played(format, scenario)
                 host.play(play.ids, finish=play.finish)
                 for route in ROUTES:
-                    found.setdefault((name, route), []).append(wrong_answer(route, host, play, format, scenario))
+                    problem = wrong_answer(route, host, play, format, scenario, spaces=kind != "stock")
+                    found.setdefault((name, route), []).append(problem)
     return found
 
 

@@ -145,7 +145,7 @@ def test_a_client_that_leaves_ends_its_request(server):
 
 
 def test_an_error_in_the_middle_ends_the_stream_alone(server):
-    """A number that is no id."""
+    """A number that is not an id."""
     host = server("qwen3", "frames")
     ids = ids_of(host.family, "One, two, three, four", stops=True)
     host.play([*ids[:4], 10**12, *ids[4:]])

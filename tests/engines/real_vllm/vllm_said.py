@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import anthropic
 import openai
-from host_scenarios import FLAT, MESSAGES, TOOLS, Said, of_choice, of_response, parsed
+from host_scenarios import FLAT, INPUTS, MESSAGES, TOOLS, Said, of_choices, of_message, of_response, parsed
 from vllm_servers import Server
 
 
@@ -27,14 +26,14 @@ def chat_stream(server: Server, **more: Any) -> tuple[Said, Any]:
         for _ in stream:
             pass
         whole = stream.current_completion_snapshot
-    return of_choice(whole.choices[0], "reasoning"), whole.usage
+    return of_choices(whole.choices, "reasoning"), whole.usage
 
 
 def chat(server: Server, **more: Any) -> tuple[Said, Any]:
     """Without streaming."""
     with _openai(server) as client:
         whole = client.chat.completions.create(model="tiny", **{"messages": MESSAGES, "tools": TOOLS, **more})
-    return of_choice(whole.choices[0], "reasoning"), whole.usage
+    return of_choices(whole.choices, "reasoning"), whole.usage
 
 
 def responses(server: Server, *, streams: bool, **more: Any) -> Said:
@@ -49,16 +48,6 @@ def responses(server: Server, *, streams: bool, **more: Any) -> Said:
     return of_response(whole)
 
 
-INPUTS = [
-    {
-        "name": tool["function"]["name"],
-        "description": "A tool.",
-        "input_schema": {"type": "object", **tool["function"]["parameters"]},
-    }
-    for tool in TOOLS
-]
-
-
 def messages(server: Server, *, streams: bool = True, **more: Any) -> Said:
     client = anthropic.Anthropic(base_url=server.url, api_key="-", max_retries=0)
     more = {"max_tokens": 2000, "messages": MESSAGES, "tools": INPUTS, **more}
@@ -70,11 +59,4 @@ def messages(server: Server, *, streams: bool = True, **more: Any) -> Said:
                 whole = stream.get_final_message()
         else:
             whole = client.messages.create(model="tiny", **more)
-    texts = {"thinking": "", "text": ""}
-    calls = []
-    for block in whole.content:
-        if block.type == "tool_use":
-            calls.append((block.name, json.dumps(block.input, ensure_ascii=False)))
-        else:
-            texts[block.type] += getattr(block, block.type)
-    return Said(texts["thinking"], texts["text"], tuple(calls), whole.stop_reason)
+    return of_message(whole)

@@ -108,7 +108,7 @@ class Server:
         }
 
     def _wait(self) -> None:
-        for _ in range(1200):
+        for _ in range(2400):
             try:
                 with urllib.request.urlopen(f"{self.url}/health", timeout=1):
                     return

@@ -13,14 +13,14 @@ BEGIN, END = "<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"
 
 
 def test_calls_in_reasoning():
-    assert read("hermes", f"<think>a\n{CALL}\nb</think>c") == ("ab", "c", F, ["call-in-reasoning"])
-    assert read("hermes", f"a{CALL}b", start="reasoning") == ("ab", "", F, ["call-in-reasoning"])
+    assert read("hermes", f"<think>a\n{CALL}\nb</think>c") == ("a\nb", "c", F, ["call-in-reasoning"])
+    assert read("hermes", f"a{CALL}b", start="reasoning") == ("a\nb", "", F, ["call-in-reasoning"])
 
 
 def test_a_tag_that_begins_and_ends_a_call():
     call = '<｜DSML｜function_calls><｜DSML｜invoke name="f"/></｜DSML｜function_calls>'
-    assert read("dsml", f"a{call}b") == ("", "ab", F, [])
-    assert read("dsml", f"a{call}b", empty_args="") == ("", "ab", [("f", "")], [])
+    assert read("dsml", f"a{call}b") == ("", "a\nb", F, [])
+    assert read("dsml", f"a{call}b", empty_args="") == ("", "a\nb", [("f", "")], [])
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,18 @@ CASES: list[tuple[str, str, str, str, list[tuple[str, str]]]] = [
     ("gemma4", "<|channel>thought\n<channel|>Bye", "", "Bye", []),
     ("gemma4", "<|channel>thoughtful<channel|>Bye", "thoughtful", "Bye", []),
     ("gemma4", "<|channel><|channel>thought\nHm<channel|>Bye", "Hm", "Bye", []),
+    # one object, blanks around the name of a tag
+    (
+        "kimi_k3",
+        '<|open|>tools<|sep|><|open|>call tool="f" index="1"<|sep|><|open|>json type="object"<|sep|>{"s": "x"}'
+        "<|close|>json<|sep|><|close|>call<|sep|><|close|>tools<|sep|>",
+        *("", "", [F]),
+    ),
+    (
+        "kimi_k3",
+        "<|open|> think <|sep|>a<|close|>think <|sep|><|open|>response <|sep|>b<|close|> response<|sep|>",
+        *("a", "b", []),
+    ),
     # the opener of the answer
     ("kimi_k3", "<|open|>think<|sep|>a<|open|>response<|sep|>b<|close|>response<|sep|><|open|>", "a", "b", []),
     # an attribute of any value
@@ -58,6 +70,52 @@ CASES: list[tuple[str, str, str, str, list[tuple[str, str]]]] = [
         for index in (1, 129, 100000, "")
     ),
     ("cohere", "<|START_THINKING|>a<|START_RESPONSE|>b<|END_RESPONSE|>", "a", "b", []),
+    # attributes in any order, with any quotes and blanks
+    *(
+        (
+            "minimax_m2",
+            f"<minimax:tool_call>\n<invoke{call}>\n<parameter{key}>x</parameter>\n</invoke>\n</minimax:tool_call>",
+            "",
+            "",
+            [F],
+        )
+        for call, key in (
+            (' name="f" ', ' name="s" '),
+            (" name = f", " name=s"),
+            (' id="1" name="f"', ' type="string" name="s"'),
+            ("  name='f' index = '1'", ' name = "s" type=string'),
+            ("=f", '="s"'),
+        )
+    ),
+    *(
+        (
+            "qwen3_coder",
+            f"<tool_call>\n<function{call}>\n<parameter{key}>\nx\n</parameter>\n</function>\n</tool_call>",
+            "",
+            "",
+            [F],
+        )
+        for call, key in ((' name="f"', " name='s'"), ('="f"', '="s"'), (" = f", "=s string=true"))
+    ),
+    *(
+        (
+            "dsml",
+            f"<｜DSML｜tool_calls><｜DSML｜invoke{call}><｜DSML｜parameter{key}>x</｜DSML｜parameter></｜DSML｜invoke>"
+            "</｜DSML｜tool_calls>",
+            "",
+            "",
+            [F],
+        )
+        for call, key in ((" name='f'", ' string="true" name="s"'), (' name="f" ', " name='s' string='true' "))
+    ),
+    (
+        "kimi_k3",
+        '<|open|>call index="1" tool="f" <|sep|><|open|>argument type="string" key="s"<|sep|>x<|close|>argument<|sep|>'
+        "<|close|>call<|sep|>",
+        *("", "", [F]),
+    ),
+    ("minicpm5", "<function name=f><param  name = 's' >x</param></function>", "", "", [F]),
+    ("functionary", '<function name="f">{"s": "x"}</function>', "", "", [F]),
     # lines
     *((row, f"Hi.\n{OBJECT}", "", "Hi.", [F]) for row in ("llama3", "xlam", "pythonic", "lfm2", "poolside_v1")),
     *((row, f"Hi.\n[{OBJECT}]", "", "Hi.", [F]) for row in ("llama3", "xlam", "pythonic", "lfm2", "poolside_v1")),

@@ -135,7 +135,11 @@ def test_a_token_may_end_one_thing_and_begin_another():
         {},
     )
     done = hs.parse([0, 1, 2, 3], "glm", vocab=vocab)
-    assert (done.reasoning, done.content, [call.arguments for call in done.tool_calls]) == ("b", "acd", ['{"s": "x"}'])
+    assert (done.reasoning, done.content, [call.arguments for call in done.tool_calls]) == (
+        "b",
+        "ac\nd",
+        ['{"s": "x"}'],
+    )
     parser = hs.Parser("glm", vocab, check_stops=False)
     log = [event for tid in range(4) for event in parser.feed(tid)] + [*parser.finish()]
     assert [(event.start, event.stop) for event in log] == [

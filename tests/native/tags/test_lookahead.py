@@ -130,8 +130,11 @@ def test_an_opener_in_a_sentence_is_text_and_so_is_its_closer(rest):
 
 
 def test_a_header_that_the_stream_ends_in():
-    for rest in ("", "\n", "<func", "<function=", "<function=f", '{"na', '{"name": "f'):
+    for rest in ("", "\n", "<function="):
         assert read("hermes", f"Hi\n<tool_call>{rest}") == ("", "Hi", [], ["unfinished-header"])
+    for rest in ("<func", '{"na', '{"name": "f'):
+        said = f"Hi\n<tool_call>{rest}"
+        assert read("hermes", said) == ("", said, [], ["unfinished-header"])
     assert text("hermes", "Hi\n<tool_cal") == "Hi\n<tool_cal"
 
 
@@ -142,7 +145,7 @@ READ = [("f", '{"s": "x"}')]
 
 
 def test_a_bare_call_counts_if_it_is_declared():
-    assert read(Q, f"So {BARE}.") == ("", "So .", READ, ["missing-opener"])
+    assert read(Q, f"So {BARE}.") == ("", "So \n.", READ, ["missing-opener"])
     assert text(Q, f"So {BARE}.", tools=["g"]) == f"So {BARE}."
     assert text("hermes", f"So {BARE}.") == f"So {BARE}."
 

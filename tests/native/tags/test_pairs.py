@@ -8,6 +8,7 @@ import pytest
 from tag_cases import TOOLS, read
 
 import harmonystream as hs
+from harmonystream.formats import format_of
 
 Q = "<tool_call>\n<function=f>\n{}</function>\n</tool_call>"
 GLM = "<tool_call>f{}</tool_call>"
@@ -163,3 +164,15 @@ def test_some_ws_may_come_before_all_the_arguments(spaces, wrapped):
     expected = '{"s": "a"}' if wrapped else json.dumps({"arguments": value})
     body = f"<parameter=arguments>{value}</parameter>"
     assert pairs(body, tools=TOOLS) == ([expected], ["wrapped-arguments"] * wrapped)
+
+
+@pytest.mark.parametrize("format", ["mimo", "qwen3_coder", "dsml", "minimax_m2", "minicpm5"])
+def test_a_key_with_quotes_of_a_tool_that_nobody_declares(format):
+    row = format_of(format)
+    key = row.pair[0] if isinstance(row.pair[0], str) else row.pair[0][0]
+    call = row.call[0] if isinstance(row.call[0], str) else row.call[0][0]
+    end = row.call[1] if isinstance(row.call[1], str) else row.call[1][0]
+    for quoted in ('s"{', "s'", 's="x"', '"', "=", 's" t="'):
+        for tools in (None, ["f"], ["g"]):
+            done = hs.parse(f"{call}f{end}{key}{quoted}>1</parameter>", format, tools=tools)
+            assert len(done.messages) == 1

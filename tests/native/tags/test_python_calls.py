@@ -34,7 +34,16 @@ def arguments(inside, codes=(), **options):
     [
         *(("1_000", "1000"), (".5", "0.5"), ("1.", "1.0"), ("1.e5", "1.0e5"), ("+1", "1"), ("-.5e-3", "-0.5e-3")),
         *(("0x1F", "31"), ("0X_ff", "255"), ("-0o17", "-15"), ("0b1_01", "5"), ("0xffffffffffffffff", str(2**64 - 1))),
-        *(("1E+05", "1e+05"), ("0", "0"), ("-0", "-0"), ("0.0", "0.0"), ("9" * 256, "9" * 256)),
+        *(
+            ("1E+05", "1e+05"),
+            ("0", "0"),
+            ("-0", "-0"),
+            ("0.0", "0.0"),
+            ("007", "7"),
+            ("00", "0"),
+            ("-0_7.50", "-7.50"),
+            ("9" * 256, "9" * 256),
+        ),
         *(("True", "true"), ("False", "false"), ("None", "null"), ("true", "true"), ("null", "null")),
     ],
 )
@@ -47,7 +56,7 @@ def test_numbers_and_words(python, value):
 @pytest.mark.parametrize(
     "text",
     [
-        *("007", "1__0", "_1", "1_", "1j", "0x", "0xg", "0b2", "0x1_", "0x10000000000000000", "1e", ".", "-", "--1"),
+        *("1__0", "_1", "1_", "1j", "0x", "0xg", "0b2", "0x1_", "0x10000000000000000", "1e", ".", "-", "--1"),
         *("nan", "Truest", "x", "x.y", "datetime.now()", "1 + 2", "a if b else c", "9" * 257, "lambda x: x"),
     ],
 )
@@ -195,9 +204,7 @@ def test_names(name):
         assert read("lfm2", f"{START}{inside}{END}")[2] == [(name, '{"a": 1}')]
 
 
-@pytest.mark.parametrize(
-    "inside", ["(a=1)", "[(a=1)]", "two words(a=1)", "f (a=1)", "f", "[]", "[f]", "x" * 257 + "()"]
-)
+@pytest.mark.parametrize("inside", ["(a=1)", "[(a=1)]", "two words(a=1)", "f (a=1)", "f", "[f]", "x" * 257 + "()"])
 def test_what_is_no_call_is_text(inside):
     said = f"{START}{inside}{END}"
     assert read("lfm2", said) == ("", said, [], [])
@@ -217,7 +224,8 @@ def test_calls_after_each_other():
         assert read("lfm2", f"{START}{inside}{END} Hi") == ("", " Hi", both, [])
     assert read("pythonic", "[f(a=1)]\n\nNow g(x)") == ("", "Now g(x)", both[:1], [])
     assert read("pythonic", "[f(a=1)] and") == ("", "and", both[:1], [])
-    assert read("lfm2", f"{START}[f(a=1), g") == ("", "", both[:1], ["unfinished-header"])
+    assert read("lfm2", f"{START}[f(a=1), g") == ("", "g", both[:1], ["unfinished-header"])
+    assert read("lfm2", f"Hi.{START}[]{END}") == ("", "Hi.", [], ["abandoned-header"])
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,11 @@ def test_markers_need_no_brackets():
     """Markers that begin with many bytes: there is no one byte to look for."""
     row = hs.Format("mine", think=("[THINK]", "/THINK"), call=("CALL ", ":", "END"), stops=("[END]", "EOS"))
     done = hs.parse("[THINK]Why [E/THINKSo. CALL f:{}ENDEO EOS", row)
-    assert (done.reasoning, done.content, [call.arguments for call in done.tool_calls]) == ("Why [E", "So. EO ", ["{}"])
+    assert (done.reasoning, done.content, [call.arguments for call in done.tool_calls]) == (
+        "Why [E",
+        "So. \nEO ",
+        ["{}"],
+    )
     assert done.finish_reason == "tool_calls"
 
 

@@ -24,7 +24,11 @@ def test_reasoning_and_content():
 
 
 @pytest.mark.parametrize(
-    "text", ["a<think>b</think>c", "- <think> begins, </think> ends", "```\n<think>\nx\n</think>\n```", "<b><think>"]
+    "text",
+    [
+        *("a `<think>` b `</think>` c", "- “<think>” begins, </think> ends", "```\n<think>\nx\n</think>\n```"),
+        *('"<think>x</think>" ends', "「<think>x</think>」", f"a <think>{'x' * 1024}</think>c"),
+    ],
 )
 def test_mentions_of_thoughts(text):
     assert read("think", text) == ("", text, [], [])
@@ -35,10 +39,43 @@ def test_a_control_token_is_no_mention():
     assert ids("deepseek", "Hi ", "<think>", "Hm", "</think>", "you") == ("Hm", "Hi you", [], [])
 
 
-def test_in_an_answer_think_tags_are_text():
+@pytest.mark.parametrize(
+    "text", ["Sure. <think>check</think>Done.", 'a <think>"b" or</think> "c"', "1 <think>\nx\n</think>2"]
+)
+def test_thoughts_inside_a_line(text):
+    before, _, rest = text.partition("<think>")
+    thoughts, _, after = rest.partition("</think>")
+    assert read("think", text) == (thoughts.strip("\n"), before + after, [], [])
+
+
+def test_an_opener_alone_is_text():
+    assert read("think", "<b><think>") == ("", "<b><think>", [], [])
+    assert read("hermes", "a <think> b<|im_end|>") == ("", "a <think> b", [], [])
+
+
+@pytest.mark.parametrize("blank", [" ", "\t", "\n  ", " \t "])
+def test_blanks_before_thoughts(blank):
+    assert read("think", f"{blank}<think>abc</think>\n\ndef") == ("abc", f"{blank}def", [], [])
+    assert read("think", f"{blank}<think>abc") == ("abc", blank, [], [])
+
+
+def test_the_opener_of_an_answer_ends_thoughts():
+    tag = "<|open|>{}<|sep|>".format
+    whole = f"{tag('think')}Hm<|close|>think<|sep|>{tag('response')}Hi<|close|>response<|sep|>"
+    assert read("kimi_k3", whole) == ("Hm", "Hi", [], [])
+    assert read("kimi_k3", f"{tag('think')}Hm{tag('response')}Hi") == ("Hm", "Hi", [], ["missing-closer"])
+
+
+def test_prose_is_no_stray_closer():
+    said = "The form:\nHere's my response: yes"
+    assert read("granite3", said) == ("", said, [], [])
+    assert read("granite3", f"<think>Hm</think>{said}") == ("Hm", said, [], [])
+
+
+def test_in_an_answer_spelled_think_tags_are_text():
     said = "<think>no</think> thoughts <think>"
     assert read("think", said, start="answer") == ("", said, [], [])
-    assert ids("deepseek", "<think>", "no", start="answer") == ("", "<think>no", [], [])
+    assert ids("deepseek", "a", "<think>", "no", "</think>", "b", start="answer") == ("no", "ab", [], [])
 
 
 def test_partial_tags_are_text():
@@ -72,7 +109,12 @@ def test_newlines_that_touch_a_tag(text, seams, none):
 
 
 def test_newlines_around_calls():
-    assert read("hermes", f"Hi\n\n{CALL}\n\nThere\n") == ("", "HiThere\n", F, [])
+    assert read("hermes", f"Hi\n\n{CALL}\n\nThere\n") == ("", "Hi\nThere\n", F, [])
+    assert read("hermes", f"Hi.{CALL}There") == ("", "Hi.\nThere", F, [])
+    assert read("hermes", f"Hi. {CALL} There") == ("", "Hi.  There", F, [])
+    assert read("hermes", f"Hi.{CALL} \n\nThere") == ("", "Hi. \n\nThere", F, [])
+    assert read("hermes", f"Hi.{CALL}{CALL}\n<think>Hm</think>There") == ("Hm", "Hi.\nThere", F * 2, [])
+    assert read("hermes", f"{CALL}There") == ("", "There", F, [])
     assert read("hermes", f"Hi\n{CALL}\n {CALL}\n.", trim="none") == ("", "Hi\n\n \n.", F * 2, [])
 
 
@@ -147,7 +189,7 @@ ONE = "<｜tool▁call▁begin｜>f<｜tool▁sep｜>{}<｜tool▁call▁end｜>
 @pytest.mark.parametrize("ws", ["", "\n", " \t\r\n"])
 def test_calls_in_a_section(ws):
     text = ws.join(["a" + BEGIN, ONE, ONE, END + "b"])
-    assert read("deepseek", text, vocabularies=("plain", "added", "ordinary")) == ("", "ab", F * 2, [])
+    assert read("deepseek", text, vocabularies=("plain", "added", "ordinary")) == ("", "a\nb", F * 2, [])
 
 
 def test_what_ends_a_section():

@@ -27,6 +27,11 @@ from harmonystream._schema import TYPES
         ("None", "string null", '"None"'),
         ("null", "string integer", '"null"'),
         ("1.50", "number", "1.50"),
+        *(
+            (short, "number", full)
+            for short, full in (("1.", "1.0"), (".5", "0.5"), ("+5", "5"), ("-.5e+1", "-0.5e+1"))
+        ),
+        ("+5.", "integer null", "5.0"),
         (" -0\n", "integer", "-0"),
         ("5.0", "integer", "5.0"),
         ("1e5", "integer number", "1e5"),
@@ -59,9 +64,6 @@ def test_values_that_fit(text, types, expected):
         ("02134", "integer"),
         ("5.5", "integer"),
         ("1e5", "integer"),
-        ("1.", "number"),
-        (".5", "number"),
-        ("+5", "number"),
         ("0x10", "integer"),
         ("1_000", "integer"),
         ("123abc", "integer"),

@@ -12,7 +12,7 @@ CALL = ("<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep�
 def test_an_inert_id_is_dropped_wherever_it_is(at):
     pieces = ["a", *CALL, "b"]
     pieces.insert(at, "<|pad|>")
-    assert ids("deepseek", *pieces) == ("", "ab", [("f", "{}")], ["stray-control"])
+    assert ids("deepseek", *pieces) == ("", "a\nb", [("f", "{}")], ["stray-control"])
 
 
 def test_a_think_marker_in_a_body_is_text():

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jiter import from_json
 
-from harmonystream.emit.arguments import Arguments, assembled
+from harmonystream.emit.messages.arguments import Arguments, assembled
 
 RAW = "INVALID_JSON"
 

@@ -139,6 +139,8 @@ cdef struct Literal:
     uint8_t group                                # its bit in a set of markers: role, + BY_ID for a control id
     uint8_t next                                 # the next marker of its group; NO_LITERAL: it is the last
     uint8_t typed                                # an end of a key: 0, TYPE_STRING or TYPE_JSON
+    uint8_t stem                                 # an opener whose tag may have attributes: bytes before them; or 0
+    uint8_t only_stem                            # the marker is nothing but that: attributes must follow
 
 cdef enum:
     NO_LITERAL = 255
@@ -149,6 +151,9 @@ cdef struct MemberKey:
     const uint8_t* text
     int n
     uint8_t member                               # Member (tags/call_object.pxd)
+
+cdef struct TagShape:                            # of a tag with attributes
+    MemberKey word, end                          # the attribute that is the name, n 0: only `name` is; the tag's end
 
 # a Format, compiled (tags/tag_table.pyx). A set of markers is a mask of 64 bits, two for each role: those that are
 # control ids have the bit `role + BY_ID`, all others the bit `role`.
@@ -183,6 +188,7 @@ cdef struct TagTable:
     uint8_t call_opens, call_closes, key_ends
     bint bare_keys                               # the keys of objects need no quotes
     bint has_element                             # arguments are elements: tags that are named after them
+    TagShape call_tag, key_tag
     MemberKey label                              # what may follow the opener of thoughts in its line; n 0: nothing
     MemberKey item                               # the name of an element that is an item of an array
     uint8_t bare, name_as
@@ -241,7 +247,7 @@ cdef struct Tags:                                # what the tag machine remember
     uint8_t wraps                                # the value may be all arguments in an object; then its own ValueMode.
                                                  # WRAPPED: Members
     uint8_t opening                              # the value's opener may still come; in TEXT: an answer's first object
-    uint8_t line_start, begun                    # the last byte was a newline; the value, body or array has begun
+    uint8_t line_start, begun                    # LineStart; the value, body or array has begun
     uint8_t types, untyped_json                  # JSON types of the open value; a value without type may be JSON
     uint8_t pairs                                # the call has a written pair
     uint8_t unread                               # a part of the open call's body was not read: it is not complete
@@ -252,6 +258,10 @@ cdef struct Tags:                                # what the tag machine remember
 
 cdef enum ValueMode:
     NO_VALUE, STREAMED, LITERAL, HELD            # none; a string; a number or literal; held until its type is known
+
+cdef enum LineStart:                             # what comes next begins its line
+    IN_LINE, LINE_BEGINS                         # no; the last byte was a newline, or a marker that was acted on
+    LINE_BLANK                                   # in TEXT: since then only spaces and tabs have come
 
 cdef enum Code:                                  # in TEXT: what a fence holds
     NO_CODE                                      # there is no fence
@@ -317,6 +327,8 @@ cdef struct Stream:
     uint8_t held[HOLD_CAP]                       # text mode: a possible marker
     uint8_t header[HEADER_CAP]
     uint8_t token_starts[32]        # HEADER_CAP bits; bit i: header[i] is the first byte of a token
+    # tag formats: the sinks that have had text, a bit each; after a call, those whose next text begins a line
+    uint8_t spoken, parted
     Tags tags
 
 cdef struct Record:

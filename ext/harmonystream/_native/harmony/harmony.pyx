@@ -204,7 +204,7 @@ cdef void note_after_end(Stream* s, int64_t at) noexcept nogil:
 
 cdef Py_ssize_t take_text(Stream* s, const Context* c, const uint8_t* p, Py_ssize_t n, bint valid,
                           int64_t at) noexcept nogil:
-    """n bytes that are no marker; returns how many were taken: fewer if strict mode stopped.
+    """n bytes that are not a marker; returns how many were taken: fewer if strict mode stopped.
 
     valid: they are whole characters.
     """

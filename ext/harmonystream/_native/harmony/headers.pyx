@@ -363,6 +363,28 @@ cdef bint may_become_part(const Stream* s, const ToolTable* t, Span w, uint8_t m
     return repeats_assistant(s, w, True) > 0 or (s.role_state == ROLE_OPEN and may_become_author(s, t, w))
 
 
+cdef bint is_noise(const Stream* s, int i, int n) noexcept nogil:
+    """After the parts of a broken header: no words but names of channels, and digits only after a channel?"""
+    cdef int k
+    cdef Span run
+    while i < n:
+        k = i
+        while k < n and c'a' <= (s.header[k] | 0x20) <= c'z':
+            k += 1
+        if k > i:
+            run = span(i, k - i)
+            if not (letters_are(s, run, b"analysis") or letters_are(s, run, b"commentary")
+                    or letters_are(s, run, b"comment") or letters_are(s, run, b"final")):
+                return False
+            i = k
+            continue
+        if (s.header[i] >= 0x80 and not is_mark(s.header[i]) and s.header[i] != MARK_INERT) or (
+                c'0' <= s.header[i] <= c'9' and s.channel_code == NO_CHANNEL):
+            return False
+        i += 1
+    return True
+
+
 cdef int header_split(Stream* s, const ToolTable* t, bint whole, bint at_end) noexcept nogil:
     """Read the recognisable parts of a header that has no <|message|>.
 
@@ -393,6 +415,8 @@ cdef int header_split(Stream* s, const ToolTable* t, bint whole, bint at_end) no
     cut_glued_suffix(s, t)
     k = skip_separators(s.header, i, n)
     if whole and k == n:
+        return n
+    if whole and mark == MARK_CHANNEL and s.channel_code != FINAL and s.recipient.n == 0 and is_noise(s, k, n):
         return n
     if at_end:
         w = peek_word(s.header, i, n)

@@ -48,6 +48,8 @@ cdef class OpenStream(EventMaker):
     cdef Tools tools
     cdef Watcher watcher           # None: no value is watched
     cdef bytes origin              # the state to reset to; None: fresh, inside the assistant's header
+    cdef object spot               # what grammar_at() gave last; None: nothing yet
+    cdef int64_t spot_key          # the call and the region that it is for
 
     @cython.final
     cdef int take_options(self, bint trims, str empty_args, Py_ssize_t max_hold) except -1
@@ -61,6 +63,8 @@ cdef class OpenStream(EventMaker):
     cdef int take_state(self, const Blob* blob) except -1
     @cython.final
     cdef object called(self)
+    @cython.final
+    cdef object new_spot(self)
     @cython.final
     cdef str open_part(self, int k)
     cdef int reopen(self) except -1

@@ -16,7 +16,7 @@ from harmonystream import deviations as known
 from harmonystream.deviations import Deviation
 from harmonystream.errors import ParseError
 from harmonystream.reasons import MEANINGS, normal
-from harmonystream.regions import Region, Usage
+from harmonystream.regions import GrammarAt, Region, Usage
 
 DEBUG = bool(DEBUG_BUILD)
 
@@ -165,6 +165,25 @@ cdef class OpenStream(EventMaker):
     def region(self):
         """Where the next token would land, as a `Region`. O(1), and reads nothing."""
         return <object>REGIONS[get_byte(&self.s.region)]                     # one read: a long call may change it
+
+    def grammar_at(self):
+        """Which grammar holds for the next token, as a `GrammarAt`: the same object while nothing changes. O(1)."""
+        cdef int64_t key = (<int64_t>self.s.calls + (self.s.kind != NOT_A_CALL)) * N_REGIONS + get_byte(&self.s.region)
+        if self.spot is None or self.spot_key != key:
+            self.spot = self.new_spot()
+            self.spot_key = key
+        return self.spot
+
+    cdef object new_spot(self):
+        cdef object region, name = None
+        self.claim(NO_INPUT)
+        try:
+            region = <object>REGIONS[self.s.region]
+            if self.s.region == R_ARGUMENTS:
+                name = self.called()
+        finally:
+            leave(&self.busy)
+        return GrammarAt(region, (<bytes>name).decode("utf-8", "replace") if type(name) is bytes else None)
 
     @property
     def position(self):

@@ -6,7 +6,7 @@ from libc.string cimport memchr
 from harmonystream._native.core.json_scan cimport json_step
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.fast_token cimport Body, is_plain_body, take_body
-from harmonystream._native.tags.text cimport follow_line
+from harmonystream._native.tags.text cimport follow_line, is_text_open, line_after
 
 
 cdef struct Piece:                 # UTF-8 that somebody else owns
@@ -30,7 +30,7 @@ cdef inline bint is_plain_piece(const Stream* s, const TagTable* row, const Held
         return s.state == BODY and s.n_held == 0 and memchr(p, c'<', n) == NULL
     if s.sink == R_ARGUMENTS:
         return is_plain_body(s, row, held, p, n, &piece.body)
-    if (s.state != TEXT or held.input.n or s.tags.newlines or s.tags.seam or s.tags.line_start or row.only_first < 0
+    if (not is_text_open(s, held) or s.tags.newlines or s.tags.seam or s.tags.line_start or row.only_first < 0
             or p[0] == c'\n' or p[n - 1] == c'\n'):
         return False
     if n > FEW:
@@ -57,3 +57,4 @@ cdef inline void account_piece(Stream* s, const TagTable* row, const Piece* piec
         take_body(s, &piece.body, piece.p[piece.n - 1])
     else:
         follow_line(&s.tags, piece.p, piece.n, piece.backquote)
+        s.tags.line_start = line_after(IN_LINE, piece.p, piece.n)

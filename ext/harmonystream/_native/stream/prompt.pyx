@@ -57,18 +57,19 @@ cdef tuple spellings(object marker):
 
 
 cdef object last_turn(object prompt, Program program):
-    """The text of the prompt after the last marker of a turn."""
+    """The text of the prompt after the last marker that begins a turn or, in a row without such markers, ends one."""
     cdef Ids ids
     cdef Py_ssize_t i
     cdef const TagTable* t = program.tags
     cdef uint32_t tid
+    cdef uint8_t role = TURN if program.format.turns else STOP
     if isinstance(prompt, bytes):
         prompt = prompt.decode("utf-8", "replace")
     if not isinstance(prompt, str):
         ids_take(&ids, prompt)
         try:
             i = ids.n
-            while i > 0 and not is_turn(t, ids.ids[i - 1]):
+            while i > 0 and not has_role(t, ids.ids[i - 1], role):
                 i -= 1
             pieces = []
             while i < ids.n:
@@ -79,15 +80,15 @@ cdef object last_turn(object prompt, Program program):
         finally:
             ids_free(&ids)
         prompt = b"".join(pieces).decode("utf-8", "replace")
-    cut = max((prompt.rfind(turn) + len(turn) for turn in program.format.turns if turn in prompt), default=0)
-    return prompt[cut:]
+    ends = program.format.turns or program.format.stops
+    return prompt[max((prompt.rfind(end) + len(end) for end in ends if end in prompt), default=0):]
 
 
-cdef bint is_turn(const TagTable* t, uint32_t tid) noexcept:
+cdef bint has_role(const TagTable* t, uint32_t tid, uint8_t role) noexcept:
     cdef int i
     for i in range(t.n_control):
         if t.control_ids[i] == tid:
-            return t.literals[t.control_literals[i]].role == TURN
+            return t.literals[t.control_literals[i]].role == role
     return False
 
 

@@ -14,7 +14,9 @@ cdef struct CallHeader:
     uint8_t empty                                # the name's end ends the call too
     uint8_t repeated, bare, in_section, array
     uint8_t doubled                              # the end of the word `function` comes more than once
+    uint8_t hollow                               # there is no call between its opener and its closer
 
 
-cdef int look_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t origin, CallHeader* h) noexcept nogil
+cdef int look_opened(const View* v, const Context* c, Py_ssize_t i, int k, Py_ssize_t origin,
+                     CallHeader* h) noexcept nogil
 cdef int backquotes(const View* v, Py_ssize_t i, Py_ssize_t n) noexcept nogil

@@ -7,7 +7,8 @@ from harmonystream._native.core.chars cimport is_json_space
 from harmonystream._native.core.tools cimport tool_index
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.call_names cimport *
-from harmonystream._native.tags.names cimport is_bad, is_good
+from harmonystream._native.tags.attributes cimport Attributes, look_attributes
+from harmonystream._native.tags.names cimport is_bad, is_good, is_name
 from harmonystream._native.tags.view cimport *
 
 DEBUG = bool(DEBUG_BUILD)
@@ -148,6 +149,29 @@ cdef bint is_half(const View* v, const Context* c, Py_ssize_t stop, const CallHe
             and is_good(v, c.tools, h.name_at, n))
 
 
+cdef int look_opened(const View* v, const Context* c, Py_ssize_t i, int k, Py_ssize_t origin,
+                     CallHeader* h) noexcept nogil:
+    """The name after the opener k of a call, at i. Where it is not what the row says, attributes may say it."""
+    cdef const Literal* opener = &c.row.literals[k]
+    cdef Py_ssize_t n = limit(v, origin)
+    cdef Attributes found
+    cdef int verdict = NO
+    if not opener.only_stem:
+        verdict = look_name(v, c, skip_ws(v, i + opener.n, n), origin, h)
+    if verdict != NO or not opener.stem:
+        return verdict
+    verdict = look_attributes(v, c.row, &c.row.call_tag, i + opener.stem, n, &found)
+    if verdict != YES:
+        return undecided(v, origin) if verdict == MORE else NO
+    if not is_name(c.tools, v.p + found.at, <int>found.n):
+        return NO
+    h.name_at, h.name_n, h.stop = found.at, found.n, found.stop
+    h.id_at = h.id_n = 0
+    h.empty = found.empty
+    h.body = PAIRS if c.row.has_pair else RAW
+    return YES
+
+
 cdef int look_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t origin, CallHeader* h) noexcept nogil:
     """The name of a call, its id, and what ends them."""
     cdef const TagTable* row = c.row
@@ -167,6 +191,10 @@ cdef int look_name(const View* v, const Context* c, Py_ssize_t at, Py_ssize_t or
     h.stop = stop
     if role < 0 and stop == v.n and (h.id_at or tool_index(c.tools, v.p + h.name_at, h.name_n) < 0):
         return MORE                                        # the stream ends in the header
+    if role == CALL_CLOSE and row.open_name and h.name_n == 0 and not h.id_at:
+        h.stop += row.literals[k].n
+        h.hollow = 1
+        return VOID
     if role == KEY_END and row.open_name:
         if h.id_at or split_key(v, c.tools, h) == NO:
             return NO

@@ -12,7 +12,7 @@ cdef enum Expect:
 
 cdef enum Member:
     OTHER_MEMBER, NAME_MEMBER, ARGUMENTS_MEMBER, ID_MEMBER
-    KNOWN_MEMBER                       # it means nothing here, and nobody need hear of it
+    KNOWN_MEMBER                       # it means nothing here, and is not reported
 
 cdef enum Keys:                        # where a key may be a call's name: {"f": {…}}
     KEYS_UNKNOWN                       # no value has begun

@@ -3,6 +3,7 @@
 from libc.stdint cimport uint8_t, uint32_t
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.call_object cimport X_IN_KEY
+from harmonystream._native.tags.text cimport is_text_open
 
 cdef void tags_init(Stream* s, bint trim) noexcept nogil
 cdef void tags_open(Stream* s, bint reasoning, bint answer, bint seam) noexcept nogil
@@ -19,8 +20,8 @@ cdef inline void set_tags_fast(Stream* s, const Held* held) noexcept nogil:
     if s.input_mode != ID_MODE or s.n_pending or s.announce or s.error or s.finished or held.input.n:
         return
     if s.state == TEXT:
-        if g.newlines == 0 and not g.seam and g.ticks == 0 and not g.lead and g.code != FENCE_INFO and (
-                g.code != FENCE_BLANK):
+        if is_text_open(s, held) and g.newlines == 0 and not g.seam and g.ticks == 0 and not g.lead and (
+                g.code != FENCE_INFO and g.code != FENCE_BLANK):
             s.fast = s.sink
             s.shortcut_look = PLAIN | MARKS | EDGE | (TICKS if g.fence else 0)   # in a line, backquotes open no fence
             s.shortcut_want = PLAIN

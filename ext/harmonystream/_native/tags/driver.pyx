@@ -77,14 +77,14 @@ cdef void hold(Stream* s, const Context* c, const uint8_t* p, const uint8_t* mar
         held.marks.p[i] = BEGINS_TOKEN
 
 
-cdef void drain_held(Stream* s, const Context* c, bint end) noexcept nogil:
+cdef void drain_held(Stream* s, const Context* c, bint end, bint cut) noexcept nogil:
     cdef Held* held = c.out.held
     cdef View v
     v.p = held.input.p
     v.marks = held.marks.p if s.input_mode == ID_MODE else NULL
     v.i = 0
     v.n = held.input.n
-    v.end = end
+    v.end, v.cut = end, cut
     v.special = s.tags.special and v.marks != NULL
     drain(s, c, &v)
     if v.i == 0:
@@ -105,13 +105,13 @@ cdef void take_token(Stream* s, const Context* c, const uint8_t* p, Py_ssize_t n
     cdef View v
     if c.out.held.input.n or n > LOOK_CAP:
         hold(s, c, p, NULL, n)
-        drain_held(s, c, False)
+        drain_held(s, c, False, False)
         return
     v.p = p
     v.marks = ONE_TOKEN
     v.i = 0
     v.n = n
-    v.end = v.special = False
+    v.end = v.cut = v.special = False
     drain(s, c, &v)
     if v.i < n:
         hold(s, c, p + v.i, ONE_TOKEN + v.i, n - v.i)
@@ -134,7 +134,7 @@ cdef void take_control(Stream* s, const Context* c, uint32_t tid) noexcept nogil
                 break
     s.tags.special = 1
     hold(s, c, spelling, marks, n)
-    drain_held(s, c, False)
+    drain_held(s, c, False, False)
 
 
 cdef int64_t held_tokens(const Held* held) noexcept nogil:
@@ -207,11 +207,11 @@ cdef void tags_text(Stream* s, const Context* c, const uint8_t* p, Py_ssize_t n)
     v.marks = NULL
     v.i = 0
     v.n = n
-    v.end = v.special = False
+    v.end = v.cut = v.special = False
     while c.out.held.input.n and v.i < n and not s.error and not c.out.no_memory:
         more = n - v.i if n - v.i < LOOK_CAP else LOOK_CAP
         hold(s, c, p + v.i, NULL, more)
-        drain_held(s, c, False)
+        drain_held(s, c, False, False)
         v.i += more
     if v.i < n and not s.error and not c.out.no_memory:
         drain(s, c, &v)
@@ -241,7 +241,7 @@ cdef void tags_open(Stream* s, bint reasoning, bint answer, bint seam) noexcept 
 cdef void tags_finish(Stream* s, const Context* c, bint stopped, bint known) noexcept nogil:
     """The stream is over. stopped: the engine reports a normal stop. known: the engine reports a reason."""
     cdef bint announced = not s.announce
-    drain_held(s, c, True)
+    drain_held(s, c, True, known and not stopped)
     if s.error:
         return
     flush_newlines(s, c)

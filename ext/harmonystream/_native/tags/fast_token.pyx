@@ -12,7 +12,7 @@ from harmonystream._native.core.cpython cimport PyUnicode_AsUTF8AndSize
 from harmonystream._native.core.json_scan cimport J_OPEN, json_step
 from harmonystream._native.tags.call_object cimport F_NOTHING, object_step
 from harmonystream._native.tags.driver cimport set_tags_fast
-from harmonystream._native.tags.text cimport follow_backquotes
+from harmonystream._native.tags.text cimport follow_backquotes, is_text_open, line_after
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.json_text cimport json_escape
 from harmonystream._native.core.out cimport first_control
@@ -55,7 +55,7 @@ cdef str quick_token(Stream* s, Held* held, const Tables* t, const TagTable* row
     elif s.state == VALUE:
         text = quick_value(s, held, row.strip, texts, tid, p, n, delta)
     elif s.state == WRAPPED or s.state == RAW:
-        text = quick_body(s, held, row, texts, tid, p, n, delta)
+        text = quick_body(s, held, row, texts, tid, p, n, t.classes[tid] & ESCAPES, delta)
     if text is not None:
         set_tags_fast(s, held)
     return text
@@ -86,7 +86,7 @@ cdef str quick_text(Stream* s, const Held* held, TokenTexts texts, Py_ssize_t ti
     cdef uint8_t[2 * MOST] text
     cdef Py_ssize_t i = 0, e = n, k
     cdef int64_t start = s.position
-    if held.input.n or g.newlines > MOST or g.opening:
+    if not is_text_open(s, held) or g.newlines > MOST:
         return None
     if g.seam:
         while i < n and p[i] == c'\n':
@@ -112,7 +112,8 @@ cdef str quick_text(Stream* s, const Held* held, TokenTexts texts, Py_ssize_t ti
     g.newline_at = s.position
     g.newline_stop = s.position + 1
     g.seam = 0
-    g.line_start = p[e - 1] == c'\n'
+    s.spoken |= 1 << s.sink
+    g.line_start = line_after(LINE_BEGINS if k else g.line_start, p + i, e - i)
     token_over(s)
     delta_from(s, delta, s.sink, start)
     if i == 0 and k == 0:
@@ -176,10 +177,10 @@ cdef str escaped_text(const uint8_t* p, Py_ssize_t n, bint continued):
 
 
 cdef str quick_body(Stream* s, const Held* held, const TagTable* row, TokenTexts texts, Py_ssize_t tid,
-                    const uint8_t* p, Py_ssize_t n, QuickDelta* delta):
+                    const uint8_t* p, Py_ssize_t n, bint escapes, QuickDelta* delta):
     cdef Body body
     cdef str text
-    if held.input.n or not body_goes_on(s, row, p, n, &body):
+    if held.input.n or not body_goes_on(s, row, p, n, escapes, &body):
         return None
     take_body(s, &body, p[n - 1])
     text = known_text(texts.plain, tid, p, n)
@@ -190,9 +191,13 @@ cdef str quick_body(Stream* s, const Held* held, const TagTable* row, TokenTexts
 
 # --- a few bytes, of a token or of text -------------------------------------------------------------------------------
 
-cdef bint body_goes_on(const Stream* s, const TagTable* row, const uint8_t* p, Py_ssize_t n, Body* body) noexcept nogil:
-    """JSON that is passed on and does not end here? Then `body` is what follows it after these bytes."""
-    cdef Py_ssize_t i = first_control(p, n)
+cdef bint body_goes_on(const Stream* s, const TagTable* row, const uint8_t* p, Py_ssize_t n, bint escapes,
+                       Body* body) noexcept nogil:
+    """JSON that is passed on and does not end here? Then `body` is what follows it after these bytes.
+
+    escapes: there may be something in them that JSON strings escape.
+    """
+    cdef Py_ssize_t i = first_control(p, n) if escapes else n
     body.json = s.json
     if i < n and (body.json.in_string or memchr(p, c'"', n) != NULL):
         return False                                       # in a string it is escaped
@@ -238,4 +243,4 @@ cdef bint is_plain_body(const Stream* s, const TagTable* row, const Held* held, 
     """Whole characters of arguments that pass unchanged, in which no marker begins? Changes nothing but `body`."""
     if n > MOST or held.input.n or row.only_first < 0 or memchr(p, row.only_first, n) != NULL:
         return False
-    return value_goes_on(s, held, p, n, body) if s.state == VALUE else body_goes_on(s, row, p, n, body)
+    return value_goes_on(s, held, p, n, body) if s.state == VALUE else body_goes_on(s, row, p, n, True, body)

@@ -19,8 +19,8 @@ cdef int look_header(const View* v, const Context* c, Stream* s, Py_ssize_t i, b
                      CallHeader* h) noexcept nogil
 cdef int look_value_end(const View* v, const Context* c, const Stream* s, Py_ssize_t i, bint at_line_start,
                         Py_ssize_t origin, Py_ssize_t* stop, int* hit) noexcept nogil
-cdef int look_key(const View* v, const Context* c, const Stream* s, Py_ssize_t i, Py_ssize_t origin,
-                  Key* key) noexcept nogil
+cdef int look_pair(const View* v, const Context* c, const Stream* s, Py_ssize_t i, int k, Py_ssize_t origin,
+                   Key* key) noexcept nogil
 cdef int look_misspelt(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, int role,
                        Py_ssize_t* stop) noexcept nogil
 cdef enum Alone:                                 # what says that a call without an opener is one

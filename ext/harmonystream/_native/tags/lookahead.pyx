@@ -7,12 +7,13 @@ from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.chars cimport is_json_space
 from harmonystream._native.core.tools cimport begins_tool, has_parameters, is_parameter, tool_index
 from harmonystream._native.core.types cimport *
-from harmonystream._native.tags.call_names cimport look_name
+from harmonystream._native.tags.attributes cimport Attributes, look_attributes
+from harmonystream._native.tags.call_names cimport look_opened
 from harmonystream._native.tags.call_object cimport *
 from harmonystream._native.tags.lookahead cimport *
 from harmonystream._native.tags.names cimport is_bad, is_name, look_written, skip_call_word
 from harmonystream._native.tags.object_name cimport read_object_name
-from harmonystream._native.tags.quotation cimport unless_quoted
+from harmonystream._native.tags.quotation cimport look_left, unless_quoted
 from harmonystream._native.tags.value_type cimport look_type
 from harmonystream._native.tags.view cimport *
 
@@ -51,14 +52,68 @@ cdef int look_bare(const View* v, const Context* c, Py_ssize_t origin, bint at_l
     return look_follow(v, row, h.stop, origin, row.roles[KEY_OPEN] | row.roles[ELEMENT_OPEN] | row.roles[CALL_CLOSE])
 
 
+cdef int look_hollow(const View* v, const TagTable* row, Py_ssize_t j, Py_ssize_t origin, CallHeader* h) noexcept nogil:
+    """At j, after a section's opener: the section's closer, perhaps after `[]`? VOID: there is no call in it."""
+    cdef Py_ssize_t n = limit(v, origin)
+    cdef int k = -1, verdict
+    if (row.wrapped or row.call_opens) and v.p[j] == c'[':
+        j = skip_ws(v, j + 1, n)
+        if j == n:
+            return undecided(v, origin)
+        if v.p[j] != c']' or is_special(v, j):
+            return NO
+        j = skip_ws(v, j + 1, n)
+    verdict = match(v, row, j, n, row.roles[SECTION_CLOSE], &k)
+    if verdict == MORE:
+        return undecided(v, origin)
+    if verdict == YES:
+        h.stop = j + row.literals[k].n
+        h.hollow = 1
+        return VOID
+    return NO
+
+
+cdef int look_twice(const View* v, const Context* c, Py_ssize_t origin, CallHeader* h) noexcept nogil:
+    """The header h is valid. If the same call's header comes once more, after ws, h becomes the last of them. Always
+    YES, or MORE."""
+    cdef const TagTable* row = c.row
+    cdef CallHeader other
+    cdef Py_ssize_t n = limit(v, origin), x, at = 0
+    cdef uint64_t openers = row.roles[SECTION_OPEN] | row.roles[CALL_OPEN]
+    cdef int k = -1, verdict, opened
+    while not h.key_n:
+        x = h.stop
+        opened = 0
+        verdict = match(v, row, skip_ws(v, x, n), n, openers, &k)
+        while verdict == YES and opened < MAX_OPENERS:
+            opened += 1
+            at = skip_ws(v, x, n)
+            if row.literals[k].role == CALL_OPEN:
+                break
+            x = at + row.literals[k].n
+            verdict = match(v, row, skip_ws(v, x, n), n, openers, &k)
+        if verdict == YES and row.literals[k].role == CALL_OPEN:
+            memset(&other, 0, sizeof(CallHeader))
+            verdict = look_opened(v, c, at, k, origin, &other)
+            if verdict == YES and other.name_n == h.name_n and other.id_n == h.id_n and (
+                    memcmp(v.p + other.name_at, v.p + h.name_at, h.name_n) == 0
+                    and memcmp(v.p + other.id_at, v.p + h.id_at, h.id_n) == 0):
+                other.in_section = h.in_section
+                other.repeated = 1
+                h[0] = other
+                continue
+        return MORE if verdict == MORE and not v.end and not capped(v, origin) else YES
+    return YES
+
+
 cdef int look_header(const View* v, const Context* c, Stream* s, Py_ssize_t i, bint at_line_start,
                      CallHeader* h) noexcept nogil:
     """Does the opener at i open a call? YES: h describes it. VOID: everything before h.stop is dropped. MORE at the
     end of the stream: the header is unfinished."""
     cdef const TagTable* row = c.row
     cdef uint64_t openers = row.roles[SECTION_OPEN] | row.roles[CALL_OPEN]
-    cdef Py_ssize_t n = limit(v, i), j = i
-    cdef int k = -1, verdict, opened = 0
+    cdef Py_ssize_t n = limit(v, i), j = i, at = i
+    cdef int k = -1, verdict, known, again, opened = 0, sections, opener = -1
     memset(h, 0, sizeof(CallHeader))
     h.in_section = s.tags.in_section
     while True:
@@ -71,11 +126,13 @@ cdef int look_header(const View* v, const Context* c, Stream* s, Py_ssize_t i, b
         h.in_section = 1
         j = skip_ws(v, j + row.literals[k].n, n)
     h.repeated = opened > 1
+    sections = opened
     if verdict == YES:
         while verdict == YES:
             opened += 1
             if opened > MAX_OPENERS:
                 return NO
+            at, opener = j, k
             j = skip_ws(v, j + row.literals[k].n, n)
             verdict = match(v, row, j, n, row.roles[CALL_OPEN], &k)
             h.repeated |= verdict == YES
@@ -83,20 +140,32 @@ cdef int look_header(const View* v, const Context* c, Stream* s, Py_ssize_t i, b
             return undecided(v, i)
         if not row.wrapped or (v.p[j] != c'{' and v.p[j] != c'[') or (row.has_section and not (
                 row.holds_objects and (h.in_section or row.bare == BARE_ANY))):
-            verdict = look_name(v, c, j, i, h)
+            verdict = look_opened(v, c, at, opener, i, h)
+            if (verdict == YES and not h.empty) or (verdict == NO and h.stop and row.open_name and c.tools.n < 0):
+                again = h.repeated
+                h.repeated = 0
+                known = verdict
+                verdict = look_twice(v, c, i, h)
+                if verdict == YES and known == NO and not h.repeated:
+                    return NO
+                h.repeated |= again
             if verdict != YES or not row.has_section or h.in_section or row.bare != BARE_DECLARED:
                 return verdict
             h.bare = 1
             return look_bare(v, c, i, at_line_start, h)
     elif verdict == MORE:
         return undecided(v, i)
+    if sections:
+        verdict = look_hollow(v, row, j, i, h)
+        if verdict != NO:
+            return verdict
     return look_listed(v, c, s, j, i, MARKED, h)
 
 
 # --- wrapped calls ----------------------------------------------------------------------------------------------------
 
 cdef int failed(CallHeader* h, Py_ssize_t origin, Py_ssize_t x) noexcept nogil:
-    """The byte at x shows that this is no call. After a long look every opener before x is text, because looking ahead
+    """The byte at x shows that it is not a call. After a long look every opener before x is text, because looking ahead
     from each of them would read the same bytes again."""
     if x - origin <= LOOK_CAP:
         return NO
@@ -128,7 +197,7 @@ cdef int look_listed(const View* v, const Context* c, Stream* s, Py_ssize_t i, P
 
 cdef int look_member(const View* v, const Context* c, Tags* g, int found, Py_ssize_t x, Py_ssize_t origin,
                      bint unmarked, CallHeader* h) noexcept nogil:
-    """A value of the probed object begins or ends at x. YES: its call has a name. NO: it is no call.
+    """A value of the probed object begins or ends at x. YES: its call has a name. NO: it is not a call.
 
     unmarked: there was no opener, so a name that is not declared needs the arguments after it.
     """
@@ -153,14 +222,38 @@ cdef int look_member(const View* v, const Context* c, Tags* g, int found, Py_ssi
     return YES
 
 
+cdef bint is_misplaced(const ObjectScan* o, uint8_t ch) noexcept nogil:
+    """Between the members of the probed object: a byte that shows that a quote or a brace is missing or doubled? From
+    there on nobody knows what is inside of a string."""
+    if o.depth != 1 or o.in_string or is_json_space(ch) or ch == c',' or ch == c':' or ch == c'}' or ch == c']':
+        return False
+    return o.expect == X_COLON or o.expect == X_COMMA or (o.expect == X_KEY and ch != c'"')
+
+
+cdef int look_broken(const View* v, const TagTable* row, const Tags* g, Py_ssize_t x, Py_ssize_t i, Py_ssize_t most,
+                     uint64_t markers) noexcept nogil:
+    """Does a marker at x show that the object from i on is broken? In a string it does if it begins a line, because
+    JSON's strings have no line ends, or if it closes the call after a bracket."""
+    cdef Py_ssize_t b = x
+    cdef int k = -1, verdict = match(v, row, x, most, markers, &k)
+    if verdict != YES:
+        return verdict
+    if row.literals[k].role == STOP:
+        return look_stop(v, row, x, k)
+    if not g.probe.in_string or v.p[x - 1] == c'\n':
+        return YES
+    while is_json_space(v.p[b - 1]):                                         # the object's brace is before them
+        b -= 1
+    return YES if row.literals[k].role in (SECTION_CLOSE, CALL_CLOSE) and v.p[b - 1] in b"}]" else NO
+
+
 cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, Py_ssize_t origin, int alone,
                      CallHeader* h) noexcept nogil:
     """Has the object, or array of objects, at i a name? Continues where the last look stopped, because the input may be
     long. A line that may begin with one is looked at like a marker: there may be many."""
     cdef const TagTable* row = c.row
     cdef Tags* g = &s.tags
-    cdef uint64_t markers = (row.roles[SECTION_OPEN] | row.roles[SECTION_CLOSE]
-                             | row.roles[CALL_OPEN] | row.roles[CALL_CLOSE])
+    cdef uint64_t markers = row.calls | row.roles[STOP]
     cdef Py_ssize_t x = i, cap = LOOK_CAP if alone == LINE else c.out.held.cap
     cdef Py_ssize_t most = v.n if v.n - origin < cap else origin + cap
     cdef int k, verdict
@@ -184,12 +277,14 @@ cdef int look_object(const View* v, const Context* c, Stream* s, Py_ssize_t i, P
                 return failed(h, origin, x)
             x += 1
             continue
-        if not g.probe.in_string and row.first[v.p[x]] & markers:
-            verdict = match(v, row, x, most, markers, &k)
+        if row.first[v.p[x]] & markers and not g.probe.escape:
+            verdict = look_broken(v, row, g, x, i, most, markers)
             if verdict == YES:
                 return failed(h, origin, x)
             if verdict == MORE:
                 break
+        if is_misplaced(&g.probe, v.p[x]):
+            return failed(h, origin, x)
         verdict = object_step(&g.probe, row, v.p[x])
         if verdict == F_OVER or verdict == F_ENDED_OVER:
             return failed(h, origin, x)
@@ -300,6 +395,38 @@ cdef int look_key(const View* v, const Context* c, const Stream* s, Py_ssize_t i
     return look_type(v, row, n, origin, &key.stop, &key.typed) if row.types_values and not key.missing else YES
 
 
+cdef bint is_odd(const View* v, const Key* key) noexcept nogil:
+    """Has it what parts attributes?"""
+    cdef Py_ssize_t i
+    for i in range(key.at, key.at + key.n):
+        if v.p[i] == c'"' or v.p[i] == c"'" or v.p[i] == c'=':
+            return True
+    return False
+
+
+cdef int look_pair(const View* v, const Context* c, const Stream* s, Py_ssize_t i, int k, Py_ssize_t origin,
+                   Key* key) noexcept nogil:
+    """The key after the opener k, at i. Where it is not what the row says, attributes may say it."""
+    cdef const Literal* opener = &c.row.literals[k]
+    cdef Attributes found
+    cdef int looked, verdict = NO
+    if not opener.only_stem:
+        verdict = look_key(v, c, s, i + opener.n, origin, key)
+    if verdict == MORE or not opener.stem or (verdict == YES and (
+            key.missing or not is_odd(v, key) or (
+                has_parameters(c.tools, s.tags.tool) and is_parameter(c.tools, s.tags.tool, v.p + key.at, key.n)))):
+        return verdict
+    looked = look_attributes(v, c.row, &c.row.key_tag, i + opener.stem, limit(v, origin), &found)
+    if looked == MORE and not capped(v, origin):
+        return MORE
+    if looked != YES or found.empty:
+        return verdict
+    key.at, key.n, key.stop, key.typed = found.at, found.n, found.stop, found.typed
+    key.missing = 0
+    key.opening = c.row.value_opener
+    return YES
+
+
 cdef int look_tail(const View* v, const Literal* closer, Py_ssize_t i, Py_ssize_t n, Py_ssize_t* stop) noexcept nogil:
     """Is it this closer that begins at i, with 1 to 16 bytes before its `>`?"""
     cdef Py_ssize_t size = closer.n - 1, x = i + size, most = x + 16
@@ -381,15 +508,18 @@ cdef int look_value_end(const View* v, const Context* c, const Stream* s, Py_ssi
         return YES
     if role == VALUE_CLOSE:
         verdict = look_value_follow(v, row, stop[0], origin, s.tags.quotes)
+        if verdict == NO:
+            return look_left(v, row, stop[0], origin)
         return unless_quoted(v, row, stop[0], verdict) if s.tags.quotes else verdict
     if role == STOP:
         return look_follow(v, row, stop[0], origin, row.follow_stop)
     if role == SECTION_CLOSE:
-        return unless_quoted(v, row, i, look_follow(v, row, stop[0], origin, row.follow_section))
+        verdict = look_follow(v, row, stop[0], origin, row.follow_section)
+        return look_left(v, row, stop[0], origin) if verdict == NO else unless_quoted(v, row, i, verdict)
     if role == KEY_OPEN:
         if not at_line_start and row.strip:
             return NO
-        verdict = look_key(v, c, s, stop[0], origin, &key)
+        verdict = look_pair(v, c, s, i, k, origin, &key)
         if verdict == YES and not may_be_next(v, c, s, &key):
             return NO
         if verdict == YES and key.opening:
@@ -405,4 +535,8 @@ cdef int look_value_end(const View* v, const Context* c, const Stream* s, Py_ssi
                 verdict = NO if verdict == YES else YES if verdict == NO else at_the_end(v, origin)
             else:
                 verdict = look_follow(v, row, x, origin, row.follow_section)
+                if verdict == NO:
+                    return look_left(v, row, x, origin)
+    elif verdict == NO:
+        return look_left(v, row, stop[0], origin)
     return unless_quoted(v, row, i, verdict)

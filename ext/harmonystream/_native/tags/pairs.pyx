@@ -418,7 +418,7 @@ cdef bint step_pairs(Stream* s, const Context* c, View* v) noexcept nogil:
     if verdict == YES:
         role = row.literals[k].role
         if role == KEY_OPEN:
-            verdict = look_key(v, c, s, v.i + row.literals[k].n, v.i, &key)
+            verdict = look_pair(v, c, s, v.i, k, v.i, &key)
             if verdict == YES:
                 if key.missing:
                     note(s, D_MISSING_OPENER, s.position)

@@ -1,5 +1,5 @@
 # The state PYTHON: the arguments of a written call, such as f(a=1, b="x") or f{a:1}, as JSON while they come. The row
-# says what opens and closes a call, and what ends a key. Nothing is evaluated. What is no literal becomes a string, so
+# says what opens and closes a call, and what ends a key. Nothing is evaluated. Anything else is a string, so
 # that the JSON is valid and no text is lost. tags/python_look.pxd says what is remembered.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
@@ -12,7 +12,7 @@ from harmonystream._native.core.types cimport *
 from harmonystream._native.core.utf8 cimport utf8_encode
 from harmonystream._native.tags.pairs cimport write_escaped, write_key
 from harmonystream._native.tags.python_look cimport *
-from harmonystream._native.tags.python_number cimport number_json
+from harmonystream._native.tags.python_number cimport SCALAR_CAP, number_json
 from harmonystream._native.tags.transitions cimport end_call, end_wrapped
 from harmonystream._native.tags.view cimport *
 
@@ -56,7 +56,7 @@ cdef void write_null(Stream* s, const Context* c) noexcept nogil:
 
 
 cdef void open_string(Stream* s, const Context* c, uint8_t expect) noexcept nogil:
-    """A string begins: P_STRING, or, of what is no literal, P_EXPRESSION."""
+    """A string begins: P_STRING, or, of what is not a literal, P_EXPRESSION."""
     cdef ObjectScan* o = &s.tags.object
     begin_item(s, c)
     write_at(s, c, b'"', s.position)

@@ -14,6 +14,7 @@ from harmonystream._native.core.chars cimport hex_digit, is_json_space
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.lookahead cimport look_follow, look_stop
 from harmonystream._native.core.tools cimport tool_index
+from harmonystream._native.tags.python_number cimport SCALAR_CAP
 from harmonystream._native.tags.names cimport is_word_byte, look_key_end, look_written, skip_call_word
 from harmonystream._native.tags.view cimport *
 
@@ -32,7 +33,6 @@ cdef enum PythonBracket:               # in the stack
 
 cdef enum:
     MOST_BRACKETS = 31                 # open inside of each other
-    SCALAR_CAP = 256                   # bytes of a number or word
     ADJACENT = 8                       # a Verdict: another string goes on
 
 

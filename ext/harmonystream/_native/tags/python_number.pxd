@@ -1,10 +1,13 @@
-# The words and numbers of Python, in JSON: 1_000, .5, 1., 0x10, +1, True, None. Also JSON's own words, because models
-# mix them up.
+# The words and numbers of Python, in JSON: 1_000, .5, 1., 0x10, +1, 07, True, None. Also JSON's own words, because
+# models mix them up.
 
 from libc.stdint cimport uint8_t, uint64_t
 from libc.stdio cimport snprintf
-from libc.string cimport memcmp, memcpy, strlen
+from libc.string cimport memcmp, memcpy, memmove, strlen
 from harmonystream._native.core.chars cimport hex_digit
+
+cdef enum:
+    SCALAR_CAP = 256                             # bytes of a number or word
 
 
 cdef inline Py_ssize_t copy_digits(const uint8_t* p, Py_ssize_t i, Py_ssize_t n, uint8_t* out, int* m) noexcept nogil:
@@ -39,7 +42,8 @@ cdef inline int based_json(const uint8_t* p, Py_ssize_t i, Py_ssize_t n, uint8_t
 cdef inline int plain_number(const uint8_t* p, Py_ssize_t n, uint8_t* out) noexcept nogil:
     """The JSON number that these bytes say to Python; 0: they say something else."""
     cdef Py_ssize_t i = 0, at, begin
-    cdef int m = 0, whole
+    cdef int m = 0, first
+    cdef Py_ssize_t whole
     if p[0] == c'-' or p[0] == c'+':
         out[0] = c'-'
         m = p[0] == c'-'
@@ -48,10 +52,12 @@ cdef inline int plain_number(const uint8_t* p, Py_ssize_t n, uint8_t* out) noexc
             p[i + 1] | 0x20 == c'x' or p[i + 1] | 0x20 == c'o' or p[i + 1] | 0x20 == c'b'):
         return based_json(p, i, n, out, m)
     begin = i
+    first = m
     i = copy_digits(p, i, n, out, &m)
     whole = i - begin
-    if whole > 1 and p[begin] == c'0':
-        return 0
+    while m - first > 1 and out[first] == c'0':
+        m -= 1
+        memmove(out + first, out + first + 1, m - first)
     if whole == 0:
         out[m] = c'0'
         m += 1

@@ -15,7 +15,7 @@ from harmonystream._native.core.types cimport *
 DEBUG = bool(DEBUG_BUILD)
 
 cdef enum:
-    N_BYTES = 28
+    N_BYTES = 30
     FIXED_SIZE = 6 * 8 + 2 * 4 + 2 * (8 + 8) + 2 * 4 + N_BYTES + 6 + 3 * 4
 
 
@@ -25,7 +25,7 @@ cdef void walk(Stream* s, uint8_t* special, uint32_t* n, Fields* f) noexcept:
     cdef int64_t** longs = [&g.newlines, &g.newline_at, &g.newline_stop, &g.value_at, &g.value_stop, &g.probed]
     cdef uint8_t** bytes_ = [
         &g.reasoning, &g.answer, &g.seam, &g.in_section, &g.trim, special,
-        &g.mentions, &g.think_mentions, &g.fence, &g.ticks, &g.lead,
+        &g.mentions, &g.think_mentions, &g.fence, &g.ticks, &g.lead, &s.spoken, &s.parted,
         &g.code, &g.fresh, &g.layout, &g.quotes, &g.wraps, &g.opening, &g.line_start, &g.begun,
         &g.types, &g.untyped_json, &g.pairs, &g.unread, &g.fenced, &g.array, &g.passing, &g.escape_n, &s.value_mode]
     cdef int i
@@ -112,7 +112,7 @@ cdef int check_numbers(const Stream* s, const Held* held, const TagTable* row, c
     cdef const Span** parts = [&s.role, &s.channel, &s.recipient, &s.content_type]
     cdef uint8_t* flags = [
         g.reasoning, g.answer, g.seam, g.in_section, g.trim, g.special, g.fresh, g.layout, g.quotes, g.opening,
-        g.line_start, g.lead, g.begun, g.untyped_json, g.pairs, g.unread, g.array]
+        g.lead, g.begun, g.untyped_json, g.pairs, g.unread, g.array]
     cdef int i
     if s.state < DONE or s.state >= N_STATES:
         refuse("a field is out of range")
@@ -137,7 +137,8 @@ cdef int check_numbers(const Stream* s, const Held* held, const TagTable* row, c
     if row.has_element and not s.finished and not s.error and not is_path(s):
         refuse("its names are not those of open elements")
     if (s.value_mode > HELD or g.passing > PASS_MEMBER or g.fenced > FENCED or g.types > 127 or g.wraps > HELD
-            or g.code > EXAMPLE):
+            or g.code > EXAMPLE or g.line_start > LINE_BLANK
+            or s.spoken & ~((1 << R_REASONING) | (1 << R_CONTENT)) or s.parted & ~s.spoken):
         refuse("a field is out of range")
     if not -1 <= g.tool < max(0, tools.n) or g.escape_n > (4 if g.passing == PASS_SCALAR else 5):
         refuse("a field is out of range")
@@ -147,7 +148,7 @@ cdef int check_numbers(const Stream* s, const Held* held, const TagTable* row, c
         refuse("a field is out of range")
     if g.surrogate and not 0xD800 <= g.surrogate < 0xDC00:
         refuse("a field is out of range")
-    for i in range(17):
+    for i in range(16):
         if flags[i] > 1:
             refuse("a flag is neither 0 nor 1")
     if in_call != (s.kind != NOT_A_CALL):

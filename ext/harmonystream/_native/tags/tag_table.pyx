@@ -11,11 +11,15 @@ from harmonystream._native.core.types cimport *
 from harmonystream._native.core.vocab cimport V_CONTROL, V_MISSING, V_VALID, Vocab, text_class
 from harmonystream._native.tags.call_object cimport ARGUMENTS_MEMBER, ID_MEMBER, KNOWN_MEMBER, NAME_MEMBER
 
+import re
 from collections.abc import Mapping
 
 from harmonystream.errors import FormatError
 
 DEBUG = bool(DEBUG_BUILD)
+
+# a tag's opener up to the quote of its first attribute, or to its `=`
+OPENER = re.compile(r"(.+?)(?: +([A-Za-z_]+))?=[\"']?", re.DOTALL)
 
 cdef dict BARE = {"any": BARE_ANY, "no": BARE_NO, "declared": BARE_DECLARED}
 cdef dict NAMES = {"plain": PLAIN_NAME, "function": FUNCTION_NAME, "id": ID_NAME, "call": CALL_NAME}
@@ -158,7 +162,7 @@ cdef class Row:
             for spelling in (marker if isinstance(marker, tuple) else (marker,)):
                 self.add(format, spelling, role)
         for spelling in spelled(format.attribute):
-            self.add(format, spelling, ID_OPEN, 1)         # typed: what follows is no id
+            self.add(format, spelling, ID_OPEN, 1)         # typed: what follows is not an id
         if not isinstance(format.typed, Mapping):
             raise FormatError(f"format {format.name!r}: typed maps ends of keys to 'string' or 'json', "
                               f"and cannot be a {type(format.typed).__name__}")
@@ -169,7 +173,51 @@ cdef class Row:
             self.add(format, spelling, KEY_END, TYPED[kind])
         if t.n == 0:
             raise FormatError(f"format {format.name!r} has no markers")
+        if call and not t.control and not t.open_name:
+            self.add_stems(call[0], call[1], CALL_OPEN, &t.call_tag)
+            if pair and not t.types_values:
+                self.add_stems(pair[0], pair[1], KEY_OPEN, &t.key_tag)
         return 0
+
+    cdef bytes keep(self, object text, MemberKey* key):
+        """The text's bytes, which `key` has from now on."""
+        data = text.encode("utf-8", "replace")
+        self.keys.append(data)
+        key.text = <const uint8_t*>PyBytes_AS_STRING(data)
+        key.n = <int>PyBytes_GET_SIZE(data)
+        return data
+
+    cdef int add_stems(self, object opener, object end, int role, TagShape* shape) except -1:
+        """Openers that end in an attribute, such as <f name=\": their tags may have others, in any order."""
+        cdef TagTable* t = &self.table
+        cdef int i, n = t.n
+        closes = spelled(end)[0].lstrip("\"'")
+        found = [(i, OPENER.fullmatch(self.spellings[i].decode())) for i in range(n) if t.literals[i].role == role]
+        found = [(i, hit) for i, hit in found if hit] if closes else []
+        if not found:
+            return 0
+        self.keep(closes, &shape.end)
+        self.keep(next((hit[2] for i, hit in found if hit[2]), ""), &shape.word)
+        for i, hit in found:
+            stem = hit[1].encode()
+            t.literals[i].stem = <uint8_t>len(stem)
+            for data in (stem + b" ", stem + b"="):
+                if t.n < MAX_LITERALS and not self.clashes(data, role):
+                    self.add(None, data.decode(), role)
+                    t.literals[t.n - 1].stem = <uint8_t>len(stem)
+                    t.literals[t.n - 1].only_stem = 1
+        return 0
+
+    cdef bint clashes(self, bytes data, int role):
+        """Is there this marker, or one of another kind with which it begins, or that begins so?"""
+        cdef int i, other
+        for i in range(self.table.n):
+            other = self.table.literals[i].role
+            if self.spellings[i] == data or (other != role and self.spellings[i].startswith(data)):
+                return True
+            if other not in (role, DROP, ELEMENT_OPEN) and data.startswith(self.spellings[i]):
+                return True
+        return False
 
     cdef int fill_label(self, object format) except -1:
         """What may follow the opener of thoughts."""
@@ -180,10 +228,7 @@ cdef class Row:
                               f"whitespace around it, not {label!r:.80}")
         if label and format.think is None:
             raise FormatError(f"format {format.name!r}: think_label needs think, because it follows its opener")
-        data = label.encode("utf-8", "replace")
-        self.keys.append(data)
-        t.label.text = <const uint8_t*>PyBytes_AS_STRING(data)
-        t.label.n = <int>PyBytes_GET_SIZE(data)
+        self.keep(label, &t.label)
         return 0
 
     cdef list fill_pair(self, object format, tuple pair):
@@ -236,16 +281,12 @@ cdef class Row:
         if not isinstance(format.item, str) or not 0 < len(format.item.encode("utf-8", "replace")) <= MAX_SPELLING:
             raise FormatError(f"format {format.name!r}: item is the name of an element, of 1 to {MAX_SPELLING} bytes, "
                               f"not {format.item!r:.80}")
-        data = format.item.encode("utf-8", "replace")
-        self.keys.append(data)
-        t.item.text = <const uint8_t*>PyBytes_AS_STRING(data)
-        t.item.n = <int>PyBytes_GET_SIZE(data)
+        self.keep(format.item, &t.item)
         return list(zip(element, (ELEMENT_OPEN, ELEMENT_END, ELEMENT_CLOSE)))
 
     cdef int fill_members(self, object format) except -1:
         """What the keys of a wrapped call mean, and what may stand between two objects."""
         cdef TagTable* t = &self.table
-        cdef bytes data
         what = f"format {format.name!r}: members"
         if not isinstance(format.members, Mapping) or not 0 < len(format.members) <= MAX_MEMBERS:
             raise FormatError(f"{what} maps 1 to {MAX_MEMBERS} keys of a wrapped call to what they hold")
@@ -255,12 +296,8 @@ cdef class Row:
             if not isinstance(key, str) or not isinstance(member, str) or not key or member not in MEMBERS:
                 raise FormatError(f"{what} maps keys to {', '.join(map(repr, MEMBERS))}, or '*' to 'call', "
                                   f"and cannot map {key!r:.80} to {member!r:.80}")
-            data = key.encode("utf-8", "replace")
-            if len(data) > MAX_SPELLING:
+            if len(self.keep(key, &t.members[t.n_members])) > MAX_SPELLING:
                 raise FormatError(f"{what} has a key of more than {MAX_SPELLING} bytes")
-            self.keys.append(data)
-            t.members[t.n_members].text = <const uint8_t*>PyBytes_AS_STRING(data)
-            t.members[t.n_members].n = <int>PyBytes_GET_SIZE(data)
             t.members[t.n_members].member = <uint8_t><int>MEMBERS[member]
             t.n_members += 1
         if not t.key_is_name and not {"name", "arguments"} <= set(format.members.values()):
@@ -274,7 +311,7 @@ cdef class Row:
     cdef int add(self, object format, object spelling, int role, int typed=0) except -1:
         cdef TagTable* t = &self.table
         cdef bytes data
-        what = f"format {format.name!r}: the {ROLE_NAMES[role]} {spelling!r}"
+        what = f"format {format.name!r}: the {ROLE_NAMES[role]} {spelling!r}" if format is not None else ""
         if not isinstance(spelling, str):
             raise FormatError(f"{what} must be a string")
         try:

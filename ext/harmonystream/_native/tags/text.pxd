@@ -3,13 +3,29 @@
 from libc.stdint cimport uint8_t
 from libc.string cimport memchr
 from harmonystream._native.core.chars cimport may_lead
-from harmonystream._native.core.types cimport FENCE_BLANK, FENCE_INFO, Context, Stream, Tags
+from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.view cimport View
 
 cdef bint step_text(Stream* s, const Context* c, View* v) noexcept nogil
 cdef bint step_section(Stream* s, const Context* c, View* v) noexcept nogil
 cdef void flush_newlines(Stream* s, const Context* c) noexcept nogil
 cdef void read_backquotes(Tags* g, const uint8_t* p, Py_ssize_t n) noexcept nogil
+
+
+cdef inline bint is_text_open(const Stream* s, const Held* held) noexcept nogil:
+    """May more text be looked at by itself? All shortcuts for text ask this. It may not where the bytes before
+    it, or its place, decide what it is."""
+    return s.state == TEXT and held.input.n == 0 and not s.tags.opening and not s.parted >> s.sink & 1
+
+
+cdef inline uint8_t line_after(uint8_t before, const uint8_t* p, Py_ssize_t n) noexcept nogil:
+    """The LineStart after n bytes of text. before: the one before them."""
+    cdef Py_ssize_t i = n
+    while i > 0 and (p[i - 1] == c' ' or p[i - 1] == c'\t'):
+        i -= 1
+    if i == 0:
+        return LINE_BLANK if before else IN_LINE
+    return IN_LINE if p[i - 1] != c'\n' else LINE_BEGINS if i == n else LINE_BLANK
 
 
 cdef inline void read_line(Tags* g, const uint8_t* p, Py_ssize_t i, Py_ssize_t n) noexcept nogil:

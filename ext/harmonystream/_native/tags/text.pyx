@@ -8,6 +8,7 @@ from harmonystream._native.core.chars cimport is_json_space
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.calls cimport begin_call
 from harmonystream._native.tags.lookahead cimport *
+from harmonystream._native.tags.mentions cimport *
 from harmonystream._native.tags.transitions cimport end_turn, enter_text
 from harmonystream._native.tags.view cimport *
 
@@ -98,6 +99,16 @@ cdef bint is_blank(const uint8_t* p, Py_ssize_t n) noexcept nogil:
     return True
 
 
+cdef void part_text(Stream* s, const Context* c, View* v) noexcept nogil:
+    """Text follows a call. A newline parts it from the text of its kind before the call, unless white space does."""
+    cdef int64_t at
+    s.parted &= ~(1 << s.sink)
+    if s.tags.newlines == 0 and v.p[v.i] != c' ' and v.p[v.i] != c'\t' and v.p[v.i] != c'\r' and v.p[v.i] != c'\n':
+        flush_pending(s, c.out)
+        at = after(s, s.position)
+        put_text(s, c.out, b"\n", 1, at, at)
+
+
 cdef void put_plain(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcept nogil:
     """Text up to `to`, of which a newline run at the end waits."""
     cdef Py_ssize_t e = to
@@ -113,9 +124,12 @@ cdef void put_plain(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcep
     if e > v.i:
         if s.tags.opening:
             s.tags.opening = is_blank(v.p + v.i, e - v.i)
+        s.tags.line_start = line_after(LINE_BEGINS if s.tags.newlines else s.tags.line_start, v.p + v.i, e - v.i)
+        if s.parted >> s.sink & 1:
+            part_text(s, c, v)
         flush_newlines(s, c)
         s.tags.seam = 0
-        s.tags.line_start = v.p[e - 1] == c'\n'
+        s.spoken |= 1 << s.sink
         put_run(s, c, v, e)
     if to > e:
         flush_pending(s, c.out)
@@ -140,8 +154,7 @@ cdef uint64_t live_in_text(const Stream* s, const Context* c) noexcept nogil:
     """The markers that mean something where text is."""
     cdef const TagTable* row = c.row
     cdef uint64_t live = row.roles[DROP] | row.roles[STOP] | row.roles[ANSWER_OPEN]
-    if not s.tags.answer:
-        live |= row.roles[THINK_OPEN] | row.roles[THINK_CLOSE]
+    live |= (row.roles[THINK_OPEN] | row.roles[THINK_CLOSE]) & (row.by_id if s.tags.answer else ~<uint64_t>0)
     if not c.tools.forbidden:
         live |= row.roles[SECTION_OPEN] | row.roles[SECTION_CLOSE]
         if row.bare != BARE_NO or not row.has_section:
@@ -239,7 +252,8 @@ cdef int step_line(Stream* s, const Context* c, View* v, uint64_t live) noexcept
     cdef CallHeader h
     cdef Py_ssize_t x
     cdef int verdict = NO
-    if not (g.line_start or g.newlines) or is_special(v, v.i) or not (
+    cdef uint8_t ended = 0                                                   # as in step_opener()
+    if not (g.line_start == LINE_BEGINS or g.newlines) or is_special(v, v.i) or not (
             g.code == NO_CODE or (g.code == FENCE_BLANK and not c.row.examples)):
         return NO
     if live & <uint64_t>1 << LINE_CALL and (v.p[v.i] == c'[' or (v.p[v.i] == c'{' and c.row.wrapped)):
@@ -254,9 +268,11 @@ cdef int step_line(Stream* s, const Context* c, View* v, uint64_t live) noexcept
         return NO if v.end else MORE
     if verdict != YES:
         return NO
-    if g.code == FENCE_BLANK:
+    if g.code == FENCE_BLANK and g.newlines:
         flush_newlines(s, c)                                                 # the line of the fence ends with them
+        ended = 1 << s.sink
     begin_call(s, c, v, &h)
+    s.parted &= ~ended
     return YES
 
 
@@ -286,7 +302,7 @@ cdef bint step_text(Stream* s, const Context* c, View* v) noexcept nogil:
         verdict = NO                                                         # of those that overlap, the longest
     if verdict == YES:
         return step_text_marker(s, c, v, k)
-    if verdict == NO and s.tags.seam and s.calls and not is_special(v, q):
+    if verdict == NO and s.tags.seam and s.calls and s.tags.code != EXAMPLE and not is_special(v, q):
         verdict = look_late_closer(v, row, live, q, &stop)
         if verdict == YES:
             note(s, D_MISSPELT_CLOSER, s.position)
@@ -304,31 +320,36 @@ cdef bint step_text(Stream* s, const Context* c, View* v) noexcept nogil:
 
 cdef void step_text_special(Stream* s, const Context* c, View* v) noexcept nogil:
     """A control id that is not live here, or an inert one."""
-    cdef uint64_t calls = ~(c.row.roles[THINK_OPEN] | c.row.roles[THINK_CLOSE] | c.row.roles[DROP] | c.row.follow_stop)
-    cdef uint64_t thinks = c.row.roles[THINK_OPEN] | c.row.roles[THINK_CLOSE]
+    cdef uint64_t calls = ~c.row.follow_stop                                 # of what is not live; a turn is inert
     cdef int k = -1
-    if v.marks[v.i] & BEGINS_CONTROL:
-        if match(v, c.row, v.i, v.n, thinks, &k) == YES:                     # in an answer they are text
-            put_plain(s, c, v, v.i + c.row.literals[k].n)
-            return
-        if c.tools.forbidden and match(v, c.row, v.i, v.n, calls, &k) == YES:
-            flush_pending(s, c.out)
-            note(s, D_CALL_WITHOUT_TOOLS, s.position)
-            consume(s, c, v, v.i + c.row.literals[k].n, IN_HEADER)
-            return
+    if v.marks[v.i] & BEGINS_CONTROL and c.tools.forbidden and match(v, c.row, v.i, v.n, calls, &k) == YES:
+        flush_pending(s, c.out)
+        note(s, D_CALL_WITHOUT_TOOLS, s.position)
+        consume(s, c, v, v.i + c.row.literals[k].n, IN_HEADER)
+        return
     drop_special(s, c, v)
 
 
-cdef bint is_mention(Stream* s, const View* v, const TagTable* row, int role) noexcept nogil:
-    """Does the text only mention the marker? A real opener of thoughts is at the start of a line and in no fence."""
+cdef int look_opener_of_thoughts(const Stream* s, const View* v, const TagTable* row, int k) noexcept nogil:
+    """Does the think opener k open reasoning here? NO: the text only mentions it."""
+    cdef const Tags* g = &s.tags
+    if g.reasoning or not row.mentions or is_special(v, v.i) or is_rare(row.literals[k].text, row.literals[k].n):
+        return YES
+    if g.fence:
+        return NO
+    return YES if g.line_start or g.newlines else look_thought(v, row, v.i, v.i + row.literals[k].n)
+
+
+cdef bint is_mention(Stream* s, const View* v, const TagTable* row, int k) noexcept nogil:
+    """Does the text only mention the closer?"""
     cdef Tags* g = &s.tags
+    cdef int role = row.literals[k].role
     if is_special(v, v.i):
         return False
-    if role == THINK_OPEN and not g.reasoning and row.mentions and (g.fence or not (g.line_start or g.newlines)):
-        g.think_mentions += g.think_mentions < 255
-        return True
     if role == THINK_CLOSE and not g.reasoning and g.think_mentions:
         g.think_mentions -= 1
+        return True
+    if role == THINK_CLOSE and not g.reasoning and is_prose(&row.literals[k]) and s.spoken >> R_CONTENT & 1:
         return True
     if (role == SECTION_CLOSE or role == CALL_CLOSE) and g.mentions:
         g.mentions -= 1
@@ -340,25 +361,32 @@ cdef bint is_mention(Stream* s, const View* v, const TagTable* row, int role) no
 
 cdef void pass_drop(Stream* s, const Context* c, View* v, Py_ssize_t n) noexcept nogil:
     """A marker that means nothing: of the newlines on its two sides, those before it stay."""
-    s.tags.seam = s.tags.trim and (s.tags.line_start or s.tags.newlines > 0)
+    s.tags.seam = s.tags.trim and (s.tags.line_start == LINE_BEGINS or s.tags.newlines > 0)
     flush_pending(s, c.out)
     consume(s, c, v, v.i + n, IN_HEADER)
 
 
+cdef void think(Stream* s, const TagTable* row, bint reasoning) noexcept nogil:
+    """After a marker, thoughts or an answer begin."""
+    cdef Tags* g = &s.tags
+    g.reasoning = reasoning
+    g.opening = row.label.n != 0 if reasoning else row.unmarked
+    g.think_mentions = g.fence = g.ticks = g.code = 0
+    if reasoning:
+        g.answer = 0
+    enter_text(s)
+
+
 cdef void step_answer(Stream* s, const Context* c, View* v, Py_ssize_t n) noexcept nogil:
     """The opener of the answer means nothing, unless thoughts are open: they end."""
-    cdef Tags* g = &s.tags
-    if not g.reasoning:
+    if not s.tags.reasoning:
         pass_drop(s, c, v, n)
         return
     note(s, D_MISSING_CLOSER, s.position)
     if s.error:
         return
     drop_marker(s, c, v, n)
-    g.reasoning = 0
-    g.opening = c.row.unmarked
-    g.think_mentions = g.fence = g.ticks = g.code = 0
-    enter_text(s)
+    think(s, c.row, False)
 
 
 cdef bint step_text_marker(Stream* s, const Context* c, View* v, int k) noexcept nogil:
@@ -375,11 +403,19 @@ cdef bint step_text_marker(Stream* s, const Context* c, View* v, int k) noexcept
         elif verdict == NO:
             put_plain(s, c, v, v.i + 1)
         return verdict != MORE
+    if role == THINK_OPEN:
+        verdict = look_opener_of_thoughts(s, v, c.row, k)
+        if verdict == MORE:
+            return False
+        if verdict == NO:
+            g.think_mentions += g.think_mentions < 255
+            put_plain(s, c, v, v.i + 1)
+            return True
+    if is_mention(s, v, c.row, k):
+        put_plain(s, c, v, v.i + 1)
+        return True
     if role == ANSWER_OPEN:
         step_answer(s, c, v, n)
-        return True
-    if is_mention(s, v, c.row, role):
-        put_plain(s, c, v, v.i + 1)
         return True
     if role == NAME_END:
         flush_pending(s, c.out)
@@ -400,10 +436,7 @@ cdef bint step_text_marker(Stream* s, const Context* c, View* v, int k) noexcept
         return True
     drop_marker(s, c, v, n)
     if role == THINK_OPEN or role == THINK_CLOSE:
-        g.reasoning = role == THINK_OPEN
-        g.opening = c.row.unmarked if role == THINK_CLOSE else c.row.label.n != 0
-        g.think_mentions = g.fence = g.ticks = g.code = 0
-        enter_text(s)
+        think(s, c.row, role == THINK_OPEN)
     return True
 
 
@@ -431,9 +464,17 @@ cdef int look_far_call(const View* v, const Context* c, Stream* s, Py_ssize_t i,
     if x < n and verdict == YES:
         if row.literals[k].role != CALL_OPEN:
             return NO
-        verdict = look_header(v, c, s, x, v.p[x - 1] == c'\n', &h)
+        verdict = look_header(v, c, s, x, line_after(IN_LINE, v.p + i, x - i) != IN_LINE, &h)
         return NO if verdict == MORE and v.end else verdict if verdict == MORE or verdict == YES else NO
     return NO if v.end or capped(v, i) else MORE
+
+
+cdef bint has_openers_only(const View* v, const TagTable* row, Py_ssize_t i) noexcept nogil:
+    """Is there nothing but openers and ws up to the end? Half an opener is something else."""
+    cdef int k = -1
+    while i < v.n and match(v, row, i, v.n, row.roles[SECTION_OPEN] | row.roles[CALL_OPEN], &k) == YES:
+        i = skip_ws(v, i + row.literals[k].n, v.n)
+    return i == v.n
 
 
 cdef bint step_opener(Stream* s, const Context* c, View* v, Py_ssize_t n, Py_ssize_t at) noexcept nogil:
@@ -442,13 +483,24 @@ cdef bint step_opener(Stream* s, const Context* c, View* v, Py_ssize_t n, Py_ssi
     cdef CallHeader h
     cdef Tags* g = &s.tags
     cdef bint at_line_start = g.line_start or g.newlines > 0
+    cdef uint8_t ended = 0                                 # the sink whose line is over already, as a bit
+    # is the opener in no sentence about tags, and in no program?
+    cdef bint is_apart = s.state == SECTION or is_special(v, at) or (
+        g.code < CODE and (at_line_start or is_rare(v.p + at, n)))
     cdef int verdict = look_header(v, c, s, at, at_line_start, &h)
     if verdict == MORE:
         if not v.end:
             return False
-        note(s, D_UNFINISHED_HEADER, position_at(s, v, at))
-        drop_marker(s, c, v, v.n - v.i)
-        return True
+        if (is_apart or v.cut) and has_openers_only(v, c.row, at):
+            note(s, D_UNFINISHED_HEADER, position_at(s, v, at))
+            drop_marker(s, c, v, v.n - v.i)
+            return True
+        if s.state == TEXT:
+            note(s, D_UNFINISHED_HEADER, s.position)
+        h.stop = v.n
+        verdict = ALL_TEXT if v.n - at > LOOK_CAP else NO
+    if verdict == VOID and h.hollow and not is_apart:
+        verdict = NO
     g.probed = g.name_at = g.id_at = 0
     if s.state == TEXT and is_example(s, c, v, verdict):
         g.code = EXAMPLE
@@ -485,9 +537,11 @@ cdef bint step_opener(Stream* s, const Context* c, View* v, Py_ssize_t n, Py_ssi
             if not s.error:
                 drop_marker(s, c, v, h.stop - v.i)
         else:
-            if s.state == TEXT and (g.code == FENCE_INFO or g.code == FENCE_BLANK):
+            if s.state == TEXT and (g.code == FENCE_INFO or g.code == FENCE_BLANK) and g.newlines:
                 flush_newlines(s, c)                                         # the line of the fence ends with them
+                ended = 1 << s.sink
             begin_call(s, c, v, &h)
+            s.parted &= ~ended
     return True
 
 

@@ -84,6 +84,7 @@ cdef void open_call(Stream* s, const CallHeader* h, bint ends_reasoning) noexcep
     if g.code != NO_CODE:                                  # the open fence is not empty any more
         g.code = CODE
     g.line_start = 1
+    s.parted = s.spoken if g.trim else 0
     g.in_section = h.in_section
     if ends_reasoning:
         g.reasoning = 0

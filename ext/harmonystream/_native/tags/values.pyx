@@ -15,6 +15,7 @@ from harmonystream._native.core.types cimport (
     TYPE_ARRAY, TYPE_BOOLEAN, TYPE_INTEGER, TYPE_NULL, TYPE_NUMBER, TYPE_OBJECT, TYPE_STRING, Buffer,
 )
 from harmonystream._native.tags.python_literal cimport read_literal
+from harmonystream._native.tags.python_number cimport SCALAR_CAP, plain_number
 
 DEBUG = bool(DEBUG_BUILD)
 
@@ -33,6 +34,17 @@ cdef bint fits_number(const uint8_t* p, Py_ssize_t n, int types, bint unfinished
     if types & (TYPE_INTEGER | TYPE_NUMBER) == 0 or scan_number(p, 0, n, &stage) != n:
         return False
     return (unfinished or number_ends(stage)) and (types & TYPE_NUMBER != 0 or is_integral(p, n))
+
+
+cdef bint is_short_number(const uint8_t* p, Py_ssize_t n) noexcept nogil:
+    """May it be a number with a `+`, or without digits on one side of its point? One with zeros in front is a code."""
+    cdef Py_ssize_t i = 1 if n > 0 and (p[0] == c'+' or p[0] == c'-') else 0
+    if n == i or n > SCALAR_CAP or (p[i] == c'0' and n > i + 1 and c'0' <= p[i + 1] <= c'9'):
+        return False
+    for i in range(i, n):
+        if not (c'0' <= p[i] <= c'9' or p[i] == c'.' or p[i] | 0x20 == c'e' or p[i] == c'+' or p[i] == c'-'):
+            return False
+    return True
 
 
 cdef bint begins_word(const uint8_t* p, Py_ssize_t n, const char* word) noexcept nogil:
@@ -95,7 +107,7 @@ cdef bint json_prefix(const uint8_t* p, Py_ssize_t n) noexcept nogil:
 cdef int put_unescaped(const uint8_t* s, Py_ssize_t n, Buffer* out) noexcept nogil:
     """Writes JSON that was escaped once more, as for a string, without that level of backslashes.
 
-    1: written; 0: the text is no such JSON; -1: no memory.
+    1: written; 0: the text is not such JSON; -1: no memory.
     """
     cdef const char* letters = b'"\\/nrt'
     cdef const char* meant = b'"\\/\n\r\t'
@@ -173,7 +185,8 @@ cdef int value_json(const uint8_t* p, Py_ssize_t n, int types, bint untyped_json
     cdef const uint8_t* s = p
     cdef Py_ssize_t size = n, before = out.n
     cdef const char* word
-    cdef int done = 0
+    cdef uint8_t[SCALAR_CAP + 32] number
+    cdef int done = 0, written
     if types != TYPE_STRING and not (n > LITERAL_CAP and streams_as_string(types)) and (types or json_prefix(p, n)):
         while size > 0 and is_space(s[0]):
             s += 1
@@ -187,6 +200,10 @@ cdef int value_json(const uint8_t* p, Py_ssize_t n, int types, bint untyped_json
             done = read_literal(s, size, NULL) if untyped_json else 0
         else:
             done = fits_number(s, size, types, False)
+            if not done and types & TYPE_STRING == 0 and is_short_number(s, size):
+                written = plain_number(s, size, number)
+                if written and fits_number(number, written, types, False):
+                    return 1 if buffer_put(out, number, written) else -1
             if not done:
                 done = put_container(s, size, types, out)
                 if done > 0:

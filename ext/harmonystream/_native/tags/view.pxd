@@ -20,6 +20,7 @@ cdef struct View:                                # the input that is not yet con
     const uint8_t* marks                         # a Mark for each byte; NULL: text mode
     Py_ssize_t i, n
     bint end                                     # nothing will follow
+    bint cut                                     # and the engine says that something would have
     bint special                                 # some marks are of control or inert ids
 
 

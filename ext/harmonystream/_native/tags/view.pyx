@@ -13,7 +13,7 @@ cdef void drop_special(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef int k
     if v.marks[v.i] & BEGINS_CONTROL and match(v, c.row, v.i, v.n, c.row.by_id, &k) == YES:
         n = c.row.literals[k].n
-        if c.row.literals[k].role in (THINK_OPEN, THINK_CLOSE, DROP) and s.state in (VALUE, RAW):
+        if c.row.literals[k].role in (THINK_OPEN, THINK_CLOSE, DROP, ANSWER_OPEN) and s.state in (VALUE, RAW):
             s.tags.begun |= s.state == RAW
             put_run(s, c, v, v.i + n)
             return

@@ -413,13 +413,10 @@ cdef bint step_next_call(Stream* s, const Context* c, View* v) noexcept nogil:
     memset(&h, 0, sizeof(CallHeader))
     h.in_section = g.in_section
     verdict = look_listed(v, c, s, v.i, v.i, alone, &h)
-    if verdict == MORE and v.end and alone and not g.in_section:
-        verdict = NO
-    if verdict == MORE:
-        if v.end:
-            note(s, D_UNFINISHED_HEADER, s.position)
-            consume(s, c, v, v.n, IN_HEADER)
-        return v.end
+    if verdict == MORE and not v.end:
+        return False
+    if verdict == MORE and (g.in_section or not alone):
+        note(s, D_UNFINISHED_HEADER, s.position)
     g.probed = g.name_at = g.id_at = 0
     if verdict == YES:
         begin_call(s, c, v, &h)

@@ -14,7 +14,7 @@ from harmonystream._native.stream.parser cimport Parser
 from harmonystream._native.core.out cimport out_free, out_init
 from harmonystream._native.core.buffer cimport buffer_free, buffer_put
 from harmonystream._native.wire.sse cimport SseWriter
-from harmonystream._native.wire.tell cimport BYTES
+from harmonystream._native.wire.writer cimport BYTES
 from harmonystream._native.wire.frames cimport Block, Frames
 from harmonystream._native.wire.frame_step cimport begin_frames, step_frames
 from harmonystream._native.wire.batch_step cimport *
@@ -139,7 +139,7 @@ cdef class Batch(Slots):
             raise
         finally:
             step_over(&self.step)
-            buffer_free(&self.step.said)                                     # still ours: no Frames or Block took it
+            buffer_free(&self.step.out)                                     # still ours: no Frames or Block took it
             free(self.step.block)
             self.step.block = NULL
             self.guard.stepping = False
@@ -221,14 +221,14 @@ cdef class Batch(Slots):
             raise MemoryError()
         frames = Frames.__new__(Frames)
         frames.n = step.n
-        frames.own(&step.said)
+        frames.own(&step.out)
         if errors:
             raise EmitterError(errors, [None if step.tasks[i].number in errors else frames[i] for i in range(step.n)])
         return frames
 
     cdef int make_frame(self, Task* task, dict errors) except -1:
         """Appends the frames that need Python. If the emitter raises, it keeps those of this task for error()."""
-        cdef Buffer* said = &self.step.said
+        cdef Buffer* out = &self.step.out
         cdef Py_ssize_t begin = self.step.begin_at
         cdef SseWriter emitter = self.emitters[task.number]
         cdef bytes frame
@@ -239,11 +239,11 @@ cdef class Batch(Slots):
         except Exception as error:
             errors[task.number] = error
             frame = b""
-            emitter.pending = (<const char*>said.p)[begin:said.n] + emitter.pending
-            said.n = begin
-        if not buffer_put(said, <const uint8_t*>PyBytes_AS_STRING(frame), PyBytes_GET_SIZE(frame)):
+            emitter.pending = (<const char*>out.p)[begin:out.n] + emitter.pending
+            out.n = begin
+        if not buffer_put(out, <const uint8_t*>PyBytes_AS_STRING(frame), PyBytes_GET_SIZE(frame)):
             raise MemoryError()
-        task.end = said.n
+        task.end = out.n
         return 0
 
     def __sizeof__(self):

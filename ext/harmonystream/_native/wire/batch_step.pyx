@@ -15,7 +15,7 @@ from harmonystream._native.core.out cimport out_record, out_room
 from harmonystream._native.core.types cimport *
 from harmonystream._native.stream.open_stream cimport Place, settle, take_place
 from harmonystream._native.wire.slot cimport *
-from harmonystream._native.wire.tell cimport BROKEN, BYTES, Writer
+from harmonystream._native.wire.writer cimport BROKEN, BYTES, Writer
 
 DEBUG = bool(DEBUG_BUILD)
 

@@ -9,7 +9,8 @@ from harmonystream._native.core.locks cimport FREE_THREADED
 from harmonystream._native.core.types cimport *
 from harmonystream._native.stream.open_stream cimport take_place
 from harmonystream._native.wire.slot cimport *
-from harmonystream._native.wire.tell cimport *
+from harmonystream._native.wire.write cimport *
+from harmonystream._native.wire.writer cimport *
 
 DEBUG = bool(DEBUG_BUILD)
 
@@ -21,51 +22,51 @@ cdef void begin_frames(Step* step, Context* c) noexcept nogil:
     """After step_plan(), before step_frames()."""
     cdef Py_ssize_t head = (step.n + 1) * sizeof(int64_t)
     c.out.labels = NULL
-    c.out.no_memory = not (buffer_room(&step.said, head + step.n * step.usual) or buffer_room(&step.said, head))
-    step.said.n = head
+    c.out.no_memory = not (buffer_room(&step.out, head + step.n * step.usual) or buffer_room(&step.out, head))
+    step.out.n = head
     step.at = 0
 
 
 cdef Py_ssize_t step_frames(Step* step, Context* c) noexcept nogil:
-    """Runs the tasks. The frames of all are in step.said then, after their offsets.
+    """Runs the tasks. The frames of all are in step.out then, after their offsets.
 
-    Returns a task whose records from step.first on need Python, which appends their frames to step.said, and then calls
+    Returns a task whose records from step.first on need Python, which appends their frames to step.out, and then calls
     this again. step.n: all are done.
     """
     cdef Out* out = c.out
-    cdef Buffer* said = &step.said
+    cdef Buffer* to = &step.out
     cdef Py_ssize_t head = (step.n + 1) * sizeof(int64_t), i
     while step.at < step.n and not out.no_memory:
         fetch_ahead(step, step.at, c)
         i = step.at
         step.at += 1
-        (<int64_t*>said.p)[i] = said.n - head
-        if not say_task(step, &step.tasks[i], c):
+        (<int64_t*>to.p)[i] = to.n - head
+        if not write_task(step, &step.tasks[i], c):
             return i
     if not out.no_memory:
-        (<int64_t*>said.p)[step.n] = said.n - head
-        step.usual = min((said.n - head) * 9 // (8 * max(step.n, 1)), MOST_USUAL)
+        (<int64_t*>to.p)[step.n] = to.n - head
+        step.usual = min((to.n - head) * 9 // (8 * max(step.n, 1)), MOST_USUAL)
     return step.n
 
 
-cdef bint say_task(Step* step, Task* task, Context* c) noexcept nogil:
-    """Appends what a task says to step.said. False: its records from step.first on need Python."""
+cdef bint write_task(Step* step, Task* task, Context* c) noexcept nogil:
+    """Appends the frames of a task to step.out. False: its records from step.first on need Python."""
     cdef Slot* slot = slot_of(step, task)
     cdef Out* out = c.out
-    cdef Buffer* said = &step.said
+    cdef Buffer* to = &step.out
     cdef Answer answer
-    if task.n == 0 or (task.n == 1 and say_plain(step, task, c, said)):
+    if task.n == 0 or (task.n == 1 and write_plain(step, task, c, to)):
         return True
-    step.begin_at = said.n
+    step.begin_at = to.n
     out.n_records = out.n_text = out.floor = 0
     read_task(step, task, c)
     task.end = out.n_records
     step.first = 0
     while step.first < task.end:
-        answer = say_record(slot.writer, &out.records[step.first], out.text, said)
+        answer = write_one(slot.writer, &out.records[step.first], out.text, to)
         if answer == NO_MEMORY:
             out.no_memory = True
-        elif answer != TOLD:
+        elif answer != WRITTEN:
             slot.place.open = False                                          # Python may change what is written
             slot.place.fast = 0
             return False
@@ -73,15 +74,15 @@ cdef bint say_task(Step* step, Task* task, Context* c) noexcept nogil:
     return True
 
 
-cdef inline Answer say_record(Writer* w, const Record* r, const uint8_t* text, Buffer* said) noexcept nogil:
+cdef inline Answer write_one(Writer* w, const Record* r, const uint8_t* text, Buffer* to) noexcept nogil:
     if r.kind <= R_ARGUMENTS and w.frames[r.kind] != NULL:
-        if w.frames[r.kind].silent or put_delta(w, r.kind, text + r.at, r.n, said):
-            return TOLD
+        if w.frames[r.kind].silent or put_delta(w, r.kind, text + r.at, r.n, to):
+            return WRITTEN
         return NO_MEMORY
-    return NEEDS_PYTHON if w.told.script == NULL else tell(w, r, text, said)
+    return NEEDS_PYTHON if w.written.script == NULL else write_record(w, r, text, to)
 
 
-cdef inline bint say_plain(const Step* step, Task* task, const Context* c, Buffer* said) noexcept nogil:
+cdef inline bint write_plain(const Step* step, Task* task, const Context* c, Buffer* to) noexcept nogil:
     """The one-token shortcut (stream/parser.pxd), as a frame. False: the machine must see the token."""
     cdef uint32_t tid = task.tid
     cdef Slot* slot = slot_of(step, task)
@@ -92,20 +93,20 @@ cdef inline bint say_plain(const Step* step, Task* task, const Context* c, Buffe
     if is_plain_here(place, t, tid):
         if w.frames[place.fast] == NULL:
             return False
-        c.out.no_memory |= not plain_frame(w, place.fast, t, tid, said)
+        c.out.no_memory |= not plain_frame(w, place.fast, t, tid, to)
         count_plain(place, t, tid)
         return True
     s = stream_of(slot, c, tid)
     if s == NULL or w.frames[s.fast] == NULL:
         return False
-    c.out.no_memory |= not plain_frame(w, s.fast, t, tid, said)
+    c.out.no_memory |= not plain_frame(w, s.fast, t, tid, to)
     account_plain(s, t, tid, c.row != NULL)
     if s.json.in_string and not FREE_THREADED:
         take_place(place, s)
     return True
 
 
-cdef inline bint plain_frame(Writer* w, uint8_t kind, const Tables* t, uint32_t tid, Buffer* said) noexcept nogil:
+cdef inline bint plain_frame(Writer* w, uint8_t kind, const Tables* t, uint32_t tid, Buffer* to) noexcept nogil:
     """A plain token's frame. False: no memory."""
     cdef Buffer* kept = &w.kept[kind]
     cdef const uint8_t* text = t.text + t.offset[tid]
@@ -113,5 +114,5 @@ cdef inline bint plain_frame(Writer* w, uint8_t kind, const Tables* t, uint32_t 
     if w.frames[kind].silent:
         return True
     if t.classes[tid] & ESCAPES or (kind == R_ARGUMENTS and w.filtered):
-        return put_delta(w, kind, text, n, said)
-    return buffer_put(kept, text, n) and put_kept(w, kind, begin, said)
+        return put_delta(w, kind, text, n, to)
+    return buffer_put(kept, text, n) and put_kept(w, kind, begin, to)

@@ -19,5 +19,5 @@ cdef class Block:
 cdef class Frames(Block):          # n + 1 offsets, and after them the frames
     cdef Py_ssize_t n
 
-    cdef void own(self, Buffer* said) noexcept
+    cdef void own(self, Buffer* out) noexcept
     cdef bytes at(self, Py_ssize_t i)

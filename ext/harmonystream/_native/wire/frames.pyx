@@ -84,9 +84,9 @@ cdef class Frames(Block):
 
     __hash__ = None
 
-    cdef void own(self, Buffer* said) noexcept:
-        self.p, self.size = said.p, said.n
-        said.p = NULL
+    cdef void own(self, Buffer* out) noexcept:
+        self.p, self.size = out.p, out.n
+        out.p = NULL
 
     cdef bytes at(self, Py_ssize_t i):
         cdef const int64_t* offset = <const int64_t*>self.p

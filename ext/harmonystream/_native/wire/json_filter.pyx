@@ -1,5 +1,5 @@
 # JSON that is checked as it is sent: what a strict reader would not take is held back until it is whole, or carried as
-# a string. Functions that return bint say False when there is no memory, and nothing else.
+# a string. Functions that return bint return False only when there is no memory.
 
 import json
 

@@ -1,4 +1,4 @@
-# A script: what an API says at each moment of a response, prepared as frames with holes. All responses of one shape
+# A script: what an API sends at each moment of a response, prepared as frames with holes. All responses of one shape
 # share it.
 
 cimport cython
@@ -12,12 +12,12 @@ cdef enum:
 cdef enum:                             # Moment
     # of an item: what comes before its first delta, the frame of a delta, what ends it if it is whole, and if it is cut
     BEGIN, DELTA, END, CUT
-    ITEM, CUT_ITEM                     # what the whole response says of it, then
+    ITEM, CUT_ITEM                     # the item in the whole response, then
     PART                               # before the first text of a message, if an earlier one had text in this field
     N_MOMENTS
 
 cdef struct ScriptTable:
-    Pieces said[N_MOMENTS][N_DELTAS][VARIANTS]       # `items` is NULL where nothing is said
+    Pieces frames[N_MOMENTS][N_DELTAS][VARIANTS]       # `items` is NULL where nothing is sent
     Pieces opening, head, finish
     Pieces call_id                     # of a call for which nobody asked for another
     # after `finish`, of a response that ends for one of the script's reasons: with counts, and with a usage as JSON

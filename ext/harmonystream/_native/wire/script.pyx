@@ -23,7 +23,7 @@ cdef class Script:
     functions=False, call_id=None, closing=None, closing_usage=None, reasons=None)
 --
 
-    What an API says at each moment of a response, as frames with holes.
+    What an API sends at each moment of a response, as frames with holes.
 
     frames: (moment, kind, channel) -> (parts, holes). The moments of an item are "begin", "delta", "end", "cut",
     "item", "cut item" and "part"; the kinds are those of deltas; channel is the number of a channel of Harmony.
@@ -50,7 +50,7 @@ cdef class Script:
             moment, code, variant = MOMENTS[what], KINDS[kind], channel
             if not 0 <= variant < VARIANTS:
                 raise ValueError(f"a channel is a number from 0 to {VARIANTS - 1}, not {channel}")
-            self.set_pieces(&self.table.said[moment][code][variant], given)
+            self.set_pieces(&self.table.frames[moment][code][variant], given)
         self.set_pieces(&self.table.opening, opening)
         self.set_pieces(&self.table.head, head)
         self.set_pieces(&self.table.finish, finish)
@@ -105,7 +105,7 @@ cdef class Script:
         for moment in range(N_MOMENTS):
             for kind in range(N_DELTAS):
                 for variant in range(VARIANTS):
-                    free(self.table.said[moment][kind][variant].items)
+                    free(self.table.frames[moment][kind][variant].items)
         free(self.table.opening.items)
         free(self.table.head.items)
         free(self.table.finish.items)

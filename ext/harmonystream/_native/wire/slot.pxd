@@ -7,7 +7,7 @@ from harmonystream._native.core.locks cimport read_once
 from harmonystream._native.core.types cimport *
 from harmonystream._native.stream.machine cimport machine_ids, set_shortcut
 from harmonystream._native.stream.open_stream cimport Place, settle, take_place
-from harmonystream._native.wire.tell cimport Writer
+from harmonystream._native.wire.writer cimport Writer
 
 cdef extern from *:
     """
@@ -72,8 +72,8 @@ cdef struct Step:
     bint others                    # some row is not a delta
     Py_ssize_t size                # bytes of the block
     # Of a step of emitters:
-    Buffer said                    # the offsets of all frames, and after them the frames so far
-    Py_ssize_t at                  # tasks that are in `said`
+    Buffer out                    # the offsets of all frames, and after them the frames so far
+    Py_ssize_t at                  # tasks that are in `out`
     Py_ssize_t begin_at            # where the frames of the task that is run begin there
     Py_ssize_t first               # of its records the first that needs Python
     Py_ssize_t usual               # bytes of frames for each slot, as much room as a step takes at first

@@ -1,0 +1,42 @@
+"""A decode loop of one's own that constrains nothing but arguments. Needs llguidance. The "model" writes a header and
+then noise; the arguments are valid all the same. python examples/constrained_arguments.py"""
+
+import random
+
+import harmonystream as hs
+from harmonystream.formats import format_of
+from harmonystream.regions import Region
+
+VOCAB, HEADER = hs.vocab.o200k_harmony(), "<|channel|>commentary to=functions.set_lamp <|constrain|>json<|message|>"
+LAMP = {"brightness": {"type": "integer"}, "colour": {"enum": ["red", "warm white"]}}
+SCHEMA = {"type": "object", "properties": LAMP, "required": ["colour"], "additionalProperties": False}
+TOOLS = [{"type": "function", "function": {"name": "set_lamp", "strict": True, "parameters": SCHEMA}}]
+NOISE = {*range(256), *VOCAB.control.values()}  # the bytes, and the tokens that end something
+
+
+def model(said, allowed):  # a real one has logits: what is not allowed gets -inf
+    script = VOCAB.encode(HEADER, control=True)
+    if len(said) < len(script):
+        return script[len(said)]
+    may = [tid for tid in range(len(VOCAB)) if allowed[tid // 8] >> tid % 8 & 1]
+    return random.choice([tid for tid in may if tid in NOISE] or may)
+
+
+def answer(prompt="<|start|>assistant"):
+    parser, said, matcher, place = hs.Parser("harmony", VOCAB, tools=TOOLS), [], None, None
+    while not said or said[-1] not in parser.stop_ids:
+        if parser.grammar_at() is not place:  # the same object while nothing changes
+            place, matcher = parser.grammar_at(), None
+            if place.region is Region.ARGUMENTS:
+                text = prompt + b"".join(map(VOCAB.token_bytes, said)).decode()
+                here = hs.Prompt(text, None, format_of("harmony"))
+                matcher = hs.grammar("harmony", TOOLS, choice=place.tool, prompt=here).matcher(VOCAB)
+        said.append(model(said, matcher and matcher.allowed()))
+        parser.feed(said[-1])
+        if matcher:
+            matcher.take(said[-1])
+    return hs.parse(said, "harmony", vocab=VOCAB, tools=TOOLS)
+
+
+if __name__ == "__main__":
+    print(answer().tool_calls[0].arguments)

@@ -1,0 +1,8 @@
+"""Data sets: conversations as columns of ids and loss masks, and columns of outputs as columns of what they hold."""
+
+from ..labelling_many import label_many
+from ..parsing_chunks import ParsedChunks, parse_chunks
+from ..parsing_many import Parsed, parse_many
+from .rendering import render_chunks, render_many
+
+__all__ = ["Parsed", "ParsedChunks", "label_many", "parse_chunks", "parse_many", "render_chunks", "render_many"]

@@ -1,0 +1,39 @@
+"""Which tokens of a rendered conversation belong to which of its messages."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any, TypeAlias
+
+from ..prompt.rendering import Draft
+from ..regions import Region
+
+__all__ = ["NO_MESSAGE", "Span", "spans_of"]
+
+Span: TypeAlias = tuple[int, int, int]
+"""Where tokens begin, where they end, and the number of their message in the chat."""
+
+NO_MESSAGE = -1
+_RUN = re.compile(rb"[^%c]+" % Region.SUPPRESSED, re.DOTALL)
+
+
+def spans_of(
+    draft: Draft, chat: Sequence[dict[str, Any]], pieces: Sequence[array[int]], labels: bytes
+) -> list[Span] | None:
+    """The spans of a chat that is rendered as `pieces`. None if they cannot be told.
+
+    Where the writer has noted the messages, as Harmony's does, each token has one. Else the assistant's messages alone
+    are found: by the labels, in which all that is between them is SUPPRESSED.
+    """
+    if draft.begins:
+        at = [0, *accumulate(map(len, pieces))]
+        ends = [at[first] for first, _ in draft.begins[1:]] + [at[-1]]
+        return [(at[first], end, number) for (first, number), end in zip(draft.begins, ends)]
+    runs = [match.span() for match in _RUN.finditer(labels)]
+    numbers = [i for i, message in enumerate(chat) if message["role"] == "assistant"]
+    if len(runs) != len(numbers):
+        return None
+    return [(begin, end, number) for (begin, end), number in zip(runs, numbers)]

@@ -1,0 +1,188 @@
+"""What a streaming parser must make of given outputs, as cases that a program in any language can be held against.
+
+docs/conformance.md describes the cases and the line protocol.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from ._native.stream.parser import Parser
+from .events import (
+    ContentDelta,
+    Event,
+    ReasoningDelta,
+    StreamEnd,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
+
+__all__ = ["CASES", "Case", "Result", "Row", "answer", "cases", "joined", "log_of", "requests", "run_cases"]
+
+CASES = os.path.join(os.path.dirname(__file__), "data", "conformance.json")
+
+Row = list[Any]
+"""One event: its kind and its fields, as JSON has them."""
+
+
+class Case(NamedTuple):
+    """One output and its events. text, ids: the output; None where it cannot be had in this form.
+
+    well_formed: nothing of it deviates from the format. The events of the others are how this library repairs them.
+    """
+
+    name: str
+    format: str
+    well_formed: bool
+    text: str | None
+    ids: list[int] | None
+    tools: list[dict[str, Any]] | None
+    start: str
+    finish: str | None
+    events: list[Row]
+
+
+class Result(NamedTuple):
+    """What became of a case. verdict: "passed", "failed" or "skipped".
+
+    request, found: of the first request whose answer was wrong, and that answer.
+    """
+
+    case: Case
+    verdict: str
+    request: dict[str, Any] | None = None
+    found: Any = None
+
+
+def cases(path: str = CASES) -> list[Case]:
+    """The cases of a file; by default those of this package."""
+    with open(path, encoding="utf-8") as file:
+        data = json.load(file)
+    known = data["tools"]
+    return [
+        Case(**{**each, "tools": None if each["tools"] is None else [known[name] for name in each["tools"]]})
+        for each in data["cases"]
+    ]
+
+
+def requests(case: Case) -> Iterator[dict[str, Any]]:
+    """What a program is asked for a case: the output whole, in single characters or ids, and cut at random."""
+    draw = random.Random(case.name)
+    for kind, output in (("ids", case.ids), ("text", case.text)):
+        if output is None:
+            continue
+        one_by_one = [output[i : i + 1] for i in range(len(output))]
+        for pieces in ([output] if output else [], one_by_one, _cut(output, draw), _cut(output, draw)):
+            yield {
+                "case": case.name,
+                "format": case.format,
+                "input": kind,
+                "pieces": pieces,
+                "tools": case.tools,
+                "start": case.start,
+                "finish": case.finish,
+            }
+
+
+def _cut(output: Any, draw: random.Random) -> list[Any]:
+    places = sorted({0, len(output), *(draw.randrange(len(output) + 1) for _ in range(1 + len(output) // 6))})
+    return [output[begin:end] for begin, end in pairwise(places)]
+
+
+def joined(rows: Iterable[Row]) -> list[Row]:
+    """Rows in which neighbouring pieces of one text are one, and empty ones are left out."""
+    made: list[Row] = []
+    for row in rows:
+        if row[0] not in _TEXT_AT:
+            made.append(list(row))
+            continue
+        at = _TEXT_AT[row[0]]
+        if not row[at]:
+            continue
+        if made and made[-1][0] == row[0] and [*made[-1][:at], *made[-1][at + 1 :]] == [*row[:at], *row[at + 1 :]]:
+            made[-1][at] += row[at]
+        else:
+            made.append(list(row))
+    return made
+
+
+_TEXT_AT = {"reasoning": 1, "content": 1, "arguments": 2}
+
+
+def log_of(events: Iterable[Event]) -> list[Row]:
+    """This library's events as rows."""
+    return joined(row for row in map(_row, events) if row is not None)
+
+
+def _row(event: Event) -> Row | None:
+    if isinstance(event, ReasoningDelta):
+        return ["reasoning", event.text]
+    if isinstance(event, ContentDelta):
+        return ["content", event.text, event.channel]
+    if isinstance(event, ToolCallStart):
+        return ["call", event.index, event.name]
+    if isinstance(event, ToolCallDelta):
+        return ["arguments", event.index, event.arguments]
+    if isinstance(event, ToolCallEnd):
+        return ["end", event.index, "complete" if event.complete else "cut"]
+    if isinstance(event, StreamEnd):
+        return ["finish", event.reason]
+    return None
+
+
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    """What this library answers."""
+    if request["input"] == "ids" and request["format"] != "harmony":
+        return {"skip": "ids need the model's vocabulary"}
+    parser = Parser(request["format"], tools=request["tools"], start=request["start"])
+    feed = parser.feed if request["input"] == "ids" else parser.feed_text
+    rows: list[Row] = []
+    for piece in request["pieces"]:
+        rows += log_of(feed(piece))
+    return {"events": rows + log_of(parser.finish(request["finish"]))}
+
+
+def run_cases(wanted: Iterable[Case], ask: Callable[[dict[str, Any]], dict[str, Any]]) -> Iterator[Result]:
+    """Holds a program against cases. ask: gives its answer to a request.
+
+    A case is skipped if the program skips all of its requests, and passes if it answers the others as expected.
+    """
+    for case in wanted:
+        answered = False
+        for request in requests(case):
+            given = ask(request)
+            if "skip" in given:
+                continue
+            answered = True
+            if not _fits(given.get("events"), _expected(case, given.get("without", ()))):
+                yield Result(case, "failed", request, given)
+                break
+        else:
+            yield Result(case, "passed" if answered else "skipped")
+
+
+def _expected(case: Case, without: Any) -> list[Row]:
+    """The events of a case, but for kinds that the program says it has not."""
+    left_out = {kind for kind in without if kind in _MAY_LACK} if isinstance(without, (list, tuple)) else set()
+    return joined(row for row in case.events if row[0] not in left_out)
+
+
+_MAY_LACK = ("end", "finish")
+
+
+def _fits(given: Any, expected: list[Row]) -> bool:
+    if not isinstance(given, list) or not all(isinstance(row, list) and row for row in given):
+        return False
+    for row in given:
+        if not isinstance(row[0], str):
+            return False
+        at = _TEXT_AT.get(row[0])
+        if at is not None and not (len(row) > at and isinstance(row[at], str)):
+            return False
+    return joined(given) == expected

@@ -1,0 +1,5 @@
+"""Chat Completions, streamed."""
+
+from .stream import ChatStream
+
+__all__ = ["ChatStream"]

@@ -1,0 +1,124 @@
+"""The parts of a request that shape its response, validated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from .payload import Payload
+
+__all__ = ["CallIds", "call_ids_of", "called", "shown_calls", "taken_ids"]
+
+_CHOICES = ("auto", "none", "required", "any")
+_MOST_DEPTH = 16  # of a message's parts: APIs nest four deep
+
+
+def shown_calls(tool_choice: Any, parallel: bool | None) -> int | None:
+    """How many calls a request wants to see, None: all. tool_choice: "none", or an object of this type, hides them.
+
+    Raises TypeError or ValueError if it is not a tool choice of any API.
+    """
+    kind = tool_choice
+    if isinstance(tool_choice, Mapping):
+        kind = tool_choice.get("type")
+    elif tool_choice is not None and not isinstance(tool_choice, str):
+        kind = getattr(tool_choice, "type", tool_choice)
+    elif tool_choice is not None and tool_choice not in _CHOICES:
+        raise ValueError(f"tool_choice is one of {', '.join(_CHOICES)}, or an object with a type, not {tool_choice!r}")
+    if kind is not None and not isinstance(kind, str):
+        raise TypeError(f"tool_choice is a str, or an object with a type, not {type(tool_choice).__name__}")
+    if kind is None and tool_choice is not None:
+        raise ValueError(f"tool_choice is an object with a type, such as 'function', not {tool_choice!r}")
+    return 0 if kind == "none" else 1 if parallel is not None and not parallel else None
+
+
+def called(name: str, callback: Any) -> Any:
+    """A callback, or None. Raises TypeError at once if it is not callable, instead of during a stream."""
+    if callback is not None and not callable(callback):
+        raise TypeError(f"{name} is a function, not {type(callback).__name__}")
+    return callback
+
+
+def taken_ids(taken: Iterable[str]) -> frozenset[str]:
+    """Raises TypeError for one str."""
+    if isinstance(taken, str):
+        raise TypeError("taken is a list of ids, not one str: pass call_ids_of(messages)")
+    return frozenset(taken)
+
+
+class CallIds:
+    """The ids of a response's calls. Each is given once, because clients match calls and results by id.
+
+    taken: ids that the conversation has already.
+    """
+
+    def __init__(self, make: Callable[[int], str], taken: Iterable[str] = ()) -> None:
+        self._make = make
+        self._taken = taken_ids(taken)
+        self._given = set(self._taken)
+        self._made: set[str] = set()
+        self._decided: dict[int, str] = {}
+
+    def decide(self, own: str | None, index: int) -> str:
+        """take() for a script, which may ask for one call alone, and whose journal asks again."""
+        for earlier in range(index):
+            self.take(None, earlier)
+        return self.take(own, index)
+
+    def take(self, own: str | None, index: int) -> str:
+        """The id of this call. If it was decided before, it stays."""
+        if index not in self._decided:
+            self._decided[index] = self._new(own, index)
+        return self._decided[index]
+
+    def _new(self, own: str | None, index: int) -> str:
+        """The model's own, if it gave one that is new; else one that is made, with a suffix if it is not new.
+
+        Raises ValueError if the function that makes them repeats itself.
+        """
+        if own and own not in self._given:
+            self._given.add(own)
+            return own
+        made = self._make(index)
+        if not isinstance(made, str) or not made or made in self._made:
+            raise ValueError(f"call_id({index}) gave {made!r}: it must give a new id, a str, for each index")
+        self._made.add(made)
+        new, suffix = made, 2
+        while new in self._given:
+            new, suffix = f"{made}_{suffix}", suffix + 1
+        self._given.add(new)
+        return new
+
+    # --- moving ---
+
+    def state(self) -> Payload:
+        """The ids that were decided."""
+        return {"given": sorted(self._given - self._taken), "made": sorted(self._made)}
+
+    def restore(self, given: Iterable[str], made: Iterable[str]) -> None:
+        """Of a new object: what state() gave."""
+        self._given |= set(given)
+        self._made |= set(made)
+
+
+def call_ids_of(messages: Any) -> set[str]:
+    """The ids of all calls in a request's messages or input, of any of the three APIs, for `taken=`.
+
+    It looks for them only, and takes whatever shape the rest has.
+    """
+    found: set[str] = set()
+    waiting = [(messages, 0)]
+    while waiting:
+        value, depth = waiting.pop()
+        if isinstance(value, Mapping):
+            kind = value.get("type")
+            names = (
+                ("id",) if kind in ("function", "custom", "tool_use") else ("call_id", "tool_call_id", "tool_use_id")
+            )
+            found.update(value[name] for name in names if isinstance(value.get(name), str))
+            inside: Iterable[Any] = (value.get("tool_calls"), value.get("content"))
+        else:
+            inside = value if isinstance(value, (list, tuple)) else ()
+        if depth < _MOST_DEPTH:
+            waiting += [(one, depth + 1) for one in inside if isinstance(one, (Mapping, list, tuple))]
+    return found

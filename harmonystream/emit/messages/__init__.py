@@ -1,0 +1,5 @@
+"""Messages, streamed."""
+
+from .stream import MessagesStream
+
+__all__ = ["MessagesStream"]

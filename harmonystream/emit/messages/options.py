@@ -1,0 +1,40 @@
+"""The small parts of what MessagesStream sends."""
+
+from __future__ import annotations
+
+from ..common.payload import Payload
+
+__all__ = ["AT_STOP_SEQUENCE", "MESSAGE_NULLS", "USAGE_NULLS", "USUAL", "call", "failure", "stop_reason"]
+
+_STOP_REASONS: dict[str | None, str] = {
+    None: "end_turn",
+    "stop": "end_turn",
+    "tool_calls": "tool_use",
+    "length": "max_tokens",
+    "content_filter": "refusal",
+    **{one: one for one in ("pause_turn", "refusal", "model_context_window_exceeded")},
+    "stop sequence": "stop_sequence",
+}
+USUAL = (None, "stop", "tool_calls", "length")  # reasons with which most messages end
+AT_STOP_SEQUENCE = "stop sequence"  # no engine's word; not a normal stop for the parser, so an open call is cut
+# What the client's types require of a response, and a server of its own models does not have.
+MESSAGE_NULLS: Payload = {"container": None, "diagnostics": None, "stop_details": None}
+USAGE_NULLS: Payload = dict.fromkeys(
+    (
+        *("cache_creation", "cache_creation_input_tokens", "cache_read_input_tokens", "inference_geo"),
+        *("output_tokens_details", "server_tool_use", "service_tier", "speed"),
+    )
+)
+
+
+def call(id: str, name: str) -> Payload:
+    return {"type": "tool_use", "id": id, "name": name, "input": {}, "caller": {"type": "direct"}}
+
+
+def failure(message: str, type: str | None, code: str | None) -> Payload:
+    error: Payload = {"type": type or "api_error", "message": message}
+    return {"type": "error", "error": error if code is None else {**error, "details": {"error_code": code}}}
+
+
+def stop_reason(reason: str | None, calls: int) -> str | None:
+    return _STOP_REASONS.get("stop" if reason == "tool_calls" and not calls else reason)

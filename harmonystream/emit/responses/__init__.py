@@ -1,0 +1,5 @@
+"""Responses, streamed."""
+
+from .stream import ResponsesStream
+
+__all__ = ["ResponsesStream"]

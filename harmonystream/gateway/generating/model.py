@@ -1,0 +1,263 @@
+"""A model as the gateway serves it: its engines, how its prompts are written, and what a request may ask of it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal
+from weakref import WeakValueDictionary
+
+from ..._native.core.vocab import Vocab
+from ...engines import Engine, Sampling
+from ...errors import HarmonyStreamError, PromptError
+from ...formats import Format, HeaderFormat, format_of
+from ...formats.files import format_of_model
+from ...prompt import Prompt, Template, render
+from ...prompt.families import family_of
+from ...tools import Tools
+from ...vocab import from_tokenizers
+from ..refused import Refused
+from ..requests.request import ApiRequest
+
+__all__ = ["Model", "Served"]
+
+_SWITCHES = frozenset({"enable_thinking", "thinking", "thinking_budget"})
+_OWN = frozenset({"tools", "model", "format", "template", "vocab", "date", "dialect", "training", "continue_final"})
+"""Keywords of `render` that a request's `chat_template_kwargs` may not set."""
+_EFFORTS = {"minimal": "low", "xhigh": "high", "max": "high"}
+"""Efforts that gpt-oss does not know, and the nearest that it does."""
+_ASKS, _PATIENCE = 10.0, 2.0
+"""Seconds between questions for the context, and how long an engine may take for the answer."""
+_UNKNOWN = 4096
+"""Tokens of an answer where neither the request nor the settings say a number, and no context is known."""
+log = logging.getLogger("harmonystream.gateway")
+_SAMPLING = frozenset(one.name for one in fields(Sampling)) - {"max_tokens", "stop", "logprobs", "extra", "headers"}
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model under a name.
+
+    name: as requests say it. engines: one, or several that serve the same model. family: a name by which the format is
+    known, such as "openai/gpt-oss-20b"; by default the model's own. format: instead of the family, as `render` has it.
+    tokenizer: the model's folder, with its tokenizer.json and chat template. template: another chat template.
+    context: how many tokens prompt and answer may have together; None: what the engines say. max_tokens: of an answer,
+    where a request does not say; None: what the context leaves. sampling: of requests that do not say.
+    reasoning_field: Chat's field for reasoning.
+    tools: offered where a request has none. server_tools: run here; what a request declares is offered beside them.
+    aliases: more names.
+    """
+
+    name: str
+    engines: Engine | Sequence[Engine]
+    family: str | None = None
+    format: str | Format | HeaderFormat | None = None
+    tokenizer: str | os.PathLike[str] | None = None
+    template: str | os.PathLike[str] | Template | None = None
+    context: int | None = None
+    max_tokens: int | None = None
+    sampling: Mapping[str, Any] = field(default_factory=dict)
+    reasoning_field: Literal["reasoning", "reasoning_content", "both"] = "reasoning"
+    tools: Sequence[Any] = ()
+    server_tools: Tools | None = None
+    aliases: Sequence[str] = ()
+
+
+class Served:
+    """A model that is ready to be asked. Raises `HarmonyStreamError` or ValueError for one that cannot be served."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.name = model.name
+        folder = None if model.tokenizer is None else Path(model.tokenizer)
+        row = model.format if model.format is not None else format_of_model(model.family or model.name, folder)
+        self.row: Format | HeaderFormat = format_of(row)
+        self.engines: list[Engine] = list(model.engines) if isinstance(model.engines, Sequence) else [model.engines]
+        if not self.engines:
+            raise ValueError(f"the model {model.name} has no engine")
+        self._asked_engines = float("-inf")  # when they were asked for the context
+        self.context = model.context
+        self._gives_logprobs = all(getattr(engine, "gives_logprobs", False) for engine in self.engines)
+        self._writes_itself = isinstance(self.row, HeaderFormat) or bool(self.row.encoding)
+        self._vocab = None if model.tokenizer is None else _vocab_of(model.tokenizer)
+        self._template: Template | None = None
+        self._family = family_of(model.family or model.name, self.row.name)
+        source = model.template if self._writes_itself else model.template or model.tokenizer
+        if self._family is not None and model.template is None and model.tokenizer is not None:
+            source = None
+            with suppress(PromptError):  # a folder without a template: the package knows the family's
+                source = Template(model.tokenizer)
+        if source is not None:
+            self._template = source if isinstance(source, Template) else Template(source)
+        elif not self._writes_itself and self._family is None:
+            raise ValueError(f"the model {model.name} needs its chat template: say where its tokenizer's folder is")
+        self._probe = self._probed()
+
+    def _probed(self) -> Prompt:
+        """A prompt of one message, and a parser after it: what is wrong with either is wrong with all requests."""
+        options: Any = {"format": self.row, "template": self._template, "vocab": self._vocab}
+        hello = {"role": "user", "content": "Hello."}
+        try:
+            prompt = render([hello], model=self.model.family or self.name, **options)
+        except PromptError as error:
+            raise PromptError(f"the prompt of one user message cannot be written: {error}") from error
+        prompt.parser()
+        return prompt
+
+    def about(self) -> str:
+        """What is served, in one line."""
+        vocab = self._probe.vocab
+        size = "text, without a vocabulary" if vocab is None else f"a vocabulary of {len(vocab):,} ids"
+        context = self.model.context
+        limit = "the engine's context" if context is None else f"a context of {context:,} tokens"
+        ids = self._probe.ids
+        probe = f"{len(self._probe.text)} characters" if ids is None else f"{len(ids)} tokens"
+        engines = ", ".join(map(_name_of, self.engines))
+        said = f"{self.name}: the format {self.row.name}, {size}, {limit}; {engines}"
+        return f"{said}; the prompt of a greeting has {probe}"
+
+    @property
+    def vocab(self) -> Vocab | None:
+        """The model's vocabulary; None if it is gpt-oss's, or not known."""
+        return self._vocab or (None if self._template is None else self._template.vocab)
+
+    def prompt(self, request: ApiRequest) -> Prompt:
+        """The prompt for a request. Raises `Refused` for what the model cannot be asked."""
+        try:
+            return render(request.messages, tools=request.tools, **self.prompt_options(request))
+        except PromptError as error:
+            param = "input" if request.api == "responses" else "messages"
+            raise Refused(
+                400, f"The conversation cannot be written for this model: {error}.", param=param, code="invalid_prompt"
+            ) from None
+
+    def prompt_options(self, request: ApiRequest) -> dict[str, Any]:
+        """The options of `render`. Raises `Refused` for what the model cannot be asked."""
+        return {
+            "format": self.row,
+            "model": self.model.family or self.name,
+            "template": self._template,
+            "vocab": self._vocab,
+            **self._switches(request),
+            **({"continue_final": True} if request.continues else {}),
+        }
+
+    def _switches(self, request: ApiRequest) -> dict[str, Any]:
+        """What turns reasoning on or off, and up or down, where this model has such a switch; other variables."""
+        if isinstance(self.row, HeaderFormat) and self._template is None:
+            return self._harmony(request)
+        known = frozenset({"thinking", "reasoning_effort"}) if self._family is None else self._family.switches
+        known = known - {"date"} if self._template is None else self._template.variables
+        given = dict(request.variables)
+        if unknown := sorted(map(str, given.keys() - known | given.keys() & _OWN)):
+            readable = ", ".join(sorted(known - _OWN)) or "nothing"
+            what = f"chat_template_kwargs has {', '.join(unknown)[:100]}; this model's template reads {readable}."
+            raise Refused(400, what, param="chat_template_kwargs", code="unsupported_value")
+        if "reasoning_effort" in given:
+            given["reasoning"] = given.pop("reasoning_effort")
+        thinking = False if request.effort == "none" else request.thinking
+        if thinking is not None and known & _SWITCHES:
+            given.setdefault("thinking", thinking)
+        if request.effort not in (None, "none") and "reasoning_effort" in known:
+            given.setdefault("reasoning", request.effort)
+        return given
+
+    def _harmony(self, request: ApiRequest) -> dict[str, Any]:
+        given = dict(request.variables)
+        effort = given.pop("reasoning_effort", None) or request.effort or "medium"
+        if not isinstance(effort, str):
+            what = "chat_template_kwargs.reasoning_effort must be a string."
+            raise Refused(400, what, param="chat_template_kwargs", code="invalid_value")
+        if given:
+            what = f"chat_template_kwargs has {', '.join(map(str, given))[:100]}; gpt-oss reads reasoning_effort alone."
+            raise Refused(400, what, param="chat_template_kwargs", code="unsupported_value")
+        if effort == "none":
+            raise Refused(
+                400, "This model always reasons: its efforts are low, medium and high.", param="reasoning_effort"
+            )
+        return {"reasoning": _EFFORTS.get(effort, effort)}
+
+    async def learn_context(self) -> None:
+        """Ask the engines for their context, where the model does not say it. Now and then, while none has said it."""
+        now = time.monotonic()
+        if self.context is not None or now - self._asked_engines < _ASKS:
+            return
+        self._asked_engines = now
+        asks = [ask for engine in self.engines if (ask := getattr(engine, "context_length", None)) is not None]
+        said = await asyncio.gather(*(asyncio.wait_for(ask(), _PATIENCE) for ask in asks), return_exceptions=True)
+        self.context = min((one for one in said if isinstance(one, int)), default=None)
+        if self.context is not None:
+            log.info("the model %s has a context of %d tokens, as its engine says", self.name, self.context)
+
+    def most_tokens(self, request: ApiRequest, prompt: Prompt) -> int:
+        """How many tokens the answer to a request may have. Raises `Refused` if the prompt fills the context."""
+        wanted = request.max_tokens or self.model.max_tokens
+        if self.context is None:
+            return wanted or _UNKNOWN
+        if prompt.ids is None:  # nobody here counts the tokens of text
+            return min(wanted or _UNKNOWN, self.context)
+        count = len(prompt.ids)
+        if count >= self.context:
+            what = f"The conversation has {count} tokens; this model's context has {self.context}."
+            param = "input" if request.api == "responses" else "messages"
+            raise Refused(400, what, param=param, code="context_length_exceeded")
+        left = self.context - count
+        return left if wanted is None else min(wanted, left)
+
+    def sampling(self, request: ApiRequest, prompt: Prompt, headers: Mapping[str, str] | None = None) -> Sampling:
+        """How to sample. headers: of the engine's request.
+
+        Raises `Refused` if the prompt fills the context, or the engine cannot do what is asked.
+        """
+        given = {**self.model.sampling, **request.sampling}
+        wanted = self.most_tokens(request, prompt)
+        own = {name: value for name, value in given.items() if name in _SAMPLING}
+        extra = {name: value for name, value in given.items() if name not in _SAMPLING}
+        if request.logprobs is not None and not (prompt.ids and self._gives_logprobs):
+            what = f"{request.logprobs_option} is not supported: this model's engine has none for token ids."
+            raise Refused(400, what, param=request.logprobs_option, code="unsupported_parameter")
+        made = Sampling(max_tokens=wanted, logprobs=request.logprobs, extra=extra, headers=headers or {})
+        return replace(made, **own)
+
+
+def _name_of(engine: Any) -> str:
+    """The engine's class, and its address if it has one."""
+    place = str(getattr(engine, "url", "")).rpartition("://")[2]
+    return f"{type(engine).__name__} at {place}" if place else type(engine).__name__
+
+
+_VOCABS: WeakValueDictionary[tuple[str, int], Vocab] = WeakValueDictionary()
+
+
+def _vocab_of(tokenizer: str | os.PathLike[str]) -> Vocab:
+    """The vocabulary of a folder or file: one for all models that have it, such as the adapters of one model."""
+    path = Path(tokenizer)
+    file = path / "tokenizer.json" if path.is_dir() else path
+    if not file.is_file():
+        return from_tokenizers(tokenizer)
+    key = str(file.resolve()), file.stat().st_mtime_ns
+    vocab = _VOCABS.get(key)
+    return _VOCABS.setdefault(key, from_tokenizers(tokenizer)) if vocab is None else vocab
+
+
+def served(models: Sequence[Model]) -> dict[str, Served]:
+    """The models by name and alias. Raises ValueError if two have the same name, or one cannot be served."""
+    found: dict[str, Served] = {}
+    for model in models:
+        try:
+            ready = Served(model)
+        except (HarmonyStreamError, ImportError) as error:
+            raise ValueError(f"the model {model.name}: {error}") from error
+        for name in (model.name, *model.aliases):
+            if name in found:
+                raise ValueError(f"two models have the name {name}")
+            found[name] = ready
+    if not found:
+        raise ValueError("there are no models")
+    return found

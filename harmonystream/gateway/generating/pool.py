@@ -1,0 +1,166 @@
+"""The engines of one model: which one generates, and which one is tried when that fails before its first token."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import aclosing
+from hashlib import blake2b
+from typing import Any
+
+from ...engines import Engine, EngineError, Finished, Sampling
+from ...engines.base import Arrived
+from ...prompt import Prompt
+from ..limits import Limits
+from ..refused import Refused
+from .timeouts import Timeouts
+
+__all__ = ["Pool"]
+
+PREFIX = 256
+"""Tokens of a prompt by which it is sent where prompts that begin alike went before; text: four times as many."""
+SLACK = 4
+"""How many generations more than the least busy engine such an engine may have."""
+COOLING = 1.0, 30.0
+"""Seconds for which an engine that failed is avoided: at first, and at most."""
+_STATUSES = (408, 429, 500, 502, 503, 504)
+
+
+class Member:
+    """An engine. open: its generations. failures: in a row."""
+
+    def __init__(self, engine: Engine, name: str) -> None:
+        self.engine, self.name = engine, name
+        self.open = self.failures = 0
+        self.avoided_until = 0.0
+
+    def pieces(self, prompt: Prompt, sampling: Sampling) -> AsyncIterator[Sequence[Any]]:
+        """Lists of the items of a generation that have come together."""
+        own = getattr(self.engine, "pieces", None)
+        pieces: AsyncIterator[Sequence[Any]] = (
+            _one_by_one(self.engine, prompt, sampling) if own is None else own(prompt, sampling)
+        )
+        return pieces
+
+    def failed(self, now: float) -> None:
+        self.failures += 1
+        doubled = min(self.failures - 1, 16)  # an engine may fail any number of times, and a float is finite
+        self.avoided_until = now + min(COOLING[0] * 2**doubled, COOLING[1])
+
+    def answered(self) -> None:
+        self.failures, self.avoided_until = 0, 0.0
+
+
+class Pool:
+    """Engines that serve one model. open: the time limits of all generations that are under way.
+
+    on_error: called with the engine's name and its error, for each attempt that fails.
+    """
+
+    def __init__(self, engines: Sequence[Engine], limits: Limits, on_error: Callable[[str, EngineError], None]) -> None:
+        self.members = [Member(engine, str(at)) for at, engine in enumerate(engines)]
+        self.open: set[Timeouts] = set()
+        self._stopped = False
+        self._limits, self._on_error = limits, on_error
+
+    def choose(self, prompt: Prompt, tried: Sequence[Member], now: float) -> Member:
+        """The engine for a prompt: one that does not fail, if there is one, and where its prefix was before."""
+        fresh = [one for one in self.members if one not in tried] or self.members
+        sound = [one for one in fresh if one.avoided_until <= now]
+        if not sound:
+            return min(fresh, key=lambda one: one.avoided_until)
+        if len(sound) == 1:
+            return sound[0]
+        least = min(one.open for one in sound)
+        usual = max(sound, key=lambda one: _weight(prompt, one.name))
+        if usual.open <= least + SLACK:
+            return usual
+        return min(sound, key=lambda one: one.open)
+
+    async def generate(
+        self,
+        prompt: Prompt,
+        sampling: Sampling,
+        until: float,
+        on_end: Callable[[Finished], None] | None = None,
+        together: bool = False,
+    ) -> AsyncGenerator[Any, None]:
+        """The items of a generation, of whichever engine gives a first one.
+
+        Raises EngineError, and `Refused` when the gateway stops.
+
+        until: the time of the event loop at which it must be over. on_end: called with the `Finished` of a generation.
+        together: items that have come together are one `Arrived`.
+        """
+        loop = asyncio.get_running_loop()
+        tried: list[Member] = []
+        while True:
+            member = self.choose(prompt, tried, loop.time())
+            tried.append(member)
+            began = False
+            timeouts = Timeouts(self._limits.first_token, self._limits.silence, until)
+            self.open.add(timeouts)
+            member.open += 1
+            try:
+                async with aclosing(timeouts.items(member.pieces(prompt, sampling))) as pieces:
+                    async for items in pieces:
+                        if not began:
+                            began = True
+                            member.answered()
+                        if on_end is not None and isinstance(items[-1], Finished):
+                            on_end(items[-1])
+                        if together and len(items) > 1:
+                            yield Arrived(items)
+                            continue
+                        for item in items:
+                            yield item
+                return
+            except EngineError as error:
+                if self._stopped:
+                    raise Refused(503, "The gateway stops.", code="draining", retry_after=1) from None
+                self._on_error(member.name, error)
+                if _is_engines_fault(error):
+                    member.failed(loop.time())
+                retries = self._limits.retries - len(tried) + 1
+                if began or retries < 1 or not _is_engines_fault(error) or loop.time() >= until:
+                    raise
+            finally:
+                member.open -= 1
+                self.open.discard(timeouts)
+            if len(tried) >= len(self.members):
+                await asyncio.sleep(0.1 * 4 ** (len(tried) - len(self.members)))
+
+    def stop(self, what: str) -> None:
+        """All generations end now, and none is tried again."""
+        self._stopped = True
+        for timeouts in list(self.open):
+            timeouts.stop(what)
+
+    async def is_ready(self) -> bool:
+        """Does an engine answer? One without `is_ready` does."""
+        asked = [getattr(member.engine, "is_ready", None) for member in self.members]
+        if None in asked:
+            return True
+        return any(await asyncio.gather(*(ask() for ask in asked if ask is not None)))
+
+
+async def _one_by_one(engine: Engine, prompt: Prompt, sampling: Sampling) -> AsyncGenerator[Sequence[Any], None]:
+    items: Any = engine.generate(prompt, sampling)
+    try:
+        async for item in items:
+            yield (item,)
+    finally:
+        close = getattr(items, "aclose", None)
+        if close is not None:
+            await close()
+
+
+def _is_engines_fault(error: EngineError) -> bool:
+    """May another engine, or a later attempt, do better?"""
+    return error.kind in ("connection", "timeout", "protocol", "engine") or error.status in _STATUSES
+
+
+def _weight(prompt: Prompt, name: str) -> bytes:
+    """Rendezvous hashing: each prefix has its own order of engines, which changes little when engines come and go."""
+    start: Any = prompt.text[: 4 * PREFIX] if prompt.ids is None else prompt.ids[:PREFIX]
+    return blake2b(f"{name} {start}".encode("utf-8", "replace"), digest_size=8).digest()

@@ -1,0 +1,193 @@
+"""Tools that run in the gateway: the rounds of an agent are the answer to one request."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from ..._native.stream.parser import Parser
+from ...agent import LoopEnd, LoopEvent, RoundEnd, ToolRunEnd, ToolRunStart, agent_loop
+from ...agent.steering import Plan
+from ...emit import ToolRun
+from ...engines import EngineError, Finished, Sampled, Sampling
+from ...events import MessageEnd, ToolCallDelta, ToolCallEnd, ToolCallStart, ValueDelta, ValueEnd, ValueStart
+from ...integrations.source import Told
+from ...integrations.stops import stopping
+from ...prompt import Prompt
+from ...tools import Tools
+from ..limits import Limits
+from ..refused import Refused
+from ..requests.request import ApiRequest
+from ..requests.tool_choices import SERVER, pick, tool_name
+from .model import Served
+from .plans import plan_of
+
+__all__ = ["Generate", "Round", "Rounds", "offered", "rounds_of"]
+
+Generate = Callable[[Prompt, Sampling, "Plan | None"], AsyncIterator[Any]]
+"""The items of one generation."""
+
+_UNLIMITED = 1 << 20
+"""Tokens of all rounds where nobody says a number."""
+_OF_CALLS = (ToolCallDelta, ToolCallEnd, ValueStart, ValueDelta, ValueEnd)
+
+
+class Round(NamedTuple):
+    """A generation that has ended. in_text: did its parser read text, and count bytes?"""
+
+    parser: Parser
+    in_text: bool
+    prompt_tokens: int
+
+
+def offered(model: Served, request: ApiRequest) -> Tools | None:
+    """The tools of a request to a model that has tools here; None if none of them is offered.
+
+    They are added to the request's own, whose calls are left to the client. A request's tool of the same name takes the
+    place of the one here. Then `request.tools` has those that `tool_choice` permits. Raises `Refused` for a choice of
+    tools that are not there, and for a request that cannot be answered in several generations.
+    """
+    if not request.tools and request.choice != "none":
+        request.tools = list(model.model.tools)
+    own = model.model.server_tools
+    if own is None or request.choice == "none":
+        pick(request)
+        return None
+    try:
+        tools = own.with_declared(request.tools).offered(request.body)
+    except (TypeError, ValueError) as error:
+        raise Refused(400, f"A tool cannot be offered: {error}.", param="tools") from None
+    declared = {tool_name(tool) for tool in request.tools}
+    here = Tools(*(tool for tool in tools if tool.name not in declared))
+    request.tools = [*request.tools, *here.schemas("chat")]
+    pick(request, [tool.name for tool in here])
+    kept = {tool_name(tool) for tool in request.tools}
+    for name in [tool.name for tool in tools if tool.name not in kept]:
+        tools.remove(name)
+    if not any(tool.name in kept for tool in here):
+        return None
+    if request.logprobs is not None:
+        option = request.logprobs_option
+        what = f"{option} is not supported: this model's tools run here, and an answer may be several generations."
+        raise Refused(400, what, param=option, code="unsupported_parameter")
+    return tools
+
+
+class Rounds:
+    """One choice: an agent's engine, and what its rounds have been."""
+
+    def __init__(self, model: Served, request: ApiRequest, generate: Generate, headers: Any, limits: Limits) -> None:
+        self.rounds: list[Round] = []
+        self._model, self._asked, self._generate, self._headers = model, request, generate, headers
+        self._limits = limits
+        self._in_text = False
+        self._prompt_tokens = 0
+        self._reason: str | None = None  # why the last generation ended
+        self._stop: str | None = None  # the stop string that ended the last generation
+        self._hides = False  # is the call that is open one that runs here?
+
+    async def items(self, tools: Tools, on_run: Callable[[ToolRunEnd], None]) -> AsyncGenerator[Told | Finished, None]:
+        """What the client is told, and how it ends. on_run: called after each run of a tool.
+
+        Raises what the engine raises, and EngineError if the time is over.
+        """
+        request, limits = self._asked, self._limits
+        most = request.max_tokens or self._model.model.max_tokens or self._model.context or _UNLIMITED
+        loop = agent_loop(
+            self,
+            request.messages,
+            tools=tools,
+            max_rounds=limits.tool_rounds,
+            max_tokens=most,
+            timeout=limits.total,
+            request=request.body,
+            sampling=Sampling(max_tokens=most),
+            **self._model.prompt_options(request),
+        )
+        held: tuple[LoopEvent, ...] = ()  # the end of a message, which belongs to the event after it
+        async with aclosing(loop) as events:
+            async for event in events:
+                if isinstance(event, LoopEnd):
+                    yield self._finished(event)
+                elif isinstance(event, RoundEnd):
+                    self._end_round(event)
+                elif isinstance(event, (ToolRunStart, ToolRunEnd)):
+                    if isinstance(event, ToolRunEnd):
+                        on_run(event)
+                    yield Told((_run_of(event),))
+                elif isinstance(event, MessageEnd):
+                    held = (event,)
+                elif self._is_shown(event, tools):
+                    yield Told((*held, event))
+                    held = ()
+
+    def _is_shown(self, event: LoopEvent, tools: Tools) -> bool:
+        """All but the model's words of calls that run here: the client is told of the run."""
+        if isinstance(event, ToolCallStart):
+            tool = tools.get(event.name)
+            self._hides = tool is None or tool.function is not None
+        return not (self._hides and isinstance(event, (ToolCallStart, *_OF_CALLS)))
+
+    def _end_round(self, end: RoundEnd) -> None:
+        assert end.parser is not None
+        self.rounds.append(Round(end.parser, self._in_text, self._prompt_tokens))
+        self._reason = end.reason
+
+    def _finished(self, end: LoopEnd) -> Finished:
+        if end.reason == "error":
+            raise end.error or EngineError("the engine failed", "engine")
+        if end.reason == "timeout":
+            raise EngineError("the time for the answer is over", "timeout")
+        usage = dict(end.usage)
+        if "completion_tokens_details" not in usage and not self._in_text:
+            reasoning = sum(one.parser.usage.reasoning for one in self.rounds)
+            usage["completion_tokens_details"] = {"reasoning_tokens": reasoning}
+        reason = "length" if end.reason in ("length", "tokens") else None if self._stop else self._reason
+        return Finished(reason, usage, self._stop)
+
+    async def generate(self, prompt: Any, sampling: Sampling) -> AsyncIterator[Any]:
+        """A round's items. Only the first one has to call a tool if the request asks for that."""
+        request = self._asked if not self.rounds else replace(self._asked, choice="auto", named=False)
+        self._prompt_tokens, self._stop = len(prompt.ids or ()), None
+        allowed = self._model.sampling(request, prompt, self._headers)
+        sampling = replace(allowed, max_tokens=min(allowed.max_tokens, sampling.max_tokens))
+        plan = plan_of(request, self._model.row, prompt, self._model.engines[0])
+        reading = _Reading(prompt.parser())
+        source = stopping(self._generate(prompt, sampling, plan), request.stops, reading)  # type: ignore[arg-type]
+        async with aclosing(source) as items:  # type: ignore[type-var]
+            async for item in items:
+                self._in_text = self._in_text or isinstance(item, str)
+                if isinstance(item, Finished):
+                    self._stop = item.stop
+                elif request.stops:
+                    reading.take(item)
+                yield item
+
+
+def _run_of(event: ToolRunStart | ToolRunEnd) -> ToolRun:
+    call = event.call
+    run = ToolRun(SERVER, call.name, call.arguments, None, key=f"{event.round}.{call.index}")
+    if isinstance(event, ToolRunStart):
+        return run
+    return run._replace(output=event.result.text, failed=event.result.error is not None)
+
+
+class _Reading:
+    """What `stopping` asks of a stream: where the next token lands."""
+
+    def __init__(self, parser: Parser) -> None:
+        self.parser = parser
+
+    def take(self, item: Any) -> None:
+        if isinstance(item, (str, bytes)):
+            self.parser.feed_text(item)
+        else:
+            self.parser.feed(item.ids if isinstance(item, Sampled) else item)
+
+
+def rounds_of(loops: Iterable[Rounds]) -> tuple[Sequence[Round], int]:
+    """The rounds of all choices, the last ones first; and how many tokens their prompts had."""
+    rounds = [one for loop in loops for one in reversed(loop.rounds)]
+    return rounds, sum(one.prompt_tokens for one in rounds)

@@ -1,0 +1,99 @@
+"""Who is answered now, who waits, and who is sent away."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import deque
+from collections.abc import Callable
+
+from ..limits import Limits
+from ..refused import Refused
+from .quotas import Quotas
+
+__all__ = ["Admission"]
+
+
+class Admission:
+    """Hands out turns within limits, in the order of arrival. open: requests that have one; waiting: those without.
+
+    folder: by which the limits of each key hold for several processes together. changed: called with both counts.
+    """
+
+    def __init__(
+        self,
+        limits: Limits,
+        folder: str | os.PathLike[str] | None = None,
+        changed: Callable[[int, int], None] = lambda open, waiting: None,
+    ) -> None:
+        self._limits = limits
+        self._queue: deque[asyncio.Future[None]] = deque()
+        self._changed = changed
+        self.quotas = Quotas(limits, folder)
+        self.open = 0
+
+    def _tell(self) -> None:
+        self._changed(self.open, self.waiting)
+
+    @property
+    def waiting(self) -> int:
+        return len(self._queue)
+
+    @property
+    def is_full(self) -> bool:
+        """Must a request wait that comes now?"""
+        return self.open >= self._limits.concurrent
+
+    async def enter(self, owner: str) -> None:
+        """Waits for a turn; `leave` gives it back. Raises `Refused` if there are too many, or it takes too long."""
+        self.quotas.enter(owner)  # those that wait count, too: they will all be let in
+        if not self.is_full:
+            self.open += 1
+            self._tell()
+            return
+        try:
+            await self._wait()
+        except BaseException:
+            self.quotas.leave(owner)
+            raise
+        finally:
+            self._tell()
+
+    def leave(self, owner: str) -> None:
+        """The turn goes to the one that has waited longest."""
+        self.quotas.leave(owner)
+        self._hand_on()
+        self._tell()
+
+    def _hand_on(self) -> None:
+        while self._queue:
+            turn = self._queue.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self.open -= 1
+
+    async def _wait(self) -> None:
+        if len(self._queue) >= self._limits.queue:
+            raise Refused(
+                503, "Too many requests are waiting.", code="queue_full", retry_after=self._limits.queue_seconds
+            )
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._queue.append(turn)
+        self._tell()
+        try:
+            await asyncio.wait({turn}, timeout=self._limits.queue_seconds)
+        except asyncio.CancelledError:
+            self._give_up(turn)
+            raise
+        if not turn.done():
+            self._give_up(turn)
+            raise Refused(503, "The request has waited too long for its turn.", code="queue_timeout", retry_after=1)
+
+    def _give_up(self, turn: asyncio.Future[None]) -> None:
+        """Leave the queue; a turn that came at the same moment goes to the next one."""
+        if turn.done() and not turn.cancelled():
+            self._hand_on()
+            return
+        turn.cancel()
+        self._queue.remove(turn)

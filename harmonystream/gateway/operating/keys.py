@@ -1,0 +1,155 @@
+"""The keys of clients. A file has their hashes, so that whoever reads it cannot use them."""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import os
+import re
+import secrets
+import time
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+
+from ..refused import Refused
+from ..requests.unsupported import Rule, rule_of
+
+__all__ = ["Keys", "line_of", "new_key"]
+
+_LINE = re.compile(r"([A-Za-z0-9._-]{1,64})\s+([0-9a-f]{64})(?:\s+unsupported=(auto|ignore|refuse))?")
+MOST = 10_000
+LOOKS = 1.0
+"""Seconds between looks at the file."""
+log = logging.getLogger("harmonystream.gateway")
+LONGEST = 512
+"""Characters of a key that is sent."""
+
+
+def new_key() -> str:
+    """A key that nobody can guess."""
+    return "hs-" + secrets.token_urlsafe(32)
+
+
+def line_of(name: str, key: str) -> str:
+    """The line of a key in a file of keys. Raises ValueError for a name that such a line cannot have."""
+    line = f"{name} {sha256(key.encode()).hexdigest()}"
+    if _LINE.fullmatch(line) is None:
+        raise ValueError(f"a key's name has 1 to 64 letters, digits and ._-, unlike {name!r}")
+    return line
+
+
+class Keys:
+    """Who may ask. hashes: the SHA-256 of each key, in hexadecimal, and its owner's name.
+
+    rules: what becomes of options that are not supported, by owner.
+    """
+
+    def __init__(self, hashes: Mapping[str, str], rules: Mapping[str, Rule] | None = None) -> None:
+        self._take(hashes, rules or {})
+        self._path: Path | None = None
+        self._state: tuple[int, ...] = ()
+        self._looked = 0.0
+
+    def _take(self, hashes: Mapping[str, str], rules: Mapping[str, Rule]) -> None:
+        self._hashes = [(digest.encode(), owner) for digest, owner in hashes.items()]
+        self._rules = dict(rules)
+
+    def __len__(self) -> int:
+        return len(self._hashes)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Keys:
+        """Of a file: a line for each key, its owner's name and its hash; empty lines and those with # are skipped.
+
+        An owner may have several keys. After the hash a line may say `unsupported=ignore`, `refuse` or `auto`. When the
+        file changes, its keys are read again within a second. Raises ValueError, which names the line, and OSError.
+        """
+        made = cls({})
+        made._path = Path(path)
+        made._state = _state_of(made._path)
+        made._take(*_read(made._path))
+        if not made._hashes:
+            raise ValueError(f"{path} has no keys: nobody could ask")
+        return made
+
+    def reload(self) -> None:
+        """Read the file again, if there is one. A file that cannot be read, or has a mistake, changes nothing."""
+        if self._path is None:
+            return
+        try:
+            self._state = _state_of(self._path)
+            self._take(*_read(self._path))
+        except (OSError, ValueError) as error:
+            log.error("the keys stay as they were: %s", error)
+        else:
+            log.info("the keys of %s were read again: %d", self._path, len(self))
+
+    def _look(self) -> None:
+        """Reload a file that has changed. It is looked at once a second at most."""
+        now = time.monotonic()
+        if self._path is None or now - self._looked < LOOKS:
+            return
+        self._looked = now
+        try:
+            changed = _state_of(self._path) != self._state
+        except OSError:  # it is being replaced, or is gone
+            return
+        if changed:
+            self.reload()
+
+    def rule(self, owner: str) -> Rule | None:
+        """What becomes of this owner's options that are not supported; None: as the gateway says."""
+        return self._rules.get(owner)
+
+    def owner(self, headers: Mapping[str, str]) -> str:
+        """The owner of the key in a request's headers, `Authorization: Bearer` or `x-api-key`. Raises `Refused`.
+
+        A right key in one of them is enough: clients send a placeholder in the other. It takes the same time whichever
+        key is right, and whether one is.
+        """
+        self._look()
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        sent = [given.strip() if scheme.lower() == "bearer" else "", headers.get("x-api-key", "")]
+        if not any(sent):
+            what = "There is no key: send it as Authorization: Bearer, or as x-api-key."
+            raise Refused(401, what, code="invalid_api_key")
+        found = [self._owner_of(key) for key in sent if key]
+        owner = next((one for one in found if one is not None), None)
+        if owner is None:
+            raise Refused(401, "The key is not valid.", code="invalid_api_key")
+        return owner
+
+    def _owner_of(self, key: str) -> str | None:
+        digest = sha256(key[:LONGEST].encode("utf-8", "replace")).hexdigest().encode()
+        found = None
+        for known, owner in self._hashes:
+            if hmac.compare_digest(known, digest):
+                found = owner
+        return None if len(key) > LONGEST else found
+
+
+def _state_of(path: Path) -> tuple[int, ...]:
+    """What differs after a file has been written."""
+    found = path.stat()
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _read(path: Path) -> tuple[dict[str, str], dict[str, Rule]]:
+    """The hashes and the rules in a file."""
+    hashes: dict[str, str] = {}
+    rules: dict[str, Rule] = {}
+    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        found = _LINE.fullmatch(line.strip())
+        if found is None:
+            raise ValueError(f"{path}, line {number}: expected a name and the SHA-256 of a key")
+        if found[2] in hashes:
+            raise ValueError(f"{path}, line {number}: this key is there already")
+        if len(hashes) == MOST:
+            raise ValueError(f"{path} has more than {MOST} keys")
+        hashes[found[2]] = found[1]
+        if found[3] is not None:
+            rules[found[1]] = rule_of(found[3])
+    return hashes, rules

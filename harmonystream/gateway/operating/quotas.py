@@ -1,0 +1,115 @@
+"""What each key uses now, and has used of its tokens a minute: the same in all processes of a gateway."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+from collections.abc import Callable
+from functools import wraps
+from time import time
+from typing import Any
+
+from ..limits import Limits
+from ..refused import Refused
+from .shared import connect, writing
+
+__all__ = ["Quotas", "forget_process"]
+
+log = logging.getLogger("harmonystream.gateway")
+_OWNERS = 10_000
+"""Owners whose use of tokens is remembered."""
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS open (
+    owner TEXT, process INTEGER, count INTEGER, PRIMARY KEY (owner, process)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS tokens (owner TEXT PRIMARY KEY, left REAL, at REAL) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS tokens_at ON tokens (at);
+"""
+
+
+def _unless_broken(counted: Callable[..., None]) -> Callable[..., None]:
+    """The same, which lets requests in while nobody can count them: a full disk must not take the gateway down."""
+
+    @wraps(counted)
+    def tried(self: Quotas, *arguments: Any) -> None:
+        try:
+            counted(self, *arguments)
+        except sqlite3.Error as error:
+            log.error("limits of keys do not hold: %s", error)
+
+    return tried
+
+
+class Quotas:
+    """Counts by owner, where there are limits of them. folder: of the database that several processes share."""
+
+    def __init__(self, limits: Limits, folder: str | os.PathLike[str] | None = None) -> None:
+        self._most, self._per_minute = limits.concurrent_per_key, limits.tokens_per_minute
+        self._database = connect(folder, _SCHEMA)
+        self._process = os.getpid()
+
+    def open(self) -> dict[str, int]:
+        """How many requests of each owner are open in all processes, where there is a limit."""
+        return dict(self._database.execute("SELECT owner, SUM(count) FROM open GROUP BY owner").fetchall())
+
+    @_unless_broken
+    def enter(self, owner: str) -> None:
+        """A request is open, until `leave`. Raises `Refused` if the owner has too many, or has used its tokens."""
+        if self._per_minute:
+            self._check_tokens(owner)
+        if not self._most:
+            return
+        run = self._database.execute
+        with writing(self._database):
+            (count,) = run("SELECT TOTAL(count) FROM open WHERE owner = ?", (owner,)).fetchone()
+            if count >= self._most:
+                what = f"This key has {self._most} requests open, which is its limit."
+                raise Refused(429, what, code="rate_limit_exceeded", retry_after=1)
+            add = "INSERT INTO open VALUES (?, ?, 1) ON CONFLICT (owner, process) DO UPDATE SET count = count + 1"
+            run(add, (owner, self._process))
+
+    @_unless_broken
+    def leave(self, owner: str) -> None:
+        """A request is no longer open."""
+        if not self._most:
+            return
+        of = (owner, self._process)
+        with writing(self._database):
+            self._database.execute("UPDATE open SET count = count - 1 WHERE owner = ? AND process = ?", of)
+            self._database.execute("DELETE FROM open WHERE owner = ? AND process = ? AND count < 1", of)
+
+    @_unless_broken
+    def take(self, owner: str, tokens: int) -> None:
+        """These tokens were used. An owner has those of a minute, gets them steadily, and one request may overdraw."""
+        if not self._per_minute:
+            return
+        with writing(self._database):
+            left = self._left(owner) - tokens
+            self._database.execute("INSERT OR REPLACE INTO tokens VALUES (?, ?, ?)", (owner, left, time()))
+            (count,) = self._database.execute("SELECT COUNT(*) FROM tokens").fetchone()
+            if count > _OWNERS:
+                oldest = "SELECT owner FROM tokens ORDER BY at LIMIT ?"
+                self._database.execute(f"DELETE FROM tokens WHERE owner IN ({oldest})", (count - _OWNERS,))
+
+    def _left(self, owner: str) -> float:
+        found = self._database.execute("SELECT left, at FROM tokens WHERE owner = ?", (owner,)).fetchone()
+        if found is None:
+            return float(self._per_minute)
+        left, at = found
+        filled: float = max(0.0, time() - at) * self._per_minute / 60  # a clock may be set back
+        now: float = left + filled
+        return min(float(self._per_minute), now)
+
+    def _check_tokens(self, owner: str) -> None:
+        left = self._left(owner)
+        if left <= 0:
+            wait = 60 * (1 - left) / self._per_minute
+            what = f"This key has used its {self._per_minute} tokens a minute."
+            raise Refused(429, what, code="rate_limit_exceeded", retry_after=wait)
+
+
+def forget_process(folder: str | os.PathLike[str], process: int) -> None:
+    """A process has ended, and so have the requests that it had open."""
+    database = connect(folder, _SCHEMA)
+    database.execute("DELETE FROM open WHERE process = ?", (process,))

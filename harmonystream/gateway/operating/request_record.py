@@ -1,0 +1,154 @@
+"""One request while it is answered: what the log and the metrics say of it when it has ended."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ...agent.steering import BYTES
+from ...emit import new_id
+from ...engines import Finished
+from ..requests.unsupported import Unsupported
+from .metrics import Metrics
+from .tracing import Spans
+
+__all__ = ["RequestRecord", "log"]
+
+log = logging.getLogger("harmonystream.gateway")
+_ID = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
+_TRACE = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+
+
+_REASONS = frozenset(("stop", "length", "tool_calls", "content_filter", "error", "timeout", "abort"))
+
+
+def _known(reason: str | None) -> str:
+    """An engine may have any word, and a label of a metric may not."""
+    return reason if reason in _REASONS else "stop" if reason is None else "other"
+
+
+class RequestRecord:
+    """A request. Its end is recorded once.
+
+    id: the client's own `x-request-id`, or a new one. said: what the log says of its answer, once there is one.
+    """
+
+    def __init__(self, api: str, headers: Mapping[str, str], metrics: Metrics, spans: Spans | None = None) -> None:
+        own = headers.get("x-request-id", "")
+        self.id = own if _ID.fullmatch(own) else new_id("req")
+        self.api = api
+        self.owner = ""
+        self.model = ""
+        self.status = 200
+        self.stream = False
+        self.error: str | None = None
+        self.complete = False  # was the answer made to its end?
+        self.read: Callable[[], tuple[Sequence[Any], int]] = lambda: ((), 0)
+        """What has been read: streams, or rounds of server-side tools, the last one first; and the prompts' tokens."""
+        self.ends: list[Callable[[], None]] = []  # called at the end, last first
+        self.unsupported = Unsupported()
+        self._counted = {"prompt_tokens": 0, "completion_tokens": 0}  # what engines have said
+        self._trace = headers.get("traceparent", "")
+        self._metrics = metrics
+        self._span = None if spans is None else spans.begin(api, headers)
+        self._began = time.monotonic()
+        self._first: float | None = None
+        self._ended = False
+        self.said: dict[str, Any] = {}
+        self.contents: dict[str, Any] = {}
+        """What was asked and answered, where the log has it."""
+
+    @property
+    def engine_headers(self) -> dict[str, str]:
+        """What an engine is told of the request."""
+        if self._span is not None:
+            return {"x-request-id": self.id, **self._span.headers}
+        trace = {"traceparent": self._trace} if _TRACE.fullmatch(self._trace) else {}
+        return {"x-request-id": self.id, **trace}
+
+    def first_token(self) -> None:
+        self._first = time.monotonic()
+        self._metrics.first.labels(self.api, self.model).observe(self._first - self._began)
+        if self._span is not None:
+            self._span.first_token()
+
+    def count(self, end: Finished) -> None:
+        """An engine has ended a generation."""
+        for name in self._counted:
+            number = (end.usage or {}).get(name)
+            self._counted[name] += number if isinstance(number, int) else 0
+
+    def answered(self) -> int:
+        """The answer has been made. How many tokens were used?"""
+        self.complete = True
+        streams, prompt_tokens = self.read()
+        model, metrics = self.model, self._metrics
+        counts = [stream.parser.usage for stream in streams if not stream.in_text]
+        written, reasoning = sum(one.total for one in counts), sum(one.reasoning for one in counts)
+        if any(stream.in_text for stream in streams):  # the engine has counted, and the parser has read bytes
+            prompt_tokens = prompt_tokens or self._counted["prompt_tokens"]
+            written = self._counted["completion_tokens"] or sum(one.parser.usage.total for one in streams) // BYTES
+        for kind, count in (("prompt", prompt_tokens), ("completion", written), ("reasoning", reasoning)):
+            metrics.tokens.labels(self.api, model, kind).inc(count)
+        if self._first is not None and written > 1:
+            metrics.each.labels(self.api, model).observe((time.monotonic() - self._first) / (written - 1))
+        codes = Counter(one.code for stream in streams for one in stream.parser.deviations)
+        for code, count in codes.items():
+            metrics.deviations.labels(model, code).inc(count)
+        reasons = [_known(stream.parser.finish_reason) for stream in streams]
+        for stream, reason in zip(streams, reasons):
+            metrics.finishes.labels(self.api, model, reason).inc()
+            self._count_calls(stream.parser.calls, reason)
+        self.said = {"prompt_tokens": prompt_tokens, "completion_tokens": written, "reasoning_tokens": reasoning}
+        self.said |= {"finish": reasons[0] if reasons else None, "deviations": dict(codes)}
+        return int(prompt_tokens + written)
+
+    def left(self) -> int:
+        """How many tokens were used by an answer that was not made to its end."""
+        if self.complete:
+            return 0
+        streams, prompt_tokens = self.read()
+        written = sum(one.parser.usage.total // (BYTES if one.in_text else 1) for one in streams)
+        return int(prompt_tokens + written)
+
+    def _count_calls(self, calls: int, reason: str) -> None:
+        """Of an answer that was cut, the last call counts as cut."""
+        cut = min(calls, int(reason not in ("stop", "tool_calls")))
+        self._metrics.calls.labels(self.model, "complete").inc(calls - cut)
+        self._metrics.calls.labels(self.model, "cut").inc(cut)
+
+    def end(self, status: int | None = None) -> None:
+        """The request has ended. status: if it is another one than 200."""
+        if self._ended:
+            return
+        self._ended = True
+        for call in reversed(self.ends):
+            call()
+        self.status = status or self.status
+        seconds = time.monotonic() - self._began
+        outcome = self.outcome
+        metrics = self._metrics
+        metrics.requests.labels(self.api, self.model, str(self.status)).inc()
+        metrics.outcomes.labels(self.api, self.model, outcome).inc()
+        if self.complete:
+            metrics.seconds.labels(self.api, self.model).observe(seconds)
+        said = {"request": self.id, "api": self.api, "model": self.model, "key": self.owner, "stream": self.stream}
+        said |= {"status": self.status, "outcome": outcome, "error": self.error, "seconds": round(seconds, 4)}
+        if self._first is not None:
+            said["first_token_seconds"] = round(self._first - self._began, 4)
+        if self.unsupported.passed:
+            said["passed_over"] = self.unsupported.listed()
+        log.info("%s", json.dumps({**said, **self.said, **self.contents}))
+        if self._span is not None:
+            self._span.end(self)
+
+    @property
+    def outcome(self) -> str:
+        if self.error is not None:
+            return "failed" if self.status == 200 or self.status >= 500 else "refused"
+        return "ok" if self.complete else "gone"

@@ -1,0 +1,129 @@
+"""The gateway as a process: uvicorn, which lets open answers end when it is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from uvicorn.config import LOGGING_CONFIG
+
+__all__ = ["config_of", "log_config", "run", "serve"]
+
+_MARGIN = 5
+"""Seconds that streams have to say that the gateway stops, after the time that open answers have."""
+
+
+SWITCH = 0.0005
+"""Seconds that a thread may keep the GIL while another one waits for it: one reads a large body, and the event loop
+gives the GIL away at each of its system calls."""
+_IDLE = 75
+"""Seconds that an idle connection stays open: longer than the 60 of usual balancers, which would else meet its end."""
+
+
+class _Server(uvicorn.Server):
+    """A server that says when it answers, and before it stops that it will. At SIGHUP it reads its keys again."""
+
+    on_start: Callable[[], object] | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        keys = self.config.app.state.gateway.keys  # type: ignore[union-attr]
+        if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
+            reload = (lambda: None) if keys is None else keys.reload
+            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
+        await super().startup(sockets)
+        if self.started and self.on_start is not None:
+            self.on_start()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        app: Any = self.config.app
+        gateway = app.state.gateway
+        gateway.draining = True
+        last = asyncio.get_running_loop().call_later(gateway.limits.drain, gateway.stop_all)
+        await super().shutdown(sockets)
+        last.cancel()
+
+
+def serve(made: Starlette, host: str, port: int) -> None:
+    """Serves until SIGTERM or SIGINT. Open answers may then end within `Limits.drain`; new requests are refused."""
+    run(config_of(made, host, port))
+
+
+def run(config: uvicorn.Config, sockets: list[socket.socket] | None = None, on_start: Any = None) -> bool:
+    """Serves until SIGTERM or SIGINT. on_start: called when requests are answered. False: it could not start."""
+    sys.setswitchinterval(SWITCH)
+    server = _Server(config)
+    server.on_start = on_start
+    server.run(sockets)
+    return server.started
+
+
+MOST_HEAD = 1 << 18
+"""Bytes of a request's line and headers, about. They come before anybody knows whose request it is."""
+
+
+def _bounded() -> Any:
+    """uvicorn's protocol with a bound on heads, which its own has only without httptools."""
+    try:
+        from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+    except ImportError:
+        return "h11"
+
+    class Bounded(HttpToolsProtocol):
+        _head: int | None = 0  # bytes of the head that is coming; None: it is complete
+
+        def on_message_begin(self) -> None:
+            self._head = self._head or 0
+            super().on_message_begin()
+
+        def on_headers_complete(self) -> None:
+            self._head = None
+            super().on_headers_complete()
+
+        def on_message_complete(self) -> None:
+            self._head = 0
+            super().on_message_complete()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self._head is not None:
+                self._head += len(data)
+                if self._head > MOST_HEAD and not self.transport.is_closing():
+                    self.send_400_response("The request's head is too large.")
+
+    return Bounded
+
+
+def config_of(made: Starlette | None, host: str | None, port: int | None) -> uvicorn.Config:
+    """uvicorn's settings. made: None to bind an address alone; host, port: None for sockets that are bound."""
+    app: Any = made
+    drain = 0 if made is None else round(made.state.gateway.limits.drain) + _MARGIN
+    return uvicorn.Config(
+        app,
+        host=host or "127.0.0.1",
+        port=port or 0,
+        access_log=False,
+        ws="none",
+        http=_bounded(),
+        proxy_headers=False,  # whose client is who is not decided by what clients send
+        timeout_keep_alive=_IDLE,
+        server_header=False,
+        log_config=log_config(),
+        timeout_graceful_shutdown=drain,
+    )
+
+
+def log_config() -> dict[str, Any]:
+    """uvicorn's own, and a line of JSON for each request."""
+    made: dict[str, Any] = copy.deepcopy(LOGGING_CONFIG)
+    made["formatters"]["plain"] = {"format": "%(message)s"}
+    made["handlers"]["plain"] = {"class": "logging.StreamHandler", "formatter": "plain", "stream": "ext://sys.stderr"}
+    made["loggers"]["harmonystream"] = {"handlers": ["plain"], "level": "INFO", "propagate": False}
+    return made

@@ -1,0 +1,176 @@
+"""Responses that clients may build on, in a database and bounded: the oldest go first."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+from ..refused import Refused
+from .shared import connect, writing
+
+__all__ = ["Store"]
+
+_GONE = "There is no response with this id, or no longer."
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS responses (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, owner TEXT, key TEXT UNIQUE, input TEXT, response TEXT, size INTEGER
+);
+CREATE INDEX IF NOT EXISTS responses_of ON responses (owner, number);
+CREATE TABLE IF NOT EXISTS owners (owner TEXT PRIMARY KEY, count INTEGER, size INTEGER) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS items (key TEXT PRIMARY KEY, number INTEGER, item TEXT) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS items_of ON items (number);
+CREATE TABLE IF NOT EXISTS totals (
+    one INTEGER PRIMARY KEY CHECK (one = 1), count INTEGER, size INTEGER, probes INTEGER
+);
+INSERT OR IGNORE INTO totals VALUES (1, 0, 0, 0);
+"""
+
+
+Returned = TypeVar("Returned")
+
+
+def _alone(method: Callable[..., Returned]) -> Callable[..., Returned]:
+    """The same, for one thread at a time: a transaction belongs to the connection, and requests are read in threads."""
+
+    @wraps(method)
+    def locked(self: Store, *arguments: Any) -> Returned:
+        with self._lock:
+            return method(self, *arguments)
+
+    return locked
+
+
+class Store:
+    """Responses by owner and id. An owner sees its own alone.
+
+    responses, size: how many there may be, and how many bytes of JSON. folder: of the database that several processes
+    share; None: this process has its own, in memory.
+    """
+
+    def __init__(
+        self, responses: int = 10_000, size: int = 1 << 28, folder: str | os.PathLike[str] | None = None
+    ) -> None:
+        self._most, self._most_size = responses, size
+        self._database = connect(folder, _SCHEMA)
+        self._lock = threading.RLock()
+
+    @_alone
+    def __len__(self) -> int:
+        return self._totals()[0]
+
+    @property
+    def size(self) -> int:
+        """Bytes of JSON."""
+        return self._totals()[1]
+
+    @_alone
+    def is_sound(self) -> bool:
+        """Can something be stored? Nothing can on a full disk."""
+        try:
+            with writing(self._database):
+                self._database.execute("UPDATE totals SET probes = probes + 1")
+        except sqlite3.Error:
+            return False
+        return True
+
+    def _totals(self) -> tuple[int, int]:
+        count, size = self._database.execute("SELECT count, size FROM totals").fetchone()
+        return count, size
+
+    @_alone
+    def put(self, owner: str, items: list[Any], response: dict[str, Any]) -> None:
+        """Keep a response, and the input items it answers. One that is too large by itself is not kept.
+
+        Raises `sqlite3.Error` if it cannot be kept, because the disk is full, say.
+        """
+        said, answered = json.dumps(items), json.dumps(response)
+        size = len(said) + len(answered)
+        if size > self._most_size or self._most < 1:
+            return
+        key, run = _key(owner, response["id"]), self._database.execute
+        with writing(self._database):
+            self._delete("key = ?", key)
+            made = run(
+                "INSERT INTO responses (owner, key, input, response, size) VALUES (?, ?, ?, ?, ?)",
+                (owner, key, said, answered, size),
+            )
+            add = "ON CONFLICT (owner) DO UPDATE SET count = count + 1, size = size + excluded.size"
+            run(f"INSERT INTO owners VALUES (?, 1, ?) {add}", (owner, size))
+            run("UPDATE totals SET count = count + 1, size = size + ?", (size,))
+            kept = [(_key(owner, item["id"]), made.lastrowid, json.dumps(item)) for item in response["output"]]
+            self._database.executemany("INSERT OR REPLACE INTO items VALUES (?, ?, ?)", kept)
+            while self._has_too_much():
+                # Of the owner who has most, so that nobody loses what is theirs because another one stores much.
+                share = "MAX(CAST(count AS REAL) / ?, CAST(size AS REAL) / ?)"
+                most = f"SELECT owner FROM owners ORDER BY {share} DESC LIMIT 1"
+                oldest = f"SELECT MIN(number) FROM responses WHERE owner = ({most})"
+                self._delete(f"number = ({oldest})", self._most, self._most_size)
+
+    def _has_too_much(self) -> bool:
+        count, size = self._totals()
+        return count > self._most or size > self._most_size
+
+    def _delete(self, which: str, *values: Any) -> bool:
+        found = self._database.execute(f"SELECT number, size, owner FROM responses WHERE {which}", values).fetchone()
+        if found is None:
+            return False
+        self._database.execute("DELETE FROM responses WHERE number = ?", found[:1])
+        self._database.execute("DELETE FROM items WHERE number = ?", found[:1])
+        self._database.execute("UPDATE totals SET count = count - 1, size = size - ?", found[1:2])
+        self._database.execute("UPDATE owners SET count = count - 1, size = size - ? WHERE owner = ?", found[1:])
+        self._database.execute("DELETE FROM owners WHERE owner = ? AND count < 1", found[2:])
+        return True
+
+    @_alone
+    def delete(self, owner: str, id: str) -> bool:
+        """Was it there?"""
+        with writing(self._database):
+            return self._delete("key = ?", _key(owner, id))
+
+    @_alone
+    def input_items(self, owner: str, id: str) -> list[Any]:
+        """The input items that a response answers, those of earlier responses included. Raises `Refused`."""
+        found = self._find("input", "responses", _key(owner, id))
+        if found is None:
+            raise Refused(404, _GONE, param="response_id")
+        items: list[Any] = found[0]
+        return items
+
+    def _find(self, what: str, table: str, key: str) -> Any:
+        found = self._database.execute(f"SELECT {what} FROM {table} WHERE key = ?", (key,)).fetchone()
+        return None if found is None else [json.loads(one) for one in found]
+
+    @_alone
+    def response(self, owner: str, id: str) -> dict[str, Any]:
+        """Raises `Refused` for one that is not there, or no longer."""
+        found = self._find("response", "responses", _key(owner, id))
+        if found is None:
+            raise Refused(404, _GONE, param="response_id")
+        response: dict[str, Any] = found[0]
+        return response
+
+    @_alone
+    def earlier(self, owner: str, kind: str, id: str) -> list[Any]:
+        """The items that a request builds on: a whole "response" with its input, or one "item". Raises `Refused`."""
+        if kind == "item":
+            item: list[Any] | None = self._find("item", "items", _key(owner, id))
+            if item is None:
+                what = "There is no item with this id, or no longer: send the item itself."
+                raise Refused(404, what, param="input", code="item_not_found")
+            return item
+        found = self._find("input, response", "responses", _key(owner, id))
+        if found is None:
+            what = "There is no response with this id, or no longer: send the whole input."
+            raise Refused(404, what, param="previous_response_id", code="previous_response_not_found")
+        items, response = found
+        return [*items, *response["output"]]
+
+
+def _key(owner: str, id: str) -> str:
+    """JSON, because an id is what a client says, and may have halves of characters."""
+    return json.dumps([owner, id])

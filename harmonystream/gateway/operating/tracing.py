@@ -1,0 +1,73 @@
+"""Spans of OpenTelemetry, one for each request. The package is loaded only where they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .request_record import RequestRecord
+
+__all__ = ["RequestSpan", "Spans"]
+
+
+class Spans:
+    """Makes spans. provider: OpenTelemetry's TracerProvider; None: the one of the process.
+
+    Raises ImportError without `opentelemetry-api`.
+    """
+
+    def __init__(self, provider: Any = None) -> None:
+        from opentelemetry import trace
+        from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+        self._trace, self._carry = trace, TraceContextTextMapPropagator()
+        self._tracer = trace.get_tracer("harmonystream.gateway", tracer_provider=provider)
+
+    def begin(self, api: str, headers: Mapping[str, str]) -> RequestSpan:
+        """A span that begins now, a child of the one that the request's `traceparent` names."""
+        parent = self._carry.extract({name: headers[name] for name in ("traceparent", "tracestate") if name in headers})
+        span = self._tracer.start_span(api, context=parent, kind=self._trace.SpanKind.SERVER)
+        carried: dict[str, str] = {}
+        self._carry.inject(carried, self._trace.set_span_in_context(span, parent))
+        return RequestSpan(span, carried, self._trace.StatusCode.ERROR)
+
+
+class RequestSpan:
+    """The span of a request. headers: what an engine is told of it."""
+
+    def __init__(self, span: Any, headers: Mapping[str, str], failed: Any) -> None:
+        self._span, self._failed = span, failed
+        self.headers = headers
+
+    def first_token(self) -> None:
+        self._span.add_event("first_token")
+
+    def end(self, record: RequestRecord) -> None:
+        """The request has ended: by OpenTelemetry's names for generative AI, and without anything that was said."""
+        span, said = self._span, record.said
+        if not span.is_recording():
+            return
+        if record.model:
+            span.update_name(f"chat {record.model}")
+            span.set_attribute("gen_ai.operation.name", "chat")
+            span.set_attribute("gen_ai.request.model", record.model)
+        values = {
+            "http.response.status_code": record.status,
+            "harmonystream.api": record.api,
+            "harmonystream.request_id": record.id,
+            "gen_ai.usage.input_tokens": said.get("prompt_tokens"),
+            "gen_ai.usage.output_tokens": said.get("completion_tokens"),
+            "gen_ai.usage.reasoning.output_tokens": said.get("reasoning_tokens"),
+            "gen_ai.response.finish_reasons": [said["finish"]] if said else None,
+            "harmonystream.deviations": sum(said.get("deviations", {}).values()) if said else None,
+            "error.type": record.error,
+        }
+        for name, value in values.items():
+            if value is not None:
+                span.set_attribute(name, value)
+        if record.outcome == "failed":
+            span.set_status(self._failed)
+        elif record.outcome == "gone":
+            span.add_event("client_gone")
+        span.end()

@@ -1,0 +1,164 @@
+"""Several processes that serve one gateway at one address: started, restarted, and stopped together."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from logging.config import dictConfig
+from multiprocessing.connection import Connection, wait
+from typing import Any, NamedTuple
+
+from starlette.applications import Starlette
+
+from .quotas import forget_process
+from .server import config_of, log_config, run
+
+__all__ = ["Make", "serve_in_workers"]
+
+Make = Callable[[str], Starlette]
+"""Makes the application. It gets the folder that the workers share (`app(shared=)`), and pickle must be able to send
+it to another process."""
+
+_MARGIN = 10.0
+"""Seconds after `drain` in which a worker has to end by itself."""
+_PAUSE = 1.0
+"""Seconds from a worker's start to the start of the one that takes its place, at least."""
+
+_SPAWN = multiprocessing.get_context("spawn")
+log = logging.getLogger("harmonystream.gateway")
+
+
+class _Worker(NamedTuple):
+    """ready: has a message once the worker answers requests."""
+
+    process: Any
+    ready: Connection
+    began: float
+
+
+def serve_in_workers(make: Make, host: str, port: int, workers: int, drain: float) -> int:
+    """Serves until SIGTERM or SIGINT, which all workers get: open answers may end within `drain` seconds.
+
+    A worker that dies is replaced. The exit status is 1 if one cannot start, or does not end in time, and else 0.
+    Raises OSError if there is no folder that the workers could share.
+    """
+    dictConfig(log_config())
+    stop, stopped = _SPAWN.Pipe(duplex=False)
+    for one in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(one, lambda *_: stopped.send(None))
+    if hasattr(signal, "SIGHUP"):  # the workers look at the file of keys themselves
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    folder = _shared_folder()
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder  # the workers inherit it
+    try:
+        with _listening(host, port) as listening:
+            crew = _Crew(make, listening, folder, workers)
+            fine = crew.watch(stop)
+        return 0 if crew.stop(stop, drain + _MARGIN) and fine else 1
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _shared_folder() -> str:
+    try:
+        return tempfile.mkdtemp(prefix="harmonystream-")
+    except FileNotFoundError as error:  # without a name, it would be taken for the output
+        said = "workers share a folder here: set TMPDIR to one that can be written"
+        raise OSError(error.errno, said, "/tmp") from None
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """Bound once: a connection goes to whichever worker takes it first."""
+    made = config_of(None, host, port).bind_socket()
+    made.listen(2048)
+    return made
+
+
+class _Crew:
+    """The workers that should run."""
+
+    def __init__(self, make: Make, listening: socket.socket, folder: str, count: int) -> None:
+        self._make, self._listening, self._folder = make, listening, folder
+        self._workers = [self._started() for _ in range(count)]
+
+    def _started(self) -> _Worker:
+        ready, says_ready = _SPAWN.Pipe(duplex=False)
+        arguments = (self._make, self._folder, self._listening, says_ready)
+        process = _SPAWN.Process(target=_work, args=arguments)
+        process.start()
+        says_ready.close()
+        return _Worker(process, ready, time.monotonic())
+
+    def watch(self, stop: Connection) -> bool:
+        """Replaces workers that die, until there is a message in `stop`. False: one could not start."""
+        while True:
+            found = wait([stop, *(worker.process.sentinel for worker in self._workers)])
+            if stop in found:
+                stop.recv()
+                return True
+            for at, worker in enumerate(self._workers):
+                if worker.process.sentinel not in found:
+                    continue
+                worker.process.join()
+                self._forget(worker)
+                if not _was_ready(worker):
+                    log.error("a worker could not start: exit status %s", worker.process.exitcode)
+                    return False
+                log.error("worker %d died: exit status %s", worker.process.pid, worker.process.exitcode)
+                time.sleep(max(0.0, _PAUSE - time.monotonic() + worker.began))
+                self._workers[at] = self._started()
+
+    def _forget(self, worker: _Worker) -> None:
+        from prometheus_client.multiprocess import mark_process_dead
+
+        mark_process_dead(worker.process.pid, self._folder)  # type: ignore[no-untyped-call]
+        forget_process(self._folder, worker.process.pid)
+
+    def stop(self, hurry: Connection, seconds: float) -> bool:
+        """Ends all workers, which have so many seconds, or until there is a message in `hurry`. Was that enough?"""
+        for worker in self._workers:
+            worker.process.terminate()
+        until = time.monotonic() + seconds
+        while hurry not in wait([hurry], 0) and time.monotonic() < until:
+            running = [worker.process.sentinel for worker in self._workers if worker.process.exitcode is None]
+            if not running:
+                return True
+            wait([hurry, *running], until - time.monotonic())
+        for worker in self._workers:
+            if worker.process.exitcode is None:
+                log.error("worker %d did not end in time", worker.process.pid)
+                worker.process.kill()
+                worker.process.join()
+        return False
+
+
+def _was_ready(worker: _Worker) -> bool:
+    try:
+        return worker.ready.poll() and worker.ready.recv() is None
+    except EOFError:
+        return False
+
+
+def _work(make: Make, folder: str, listening: socket.socket, ready: Connection) -> None:
+    """A worker's process."""
+    if hasattr(os, "setpgid"):  # Ctrl-C of a terminal is for the first process, which tells the workers
+        os.setpgid(0, 0)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    if not run(config_of(make(folder), None, None), [listening], lambda: ready.send(None)):
+        sys.exit(1)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os.kill(os.getpid(), signal.SIGTERM)

@@ -1,0 +1,154 @@
+"""A request in words that are the same for all APIs, and the reading of its options by the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, Literal
+
+from ..refused import Refused
+from .checks import Check
+from .options import TABLES, Option
+from .unsupported import Unsupported
+
+__all__ = ["ApiRequest", "part_of", "read_options"]
+
+_CODES = {"thread": "thread_unsupported_request"}  # without it, tool runners do not go on
+_APIS = {"chat": "Chat Completions", "responses": "Responses", "messages": "Messages"}
+_CLOSE, _SLIP = 0.7, 0.85
+"""How alike two names are, from 0 to 1, for a hint, and for one to be a slip of the other."""
+MOST_OPTIONS = 256
+
+
+@dataclass
+class ApiRequest:
+    """What a request asks for.
+
+    body: the request. messages: the conversation, instructions included, in any API's form. tools: those that are
+    offered. choice: "required" also stands for a named tool, which is then the only one in `tools`; named: was it
+    named? picks: the tools that alone may be called, as `tool_choice` has them; None: all. parallel: may there be
+    several calls? sampling: fields of `Sampling` and of the engine's request. logprobs: as `Sampling` has it. thinking:
+    is reasoning on or off; None: the model's default. shown: is it sent to the client? omitted: is it sent without its
+    text? budget: the most tokens of reasoning. variables: of the chat template. output: the `response_format` that
+    content must have, in Chat's form. stored: the input items that a stored response keeps; None: it is not stored.
+    unsupported: what is passed over. namespaces: the namespace and own name of each tool that is in one. custom: names
+    of custom tools, which are offered as functions. continues: does the answer continue the last message?
+    """
+
+    api: str
+    body: dict[str, Any]
+    model: str
+    messages: list[Any] = field(default_factory=list)
+    tools: list[Any] = field(default_factory=list)
+    choice: Literal["auto", "none", "required"] = "auto"
+    named: bool = False
+    picks: list[Any] | None = None
+    parallel: bool = True
+    stream: bool = False
+    n: int = 1
+    stops: tuple[str, ...] = ()
+    max_tokens: int | None = None
+    sampling: dict[str, Any] = field(default_factory=dict)
+    logprobs: int | None = None
+    effort: str | None = None
+    thinking: bool | None = None
+    shown: bool = True
+    omitted: bool = False
+    budget: int | None = None
+    variables: dict[str, Any] = field(default_factory=dict)
+    output: dict[str, Any] | None = None
+    stored: list[Any] | None = None
+    unsupported: Unsupported = field(default_factory=Unsupported)
+    namespaces: dict[str, tuple[str, str]] = field(default_factory=dict)
+    custom: list[str] = field(default_factory=list)
+    continues: bool = False
+
+    @property
+    def logprobs_option(self) -> str:
+        """The API's option that asks for logprobs."""
+        return "top_logprobs" if self.api == "responses" else "logprobs"
+
+
+def read_options(api: str, body: Any, unsupported: Unsupported | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The options that the gateway reads, and those for the engine by the engine's names. None counts as not given.
+
+    unsupported: takes the names of those that are passed over. Raises `Refused` for an option that has a value that it
+    cannot have, or that is not supported and not passed over.
+    """
+    if not isinstance(body, dict):
+        raise Refused(400, "The request is not a JSON object.")
+    if len(body) > MOST_OPTIONS:
+        raise Refused(400, f"The request has more than {MOST_OPTIONS} options.")
+    unsupported = unsupported or Unsupported()
+    read: dict[str, Any] = {}
+    engine: dict[str, Any] = {}
+    for name, option, value in _known(TABLES[api], body, "", unsupported):
+        if option.parts is not None:
+            fields = _known(option.parts, value, f"{name}.", unsupported)
+            value = {field: inner for field, _, inner in fields}
+        if option.does != "noted":
+            (engine if option.does == "engine" else read)[option.to or name] = value
+    return read, engine
+
+
+def _known(
+    table: Mapping[str, Option], given: Mapping[str, Any], path: str, unsupported: Unsupported
+) -> Iterator[tuple[str, Option, Any]]:
+    """Name, option and value of each that is given and does something. path: of the object that has them."""
+    for name, value in given.items():
+        option = table.get(name)
+        if option is None:
+            short = path + (name if len(name) <= 64 else name[:64] + "…")
+            hint = _hint(table, name, path)
+            refusal = Refused(400, f"Unknown option: {short}. {hint}", param=short, code="unknown_parameter")
+            unsupported.meet(short, refusal, adds=value is None or not _is_a_slip(table, given, name, path))
+            continue
+        if value is None:
+            continue
+        if option.does in ("passed", "refused"):
+            if value not in option.unless:
+                code = _CODES.get(name, "unsupported_parameter")
+                what = f"{path}{name} is not supported: {option.why}."
+                refusal = Refused(400, what, param=path + name, code=code)
+                unsupported.meet(path + name, refusal, adds=option.does == "passed")
+            continue
+        _hold(option.check, value, path + name)
+        yield name, option, value
+
+
+_ACTED_ON = ("read", "engine")
+
+
+def _is_a_slip(table: Mapping[str, Option], given: Mapping[str, Any], name: str, path: str) -> bool:
+    """Does an unknown name stand for an option that is acted on, misspelt, or of another API?"""
+    acted_on = [one for one, option in table.items() if option.does in _ACTED_ON and one not in given]
+    if get_close_matches(name[:64], acted_on, 1, _SLIP):
+        return True
+    return not path and any(name in other and other[name].does in (*_ACTED_ON, "refused") for other in TABLES.values())
+
+
+def _hint(table: Mapping[str, Option], name: str, path: str) -> str:
+    """What a client may do whose option is unknown."""
+    useful = [one for one, option in table.items() if option.does in (*_ACTED_ON, "noted")]
+    if close := get_close_matches(name[:64], useful, 1, _CLOSE):
+        return f"Did you mean {path}{close[0]}?"
+    others = [_APIS[api] for api, options in TABLES.items() if not path and name in options]
+    if others:
+        return (
+            f"{' and '.join(others)} {'has' if len(others) == 1 else 'have'} it, and this API does not: leave it out."
+        )
+    return "Leave it out: the gateway does not know what it asks for."
+
+
+def part_of(given: Mapping[str, Any], path: str, name: str, check: Check) -> Any:
+    """A field of an object inside an option, or None. Raises `Refused`, which names the field with its path."""
+    value = given.get(name)
+    if value is not None:
+        _hold(check, value, f"{path}.{name}")
+    return value
+
+
+def _hold(check: Check, value: Any, name: str) -> None:
+    if not check.holds(value):
+        raise Refused(400, f"{name} must be {check.words}.", param=name, code="invalid_value")

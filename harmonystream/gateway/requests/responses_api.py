@@ -1,0 +1,115 @@
+"""Responses: its requests read, and the stream that answers them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..._native.stream.parser import Parser
+from ...emit import ResponsesStream, call_ids_of
+from ...emit.responses.offered import OfferedResponses
+from ..refused import Refused
+from .chat_api import form_of
+from .checks import TEXT
+from .custom_tools import offer_custom, with_functions
+from .media import refuse_media
+from .request import ApiRequest, part_of, read_options
+from .sealed_reasoning import opened, sealed
+from .tool_choices import choose, offer
+from .unsupported import Unsupported
+
+__all__ = ["Earlier", "read", "streams"]
+
+Earlier = Callable[[str, str], list[Any]]
+"""(kind, id) -> the items of a "response" and of all before it, or the one "item" with this id. Raises `Refused`."""
+
+_ENCRYPTED = "reasoning.encrypted_content"
+_LOGPROBS = "message.output_text.logprobs"
+_INCLUDED = (
+    *(_ENCRYPTED, _LOGPROBS, "web_search_call.results", "web_search_call.action.sources"),
+    *("file_search_call.results", "code_interpreter_call.outputs", "computer_call_output.output.image_url"),
+    "message.input_image.image_url",
+)
+"""What `include` may ask for. All but the first two are about items that no response here has."""
+
+
+def read(body: Any, earlier: Earlier, unsupported: Unsupported | None = None) -> ApiRequest:
+    """A request's body. unsupported: what is passed over. Raises `Refused`."""
+    unsupported = unsupported or Unsupported()
+    options, engine = read_options("responses", body, unsupported)
+    request = ApiRequest("responses", body, options.get("model", ""), sampling=engine, unsupported=unsupported)
+    items = _items(options.get("input"), earlier)
+    if (before := options.get("previous_response_id")) is not None:
+        items = [*earlier("response", before), *items]
+    request.stored = items if options.get("store", True) else None
+    instructions = options.get("instructions")
+    request.messages = [*([{"role": "system", "content": instructions}] if instructions else []), *opened(items)]
+    offer(request, options.get("tools"), ("function", "custom"))
+    choose(request, options.get("tool_choice"))
+    offer_custom(request)
+    request.messages = with_functions(_with_offered_names(request))
+    request.parallel = options.get("parallel_tool_calls", True)
+    request.stream = options.get("stream", False)
+    request.max_tokens = options.get("max_output_tokens")
+    request.variables = options.get("chat_template_kwargs", {})
+    request.effort = options.get("reasoning", {}).get("effort")
+    request.budget = options.get("thinking_token_budget")
+    request.output = form_of(options.get("text", {}).get("format"), "text.format")
+    if options.get("top_logprobs") or _LOGPROBS in options.get("include", ()):
+        request.logprobs = options.get("top_logprobs", 0)
+    for at, wanted in enumerate(options.get("include", ())):
+        if wanted not in _INCLUDED:
+            name = f"include[{at}]"
+            refusal = Refused(400, f"{name} is not supported.", param=name, code="unsupported_parameter")
+            unsupported.meet(name, refusal, adds=True)
+    return request
+
+
+def _items(given: Any, earlier: Earlier) -> list[Any]:
+    """The input as a list of items, with stored ones for references."""
+    if isinstance(given, str):
+        return [{"type": "message", "role": "user", "content": given}]
+    if not isinstance(given, list) or not given:
+        raise Refused(400, "input must be a string, or a list of at least one item.", param="input")
+    refuse_media(given, "input")
+    items: list[Any] = []
+    for at, item in enumerate(given):
+        if isinstance(item, dict) and item.get("type") == "item_reference":
+            id = part_of(item, f"input[{at}]", "id", TEXT)
+            items += earlier("item", id or "")
+        else:
+            items.append(item)
+    return items
+
+
+def _with_offered_names(request: ApiRequest) -> list[Any]:
+    """The conversation, in which calls of tools in namespaces have the names under which these are offered."""
+    shown = {tool: name for name, tool in request.namespaces.items()}
+
+    def renamed(item: Any) -> Any:
+        if not isinstance(item, dict) or not isinstance(item.get("namespace"), str):
+            return item
+        name = item.get("name")
+        return {**item, "name": shown.get((item["namespace"], name), name)} if isinstance(name, str) else item
+
+    return [renamed(item) for item in request.messages] if shown else request.messages
+
+
+def streams(
+    request: ApiRequest, parsers: Sequence[Parser], id: str, now: int, reasoning_field: Any, usage: dict[str, int]
+) -> list[ResponsesStream]:
+    """The stream, as a list of one."""
+    packs = _ENCRYPTED in (request.body.get("include") or ())
+    options: dict[str, Any] = {
+        "id": id,
+        "model": request.model,
+        "created_at": now,
+        "request": request.body,
+        "reasoning": "summary" if request.shown else False,  # five clients show nothing else
+        "encrypt": sealed if packs else None,
+        "extra": {"store": request.stored is not None},
+        "taken": call_ids_of(request.messages) or (),
+    }
+    if not request.namespaces and not request.custom:
+        return [ResponsesStream(parsers[0], **options)]
+    return [OfferedResponses(parsers[0], namespaces=request.namespaces, custom=request.custom, **options)]

@@ -1,0 +1,53 @@
+"""What becomes of an option that the gateway cannot honour: it is passed over, or the request is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ..refused import Refused
+
+__all__ = ["HEADER", "RULES", "Rule", "Unsupported", "rule_of"]
+
+Rule = Literal["auto", "ignore", "refuse"]
+RULES = ("auto", "ignore", "refuse")
+HEADER = "x-unsupported"
+"""The header by which a request chooses its own rule."""
+SHOWN = 16
+"""Names in the warning and in the log, at most."""
+
+
+@dataclass
+class Unsupported:
+    """The options of one request that the gateway cannot honour.
+
+    rule: "auto": an option that only adds to a request is passed over, and one that changes what the answer means is
+    refused; "ignore": all are passed over; "refuse": all are refused. passed: the names of those passed over.
+    """
+
+    rule: Rule = "auto"
+    passed: list[str] = field(default_factory=list)
+
+    def meet(self, name: str, refusal: Refused, *, adds: bool) -> None:
+        """An option that cannot be honoured. adds: does it only add to the request? Raises the refusal, or notes it."""
+        if self.rule == "refuse" or (self.rule == "auto" and not adds):
+            raise refusal
+        self.passed.append(name)
+
+    def listed(self) -> list[str]:
+        """The names, as the log and the warning have them."""
+        more = len(self.passed) - SHOWN
+        return [*self.passed[:SHOWN], *([f"and {more} more"] if more > 0 else [])]
+
+    def warning(self) -> str:
+        """The value of the header `warning`."""
+        names = ", ".join(self.listed())
+        text = "".join(one if " " <= one <= "~" and one not in '"\\' else "?" for one in names)
+        return f'199 harmonystream "not supported, passed over: {text}"'
+
+
+def rule_of(word: str) -> Rule:
+    """Raises ValueError for a word that is not a rule."""
+    if word not in RULES:
+        raise ValueError(f"must be one of {', '.join(RULES)}")
+    return word  # type: ignore[return-value]

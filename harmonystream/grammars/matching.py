@@ -1,0 +1,112 @@
+"""A grammar in a decode loop: which tokens may come next. Needs llguidance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from .._native.core.vocab import Vocab
+from .._native.stream.parser import Parser
+from ..errors import GrammarError, VocabError, missing_extra
+
+if TYPE_CHECKING:
+    from . import Grammar
+
+__all__ = ["Matcher"]
+
+_MOST_KEPT = 4
+_tokenizers: dict[tuple[int, tuple[int, ...]], Any] = {}
+
+
+class Matcher:
+    """Follows one output of a grammar, token by token.
+
+    vocab: the model's. Its control tokens are markers, and match no text.
+    stop_ids: at which the generation ends. None: those of the format.
+
+    The first one for a vocabulary takes about a second for 200,000 tokens. Raises GrammarError for a grammar that
+    llguidance does not take, and for a vocabulary in which nothing ends an output.
+    """
+
+    def __init__(self, grammar: Grammar, vocab: Vocab, stop_ids: Sequence[int] | None = None) -> None:
+        stops = Parser(grammar.row, vocab, check_stops=False).stop_ids if stop_ids is None else tuple(stop_ids)
+        if not stops:
+            raise GrammarError(f"the vocabulary has no token that ends an output of {grammar.format!r}: pass stop_ids")
+        self._matcher = _llguidance().LLMatcher(_tokenizer(vocab, stops), grammar.lark(vocab), log_level=0)
+        self._check()
+
+    def allowed(self) -> bytes:
+        """A bit for each id, that of id 0 being the lowest of the first byte: may it come next?
+
+        There are stop ids among them where the output may end, and nothing else once it has.
+        """
+        made: bytes = self._matcher.compute_bitmask()
+        return made
+
+    def take(self, token: int) -> None:
+        """This id has come. Raises GrammarError for one that was not allowed."""
+        if not self._matcher.is_stopped() and not self._matcher.consume_token(token):
+            raise GrammarError(f"the grammar does not allow token {token} here")
+
+    @property
+    def may_end(self) -> bool:
+        """Is what has come a whole output?"""
+        return bool(self._matcher.is_accepting())
+
+    def fork(self) -> Matcher:
+        """An independent one, at the same place."""
+        made = Matcher.__new__(Matcher)
+        made._matcher = self._matcher.deep_copy()
+        return made
+
+    def _check(self) -> None:
+        if error := self._matcher.get_error():
+            raise GrammarError(f"llguidance does not take this grammar: {error}")
+
+
+def _llguidance() -> Any:
+    try:
+        return import_module("llguidance")
+    except ImportError as error:
+        raise missing_extra("grammar", error) from error
+
+
+class _Tokens:
+    """What llguidance asks of a tokenizer. Control tokens begin with a byte that no text has."""
+
+    bos_token_id = None
+
+    def __init__(self, vocab: Vocab, stops: tuple[int, ...]) -> None:
+        self._vocab = vocab
+        self.greedy: Callable[[str], list[int]] | None = None
+        self.eos_token_id = stops[0]
+        self.special_token_ids: list[int] = []
+        self.tokens: list[bytes] = []
+        for tid in range(max(len(vocab), max(stops) + 1)):
+            data = vocab.token_bytes(tid) if tid in vocab else b""
+            if tid not in vocab or tid in stops or vocab.is_control(tid):
+                self.special_token_ids.append(tid)
+                data = b"\xff<%d %b>" % (tid, data)
+            self.tokens.append(data)
+
+    def __call__(self, text: bytes) -> list[int]:
+        """The tokens that the model would take for a text that has to come."""
+        try:
+            return self._vocab.encode(text.decode())
+        except VocabError:  # it cannot encode
+            return [] if self.greedy is None else self.greedy(text.decode())
+
+
+def _tokenizer(vocab: Vocab, stops: tuple[int, ...]) -> Any:
+    key = (vocab.fingerprint, stops)
+    made = _tokenizers.get(key)
+    if made is None:
+        llguidance = _llguidance()
+        while len(_tokenizers) >= _MOST_KEPT:
+            _tokenizers.pop(next(iter(_tokenizers)), None)
+        tokens = _Tokens(vocab, stops)
+        made = llguidance.LLTokenizer(llguidance.TokenizerWrapper(tokens), eos_token=list(stops))
+        tokens.greedy = made.greedy_tokenize
+        _tokenizers[key] = made
+    return made

@@ -1,0 +1,16 @@
+"""Halves of surrogate pairs, which JSON can have in a string and UTF-8 cannot."""
+
+from __future__ import annotations
+
+__all__ = ["without_surrogates"]
+
+
+def without_surrogates(text: str) -> str:
+    """The text with U+FFFD for each half that is alone. Two halves that belong together become their character."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text

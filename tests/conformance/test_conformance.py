@@ -1,0 +1,166 @@
+"""The conformance cases: our own parser passes whole, and a parser with a fault does not."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import generate
+import pytest
+import rank_file
+from command import run
+
+from harmonystream.conformance import CASES, answer, cases, joined, requests, run_cases
+
+PEER = Path(__file__).resolve().parents[1] / "peers" / "openai_harmony_answers.py"
+KNOWN = cases()
+
+
+def test_the_file_is_what_the_generator_makes():
+    assert Path(CASES).read_text(encoding="utf-8") == generate.text(), "run python tests/conformance/generate.py"
+
+
+def test_cases_have_names_of_their_own_and_an_output():
+    assert len({case.name for case in KNOWN}) == len(KNOWN)
+    assert all(case.ids is not None or case.text is not None for case in KNOWN)
+    assert {row[0] for case in KNOWN for row in case.events} == {
+        *("reasoning", "content", "call", "arguments", "end", "finish"),
+    }
+
+
+def test_our_own_parser_passes_whole():
+    results = list(run_cases(KNOWN, answer))
+    assert [result.case.name for result in results if result.verdict != "passed"] == []
+    assert len(results) == len(KNOWN) > 800
+
+
+def test_an_output_is_asked_for_whole_in_single_pieces_and_cut():
+    case = next(case for case in KNOWN if case.ids and case.text and len(case.ids) > 8)
+    asked = list(requests(case))
+    assert [request["input"] for request in asked] == ["ids"] * 4 + ["text"] * 4
+    for request in asked:
+        output = [unit for piece in request["pieces"] for unit in piece]
+        assert output == list(case.ids if request["input"] == "ids" else case.text)
+    assert max(map(len, asked[1]["pieces"])) == 1
+    assert asked == list(requests(case))  # the same cuts each time
+
+
+def lossy(request: dict[str, Any]) -> dict[str, Any]:
+    """A parser that loses the first character of the second piece."""
+    pieces = [*request["pieces"]]
+    if len(pieces) > 1:
+        pieces[1] = pieces[1][1:]
+    return answer({**request, "pieces": pieces})
+
+
+def changed(kind: str, row: list[Any]) -> Any:
+    def ask(request: dict[str, Any]) -> dict[str, Any]:
+        given = answer(request)
+        return {"events": [row if each[0] == kind else each for each in given.get("events", [])]}
+
+    return ask
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lossy,
+        changed("reasoning", ["content", "leaked", None]),
+        changed("end", ["end", 0, "cut"]),
+        changed("arguments", ["arguments", 0]),
+        changed("finish", ["finish", "length"]),
+        lambda request: {"events": None},
+        lambda request: {"error": "boom"},
+        lambda request: {"events": [], "without": ["end", "finish", "call", "content"]},
+    ],
+)
+def test_a_broken_parser_fails(broken):
+    failed = [result for result in run_cases(KNOWN, broken) if result.verdict == "failed"]
+    assert len(failed) > 100
+    assert all(result.request["case"] == result.case.name for result in failed)
+
+
+def test_what_a_program_has_not_is_not_asked_of_it():
+    def without_ends(request: dict[str, Any]) -> dict[str, Any]:
+        rows = [row for row in answer(request).get("events", []) if row[0] not in ("end", "finish")]
+        return {"events": rows, "without": ["end", "finish"]}
+
+    of_harmony = [case for case in KNOWN if case.format == "harmony"]
+    assert {result.verdict for result in run_cases(of_harmony, without_ends)} == {"passed"}
+    assert {result.verdict for result in run_cases(of_harmony[:3], lambda request: {"skip": "no"})} == {"skipped"}
+
+
+def test_neighbours_are_joined():
+    rows = [
+        ["content", "a", None],
+        ["content", "", "x"],
+        ["content", "b", None],
+        ["content", "c", "x"],
+    ]
+    assert joined(rows) == [["content", "ab", None], ["content", "c", "x"]]
+
+
+# --- the command --------------------------------------------------------------------------------------------------
+
+
+def command(*words: str) -> str:
+    return shlex.join([sys.executable, *words])
+
+
+def test_the_command_holds_a_program_against_the_cases():
+    own = command("-m", "harmonystream", "conformance", "--answer")
+    status, out, err = run("conformance", "--against", own, "--format", "hermes", "--format", "glm")
+    assert (status, err) == (0, "")
+    heads = [line.split(",")[0] for line in out.splitlines()[1:]]
+    assert set(heads) == {"hermes", "glm"}
+    assert all(line.split()[-2:] == ["0", "0"] for line in out.splitlines()[1:])
+
+
+def test_the_command_shows_what_a_wrong_program_found(tmp_path):
+    program = tmp_path / "wrong.py"
+    program.write_text(
+        "import json, sys\n"
+        "for line in sys.stdin:\n"
+        "    print(json.dumps({'events': [['content', 'no', None], ['finish', None]]}), flush=True)\n"
+    )
+    status, out, err = run("conformance", "--case", "hermes/Q1", "--against", command(str(program)))
+    assert (status, err) == (1, "")
+    assert 'expected: [["content", "Hello.", null], ["finish", null]]' in out
+    assert 'found:    [["content", "no", null], ["finish", null]]' in out
+    status, out, _ = run("conformance", "--json", "--case", "hermes/Q1", "--against", command(str(program)))
+    assert (status, json.loads(out)["verdict"]) == (1, "failed")
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--against", "/no/such/program"), "cannot be run"),
+        (("--against", command("-c", "pass")), "no answer to the case"),
+        (("--against", command("-c", "input(); print(1)")), "is not an object"),
+        (("--against", command("-c", "import time; time.sleep(60)"), "--timeout", "0.3"), "no answer to the case"),
+        (("--case", "nosuch"), "no case has this name"),
+    ],
+)
+def test_programs_that_do_not_answer_are_said(options, problem):
+    status, out, err = run("conformance", "--format", "hermes", *options)
+    assert (status, out) == (2, "")
+    assert problem in err
+
+
+def test_cases_can_be_listed():
+    status, out, _ = run("conformance", "--list", "--format", "glm", "--well-formed")
+    listed = [json.loads(line) for line in out.splitlines()]
+    assert status == 0
+    assert [case["name"] for case in listed] == [
+        case.name for case in KNOWN if case.format == "glm" and case.well_formed
+    ]
+
+
+def test_a_program_of_openai_harmony_speaks_the_protocol(monkeypatch):
+    pytest.importorskip("openai_harmony")
+    monkeypatch.setenv("TIKTOKEN_ENCODINGS_BASE", rank_file.folder())
+    status, out, err = run("conformance", "--case", "harmony/E01", "--against", command(str(PEER)))
+    assert (status, err) == (0, ""), out

@@ -1,0 +1,70 @@
+"""Models with random weights behind a grammar: noise that makes valid calls only. `make noise` has larger numbers."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+import harmonystream as hs
+from harmonystream.agent.steering import call_plan, steered
+from harmonystream.engines import Finished, Sampling, TransformersEngine
+from harmonystream.formats import format_of
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+pytest.importorskip("llguidance")
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "support")]
+
+from families import FAMILIES, render  # noqa: E402
+from families import TOOLS as FAMILY_TOOLS  # noqa: E402
+from grammar_walks import vocab_of  # noqa: E402
+from noise import TOOLS, model_of, noise  # noqa: E402
+
+
+@pytest.mark.parametrize("backend", ["llguidance", "xgrammar"])
+@pytest.mark.parametrize("format", [name for name in hs.formats() if name not in ("think", "kimi_vl")])
+def test_noise_makes_valid_calls(format, backend):
+    pytest.importorskip(backend)
+    made = noise(format, 2, control=True, backend=backend)
+    assert made.wrong == []
+    assert made.whole == 2
+
+
+@pytest.mark.parametrize("name", [name for name, family in FAMILIES.items() if family.row != "think"])
+def test_xgrammar_accepts_what_a_chat_template_writes(name):
+    xgrammar = pytest.importorskip("xgrammar")
+    family = FAMILIES[name]
+    tokens = [*(bytes([byte]) for byte in range(256)), b"<end>"]
+    info = xgrammar.TokenizerInfo(tokens, vocab_type=xgrammar.VocabType.RAW, stop_token_ids=[256])
+    compiler = xgrammar.GrammarCompiler(info)
+    call = {"name": "get_weather", "arguments": {"s": "Bergen", "i": 3}}
+    for count, content, thinking in product((1, 2), ("", "On it."), family.modes):
+        calls = [{"id": f"functions.get_weather:{at}", **call} for at in range(count)]
+        turn = {"role": "assistant", "reasoning": "Hm.", "content": content, "calls": calls}
+        text = render(family, [{"role": "user", "content": "?"}, turn], thinking)[1]
+        for stop in format_of(family.row).stops:
+            text = text.removesuffix("\n").removesuffix(stop)
+        start = "reasoning" if family.modes[thinking] == "reasoning" else "content"
+        tag = hs.grammar(family.row, FAMILY_TOOLS, start=start).structural_tag()
+        matcher = xgrammar.GrammarMatcher(compiler.compile_structural_tag(tag))
+        assert all(matcher.accept_token(token) for token in (*text.encode(), 256)), text
+
+
+def test_an_engine_of_transformers_keeps_a_required_call():
+    vocab, end = vocab_of("kimi_k2")
+    prompt = hs.Prompt("Hi", [72, 105], format_of("kimi_k2"), stop_ids=(end,), vocab=vocab, tools=TOOLS)
+
+    async def said() -> list[int]:
+        engine = TransformersEngine(model_of(len(vocab), 1))
+        plan = call_plan(prompt, [tool["function"]["name"] for tool in TOOLS], TOOLS, engine)
+        assert plan.grammar is not None
+        items = steered(engine.generate, prompt, Sampling(max_tokens=3000, temperature=1.0), plan)
+        return [item async for item in items if not isinstance(item, Finished)]
+
+    calls = hs.parse([one for one in asyncio.run(said()) if isinstance(one, int)], "kimi_k2", vocab=vocab).tool_calls
+    assert calls
+    assert all(call.complete for call in calls)

@@ -1,0 +1,131 @@
+"""No answer is lost behind a broken header, no control marker reaches the output, and no shortcut changes what is read.
+
+The cases are made from the rows, for each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from random_tags import first
+from reference_tags_text import can_be_control, holds_objects, may_lack, spellings_of
+from streams import run
+from tag_streams import TAG_FORMATS, controls_of, tokens
+
+import harmonystream as hs
+from harmonystream.formats import Format, format_of
+
+ANSWER = "\nThe answer is 42."
+PUNCTUATION = "\"'{}:,[]()<>=|"
+
+
+def row_of(name: str) -> Format:
+    row = format_of(name)
+    assert isinstance(row, Format)
+    return row
+
+
+def calls_of(row: Format) -> Iterator[tuple[str, int, int, str]]:
+    """Whole calls as the row writes them: before the header's name, where the name ends, what opens it, the rest."""
+    section = [first(one) for one in row.section] if row.section else ["", ""]
+    tags = [first(row.call[0]), first(row.call[2])] if row.call else ["", ""]
+    if row.wrapped:
+        opener = section[0] + (tags[0] if not row.section or holds_objects(row) else "")
+        closer = (tags[1] if not row.section or holds_objects(row) else "") + section[1]
+        keys = {says: key for key, says in reversed(list(row.members.items()))}
+        if row.members == {"*": "call"}:
+            body = '{"f": {"x": 1}}'
+        else:
+            body = f'{{"{keys["name"]}": "f", "{keys["arguments"]}": {{"x": 1}}}}'
+        yield (
+            opener,
+            len(opener),
+            len(opener) + body.index("f") + 1 + bool(section[1] or tags[1]),
+            f"{opener}\n{body}\n{closer}",
+        )
+    if row.call and not (row.wrapped and not row.section and may_lack(row.call[1])):
+        head = f"{section[0]}{tags[0]}f{first(row.call[1])}"
+        yield section[0] + tags[0], len(section[0]), len(head), f"{head}{tags[1]}{section[1]}"
+
+
+def broken(text: str, begin: int, stop: int) -> Iterator[str]:
+    """A mark that is missing or doubled, at each place."""
+    for at in range(begin, min(stop, len(text))):
+        if text[at] in PUNCTUATION:
+            yield text[:at] + text[at + 1 :]
+            yield text[:at] + text[at] + text[at:]
+
+
+def whole(name: str, text: str) -> hs.Completion:
+    return hs.parse(text, name)
+
+
+@pytest.mark.parametrize("name", TAG_FORMATS)
+def test_no_answer_is_lost_behind_a_broken_header(name):
+    row = row_of(name)
+    for opener, begin, stop, call in calls_of(row):
+        if not opener:
+            continue
+        for text in broken(call, begin, stop):
+            for padding in ("", "x" * 2000):
+                for more in ("", f"\n{call}"):
+                    done = whole(name, f"Hi.\n{text}{ANSWER}{padding}{more}")
+                    said = done.content + done.reasoning + "".join(one.arguments for one in done.tool_calls)
+                    assert said.startswith("Hi."), (text, done)
+                    assert ANSWER.strip() + padding in said, (text, done)
+                    if more and not (row.section and may_lack(row.section[1])):
+                        assert done.tool_calls and done.tool_calls[-1].name == "f", (text, done)
+
+
+def test_one_missing_quote():
+    text = 'Hi.\n<tool_call>\n{"name": "f, "arguments": {"x": 1}}\n</tool_call>\nThe answer is 42.'
+    assert hs.parse(text, "hermes").content == text
+    assert hs.parse(text + '\n<tool_call>{"name": "g"}</tool_call>', "hermes").tool_calls[0].name == "g"
+    parser = hs.Parser("hermes")
+    assert parser.feed_text(text[: text.index("arguments") + 1])[-1].text.endswith('"f, "a')
+
+
+def test_what_is_held_at_the_end_is_shown():
+    cut = 'Hi.\n<tool_call>\n{"name": "f'
+    done = hs.parse(cut, "hermes")
+    assert (done.content, [one.code for one in done.deviations]) == (cut, ["unfinished-header"])
+    done = hs.parse("Hi.\n<tool_call>\n", "hermes")
+    assert (done.content, [one.code for one in done.deviations]) == ("Hi.", ["unfinished-header"])
+
+
+def states(row: Format) -> Iterator[tuple[str, str]]:
+    """Texts that leave the machine in each state, by the name of the state."""
+    yield "start", ""
+    yield "content", "Hi. "
+    yield "line", "Hi.\n"
+    yield "fence", "So:\n```\n"
+    if row.think:
+        yield "reasoning", f"{first(row.think[0])}Hm. "
+        yield "answer", f"{first(row.think[0])}Hm.{first(row.think[1])}"
+    for _, _, stop, call in calls_of(row):
+        yield "header", call[: max(1, stop - 2)]
+        yield "body", call[:stop]
+        yield "after", call
+
+
+@pytest.mark.parametrize("name", TAG_FORMATS)
+@pytest.mark.parametrize("vocabulary", ["added", "ordinary"])
+def test_a_control_marker_never_reaches_the_output(name, vocabulary):
+    """Inside arguments, markers of thoughts and of what is dropped are text: what a program's text says of them."""
+    row = row_of(name)
+    some = tokens(name, vocabulary)
+    controls = sorted(controls_of(row, some.vocab))
+    kinds = spellings_of(row)
+    texts = {one for kind in ("think_open", "think_close", "drop", "answer_open") for one in kinds.get(kind, ())}
+    assert controls or not can_be_control(row) & set(some.names)
+    for start in ("auto", "answer", "reasoning"):
+        for where, before in states(row):
+            for control in controls:
+                parser = hs.Parser(name, some.vocab, check_stops=False, start=start)
+                stream = some.encode(before.encode()) + some.encode(control.encode()) + some.encode(b" Bye")
+                events = run(parser, [stream])
+                said = [event[1] for event in events if event[0] in ("ContentDelta", "ReasoningDelta")]
+                if where != "body" or control not in texts:
+                    said += [event[2] for event in events if event[0] == "ToolCallDelta"]
+                assert all(control not in text for text in said), (where, start, control, events)

@@ -1,0 +1,274 @@
+"""Outputs that end anywhere, for any host: cut at each token, stopped at each place, and broken by errors.
+
+What a part of an output says is a beginning of what the whole output says, which is written down by hand. So answers
+can be judged where nobody has written down what they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import openai
+from host_scenarios import FORMATS, TOOLS, Said, ids_of, in_the_fields, played
+from wire_scenarios import SCENARIOS, message, write
+
+import harmonystream as hs
+
+CALLING, AFTER = "preamble and three calls", "a call and then an answer"
+CLOSED = {"hermes": {"enable_thinking": False}, "glm": {"enable_thinking": False}}
+"""What asks a template for a prompt after which the model does not think; deepseek's is so unless it is asked."""
+
+
+class Written(NamedTuple):
+    """What a model writes. said: in whole. more: of the request's body, for a prompt after which it is written so."""
+
+    format: str
+    name: str
+    text: str
+    ids: list[int]
+    said: Said
+    more: dict[str, Any]
+
+
+class Case(NamedTuple):
+    """written: of which `ids` are played. finish: why the engine ends them: "stop", "length" or "error".
+
+    tools: "given", "absent", or "none" by the tool choice. stop: a stop string of the request.
+    """
+
+    name: str
+    written: Written
+    ids: list[int]
+    finish: str
+    tools: str = "given"
+    stop: str = ""
+    logprobs: bool = False
+    n: int = 1
+
+
+def outputs(format: str) -> Iterator[Written]:
+    """All kinds of markup; text after a call; and what follows a prompt that has closed the thoughts."""
+    family = FORMATS[format]
+    play = played(format, SCENARIOS[CALLING])
+    yield Written(format, CALLING, play.text, play.ids, in_the_fields(format, SCENARIOS[CALLING]), play.more)
+    before = SCENARIOS["preamble and a call"]
+    said = in_the_fields(format, before)
+    text, more = write(format, before), {}
+    if format in CLOSED:
+        more = {"chat_template_kwargs": CLOSED[format]}
+    if format == "harmony":
+        text, content = text + message("<|channel|>final", "Done."), f"{said.content}\n\nDone."
+    else:
+        text, content = text + "\nDone.", f"{said.content}\nDone."
+    yield Written(format, AFTER, text, ids_of(family, text, stops=True), said._replace(content=content), more)
+
+
+def cases(format: str, *, cuts: int = 1, stops: int = 1) -> Iterator[Case]:
+    """cuts, stops: of all tokens and of all places in the text, each such one."""
+    for written in outputs(format):
+        ids, name = written.ids, written.name
+        for cut in range(1, len(ids), cuts):
+            yield Case(f"{name}, cut after {cut} of {len(ids)} tokens", written, ids[:cut], "length")
+        for at in range(0, len(written.text) - 2, stops):
+            stop = written.text[at : at + 3]
+            if stop.strip():
+                yield Case(f"{name}, stop string {stop!r}", written, ids, "stop", stop=stop)
+        for size in sorted({0, *ends_of_kinds(format, ids), len(ids)}):
+            yield Case(f"{name}, an error after {size} tokens", written, ids[:size], "error")
+        for tools in ("given", "absent", "none"):
+            yield Case(f"{name}, tools {tools}", written, ids, "stop", tools)
+            yield Case(f"{name}, tools {tools}, log probabilities", written, ids, "stop", tools, logprobs=True)
+        yield Case(f"{name}, two choices", written, ids, "stop", n=2)
+    yield Case("nothing", written, [], "stop")
+    yield Case("the end alone", written, ids_of(FORMATS[format], "", stops=True), "stop")
+
+
+def ends_of_kinds(format: str, ids: list[int]) -> list[int]:
+    """After how many tokens the parser has returned each kind of event for the first time."""
+    parser = hs.Parser(format, vocab_of(format), tools=TOOLS)
+    first: dict[str, int] = {}
+    for size, tid in enumerate(ids, 1):
+        for event in parser.feed([tid]):
+            first.setdefault(type(event).__name__, size)
+    return list(first.values())
+
+
+def vocab_of(format: str) -> hs.Vocab:
+    from families import FAMILIES, tokenizer
+
+    if format == "harmony":
+        return hs.vocab.o200k_harmony()
+    row = FAMILIES[FORMATS[format]]
+    return hs.vocab.from_tokenizers(tokenizer(row.special, row.plain))
+
+
+# --- answers ---
+
+Answer = Said | str
+"""What a client got, or the class of its error."""
+Answers = dict[tuple[str, str], tuple[Case, list[Answer]]]
+"""(case, route) -> streamed and whole."""
+
+
+def request(case: Case, route: str) -> dict[str, Any] | None:
+    """What a client asks for; None if the API of a route ("Chat", "Messages" or "Responses") cannot."""
+    if (route != "Chat" and (case.logprobs or case.n > 1)) or (route == "Responses" and case.stop):
+        return None
+    more: dict[str, Any] = {"extra_body": dict(case.written.more)}
+    if case.stop:
+        more["stop_sequences" if route == "Messages" else "stop"] = [case.stop]
+    if case.tools == "absent":
+        more["tools"] = openai.omit if route == "Chat" else []
+    elif case.tools == "none":
+        more["tool_choice"] = {"type": "none"} if route == "Messages" else "none"
+    if case.logprobs:
+        more |= {"logprobs": True, "top_logprobs": 1}
+    if case.n > 1:
+        more["n"] = case.n
+    return more
+
+
+def answers(host: Any, routes: Mapping[str, Sequence[Callable[..., Said]]], asked: Iterable[Case]) -> Answers:
+    """host: a server. routes: by name, what asks it streamed and whole."""
+    found: Answers = {}
+    for case in asked:
+        host.play(case.ids, finish=case.finish)
+        for route, asks in routes.items():
+            if (more := request(case, route)) is not None:
+                found[case.name, route] = case, [_answer(ask, host, more) for ask in asks]
+    return found
+
+
+def _answer(ask: Callable[..., Said], host: Any, more: dict[str, Any]) -> Answer:
+    try:
+        return ask(host, **more)
+    except Exception as error:  # whatever a client or an application in this process raises
+        return type(error).__name__
+
+
+def untrue(said: Said, case: Case, *, arguments: bool = True, stock: bool = False) -> str:
+    """Which field of an answer is not a beginning of what the whole output says; "" if all are.
+
+    The end of ours may show what would have been a marker, had the output gone on, or half a character.
+    arguments: are those of calls as the model wrote them? stock: it is by the host's own parsers, whose spaces around
+    texts do not count.
+    """
+    whole = case.written.said
+    if case.stop and any(
+        case.stop in text for text in (said.reasoning, said.content, *(each for _, each in said.calls))
+    ):
+        return "stop string"
+    shown = "" if stock or (case.finish == "stop" and not case.stop) else case.written.text
+    for field in ("reasoning", "content"):
+        mine, full = getattr(said, field), getattr(whole, field)
+        if case.stop:
+            full = full.partition(case.stop)[0]
+        if not _begins(mine.strip() if stock else mine, full, shown):
+            return field
+    if case.tools != "given":
+        return "calls" if said.calls else ""
+    for number, (name, written) in enumerate(said.calls):
+        if number >= len(whole.calls) or name.removeprefix("functions.") != whole.calls[number][0]:
+            return "calls"
+        if arguments and not _begins(written, whole.calls[number][1], shown if case.stop else ""):
+            return "arguments"
+    return ""
+
+
+def _begins(text: str, whole: str, written: str) -> bool:
+    """Is a text a beginning of the whole one, and at most of some more that was written?"""
+    same = next((at for at, (one, other) in enumerate(zip(text, whole)) if one != other), min(len(text), len(whole)))
+    rest = text[same:].rstrip("\ufffd").lstrip("\n")
+    return not rest or rest in written
+
+
+def size_of(said: Said, *, arguments: bool) -> int:
+    """How much an answer says, spaces around texts aside, and what parts an argument from one that has not come."""
+    calls = "".join(name + written.rstrip(", ") * arguments for name, written in said.calls)
+    return len(said.reasoning.strip() + said.content.strip() + calls)
+
+
+def differs(both: list[Answer], *, blocks: bool = False) -> str:
+    """What is not the same streamed and whole, to the last space.
+
+    blocks: a stream has a text on either side of a call in blocks of its own, without what parts them in one.
+    """
+    streamed, whole = both
+    failed = [isinstance(each, str) or each.reason == "failed" for each in both]
+    if isinstance(streamed, str) or isinstance(whole, str):
+        return "" if all(failed) else f"{streamed} streamed, {whole} whole"
+    for field in Said._fields:
+        one, other = getattr(streamed, field), getattr(whole, field)
+        if blocks and field in ("reasoning", "content"):
+            one, other = one.replace("\n", ""), other.replace("\n", "")
+        blank = field == "content" and whole.calls and not one.strip()  # hosts leave it out of a whole answer
+        if one != other and not blank:
+            return f"{field}: {one!r} streamed, {other!r} whole"
+    return ""
+
+
+def worse(mine: Answer, theirs: Answer, case: Case, *, arguments: bool = True) -> str:
+    """What only the host's own parsers have right; "" if nothing. Their spaces around texts do not count."""
+    if isinstance(theirs, str):
+        return ""
+    if isinstance(mine, str):
+        return mine
+    if untrue(theirs, case, arguments=arguments, stock=True):
+        return ""
+    if field := untrue(mine, case, arguments=arguments):
+        return f"{field}: {mine}"
+    if len(mine.tokens) < len(theirs.tokens):
+        return f"log probabilities: {mine.tokens}, and not {theirs.tokens}"
+    less = size_of(mine, arguments=arguments) < size_of(theirs, arguments=arguments)
+    return f"less: {mine}, and not {theirs}" if less else ""
+
+
+Explained = Sequence[tuple[str, str]]
+"""Regular expressions of lines of a report, each with why what it says is meant."""
+
+
+def report(format: str, stock: Answers, ours: Mapping[str, Answers], explained: Explained) -> int:
+    """Prints what is worse with ours than with the host's own parsers, and returns how much of it nothing explains.
+
+    ours: by the kind of server.
+    """
+    print(f"\n{format}: {len(stock)} cases by route, each streamed and whole", flush=True)
+    left = 0
+    for kind, found in ours.items():
+        errors = [
+            Counter(
+                f"{route} {each}" for (_, route), (_, both) in one.items() for each in both if isinstance(each, str)
+            )
+            for one in (found, stock)
+        ]
+        lines: list[str] = []
+        for (_, route), (case, both) in found.items():
+            arguments = route != "Messages"
+            for how, mine, theirs in zip(("streamed", "whole"), both, stock[case.name, route][1], strict=True):
+                if problem := worse(mine, theirs, case, arguments=arguments):
+                    lines.append(f"{format}, {kind}, {route}, {how}, {case.name}: stock alone is right: {problem}")
+            if problem := differs(both, blocks=route != "Chat"):
+                lines.append(f"{format}, {kind}, {route}, {case.name}: streamed is not whole: {problem}")
+        reasons = [next((why for found, why in explained if re.search(found, line)), "") for line in lines]
+        open_lines = [line for line, why in zip(lines, reasons) if not why]
+        print(
+            f"  {kind}: {len(open_lines)} are worse; errors: {dict(errors[0])}, and of the host's own {dict(errors[1])}"
+        )
+        for why in sorted({*reasons} - {""}):
+            print(f"  {kind}: {reasons.count(why)} are explained: {why}")
+        print("".join(f"    {line}\n" for line in open_lines), flush=True)
+        left += len(open_lines)
+    return left
+
+
+def given(formats: Iterable[str]) -> argparse.Namespace:
+    """The command line of a program that reports: the formats, and how many of the cases are asked."""
+    options = argparse.ArgumentParser()
+    options.add_argument("formats", nargs="*", default=list(formats))
+    options.add_argument("--every", type=int, default=1, help="of the cases of a format, ask each such one")
+    options.add_argument("--stops", type=int, default=5, help="a stop string at each such place")
+    return options.parse_args()
