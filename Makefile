@@ -276,7 +276,7 @@ lint: $(VENV)/dev
 
 types: $(VENV)/dev
 	$(BIN)/mypy
-	$(BIN)/python -m mypy.stubtest $(MODULES)
+	$(BIN)/python -m mypy.stubtest --mypy-config-file pyproject.toml $(MODULES)
 
 clean:
 	rm -rf $(VENV) $(OLD) $(RIVALS) $(LITELLM) $(ENGINES) $(ENGINES_VLLM) $(ENGINES_SGLANG) $(ENGINES_LMDEPLOY) $(ENGINES_DATA)
