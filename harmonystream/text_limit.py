@@ -36,6 +36,8 @@ class TextLimit:
         self._found = 0  # and how many before it have
         self._text = ""  # what the text says beyond the ids
         self._broken = False  # does the text say something else than the ids?
+        self.cut = False
+        """Has the output ended with ids, or parts of them, that the text does not have?"""
 
     def take(self, ids: Any, text: str = "", *, last: bool = False) -> list[int]:
         """The ids that can be fed now.
@@ -60,6 +62,7 @@ class TextLimit:
             self._found -= len(said)
             taken.append(tid)
         if last and self._waiting:
+            self.cut = True
             taken += spelled(self._vocab, self._waiting[0][1][: self._found])
             self._waiting.clear()
         return taken

@@ -36,9 +36,9 @@ class Deltas:
         text = isinstance(output, (str, bytes))
         return self._parted(self.parser.feed_text(output) if text else self.parser.feed(output))
 
-    def finish(self) -> Delta:
-        """What was held at the end."""
-        return self._parted(self.parser.finish()) if self._parts else self.parser.finish_delta()
+    def finish(self, reason: Any = None) -> Delta:
+        """What was held at the end. reason: that of the engine, if it says one."""
+        return self._parted(self.parser.finish(reason)) if self._parts else self.parser.finish_delta(reason)
 
     def whole(self, output: Any) -> Delta:
         """A whole output."""

@@ -30,6 +30,18 @@ class Model(NamedTuple):
     vocab: Vocab
     markup: Markup
 
+    def reason(self, last: int) -> str | None:
+        """Why an output has ended that no stop string has cut, by its last id. Some engines do not tell their parsers.
+
+        None: the id is a control token that the format does not know, which may be one more stop of the model's.
+        """
+        if last in self.markup.stops:
+            return "stop"
+        if isinstance(self.format, HeaderFormat) or last not in self.vocab or not self.vocab.is_control(last):
+            return "length"
+        markers = self.markup.reasoning_start + self.markup.reasoning_end + self.markup.call_start
+        return "length" if last in markers else None
+
 
 @lru_cache(maxsize=8)
 def model_of(tokenizer: Any, format: str | None) -> Model:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..common.payload import Payload
 
-__all__ = ["AT_STOP_SEQUENCE", "MESSAGE_NULLS", "USAGE_NULLS", "USUAL", "call", "failure", "stop_reason"]
+__all__ = ["MESSAGE_NULLS", "USAGE_NULLS", "USUAL", "call", "failure", "stop_reason"]
 
 _STOP_REASONS: dict[str | None, str] = {
     None: "end_turn",
@@ -13,10 +13,8 @@ _STOP_REASONS: dict[str | None, str] = {
     "length": "max_tokens",
     "content_filter": "refusal",
     **{one: one for one in ("pause_turn", "refusal", "model_context_window_exceeded")},
-    "stop sequence": "stop_sequence",
 }
 USUAL = (None, "stop", "tool_calls", "length")  # reasons with which most messages end
-AT_STOP_SEQUENCE = "stop sequence"  # no engine's word; not a normal stop for the parser, so an open call is cut
 # What the client's types require of a response, and a server of its own models does not have.
 MESSAGE_NULLS: Payload = {"container": None, "diagnostics": None, "stop_details": None}
 USAGE_NULLS: Payload = dict.fromkeys(

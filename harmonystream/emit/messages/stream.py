@@ -300,7 +300,8 @@ class MessagesStream(EventStream):
         return {key: counts[key] for key in _CUMULATIVE}
 
     def _stop(self, reason: str | None, calls: int) -> None:
-        self._stop_reason = options.stop_reason(reason, calls)
+        stopped = self._stop_sequence is not None
+        self._stop_reason = "stop_sequence" if stopped else options.stop_reason(reason, calls)
 
     def _delta(self, type: str, field: str, text: str) -> Payload:
         return {"type": "content_block_delta", "index": self._index, "delta": {"type": type, field: text}}
@@ -414,7 +415,10 @@ class MessagesStream(EventStream):
         self._check(dicts)
         stop_sequence = matched(reason) if stop_sequence is None else stop_sequence
         self._stop_sequence = stop_sequence
-        return reason if stop_sequence is None else options.AT_STOP_SEQUENCE
+        if stop_sequence is None:
+            return reason
+        self._leave_script()
+        return None  # to the parser, a stop string is not a stop of the model's own
 
     def error(self, message: str, *, type: str | None = None, code: str | None = None) -> bytes:
         """The frame that ends a stream that cannot go on; clients raise it. Empty if it has ended."""

@@ -58,7 +58,7 @@ class Adapter:
         """The reasoning, the content and the calls of a whole output, and why it has ended."""
         reader = self.chat_reader(request)
         matched = None if request.no_stop_trim else (finish_reason or {}).get("matched")
-        said = reader.read(reader.before(output_ids, matched), last=True)
+        said = reader.read(reader.before(output_ids, matched), last=True, finish=finish_reason)
         if not said.calls:
             return said.reasoning or None, said.content, None, finish_reason
         made: dict[int, ToolCall] = {}
@@ -108,7 +108,8 @@ class Adapter:
     ) -> tuple[str, str, list[ToolCallItem]]:
         """The same for Responses, whose items SGLang makes."""
         reader = self._responses_reader(request, separate_reasoning, parse_tool_calls)
-        said = reader.read(reader.before(output_ids, (finish_reason or {}).get("matched")), last=True)
+        matched = (finish_reason or {}).get("matched")
+        said = reader.read(reader.before(output_ids, matched), last=True, finish=finish_reason)
         made: dict[int, ToolCallItem] = {}
         for call in said.calls:
             if call.name is None:

@@ -143,10 +143,10 @@ class _Response:
         if reason == "abort" and isinstance(finish.get("status_code"), HTTPStatus):
             return self.error(finish.get("message", "Generation aborted."), finish["status_code"].name)
         self._last[index] = about
-        count_repairs(self._readers[index].parser)
         frames: bytes = self._feed(content, index, reason)
         usage = self._usage() if len(self._last) == self._count else None
         ends: bytes = self._streams[index].finish(reason, usage, stop_reason=finish.get("matched"))
+        count_repairs(self._readers[index].parser)
         return frames + (ends if self._logprobs is None else self._logprobs[index].rest(ends))
 
     def _feed(self, content: dict[str, Any], index: int, finish_reason_type: str | None) -> bytes:

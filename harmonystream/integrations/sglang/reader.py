@@ -51,7 +51,8 @@ class Reader:
 
     def step(self, content: dict[str, Any], finish_reason_type: str | None) -> Delta:
         """What a chunk of the engine's adds. finish_reason_type: None unless it is the last."""
-        return self.read(self.take(content, finish_reason_type), last=finish_reason_type is not None)
+        ids = self.take(content, finish_reason_type)
+        return self.read(ids, last=finish_reason_type is not None, finish=content["meta_info"].get("finish_reason"))
 
     def take(self, content: dict[str, Any], finish_reason_type: str | None) -> Sequence[int]:
         """The ids that a chunk of the engine's adds, for the parser."""
@@ -113,11 +114,12 @@ class Reader:
         """Has a whole output ended with calls that nothing has cut, so that a client may run them?"""
         return self.parser.finish_reason == "tool_calls"
 
-    def read(self, ids: Sequence[int], *, last: bool) -> Delta:
-        """What ids add."""
+    def read(self, ids: Sequence[int], *, last: bool, finish: dict[str, Any] | None) -> Delta:
+        """What ids add. finish: SGLang's reason, if they are the last."""
         said = self._deltas.feed(ids)
         if last:
-            said = joined(said, self._deltas.finish())
+            stopped = isinstance((finish or {}).get("matched"), str)  # by a stop string, and not by the model
+            said = joined(said, self._deltas.finish(None if stopped else finish))
         if self._hides and said.calls:
             said = said._replace(calls=())
         return said if self._separate else self._unseparated(said, last=last)

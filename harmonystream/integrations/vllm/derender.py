@@ -154,7 +154,8 @@ class _Derenderer:
         )
         stream = self._stream(parser, generate_chunk, choice, state)
         read = stream.parser or parser_for(parser.model, parser.tools, prompt_token_ids)
-        parser.output = Output(parser.model, read, None, stream.seen)
+        reason = None if choice is None else choice.finish_reason
+        parser.output = Output(parser.model, read, None, stream.seen, reason)
         self._check_length(read, choice, prompt_token_ids)
         made, stream = self._choice(parser, stream, choice, state, chat_request)
         chunk = ChatCompletionStreamResponse(

@@ -256,9 +256,9 @@ class _Response:
             self._logprobs[index].add(ids, self._said_of(ids, output.logprobs))
             frames = self._logprobs[index].feed(self.writer.choices[index], kept)
         if last:
-            count_repairs(self.parsers[index])
             self._open -= 1
             ends = self.writer.finish(index, output, None if self._open else self._usage())
+            count_repairs(self.parsers[index])
             frames += ends if self._logprobs is None else self._logprobs[index].rest(ends)
         return frames
 

@@ -29,6 +29,15 @@ class Feed:
             self._limit = TextLimit(model.vocab, special=_of(request, "skip_special_tokens") is False)
 
     @property
+    def cut(self) -> bool:
+        """Has a stop string ended the output?"""
+        return self._limit is not None and self._limit.cut
+
+    def stops_at(self, tid: int) -> bool:
+        """Is it one of the request's stop tokens?"""
+        return tid in self._stop_ids
+
+    @property
     def reads_all(self) -> bool:
         """Does `take` return all ids of every output but the last one, at once?"""
         return self._limit is None
@@ -42,11 +51,12 @@ class Feed:
 
 class Output:
     """Reads one choice. parser: `parser_for` the request, or one that has read a part of the output already. seen: that
-    of the `deltas` of this part.
+    of the `deltas` of this part. reason: why the engine ends the output, if the caller knows that.
     """
 
-    def __init__(self, model: Model, parser: Parser, request: Any, seen: int = 0) -> None:
+    def __init__(self, model: Model, parser: Parser, request: Any, seen: int = 0, reason: str | None = None) -> None:
         self.parser = parser
+        self._model, self._reason, self._last = model, reason, -1
         self.deltas = Deltas(parser, model.format, seen)
         self._feed = Feed(model, request)
         self._in_text: bool | None = None
@@ -55,8 +65,18 @@ class Output:
         """What comes next."""
         if self._in_text is None and (ids or text):
             self._in_text = not ids  # a caller that has no ids at all
+        if ids:
+            self._last = ids[-1]
         delta = self.deltas.feed(text if self._in_text else self._feed.take(ids, text, last=last))
-        return joined(delta, self.deltas.finish()) if last else delta
+        return joined(delta, self.deltas.finish(self._why())) if last else delta
+
+    def _why(self) -> str | None:
+        """Why the output has ended. vLLM does not tell its parsers, but the last id shows it."""
+        if self._reason is not None:
+            return self._reason
+        if self._last < 0 or self._feed.cut:
+            return None
+        return "stop" if self._feed.stops_at(self._last) else self._model.reason(self._last)
 
 
 def _of(request: Any, field: str) -> Any:
