@@ -237,7 +237,7 @@ cdef struct Tags:                                # what the tag machine remember
     int32_t tool                                 # the open call's tool; -1: not declared
     int32_t surrogate                            # high surrogate of a decoded string; waits for its other half
     uint8_t reasoning, answer, seam, in_section
-    uint8_t trim, special                        # newlines at seams are dropped; the hold has control or inert ids
+    uint8_t special                              # the hold has control or inert ids
     uint8_t mentions, think_mentions             # openers taken as text; so many closers will be text, too
     uint8_t fence, ticks, code                   # backquotes that opened the fence; those just read; Code
     uint8_t lead                                 # the line has had nothing but what may come before a fence
@@ -329,6 +329,7 @@ cdef struct Stream:
     uint8_t token_starts[32]        # HEADER_CAP bits; bit i: header[i] is the first byte of a token
     # tag formats: the sinks that have had text, a bit each; after a call, those whose next text begins a line
     uint8_t spoken, parted
+    uint8_t trim                                 # newlines at seams are dropped
     Tags tags
 
 cdef struct Record:

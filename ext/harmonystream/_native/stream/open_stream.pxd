@@ -48,8 +48,7 @@ cdef class OpenStream(EventMaker):
     cdef Tools tools
     cdef Watcher watcher           # None: no value is watched
     cdef bytes origin              # the state to reset to; None: fresh, inside the assistant's header
-    cdef object spot               # what grammar_at() gave last; None: nothing yet
-    cdef int64_t spot_key          # the call and the region that it is for
+    cdef tuple spot                # what grammar_at() gave last, after the call and region that it is for
 
     @cython.final
     cdef int take_options(self, bint trims, str empty_args, Py_ssize_t max_hold) except -1

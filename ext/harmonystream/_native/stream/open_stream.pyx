@@ -169,10 +169,9 @@ cdef class OpenStream(EventMaker):
     def grammar_at(self):
         """Which grammar holds for the next token, as a `GrammarAt`: the same object while nothing changes. O(1)."""
         cdef int64_t key = (<int64_t>self.s.calls + (self.s.kind != NOT_A_CALL)) * N_REGIONS + get_byte(&self.s.region)
-        if self.spot is None or self.spot_key != key:
-            self.spot = self.new_spot()
-            self.spot_key = key
-        return self.spot
+        if self.spot is None or self.spot[0] != key:
+            self.spot = (key, self.new_spot())
+        return self.spot[1]
 
     cdef object new_spot(self):
         cdef object region, name = None

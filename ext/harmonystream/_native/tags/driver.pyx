@@ -224,7 +224,7 @@ cdef void tags_text(Stream* s, const Context* c, const uint8_t* p, Py_ssize_t n)
 cdef void tags_init(Stream* s, bint trim) noexcept nogil:
     """A fresh stream (all zero), in content."""
     json_reset(&s.json)
-    s.tags.trim = trim
+    s.trim = trim
     s.tags.tool = -1
     s.announce = 1
     tags_open(s, False, False, False)
@@ -235,7 +235,7 @@ cdef void tags_open(Stream* s, bint reasoning, bint answer, bint seam) noexcept 
     s.tags.reasoning = reasoning
     s.tags.answer = answer
     enter_text(s)
-    s.tags.seam = seam and s.tags.trim
+    s.tags.seam = seam and s.trim
 
 
 cdef void tags_finish(Stream* s, const Context* c, bint stopped, bint known) noexcept nogil:

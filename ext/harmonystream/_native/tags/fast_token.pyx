@@ -95,7 +95,7 @@ cdef str quick_text(Stream* s, const Held* held, TokenTexts texts, Py_ssize_t ti
             token_over(s)
             return ""
     follow_backquotes(g, p + i, n - i)
-    if g.trim:
+    if s.trim:
         while e > i and p[e - 1] == c'\n':
             e -= 1
     k = g.newlines

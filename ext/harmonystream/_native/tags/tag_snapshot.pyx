@@ -24,7 +24,7 @@ cdef void walk(Stream* s, uint8_t* special, uint32_t* n, Fields* f) noexcept:
     cdef Tags* g = &s.tags
     cdef int64_t** longs = [&g.newlines, &g.newline_at, &g.newline_stop, &g.value_at, &g.value_stop, &g.probed]
     cdef uint8_t** bytes_ = [
-        &g.reasoning, &g.answer, &g.seam, &g.in_section, &g.trim, special,
+        &g.reasoning, &g.answer, &g.seam, &g.in_section, &s.trim, special,
         &g.mentions, &g.think_mentions, &g.fence, &g.ticks, &g.lead, &s.spoken, &s.parted,
         &g.code, &g.fresh, &g.layout, &g.quotes, &g.wraps, &g.opening, &g.line_start, &g.begun,
         &g.types, &g.untyped_json, &g.pairs, &g.unread, &g.fenced, &g.array, &g.passing, &g.escape_n, &s.value_mode]
@@ -111,7 +111,7 @@ cdef int check_numbers(const Stream* s, const Held* held, const TagTable* row, c
     cdef const ObjectScan* scan
     cdef const Span** parts = [&s.role, &s.channel, &s.recipient, &s.content_type]
     cdef uint8_t* flags = [
-        g.reasoning, g.answer, g.seam, g.in_section, g.trim, g.special, g.fresh, g.layout, g.quotes, g.opening,
+        g.reasoning, g.answer, g.seam, g.in_section, s.trim, g.special, g.fresh, g.layout, g.quotes, g.opening,
         g.lead, g.begun, g.untyped_json, g.pairs, g.unread, g.array]
     cdef int i
     if s.state < DONE or s.state >= N_STATES:

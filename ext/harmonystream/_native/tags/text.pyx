@@ -118,7 +118,7 @@ cdef void put_plain(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcep
         if v.i == to:
             return
     follow_backquotes(&s.tags, v.p + v.i, to - v.i)
-    if s.tags.trim:
+    if s.trim:
         while e > v.i and v.p[e - 1] == c'\n':
             e -= 1
     if e > v.i:
@@ -139,7 +139,7 @@ cdef void put_plain(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcep
 cdef void after_marker(Stream* s) noexcept nogil:
     s.tags.newlines = 0
     s.tags.line_start = s.tags.lead = 1
-    s.tags.seam = s.tags.trim
+    s.tags.seam = s.trim
 
 
 cdef void drop_marker(Stream* s, const Context* c, View* v, Py_ssize_t n) noexcept nogil:
@@ -361,7 +361,7 @@ cdef bint is_mention(Stream* s, const View* v, const TagTable* row, int k) noexc
 
 cdef void pass_drop(Stream* s, const Context* c, View* v, Py_ssize_t n) noexcept nogil:
     """A marker that means nothing: of the newlines on its two sides, those before it stay."""
-    s.tags.seam = s.tags.trim and (s.tags.line_start == LINE_BEGINS or s.tags.newlines > 0)
+    s.tags.seam = s.trim and (s.tags.line_start == LINE_BEGINS or s.tags.newlines > 0)
     flush_pending(s, c.out)
     consume(s, c, v, v.i + n, IN_HEADER)
 

@@ -56,7 +56,7 @@ cdef void enter_text(Stream* s) noexcept nogil:
     s.region = IN_REASONING if s.tags.reasoning else IN_CONTENT
     s.tags.in_section = 0
     s.tags.line_start = s.tags.lead = 1
-    s.tags.seam = s.tags.trim
+    s.tags.seam = s.trim
 
 
 cdef inline void enter_between_calls(Stream* s, uint8_t state) noexcept nogil:
@@ -84,7 +84,7 @@ cdef void open_call(Stream* s, const CallHeader* h, bint ends_reasoning) noexcep
     if g.code != NO_CODE:                                  # the open fence is not empty any more
         g.code = CODE
     g.line_start = 1
-    s.parted = s.spoken if g.trim else 0
+    s.parted = s.spoken if s.trim else 0
     g.in_section = h.in_section
     if ends_reasoning:
         g.reasoning = 0
