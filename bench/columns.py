@@ -130,7 +130,7 @@ def template(
     talks: list[list[dict[str, Any]]], folder: Path
 ) -> dict[str, tuple[Callable[[], Any], Callable[[], float]]]:
     """A chat template in the form of Hermes and Qwen, with a tokenizer of gpt-oss's tokens."""
-    chosen = hs.Template(folder)
+    chosen = hs.prompts.Template(folder)
     vocab = chosen.vocab
     options: dict[str, Any] = {"template": chosen, "tools": TOOLS, "training": True}
     texts = [hs.render(talk, **options).text for talk in talks]

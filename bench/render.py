@@ -74,7 +74,7 @@ def others(messages: list[dict[str, Any]]) -> tuple[Callable[[], Any], Callable[
     from harmonystream.prompt.harmony_text import render_messages
     from harmonystream.prompt.writer import Writer
 
-    made = harmony_messages(hs.normalize(messages), TOOLS, HarmonyOptions(date="2026-11-22"))
+    made = harmony_messages(hs.prompts.normalize(messages), TOOLS, HarmonyOptions(date="2026-11-22"))
     text, theirs = as_json(made), encoding()
     conversation = oh.Conversation(messages=[oh.Message.from_dict(each) for each in json.loads(text)["messages"]])
     config = oh.RenderConversationConfig(auto_drop_analysis=False)
@@ -119,7 +119,11 @@ def template_rows() -> Iterator[Row]:
     except ImportError:
         theirs = None
     for path in sorted((ROOT / "tests" / "templates_chat").glob("*.jinja")):
-        template, messages, source = hs.Template(path, tokens={"bos_token": "<s>"}), chat(5), path.read_text("utf-8")
+        template, messages, source = (
+            hs.prompts.Template(path, tokens={"bos_token": "<s>"}),
+            chat(5),
+            path.read_text("utf-8"),
+        )
         tools = TOOLS if "tools" in source else None
         works = {"here": partial(template.render, messages, tools=tools)}
         if theirs is not None and "arguments +" not in source:

@@ -29,7 +29,7 @@ def answer(prompt="<|start|>assistant"):
             place, matcher = parser.grammar_at(), None
             if place.region is Region.ARGUMENTS:
                 text = prompt + b"".join(map(VOCAB.token_bytes, said)).decode()
-                here = hs.Prompt(text, None, format_of("harmony"))
+                here = hs.prompts.Prompt(text, None, format_of("harmony"))
                 matcher = hs.grammar("harmony", TOOLS, choice=place.tool, prompt=here).matcher(VOCAB)
         said.append(model(said, matcher and matcher.allowed()))
         parser.feed(said[-1])

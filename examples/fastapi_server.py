@@ -33,7 +33,7 @@ def streams_of(path, body):
     options = {"model": name, "taken": call_ids_of(body.get("messages") or body.get("input"))}
     if path == "/v1/responses":
         shown = {"request": body, "reasoning": "summary"}  # five clients show nothing else
-        return [hs.ResponsesStream(tools=TOOLS, id=hs.new_id("resp"), created_at=now, **shown, **options)]
+        return [hs.ResponsesStream(tools=TOOLS, id=hs.new_id("resp"), created=now, **shown, **options)]
     if path == "/v1/messages":
         return [hs.MessagesStream(tools=TOOLS, id=hs.new_id("msg"), tool_choice=tool_choice, **options)]
     if n not in (None, 1, 2, 3, 4):

@@ -22,13 +22,13 @@ def generate(llama: Llama, messages: list[dict[str, Any]], limit: int = 500, **s
             if token in stops:
                 return
 
-    yield from hs.events(answer(), prompt.parser())
+    yield from hs.iter_events(answer(), prompt.parser())
 
 
 def main() -> None:
     llama = Llama(sys.argv[1], n_ctx=4096, verbose=False)
     for event in generate(llama, [{"role": "user", "content": sys.argv[2]}]):
-        print(hs.asdict(event))
+        print(hs.events.asdict(event))
 
 
 if __name__ == "__main__":

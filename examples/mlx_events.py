@@ -13,14 +13,14 @@ def generate(model: Any, tokenizer: Any, vocab: hs.Vocab, messages: list[dict[st
     """The events of an answer. `hs.events` also takes the reason why mlx-lm stopped."""
     ids = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False)
     responses = mlx_lm.stream_generate(model, tokenizer, prompt=ids, max_tokens=500)
-    yield from hs.events((response.token for response in responses), "hermes", vocab, prompt=ids)
+    yield from hs.iter_events((response.token for response in responses), "hermes", vocab, prompt=ids)
 
 
 def main() -> None:
     model, tokenizer = mlx_lm.load(sys.argv[1])
     vocab = hs.vocab.from_tokenizers(tokenizer._tokenizer)
     for event in generate(model, tokenizer, vocab, [{"role": "user", "content": sys.argv[2]}]):
-        print(hs.asdict(event))
+        print(hs.events.asdict(event))
 
 
 if __name__ == "__main__":

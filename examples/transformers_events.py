@@ -18,7 +18,7 @@ def generate(model: Any, tokenizer: Any, streamer: EventStreamer, messages: list
 def main() -> None:
     model, tokenizer = AutoModelForCausalLM.from_pretrained(sys.argv[1]), AutoTokenizer.from_pretrained(sys.argv[1])
     vocab = hs.vocab.from_tokenizers(tokenizer)
-    streamer = EventStreamer(lambda row, events: print(*map(hs.asdict, events), sep="\n"), "hermes", vocab)
+    streamer = EventStreamer(lambda row, events: print(*map(hs.events.asdict, events), sep="\n"), "hermes", vocab)
     generate(model, tokenizer, streamer, [{"role": "user", "content": sys.argv[2]}])
 
 

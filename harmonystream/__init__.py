@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 try:
-    from ._native.core.json_scan import JsonScanner
+    from ._native.core import json_scan as _  # noqa: F401
 except ModuleNotFoundError as error:
     if not (error.name or "").startswith(f"{__name__}._native."):
         raise
@@ -17,24 +17,14 @@ except ModuleNotFoundError as error:
         "Or start Python in another folder, so that it finds the harmonystream that is installed"
     ) from None
 
-from . import vocab
+from . import _moved, errors, events, formats, vocab
 from ._native.core.vocab import Vocab
 from ._native.stream.label import label
 from ._native.stream.parser import Parser
 from ._version import __version__
-from .completion import CallDelta, Completion, Delta, Message, ToolCall
+from .completion import Completion, Message, ToolCall
 from .deviations import Deviation
-from .errors import (
-    EmitterError,
-    EngineError,
-    FormatError,
-    GrammarError,
-    HarmonyStreamError,
-    ParseError,
-    PromptError,
-    VocabError,
-    suggestion,
-)
+from .errors import HarmonyStreamError, suggestion
 from .events import (
     ContentDelta,
     Event,
@@ -49,135 +39,100 @@ from .events import (
     ValueEnd,
     ValueStart,
 )
-from .formats import Format, formats
+from .formats import Format
 from .formats.models import format_for
 from .parsing import parse
-from .reading import asdict, events
+from .reading import iter_events
 from .regions import Region, Usage
 
 if TYPE_CHECKING:
-    from . import agent, columns, engines, tools
-    from ._native.stream.markup import Markup
-    from ._native.wire.batch import Batch
-    from ._native.wire.frames import Frames
-    from .agent import LoopEnd, RoundEnd, ToolRunEnd, ToolRunStart, agent_loop, agent_loop_sync
+    from . import agent, batch, columns, engines, grammars, inside, prompts, tools
+    from .agent import agent_loop, agent_loop_sync
     from .emit import ChatStream, MessagesStream, ResponsesStream, new_id
-    from .emit.columns import Columns
-    from .grammars import Grammar, grammar
-    from .labelling_many import label_many
-    from .parsing_chunks import ParsedChunks, parse_chunks
-    from .parsing_many import Parsed, parse_many
-    from .prompt import Prompt, Template, normalize, render, tool_results
-    from .text_limit import TextLimit
+    from .grammars import grammar
+    from .prompt import render
     from .tools import Tool, Tools
 
 __all__ = [
-    "Batch",
-    "CallDelta",
     "ChatStream",
-    "Columns",
     "Completion",
     "ContentDelta",
-    "Delta",
     "Deviation",
-    "EmitterError",
-    "EngineError",
     "Event",
     "Format",
-    "FormatError",
-    "Frames",
-    "Grammar",
-    "GrammarError",
     "HarmonyStreamError",
-    "JsonScanner",
-    "LoopEnd",
-    "Markup",
     "Message",
     "MessageEnd",
     "MessageStart",
     "MessagesStream",
-    "ParseError",
-    "Parsed",
-    "ParsedChunks",
     "Parser",
-    "Prompt",
-    "PromptError",
     "ReasoningDelta",
     "Region",
     "ResponsesStream",
-    "RoundEnd",
     "StreamEnd",
-    "Template",
-    "TextLimit",
     "Tool",
     "ToolCall",
     "ToolCallDelta",
     "ToolCallEnd",
     "ToolCallStart",
     "Tools",
-    "ToolRunEnd",
-    "ToolRunStart",
     "Usage",
     "ValueDelta",
     "ValueEnd",
     "ValueStart",
     "Vocab",
-    "VocabError",
     "__version__",
     "agent",
     "agent_loop",
     "agent_loop_sync",
-    "asdict",
+    "batch",
     "columns",
     "engines",
+    "errors",
     "events",
     "format_for",
     "formats",
     "grammar",
+    "grammars",
+    "inside",
+    "iter_events",
     "label",
-    "label_many",
     "new_id",
-    "normalize",
     "parse",
-    "parse_chunks",
-    "parse_many",
+    "prompts",
     "render",
-    "tool_results",
     "tools",
     "vocab",
 ]
 
-
 _LATER = {
-    "Batch": "._native.wire.batch",
-    "Frames": "._native.wire.frames",
-    "Markup": "._native.stream.markup",
-    "TextLimit": ".text_limit",
-    "Columns": ".emit.columns",
-    **dict.fromkeys(("Parsed", "parse_many"), ".parsing_many"),
-    **dict.fromkeys(("ParsedChunks", "parse_chunks"), ".parsing_chunks"),
-    "label_many": ".labelling_many",
-    **dict.fromkeys(("Grammar", "grammar"), ".grammars"),
     **dict.fromkeys(("ChatStream", "MessagesStream", "ResponsesStream", "new_id"), ".emit"),
-    **dict.fromkeys(("LoopEnd", "RoundEnd", "ToolRunEnd", "ToolRunStart", "agent_loop", "agent_loop_sync"), ".agent"),
-    **dict.fromkeys(("Prompt", "Template", "normalize", "render", "tool_results"), ".prompt"),
+    **dict.fromkeys(("agent_loop", "agent_loop_sync"), ".agent"),
     **dict.fromkeys(("Tool", "Tools"), ".tools"),
+    "grammar": ".grammars",
+    "render": ".prompt",
 }
-_ROOMS = ("agent", "columns", "engines", "tools")
-"""Subpackages that are attributes without having been imported."""
+_ROOMS = ("agent", "batch", "columns", "engines", "grammars", "inside", "prompts", "tools")
+"""Modules that are attributes without having been imported."""
 
+_moved.make_callable(events, "events()", "iter_events()", iter_events)
+_moved.make_callable(formats, "formats()", "formats.names()", formats.names)
 
-def __getattr__(name: str) -> Any:
-    """Loads rarely used names on first access."""
-    if name in _ROOMS:
-        return import_module(f".{name}", __name__)
-    if name not in _LATER:
-        end = suggestion(name, __all__)
-        hint = f"; {end}" if end.startswith("did") else ""
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
-    value = globals()[name] = getattr(import_module(_LATER[name], __name__), name)
-    return value
+if not TYPE_CHECKING:  # a type checker knows exactly the names above
+
+    def __getattr__(name: str) -> Any:
+        """Loads rarely used names on first access, and finds names where they are now."""
+        if name in _ROOMS:
+            return import_module(f".{name}", __name__)
+        if name in _moved.ROOMS:
+            return _moved.found(name)
+        if name not in _LATER:
+            end = suggestion(name, __all__)
+            hint = f"; {end}" if end.startswith("did") else ""
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
+        value = globals()[name] = getattr(import_module(_LATER[name], __name__), name)
+        return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

@@ -1,6 +1,6 @@
 """The events of a stream, and their union `Event`."""
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ._native.stream.events import (
     ContentDelta,
@@ -29,6 +29,7 @@ __all__ = [
     "ValueDelta",
     "ValueEnd",
     "ValueStart",
+    "asdict",
 ]
 
 Event: TypeAlias = (
@@ -44,3 +45,19 @@ Event: TypeAlias = (
     | ValueEnd
     | StreamEnd
 )
+
+
+def asdict(event: Event) -> dict[str, Any]:
+    """An event as a dict of its `type` and its fields, which JSON can hold, as in `json.dumps(event, default=asdict)`.
+
+    Raises TypeError for anything but an event, as JSON encoders expect of their `default`.
+    """
+    if not isinstance(event, _EVENTS):
+        raise TypeError(f"asdict() takes an event, not {type(event).__name__}")
+    made = {"type": type(event).__name__, **{name: getattr(event, name) for name in event.__match_args__}}
+    if "path" in made:
+        made["path"] = [*made["path"]]  # the place of a watched string; JSON has no tuples
+    return made
+
+
+_EVENTS: tuple[type[Any], ...] = Event.__args__

@@ -17,8 +17,8 @@ __all__ = ["parse"]
 def parse(
     output: Any,
     format: str | Format | HeaderFormat = "harmony",
-    *,
     vocab: Vocab | None = None,
+    *,
     tools: Iterable[Any] | None = None,
     start: str = "auto",
     prompt: Any = None,

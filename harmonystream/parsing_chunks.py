@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from ._moved import renamed
 from ._native.core.tools import compiled_tools
 from ._native.core.vocab import Vocab
 from ._native.stream.arrow_in import rows_by_chunk
@@ -37,12 +38,13 @@ class ParsedChunks:
         return stream_of(self._kind, self._chunks)
 
 
+@renamed(finish="finish_reason")
 def parse_chunks(
     column: Any,
     format: str | Format | HeaderFormat = "harmony",
     vocab: Vocab | None = None,
     *,
-    finish: str | None = None,
+    finish_reason: str | None = None,
     tools: Iterable[Any] | None = None,
     start: str = "auto",
     threads: int = 0,
@@ -56,6 +58,8 @@ def parse_chunks(
     ready: Any = compiled_tools(tools)
 
     def parsed(chunk: Any) -> Parsed:
-        return parse_many(chunk, format, vocab, finish=finish, tools=ready, start=start, threads=threads, fields=fields)
+        return parse_many(
+            chunk, format, vocab, finish_reason=finish_reason, tools=ready, start=start, threads=threads, fields=fields
+        )
 
     return ParsedChunks(parsed(([], [0])), map(parsed, rows_by_chunk(column)))

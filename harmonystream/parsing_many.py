@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
+from ._moved import renamed
 from ._native.core.vocab import Vocab
 from ._native.stream.arrow_in import Rows, rows_of
 from ._native.stream.arrow_out import Node
@@ -56,12 +57,13 @@ class Parsed:
         return f"<Parsed: {len(self)} rows>"
 
 
+@renamed(finish="finish_reason")
 def parse_many(
     column: Any,
     format: str | Format | HeaderFormat = "harmony",
     vocab: Vocab | None = None,
     *,
-    finish: str | Sequence[Any] | None = None,
+    finish_reason: str | Sequence[Any] | None = None,
     tools: Iterable[Any] | None = None,
     start: str = "auto",
     prompts: Any = None,
@@ -74,7 +76,7 @@ def parse_many(
     column: an Arrow array, chunked array or stream (of pyarrow, Polars, DuckDB and others): lists or large lists of
         int32, uint32 or int64 ids; or strings or binary, also large ones and views; or a pair `(values, offsets)` of
         integer buffers.
-    finish: the engine's reason, or one for each row.
+    finish_reason: the engine's reason, or one for each row.
     format, vocab, tools, start: as `Parser` has them.
     prompts: a column of prompts, or of their ends, that the rows continue, as in `Parser(prompt=)`; null: no prompt.
     threads: how many rows are read at the same time, without the GIL. 0: one for each core.
@@ -91,7 +93,7 @@ def parse_many(
     chunks = rows_of(column)
     total, done = sum(map(len, chunks)), 0
     openings = [] if prompts is None else _openings(prompts, total, start)
-    reasons, numbers = _numbered(finish, total)
+    reasons, numbers = _numbered(finish_reason, total)
     stopped = bytes(reason in _STOPS for reason in reasons)
     pieces = []
 
@@ -130,13 +132,15 @@ def _numbered(finish: str | Sequence[Any] | None, total: int) -> tuple[list[str]
         reason = normal(finish)
         return (["", reason], b"\1") if reason else ([""], b"\0")
     if len(finish) != total:
-        raise ValueError(f"finish has {len(finish)} reasons, for {total} rows: give one for each, or one for all")
+        raise ValueError(
+            f"finish_reason has {len(finish)} reasons, for {total} rows: give one for each, or one for all"
+        )
     known = {"": 0}
     numbers = bytearray()
     for given in finish:
         number = known.setdefault(normal(given) or "", len(known))
         if number > _MOST_REASONS:
-            raise ValueError(f"finish has more than {_MOST_REASONS} different reasons")
+            raise ValueError(f"finish_reason has more than {_MOST_REASONS} different reasons")
         numbers.append(number)
     return list(known), bytes(numbers)
 

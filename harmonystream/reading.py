@@ -1,42 +1,44 @@
-"""A stream of tokens as a stream of events; and events as dicts."""
+"""A stream of tokens as a stream of events."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
 from typing import Any, overload
 
+from ._moved import renamed
 from ._native.core.vocab import Vocab
 from ._native.stream.parser import Parser
 from .events import Event
 from .formats import Format, HeaderFormat
 
-__all__ = ["asdict", "events"]
+__all__ = ["iter_events"]
 
 
 @overload
-def events(
+def iter_events(
     source: AsyncIterable[Any],
     format: Parser | Format | HeaderFormat | str = "harmony",
     vocab: Vocab | None = None,
     *,
-    reason: Any = None,
+    finish_reason: Any = None,
     **options: Any,
 ) -> AsyncIterator[Event]: ...
 @overload
-def events(
+def iter_events(
     source: Iterable[Any],
     format: Parser | Format | HeaderFormat | str = "harmony",
     vocab: Vocab | None = None,
     *,
-    reason: Any = None,
+    finish_reason: Any = None,
     **options: Any,
 ) -> Iterator[Event]: ...
-def events(
+@renamed(reason="finish_reason")
+def iter_events(
     source: Any,
     format: Parser | Format | HeaderFormat | str = "harmony",
     vocab: Vocab | None = None,
     *,
-    reason: Any = None,
+    finish_reason: Any = None,
     **options: Any,
 ) -> Any:
     """The events of a stream, each as soon as its tokens are there, and those of its end.
@@ -45,7 +47,7 @@ def events(
     whatever else Parser.feed takes), or text (str, bytes). A str or bytes in its place is one piece of text.
         What an engine's `generate` yields is read, too: its `Finished` ends the stream, with its reason.
     format: a format's name or row, with `vocab` and the options of Parser; or a parser that has read nothing.
-    reason: the engine's reason for stopping, or a function that is called when the source has ended.
+    finish_reason: the engine's reason for stopping, or a function that is called when the source has ended.
 
     Raises at once what Parser() raises. Exceptions of the source and of the parser are raised while the events are
     read, and the stream then has no end.
@@ -57,14 +59,14 @@ def events(
     else:
         parser = format
     if parser.position or parser.finished:
-        raise ValueError(f"this parser has read up to {parser.position}: give events() a fresh one")
+        raise ValueError(f"this parser has read up to {parser.position}: give iter_events() a fresh one")
     if isinstance(source, (str, bytes)):
         source = (source,)
     if hasattr(source, "__aiter__"):
-        return _events_async(source, parser, reason)
+        return _events_async(source, parser, finish_reason)
     if not hasattr(source, "__iter__"):
         raise TypeError(f"source is an iterable of token ids or text, not {type(source).__name__}")
-    return _events(source, parser, reason)
+    return _events(source, parser, finish_reason)
 
 
 def _events(source: Iterable[Any], parser: Parser, reason: Any) -> Iterator[Event]:
@@ -100,19 +102,3 @@ def _fed(parser: Parser, item: Any) -> tuple[Event, ...]:
 
 def _called(reason: Any | Callable[[], Any]) -> Any:
     return reason() if callable(reason) else reason
-
-
-def asdict(event: Event) -> dict[str, Any]:
-    """An event as a dict of its `type` and its fields, which JSON can hold, as in `json.dumps(event, default=asdict)`.
-
-    Raises TypeError for anything but an event, as JSON encoders expect of their `default`.
-    """
-    if not isinstance(event, _EVENTS):
-        raise TypeError(f"asdict() takes an event, not {type(event).__name__}")
-    made = {"type": type(event).__name__, **{name: getattr(event, name) for name in event.__match_args__}}
-    if "path" in made:
-        made["path"] = [*made["path"]]  # the place of a watched string; JSON has no tuples
-    return made
-
-
-_EVENTS: tuple[type[Any], ...] = Event.__args__

@@ -10,7 +10,7 @@ __all__ = ["FORMATS", "FORMATS_FILES", "NAME", "register_sglang", "register_vllm
 NAME = "harmonystream"
 """The parser that chooses the format by the model's name; `harmonystream_hermes` and so on name it."""
 
-# Those of harmonystream.formats(), whose import a process that asks for no format need not pay. A test compares them.
+# The names of harmonystream.formats. A process that asks for no format does not import it. A test compares them.
 FORMATS = (
     *("harmony", "hermes", "qwen3_coder", "mimo", "deepseek", "deepseek_search", "dsml", "kimi_k2", "kimi_k3", "glm"),
     *(

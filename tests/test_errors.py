@@ -7,7 +7,7 @@ import pickle
 
 import pytest
 
-from harmonystream import EmitterError, FormatError, HarmonyStreamError, ParseError, VocabError
+from harmonystream.errors import EmitterError, FormatError, HarmonyStreamError, ParseError, VocabError
 
 
 @pytest.mark.parametrize("error", [VocabError, FormatError, ParseError])

@@ -21,7 +21,7 @@ from harmonystream.parsing_many import CHUNK
 ROW = [200005, 17196, 200008, 12194, 0, 200002]
 
 
-def read(labelled: hs.Parsed) -> list[Any]:
+def read(labelled: hs.columns.Parsed) -> list[Any]:
     made = pa.array(labelled)
     made.validate(full=True)
     assert made.type == pa.large_list(pa.uint8())
@@ -37,8 +37,8 @@ def read(labelled: hs.Parsed) -> list[Any]:
 def test_harmony(rows, item, threads):
     expected = [None if row is None else list(hs.label(row, tools=["f"])) for row in rows]
     column = pa.array(rows, pa.list_(item))
-    assert read(hs.label_many(column, tools=["f"], threads=threads)) == expected
-    assert read(hs.label_many(column[1:], tools=["f"])) == expected[1:]
+    assert read(hs.columns.label_many(column, tools=["f"], threads=threads)) == expected
+    assert read(hs.columns.label_many(column[1:], tools=["f"])) == expected[1:]
 
 
 @pytest.mark.parametrize("conversation", [False, True])
@@ -50,10 +50,10 @@ def test_tags(conversation, data):
     rows = data.draw(st.lists(random_tags.id_streams(name, "added"), max_size=3))
     expected = [list(hs.label(row, name, vocab=vocab, conversation=conversation)) for row in rows]
     column = pa.array(rows, pa.large_list(pa.int32()))
-    assert read(hs.label_many(column, name, vocab, conversation=conversation)) == expected
+    assert read(hs.columns.label_many(column, name, vocab, conversation=conversation)) == expected
     flat = np.array([tid for row in rows for tid in row], np.int32)
     pair = (flat, [0, *accumulate(map(len, rows))])
-    assert read(hs.label_many(pair, name, vocab, conversation=conversation)) == expected
+    assert read(hs.columns.label_many(pair, name, vocab, conversation=conversation)) == expected
 
 
 def test_bad_rows_are_null_and_many_keep_their_order():
@@ -61,7 +61,9 @@ def test_bad_rows_are_null_and_many_keep_their_order():
     rows[1:3] = [[1, None], [-1]]
     expected = [list(hs.label(row)) if row is not None and None not in row and -1 not in row else None for row in rows]
     seen: list[tuple[int, int]] = []
-    got = hs.label_many(pl.Series(rows, dtype=pl.List(pl.Int64)), threads=2, progress=lambda *at: seen.append(at))
+    got = hs.columns.label_many(
+        pl.Series(rows, dtype=pl.List(pl.Int64)), threads=2, progress=lambda *at: seen.append(at)
+    )
     assert read(got) == expected
     assert seen[-1] == (len(rows), len(rows))
     assert pl.Series(got).to_list() == expected
@@ -69,12 +71,12 @@ def test_bad_rows_are_null_and_many_keep_their_order():
 
 def test_what_cannot_be_labelled():
     with pytest.raises(TypeError, match="label_many\\(\\) reads ids"):
-        hs.label_many(pa.array(["text"]))
+        hs.columns.label_many(pa.array(["text"]))
     with pytest.raises(ValueError, match="needs the model's vocabulary"):
-        hs.label_many(pa.array([ROW]), "hermes")
+        hs.columns.label_many(pa.array([ROW]), "hermes")
     with pytest.raises(ValueError, match="a conversation has its prompts in it"):
-        hs.label_many(pa.array([ROW]), start="answer", conversation=True)
+        hs.columns.label_many(pa.array([ROW]), start="answer", conversation=True)
     with pytest.raises(ValueError, match="has no turns"):
-        hs.label_many(
+        hs.columns.label_many(
             pa.array([[0]]), "kimi_vl", hs.vocab.from_bytes([b"a", b"<|im_end|>"], {"<|im_end|>": 1}), conversation=True
         )

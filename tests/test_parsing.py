@@ -57,7 +57,7 @@ def test_options_reach_the_parser():
     assert hs.parse("<tool_call>f</tool_call>", "glm", empty_args="null").tool_calls[0].arguments == "null"
     long = f"<tool_call>f<arg_key>k</arg_key><arg_value>[{'1' * 2000}]</arg_value></tool_call>"
     assert hs.parse(long, "glm", max_hold=1024).tool_calls[0].arguments == f'{{"k": "[{"1" * 2000}]"}}'
-    with pytest.raises(hs.ParseError):
+    with pytest.raises(hs.errors.ParseError):
         hs.parse("Hi", strict=True)
     assert hs.parse("", finish_reason="length") == hs.Completion((), "", "", (), "length", hs.Usage(*[0] * 7), ())
 

@@ -32,8 +32,10 @@ def reader(asked: list[int], type: Any) -> pa.RecordBatchReader:
 @pytest.mark.parametrize("type", [pa.list_(pa.int64()), pa.large_list(pa.int32())], ids=str)
 def test_a_chunk_is_read_when_it_is_asked_for(type):
     asked: list[int] = []
-    parsed = hs.parse_chunks(reader(asked, type), finish="stop", fields=["content", "note"])
-    whole = pa.array(hs.parse_many(pa.array(ROWS, type), finish="stop", fields=["content", "note"])).to_pylist()
+    parsed = hs.columns.parse_chunks(reader(asked, type), finish_reason="stop", fields=["content", "note"])
+    whole = pa.array(
+        hs.columns.parse_many(pa.array(ROWS, type), finish_reason="stop", fields=["content", "note"])
+    ).to_pylist()
     assert asked == []
     chunks = iter(parsed)
     assert pa.array(next(chunks)).to_pylist() == whole[:20]
@@ -44,16 +46,16 @@ def test_a_chunk_is_read_when_it_is_asked_for(type):
 
 
 def test_libraries_read_the_stream(tmp_path):
-    whole = pa.array(hs.parse_many(pa.array(ROWS))).to_pylist()
+    whole = pa.array(hs.columns.parse_many(pa.array(ROWS))).to_pylist()
     column = pa.chunked_array([ROWS[:9], ROWS[9:]])
-    assert pl.Series(hs.parse_chunks(column)).to_list() == whole
-    made = pa.RecordBatchReader.from_stream(hs.parse_chunks(column))
+    assert pl.Series(hs.columns.parse_chunks(column)).to_list() == whole
+    made = pa.RecordBatchReader.from_stream(hs.columns.parse_chunks(column))
     with pq.ParquetWriter(tmp_path / "answers.parquet", made.schema) as writer:
         for batch in made:
             writer.write_batch(batch)
     assert pq.read_table(tmp_path / "answers.parquet").to_pylist() == whole
 
-    answers = pa.RecordBatchReader.from_stream(hs.parse_chunks(column))
+    answers = pa.RecordBatchReader.from_stream(hs.columns.parse_chunks(column))
     found = duckdb.from_arrow(answers).query("answers", "select content, usage.content from answers").fetchall()
     assert found == [(row["content"], (row["usage"] or {}).get("content")) for row in whole]
 
@@ -62,27 +64,29 @@ def test_texts_views_and_slices_of_batches():
     texts = ["<think>a</think>b" * 3, None, "x"]
     for type in (pa.string(), pa.large_string(), pa.string_view()):
         batch = pa.record_batch({"text": pa.array(["cut", *texts], type)})[1:]
-        assert [row and row["content"] for row in pa.array(hs.parse_many(batch, "think")).to_pylist()] == [
-            row and row["content"] for row in pa.array(hs.parse_many(pa.array(texts), "think")).to_pylist()
+        assert [row and row["content"] for row in pa.array(hs.columns.parse_many(batch, "think")).to_pylist()] == [
+            row and row["content"] for row in pa.array(hs.columns.parse_many(pa.array(texts), "think")).to_pylist()
         ]
     frame = pl.DataFrame({"text": texts})
-    assert pa.chunked_array(hs.parse_chunks(frame, "think", fields=["content"])).to_pylist()[2] == {"content": "x"}
+    assert pa.chunked_array(hs.columns.parse_chunks(frame, "think", fields=["content"])).to_pylist()[2] == {
+        "content": "x"
+    }
 
 
 def test_errors_come_at_once_or_with_their_chunk():
     with pytest.raises(ValueError, match="fields are some of"):
-        hs.parse_chunks(pa.array([ROW]), fields=["nope"])
+        hs.columns.parse_chunks(pa.array([ROW]), fields=["nope"])
     with pytest.raises(TypeError, match="a column is an Arrow array"):
-        hs.parse_chunks([ROW])
+        hs.columns.parse_chunks([ROW])
     with pytest.raises(TypeError, match="a column is an Arrow array"):
-        list(hs.parse_chunks(pa.table({"a": [ROW], "b": [ROW]})))
+        list(hs.columns.parse_chunks(pa.table({"a": [ROW], "b": [ROW]})))
 
     def failing() -> Iterator[pa.RecordBatch]:
         yield pa.record_batch({"ids": [ROW]})
         raise OSError("the disk is gone")
 
     source = pa.RecordBatchReader.from_batches(pa.schema({"ids": pa.list_(pa.int64())}), failing())
-    made = pa.RecordBatchReader.from_stream(hs.parse_chunks(source))
+    made = pa.RecordBatchReader.from_stream(hs.columns.parse_chunks(source))
     assert made.read_next_batch().num_rows == 1
     with pytest.raises(OSError, match="the disk is gone"):
         made.read_next_batch()
@@ -90,13 +94,13 @@ def test_errors_come_at_once_or_with_their_chunk():
 
 
 def test_capsules_that_nobody_takes_are_released():
-    parsed = hs.parse_chunks(pa.array([ROW]))
+    parsed = hs.columns.parse_chunks(pa.array([ROW]))
     parsed.__arrow_c_stream__()
     assert len(list(parsed)) == 1
     stream = pa.chunked_array([[ROW]]).__arrow_c_stream__()
-    assert len(list(hs.parse_chunks(Taken(stream)))) == 1
+    assert len(list(hs.columns.parse_chunks(Taken(stream)))) == 1
     with pytest.raises(ValueError, match="has been released"):
-        hs.parse_chunks(Taken(stream))  # a stream is read once
+        hs.columns.parse_chunks(Taken(stream))  # a stream is read once
 
 
 class Taken:
@@ -110,8 +114,8 @@ class Taken:
 def test_a_stream_belongs_to_its_reader():
     """It is moved out of its capsule: nobody else takes chunks, or releases it, between two of ours."""
     stream = Taken(pa.chunked_array([[ROW], [ROW], [ROW]]).__arrow_c_stream__())
-    chunks = iter(hs.parse_chunks(stream))
+    chunks = iter(hs.columns.parse_chunks(stream))
     next(chunks)
     with pytest.raises(ValueError, match="has been released"):
-        hs.parse_chunks(stream)
+        hs.columns.parse_chunks(stream)
     assert len(list(chunks)) == 2

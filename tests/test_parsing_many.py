@@ -38,7 +38,7 @@ def of(whole: hs.Completion) -> dict[str, Any]:
     }
 
 
-def read(parsed: hs.Parsed) -> list[Any]:
+def read(parsed: hs.columns.Parsed) -> list[Any]:
     made = pa.array(parsed)
     made.validate(full=True)
     return made.to_pylist()
@@ -56,8 +56,8 @@ def test_harmony(rows, finish, item, large, threads):
     rows = [[tid for tid in row if item != pa.int32() or tid < 2**31] for row in rows]
     column = pa.array(rows, (pa.large_list if large else pa.list_)(item))
     expected = [of(hs.parse(row, finish_reason=finish, tools=["f"])) for row in rows]
-    assert read(hs.parse_many(column, finish=finish, tools=["f"], threads=threads)) == expected
-    assert read(hs.parse_many(column[1:], finish=finish, tools=["f"])) == expected[1:]
+    assert read(hs.columns.parse_many(column, finish_reason=finish, tools=["f"], threads=threads)) == expected
+    assert read(hs.columns.parse_many(column[1:], finish_reason=finish, tools=["f"])) == expected[1:]
 
 
 @settings(max_examples=40)
@@ -68,34 +68,37 @@ def test_tags(data):
     more: dict[str, Any] = {"tools": options.declared, "start": options.start}
     texts = data.draw(st.lists(random_tags.texts(name), max_size=3))
     expected = [of(hs.parse(text, name, finish_reason=options.finish, **more)) for text in texts]
-    assert read(hs.parse_many(pa.array(texts, pa.large_binary()), name, finish=options.finish, **more)) == expected
+    assert (
+        read(hs.columns.parse_many(pa.array(texts, pa.large_binary()), name, finish_reason=options.finish, **more))
+        == expected
+    )
     vocab = tokens(name).vocab
     rows = [data.draw(random_tags.id_streams(name, "added")) for _ in texts]
     if vocab.missing(name):
         return
     expected = [of(hs.parse(row, name, vocab=vocab, finish_reason=options.finish, **more)) for row in rows]
     column = (array("I", [tid for row in rows for tid in row]), [0, *np.cumsum([len(row) for row in rows]).tolist()])
-    assert read(hs.parse_many(column, name, vocab, finish=options.finish, **more)) == expected
+    assert read(hs.columns.parse_many(column, name, vocab, finish_reason=options.finish, **more)) == expected
 
 
 def test_many_chunks_and_threads_keep_the_order():
     rows = [[200005, 17196, 200008, *[13225 + k] * (k % 5)] for k in range(2 * CHUNK + 7)]
     reasons = [("stop", "length", None)[k % 3] for k in range(len(rows))]
     seen: list[tuple[int, int]] = []
-    got = hs.parse_many(pa.array(rows), finish=reasons, threads=3, progress=lambda *at: seen.append(at))
+    got = hs.columns.parse_many(pa.array(rows), finish_reason=reasons, threads=3, progress=lambda *at: seen.append(at))
     assert read(got) == [of(hs.parse(row, finish_reason=reason)) for row, reason in zip(rows, reasons)]
     assert seen == [(CHUNK, len(rows)), (2 * CHUNK, len(rows)), (len(rows), len(rows))]
     assert (len(got), repr(got)) == (len(rows), f"<Parsed: {len(rows)} rows>")
 
 
 def test_a_null_is_null_and_a_bad_row_has_a_note():
-    got = read(hs.parse_many(pa.array([ROW, None, [1, -1], [1, 2**32], [], ROW], pa.list_(pa.int64()))))
+    got = read(hs.columns.parse_many(pa.array([ROW, None, [1, -1], [1, 2**32], [], ROW], pa.list_(pa.int64()))))
     assert got[1] == NULL
     for bad in (got[2], got[3]):
         assert (bad["note"], bad["content"], bad["calls"], bad["finish_reason"]) == ("not-an-id", "", [], None)
         assert set(bad["usage"].values()) == {0}
     assert [got[0], got[4], got[5]] == [of(hs.parse(ROW)), of(hs.parse([])), of(hs.parse(ROW))]
-    assert read(hs.parse_many(pa.array([[-5], ROW], pa.list_(pa.int32())))) == [got[2], got[0]]
+    assert read(hs.columns.parse_many(pa.array([[-5], ROW], pa.list_(pa.int32())))) == [got[2], got[0]]
 
 
 def test_libraries_give_columns_and_read_results():
@@ -107,8 +110,8 @@ def test_libraries_give_columns_and_read_results():
         pl.Series(rows, dtype=pl.List(pl.Int32)),
     ]
     for column in columns:
-        assert read(hs.parse_many(column)) == expected
-    parsed = hs.parse_many(columns[0])
+        assert read(hs.columns.parse_many(column)) == expected
+    parsed = hs.columns.parse_many(columns[0])
     assert pl.Series(parsed).to_list() == expected
     assert pa.table(parsed).to_pylist() == pa.record_batch(parsed).to_pylist() == expected
     outputs = pa.table({"row": pa.array(parsed)})
@@ -121,23 +124,23 @@ def test_libraries_give_columns_and_read_results():
     ]
     texts = ["<think>a</think>b", None, "日本"]
     for strings in (pa.array(texts), pa.array(texts, pa.large_string()), pa.chunked_array([pa.array(texts)])):
-        assert [row and row["content"] for row in read(hs.parse_many(strings, "think"))] == ["b", None, "日本"]
+        assert [row and row["content"] for row in read(hs.columns.parse_many(strings, "think"))] == ["b", None, "日本"]
 
 
 def test_the_result_outlives_what_it_came_from():
-    parsed = hs.parse_many(pa.array([ROW] * 3))
+    parsed = hs.columns.parse_many(pa.array([ROW] * 3))
     made = pa.array(parsed)
     calls, usage = made.field("calls"), made.field("usage")
     del parsed, made
     assert (len(calls), usage[2].as_py()["reasoning"]) == (3, 1)
-    hs.parse_many(pa.array([ROW])).__arrow_c_array__()  # capsules that nobody takes are released
+    hs.columns.parse_many(pa.array([ROW])).__arrow_c_array__()  # capsules that nobody takes are released
 
 
 def test_fields():
-    got = pa.array(hs.parse_many(pa.array([ROW]), fields=["content", "calls"]))
+    got = pa.array(hs.columns.parse_many(pa.array([ROW]), fields=["content", "calls"]))
     assert [field.name for field in got.type] == ["content", "calls"]
-    assert set(COLUMNS) == {field.name for field in pa.array(hs.parse_many(pa.array([ROW]))).type}
-    assert read(hs.parse_many(pa.array([], pa.list_(pa.int32())))) == []
+    assert set(COLUMNS) == {field.name for field in pa.array(hs.columns.parse_many(pa.array([ROW]))).type}
+    assert read(hs.columns.parse_many(pa.array([], pa.list_(pa.int32())))) == []
 
 
 @pytest.mark.parametrize(
@@ -145,18 +148,18 @@ def test_fields():
     [
         ({"fields": ["text"]}, "fields are some of"),
         ({"threads": -1}, "threads is 0 or more"),
-        ({"finish": ["stop", "stop"]}, "finish has 2 reasons, for 1 rows"),
+        ({"finish_reason": ["stop", "stop"]}, "finish_reason has 2 reasons, for 1 rows"),
         ({"format": "nope"}, "nope"),
     ],
 )
 def test_wrong_options(options, why):
     with pytest.raises(ValueError, match=why):
-        hs.parse_many(pa.array([ROW]), **options)
+        hs.columns.parse_many(pa.array([ROW]), **options)
 
 
 def test_too_many_reasons():
     with pytest.raises(ValueError, match="more than 250 different reasons"):
-        hs.parse_many(pa.array([[1]] * 300), finish=[f"reason {k}" for k in range(300)])
+        hs.columns.parse_many(pa.array([[1]] * 300), finish_reason=[f"reason {k}" for k in range(300)])
 
 
 def raw(offsets: list[int], values: int = 3, kind: Any = np.int32) -> pa.Array:
@@ -181,14 +184,14 @@ def raw(offsets: list[int], values: int = 3, kind: Any = np.int32) -> pa.Array:
 )
 def test_offsets_that_lie_are_refused(kind, offsets, why):
     with pytest.raises(ValueError, match=why):
-        hs.parse_many(raw(offsets, kind=kind))
+        hs.columns.parse_many(raw(offsets, kind=kind))
 
 
 @settings(max_examples=200)
 @given(st.lists(st.integers(-3, 9), min_size=1, max_size=6), st.integers(0, 6))
 def test_any_offsets_are_refused_or_right(offsets, values):
     try:
-        got = read(hs.parse_many(raw(offsets, values)))
+        got = read(hs.columns.parse_many(raw(offsets, values)))
     except ValueError:
         assert offsets != sorted(offsets) or offsets[0] < 0 or offsets[-1] > values
         return
@@ -213,7 +216,7 @@ def test_any_offsets_are_refused_or_right(offsets, values):
 )
 def test_other_types_are_refused(column):
     with pytest.raises(TypeError, match="a column is an Arrow array of lists"):
-        hs.parse_many(column)
+        hs.columns.parse_many(column)
 
 
 def test_a_row_with_a_null_among_its_ids_has_a_note():
@@ -221,9 +224,9 @@ def test_a_row_with_a_null_among_its_ids_has_a_note():
     for kind in INTEGERS:
         column = pa.array(rows, pa.list_(kind))
         for some, left in ((column, rows), (column[1:], rows[1:]), (column[3:5], rows[3:5])):
-            notes = [row["note"] for row in read(hs.parse_many(some))]
+            notes = [row["note"] for row in read(hs.columns.parse_many(some))]
             assert notes == ["null" if row is None else "not-an-id" if None in row else None for row in left]
-    got = read(hs.parse_many(column))
+    got = read(hs.columns.parse_many(column))
     assert (got[0]["content"], got[0]["finish_reason"], got[1]) == ("", None, of(hs.parse(ROW)))
 
 
@@ -236,8 +239,8 @@ def test_every_kind_of_text(texts, kind, first):
     data = [text if text is None or "string" in str(kind) else text.encode() for text in texts]
     expected = [NULL if text is None else of(hs.parse(text, "think")) for text in texts]
     column = pa.chunked_array([pa.array(data, kind), pa.array(data[:1], kind)])
-    assert read(hs.parse_many(column[first:], "think")) == [*expected, *expected[:1]][first:]
-    assert read(hs.parse_many(pl.Series(texts, dtype=pl.String), "think")) == expected
+    assert read(hs.columns.parse_many(column[first:], "think")) == [*expected, *expected[:1]][first:]
+    assert read(hs.columns.parse_many(pl.Series(texts, dtype=pl.String), "think")) == expected
 
 
 def views(*rows: tuple[int, int, int]) -> pa.Array:
@@ -253,7 +256,7 @@ def views(*rows: tuple[int, int, int]) -> pa.Array:
 def test_views_that_lie_are_refused():
     good = [(20, 0, 0), (13, 0, 7), (0, 9, 9), (3, 0, 0)]
     texts = ["x" * 20, "x" * 13, "", "\0\0\0"]
-    assert [row["content"] for row in read(hs.parse_many(views(*good), "think"))] == texts
+    assert [row["content"] for row in read(hs.columns.parse_many(views(*good), "think"))] == texts
     lies = (
         (21, 0, 0),
         (-1, 0, 0),
@@ -266,15 +269,15 @@ def test_views_that_lie_are_refused():
     )
     for lie in lies:
         with pytest.raises(ValueError, match="string 4 of this Arrow array lies outside of its buffers"):
-            hs.parse_many(views(*good, lie), "think")
+            hs.columns.parse_many(views(*good, lie), "think")
 
 
 def test_pairs_that_do_not_fit_are_refused():
     for offsets in ([], [1, 3], [0, 2], [0, 4]):
         with pytest.raises(ValueError, match="offsets begin at 0 and end at the number of ids, 3"):
-            hs.parse_many(([1, 2, 3], offsets))
+            hs.columns.parse_many(([1, 2, 3], offsets))
     with pytest.raises(ValueError, match="less than"):
-        hs.parse_many(([1, 2, 3], [0, 3, 2, 3]))
+        hs.columns.parse_many(([1, 2, 3], [0, 3, 2, 3]))
 
 
 def test_what_has_been_taken_cannot_be_taken_again():
@@ -286,17 +289,17 @@ def test_what_has_been_taken_cannot_be_taken_again():
             return self.capsules
 
     column = Same(pa.array([ROW]).__arrow_c_array__())
-    assert len(hs.parse_many(column)) == 1
+    assert len(hs.columns.parse_many(column)) == 1
     with pytest.raises(ValueError, match="has been released"):
-        hs.parse_many(column)
+        hs.columns.parse_many(column)
     with pytest.raises(ValueError, match="ids need the model's vocabulary"):
-        hs.parse_many(pa.array([ROW]), "hermes")
+        hs.columns.parse_many(pa.array([ROW]), "hermes")
 
 
 def test_one_thread_is_the_callers_own(monkeypatch):
     """A measurement of the caller's time then has the reading in it."""
     monkeypatch.setattr("harmonystream.parsing_many.ThreadPoolExecutor", None)
-    assert len(pa.array(hs.parse_many(pa.array(["a", "b"]), threads=1))) == 2
+    assert len(pa.array(hs.columns.parse_many(pa.array(["a", "b"]), threads=1))) == 2
 
 
 @settings(max_examples=25)
@@ -307,10 +310,10 @@ def test_prompts(data):
     prompts = [data.draw(st.none() | random_tags.texts(name)) for _ in texts]
     expected = [of(hs.parse(text, name, prompt=prompt)) for text, prompt in zip(texts, prompts)]
     column = pa.array(texts, pa.binary())
-    assert read(hs.parse_many(column, name, prompts=pa.array(prompts, pa.binary()))) == expected
+    assert read(hs.columns.parse_many(column, name, prompts=pa.array(prompts, pa.binary()))) == expected
     cut = data.draw(st.integers(0, len(texts)))
     given = pa.chunked_array([pa.array(prompts[:cut], pa.binary_view()), pa.array(prompts[cut:], pa.binary_view())])
-    assert read(hs.parse_many(column, name, prompts=given, threads=2)) == expected
+    assert read(hs.columns.parse_many(column, name, prompts=given, threads=2)) == expected
 
 
 def test_prompts_of_ids_and_of_many_chunks():
@@ -325,7 +328,7 @@ def test_prompts_of_ids_and_of_many_chunks():
     ]
     rows = [[13225 + k, 200007] for k in range(2 * CHUNK + 9)]
     prompts = [ends[k % len(ends)] for k in range(len(rows))]
-    got = read(hs.parse_many(pa.array(rows), prompts=pa.array(prompts, pa.list_(pa.int64())), threads=2))
+    got = read(hs.columns.parse_many(pa.array(rows), prompts=pa.array(prompts, pa.list_(pa.int64())), threads=2))
     for k, (row, prompt) in enumerate(zip(rows, prompts)):
         if prompt in ([-1], [7, None]):
             assert (got[k]["note"], got[k]["content"], got[k]["calls"]) == ("bad-prompt", "", [])
@@ -333,7 +336,9 @@ def test_prompts_of_ids_and_of_many_chunks():
             assert got[k] == of(hs.parse(row, prompt=prompt))
     assert len({str(row["reasoning"] != "") for row in got}) == 2
     texts = read(
-        hs.parse_many(pa.array(["Hm", "Hm"]), prompts=pa.array(["<|start|>assistant<|chan", "<|start|>assistant"]))
+        hs.columns.parse_many(
+            pa.array(["Hm", "Hm"]), prompts=pa.array(["<|start|>assistant<|chan", "<|start|>assistant"])
+        )
     )
     assert [row["note"] for row in texts] == ["bad-prompt", None]
 
@@ -348,4 +353,4 @@ def test_prompts_of_ids_and_of_many_chunks():
 )
 def test_prompts_that_do_not_fit(options, why):
     with pytest.raises(ValueError, match=why):
-        hs.parse_many(pa.array(["text"]), **options)
+        hs.columns.parse_many(pa.array(["text"]), **options)

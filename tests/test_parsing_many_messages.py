@@ -25,7 +25,7 @@ def of(whole: hs.Completion) -> list[dict[str, Any]]:
     return [{**each._asdict(), "tool_calls": [call._asdict() for call in each.tool_calls]} for each in whole.messages]
 
 
-def read(parsed: hs.Parsed) -> list[Any]:
+def read(parsed: hs.columns.Parsed) -> list[Any]:
     made = pa.array(parsed)
     made.validate(full=True)
     return [row["messages"] for row in made.to_pylist()]
@@ -38,7 +38,7 @@ def test_harmony(rows, finish, many):
     rows = rows[: CHUNK + 9]
     known = {tuple(row): of(hs.parse(row, finish_reason=finish, tools=["f"])) for row in rows}
     column = pa.array(rows, pa.list_(pa.int64()))
-    got = read(hs.parse_many(column, finish=finish, tools=["f"], threads=2, fields=FIELDS))
+    got = read(hs.columns.parse_many(column, finish_reason=finish, tools=["f"], threads=2, fields=FIELDS))
     assert got == [known[tuple(row)] for row in rows]
 
 
@@ -51,13 +51,16 @@ def test_tags(data):
     texts = data.draw(st.lists(random_tags.texts(name), max_size=3))
     column = pa.array(texts, pa.large_binary())
     expected = [of(hs.parse(text, name, finish_reason=options.finish, **more)) for text in texts]
-    assert read(hs.parse_many(column, name, finish=options.finish, fields=FIELDS, **more)) == expected
+    assert read(hs.columns.parse_many(column, name, finish_reason=options.finish, fields=FIELDS, **more)) == expected
     vocab = tokens(name).vocab
     if not vocab.missing(name):
         rows = [data.draw(random_tags.id_streams(name, "added")) for _ in texts]
         expected = [of(hs.parse(row, name, vocab=vocab, finish_reason=options.finish, **more)) for row in rows]
         ids = pa.array(rows, pa.list_(pa.int64()))
-        assert read(hs.parse_many(ids, name, vocab, finish=options.finish, fields=FIELDS, **more)) == expected
+        assert (
+            read(hs.columns.parse_many(ids, name, vocab, finish_reason=options.finish, fields=FIELDS, **more))
+            == expected
+        )
 
 
 def test_header_parts_and_rows_without_messages():
@@ -67,7 +70,7 @@ def test_header_parts_and_rows_without_messages():
         None,
         "",
     ]
-    got = read(hs.parse_many(pa.array(texts), tools=["f"], fields=["messages"]))
+    got = read(hs.columns.parse_many(pa.array(texts), tools=["f"], fields=["messages"]))
     assert got == [None if text is None else of(hs.parse(text, tools=["f"])) for text in texts]
     assert [(each["role"], each["channel"], each["recipient"], each["content_type"]) for each in got[0] + got[1]] == [
         ("assistant", "notes", None, None),
@@ -77,7 +80,7 @@ def test_header_parts_and_rows_without_messages():
 
 
 def test_libraries_read_messages():
-    parsed = hs.parse_many(pa.array([ROW, None, ROW[:4]]), fields=FIELDS)
+    parsed = hs.columns.parse_many(pa.array([ROW, None, ROW[:4]]), fields=FIELDS)
     expected = [{"messages": [], "content": ""} for _ in range(3)]
     for row, ids in zip(expected, (ROW, None, ROW[:4])):
         whole = None if ids is None else hs.parse(ids)
@@ -89,6 +92,6 @@ def test_libraries_read_messages():
 
 
 def test_messages_are_a_column_only_if_they_are_asked_for():
-    assert "messages" not in [field.name for field in pa.array(hs.parse_many(pa.array([ROW]))).type]
-    chunks = hs.parse_chunks(pa.chunked_array([pa.array([ROW]), pa.array([ROW])]), fields=["messages"])
+    assert "messages" not in [field.name for field in pa.array(hs.columns.parse_many(pa.array([ROW]))).type]
+    chunks = hs.columns.parse_chunks(pa.chunked_array([pa.array([ROW]), pa.array([ROW])]), fields=["messages"])
     assert [read(chunk) for chunk in chunks] == [[of(hs.parse(ROW))]] * 2

@@ -33,9 +33,9 @@ def read(source: Any, *arguments: Any, **options: Any) -> list[hs.Event]:
 
     async def collect() -> list[hs.Event]:
         items = [source] if isinstance(source, (str, bytes)) else source
-        return [event async for event in hs.events(arriving(items), *arguments, **options)]
+        return [event async for event in hs.iter_events(arriving(items), *arguments, **options)]
 
-    made = list(hs.events(source, *arguments, **options))
+    made = list(hs.iter_events(source, *arguments, **options))
     assert asyncio.run(collect()) == made
     return made
 
@@ -66,12 +66,12 @@ def test_options_are_a_parsers():
         ["2+2.</think>It is 4."], format="think", start="reasoning"
     )
     with pytest.raises(TypeError):
-        hs.events([], colour="red")  # type: ignore[call-overload]
+        hs.iter_events([], colour="red")  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("reason", ["length", lambda: "MAX_TOKENS", {"type": "length"}])
 def test_the_end_is_what_the_engine_says(reason):
-    made = read(CALL, reason=reason)
+    made = read(CALL, finish_reason=reason)
     assert [event.complete for event in made if isinstance(event, hs.ToolCallEnd)] == [False]
     assert made[-1].reason == "length"
 
@@ -85,7 +85,7 @@ def test_an_event_is_there_before_the_next_token_is_asked_for():
             asked += 1
             yield token
 
-    seen = [(asked, event.text) for event in hs.events(source()) if hasattr(event, "text")]
+    seen = [(asked, event.text) for event in hs.iter_events(source()) if hasattr(event, "text")]
     assert seen == [(4, "Hello"), (11, "Hi"), (12, "!")]
 
 
@@ -94,7 +94,7 @@ def test_what_a_source_raises_is_raised_where_it_happens():
         yield IDS[:4]
         raise KeyError("gone")
 
-    events = hs.events(source())
+    events = hs.iter_events(source())
     assert [type(next(events)) for _ in range(2)] == [hs.MessageStart, hs.ReasoningDelta]
     with pytest.raises(KeyError, match="gone"):
         next(events)
@@ -102,24 +102,28 @@ def test_what_a_source_raises_is_raised_where_it_happens():
 
 def test_mistakes_are_told_at_once():
     parser = hs.Parser()
-    assert list(hs.events(IDS, parser))[-1].reason == "stop"
-    with pytest.raises(ValueError, match="this parser has read up to 13: give events"):
-        hs.events(IDS, parser)
+    assert list(hs.iter_events(IDS, parser))[-1].reason == "stop"
+    with pytest.raises(ValueError, match="this parser has read up to 13: give iter_events"):
+        hs.iter_events(IDS, parser)
     with pytest.raises(TypeError, match="a parser has its vocabulary and its options"):
-        hs.events(IDS, hs.Parser(), strict=True)
+        hs.iter_events(IDS, hs.Parser(), strict=True)
     with pytest.raises(TypeError, match="source is an iterable of token ids or text, not int"):
-        hs.events(5)  # type: ignore[call-overload]
+        hs.iter_events(5)  # type: ignore[call-overload]
 
 
 # --- asdict ---
 
 WATCHING: dict[str, Any] = {"format": "harmony", "watch": [("f", "a")]}
-EVENTS = [*read(IDS), *read(CALL, **WATCHING), *read("<|channel|>analysis to=python<|message|>\ud800", reason="length")]
+EVENTS = [
+    *read(IDS),
+    *read(CALL, **WATCHING),
+    *read("<|channel|>analysis to=python<|message|>\ud800", finish_reason="length"),
+]
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
 def test_an_event_is_json_to_every_encoder(event):
-    made = hs.asdict(event)
+    made = hs.events.asdict(event)
     assert next(iter(made)) == "type"
     fields = {name: tuple(value) if name == "path" else value for name, value in made.items() if name != "type"}
     again: Any = getattr(hs, made["type"])(**fields)
@@ -128,9 +132,9 @@ def test_an_event_is_json_to_every_encoder(event):
         "json": json.dumps(made),
         "orjson": orjson.dumps(made),
         "msgspec": msgspec.json.encode(made),
-        "json, default": json.dumps(event, default=hs.asdict),
-        "orjson, default": orjson.dumps(event, default=hs.asdict),
-        "msgspec, hook": msgspec.json.encode(event, enc_hook=hs.asdict),
+        "json, default": json.dumps(event, default=hs.events.asdict),
+        "orjson, default": orjson.dumps(event, default=hs.events.asdict),
+        "msgspec, hook": msgspec.json.encode(event, enc_hook=hs.events.asdict),
     }
     assert {name: json.loads(text) for name, text in written.items()} == dict.fromkeys(written, made)
 
@@ -142,11 +146,11 @@ def test_every_kind_of_event_has_been_tried():
 @pytest.mark.parametrize("other", [None, 5, "text", {"type": "StreamEnd"}, object()])
 def test_what_is_no_event_is_refused_as_encoders_expect(other):
     with pytest.raises(TypeError, match=r"asdict\(\) takes an event, not"):
-        hs.asdict(other)
+        hs.events.asdict(other)
 
 
 def test_what_an_engine_yields_is_read_to_its_end():
     sampled, end = hs.engines.Sampled, hs.engines.Finished
     source = [IDS[:5], sampled(IDS[5:8]), *IDS[8:-1], end("length"), 5]
-    assert read(source) == [*read(IDS[:-1], reason="length")]
-    assert read([*IDS[:-1], end("stop")], reason="length")[-1].reason == "length"
+    assert read(source) == [*read(IDS[:-1], finish_reason="length")]
+    assert read([*IDS[:-1], end("stop")], finish_reason="length")[-1].reason == "length"

@@ -89,7 +89,7 @@ def test_the_parser_reads_them(reason, told, complete):
 def test_the_emitters_read_them(api):
     made = {}
     for reason in ("stop", "eos_token", {"type": "stop", "matched": 200002}, "length", {"type": "length"}):
-        seconds = {"created": 7} if api is hs.ChatStream else {"created_at": 7} if api is hs.ResponsesStream else {}
+        seconds = {"created": 7} if api is hs.ChatStream else {"created": 7} if api is hs.ResponsesStream else {}
         stream = api(id="1", model="m", **seconds)
         made[str(reason)] = stream.start() + stream.feed_text("<|channel|>final<|message|>Hi") + stream.finish(reason)
     stop, *same, length, other = made.values()

@@ -101,7 +101,7 @@ def test_plain_data_encodes_with_a_function():
 
 
 def test_a_vocabulary_without_an_encoder_says_what_to_do():
-    with pytest.raises(hs.VocabError, match=r"cannot encode text: load it with from_tiktoken\(\)"):
+    with pytest.raises(hs.errors.VocabError, match=r"cannot encode text: load it with from_tiktoken\(\)"):
         hs.vocab.from_bytes({1: b"a"}, {"<x>": 2}).encode("a")
 
 

@@ -92,7 +92,7 @@ def test_a_loaded_vocabulary_is_pickled_as_its_path(path):
 def test_a_pickle_whose_file_holds_another_vocabulary_is_refused(path):
     data = pickle.dumps(hs.Vocab.load(path))
     hs.vocab.from_bytes([b"other"], CONTROL).save(path)
-    with pytest.raises(hs.VocabError, match="holds another vocabulary than when this was pickled"):
+    with pytest.raises(hs.errors.VocabError, match="holds another vocabulary than when this was pickled"):
         pickle.loads(data)
 
 
@@ -100,14 +100,14 @@ def test_every_truncation_and_every_damaged_byte_is_refused(path):
     whole = path.read_bytes()
     for size in range(len(whole)):
         path.write_bytes(whole[:size])
-        with pytest.raises(hs.VocabError, match="vocabulary file"):
+        with pytest.raises(hs.errors.VocabError, match="vocabulary file"):
             hs.Vocab.load(path)
     for at in range(len(whole)):
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x41]) + whole[at + 1 :])
-        with pytest.raises(hs.VocabError, match="vocabulary file"):
+        with pytest.raises(hs.errors.VocabError, match="vocabulary file"):
             hs.Vocab.load(path)
     path.write_bytes(whole + b"x")
-    with pytest.raises(hs.VocabError, match="its length does not fit its content"):
+    with pytest.raises(hs.errors.VocabError, match="its length does not fit its content"):
         hs.Vocab.load(path)
 
 
@@ -121,7 +121,7 @@ def test_a_file_that_is_missing_is_the_systems_error(tmp_path, small):
 def test_a_function_that_encodes_is_given_again(tmp_path):
     made = hs.vocab.from_bytes(TABLE, CONTROL, encode=lambda text: [0] * len(text))
     made.save(tmp_path / "f")
-    with pytest.raises(hs.VocabError, match="cannot encode text"):
+    with pytest.raises(hs.errors.VocabError, match="cannot encode text"):
         hs.Vocab.load(tmp_path / "f").encode("aa")
     assert hs.Vocab.load(tmp_path / "f", encode=lambda text: [0] * len(text)).encode("aa<|end|>", control=True) == [
         0,
@@ -146,7 +146,7 @@ def test_a_damaged_tokenizer_is_noticed_when_it_is_needed(tmp_path):
     data = (tmp_path / "t").read_bytes()
     (tmp_path / "t").write_bytes(data[:-1] + b"?")
     loaded = hs.Vocab.load(tmp_path / "t")
-    with pytest.raises(hs.VocabError, match="damaged where the tokenizer is"):
+    with pytest.raises(hs.errors.VocabError, match="damaged where the tokenizer is"):
         loaded.encode("a")
 
 
@@ -174,8 +174,8 @@ def test_a_damaged_file_of_the_cache_is_made_anew(tmp_path):
 def test_a_file_of_another_version_or_machine_is_refused(path, small, monkeypatch):
     data = path.read_bytes()
     path.write_bytes(data[:8] + b"\2" + data[9:])
-    with pytest.raises(hs.VocabError, match="has version 2; this release reads version 1"):
+    with pytest.raises(hs.errors.VocabError, match="has version 2; this release reads version 1"):
         hs.Vocab.load(path)
     monkeypatch.setattr(sys, "byteorder", "big")
-    with pytest.raises(hs.VocabError, match="little-endian"):
+    with pytest.raises(hs.errors.VocabError, match="little-endian"):
         small.save(path)

@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import pytest
 from tokenizers import AddedToken, Tokenizer, decoders, models
 
-from harmonystream import VocabError, vocab
+from harmonystream import vocab
+from harmonystream.errors import VocabError
 
 
 def table(loaded: vocab.Vocab) -> list[bytes]:

@@ -121,7 +121,7 @@ def watched(n: int) -> Alone:
 
 def engine_cases(n: int) -> Iterator[Alone]:
     """What hosts call instead of feed()."""
-    prose, markup = streams.prose(n), hs.Markup()
+    prose, markup = streams.prose(n), hs.inside.Markup()
 
     def opened() -> Feed:
         parser = hs.Parser()
@@ -138,7 +138,7 @@ def moves(ids: list[int]) -> Iterator[Alone]:
     """A response that goes to another process and comes back, in the middle of a text of a hundred tokens."""
     for kind, fields in (
         (hs.ChatStream, {"id": "chatcmpl-1", "created": 1}),
-        (hs.ResponsesStream, {"id": "resp_1", "created_at": 1}),
+        (hs.ResponsesStream, {"id": "resp_1", "created": 1}),
         (hs.MessagesStream, {"id": "msg_1"}),
     ):
         stream: Any = cast(Any, kind)(hs.Parser(), model="gpt-oss-20b", taken=["call_1", "call_2"], **fields)

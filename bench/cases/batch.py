@@ -16,7 +16,7 @@ STREAMS = 1024
 STEPS = 32
 
 
-def begun(batch: hs.Batch, api: str, format: str = "harmony", vocab: Any = None) -> int:
+def begun(batch: hs.batch.Batch, api: str, format: str = "harmony", vocab: Any = None) -> int:
     """The slot of a response that begins."""
     emitter = EMITTERS[api](hs.Parser(format, vocab))
     emitter.start()
@@ -37,7 +37,7 @@ class Busy:
         vocab: Any = None,
         places: Sequence[int] | None = None,
     ) -> None:
-        self.api, self.batch = api, hs.Batch(format, vocab, capacity=STREAMS)
+        self.api, self.batch = api, hs.batch.Batch(format, vocab, capacity=STREAMS)
         slots = (begun(self.batch, api, format, vocab) if api else self.batch.open() for _ in range(STREAMS))
         self.slots = array("i", slots)
         self.feed: Any = self.batch.feed_sse if api else self.batch.feed

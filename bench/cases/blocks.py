@@ -24,7 +24,7 @@ FAMILIES = {
         after="</parameter></function></tool_call>",
     ),
 }
-NAMES = tuple(name for name in hs.formats() if name in FAMILIES)
+NAMES = tuple(name for name in hs.formats.names() if name in FAMILIES)
 
 
 def pieces_of(text: str) -> list[str]:

@@ -17,12 +17,12 @@ from harmonystream.emit.responses import ResponsesStream
 Make = Callable[[hs.Parser], Any]
 EMITTERS: dict[str, Make] = {
     "Chat": lambda parser: ChatStream(parser, id="c", model="m", created=1),
-    "Responses": lambda parser: ResponsesStream(parser, id="r", model="m", created_at=1),
+    "Responses": lambda parser: ResponsesStream(parser, id="r", model="m", created=1),
     "Messages": lambda parser: MessagesStream(parser, id="m", model="m"),
 }
 HIDING: dict[str, Make] = {
     "Chat": lambda parser: ChatStream(parser, id="c", model="m", created=1, reasoning_field=None),
-    "Responses": lambda parser: ResponsesStream(parser, id="r", model="m", created_at=1, reasoning=False),
+    "Responses": lambda parser: ResponsesStream(parser, id="r", model="m", created=1, reasoning=False),
     "Messages": lambda parser: MessagesStream(parser, id="m", model="m", thinking=False),
 }
 ALONE = "no bytes: `Parser.feed`"

@@ -21,7 +21,7 @@ THEIRS = 20  # rows that openai-harmony reads in a round
 
 def columns(n: int) -> Round:
     """Nanoseconds for each stream of a step of n streams, no two of which say the same at the same time."""
-    batch, opening = hs.Batch(capacity=n), streams.harmony_ids(streams.FINAL)
+    batch, opening = hs.batch.Batch(capacity=n), streams.harmony_ids(streams.FINAL)
     slots, steps = batch.open_many(n), max(2, TOKENS // n)
     batch.feed(slots, array("i", opening * n), array("q", range(0, n * len(opening) + 1, len(opening))))
     prose = streams.prose(n + steps).body
@@ -39,7 +39,7 @@ def columns(n: int) -> Round:
 def data_set(n: int) -> Round:
     """Nanoseconds for each of n rows, which become Arrow's columns."""
     values, offsets = rows.columns(rows.row(), n)
-    work = partial(hs.parse_many, (values, offsets), threads=1)
+    work = partial(hs.columns.parse_many, (values, offsets), threads=1)
 
     def run() -> float:
         started = now()

@@ -85,7 +85,7 @@ def soak(opening: list[int], ids: list[int], n: int) -> int:
     from bench.cases.batch import begun
     from bench.cases.emitters import EMITTERS
 
-    batch, answer = hs.Batch(capacity=4), array("i", [*opening, *ids])
+    batch, answer = hs.batch.Batch(capacity=4), array("i", [*opening, *ids])
     apis = [*EMITTERS]
 
     def say(times: int) -> None:

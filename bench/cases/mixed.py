@@ -77,7 +77,7 @@ class Server:
     def __init__(self, api: str, format: str) -> None:
         self.api, self.format, self.answers = api, format, answers(format)
         self.dice = random.Random(7)
-        self.batch = hs.Batch(format, vocab_of(format), capacity=STREAMS)
+        self.batch = hs.batch.Batch(format, vocab_of(format), capacity=STREAMS)
         self.slots = array("i", range(STREAMS))
         self.saying: list[tuple[list[int], int]] = []
         for slot in range(STREAMS):
@@ -113,7 +113,7 @@ class Server:
 
 def opening_and_ending(api: str) -> tuple[float, float]:
     """Microseconds to open a response, from nothing to a slot, and to end one with its usage, for each of ENDS."""
-    batch = hs.Batch(capacity=ENDS)
+    batch = hs.batch.Batch(capacity=ENDS)
     answer = array("i", [*streams.harmony_ids(streams.FINAL), *prose()[:20]])
     started = now()
     for _ in range(ENDS):

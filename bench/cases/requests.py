@@ -25,7 +25,7 @@ USAGE = {
 EARLIER = [f"call_{n:024d}" for n in range(12)]
 IDENTITY: dict[str, Callable[[], dict[str, Any]]] = {
     "Chat": lambda: {"id": "chatcmpl-7", "created": 7},
-    "Responses": lambda: {"id": "resp_7", "created_at": 7},
+    "Responses": lambda: {"id": "resp_7", "created": 7},
     "Messages": lambda: {"id": "msg_7"},
 }
 CLASSES: dict[str, Any] = {"Chat": hs.ChatStream, "Responses": hs.ResponsesStream, "Messages": hs.MessagesStream}

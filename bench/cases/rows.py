@@ -50,7 +50,7 @@ def cases() -> Iterator[tuple[Case, float | None]]:
     """Each case with its floor, in microseconds."""
     ids, lists, tools = row(), definitions(), hs.Tools(*definitions())
     blob, (values, offsets) = hs.Parser(tools=tools).to_bytes(), columns(ids)
-    rows, many = len(offsets) - 1, partial(hs.parse_many, threads=1)
+    rows, many = len(offsets) - 1, partial(hs.columns.parse_many, threads=1)
     for name, work, given, times, floor in (
         ("Parser(tools=Tools) with 20 tools", lambda it: hs.Parser(tools=it), tools, TIMES, 0.4),
         ("Parser(tools=[...]), a list of 20 that has been seen", lambda it: hs.Parser(tools=it), lists, TIMES, None),

@@ -49,7 +49,7 @@ class DataSet:
 
     def __init__(self) -> None:
         self.slots = rows.columns(rows.row(), ROWS_EACH)
-        self.feed = partial(hs.parse_many, threads=1)
+        self.feed = partial(hs.columns.parse_many, threads=1)
 
     def forget(self) -> None:
         """Nothing is kept."""

@@ -32,9 +32,9 @@ if __name__ == "__main__":
     engine = sys.argv[1] if len(sys.argv) > 1 else hs.engines.Recorded(RECORDED)
     for event in hs.agent_loop_sync(engine, "Note: buy tea.", tools=tools, model="openai/gpt-oss-20b"):
         match event:
-            case hs.ToolRunEnd(call=call, result=result):
+            case hs.agent.ToolRunEnd(call=call, result=result):
                 print(call.name, "gave", result.text)
-            case hs.LoopEnd(error=None, text=text):
+            case hs.agent.LoopEnd(error=None, text=text):
                 print(text)
-            case hs.LoopEnd(error=error):
+            case hs.agent.LoopEnd(error=error):
                 print("The engine failed:", error)

@@ -17,7 +17,7 @@ async def main(url: str, question: str) -> None:
     prompt = hs.render(question, tools=[TOOL], model="Qwen/Qwen3-8B")
     engine = hs.engines.Completions(url)
     output = engine.generate(prompt, hs.engines.Sampling(max_tokens=2048))
-    async for event in hs.events(output, prompt.parser()):
+    async for event in hs.iter_events(output, prompt.parser()):
         match event:
             case hs.ReasoningDelta(text=text) | hs.ContentDelta(text=text):
                 print(text, end="", flush=True)

@@ -134,7 +134,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     audit.add_argument("--tokenizer", metavar="FILE", help="the model's tokenizer.json, or its directory")
     audit.add_argument("--tools", metavar="NAMES", help="the request's tools: NAME[,NAME…], or FILE.json")
     audit.add_argument("--start", default="auto", help="what the prompt had begun, as in `harmonystream parse`")
-    audit.add_argument("--finish", metavar="REASON", help="why the engine stopped, for lines that do not say")
+    audit.add_argument(
+        "--finish-reason", dest="finish", metavar="REASON", help="why the engine stopped, for lines that do not say"
+    )
     audit.add_argument("--examples", metavar="N", type=int, default=1, help="examples of each deviation; default: 1")
     audit.add_argument("--json", action="store_true", help="write one JSON object in place of the table")
     audit.add_argument("--svg", metavar="FILE", help="write a picture of the counts, too")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ..errors import FormatError
-from ..formats import formats
+from ..formats import names
 from ..formats.models import format_for, models_of
 from .read import InputError
 
@@ -26,8 +26,8 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
 def run(args: argparse.Namespace) -> None:
     """Prints the list, or the one format."""
     if args.model is None:
-        width = max(map(len, formats()))
-        for name in formats():
+        width = max(map(len, names()))
+        for name in names():
             print(f"{name:{width}}  {models_of(name)}".rstrip())
         return
     try:

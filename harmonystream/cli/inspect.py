@@ -34,7 +34,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     inspect.add_argument("--format", default="harmony", help="what the model writes, as for `harmonystream parse`")
     inspect.add_argument("--tokenizer", metavar="FILE", help="the model's tokenizer.json, or its directory")
     inspect.add_argument("--tools", metavar="NAMES", help="the request's tools, as for `harmonystream parse`")
-    inspect.add_argument("--finish", metavar="REASON", help="why the engine stopped: stop, length, …")
+    inspect.add_argument(
+        "--finish-reason", dest="finish", metavar="REASON", help="why the engine stopped: stop, length, …"
+    )
     inspect.add_argument("--output", metavar="PAGE", help="write the page there, and open nothing")
 
 

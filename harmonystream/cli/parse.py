@@ -17,7 +17,7 @@ from .. import vocab
 from .._native.stream.parser import Parser
 from ..errors import FormatError, ParseError, suggestion
 from ..events import Event
-from ..formats import Format, HeaderFormat, format_of, formats, is_file
+from ..formats import Format, HeaderFormat, format_of, is_file, names
 from ..formats.files import format_of_model
 from .each import parse_each
 from .paint import add_colour, make_show, paint
@@ -124,7 +124,9 @@ def _add_options(parse: argparse.ArgumentParser) -> None:
         action="store_true",
         help="each line is a stream of its own, as JSON: a list of ids, a text, or an object with one of them",
     )
-    parse.add_argument("--finish", metavar="REASON", help="why the engine stopped: stop, length, …")
+    parse.add_argument(
+        "--finish-reason", dest="finish", metavar="REASON", help="why the engine stopped: stop, length, …"
+    )
     tools = parse.add_mutually_exclusive_group()
     tools.add_argument(
         "--tools",
@@ -144,14 +146,14 @@ def _add_options(parse: argparse.ArgumentParser) -> None:
 
 def format_named(name: str) -> str | Format | HeaderFormat:
     """The format of that name, of that file, or of that model. Raises FormatError for what is none of them."""
-    if name in formats():
+    if name in names():
         return name
     if is_file(name):
         return format_of(name)
     try:
         return format_of_model(name, Path(name))
     except FormatError as error:
-        end = suggestion(name, formats())
+        end = suggestion(name, names())
         raise FormatError(f"unknown format {name!r}; {end}" if end.startswith("did") else str(error)) from None
 
 

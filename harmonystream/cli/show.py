@@ -24,8 +24,8 @@ from ..events import (
     ToolCallDelta,
     ToolCallEnd,
     ToolCallStart,
+    asdict,
 )
-from ..reading import asdict
 
 __all__ = ["Show", "json_line", "painter", "repairs", "visible", "wrapped"]
 

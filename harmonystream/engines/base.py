@@ -16,7 +16,7 @@ __all__ = [
 
 
 class Prompt(Protocol):
-    """What an engine reads of a rendered prompt; `harmonystream.Prompt` is one."""
+    """What an engine reads of a rendered prompt; `harmonystream.prompts.Prompt` is one."""
 
     @property
     def text(self) -> str: ...

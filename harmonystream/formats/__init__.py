@@ -45,7 +45,7 @@ from .spec import Format, HeaderFormat
 from .think import KIMI_VL, THINK
 from .xml_calls import DOTS, FUNCTIONARY, MIMO, MINICPM5, MINIMAX_M2, MINIMAX_M3, QWEN3_CODER, SEED_OSS, STEP3
 
-__all__ = ["ALIASES", "Format", "HeaderFormat", "control_markers", "format_of", "formats", "is_file"]
+__all__ = ["ALIASES", "Format", "HeaderFormat", "control_markers", "format_of", "is_file", "names"]
 
 _ROWS = (
     *(HARMONY, HERMES, QWEN3_CODER, MIMO, DEEPSEEK, DEEPSEEK_SEARCH, DSML),
@@ -58,7 +58,7 @@ _ROWS = (
 _BY_NAME: dict[str, Format | HeaderFormat] = {row.name: row for row in _ROWS}
 
 
-def formats() -> tuple[str, ...]:
+def names() -> tuple[str, ...]:
     """The names that `Parser` takes."""
     return tuple(_BY_NAME)
 
@@ -84,7 +84,7 @@ def format_of(format: str | os.PathLike[str] | Format | HeaderFormat) -> Format 
 
         return row_in(Path(format))
     if not isinstance(format, str):
-        what = "a format is a name of hs.formats(), a row (hs.Format), or a file with one"
+        what = "a format is a name of hs.formats.names(), a row (hs.Format), or a file with one"
         raise FormatError(f"{what}, not {type(format).__name__}")
     if (name := ALIASES.get(format, format)) in _BY_NAME:
         return _BY_NAME[name]

@@ -43,7 +43,7 @@ except ImportError:  # it is only faster
 
 
 class Prompt(Protocol):
-    """What a grammar reads of a rendered prompt; `harmonystream.Prompt` is one."""
+    """What a grammar reads of a rendered prompt; `harmonystream.prompts.Prompt` is one."""
 
     @property
     def text(self) -> str: ...

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from .._moved import renamed
 from .._native.core.vocab import Vocab
 from ..formats import Format, HeaderFormat
 from ..labelling_many import label_many
@@ -19,7 +20,7 @@ class ParsedColumn:
 
     column: the name of the column of outputs: lists of ids of any integer type, or texts. into: that of the new column;
         a column that has this name is replaced.
-    finish: why the outputs ended: a reason for all, or by `finish_column=` the name of a column of reasons.
+    finish_reason: why the outputs ended, one reason for all. finish_reason_column: the name of a column of reasons.
     prompt_column: the name of a column of the prompts that the rows continue.
     tools_column: the name of a column of each row's own tools: a list of them, or its JSON; null: those of `tools`.
     format, vocab, tools, fields: as `parse_many` has them. threads: 1, because a data engine runs one worker per core.
@@ -29,6 +30,7 @@ class ParsedColumn:
     It can be pickled, and then each worker needs the vocabulary once: a `Vocab.load`ed one is pickled as its path.
     """
 
+    @renamed(finish="finish_reason", finish_column="finish_reason_column")
     def __init__(
         self,
         column: str,
@@ -36,8 +38,8 @@ class ParsedColumn:
         vocab: Vocab | None = None,
         *,
         into: str = "parsed",
-        finish: str | None = None,
-        finish_column: str | None = None,
+        finish_reason: str | None = None,
+        finish_reason_column: str | None = None,
         prompt_column: str | None = None,
         tools_column: str | None = None,
         tools: Iterable[Any] | None = None,
@@ -45,11 +47,11 @@ class ParsedColumn:
         threads: int = 1,
         progress: Callable[[int, int], object] | None = None,
     ) -> None:
-        if finish is not None and finish_column is not None:
-            raise ValueError("pass finish= or finish_column=, not both")
+        if finish_reason is not None and finish_reason_column is not None:
+            raise ValueError("pass finish_reason= or finish_reason_column=, not both")
         self.column, self.into = column, into
         self._format, self._vocab, self._tools = format, vocab, None if tools is None else list(tools)
-        self._finish, self._finish_column, self._prompt_column = finish, finish_column, prompt_column
+        self._finish, self._finish_column, self._prompt_column = finish_reason, finish_reason_column, prompt_column
         self._tools_column = tools_column
         self._fields, self._threads, self._progress = tuple(fields), threads, progress
         self.read([])  # so that wrong options are refused here, and not in a worker
@@ -67,7 +69,7 @@ class ParsedColumn:
             _readable(column),
             self._format,
             self._vocab,
-            finish=self._finish if reasons is None else reasons,
+            finish_reason=self._finish if reasons is None else reasons,
             tools=self._tools if tools is None else tools,
             prompts=None if prompts is None else _readable(prompts),
             threads=self._threads,

@@ -11,7 +11,7 @@ from .._native.stream.markup import Markup
 from .._native.stream.parser import Parser
 from ..completion import Delta
 from ..errors import FormatError
-from ..formats import Format, HeaderFormat, format_of, formats
+from ..formats import Format, HeaderFormat, format_of, names
 from ..formats.models import format_for
 from ..text_limit import spelled
 from ..vocab import from_tokenizers, o200k_harmony
@@ -91,7 +91,7 @@ def _format_told(tokenizer: Any) -> str | Format:
     except FormatError as error:
         if isinstance(template, dict):
             return Format.from_response_template(template)
-        known = ", ".join(f"harmonystream_{each}" for each in formats())
+        known = ", ".join(f"harmonystream_{each}" for each in names())
         said = f"the parser 'harmonystream' goes by the model's name: {error}. Or name one of {known}"
         raise FormatError(said) from None
 

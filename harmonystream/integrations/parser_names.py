@@ -7,7 +7,8 @@ import os
 from harmonystream_plugins import FORMATS_FILES, NAME
 
 from ..errors import FormatError
-from ..formats import format_of, formats, is_file
+from ..formats import format_of, is_file
+from ..formats import names as formats
 
 __all__ = ["FORMATS_FILES", "NAME", "names"]
 

@@ -20,7 +20,7 @@ IDS = [200005, 35644, 200008, 13225, 200007, 200006, 173781, 200005, 17196, 2000
 async def read(script: list[Any], format: str = "harmony", max_tokens: int = 4096) -> tuple[Generation, list[Any]]:
     engine = Scripted(script)
     row = format_of(format)
-    prompt = hs.Prompt("", [1, 2, 3], row, hs.Parser(format).stop_ids, tuple(row.stops))
+    prompt = hs.prompts.Prompt("", [1, 2, 3], row, hs.Parser(format).stop_ids, tuple(row.stops))
     sampling = Sampling(max_tokens=max_tokens)
     generation = Generation(lambda: engine.generate(None, None), hs.Parser(format), prompt, sampling, Deadline(None))
     events: list[Any] = []

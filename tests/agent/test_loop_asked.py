@@ -70,9 +70,9 @@ def test_a_mistake_in_sampling_is_named(sampling, said):
 
 
 def test_an_option_that_is_misspelt_is_named():
-    with pytest.raises(hs.PromptError, match="did you mean timeout"):
+    with pytest.raises(hs.errors.PromptError, match="did you mean timeout"):
         run(paris(), time_limit=3)
-    with pytest.raises(hs.PromptError, match="did you mean max_rounds"):
+    with pytest.raises(hs.errors.PromptError, match="did you mean max_rounds"):
         run(paris(), format="harmony", template=None, max_round=3)
 
 

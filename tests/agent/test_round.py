@@ -19,7 +19,7 @@ def test_calls_are_numbered_through_and_cut_ones_are_left_out():
     async def main() -> Round:
         tools = Tools(Tool("f", "", {"type": "object"}, lambda **given: given), "mine")
         parser = hs.Parser("hermes", tools=tools.schemas("chat"))
-        prompt = hs.Prompt("", None, format_of("hermes"))
+        prompt = hs.prompts.Prompt("", None, format_of("hermes"))
         generation = Generation(lambda: None, parser, prompt, Sampling(), Deadline(None))
         asked = [{"tool_calls": [{"id": str(number)} for number in range(5)]}]
         turn = Round(2, generation, ToolRuns(tools, Repeats(2), 2), CallIds(asked))

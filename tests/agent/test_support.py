@@ -8,7 +8,7 @@ import harmonystream as hs
 from harmonystream.agent import supports_tools
 
 
-@pytest.mark.parametrize("name", hs.formats())
+@pytest.mark.parametrize("name", hs.formats.names())
 def test_2_1_every_format_with_calls_says_so(name):
     assert supports_tools(name) == (name not in ("think", "kimi_vl"))
 
@@ -16,5 +16,5 @@ def test_2_1_every_format_with_calls_says_so(name):
 def test_2_1_a_model_s_name_will_do_and_an_unknown_one_is_refused():
     assert supports_tools("Qwen/Qwen3-8B")
     assert not supports_tools(hs.Format("mine", think=("<t>", "</t>")))
-    with pytest.raises(hs.FormatError):
+    with pytest.raises(hs.errors.FormatError):
         supports_tools("nobody/nothing")

@@ -20,7 +20,7 @@ def test_many_streams_and_a_data_set_have_floors(monkeypatch):
 
 def test_both_read_the_same_data_set():
     ids = rows.row()
-    ours = pa.array(hs.parse_many(rows.columns(ids, 2), fields=("reasoning", "content", "calls"))).to_pylist()
+    ours = pa.array(hs.columns.parse_many(rows.columns(ids, 2), fields=("reasoning", "content", "calls"))).to_pylist()
     for row in ours:
         row["calls"] = [{name: call[name] for name in ("name", "arguments")} for call in row["calls"]]
     assert official.arrow_of(list(ids), 2).to_pylist() == ours

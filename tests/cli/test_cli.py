@@ -141,7 +141,7 @@ def test_json_is_the_events_of_the_parser_and_nothing_else():
     )
     parser = hs.Parser(tools=["f"])
     events = (*parser.feed_text(text), *parser.finish("length"))
-    status, out, err = run("parse", "--json", "--tools", "f", "--finish", "length", stdin=text)
+    status, out, err = run("parse", "--json", "--tools", "f", "--finish-reason", "length", stdin=text)
     fields = [json.loads(line) for line in out.splitlines()]
     assert tuple(getattr(hs, field.pop("type"))(**field) for field in fields) == events
     assert status == 0
@@ -183,7 +183,7 @@ def test_where_the_prompt_ended():
 
 
 def test_the_reason_of_the_engine():
-    assert "\nfinish: length\n" in run("parse", "--finish", "length", stdin=TEXT)[1]
+    assert "\nfinish: length\n" in run("parse", "--finish-reason", "length", stdin=TEXT)[1]
 
 
 def test_strict_stops_at_the_first_deviation():

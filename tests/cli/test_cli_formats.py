@@ -179,7 +179,7 @@ def test_a_file_that_is_no_tokenizer(content, tmp_path):
 def test_the_formats_are_listed():
     status, out, err = run("formats")
     assert (status, err) == (0, "")
-    assert [line.split()[0] for line in out.splitlines()] == list(hs.formats())
+    assert [line.split()[0] for line in out.splitlines()] == list(hs.formats.names())
     assert "\nseed_oss         Seed-OSS\n" in out
     assert max(map(len, out.splitlines())) < 80
 

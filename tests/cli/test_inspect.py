@@ -20,7 +20,7 @@ def test_ids_and_text_become_a_page(tmp_path):
     page = tmp_path / "page.html"
     assert main(["inspect", str(tmp_path / "ids"), "--output", str(page)]) == 0
     assert [token["id"] for token in data_of(page)["tokens"]] == IDS
-    assert main(["inspect", str(tmp_path / "text"), "--finish", "length", "--output", str(page)]) == 0
+    assert main(["inspect", str(tmp_path / "text"), "--finish-reason", "length", "--output", str(page)]) == 0
     assert data_of(page)["tokens"][-1]["text"] == ">"
 
 

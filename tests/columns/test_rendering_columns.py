@@ -103,7 +103,7 @@ def test_one_text_after_another_is_encoded_as_by_itself(ways):
         for control in (False, True):
             alone = [vocab.encode(text, control=control) for text in texts]
             assert [list(ids) for ids in vocab.encode_many(texts, control=control)] == alone
-    with pytest.raises(hs.VocabError, match="cannot encode text"):
+    with pytest.raises(hs.errors.VocabError, match="cannot encode text"):
         hs.vocab.from_bytes([b"a"], {}).encode_many(["a"])
 
 
@@ -156,7 +156,7 @@ def test_masks_by_message_in_formats_with_tags(ways, way):
 
 def test_two_messages_in_one_turn_cannot_be_told_apart(ways):
     """The template joins what the assistant writes: the row says so, and learns nothing that should not be learned."""
-    template = hs.Template(
+    template = hs.prompts.Template(
         "{% for m in messages %}"
         "{% if loop.first or m.role != loop.previtem.role %}<|im_start|>{{ m.role }}\n{% endif %}"
         "{{ m.content }}{% if loop.last or m.role != loop.nextitem.role %}<|im_end|>\n{% endif %}{% endfor %}"
@@ -214,8 +214,8 @@ def test_mistakes_of_the_caller_are_refused(ways):
         ("fields are some of ids", {"fields": ("id",), "format": "harmony"}, ValueError),
         ("roles are some of", {"roles": ("robot",), "format": "harmony"}, ValueError),
         ("in Harmony alone", {"roles": ("user",), "fields": ("mask",), **ways["template"]}, ValueError),
-        ("pass model=, format= or template=", {}, hs.PromptError),
-        ("does not read colour", {"format": "harmony", "colour": 1}, hs.PromptError),
+        ("pass model=, format= or template=", {}, hs.errors.PromptError),
+        ("does not read colour", {"format": "harmony", "colour": 1}, hs.errors.PromptError),
         ("threads is 0 or more", {"format": "harmony", "threads": -1}, ValueError),
         ("pass vocab=", {"model": "Qwen3-8B"}, ValueError),
     ]:
@@ -259,5 +259,5 @@ def test_chunks_are_a_stream_for_arrow_and_progress_is_told():
 def test_what_is_made_goes_into_label_many(ways):
     made = render_many([ASKED] * 3, fields=("ids", "labels"), **ways["harmony"])
     ids, labels = (pyarrow.array(made).field(name) for name in ("ids", "labels"))
-    assert pyarrow.array(hs.label_many(ids, conversation=True)).to_pylist() == labels.to_pylist()
+    assert pyarrow.array(hs.columns.label_many(ids, conversation=True)).to_pylist() == labels.to_pylist()
     assert numpy.asarray(ids.values).dtype == numpy.int32

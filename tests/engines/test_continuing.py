@@ -19,12 +19,12 @@ TURNS = [turn["ids"] for turn in Recorded().turns]
 ASKED = hs.render([{"role": "user", "content": "?"}], model="gpt-oss")
 
 
-def begun(ids: list[int]) -> hs.Prompt:
+def begun(ids: list[int]) -> hs.prompts.Prompt:
     assert ASKED.ids is not None
     return replace(ASKED, ids=[*ASKED.ids, *ids], begun=len(ids))
 
 
-def continued(engine: Recorded, prompt: hs.Prompt) -> list[Any]:
+def continued(engine: Recorded, prompt: hs.prompts.Prompt) -> list[Any]:
     async def main() -> list[Any]:
         return [item async for item in engine.generate(prompt, Sampling()) if not isinstance(item, Finished)]
 
@@ -46,7 +46,7 @@ def test_what_was_recorded_goes_on_where_it_is_cut(turn, data):
 
 def test_text_goes_on_where_it_is_cut():
     text = '<think>\nHm</think>\n\n<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
-    prompt = hs.Prompt("Hi", None, format_of("hermes"))
+    prompt = hs.prompts.Prompt("Hi", None, format_of("hermes"))
     for cut in range(1, len(text)):
         cut_prompt = replace(prompt, text="Hi" + text[:cut], begun=cut)
         assert "".join(continued(Recorded([{"text": text}]), cut_prompt)) == text[cut:]
@@ -64,5 +64,5 @@ def test_a_forced_call_gets_the_arguments_of_the_recorded_one(name):
 def test_a_recording_that_cannot_go_on_says_so():
     engine = Recorded([{"ids": TURNS[1]}])
     call = "<|channel|>commentary to=functions.f <|constrain|>json<|message|>"
-    with pytest.raises(hs.EngineError, match="nothing that continues"):
+    with pytest.raises(hs.errors.EngineError, match="nothing that continues"):
         continued(engine, begun(VOCAB.encode(call, control=True)))

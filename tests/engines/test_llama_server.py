@@ -140,7 +140,7 @@ def test_a_vocabulary_without_bytes_gets_text():
     assert "preserved_tokens" in upstream.requests[0][1]
 
 
-@pytest.mark.parametrize("name", hs.formats())
+@pytest.mark.parametrize("name", hs.formats.names())
 def test_the_markers_of_every_format_are_listed_once(name):
     markers = markers_of(name)
     assert markers == sorted(set(markers))

@@ -11,8 +11,8 @@ from harmonystream.formats.aliases import ALIASES
 
 @pytest.mark.parametrize(("alias", "name"), ALIASES.items())
 def test_an_alias_is_a_row_s_other_name(alias, name):
-    assert alias not in hs.formats()
-    assert name in hs.formats()
+    assert alias not in hs.formats.names()
+    assert name in hs.formats.names()
     assert format_of(alias) is format_of(name)
 
 
@@ -47,17 +47,17 @@ def test_ollama_s_names(name, row):
 
 @pytest.mark.parametrize("name", ["passthrough", "glimmer"])
 def test_ollama_s_names_that_no_row_replaces(name):
-    with pytest.raises(hs.FormatError, match=f"^no row reads what the parser '{name}' reads: "):
+    with pytest.raises(hs.errors.FormatError, match=f"^no row reads what the parser '{name}' reads: "):
         hs.Parser(name)
 
 
 def test_a_parser_takes_the_name_of_a_model():
     assert hs.Parser("Qwen/Qwen3-8B").format == "hermes"
-    with pytest.raises(hs.FormatError, match=r"^no format is known for the model 'acme/Model-1'"):
+    with pytest.raises(hs.errors.FormatError, match=r"^no format is known for the model 'acme/Model-1'"):
         hs.Parser("acme/Model-1")
 
 
 @pytest.mark.parametrize(("name", "meant"), [("herms", "hermes"), ("seed_os", "seed_oss"), ("pythonik", "pythonic")])
 def test_an_unknown_name_is_refused_with_a_guess(name, meant):
-    with pytest.raises(hs.FormatError, match=f"^unknown format '{name}'; did you mean '{meant}'"):
+    with pytest.raises(hs.errors.FormatError, match=f"^unknown format '{name}'; did you mean '{meant}'"):
         hs.Parser(name)

@@ -15,7 +15,7 @@ import harmonystream as hs
 from harmonystream.formats import format_of
 from harmonystream.formats.files import LARGEST, read_format
 
-ROWS = [row for row in map(format_of, hs.formats()) if isinstance(row, hs.Format)]
+ROWS = [row for row in map(format_of, hs.formats.names()) if isinstance(row, hs.Format)]
 MINE = {"name": "mine", "think": [["<think>", "<reason>"], "</think>"], "stops": ["<end>"]}
 TEXT = "<reason>Hm</think>Hi<end>"
 
@@ -45,7 +45,7 @@ def test_a_row_in_toml_before_python_3_11(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "tomllib", None)
     file = tmp_path / "row.toml"
     file.write_text('name = "mine"\n')
-    with pytest.raises(hs.FormatError, match=r"row\.toml: a format in TOML needs Python 3\.11 or newer"):
+    with pytest.raises(hs.errors.FormatError, match=r"row\.toml: a format in TOML needs Python 3\.11 or newer"):
         read_format(file)
 
 
@@ -68,7 +68,7 @@ def test_a_row_in_toml_before_python_3_11(tmp_path: Path, monkeypatch: pytest.Mo
     ],
 )
 def test_what_is_wrong_is_named(fields: Any, message: str) -> None:
-    with pytest.raises(hs.FormatError, match=f"^{message}"):
+    with pytest.raises(hs.errors.FormatError, match=f"^{message}"):
         hs.Format.from_dict(fields)
 
 
@@ -77,7 +77,7 @@ def test_what_is_wrong_with_a_file_is_named(tmp_path: Path) -> None:
         file = tmp_path / name
         if data is not None:
             file.write_bytes(data)
-        with pytest.raises(hs.FormatError) as raised:
+        with pytest.raises(hs.errors.FormatError) as raised:
             read_format(file)
         return str(raised.value).removeprefix(f"{file}: ")
 
@@ -97,6 +97,6 @@ def test_a_field_of_any_shape_is_taken_or_refused(value: Any) -> None:
         try:
             row = hs.Format.from_dict({"name": "mine", "think": ["<a>", "</a>"], name: value})
             hs.Parser(row)
-        except hs.FormatError:
+        except hs.errors.FormatError:
             continue
         assert hs.Format.from_dict(row.to_dict()) == row

@@ -199,7 +199,7 @@ def test_names_in_use(name, row):
 
 
 def test_only_the_mode_of_a_model_has_no_name():
-    assert set(hs.formats()) - {row for _, row in PAIRS} == {"deepseek_search"}
+    assert set(hs.formats.names()) - {row for _, row in PAIRS} == {"deepseek_search"}
 
 
 @pytest.mark.parametrize(
@@ -233,11 +233,11 @@ UNKNOWN = """
 
 @pytest.mark.parametrize("name", [*UNKNOWN.split(), "", " "])
 def test_an_unknown_name_is_refused_with_what_to_do(name):
-    with pytest.raises(hs.FormatError) as caught:
+    with pytest.raises(hs.errors.FormatError) as caught:
         hs.format_for(name)
     assert str(caught.value) == (
-        f"no format is known for the model {name!r}. Pass the format yourself with format=: a name of hs.formats() "
-        "(docs/formats.md says which reads what), or a row of your own, hs.Format(...)"
+        f"no format is known for the model {name!r}. Pass the format yourself with format=: a name of hs.formats."
+        "names() (docs/formats.md says which reads what), or a row of your own, hs.Format(...)"
     )
 
 
@@ -250,7 +250,7 @@ def test_an_unknown_name_is_refused_with_what_to_do(name):
     ],
 )
 def test_a_model_whose_calls_no_row_can_read_is_refused_with_the_reason(name, why):
-    with pytest.raises(hs.FormatError, match=rf"^no format is known for the model '{name}': {why}"):
+    with pytest.raises(hs.errors.FormatError, match=rf"^no format is known for the model '{name}': {why}"):
         hs.format_for(name)
 
 
@@ -264,7 +264,9 @@ def test_a_model_whose_calls_no_row_can_read_is_refused_with_the_reason(name, wh
     ],
 )
 def test_a_name_of_two_formats_is_not_guessed(name, rows):
-    with pytest.raises(hs.FormatError, match=rf"^the name '{name}' fits models of different formats \({rows}\)\. Pass"):
+    with pytest.raises(
+        hs.errors.FormatError, match=rf"^the name '{name}' fits models of different formats \({rows}\)\. Pass"
+    ):
         hs.format_for(name)
 
 
@@ -273,7 +275,7 @@ def test_a_name_of_two_formats_is_not_guessed(name, rows):
 )
 def test_a_name_that_also_names_something_else_is_not_guessed(name):
     with pytest.raises(
-        hs.FormatError, match=r"^the name '.*' fits the format '(hermes|glm)', and names another kind of model"
+        hs.errors.FormatError, match=r"^the name '.*' fits the format '(hermes|glm)', and names another kind of model"
     ):
         hs.format_for(name)
 
@@ -286,7 +288,7 @@ def test_what_is_no_name(value):
 
 def test_every_format_has_models_for_people():
     assert models_of("hermes") == "Qwen3, Qwen2.5, QwQ, Hermes 2 to 4, SmolLM3, Trinity"
-    assert all(map(models_of, hs.formats()))
+    assert all(map(models_of, hs.formats.names()))
     assert models_of("mine") == ""
 
 

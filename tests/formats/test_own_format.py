@@ -130,10 +130,10 @@ def test_a_file_that_plug_ins_cannot_use_is_named(fields, said, monkeypatch, tmp
     if fields is not None:
         file.write_text(json.dumps(fields))
     monkeypatch.setenv(parser_names.FORMATS_FILES, str(file))
-    with pytest.raises(hs.FormatError) as raised:
+    with pytest.raises(hs.errors.FormatError) as raised:
         parser_names.names()
     assert said in str(raised.value)
     assert str(raised.value).startswith("HARMONYSTREAM_FORMATS") and str(file) in str(raised.value)
     monkeypatch.setenv(parser_names.FORMATS_FILES, "acme.yaml")
-    with pytest.raises(hs.FormatError, match=r"'acme.yaml', which is not a .toml or .json file"):
+    with pytest.raises(hs.errors.FormatError, match=r"'acme.yaml', which is not a .toml or .json file"):
         parser_names.names()

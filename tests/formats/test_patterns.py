@@ -37,7 +37,7 @@ def test_a_pattern_is_its_texts(pattern, texts):
 
 @pytest.mark.parametrize("pattern", ["a.b", "[ab]", r"\w+", "a*", "a{2}", "(a)", "^a", r"a\b", "(?=a)", "(?!a)", r"\1"])
 def test_what_matches_other_texts_is_refused(pattern):
-    with pytest.raises(hs.FormatError, match=r"^x: .* is no fixed text, so no Format can have it$"):
+    with pytest.raises(hs.errors.FormatError, match=r"^x: .* is no fixed text, so no Format can have it$"):
         read_pattern(pattern, "x")
 
 
@@ -55,15 +55,15 @@ def test_what_matches_other_texts_is_refused(pattern):
     ],
 )
 def test_what_is_refused_says_why(pattern, why):
-    with pytest.raises(hs.FormatError, match=re.escape(why)):
+    with pytest.raises(hs.errors.FormatError, match=re.escape(why)):
         read_pattern(pattern, "x")
 
 
 def test_a_pattern_has_a_bound():
     assert read_pattern("a" * LONGEST, "x") == [("a" * LONGEST,)]
-    with pytest.raises(hs.FormatError, match=r"^x has 1,025 characters; at most 1,024 are read$"):
+    with pytest.raises(hs.errors.FormatError, match=r"^x has 1,025 characters; at most 1,024 are read$"):
         read_pattern("a" * (LONGEST + 1), "x")
-    with pytest.raises(hs.FormatError, match=r"^x has 1,000,000 characters; at most 1,024 are read$"):
+    with pytest.raises(hs.errors.FormatError, match=r"^x has 1,000,000 characters; at most 1,024 are read$"):
         read_literal(" " * 1_000_000, "x")
     assert read_ahead("(?=.*" + "a" * LONGEST + ")", "x") is None
 
@@ -102,7 +102,7 @@ def test_what_is_read_is_what_python_s_engine_matches(made):
     pattern, texts = made
     try:
         read = read_pattern(pattern, "x")
-    except hs.FormatError as error:
+    except hs.errors.FormatError as error:
         assert "more than 16 texts" in str(error)
         return
     assert {"".join(text) for text in read} == texts
@@ -113,5 +113,5 @@ def test_what_is_read_is_what_python_s_engine_matches(made):
 def test_any_text_is_read_or_refused(pattern):
     try:
         assert 1 <= len(read_pattern(pattern, "x")) <= 16
-    except hs.FormatError as error:
+    except hs.errors.FormatError as error:
         assert str(error).startswith("x: ")

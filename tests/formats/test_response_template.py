@@ -155,7 +155,7 @@ def test_a_prompt_that_opens_the_thoughts():
     assert (row.think, row.stops, row.turns) == (("<think>", "</think>"), ("<｜end｜>",), ("<｜Assistant｜>",))
     parser = hs.Parser(row, prompt="<｜User｜>Hi<｜Assistant｜><think>\n")
     assert parser.region is hs.Region.REASONING
-    with pytest.raises(hs.FormatError, match=r"^thinking has no open, and the start anchor has none either$"):
+    with pytest.raises(hs.errors.FormatError, match=r"^thinking has no open, and the start anchor has none either$"):
         hs.Format.from_response_template(template(fields=fields))
 
 
@@ -277,7 +277,7 @@ def fields(**more: Any) -> dict[str, Any]:
     ],
 )
 def test_what_no_row_can_express_is_refused_and_named(given, message):
-    with pytest.raises(hs.FormatError) as raised:
+    with pytest.raises(hs.errors.FormatError) as raised:
         hs.Format.from_response_template(given)
     assert str(raised.value).startswith(message)
 
@@ -303,7 +303,7 @@ def test_a_template_of_any_shape_is_taken_or_refused(calls, data):
     try:
         row = hs.Format.from_response_template(whole)
         hs.Parser(row)
-    except hs.FormatError:
+    except hs.errors.FormatError:
         return
     assert hs.Format.from_dict(row.to_dict()) == row
 
@@ -326,15 +326,17 @@ def test_a_model_s_folder(tmp_path: Path):
 def test_a_folder_that_does_not_help(tmp_path: Path):
     silent = folder(tmp_path / "silent", {})
     assert format_in(silent) is format_in(tmp_path) is None
-    with pytest.raises(hs.FormatError, match=r"tokenizer_config\.json has no response_template$"):
+    with pytest.raises(hs.errors.FormatError, match=r"tokenizer_config\.json has no response_template$"):
         read_format(silent / "tokenizer_config.json")
     for none in (silent, None, tmp_path / "missing"):
-        with pytest.raises(hs.FormatError, match=r"^no format is known for the model 'mine'"):
+        with pytest.raises(hs.errors.FormatError, match=r"^no format is known for the model 'mine'"):
             format_of_model("mine", none)
     wrong = folder(tmp_path / "wrong", {"response_template": {"fields": {"citations": {}}}})
-    with pytest.raises(hs.FormatError, match=r"model 'mine'.*Its response_template is of no help: .*'citations'"):
+    with pytest.raises(
+        hs.errors.FormatError, match=r"model 'mine'.*Its response_template is of no help: .*'citations'"
+    ):
         format_of_model("mine", wrong)
     with (wrong / "tokenizer_config.json").open("w") as file:
         file.truncate(LARGEST_CONFIG + 1)
-    with pytest.raises(hs.FormatError, match="larger than a format can be"):
+    with pytest.raises(hs.errors.FormatError, match="larger than a format can be"):
         format_in(wrong)

@@ -9,7 +9,7 @@ import pytest
 import harmonystream as hs
 from harmonystream.formats import HeaderFormat, format_of
 
-ROWS = [format_of(name) for name in hs.formats()]
+ROWS = [format_of(name) for name in hs.formats.names()]
 
 
 def is_data(value: Any) -> bool:
@@ -20,14 +20,14 @@ def is_data(value: Any) -> bool:
     return isinstance(value, (str, bool, type(None)))
 
 
-@pytest.mark.parametrize("row", ROWS, ids=hs.formats())
+@pytest.mark.parametrize("row", ROWS, ids=hs.formats.names())
 def test_rows_are_data(row):
     assert is_data(tuple(row))
     assert eval(repr(row), {"Format": hs.Format, "HeaderFormat": HeaderFormat, "frozenset": frozenset}) == row
     assert format_of(row) is row
     assert format_of(row.name) is row
     assert hs.Parser(row).format == row.name
-    assert all(type(name) is str and name.isascii() for name in hs.formats())
+    assert all(type(name) is str and name.isascii() for name in hs.formats.names())
 
 
 def test_the_row_of_harmony():
@@ -84,7 +84,7 @@ def test_what_a_row_says_if_it_says_nothing():
 def test_a_row_is_a_name_or_a_row():
     for wrong in ("Harmony", "", None, 7, ["harmony"]):
         with pytest.raises(
-            hs.FormatError,
+            hs.errors.FormatError,
             match=r"(unknown format .*; (did you mean 'harmony'|known: harmony, )|a format is a name of)",
         ):
             format_of(wrong)

@@ -57,7 +57,7 @@ VOCABS = [(SPECIAL, PLAIN), (SPECIAL + PLAIN, ()), (SPECIAL, ()), ((), ())]
 
 
 def test_text_at_every_chunking():
-    assert "acme" not in hs.formats()
+    assert "acme" not in hs.formats.names()
     whole = run(hs.Parser(ACME, tools=TOOLS, prompt=PROMPT), [OUTPUT])
     assert without_ranges(whole) == EXPECTED
     for stream in (OUTPUT, OUTPUT.encode()):

@@ -139,7 +139,7 @@ def bounded(numbers: dict[str, int]) -> dict[str, int]:
 def check(**case: Any) -> None:
     made = Lying(Row(**case))
     try:
-        parsed = hs.parse_many(made.column, "harmony", tokens.vocab(), threads=1, fields=FIELDS)
+        parsed = hs.columns.parse_many(made.column, "harmony", tokens.vocab(), threads=1, fields=FIELDS)
     except (TypeError, ValueError):
         return
     rows = [made.row(i) for i in range(made.array.length)]

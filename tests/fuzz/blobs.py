@@ -57,7 +57,7 @@ def check_patched(
             parser.feed(first)
         if finished:
             parser.finish(reason)
-    except hs.ParseError:
+    except hs.errors.ParseError:
         assert parser.strict
     blob = patched(parser.to_bytes(), patches)
     revive(fitted(blob) if fit else blob, [tid for piece in rest for tid in piece], tools, text_mode)

@@ -90,5 +90,5 @@ def missing(row: str, text: bytes, events: list[hs.Event]) -> list[str]:
     words = {
         word.decode() for word in WORD.findall(SKIPPED.sub(b"\0", rest)) if b"function" not in word
     }  # a call's kind
-    said = "\0".join(repr(hs.asdict(event)) for event in events if not isinstance(event, hs.StreamEnd))
+    said = "\0".join(repr(hs.events.asdict(event)) for event in events if not isinstance(event, hs.StreamEnd))
     return sorted(word for word in words if word not in said)

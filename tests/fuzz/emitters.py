@@ -41,5 +41,5 @@ def emitter_of(api: str, parser: hs.Parser, variant: int = 0) -> EventStream:
     if api == "chat":
         return hs.ChatStream(parser, **{"id": 'c"\ue000', "model": "m\u2028", "created": 7, **options})
     if api == "responses":
-        return hs.ResponsesStream(parser, **{"id": "resp_1", "model": "m\u2028", "created_at": 7, **options})
+        return hs.ResponsesStream(parser, **{"id": "resp_1", "model": "m\u2028", "created": 7, **options})
     return hs.MessagesStream(parser, **{"id": "msg_1", "model": "m\u2028", **options})

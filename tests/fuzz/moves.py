@@ -49,7 +49,7 @@ def check(ids: list[int], api: str, variant: int, cut: int, dicts: bool, patches
     dicts = changed[5] & 1 == 1
     try:
         rest(stream, ids[cut:], dicts)
-    except (ValueError, hs.ParseError):  # of a parser that has ended, has failed, or reads text
+    except (ValueError, hs.errors.ParseError):  # of a parser that has ended, has failed, or reads text
         parser = stream.parser
         assert parser.strict or parser.finished or stream.in_text
     json.dumps(stream.response())

@@ -22,7 +22,7 @@ def as_tuples(events: Iterable[hs.Event]) -> list[EventTuple]:
 
 def replay(
     parser: hs.Parser, pieces: Sequence[Piece], reason: str | None, text_mode: bool
-) -> tuple[list[EventTuple], hs.ParseError | None]:
+) -> tuple[list[EventTuple], hs.errors.ParseError | None]:
     """The merged log of the pieces, and the error that ended it in strict mode. Any other error is a bug."""
     feed = parser.feed_text if text_mode else parser.feed
     events: list[hs.Event] = []
@@ -31,14 +31,14 @@ def replay(
         for piece in pieces:
             events += feed(piece)
         events += parser.finish(reason)
-    except hs.ParseError as raised:
+    except hs.errors.ParseError as raised:
         assert parser.strict
         error = raised
         events += raised.events
     return merge(as_tuples(events)), error
 
 
-def outcome(parser: hs.Parser, log: list[EventTuple], error: hs.ParseError | None) -> tuple[Any, ...]:
+def outcome(parser: hs.Parser, log: list[EventTuple], error: hs.errors.ParseError | None) -> tuple[Any, ...]:
     """All that another cut of the same stream must have in common with this one."""
     end = parser.position if error is None else (error.code, error.position, error.state)
     message = (parser.role, parser.channel, parser.recipient, parser.content_type)
@@ -113,18 +113,20 @@ def check_no_markup(log: Sequence[EventTuple], ordinary: bytes) -> None:
         assert "<|" not in "".join(fields), f"a marker in {fields}"
 
 
-def check_failed(parser: hs.Parser, error: hs.ParseError, piece: Piece, text_mode: bool) -> None:
+def check_failed(parser: hs.Parser, error: hs.errors.ParseError, piece: Piece, text_mode: bool) -> None:
     """After its error, a strict parser only repeats it."""
     for again in (parser.finish, lambda: parser.feed_text(piece) if text_mode else parser.feed(piece)):
         try:
             again()
-        except hs.ParseError as repeated:
+        except hs.errors.ParseError as repeated:
             assert (repeated.code, repeated.position, repeated.events) == (error.code, error.position, ())
         else:
             raise AssertionError(f"{parser!r} went on after {error!r}")
 
 
-def check_strict(strict: Sequence[EventTuple], error: hs.ParseError | None, lenient: Sequence[EventTuple]) -> None:
+def check_strict(
+    strict: Sequence[EventTuple], error: hs.errors.ParseError | None, lenient: Sequence[EventTuple]
+) -> None:
     """Strict mode says the same, up to its error."""
     if error is None:
         assert strict == lenient

@@ -19,7 +19,13 @@ STEP = 3  # bytes of a payload: the call, which objects, what they get
 MOST_STEPS = 120
 MOST_OBJECTS = 6  # of a kind
 MOST_DEPTH = 2  # of callbacks that call what called them
-DOCUMENTED = (ValueError, TypeError, RuntimeError, KeyError, hs.EmitterError)  # ParseError and the like are among them
+DOCUMENTED = (
+    ValueError,
+    TypeError,
+    RuntimeError,
+    KeyError,
+    hs.errors.EmitterError,
+)  # ParseError and the like are among them
 FORMATS = ("harmony", "hermes", "glm", "pythonic")
 WATCH = [("f", "k"), ("f", "l", ..., "t"), ("g", "k")]
 TEXTS = (
@@ -87,7 +93,7 @@ class World:
         self.vocab = tokens.vocab() if format == "harmony" else rows.built_in(format).vocab("control")
         self.parsers: list[hs.Parser] = []
         self.streams: list[EventStream] = []
-        self.batches: list[hs.Batch] = []
+        self.batches: list[hs.batch.Batch] = []
         self.blobs: list[tuple[str, bytes]] = []
         self.kept: list[Any] = []
         self.depth = 0
@@ -167,7 +173,7 @@ def make_stream(world: World, which: int, what: int) -> None:
     api = emitters.APIS[what % 3]
     if what & 4:
         kind: Any = (OddChat, OddResponses, OddMessages)[what % 3]
-        made = {"created": 1} if what % 3 == 0 else {"created_at": 1} if what % 3 == 1 else {}
+        made = {"created": 1} if what % 3 == 0 else {"created": 1} if what % 3 == 1 else {}
         stream = kind(parser, id="x", model="m", **made)
         stream.world = world
     else:
@@ -178,7 +184,7 @@ def make_stream(world: World, which: int, what: int) -> None:
 
 
 def make_batch(world: World, which: int, what: int) -> None:
-    keep(world.batches, hs.Batch(world.format, world.vocab, capacity=1 + which % 4, check_stops=False))
+    keep(world.batches, hs.batch.Batch(world.format, world.vocab, capacity=1 + which % 4, check_stops=False))
 
 
 def feed(world: World, which: int, what: int) -> None:
@@ -313,7 +319,7 @@ def columns(world: World, which: int, what: int) -> None:
     """Whole outputs, as columns."""
     ids = world.ids(255 - what)
     vocab, format = world.vocab, world.format
-    made: Any = hs.parse_many(
+    made: Any = hs.columns.parse_many(
         [ids, ids[: what % 9], []] if which & 1 else ([*ids], [0, len(ids)]), format, vocab, threads=1
     )
     keep(world.kept, [made, list(made)])

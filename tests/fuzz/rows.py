@@ -16,7 +16,7 @@ from harmonystream.formats import format_of
 Piece = bytes | str
 Fields = dict[str, Any]
 
-BUILT_IN = tuple(name for name in hs.formats() if name != "harmony")
+BUILT_IN = tuple(name for name in hs.formats.names() if name != "harmony")
 SPECIAL = ("inert", "hole", "empty", "unknown")  # ids that are not text; in text, an inert id's name is
 INERT_NAME = b"<|x|>"
 HOWS = ("text", "str", "control", "plain", "split", "bytes")
@@ -95,7 +95,7 @@ def is_accepted(row: Fields) -> bool:
     vocab = hs.vocab.from_bytes({i: bytes([i]) for i in range(256)}, {}, name="bytes")
     try:
         hs.Parser(row_of(row), vocab, check_stops=False)
-    except hs.FormatError as error:
+    except hs.errors.FormatError as error:
         assert str(error)
         return False
     return True

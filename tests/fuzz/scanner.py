@@ -17,21 +17,21 @@ def decode(options: bytes, payload: bytes) -> Case:
 
 
 def check(data: bytes, cuts: list[int]) -> None:
-    whole, pieces = hs.JsonScanner(), hs.JsonScanner()
+    whole, pieces = hs.inside.JsonScanner(), hs.inside.JsonScanner()
     whole.feed(data)
     for piece in streaming.cut(data, cuts):
         pieces.feed(piece)
     assert looks(whole) == looks(pieces)
     assert whole.depth >= 0
     if whole.balanced and whole.end is not None:
-        value = hs.JsonScanner()
+        value = hs.inside.JsonScanner()
         value.feed(data[: whole.end])
         assert value.balanced and not data[whole.end :].strip(b" \n\t\r")
     if is_json(data):
         assert whole.balanced and whole.depth == 0
 
 
-def looks(scanner: hs.JsonScanner) -> tuple[Any, ...]:
+def looks(scanner: hs.inside.JsonScanner) -> tuple[Any, ...]:
     return scanner.balanced, scanner.complete, scanner.end, scanner.depth
 
 

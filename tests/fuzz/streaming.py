@@ -154,7 +154,7 @@ def check_copies(
     feed = parser.feed_text if text_mode else parser.feed
     try:
         before = oracles.as_tuples(feed(pieces[0]))
-    except hs.ParseError:
+    except hs.errors.ParseError:
         before = None
     state = parser.to_bytes()
     copies = (parser.fork(), hs.Parser.from_bytes(state, parser.vocab, tools=tools), parser)

@@ -52,7 +52,7 @@ def check(
         (parser.feed_text if text_mode else parser.feed)(first)
         if finished:
             parser.finish(reason)
-    except hs.ParseError:
+    except hs.errors.ParseError:
         assert parser.strict
     blob = blobs.patched(parser.to_bytes(), patches)
     then: Any = b"".join(rest) if text_mode else [tid for piece in rest for tid in piece]

@@ -78,7 +78,7 @@ def loads(text: str) -> Any:
     return json.loads(text, parse_constant=lambda name: float("not " + name))
 
 
-def outcome(parser: hs.Parser, log: list[EventTuple], error: hs.ParseError | None) -> tuple[Any, ...]:
+def outcome(parser: hs.Parser, log: list[EventTuple], error: hs.errors.ParseError | None) -> tuple[Any, ...]:
     """All that another cut of the same stream must have in common with this one."""
     if error is None:
         return oracles.outcome(parser, log, error)

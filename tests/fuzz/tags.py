@@ -107,7 +107,7 @@ class Stream:
     def parser(self, **other: Any) -> hs.Parser:
         return hs.Parser(**{"check_stops": False, **self.made, **other})
 
-    def replay(self, parser: hs.Parser, pieces: Any) -> tuple[list[EventTuple], hs.ParseError | None]:
+    def replay(self, parser: hs.Parser, pieces: Any) -> tuple[list[EventTuple], hs.errors.ParseError | None]:
         return oracles.replay(parser, pieces, self.reason, self.text_mode)
 
     def check(self) -> None:
@@ -165,7 +165,7 @@ class Stream:
         try:
             for piece in pieces[:at]:
                 events += feed(piece)
-        except hs.ParseError as raised:
+        except hs.errors.ParseError as raised:
             events += raised.events
         state = other.to_bytes()
         kept = {"vocab": self.made["vocab"], "tools": self.made["tools"], "format": self.made["format"]}

@@ -130,7 +130,7 @@ class Slots:
 
     def __init__(self, kind: str, format: str, vocab: hs.Vocab, api: str) -> None:
         self.framed, self.api, self.format, self.vocab = kind == "framed", api, format, vocab
-        self.batch = hs.Batch(format, vocab, capacity=4, check_stops=False)
+        self.batch = hs.batch.Batch(format, vocab, capacity=4, check_stops=False)
         for _ in range(2):
             self.add()
 

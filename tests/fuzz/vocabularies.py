@@ -45,7 +45,7 @@ def decode_tokens(options: bytes, payload: bytes) -> Case:
 def check_ranks(data: bytes, count: int, control: dict[Any, Any]) -> None:
     try:
         vocab = load_ranks(data, count, control, "fuzz")
-    except (hs.VocabError, TypeError):
+    except (hs.errors.VocabError, TypeError):
         return
     known = {tid: name.encode() for name, tid in control.items()}
     at = count
@@ -61,7 +61,7 @@ def check_tokens(pairs: list[tuple[Any, Any]], mapping: bool, control: dict[Any,
     table: Any = dict(pairs) if mapping else [token for _, token in pairs]
     try:
         vocab = hs.vocab.from_bytes(table, control, name="fuzz")
-    except (hs.VocabError, TypeError):
+    except (hs.errors.VocabError, TypeError):
         return
     items = table.items() if mapping else enumerate(table)
     known = {tid: token for tid, token in items if token is not None}
@@ -96,7 +96,7 @@ def decode_image(options: bytes, payload: bytes) -> Case:
 def check_image(image: bytes, n: int, size: int) -> None:
     try:
         vocab = vocab_of(bytearray(image), n, size, 0, "fuzz", None)
-    except hs.VocabError:
+    except hs.errors.VocabError:
         return
     known = {tid: vocab.token_bytes(tid) for tid in range(n) if tid in vocab}
     again = hs.vocab.from_bytes([known.get(tid) for tid in range(n)], vocab.control)
@@ -113,7 +113,7 @@ def check_known(vocab: hs.Vocab, known: dict[int, bytes]) -> None:
         assert vocab.is_control(tid) and vocab.token_bytes(tid) == name.encode()
     try:
         parser = hs.Parser("harmony", vocab)
-    except hs.VocabError:
+    except hs.errors.VocabError:
         assert not set(tokens.MARKUP) <= set(vocab.control)
         return
     ids = [*sorted(known)[:300], len(vocab)]

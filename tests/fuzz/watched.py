@@ -94,7 +94,7 @@ def check(
     for text in (head, *texts):
         try:
             events = taken.feed_text(text)
-        except hs.ParseError:  # the altered state may be strict
+        except hs.errors.ParseError:  # the altered state may be strict
             break
         for event in events:
             if isinstance(event, hs.ValueStart | hs.ValueDelta | hs.ValueEnd):

@@ -83,7 +83,7 @@ def test_two_tools_that_run_at_once_have_their_own_results(api):
         return "of the soon one"
 
     turns = [*(call("late") + call("soon")), STOP], [*"Both.", STOP]
-    template = hs.Template("{% for m in messages %}[{{ m.role }}] {{ m.content }}\n{% endfor %}{{ tools }}")
+    template = hs.prompts.Template("{% for m in messages %}[{{ m.role }}] {{ m.content }}\n{% endfor %}{{ tools }}")
     engine, tools = Scripted(*turns), hs.Tools(late, soon)
     with serving(app([Model("tiny", engine, format="hermes", template=template, server_tools=tools)])) as url:
         clients = Clients(url)

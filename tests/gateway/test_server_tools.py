@@ -364,7 +364,7 @@ def test_a_model_whose_engine_sends_text():
     turns = [*(c for c in call("look", '{"city": "A"}')), STOP], [*"It is 11 °C.", STOP]
     engine, tools = Scripted(*turns), hs.Tools(look)
     template = "{% for m in messages %}[{{ m.role }}] {{ m.content }}\n{% endfor %}{{ tools }}"
-    model = Model("tiny", engine, format="hermes", template=hs.Template(template), server_tools=tools)
+    model = Model("tiny", engine, format="hermes", template=hs.prompts.Template(template), server_tools=tools)
     with serving(app([model])) as url:
         clients = Clients(url)
         with clients.openai, clients.anthropic:

@@ -81,14 +81,14 @@ def test_a_model_that_goes_on_reasoning_is_sent_to_its_answer():
 def test_a_model_that_begins_to_reason_again_and_again_costs_few_requests(text):
     again = "<think>No. " if text else ids_of("<|start|>assistant<|channel|>analysis<|message|>No.")
     engine = Scripted([again, again, again, Finished("length")])
-    own = {"prompt": hs.Prompt("<|im_start|>assistant\n", None, format_of("hermes"))} if text else {}
+    own = {"prompt": hs.prompts.Prompt("<|im_start|>assistant\n", None, format_of("hermes"))} if text else {}
     _, items = play(engine, Plan(budget=0, closes=("</think>" if text else "<|end|>",)), max_tokens=400, **own)
     assert len(engine.prompts) <= MOST_CLOSES + 1
     assert items[-1].reason == "length"
 
 
 def test_the_counts_of_engines_of_text_are_added():
-    prompt = hs.Prompt("<|im_start|>assistant\n<think>\n", None, format_of("hermes"))
+    prompt = hs.prompts.Prompt("<|im_start|>assistant\n<think>\n", None, format_of("hermes"))
     counted = {"prompt_tokens": 11, "completion_tokens": 5, "total_tokens": 16}
     _, items = play(Scripted(["Hm</think>", "Yes.", Finished("stop", counted)]), Plan(budget=50), prompt=prompt)
     assert items[-1].usage == counted
@@ -122,7 +122,7 @@ def test_the_form_holds_for_the_answer_alone():
 
 
 def test_text_is_steered_too():
-    prompt = hs.Prompt("<|im_start|>assistant\n<think>\n", None, format_of("hermes"))
+    prompt = hs.prompts.Prompt("<|im_start|>assistant\n<think>\n", None, format_of("hermes"))
     engine = Scripted(["Thinking about it", " for ever and ever"], ["Yes.", Finished("stop")])
     _, items = play(engine, Plan(budget=4, closes=("\n</think>\n\n",)), prompt=prompt)
     parser = prompt.parser()
@@ -146,7 +146,7 @@ def test_an_engine_that_answers_ids_with_text_is_an_error():
 
 def tag_plan(name, prompt, engine=None, **more):
     asked = ApiRequest("chat", {}, "m", **{"tools": TOOLS["chat"], "choice": "required", **more})
-    return plan_of(asked, format_of(name), hs.Prompt(prompt, None, format_of(name)), engine)
+    return plan_of(asked, format_of(name), hs.prompts.Prompt(prompt, None, format_of(name)), engine)
 
 
 def test_the_plans_of_tag_formats():
@@ -177,9 +177,9 @@ def test_a_grammar_is_in_place_of_the_beginning_of_a_call():
         assert (plan.first, plan.after_reasoning, plan.budget, plan.closes) == ("", "", 9, ("\n</think>",))
         start = "reasoning" if reasons else "content"
         made = hs.grammar("hermes", TOOLS["chat"], choice="required", start=start)
-        assert plan.grammar(hs.Prompt(prompt, None, format_of("hermes"))) == {"grammar": made.gbnf()}
+        assert plan.grammar(hs.prompts.Prompt(prompt, None, format_of("hermes"))) == {"grammar": made.gbnf()}
     plan = tag_plan("hermes", closed, engine=LlamaServer("http://e"), parallel=False)
-    alone = plan.grammar(hs.Prompt(closed, None, format_of("hermes")))
+    alone = plan.grammar(hs.prompts.Prompt(closed, None, format_of("hermes")))
     assert alone == {"grammar": hs.grammar("hermes", TOOLS["chat"], choice="required", parallel=False).gbnf()}
 
 
@@ -187,7 +187,7 @@ def test_arguments_that_a_grammar_cannot_keep_are_any_object():
     strict = [{"name": "f", "strict": True, "parameters": {"type": "object", "not": {"required": ["a"]}}}]
     plan = tag_plan("hermes", "", engine=LlamaServer("http://e"), tools=strict)
     made = hs.grammar("hermes", strict, choice="required", strict=False)
-    assert plan.grammar(hs.Prompt("", None, format_of("hermes"))) == {"grammar": made.gbnf()}
+    assert plan.grammar(hs.prompts.Prompt("", None, format_of("hermes"))) == {"grammar": made.gbnf()}
 
 
 def test_an_engine_without_grammars_gets_the_beginning_of_a_call():

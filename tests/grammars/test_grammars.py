@@ -52,7 +52,7 @@ def test_a_grammar_is_found_again_by_what_was_asked_for() -> None:
 
 
 def test_schemas_are_not_repeated_more_than_a_backend_needs() -> None:
-    for format in hs.formats():
+    for format in hs.formats.names():
         if format not in ("think", "kimi_vl"):
             tag = hs.grammar(format, [WEATHER], choice="required").structural_tag()
             assert tag.count("get_weather") <= 8, format
@@ -167,10 +167,10 @@ def test_a_prompt_that_has_begun_the_answer(name: str) -> None:
     for cut in {*range(0, len(text), 7), len(text)}:
         if text[:cut].endswith("<"):  # which is not yet a marker
             continue
-        prompt = hs.Prompt(before + text[:cut], None, format_of(family.row), begun=cut)
+        prompt = hs.prompts.Prompt(before + text[:cut], None, format_of(family.row), begun=cut)
         try:
             left = hs.grammar(family.row, TOOLS, prompt=prompt)
-        except hs.GrammarError as error:
+        except hs.errors.GrammarError as error:
             assert "ends inside of arguments" in str(error)
             inside += 1
         else:
@@ -181,10 +181,10 @@ def test_a_prompt_that_has_begun_the_answer(name: str) -> None:
 def test_a_prompt_of_harmony_that_has_begun_the_answer() -> None:
     for text in HARMONY:
         for cut in (at for at in range(text.index("{")) if not text[:at].endswith("<")):
-            prompt = hs.Prompt("Hi<|end|><|start|>assistant" + text[:cut], None, format_of("harmony"))
+            prompt = hs.prompts.Prompt("Hi<|end|><|start|>assistant" + text[:cut], None, format_of("harmony"))
             assert accepts(hs.grammar("harmony", [WEATHER], choice="required", prompt=prompt).lark(), text[cut:])
-    wrong = hs.Prompt("<|start|>assistant<|channel|>final<|message|>", None, format_of("harmony"))
-    with pytest.raises(hs.GrammarError, match="is not what the grammar allows"):
+    wrong = hs.prompts.Prompt("<|start|>assistant<|channel|>final<|message|>", None, format_of("harmony"))
+    with pytest.raises(hs.errors.GrammarError, match="is not what the grammar allows"):
         hs.grammar("harmony", [WEATHER], choice="required", prompt=wrong)
 
 
@@ -242,7 +242,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_is_refused(what: str) -> None:
     make, message = REFUSED[what]
-    with pytest.raises(hs.GrammarError, match=message):
+    with pytest.raises(hs.errors.GrammarError, match=message):
         make()
 
 

@@ -10,7 +10,7 @@ from grammar_walks import faults, walk
 
 import harmonystream as hs
 
-FORMATS = [name for name in hs.formats() if name not in ("think", "kimi_vl")]  # these call no tools
+FORMATS = [name for name in hs.formats.names() if name not in ("think", "kimi_vl")]  # these call no tools
 WALKS = 3
 MOST = 12  # walks that are begun: some do not end in time
 

@@ -35,7 +35,7 @@ def test_a_matcher() -> None:
     matcher = hs.grammar("hermes", ["f"], choice="required").matcher(vocab, [end])
     marker = vocab.control["<tool_call>"]
     assert len(matcher.allowed()) * 8 >= len(vocab)
-    with pytest.raises(hs.GrammarError, match="does not allow token 65"):
+    with pytest.raises(hs.errors.GrammarError, match="does not allow token 65"):
         matcher.fork().take(65)
     matcher.take(marker)
     assert not matcher.may_end
@@ -49,5 +49,5 @@ def test_a_matcher() -> None:
     matcher.take(end)
     matcher.take(end)  # what pads the rows of a batch
     only = hs.vocab.from_bytes([bytes([byte]) for byte in range(256)], {})
-    with pytest.raises(hs.GrammarError, match="no token that ends an output of 'hermes'"):
+    with pytest.raises(hs.errors.GrammarError, match="no token that ends an output of 'hermes'"):
         hs.grammar("hermes", ["f"]).matcher(only)

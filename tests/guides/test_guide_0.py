@@ -216,7 +216,7 @@ def test_0_11_only_the_final_channel_is_for_the_user():
             hidden += getattr(event, "text", None) or event.arguments
     assert shown == "One moment.你好！有什么可以帮助你的？"
     assert hidden == '用户询问北京天气，需要调用 get_weather。{"city":"北京"}简单问题，直接回答。'
-    stream = hs.ResponsesStream(id="r", model="m", created_at=1)
+    stream = hs.ResponsesStream(id="r", model="m", created=1)
     stream.start()
     stream.feed_text(output)
     stream.finish("stop")

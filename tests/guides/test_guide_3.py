@@ -45,7 +45,7 @@ def test_3_1_a_call_has_an_id_a_name_and_arguments_as_text():
 def one_round(message: dict[str, Any], tools: hs.Tools) -> list[dict[str, Any]]:
     """The guide's round: each call through the registry, each result a message of the role tool."""
     results = asyncio.run(tools.run_all(message["tool_calls"]))
-    return [message, *hs.tool_results(message["tool_calls"], results)]
+    return [message, *hs.prompts.tool_results(message["tool_calls"], results)]
 
 
 def test_3_4_the_round_of_the_guide():

@@ -49,7 +49,7 @@ def test_4_3_a_call_counts_on_any_channel(channel):
 
 def responses(text: str, tools: Any) -> tuple[list[str], list[str]]:
     """The types of items with a call, streamed and in the whole response."""
-    stream = hs.ResponsesStream(hs.Parser(tools=tools), id="r", model="m", created_at=1)
+    stream = hs.ResponsesStream(hs.Parser(tools=tools), id="r", model="m", created=1)
     events = stream.events() + stream.events(text) + stream.events(finish=True, reason="stop")
     added = [event["item"]["type"] for event in events if event["type"] == "response.output_item.added"]
     return added, [item["type"] for item in stream.response()["output"]]

@@ -251,7 +251,7 @@ def test_every_deviation_has_an_example_that_shows_it_and_nothing_else(code):
     assert [deviation.code for deviation in done.deviations] == [code]
     assert outcome(done.messages[skipped:]) == repeated(expected)
     if code in EXPECTED:
-        with pytest.raises(hs.ParseError) as caught:
+        with pytest.raises(hs.errors.ParseError) as caught:
             hs.parse(output, format, tools=tools, strict=True)
         assert (caught.value.code, caught.value.expected) == (code, EXPECTED[code])
         assert caught.value.position == done.deviations[0].position

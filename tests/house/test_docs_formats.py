@@ -41,14 +41,14 @@ def test_the_table_of_differences_is_there():
 
 def test_every_row_is_listed_with_its_models():
     listed = {cells[0].strip("`"): cells[1] for cells in rows("docs/formats.md", 3)}
-    told = {name: models.partition(":")[0] for name, models in listed.items() if name in hs.formats()}
-    assert list(told.items()) == [(name, models_of(name)) for name in hs.formats()]
+    told = {name: models.partition(":")[0] for name, models in listed.items() if name in hs.formats.names()}
+    assert list(told.items()) == [(name, models_of(name)) for name in hs.formats.names()]
 
 
 def test_the_readme_lists_some_of_them():
     listed = [(name.strip("`"), models) for name, models in rows("README.md", 2)]
-    listed = [pair for pair in listed if pair[0] in hs.formats()]
-    assert listed == [(name, models_of(name)) for name in hs.formats() if name in dict(listed)]
+    listed = [pair for pair in listed if pair[0] in hs.formats.names()]
+    assert listed == [(name, models_of(name)) for name in hs.formats.names() if name in dict(listed)]
     assert {"harmony", "hermes", "qwen3_coder", "deepseek", "glm", "kimi_k2"} <= set(dict(listed))
 
 

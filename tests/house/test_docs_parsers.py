@@ -48,7 +48,9 @@ def test_a_name_has_a_row_or_a_reason(name):
     if row == "—":
         reason = re.sub(r"\[`(.*)`\]\(.*\)", r"\1", note.removeprefix("not read: "))
         assert (name, reason) in UNREAD.items()
-        with pytest.raises(hs.FormatError, match=re.escape(f"no row reads what the parser {name!r} reads: {reason}")):
+        with pytest.raises(
+            hs.errors.FormatError, match=re.escape(f"no row reads what the parser {name!r} reads: {reason}")
+        ):
             format_of(name)
     else:
         assert row.strip("`") == format_of(name).name

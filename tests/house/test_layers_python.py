@@ -49,8 +49,9 @@ LEAVES = {
 """What nobody may import but these, and itself."""
 TOOLS_NOUN = {"tools.Tool", "tools.Tools"}
 """What `prompt`, `engines` and `grammars` may know of `tools`."""
-DOORS = {"__init__.py", "__main__.py"}
-"""Modules of the package itself that give its names to users, or run it: they may import every layer."""
+DOORS = {"__init__.py", "__main__.py", "batch.py", "inside.py", "prompts.py"}
+"""Modules of the package itself that give its names to users, or run it: they may import every layer. Nobody imports
+them."""
 
 
 WAYS_IN = {"formats.spec": {"formats.files", "formats.response_template"}}
@@ -106,6 +107,13 @@ def test_a_module_imports_only_the_layers_below(path):
         assert forbidden(layer(relative.with_suffix("").as_posix().replace("/", ".")), of_file(path)) == set()
 
 
+def test_nobody_imports_a_door():
+    doors = {door.removesuffix(".py") for door in DOORS}
+    for path in SOURCES:
+        if path.relative_to(PACKAGE).as_posix() not in DOORS:
+            assert {name.partition(".")[0] for name in of_file(path)} & doors == set(), path
+
+
 def test_nobody_imports_a_leaf():
     for path in SOURCES:
         own = path.relative_to(PACKAGE).parts[0]
@@ -144,8 +152,8 @@ def test_no_module_imports_itself_by_way_of_others():
 def test_importing_the_package_imports_the_core_alone():
     """The other layers are loaded when one of their names is first asked for."""
     tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
-    later = [node for node in tree.body if isinstance(node, ast.If)]  # `if TYPE_CHECKING:`
-    assert [ast.unparse(node.test) for node in later] == ["TYPE_CHECKING"]
+    later = [node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    assert len(later) == 1
     now = ast.Module([node for node in tree.body if node not in later], [])
     assert {layer(name) for name in imports(now, ("harmonystream",))} <= CORE
 

@@ -27,15 +27,15 @@ TABLE = pyarrow.table({"n": [1, 2, 3], "ids": pyarrow.array(ROWS, pyarrow.list_(
 
 
 def whole(**options: Any) -> list[Any]:
-    return pyarrow.array(hs.parse_many(TABLE.column("ids"), **options)).to_pylist()
+    return pyarrow.array(hs.columns.parse_many(TABLE.column("ids"), **options)).to_pylist()
 
 
 @pytest.mark.parametrize("chunks", [1, 3])
 def test_a_table_gets_a_column(chunks):
     table = pyarrow.concat_tables([TABLE] * chunks)
-    made = ParsedColumn("ids", finish="stop")(table)
+    made = ParsedColumn("ids", finish_reason="stop")(table)
     assert made.column_names == ["n", "ids", "parsed"]
-    assert made.column("parsed").to_pylist() == whole(finish="stop") * chunks
+    assert made.column("parsed").to_pylist() == whole(finish_reason="stop") * chunks
 
 
 def test_a_record_batch_stays_one():
@@ -52,11 +52,11 @@ def test_reasons_and_prompts_are_columns():
     table = pyarrow.table(
         {"text": ["a", "b"], "why": ["length", "stop"], "before": [prompt, None]},
     )
-    made = ParsedColumn("text", finish_column="why", prompt_column="before")(table).column("parsed").to_pylist()
+    made = ParsedColumn("text", finish_reason_column="why", prompt_column="before")(table).column("parsed").to_pylist()
     assert [row["finish_reason"] for row in made] == ["length", "stop"]
     assert made[0]["content"] == "a"
     with pytest.raises(ValueError, match="not both"):
-        ParsedColumn("text", finish="stop", finish_column="why")
+        ParsedColumn("text", finish_reason="stop", finish_reason_column="why")
 
 
 INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
@@ -102,9 +102,9 @@ def test_labels():
 
 
 def test_wrong_options_are_refused_before_a_worker_has_them():
-    with pytest.raises(hs.FormatError):
+    with pytest.raises(hs.errors.FormatError):
         ParsedColumn("ids", "nothing")
-    with pytest.raises(hs.FormatError):
+    with pytest.raises(hs.errors.FormatError):
         Labelled("ids", "nothing")
     with pytest.raises(ValueError, match="fields"):
         ParsedColumn("ids", fields=["nothing"])
@@ -112,20 +112,25 @@ def test_wrong_options_are_refused_before_a_worker_has_them():
 
 def test_it_can_be_pickled_with_a_vocabulary_of_a_file(tmp_path):
     VOCAB.save(tmp_path / "vocab")
-    column = pickle.loads(pickle.dumps(ParsedColumn("ids", vocab=hs.Vocab.load(tmp_path / "vocab"), finish="stop")))
-    assert column(TABLE).column("parsed").to_pylist() == whole(finish="stop")
+    column = pickle.loads(
+        pickle.dumps(ParsedColumn("ids", vocab=hs.Vocab.load(tmp_path / "vocab"), finish_reason="stop"))
+    )
+    assert column(TABLE).column("parsed").to_pylist() == whole(finish_reason="stop")
 
 
 @pytest.mark.parametrize("lazy", [False, True])
 def test_polars(lazy):
     frame: Any = polars.from_arrow(TABLE)
     frame = frame.lazy() if lazy else frame
-    made = frame.with_columns(expression(ParsedColumn("ids", finish="stop")), expression(Labelled("ids")))
+    made = frame.with_columns(expression(ParsedColumn("ids", finish_reason="stop")), expression(Labelled("ids")))
     made = made.collect() if lazy else made
-    assert made["parsed"].to_list() == polars.Series(hs.parse_many(TABLE.column("ids"), finish="stop")).to_list()
+    assert (
+        made["parsed"].to_list()
+        == polars.Series(hs.columns.parse_many(TABLE.column("ids"), finish_reason="stop")).to_list()
+    )
     assert made["regions"].to_list() == [list(hs.label(ids)) for ids in ROWS]
     with pytest.raises(ValueError, match="one column"):
-        expression(ParsedColumn("ids", finish_column="why"))
+        expression(ParsedColumn("ids", finish_reason_column="why"))
 
 
 @pytest.mark.parametrize("kind", [ParsedColumn, Labelled])
@@ -146,10 +151,14 @@ def test_each_row_has_its_own_tools():
     texts = [call, call, call, "Hi"]
     for column in ([None if tools is None else json.dumps(tools) for tools in rows], rows):
         table = pyarrow.table({"text": texts, "tools": column})
-        made = ParsedColumn("text", "hermes", finish="stop", tools_column="tools")(table).column("parsed").to_pylist()
+        made = (
+            ParsedColumn("text", "hermes", finish_reason="stop", tools_column="tools")(table)
+            .column("parsed")
+            .to_pylist()
+        )
         for row, text, tools in zip(made, texts, rows, strict=True):
             (want,) = pyarrow.array(
-                hs.parse_many(pyarrow.array([text]), "hermes", finish="stop", tools=tools)
+                hs.columns.parse_many(pyarrow.array([text]), "hermes", finish_reason="stop", tools=tools)
             ).to_pylist()
             assert row == want
     empty = ParsedColumn("text", "hermes", tools_column="tools")(table.slice(0, 0))
@@ -161,7 +170,7 @@ def test_each_row_has_its_own_tools():
 def test_a_summary_counts_what_was_repaired():
     broken = ("<|channel|>analysis<|message|>Hm.<|start|>assistant" + TEXTS[0].removesuffix("<|return|>"), "<|end|>Hi")
     texts = [TEXTS[0], None, *broken, broken[0], TEXTS[1]]
-    made = ParsedColumn("text", finish="stop")(pyarrow.table({"text": texts}))
+    made = ParsedColumn("text", finish_reason="stop")(pyarrow.table({"text": texts}))
     rows = [hs.parse(text, finish_reason="stop") for text in texts if text is not None]
     summary = summarize(made)
     codes = [{deviation.code for deviation in row.deviations} for row in rows]

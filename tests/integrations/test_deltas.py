@@ -25,7 +25,7 @@ def test_streamed_and_whole_they_say_what_the_chunks_say(messages, places):
     text = "<|end|><|start|>assistant".join(header + said for header, said in messages) + "<|end|>"
     places = [0, *(place % len(text) for place in places), len(text)]
     cuts = [text[a:b] for a, b in zip(sorted(places), sorted(places)[1:])]
-    deltas, said = Deltas(hs.Parser(), HARMONY), hs.Delta("", "", ())
+    deltas, said = Deltas(hs.Parser(), HARMONY), hs.inside.Delta("", "", ())
     for cut in cuts:
         deltas = Deltas(deltas.parser, HARMONY, deltas.seen)  # as a server goes on with a stream that was moved
         said = joined(said, deltas.feed(cut))

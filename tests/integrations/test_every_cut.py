@@ -34,7 +34,7 @@ STREAMS = {"Chat": hs.ChatStream, "Messages": hs.MessagesStream, "Responses": hs
 @cache
 def model(format: str) -> Model:
     row, vocab = format_of(format), vocab_of(format)
-    return Model(row, vocab, hs.Markup(row, vocab))
+    return Model(row, vocab, hs.inside.Markup(row, vocab))
 
 
 def parser_of(case: Case) -> hs.Parser:
@@ -67,7 +67,7 @@ def pieces(case: Case, size: int) -> tuple[list[tuple[list[int], str]], Any]:
 def by_names(case: Case, size: int) -> Said:
     """By our parsers behind the engine's own frames."""
     made, asked = pieces(case, size)
-    output, said = Output(model(case.written.format), parser_of(case), asked), hs.Delta("", "", ())
+    output, said = Output(model(case.written.format), parser_of(case), asked), hs.inside.Delta("", "", ())
     for at, (ids, text) in enumerate(made, 1):
         said = joined(said, output.add(ids, text, last=at == len(made)))
     calls: list[list[str]] = []
@@ -85,7 +85,7 @@ def by_frames(case: Case, size: int, api: str) -> Said:
     options: dict[str, dict[str, Any]] = {
         "Chat": {"created": 0, "tool_choice": choice},
         "Messages": {"tool_choice": {"type": choice}},
-        "Responses": {"created_at": 0, "request": {"tool_choice": choice}},
+        "Responses": {"created": 0, "request": {"tool_choice": choice}},
     }
     stream = STREAMS[api](parser_of(case), id="1", model="1", **options[api])
     stream.start()

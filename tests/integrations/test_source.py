@@ -30,7 +30,7 @@ def sent_by(source: AsyncIterator[Any], stream: Any, **options: Any) -> list[byt
 @pytest.mark.parametrize("api", PATHS)
 def test_frames_of_a_batch_are_the_response(api):
     """Many responses, one batch: what a step has made for a slot goes to the slot's response, as it is."""
-    batch = hs.Batch("harmony", capacity=4)
+    batch = hs.batch.Batch("harmony", capacity=4)
 
     async def slot(stream: Any) -> AsyncIterator[Any]:
         number = batch.add(stream)  # it has been started by then

@@ -71,7 +71,7 @@ def test_a_cut_row_and_other_stops():
 def test_wrong_options_are_refused_at_once():
     with pytest.raises(TypeError, match="no prompt"):
         collect(prompt="x")
-    with pytest.raises(hs.FormatError):
+    with pytest.raises(hs.errors.FormatError):
         collect(format="nothing")
 
 

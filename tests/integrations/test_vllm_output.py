@@ -27,15 +27,15 @@ def request(**more: Any) -> Any:
     return SimpleNamespace(**fields | more)
 
 
-def whole(pieces: list[tuple[list[int], str]], asked: Any, parser: hs.Parser | None = None) -> hs.Delta:
+def whole(pieces: list[tuple[list[int], str]], asked: Any, parser: hs.Parser | None = None) -> hs.inside.Delta:
     output = Output(MODEL, parser or parser_for(MODEL, TOOLS, None), asked)
-    said = hs.Delta("", "", ())
+    said = hs.inside.Delta("", "", ())
     for at, (ids, text) in enumerate(pieces, 1):
         said = joined(said, output.add(ids, text, last=at == len(pieces)))
     return said
 
 
-def plain(said: hs.Delta) -> tuple[str, str, str]:
+def plain(said: hs.inside.Delta) -> tuple[str, str, str]:
     return said.reasoning, said.content, "".join(call.arguments for call in said.calls)
 
 
@@ -110,13 +110,13 @@ def test_the_name_of_the_model_chooses_the_format(tmp_path):
 
     assert model_of(Named(), None).format.name == "hermes"
     assert model_of(Named(), "qwen3_coder").format.name == "qwen3_coder"
-    with pytest.raises(hs.VocabError, match="is it the model's own"):
+    with pytest.raises(hs.errors.VocabError, match="is it the model's own"):
         model_of(Named(), "glm")
     nobody = SimpleNamespace(name_or_path="/models/ours")
-    with pytest.raises(hs.FormatError, match="harmonystream_hermes"):
+    with pytest.raises(hs.errors.FormatError, match="harmonystream_hermes"):
         model_of(_Hashable(nobody), None)
     told = SimpleNamespace(name_or_path="/models/ours", response_template=None)
-    with pytest.raises(hs.FormatError, match="harmonystream_hermes"):
+    with pytest.raises(hs.errors.FormatError, match="harmonystream_hermes"):
         model_of(_Hashable(told), None)
     told.response_template = {"start_anchor": "<a>", "fields": {"thinking": {"open": "<hm>", "close": "</hm>"}}}
     tokenizer = _Hashable(told)

@@ -42,17 +42,17 @@ def test_every_format_has_a_pair(registries):
     register_vllm()
     register_vllm()  # vLLM may load a plug-in twice
     for registry, kind in zip(registries, ("tools", "reasoning")):
-        assert set(registry.known) == {"harmonystream", *(f"harmonystream_{format}" for format in hs.formats())}
+        assert set(registry.known) == {"harmonystream", *(f"harmonystream_{format}" for format in hs.formats.names())}
         assert all(name == f"{key}_{kind}" for key, (_, name) in registry.known.items())
 
 
 def test_a_name_leads_to_its_format():
     assert names()["harmonystream"] is None
-    assert {format for format in names().values() if format} == set(hs.formats())
+    assert {format for format in names().values() if format} == set(hs.formats.names())
 
 
 def test_the_formats_of_the_plugins_are_all_formats():
-    assert sorted(FORMATS) == sorted(hs.formats()), "write a new format into harmonystream_plugins.FORMATS, too"
+    assert sorted(FORMATS) == sorted(hs.formats.names()), "write a new format into harmonystream_plugins.FORMATS, too"
 
 
 def test_a_process_that_does_not_ask_imports_one_small_module():

@@ -105,7 +105,7 @@ def test_strict_raises_for_those_that_have_an_expectation(code, one_by_one):
         assert [event for piece in pieces for event in parser.feed(piece)] or code == "unfinished-header"
         assert type(parser.finish()[-1]) is hs.StreamEnd
         return
-    with pytest.raises(hs.ParseError) as caught:
+    with pytest.raises(hs.errors.ParseError) as caught:
         for piece in pieces:
             parser.feed(piece)
         parser.finish()
@@ -113,10 +113,10 @@ def test_strict_raises_for_those_that_have_an_expectation(code, one_by_one):
     assert (error.code, error.expected) == (code, EXPECTED[code])
     assert 0 <= error.position <= len(ids)
     assert error.state in ("START", "HEADER", "BODY", "DONE")
-    with pytest.raises(hs.ParseError) as again:
+    with pytest.raises(hs.errors.ParseError) as again:
         parser.feed([1])
     assert (again.value.code, again.value.position) == (code, error.position)
-    with pytest.raises(hs.ParseError):
+    with pytest.raises(hs.errors.ParseError):
         parser.finish()
     parser.reset()
     assert parser.finish() == (hs.StreamEnd(None),)
@@ -124,7 +124,7 @@ def test_strict_raises_for_those_that_have_an_expectation(code, one_by_one):
 
 def test_an_error_carries_what_was_parsed_before_it():
     parser = hs.Parser(strict=True)
-    with pytest.raises(hs.ParseError) as caught:
+    with pytest.raises(hs.errors.ParseError) as caught:
         parser.feed(to_ids(b"<|channel|>analysis<|message|>hm<|end|>oops"))
     assert [type(event).__name__ for event in caught.value.events] == ["MessageStart", "ReasoningDelta", "MessageEnd"]
     assert caught.value.position == 5
@@ -165,7 +165,7 @@ def test_where_strict_mode_stops_does_not_depend_on_the_cut(code):
     stops = set()
     for size in (1, 2, 3, 7, len(text)):
         parser = hs.Parser(strict=True, **options(code))
-        with pytest.raises(hs.ParseError) as caught:
+        with pytest.raises(hs.errors.ParseError) as caught:
             for at in range(0, len(text), size):
                 parser.feed_text(text[at : at + size])
             parser.finish()

@@ -192,13 +192,13 @@ def test_strict_stops_at_the_same_place_for_every_cut(case, stream, at):
     stops, code = set(), code_of(case)
     for pieces in chunkings(stream):
         parser = parser_of(case, stream, strict=True)
-        with pytest.raises(hs.ParseError) as caught:
+        with pytest.raises(hs.errors.ParseError) as caught:
             fed(parser, pieces)
         error = caught.value
         assert (error.code, error.expected, error.position) == (code, EXPECTED[code], at)
         assert error.state in ("TEXT", "SECTION", "PAIRS", "VALUE", "RAW", "WRAPPED", "AFTER", "PYTHON")
         stops.add((error.state, parser.position, parser.usage, parser.deviations))
-        with pytest.raises(hs.ParseError):
+        with pytest.raises(hs.errors.ParseError):
             parser.finish()
     assert len(stops) == 1
 
@@ -213,14 +213,14 @@ def test_strict_accepts_what_breaks_no_rule(case, stream, at):
 @pytest.mark.parametrize("reason", [None, "stop", "length"])
 def test_an_error_carries_what_was_parsed_before_it(reason):
     parser = hs.Parser("hermes", strict=True)
-    with pytest.raises(hs.ParseError) as caught:
+    with pytest.raises(hs.errors.ParseError) as caught:
         parser.feed_text("<think>Hm</think>Hi</tool_call>")
     assert caught.value.events == (
         hs.MessageStart("assistant"),
         hs.ReasoningDelta("Hm", 7, 9),
         hs.ContentDelta("Hi", None, 17, 19),
     )
-    with pytest.raises(hs.ParseError):
+    with pytest.raises(hs.errors.ParseError):
         parser.finish(reason)
     parser.reset()
     assert parser.feed_text("Hi")[1:] == (hs.ContentDelta("Hi", None, 0, 2),)

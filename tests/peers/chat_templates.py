@@ -87,10 +87,10 @@ def transformers_text(source: str, chat: list[dict[str, Any]], tools: Any, **var
     return texts[0]
 
 
-def our_text(template: hs.Template, chat: list[dict[str, Any]], tools: Any, **variables: Any) -> str | None:
+def our_text(template: hs.prompts.Template, chat: list[dict[str, Any]], tools: Any, **variables: Any) -> str | None:
     try:
         return template.render(chat, tools=tools, **variables)
-    except hs.PromptError:
+    except hs.errors.PromptError:
         return None
 
 
@@ -115,7 +115,7 @@ def as_text(chat: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def compare(path: Path, source: str, counts: dict[str, int]) -> None:
-    template = hs.Template(source, tokens=TOKENS)
+    template = hs.prompts.Template(source, tokens=TOKENS)
     reads_tools = "tools" in template._chosen(None).variables
     wants = template._chosen([TOOL]).wants(template.tokens)
     for name, chat in CHATS.items():
@@ -180,13 +180,17 @@ def families(templates: dict[str, str], chats: int = 500) -> None:
         counts = {"equal": 0, "refused": 0, "differ": 0}
         for seed in range(chats):
             chat, draw = random_chat(seed), random.Random(seed)
-            tools = TOOLS if draw.random() < 0.5 and "tools" in hs.Template(source)._chosen(None).variables else None
+            tools = (
+                TOOLS
+                if draw.random() < 0.5 and "tools" in hs.prompts.Template(source)._chosen(None).variables
+                else None
+            )
             switch, given = ({}, {})
             if draw.random() < 0.3 and not model.startswith("moonshotai"):
                 budget = "Seed" in model
                 switch = {"thinking": False}
                 given = {"thinking_budget": 0} if budget else {"enable_thinking": False, "thinking": False}
-            normal = hs.normalize(chat)
+            normal = hs.prompts.normalize(chat)
             for message in normal:
                 if "reasoning" in message:
                     message["reasoning_content"] = message["reasoning"]

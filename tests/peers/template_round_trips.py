@@ -97,7 +97,7 @@ def row_of(name: str) -> str | None:
     model = MODELS.get(name, re.sub(r"(?<=\d)_(?=\d)", ".", name))
     try:
         return hs.format_for(model)
-    except hs.FormatError:
+    except hs.errors.FormatError:
         return None
 
 

@@ -92,7 +92,7 @@ def test_without_tools_earlier_reasoning_is_left_out():
     ],
 )
 def test_mistakes_are_told(options, error):
-    with pytest.raises(hs.PromptError, match=error):
+    with pytest.raises(hs.errors.PromptError, match=error):
         hs.render("Hi", format="dsml", **options)
 
 

@@ -38,7 +38,7 @@ VOCAB = hs.vocab.from_bytes(
 )
 
 
-def rendered(model: str, chat, **options) -> hs.Prompt:
+def rendered(model: str, chat, **options) -> hs.prompts.Prompt:
     named = {"format": model} if model == "deepseek_search" else {"model": model}
     return hs.render(chat, vocab=VOCAB, **named, **options)
 
@@ -168,10 +168,12 @@ def test_a_template_wins():
     ],
 )
 def test_mistakes_are_named(model, options, said):
-    with pytest.raises(hs.PromptError, match=said):
+    with pytest.raises(hs.errors.PromptError, match=said):
         hs.render("Hi", model=model, **options)
     image = {"type": "image_url", "image_url": {"url": "data:,"}}
-    with pytest.raises(hs.PromptError, match=r"message 0: content has a part of the type 'image_url'.*template="):
+    with pytest.raises(
+        hs.errors.PromptError, match=r"message 0: content has a part of the type 'image_url'.*template="
+    ):
         hs.render([{"role": "user", "content": [image]}], model="Qwen/Qwen3-8B")
 
 
@@ -180,6 +182,6 @@ def test_mistakes_are_named(model, options, said):
 )
 def test_a_model_with_another_template_asks_for_it(model):
     with pytest.raises(
-        hs.PromptError, match=f"the prompt of {model} is written by its own chat template: pass template="
+        hs.errors.PromptError, match=f"the prompt of {model} is written by its own chat template: pass template="
     ):
         hs.render("Hi", model=model)

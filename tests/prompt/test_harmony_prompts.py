@@ -48,7 +48,7 @@ city: string,
 } // namespace functions"""
 
 
-def render(messages: Any, **options: Any) -> hs.Prompt:
+def render(messages: Any, **options: Any) -> hs.prompts.Prompt:
     return hs.render(messages, **{"model": "gpt-oss-20b", "date": DAY, "reasoning": "low", **options})
 
 
@@ -210,7 +210,7 @@ def test_a_prompt_may_end_inside_the_last_message(last, end):
     ],
 )
 def test_mistakes_are_told(messages, options, error):
-    with pytest.raises(hs.PromptError, match=error):
+    with pytest.raises(hs.errors.PromptError, match=error):
         render(messages, **options)
 
 
@@ -338,7 +338,7 @@ def test_the_next_prompt_extends_this_one_and_what_the_model_wrote(before):
         output = prompt.vocab.encode((before + WRITTEN).replace("{}", str(n)), control=True)
         done = hs.parse(output, tools=tools)
         assert len(done.tool_calls) == 1
-        messages += [done, *hs.tool_results(done.tool_calls, ["rain"])]
+        messages += [done, *hs.prompts.tool_results(done.tool_calls, ["rain"])]
         following = hs.render(messages, tools=tools, format="harmony")
         assert following.ids[: len(prompt.ids) + len(output)] == [*prompt.ids, *output]
         prompt = following

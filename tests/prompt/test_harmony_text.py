@@ -81,7 +81,7 @@ def test_built_in_tools_are_those_of_openai_harmony():
     ],
 )
 def test_messages_that_the_format_has_not_are_refused(message, error):
-    with pytest.raises(hs.PromptError, match=error):
+    with pytest.raises(hs.errors.PromptError, match=error):
         render_messages([message], Writer(None))
 
 

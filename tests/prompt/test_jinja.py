@@ -184,13 +184,13 @@ def test_bounds_change_nothing_that_is_small(source, want):
     ],
 )
 def test_a_template_cannot_do_what_it_likes(source, error):
-    with pytest.raises(hs.PromptError, match=error):
+    with pytest.raises(hs.errors.PromptError, match=error):
         run(source, messages=[1])
 
 
 def test_a_template_has_so_long(monkeypatch):
     monkeypatch.setattr(bounds, "MAX_SECONDS", 0.05)
-    with pytest.raises(hs.PromptError, match="it takes longer than"):
+    with pytest.raises(hs.errors.PromptError, match="it takes longer than"):
         run("{% for a in range(100000) %}{% for b in range(100000) %}{% endfor %}{% endfor %}")
 
 

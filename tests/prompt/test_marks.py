@@ -37,7 +37,7 @@ BITS = [
     "\uf8ff",
 ]
 TEXT = st.lists(st.sampled_from(BITS), max_size=4).map("".join)
-TEMPLATE = {path.stem: hs.Template(path) for path in TEMPLATES}
+TEMPLATE = {path.stem: hs.prompts.Template(path) for path in TEMPLATES}
 VOCAB = {name: vocab(*added) for name, added in ADDED.items()}
 
 
@@ -129,7 +129,7 @@ OF_A_TEMPLATE = """{% for m in messages %}{% set c = m.content %}[{{ m.role }}]
 @settings(max_examples=200)
 @given(st.lists(SPOKEN, max_size=3), st.sampled_from(["user", "assistant"]))
 def test_what_a_template_may_do_to_a_text_is_the_same_with_stand_ins(texts, role):
-    template = hs.Template(OF_A_TEMPLATE)
+    template = hs.prompts.Template(OF_A_TEMPLATE)
     messages = [{"role": role, "content": text} for text in texts]
     known = VOCAB["hermes"]
     assert hs.render(messages, template=template, vocab=known).text == template.render(messages)

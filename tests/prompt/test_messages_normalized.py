@@ -160,21 +160,21 @@ def test_nothing_of_the_input_is_changed():
     ],
 )
 def test_an_error_names_message_and_field(messages, error):
-    with pytest.raises(hs.PromptError, match=error):
+    with pytest.raises(hs.errors.PromptError, match=error):
         normalize(messages)
 
 
 def test_data_that_nests_without_end_is_refused():
     deep: list[object] = []
     deep.append(deep)
-    with pytest.raises(hs.PromptError, match="nests more than 100 deep"):
+    with pytest.raises(hs.errors.PromptError, match="nests more than 100 deep"):
         normalize([{"role": "user", "content": deep}])
 
 
 def test_a_request_without_messages_is_refused():
-    with pytest.raises(hs.PromptError, match="neither messages nor input"):
+    with pytest.raises(hs.errors.PromptError, match="neither messages nor input"):
         read_request({"model": "m"})
-    with pytest.raises(hs.PromptError, match="tools: expected a list, not dict"):
+    with pytest.raises(hs.errors.PromptError, match="tools: expected a list, not dict"):
         read_request({"messages": [], "tools": {}})
 
 

@@ -52,7 +52,7 @@ GUIDE = [
 KNOWN = {**VOCAB, "deepseek": vocab(DEEPSEEK, DEEPSEEK_PLAIN)}
 
 
-def render(name: str, messages: Any, **options: Any) -> hs.Prompt:
+def render(name: str, messages: Any, **options: Any) -> hs.prompts.Prompt:
     template = TEMPLATE[name]
     template.tokens.setdefault("bos_token", "<｜begin▁of▁sentence｜>")
     tools = options.pop("tools", [WEATHER]) if "tools" in template._chosen(None).variables else None
@@ -207,7 +207,7 @@ def test_a_prompt_without_ids_is_parsed_as_text():
 def test_a_prompt_of_no_known_format_has_no_parser():
     prompt = hs.render("Hi", template="{{ messages[0].content }}")
     assert (prompt.text, prompt.format, prompt.stops) == ("Hi", None, ())
-    with pytest.raises(hs.PromptError, match="pass format= or model= to render"):
+    with pytest.raises(hs.errors.PromptError, match="pass format= or model= to render"):
         prompt.parser()
 
 
@@ -260,7 +260,7 @@ def test_tools_of_every_api_are_declared_alike():
     (start, *_) = prompt.parser().feed_text("<|channel|>commentary to=functions.get_weather<|message|>{}")[1:]
     assert (start.name, start.kind) == ("get_weather", "function")
     assert prompt.parser().feed_text("<|channel|>commentary to=poem<|message|>{}")[1].kind == "other"
-    with pytest.raises(hs.PromptError, match="dialect= is for prompts without a template"):
+    with pytest.raises(hs.errors.PromptError, match="dialect= is for prompts without a template"):
         hs.render("Hi", template=TEMPLATE["hermes"], dialect="openai")
 
 
@@ -272,7 +272,7 @@ def test_what_only_tools_can_declare_is_refused_with_advice():
         return city
 
     for tool, said in ((Place, "the class Place: pass tools=Tools"), (look, "the function look: pass tools=Tools")):
-        with pytest.raises(hs.PromptError, match=rf"tools\[1\] is {said}\({tool.__name__}, …\)"):
+        with pytest.raises(hs.errors.PromptError, match=rf"tools\[1\] is {said}\({tool.__name__}, …\)"):
             hs.render("Hi", model="gpt-oss", tools=[WEATHER, tool])
 
 

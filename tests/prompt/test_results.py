@@ -16,18 +16,18 @@ CALLS = [
 
 def test_0_9_results_as_one_user_message():
     weather = {"temperature": 25, "condition": "晴"}
-    (message,) = hs.tool_results(CALLS[:1], [weather], style="user")
+    (message,) = hs.prompts.tool_results(CALLS[:1], [weather], style="user")
     assert message == {
         "role": "user",
         "content": '[Tool Results]\n**get_weather**:\n{\n  "temperature": 25,\n  "condition": "晴"\n}\n\n'
         "Now provide your response based on the tool results above.",
     }
-    (message,) = hs.tool_results(CALLS, ['{"t":1}', "noon"], style="user", closing="Go on.")
+    (message,) = hs.prompts.tool_results(CALLS, ['{"t":1}', "noon"], style="user", closing="Go on.")
     assert message["content"] == '[Tool Results]\n**get_weather**:\n{\n  "t": 1\n}\n\n**now**:\nnoon\n\nGo on.'
 
 
 def test_0_10_results_as_tool_messages_of_harmony():
-    answers = hs.tool_results(CALLS[:1], [{"temperature": 25, "condition": "晴"}])
+    answers = hs.prompts.tool_results(CALLS[:1], [{"temperature": 25, "condition": "晴"}])
     call = {"role": "assistant", "content": "", "reasoning": "Old thoughts.", "tool_calls": CALLS[:1]}
     prompt = hs.render([{"role": "user", "content": "?"}, call, *answers], model="gpt-oss-20b", date=None)
     assert prompt.text.endswith(
@@ -43,13 +43,13 @@ class Result(NamedTuple):
 
 
 def test_results_of_tools_are_put_in_the_order_of_the_calls():
-    found = hs.tool_results(CALLS, [Result("c2", "noon"), Result("c1", "12°")])
+    found = hs.prompts.tool_results(CALLS, [Result("c2", "noon"), Result("c1", "12°")])
     assert [(message["tool_call_id"], message["name"], message["content"]) for message in found] == [
         ("c1", "get_weather", "12°"),
         ("c2", "now", "noon"),
     ]
     parsed = hs.parse('<tool_call>{"name": "f", "arguments": {}}</tool_call>', "hermes").tool_calls
-    assert hs.tool_results(parsed, [Result("of the loop", b"raw")])[0]["tool_call_id"] == "call_0"
+    assert hs.prompts.tool_results(parsed, [Result("of the loop", b"raw")])[0]["tool_call_id"] == "call_0"
 
 
 @pytest.mark.parametrize(
@@ -63,5 +63,5 @@ def test_results_of_tools_are_put_in_the_order_of_the_calls():
     ],
 )
 def test_mistakes_are_told(calls, results, style, error):
-    with pytest.raises(hs.PromptError, match=error):
-        hs.tool_results(calls, results, style)
+    with pytest.raises(hs.errors.PromptError, match=error):
+        hs.prompts.tool_results(calls, results, style)

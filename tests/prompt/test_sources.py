@@ -20,7 +20,7 @@ def write(folder, **files):
 
 
 def test_the_order_of_precedence_in_a_folder(tmp_path):
-    with pytest.raises(hs.PromptError, match="has no chat template"):
+    with pytest.raises(hs.errors.PromptError, match="has no chat template"):
         find(tmp_path)
     write(tmp_path, chat_template_dot_json={"chat_template": "old"})
     assert find(tmp_path).templates == {"default": "old"}
@@ -39,9 +39,11 @@ def test_named_templates_are_chosen_by_name_or_by_tools(tmp_path):
     assert template.names == ("default", "tool_use")
     assert template.render("Hi") == "dHi"
     assert template.render("Hi", tools=[{"name": "f"}]) == "t1"
-    with pytest.raises(hs.PromptError, match=r"\(tool_use\) fails at line 1"):  # which tells what it has not been given
+    with pytest.raises(
+        hs.errors.PromptError, match=r"\(tool_use\) fails at line 1"
+    ):  # which tells what it has not been given
         Template(tmp_path, name="tool_use").render("Hi")
-    with pytest.raises(hs.PromptError, match="has no template named 'rag'; it has default, tool_use"):
+    with pytest.raises(hs.errors.PromptError, match="has no template named 'rag'; it has default, tool_use"):
         Template(tmp_path, name="rag")
 
 
@@ -69,9 +71,9 @@ def test_a_file_or_a_text(tmp_path):
 )
 def test_what_is_no_template_is_refused(tmp_path, name, content, error):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(hs.PromptError, match=error):
+    with pytest.raises(hs.errors.PromptError, match=error):
         find(tmp_path / name)
-    with pytest.raises(hs.PromptError, match="neither a folder nor a file"):
+    with pytest.raises(hs.errors.PromptError, match="neither a folder nor a file"):
         find(tmp_path / "none")
 
 
@@ -104,7 +106,7 @@ def test_the_metadata_of_gguf(tmp_path):
     whole = file.read_bytes()
     for size in range(len(whole) - 8):  # cut anywhere: an error of ours, never another
         file.write_bytes(whole[:size])
-        with pytest.raises(hs.PromptError):
+        with pytest.raises(hs.errors.PromptError):
             find(file)
 
 
@@ -120,5 +122,5 @@ def test_the_metadata_of_gguf(tmp_path):
 )
 def test_gguf_that_lies_about_its_sizes_is_refused(tmp_path, entry):
     (tmp_path / "m.gguf").write_bytes(gguf(entry))
-    with pytest.raises(hs.PromptError):
+    with pytest.raises(hs.errors.PromptError):
         find(tmp_path / "m.gguf")

@@ -76,12 +76,12 @@ def nested(kind: str, depth: int) -> object:
 @pytest.mark.parametrize("kind", ["object", "array", "oneOf"])
 def test_schemas_nest_so_deep_and_no_deeper(kind):
     assert "string" in type_text(nested(kind, 60))
-    with pytest.raises(hs.PromptError, match="nests more than 64 deep"):
+    with pytest.raises(hs.errors.PromptError, match="nests more than 64 deep"):
         type_text(nested(kind, 3000))
 
 
 def test_numbers_that_are_no_float_are_refused():
-    with pytest.raises(hs.PromptError, match="more than 308 digits"):
+    with pytest.raises(hs.errors.PromptError, match="more than 308 digits"):
         json_text(10**400)
 
 

@@ -82,7 +82,9 @@ def vocab_of(format: str, *, control: bool = True) -> tuple[hs.Vocab, int]:
     return hs.vocab.from_bytes(tokens, {**marked, END: end}), end
 
 
-def ids_walk(grammar: hs.Grammar, vocab: hs.Vocab, end: int, dice: random.Random, busy: int = 200) -> list[int] | None:
+def ids_walk(
+    grammar: hs.grammars.Grammar, vocab: hs.Vocab, end: int, dice: random.Random, busy: int = 200
+) -> list[int] | None:
     """Random ids that the grammar allows; None: they did not end in time. After some time they rather close things."""
     found, out = grammar.matcher(vocab, [end]), list[int]()
     closing = [*range(256, end + 1), *b'"}])>']

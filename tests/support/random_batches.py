@@ -16,7 +16,7 @@ import harmonystream as hs
 
 Options = dict[str, Any]
 APIS: dict[str, Any] = {"chat": hs.ChatStream, "responses": hs.ResponsesStream, "messages": hs.MessagesStream}
-TIMES = {"chat": "created", "responses": "created_at", "messages": None}
+TIMES = {"chat": "created", "responses": "created", "messages": None}
 MODELS = ("m", "m", 'the "m"\u2028', "m" * 400)
 IDS = (
     *("x", "chatcmpl-a1", "resp_a1", "msg_a1", "msg_msg_1", "chatcmpl-chatcmpl-1", "a_b-c", "a.b c/d", "msg_a.b"),
@@ -105,7 +105,7 @@ class Twin:
 class Slots:
     """A batch, and the twins of its slots."""
 
-    def __init__(self, batch: hs.Batch, dice: random.Random) -> None:
+    def __init__(self, batch: hs.batch.Batch, dice: random.Random) -> None:
         self.batch, self.dice = batch, dice
         self.twins: dict[int, Twin] = {}
         self.held: list[tuple[Any, Any]] = []  # streams that somebody has, even after their end, and their twins

@@ -16,7 +16,7 @@ from streams import as_tuple, merge
 import harmonystream as hs
 from harmonystream.formats import Format, format_of
 
-TAG_FORMATS = tuple(name for name in hs.formats() if name != "harmony")
+TAG_FORMATS = tuple(name for name in hs.formats.names() if name != "harmony")
 
 # The long random suites run for these, which differ in how calls are written; test_rows.py runs for each row.
 SHAPES = (

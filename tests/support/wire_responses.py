@@ -45,7 +45,7 @@ ORDERS = {
 
 
 def stream_of(parser: hs.Parser, **options: Any) -> hs.ResponsesStream:
-    return hs.ResponsesStream(parser, **{"id": "resp_1", "model": "m", "created_at": 7, **options})
+    return hs.ResponsesStream(parser, **{"id": "resp_1", "model": "m", "created": 7, **options})
 
 
 # --- the official client ---

@@ -129,7 +129,7 @@ def test_tools_are_taken_wherever_their_definitions_are():
     parser.feed_text(text[:30])
     again = hs.Parser.from_bytes(parser.to_bytes(), tools=tools.schemas())
     assert hs.Parser.from_bytes(parser.to_bytes(), tools=tools).feed_text(text[30:]) == again.feed_text(text[30:])
-    batch = hs.Batch("harmony")
+    batch = hs.batch.Batch("harmony")
     batch.open(tools=tools)
     assert hs.label([], tools=tools) == b""
 

@@ -17,8 +17,8 @@ _Out = TypeVar("_Out", bound=Buffer)
 def label(
     ids: _Ids,
     format: str | Format | HeaderFormat = "harmony",
-    *,
     vocab: Vocab | None = None,
+    *,
     tools: _Tools | None = None,
     start: str = "auto",
     prompt: str | bytes | _Ids | None = None,
@@ -44,8 +44,8 @@ def label(
 def label(
     ids: _Ids,
     format: str | Format | HeaderFormat = "harmony",
-    *,
     vocab: Vocab | None = None,
+    *,
     tools: _Tools | None = None,
     start: str = "auto",
     prompt: str | bytes | _Ids | None = None,

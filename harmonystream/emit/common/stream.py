@@ -332,7 +332,7 @@ class EventStream(SseWriter):
         try:
             given["id"] = saved.id.decode()
             if cls._time:
-                given[cls._time] = time_of(saved.created, cls._time_types)
+                given["created"] = time_of(saved.created, cls._time_types)
             stream = cast(Any, cls)(idle(), **given, **passed)
         except (TypeError, ValueError, KeyError) as error:
             raise refused(f"its options are not this emitter's: {error}") from None

@@ -90,12 +90,12 @@ def reasoning_item(given: Any, request: Mapping[str, Any]) -> type[Reasoning] | 
     return kinds[given]
 
 
-def seconds(created_at: Any) -> Any:
-    if type(created_at) is int:
-        return created_at
-    if not isinstance(created_at, (int, float)) or not isfinite(created_at):
-        raise TypeError(f"created_at is seconds since 1970, a number such as time.time(), not {created_at!r}")
-    return created_at
+def seconds(created: Any) -> Any:
+    if type(created) is int:
+        return created
+    if not isinstance(created, (int, float)) or not isfinite(created):
+        raise TypeError(f"created is seconds since 1970, a number such as time.time(), not {created!r}")
+    return created
 
 
 def defaults() -> Payload:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
 from typing import Any, ClassVar, Literal
 
+from ..._moved import renamed
 from ..._native.core.vocab import Vocab
 from ..._native.stream.parser import Parser
 from ..._native.wire.frame import Frame
@@ -48,7 +49,7 @@ class ResponsesStream(EventStream):
     """The events of one response.
 
     parser: a Parser that has read nothing yet, or a format; then `vocab` and `tools` are for its parser.
-    id, model, created_at: fields of the response. created_at is in seconds since 1970.
+    id, model, created: fields of the response; `created_at` is in seconds since 1970.
     request: the request's fields, or its whole body. Fields that a response repeats are repeated. tool_choice "none"
     hides calls, parallel_tool_calls False all but the first, and `tools` decides which calls have items of their own.
     reasoning: "text" or "summary" decides which events stream the reasoning. True: a summary if the request asks for
@@ -86,13 +87,14 @@ class ResponsesStream(EventStream):
     _ending: Payload = options.OPEN
     _usage: Payload | None = None
 
+    @renamed(created_at="created")
     def __init__(
         self,
         parser: Parser | Format | str = "harmony",
         *,
         id: str,
         model: str,
-        created_at: float,
+        created: float,
         request: Mapping[str, Any] | None = None,
         reasoning: bool | Literal["text", "summary"] = True,
         encrypt: Callable[[str], str] | None = None,
@@ -106,7 +108,7 @@ class ResponsesStream(EventStream):
         vocab: Vocab | None = None,
         tools: object = None,
     ) -> None:
-        self.id, self.model, self.created_at = checked("id", id), checked("model", model), options.seconds(created_at)
+        self.id, self.model, self.created_at = checked("id", id), checked("model", model), options.seconds(created)
         if container_id != "auto":
             self._container_id = container_id
         if reasoning is not True or request is not None or extra:
@@ -446,7 +448,7 @@ class ResponsesStream(EventStream):
 @lru_cache(maxsize=256)
 def _script(reasoning: Any, custom: bool, shown: int | None) -> Script:
     """Made once for all streams of a shape. custom: Python must look at each call's name."""
-    stream = ResponsesStream(idle(), id=HOLE["a"], model=HOLE["l"], created_at=0)
+    stream = ResponsesStream(idle(), id=HOLE["a"], model=HOLE["l"], created=0)
     stream._reasoning, stream._calls_shown = reasoning, shown
     stream._head["created_at"], stream._head_json = HOLE["c"], HOLE["h"]
     items: list[tuple[type[Item], int, Payload]] = []
@@ -473,7 +475,7 @@ def _script(reasoning: Any, custom: bool, shown: int | None) -> Script:
 
 def _completed() -> tuple[Parts, Parts]:
     """The last event of a response that is complete, with counts and with a usage."""
-    stream = ResponsesStream(idle(), id="", model="", created_at=0)
+    stream = ResponsesStream(idle(), id="", model="", created=0)
     stream._head_json, stream._ending = HOLE["h"], options.COMPLETED
     counts = {"input_tokens": HOLE["x"], "output_tokens": HOLE["p"], "total_tokens": HOLE["y"]}
     details: Payload = {"output_tokens_details": {"reasoning_tokens": HOLE["q"]}}

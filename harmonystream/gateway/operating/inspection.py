@@ -11,7 +11,7 @@ from typing import Any
 from ..._native.core.vocab import Vocab
 from ..._native.stream.parser import Parser
 from ...emit import ChatStream, MessagesStream, ResponsesStream
-from ...reading import asdict
+from ...events import asdict
 
 __all__ = ["MOST", "Inspection", "inspected", "page_with", "prompt_tokens"]
 
@@ -57,7 +57,7 @@ class Inspection:
         self._reading = parser()
         self._streams: dict[str, Any] = {
             "chat": ChatStream(parser(), id="chatcmpl-1", model="inspected", created=0),
-            "responses": ResponsesStream(parser(), id="resp_1", model="inspected", created_at=0),
+            "responses": ResponsesStream(parser(), id="resp_1", model="inspected", created=0),
             "messages": MessagesStream(parser(), id="msg_1", model="inspected"),
         }
         self.read = 0  # tokens, those that are not shown included

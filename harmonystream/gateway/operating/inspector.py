@@ -18,9 +18,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
+from ... import formats
 from ...engines import Finished, Sampled
 from ...errors import HarmonyStreamError
-from ...formats import formats
 from ...prompt import Prompt
 from ...vocab import o200k_harmony
 from ..refused import Refused
@@ -144,7 +144,7 @@ class Inspector:
         record.complete = True
         own = [(id, one) for (owner, id), one in reversed(self._kept.items()) if owner == record.owner]
         listed = [one.listed(id) for id, one in own]
-        return Json({"streams": listed, "formats": list(formats())})
+        return Json({"streams": listed, "formats": list(formats.names())})
 
     async def _show(self, request: Request, record: Any) -> Response:
         recording = self._kept.get((record.owner, request.path_params["id"]))

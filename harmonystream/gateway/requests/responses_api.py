@@ -103,7 +103,7 @@ def streams(
     options: dict[str, Any] = {
         "id": id,
         "model": request.model,
-        "created_at": now,
+        "created": now,
         "request": request.body,
         "reasoning": "summary" if request.shown else False,  # five clients show nothing else
         "encrypt": sealed if packs else None,

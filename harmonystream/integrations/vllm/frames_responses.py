@@ -108,7 +108,7 @@ class _Response:
             parser_for(ours.model, ours.tools, ours.prompt),
             id=request.request_id,
             model=model,
-            created_at=created,
+            created=created,
             request=asked if request.tools else {**asked, "tool_choice": "none"},  # so that no call is shown
             reasoning="text" if request.include_reasoning else False,
         )

@@ -33,7 +33,7 @@ CALL = '<|channel|>commentary to=functions.f<|message|>{"a": "{}"}<|call|><|star
 def again(stream: Any, tools: Any, options: dict[str, Any]) -> Any:
     """The stream, moved."""
     vocab = None if stream.parser.vocab.name == "none" else stream.parser.vocab
-    format = None if stream.parser.format in hs.formats() else stream.parser.format
+    format = None if stream.parser.format in hs.formats.names() else stream.parser.format
     callbacks = {name: options[name] for name in CALLBACKS if callable(options.get(name))}
     return type(stream).from_bytes(stream.to_bytes(), vocab, format=format, tools=tools, **callbacks)
 
@@ -167,7 +167,7 @@ def test_a_list_that_is_not_kept_counts():
 def test_in_a_batch(api):
     text = MESSAGE.format("analysis", "Look up.") + CALL.replace("{}", "b") + MESSAGE.format("final", "Done.\n" * 500)
     ids = hs.vocab.o200k_harmony().encode(text, control=True)
-    batch = hs.Batch(capacity=2)
+    batch = hs.batch.Batch(capacity=2)
     streams = [APIS[api].stream_of(hs.Parser(), keep_text=keep) for keep in (True, False)]
     assert streams[0].start() == streams[1].start()
     slots = [batch.add(stream) for stream in streams]

@@ -55,7 +55,7 @@ KIMI = "<|tool_call_begin|>{}<|tool_call_argument_begin|>{{}}<|tool_call_end|>"
 @pytest.mark.parametrize("api", [hs.ChatStream, hs.ResponsesStream, hs.MessagesStream])
 def test_no_id_that_a_model_writes_ends_the_response(api: Any) -> None:
     """A model of Kimi's family that writes ids like the server's: the second call_1 is no fault of the callback's."""
-    seconds = {hs.ChatStream: {"created": 7}, hs.ResponsesStream: {"created_at": 7}}.get(api, {})
+    seconds = {hs.ChatStream: {"created": 7}, hs.ResponsesStream: {"created": 7}}.get(api, {})
     stream = api("kimi_k2", id="1", model="m", call_id=lambda index: f"call_{index}", **seconds)
     stream.start()
     stream.feed_text("<|tool_calls_section_begin|>" + KIMI.format("call_1") * 3 + "<|tool_calls_section_end|>")
@@ -94,7 +94,7 @@ def test_ids_that_the_conversation_has_are_not_given_again(api: str) -> None:
     ids = []
     for made in (
         hs.ChatStream("kimi_k2", id="chatcmpl-2", model="m", created=7, taken=taken),
-        hs.ResponsesStream("kimi_k2", id="resp_2", model="m", created_at=7, taken=taken),
+        hs.ResponsesStream("kimi_k2", id="resp_2", model="m", created=7, taken=taken),
         hs.MessagesStream("kimi_k2", id="msg_2", model="m", taken=taken),
     ):
         stream: Any = made
@@ -123,7 +123,7 @@ def stream_of(api: str, **options: Any) -> Any:
     if api == "chat":
         return hs.ChatStream(**{"id": "1", "model": "m", "created": 7, **options})
     if api == "responses":
-        return hs.ResponsesStream(**{"id": "1", "model": "m", "created_at": 7, **options})
+        return hs.ResponsesStream(**{"id": "1", "model": "m", "created": 7, **options})
     return hs.MessagesStream(**{"id": "1", "model": "m", **options})
 
 
@@ -137,8 +137,8 @@ def stream_of(api: str, **options: Any) -> Any:
             r"created is whole seconds since 1970, an int such as int\(time.time\(\)\)",
         ),
         ("chat", {"created": "now"}, TypeError, "created is whole seconds since 1970"),
-        ("responses", {"created_at": "now"}, TypeError, "created_at is seconds since 1970, a number"),
-        ("responses", {"created_at": float("nan")}, TypeError, "created_at is seconds since 1970"),
+        ("responses", {"created": "now"}, TypeError, "created is seconds since 1970, a number"),
+        ("responses", {"created": float("nan")}, TypeError, "created is seconds since 1970"),
         ("chat", {"tool_choice": "auot"}, ValueError, "tool_choice is one of auto, none, required, any, or an object"),
         ("messages", {"tool_choice": "auot"}, ValueError, "not 'auot'"),
         ("responses", {"request": {"tool_choice": "auot"}}, ValueError, "not 'auot'"),

@@ -129,7 +129,7 @@ OPTIONS = {
         "extra",
         "taken",
     ),
-    "responses": ("request", "reasoning", "container_id", "extra", "taken", "created_at"),
+    "responses": ("request", "reasoning", "container_id", "extra", "taken", "created"),
     "messages": ("usage", "thinking", "signature", "tool_choice", "text_key", "extra", "taken", "hooks"),
 }
 

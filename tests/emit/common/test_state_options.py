@@ -59,7 +59,7 @@ def test_what_is_as_usual_is_not_said():
 
 def test_what_is_asked_is_said():
     def said(**options: Any) -> Any:
-        stream = hs.ResponsesStream(hs.Parser(), id="resp_1", model="m", created_at=1, **options)
+        stream = hs.ResponsesStream(hs.Parser(), id="resp_1", model="m", created=1, **options)
         return json.loads(options_of(stream)).get("reasoning")
 
     assert said(reasoning=True) is said(reasoning="text") is said(request={}) is None
@@ -73,7 +73,7 @@ def test_what_is_asked_is_said():
 def test_the_head_of_a_moved_response_is_its_own(created_at):
     more = {"request": {"instructions": 'Be "brief"', "user": "é"}, "extra": {"cost": 1, "id": "resp_2"}}
     for id in ('resp_"é', "resp_3"):
-        stream = hs.ResponsesStream(hs.Parser(), id=id, model="m", created_at=created_at, **more)
+        stream = hs.ResponsesStream(hs.Parser(), id=id, model="m", created=created_at, **more)
         stream.start()
         moved = hs.ResponsesStream.from_bytes(stream.to_bytes())
         assert moved.response() == stream.response()

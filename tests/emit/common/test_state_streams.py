@@ -80,7 +80,7 @@ def check(make: Callable[[], hs.Parser], tools: Any, pieces: list[Any], reason: 
 def again(stream: Any, tools: Any, key: bytes | None, **callbacks: Any) -> Any:
     """The stream, moved. What the first one does afterwards is nobody's."""
     vocab = None if stream.parser.vocab.name == "none" else stream.parser.vocab
-    format = None if stream.parser.format in hs.formats() else stream.parser.format
+    format = None if stream.parser.format in hs.formats.names() else stream.parser.format
     data = stream.to_bytes(key=key)
     return type(stream).from_bytes(data, vocab, format=format, tools=tools, key=key, **callbacks)
 

@@ -51,7 +51,7 @@ def test_text_is_told_apart_from_tokens():
 
 MAKERS: dict[str, Any] = {
     "chat": lambda parser, **options: hs.ChatStream(parser, id="c", model="m", created=1, **options),
-    "responses": lambda parser, **options: hs.ResponsesStream(parser, id="r", model="m", created_at=1, **options),
+    "responses": lambda parser, **options: hs.ResponsesStream(parser, id="r", model="m", created=1, **options),
     "messages": lambda parser, **options: hs.MessagesStream(parser, id="m", model="m", **options),
 }
 every_api = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
@@ -135,7 +135,7 @@ def test_a_strict_parser_loses_nothing(make):
     fed, told = make(hs.Parser(strict=True)), make(hs.Parser(strict=True))
     sent, made = fed.start(), told.events()
     for feed in (fed.feed_text, told.events):
-        with pytest.raises(hs.ParseError):
+        with pytest.raises(hs.errors.ParseError):
             feed("<|channel|>final<|message|>Hi<|channel|>x")
     sent, made = sent + fed.error("broken"), made + told.error_events("broken")
     frames = [frame for frame in sent.decode().split("\n\n")[:-1] if frame != "data: [DONE]"]
@@ -175,7 +175,7 @@ def test_a_response_is_freed_with_its_last_reference(make):
 @pytest.mark.parametrize("name", ["id", "model"])
 @pytest.mark.parametrize(
     ("kind", "rest"),
-    [(hs.ChatStream, {"created": 1}), (hs.ResponsesStream, {"created_at": 1}), (hs.MessagesStream, {})],
+    [(hs.ChatStream, {"created": 1}), (hs.ResponsesStream, {"created": 1}), (hs.MessagesStream, {})],
 )
 def test_the_identity_is_text(kind, rest, name):
     with pytest.raises(TypeError, match=f"{name} is a str, not int"):
@@ -201,7 +201,7 @@ def test_emitters_are_loaded_when_they_are_asked_for():
 def test_the_names_of_the_package():
     for name in ("ChatStream", "MessagesStream", "ResponsesStream", "new_id"):
         assert getattr(hs, name) is getattr(emit, name)
-    assert (hs.Batch, hs.Frames, hs.Columns) == (batch.Batch, frames.Frames, columns.Columns)
+    assert (hs.batch.Batch, hs.batch.Frames, hs.batch.Columns) == (batch.Batch, frames.Frames, columns.Columns)
     assert set(hs.__all__) <= set(dir(hs))
     with pytest.raises(AttributeError, match="has no attribute 'NoStream'"):
         _ = hs.NoStream
@@ -214,7 +214,7 @@ def test_a_parser_is_one_emitters(api: str, dicts: bool) -> None:
     parser = hs.Parser()
     kinds: dict[str, Any] = {
         "chat": lambda: hs.ChatStream(parser, id="c", model="m", created=1),
-        "responses": lambda: hs.ResponsesStream(parser, id="r", model="m", created_at=1),
+        "responses": lambda: hs.ResponsesStream(parser, id="r", model="m", created=1),
         "messages": lambda: hs.MessagesStream(parser, id="m", model="m"),
     }
     first, second = kinds[api](), kinds[api]()
@@ -235,7 +235,7 @@ PARTED = ("Wait.", '<tool_call>{"name": "f"}</tool_call>', "雨 falls.", '<tool_
 @pytest.mark.parametrize("api", ["chat", "messages", "responses"])
 def test_a_newline_parts_texts_around_a_call_in_one_field_and_begins_no_item(api, keep_text, dicts, size):
     kind = {"chat": emit.ChatStream, "messages": emit.MessagesStream, "responses": emit.ResponsesStream}[api]
-    time = {"chat": {"created": 0}, "messages": {}, "responses": {"created_at": 0}}[api]
+    time = {"chat": {"created": 0}, "messages": {}, "responses": {"created": 0}}[api]
     stream = kind("hermes", id="i", model="m", keep_text=keep_text, **time)
     written = "".join(PARTED).encode()
     frames = [] if dicts else [stream.start()]

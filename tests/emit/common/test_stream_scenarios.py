@@ -49,7 +49,7 @@ def expected(api: str, name: str) -> dict[str, Any]:
 
 def test_no_scenario_is_missing_in_any_format():
     assert set(ISSUE) <= set(SCENARIOS)
-    assert {"harmony", *SPELLINGS} == set(SPOKEN) <= set(hs.formats())
+    assert {"harmony", *SPELLINGS} == set(SPOKEN) <= set(hs.formats.names())
     for name, one in SCENARIOS.items():
         assert set(one.where) <= set(SPOKEN), name
         assert bool(one.why) is (set(one.where) != set(SPOKEN)), f"{name}: who cannot express it says why"

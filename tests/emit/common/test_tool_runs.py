@@ -54,7 +54,7 @@ def test_chat_says_nothing_of_a_run():
 
 
 def test_responses_say_a_run_as_an_item():
-    stream = ResponsesStream(id="resp_1", model="m", created_at=1)
+    stream = ResponsesStream(id="resp_1", model="m", created=1)
     stream.start()
     made = payloads(stream.tell([RUN]))
     assert [one["type"].removeprefix("response.") for one in made] == [
@@ -85,7 +85,7 @@ def test_a_run_may_be_told_when_it_begins_and_when_it_ends(failed):
     end = RUN._replace(failed=failed)
     told = []
     for runs in ([[end]], [[BEGINS], [end._replace(key="1")]]):
-        stream = ResponsesStream(id="resp_1", model="m", created_at=1)
+        stream = ResponsesStream(id="resp_1", model="m", created=1)
         frames = stream.start() + b"".join(map(stream.tell, runs)) + stream.finish("stop", USAGE)
         told.append((frames, stream.response()))
     assert told[0] == told[1]
@@ -93,7 +93,7 @@ def test_a_run_may_be_told_when_it_begins_and_when_it_ends(failed):
 
 
 def test_items_of_responses_keep_their_places_while_runs_go_on():
-    stream = ResponsesStream(id="resp_1", model="m", created_at=1)
+    stream = ResponsesStream(id="resp_1", model="m", created=1)
     stream.start()
     said = hs.ContentDelta("Hi", "final")
     more = hs.ContentDelta(" there", "final")
@@ -111,7 +111,7 @@ def test_items_of_responses_keep_their_places_while_runs_go_on():
 
 @pytest.mark.parametrize("end", ["finish", "error"])
 def test_a_run_that_has_not_ended_is_incomplete_in_the_end(end):
-    stream = ResponsesStream(id="resp_1", model="m", created_at=1)
+    stream = ResponsesStream(id="resp_1", model="m", created=1)
     stream.start()
     frames = stream.tell([BEGINS, OTHER])
     frames += stream.finish("stop", USAGE) if end == "finish" else stream.error("no")
@@ -158,7 +158,7 @@ def test_messages_say_a_run_as_two_blocks(arguments, given):
 
 
 def test_a_run_closes_what_is_open():
-    stream = ResponsesStream(id="resp_1", model="m", created_at=1)
+    stream = ResponsesStream(id="resp_1", model="m", created=1)
     stream.start()
     made = payloads(stream.tell([hs.ContentDelta("Hi", "final", 0, 1), RUN]))
     done = [one["item"]["type"] for one in made if one["type"] == "response.output_item.done"]

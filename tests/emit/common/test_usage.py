@@ -80,7 +80,7 @@ def test_the_apis_own_words_win_and_others_are_kept() -> None:
 # --- what the parser counts ---
 
 IDS = [200005, 35644, 200008, 13225, 200007]
-OPTIONS: dict[Any, dict[str, Any]] = {hs.ChatStream: {"created": 7}, hs.ResponsesStream: {"created_at": 7}}
+OPTIONS: dict[Any, dict[str, Any]] = {hs.ChatStream: {"created": 7}, hs.ResponsesStream: {"created": 7}}
 
 
 def said(api: Any, items: list[Any], usage: Any = None, **options: Any) -> tuple[Any, dict[str, Any]]:

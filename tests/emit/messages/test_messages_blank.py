@@ -159,7 +159,7 @@ def test_random_white_space(parts: list[str], options: dict[str, Any], reason: s
     stream, slotted = (stream_of(hs.Parser(), **options) for _ in range(2))
     reference = written_by_python(stream_of(hs.Parser(), **options))
     assert stream.start() == slotted.start() == reference.start()
-    batch = hs.Batch(capacity=1)
+    batch = hs.batch.Batch(capacity=1)
     batch.add(slotted)
     while ids:
         size = dice.randrange(1, 5)

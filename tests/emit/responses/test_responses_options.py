@@ -31,10 +31,10 @@ def test_what_is_no_way_to_show_reasoning(said: Any) -> None:
         reasoning_item(said, {})
 
 
-@pytest.mark.parametrize("created_at", ["7", None, float("nan"), float("inf")])
-def test_what_is_no_time(created_at: Any) -> None:
-    with pytest.raises(TypeError, match="created_at is seconds since 1970"):
-        seconds(created_at)
+@pytest.mark.parametrize("created", ["7", None, float("nan"), float("inf")])
+def test_what_is_no_time(created: Any) -> None:
+    with pytest.raises(TypeError, match="created is seconds since 1970"):
+        seconds(created)
 
 
 def test_parts() -> None:

@@ -33,7 +33,7 @@ def entry(at: int) -> dict[str, Any]:
 
 def whole(cuts: list[int], bare: frozenset[int] = frozenset()) -> dict[str, Any]:
     """The response of the ids in pieces. bare: pieces without logprobs, such as what a server itself has written."""
-    stream = ResponsesStream(id="resp_1", model="m", created_at=1)
+    stream = ResponsesStream(id="resp_1", model="m", created=1)
     stream.start()
     edges = [0, *sorted(cuts), len(IDS)]
     for number, start in enumerate(edges[:-1]):
@@ -66,7 +66,7 @@ def test_tokens_without_logprobs_are_left_out():
 
 
 def test_another_number_of_logprobs_is_refused():
-    stream = ResponsesStream(id="resp_1", model="m", created_at=1)
+    stream = ResponsesStream(id="resp_1", model="m", created=1)
     stream.start()
     with pytest.raises(ValueError, match="1 logprobs for 2 tokens"):
         stream.feed(IDS[:2], [entry(0)])
@@ -76,7 +76,7 @@ def test_tokens_that_the_parser_holds_back_keep_their_places():
     """What may become a marker is held back, and the parser's position counts it when it is known."""
     ids = VOCAB.encode("One.<tool_calamity>, two.")
     said = [{"token": VOCAB.token_bytes(tid).decode(), "logprob": -0.5, "bytes": None} for tid in ids]
-    stream = ResponsesStream(hs.Parser("hermes", VOCAB, check_stops=False), id="resp_1", model="m", created_at=1)
+    stream = ResponsesStream(hs.Parser("hermes", VOCAB, check_stops=False), id="resp_1", model="m", created=1)
     stream.start()
     for tid, entry_ in zip(ids, said, strict=True):
         stream.feed([tid], [entry_])

@@ -74,7 +74,7 @@ def write_shards(directory: Path, rows: int) -> tuple[Any, float]:
 
 def check(directory: Path, outputs: Any, rows: int) -> None:
     """Raises AssertionError unless each row has been written once, with what `parse_many` says of it."""
-    said = pyarrow.array(hs.parse_many(outputs, finish="stop", fields=FIELDS))
+    said = pyarrow.array(hs.columns.parse_many(outputs, finish_reason="stop", fields=FIELDS))
     seen = 0
     for batch in pyarrow.dataset.dataset(directory, format="parquet").to_batches(columns=["row", "parsed"]):
         at = pyarrow.array([row % DISTINCT for row in batch.column("row").to_pylist()], pyarrow.int64())
@@ -133,7 +133,7 @@ def table(rows: int, directory: Path) -> Iterator[str]:
     outputs, ids = write_shards(shards, rows)
     vocab = directory / "o200k"
     hs.vocab.o200k_harmony().save(vocab)
-    column = Timed("ids", vocab=hs.Vocab.load(vocab), finish="stop", fields=FIELDS)
+    column = Timed("ids", vocab=hs.Vocab.load(vocab), finish_reason="stop", fields=FIELDS)
     column.log = str(directory / "warm")
     alone(column, shards)
     one = alone(column, shards)

@@ -112,7 +112,7 @@ def main() -> None:
     torch.set_num_threads(1)
     failed = 0
     print("| format | answers | valid | calls | tokens | seconds |\n|---|--:|--:|--:|--:|--:|")
-    for name in given.format or hs.formats():
+    for name in given.format or hs.formats.names():
         row = format_of(name)
         if name in ("think", "kimi_vl"):  # these call no tools
             continue

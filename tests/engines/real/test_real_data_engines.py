@@ -38,12 +38,16 @@ def column(tmp_path_factory: pytest.TempPathFactory) -> ParsedColumn:
     """With a vocabulary that each worker maps."""
     path = tmp_path_factory.mktemp("vocab") / "o200k"
     hs.vocab.o200k_harmony().save(path)
-    return ParsedColumn("ids", vocab=hs.Vocab.load(path), finish="stop", fields=("reasoning", "content", "calls"))
+    return ParsedColumn(
+        "ids", vocab=hs.Vocab.load(path), finish_reason="stop", fields=("reasoning", "content", "calls")
+    )
 
 
 def want(table: Any) -> list[Any]:
     fields = ("reasoning", "content", "calls")
-    made: list[Any] = pyarrow.array(hs.parse_many(table.column("ids"), finish="stop", fields=fields)).to_pylist()
+    made: list[Any] = pyarrow.array(
+        hs.columns.parse_many(table.column("ids"), finish_reason="stop", fields=fields)
+    ).to_pylist()
     return made
 
 
@@ -118,8 +122,8 @@ def test_streaming_datasets(table, tmp_path):
     files = {"data_files": str(tmp_path / "rows.parquet"), "cache_dir": str(tmp_path)}
     streamed = datasets.load_dataset("parquet", split="train", streaming=True, **files)
     assert isinstance(streamed, datasets.IterableDataset)
-    parsed = pyarrow.array(hs.parse_many(table.column("ids"), finish="stop")).to_pylist()
-    column = ParsedColumn("ids", finish="stop", tools_column="tools")
+    parsed = pyarrow.array(hs.columns.parse_many(table.column("ids"), finish_reason="stop")).to_pylist()
+    column = ParsedColumn("ids", finish_reason="stop", tools_column="tools")
     made = add_column(streamed, column, batch_size=300)
     assert [row["parsed"] for row in made] == parsed
     assert [row["parsed"] for row in made.take(3)] == parsed[:3]

@@ -26,7 +26,7 @@ from noise import TOOLS, model_of, noise  # noqa: E402
 
 
 @pytest.mark.parametrize("backend", ["llguidance", "xgrammar"])
-@pytest.mark.parametrize("format", [name for name in hs.formats() if name not in ("think", "kimi_vl")])
+@pytest.mark.parametrize("format", [name for name in hs.formats.names() if name not in ("think", "kimi_vl")])
 def test_noise_makes_valid_calls(format, backend):
     pytest.importorskip(backend)
     made = noise(format, 2, control=True, backend=backend)
@@ -56,7 +56,7 @@ def test_xgrammar_accepts_what_a_chat_template_writes(name):
 
 def test_an_engine_of_transformers_keeps_a_required_call():
     vocab, end = vocab_of("kimi_k2")
-    prompt = hs.Prompt("Hi", [72, 105], format_of("kimi_k2"), stop_ids=(end,), vocab=vocab, tools=TOOLS)
+    prompt = hs.prompts.Prompt("Hi", [72, 105], format_of("kimi_k2"), stop_ids=(end,), vocab=vocab, tools=TOOLS)
 
     async def said() -> list[int]:
         engine = TransformersEngine(model_of(len(vocab), 1))

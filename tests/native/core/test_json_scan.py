@@ -18,7 +18,7 @@ VALUES = st.recursive(
 
 
 def scan(*pieces):
-    scanner = hs.JsonScanner()
+    scanner = hs.inside.JsonScanner()
     for piece in pieces:
         scanner.feed(piece)
     return scanner

@@ -6,8 +6,9 @@ import re
 
 import pytest
 
-from harmonystream import VocabError, vocab
+from harmonystream import vocab
 from harmonystream._native.core.ranks import load_ranks
+from harmonystream.errors import VocabError
 
 
 def known(loaded: vocab.Vocab) -> dict[int, bytes]:

@@ -69,7 +69,7 @@ LONE = Text("a\ud800b")
         lambda: hs.Parser("think").feed_text(LONE),
         lambda: hs.Parser("think").feed_delta(LONE),
         lambda: hs.parse(LONE, "think"),
-        lambda: hs.JsonScanner().feed(LONE),
+        lambda: hs.inside.JsonScanner().feed(LONE),
         lambda: hs.Parser(start=Text("<|start|>assistant<|channel|>final<|message|>\ud800")),
         lambda: hs.ChatStream("think", id="c", model=LONE, created=1).start(),
     ],

@@ -16,8 +16,9 @@ import tiktoken.load
 import tiktoken_ext.openai_public
 
 import harmonystream as hs
-from harmonystream import VocabError, vocab
+from harmonystream import vocab
 from harmonystream._native.core.vocab import Vocab
+from harmonystream.errors import VocabError
 
 RANKS = Path(vocab.__file__).parent / "data" / "o200k_base.tokens"
 PUBLISHED = Path(rank_file.folder()) / rank_file.NAME
@@ -288,7 +289,11 @@ def test_an_ordinary_token_that_spells_a_marker_counts():
 def test_a_vocabulary_without_the_stops_is_refused():
     """With the wrong tokenizer, or without its special tokens, a decode loop would never end."""
     vocab, whole = Vocab([b"a"], {}), Vocab([b"a"], {"<|endoftext|>": 1})
-    for refused in (hs.Parser, hs.Batch, lambda *given: hs.MessagesStream(given[0], id="m", model="m", vocab=given[1])):
+    for refused in (
+        hs.Parser,
+        hs.batch.Batch,
+        lambda *given: hs.MessagesStream(given[0], id="m", model="m", vocab=given[1]),
+    ):
         with pytest.raises(
             VocabError, match=r"has none of the tokens at which 'hermes' stops \(<\|im_end\|>, <\|endoftext"
         ):
@@ -296,7 +301,7 @@ def test_a_vocabulary_without_the_stops_is_refused():
     parser = hs.Parser("hermes", vocab, check_stops=False)
     assert (parser.stop_ids, parser.fork().stop_ids) == ((), ())
     assert hs.Parser.from_bytes(parser.to_bytes(), vocab).feed(0)[-1].text == "a"
-    assert hs.Batch("hermes", vocab, check_stops=False).open() == 0
+    assert hs.batch.Batch("hermes", vocab, check_stops=False).open() == 0
     assert hs.parse([0], "hermes", vocab=vocab).content == "a"
     assert hs.label([0], "hermes", vocab=vocab) == bytes([hs.Region.CONTENT])
     with pytest.raises(VocabError, match=r"that begin or end a turn in 'hermes' \(<\|im_end\|>, <\|im_start\|>\)"):
@@ -313,7 +318,7 @@ def test_a_stop_that_is_an_ordinary_token_stops():
     [
         (lambda: hs.Parser("harmony", None, None), "Parser() takes at most 2 positional arguments"),
         (lambda: hs.Parser(vocabulary=None), "Parser() got an unexpected keyword argument 'vocabulary'"),
-        (lambda: hs.Batch(slots=3), "Batch() got an unexpected keyword argument 'slots'"),
+        (lambda: hs.batch.Batch(slots=3), "Batch() got an unexpected keyword argument 'slots'"),
         (lambda: Vocab(), "Vocab() "),
     ],
 )
@@ -348,5 +353,5 @@ class Number(int):
 def test_a_subclass_answers_for_nothing():
     vocab = hs.Vocab([b"a"], {Name("<x>"): 1, "<y>": Number(70_000)})
     assert (vocab.token_bytes(1), vocab.control, len(vocab)) == (b"<x>", {"<x>": 1, "<y>": 70_000}, 70_001)
-    with pytest.raises(hs.VocabError, match="out of range"):
+    with pytest.raises(hs.errors.VocabError, match="out of range"):
         hs.Vocab([b"a"], {"<y>": Number(-1)})

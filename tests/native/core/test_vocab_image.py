@@ -61,14 +61,14 @@ def test_an_image_is_the_vocabulary():
     ],
 )
 def test_any_other_image_is_refused(data, n, size, why):
-    with pytest.raises(hs.VocabError, match=f"not a usable vocabulary file: {why}"):
+    with pytest.raises(hs.errors.VocabError, match=f"not a usable vocabulary file: {why}"):
         vocab_of(data, n, size, 0, "", None)
 
 
 def test_two_controls_of_one_name_are_refused():
     parts = image_of(hs.vocab.from_bytes([b"<|a|>"], {"<|a|>": 1}))
     data = parts[0] + bytes([5, 5]) + parts[2]
-    with pytest.raises(hs.VocabError, match="two control ids have the name '<|a|>'".replace("|", r"\|")):
+    with pytest.raises(hs.errors.VocabError, match="two control ids have the name '<|a|>'".replace("|", r"\|")):
         vocab_of(data, 2, 10, 0, "", None)
 
 

@@ -36,7 +36,7 @@ def test_a_column_made_by_hand_is_read_and_released():
         assert [len(chunk) for chunk in rows] == [2]
         del rows
         assert made.released == 1  # the schema is its capsule's
-    assert len(hs.parse_many(lists())) == len(hs.parse_many(strings(), "think")) == 2
+    assert len(hs.columns.parse_many(lists())) == len(hs.columns.parse_many(strings(), "think")) == 2
 
 
 NULL = ctypes.POINTER(ctypes.c_void_p)()
@@ -107,7 +107,7 @@ def test_random_counts_are_refused_or_read():
         if offsets & {1, 3, 4, 2**40} or fields.get("length", 0) in (3, 4, 2**40):
             continue  # it would be believed: C tells nobody the size of a buffer
         try:
-            got = hs.parse_many(lists(**fields), threads=1)
+            got = hs.columns.parse_many(lists(**fields), threads=1)
         except ValueError:
             continue
         assert len(got) in (0, 1, 2)

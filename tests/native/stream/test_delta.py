@@ -15,10 +15,10 @@ from tag_streams import TAG_FORMATS, tokens
 
 import harmonystream as hs
 
-NOTHING = hs.Delta("", "", ())
+NOTHING = hs.inside.Delta("", "", ())
 
 
-def joined(events: tuple[hs.Event, ...]) -> hs.Delta:
+def joined(events: tuple[hs.Event, ...]) -> hs.inside.Delta:
     """The slow way."""
     reasoning, content = "", ""
     calls: dict[int, list[Any]] = {}
@@ -32,7 +32,9 @@ def joined(events: tuple[hs.Event, ...]) -> hs.Delta:
                 calls[index] = [id, name, ""]
             case hs.ToolCallDelta(index=index, arguments=text):
                 calls.setdefault(index, [None, None, ""])[2] += text
-    return hs.Delta(reasoning, content, tuple(hs.CallDelta(index, *said) for index, said in calls.items()))
+    return hs.inside.Delta(
+        reasoning, content, tuple(hs.inside.CallDelta(index, *said) for index, said in calls.items())
+    )
 
 
 def check(make: Any, stream: Any, reason: str | None, seed: int) -> None:
@@ -89,11 +91,13 @@ def test_a_call_in_pieces():
         )
     ]
     assert said == [
-        hs.Delta("So", "", ()),
-        hs.Delta("", "Let me see.", ()),
-        hs.Delta("", "", (hs.CallDelta(0, "functions.add:0", "add", '{"a": '),)),
-        hs.Delta(
-            "", "", (hs.CallDelta(0, None, None, "1}"), hs.CallDelta(1, "functions.stop:1", "stop", "{}")),
+        hs.inside.Delta("So", "", ()),
+        hs.inside.Delta("", "Let me see.", ()),
+        hs.inside.Delta("", "", (hs.inside.CallDelta(0, "functions.add:0", "add", '{"a": '),)),
+        hs.inside.Delta(
+            "",
+            "",
+            (hs.inside.CallDelta(0, None, None, "1}"), hs.inside.CallDelta(1, "functions.stop:1", "stop", "{}")),
         ),
     ]  # fmt: skip
     assert parser.finish_delta("stop") == NOTHING
@@ -105,17 +109,17 @@ def test_one_plain_token_takes_the_shortcut():
     parser = hs.Parser()
     parser.feed(vocab.encode("<|channel|>analysis<|message|>", control=True))
     (hello,) = vocab.encode(" hello")
-    assert parser.feed_delta(hello) == hs.Delta(" hello", "", ())
-    assert type(parser.feed_delta(hello)) is hs.Delta
+    assert parser.feed_delta(hello) == hs.inside.Delta(" hello", "", ())
+    assert type(parser.feed_delta(hello)) is hs.inside.Delta
     parser.feed(vocab.encode("<|end|><|start|>assistant to=functions.f<|channel|>commentary<|message|>", control=True))
     (brace,) = vocab.encode("{")
-    assert parser.feed_delta(brace) == hs.Delta("", "", (hs.CallDelta(0, None, None, "{"),))
+    assert parser.feed_delta(brace) == hs.inside.Delta("", "", (hs.inside.CallDelta(0, None, None, "{"),))
     assert parser.usage.arguments == 1
 
 
 def test_strict_mode_raises_with_the_events_before():
     parser = hs.Parser(strict=True)
-    with pytest.raises(hs.ParseError) as caught:
+    with pytest.raises(hs.errors.ParseError) as caught:
         parser.feed_delta("<|channel|>final<|message|>Hi<|end|>stray<|start|>")
     assert [type(event) for event in caught.value.events][:2] == [hs.MessageStart, hs.ContentDelta]
 

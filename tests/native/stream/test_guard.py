@@ -57,7 +57,7 @@ def meanwhile(stream, call, refused):
 @pytest.mark.parametrize("fed", ["before", "not yet"])
 def test_all_streams_of_a_step_are_its_own(fed):
     """Also those that its callback has nothing to do with."""
-    batch, stream, other, parser = hs.Batch(), waiting(), plain(), hs.Parser()
+    batch, stream, other, parser = hs.batch.Batch(), waiting(), plain(), hs.Parser()
     slots = [batch.add(stream), batch.add(other)]
     batch.add(parser)
     if fed == "before":
@@ -91,7 +91,7 @@ def test_all_streams_of_a_step_are_its_own(fed):
 
 def test_a_stream_that_is_in_use_is_not_taken():
     """Its callback is still at work: the step is refused, and no stream of it has changed."""
-    batch, stream, other = hs.Batch(), waiting(), plain()
+    batch, stream, other = hs.batch.Batch(), waiting(), plain()
     slots = [batch.add(other), batch.add(stream)]
     step = lambda: batch.feed_sse(slots, FINAL * 2, [0, 3, 6])  # noqa: E731
     meanwhile(stream, lambda: stream.feed([*FINAL, 12194, 200007, *FINAL, 12194]), [step])
@@ -102,7 +102,7 @@ def test_a_stream_that_is_in_use_is_not_taken():
 
 def test_a_stream_is_free_when_its_step_is_over():
     """Whether it went well or not."""
-    batch, stream = hs.Batch(), plain()
+    batch, stream = hs.batch.Batch(), plain()
     slot = batch.add(stream)
     for bad in ([slot, slot], [slot, 5]):
         with pytest.raises(ValueError, match=r"given twice|is not open"):
@@ -114,7 +114,7 @@ def test_a_stream_is_free_when_its_step_is_over():
 
 
 def test_a_stream_outlives_its_batch():
-    batch, parser, stream = hs.Batch(), hs.Parser(), plain()
+    batch, parser, stream = hs.batch.Batch(), hs.Parser(), plain()
     batch.add(parser)
     batch.feed_sse([batch.add(stream)], FINAL, [0, 3])
     count = sys.getrefcount(parser)

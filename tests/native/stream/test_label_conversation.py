@@ -147,7 +147,7 @@ def test_a_conversation_needs_turns():
     vocab = hs.vocab.from_bytes([b"x", b"<|im_end|>"], {"<|im_end|>": 1})
     with pytest.raises(ValueError, match="the format 'kimi_vl' has no turns: label each completion by itself"):
         hs.label([0], "kimi_vl", vocab=vocab, conversation=True)
-    with pytest.raises(hs.VocabError, match=r"has none of the turns of 'hermes': <\|im_start\|>"):
+    with pytest.raises(hs.errors.VocabError, match=r"has none of the turns of 'hermes': <\|im_start\|>"):
         hs.label([0], "hermes", vocab=vocab, conversation=True)
     with pytest.raises(ValueError, match=r"label\(\) reads ids, so it needs the model's vocabulary"):
         hs.label([0], "hermes")

@@ -16,7 +16,7 @@ from tag_streams import TAG_FORMATS, tokens
 import harmonystream as hs
 from harmonystream.formats import control_markers, format_of
 
-HARMONY = hs.Markup()
+HARMONY = hs.inside.Markup()
 VOCAB = hs.vocab.o200k_harmony()
 HEAD = "<|start|>assistant"
 Q = "<|channel|>analysis<|message|>"
@@ -38,7 +38,7 @@ def test_the_markers_of_harmony():
 @pytest.mark.parametrize("name", TAG_FORMATS)
 def test_the_markers_of_a_row_are_its_tokens(name):
     vocab = tokens(name, "added").vocab
-    markup, row = hs.Markup(name, vocab), format_of(name)
+    markup, row = hs.inside.Markup(name, vocab), format_of(name)
     said = {
         marker: vocab.token_bytes(tid).decode()
         for field in ("reasoning_start", "reasoning_end", "call_start", "call_end", "stops")
@@ -60,7 +60,7 @@ def test_the_markers_of_a_row_are_its_tokens(name):
 
 def test_a_marker_that_is_no_token_has_no_id():
     vocab = hs.Vocab([bytes([byte]) for byte in range(256)], {"<|im_end|>": 256})
-    markup = hs.Markup("hermes", vocab)
+    markup = hs.inside.Markup("hermes", vocab)
     assert (markup.reasoning_start, markup.reasoning_end, markup.call_start, markup.call_end) == ((), (), (), ())
     assert markup.stops == (256,)
 
@@ -74,7 +74,7 @@ def test_ordinary_tokens_are_text_in_any_place(data):
     """In the middle of a plain answer, each is one delta of its own text, and nothing else happens."""
     name = data.draw(st.sampled_from(TAG_FORMATS))
     vocab = tokens(name, data.draw(random_tags.vocabularies)).vocab
-    markup = hs.Markup(name, vocab)
+    markup = hs.inside.Markup(name, vocab)
     tid = data.draw(st.integers(0, len(vocab)))
     parser = hs.Parser(name, vocab, start="answer", check_stops=False, trim="none")
     parser.feed(tid)
@@ -125,7 +125,7 @@ def test_where_a_prompt_of_harmony_leaves_off(prompt, where):
 )
 def test_where_a_prompt_with_tags_leaves_off(prompt, where):
     vocab = tokens("hermes", "added").vocab
-    assert hs.Markup("hermes", vocab).where(prompt) == where
+    assert hs.inside.Markup("hermes", vocab).where(prompt) == where
     region = hs.Parser("hermes", vocab, prompt=prompt).region
     assert (region is hs.Region.REASONING) == (where == "reasoning")
 
@@ -166,7 +166,7 @@ def test_the_end_of_reasoning_with_tags(data, start):
     vocabulary = data.draw(random_tags.vocabularies)
     vocab = tokens(name, vocabulary).vocab
     ids = data.draw(random_tags.id_streams(name, vocabulary))
-    found = hs.Markup(name, vocab).find_reasoning_end(ids, start=start)
+    found = hs.inside.Markup(name, vocab).find_reasoning_end(ids, start=start)
     parser = hs.Parser(name, vocab, start=start, check_stops=False)
     said = [event for tid in ids[:found] for event in parser.feed([tid])]
     content = [one for one in said if isinstance(one, hs.ContentDelta) and one.text.strip(" \t\r\n")]
@@ -202,11 +202,11 @@ def row_vocab() -> hs.Vocab:
 )
 def test_cases_of_the_end_of_reasoning(pieces, start, found):
     ids = [tid for one in pieces for tid in ([one] if isinstance(one, int) else one.encode())]
-    assert hs.Markup("hermes", row_vocab()).find_reasoning_end(ids, start=start) == found
+    assert hs.inside.Markup("hermes", row_vocab()).find_reasoning_end(ids, start=start) == found
 
 
 def test_a_prompt_decides_where_the_output_begins():
-    markup = hs.Markup("hermes", row_vocab())
+    markup = hs.inside.Markup("hermes", row_vocab())
     assert markup.find_reasoning_end(list(b"Yes"), prompt="<think>") is None
     assert markup.find_reasoning_end(list(b"Yes"), prompt="<think></think>") == 0
     assert markup.find_reasoning_end(list(b"Yes"), prompt="") == 0
@@ -222,11 +222,11 @@ def test_a_long_output_is_read_once():
 
 def test_what_it_needs():
     with pytest.raises(ValueError, match="pass the model's, Markup"):
-        hs.Markup("hermes")
-    with pytest.raises(hs.FormatError):
-        hs.Markup("nothing", VOCAB)
+        hs.inside.Markup("hermes")
+    with pytest.raises(hs.errors.FormatError):
+        hs.inside.Markup("nothing", VOCAB)
     with pytest.raises(TypeError):
-        hs.Markup("hermes", {})
+        hs.inside.Markup("hermes", {})
     with pytest.raises(TypeError, match="each process makes its own"):
         pickle.dumps(HARMONY)
     assert repr(HARMONY) == f"<Markup of harmony in {VOCAB!r}>"

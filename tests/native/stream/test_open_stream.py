@@ -109,9 +109,9 @@ def test_a_finished_stream_refuses_both_until_it_is_reset():
 
 def test_a_failed_strict_stream_raises_the_same_error_again():
     parser = hs.Parser(strict=True)
-    with pytest.raises(hs.ParseError) as first:
+    with pytest.raises(hs.errors.ParseError) as first:
         parser.feed(to_ids(REPEATED))
-    with pytest.raises(hs.ParseError) as again:
+    with pytest.raises(hs.errors.ParseError) as again:
         parser.feed(to_ids(b"more"))
     assert (again.value.code, again.value.position) == (first.value.code, first.value.position)
     assert again.value.events == ()

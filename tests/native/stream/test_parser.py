@@ -82,10 +82,10 @@ def test_a_start_that_ends_inside_a_marker_is_refused():
 @pytest.mark.parametrize(
     ("options", "error", "match"),
     [
-        ({"format": "nonsense"}, hs.FormatError, "unknown format 'nonsense'; known: harmony"),
-        ({"format": 3}, hs.FormatError, "a format is a name of"),
+        ({"format": "nonsense"}, hs.errors.FormatError, "unknown format 'nonsense'; known: harmony"),
+        ({"format": 3}, hs.errors.FormatError, "a format is a name of"),
         ({"vocab": "o200k"}, TypeError, "vocab is a Vocab, not str"),
-        ({"vocab": hs.vocab.from_bytes([b"a"], {})}, hs.VocabError, r"lacks control ids.*<\|start\|>"),
+        ({"vocab": hs.vocab.from_bytes([b"a"], {})}, hs.errors.VocabError, r"lacks control ids.*<\|start\|>"),
         ({"trim": "all"}, ValueError, "'seams' or 'none', not 'all'"),
         ({"empty_args": None}, TypeError, "empty_args"),
         ({"empty_args": "x" * 300}, ValueError, "at most 256"),

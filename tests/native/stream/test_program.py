@@ -16,7 +16,7 @@ SMALL = hs.vocab.from_bytes([b"a"], {name: i + 1 for i, name in enumerate(MARKER
 @pytest.mark.parametrize("missing", MARKERS)
 def test_a_vocabulary_without_a_marker_is_refused_by_name(missing):
     vocab = hs.vocab.from_bytes([b"a"], {name: i + 1 for i, name in enumerate(MARKERS) if name != missing})
-    with pytest.raises(hs.VocabError) as caught:
+    with pytest.raises(hs.errors.VocabError) as caught:
         hs.Parser(vocab=vocab)
     assert f"needs: {missing}. " in str(caught.value)
 
@@ -30,14 +30,14 @@ def test_a_small_vocabulary_is_enough():
 
 
 def test_formats_are_data():
-    assert hs.formats()[:4] == ("harmony", "hermes", "qwen3_coder", "mimo")
+    assert hs.formats.names()[:4] == ("harmony", "hermes", "qwen3_coder", "mimo")
     assert hs.parse("Hi", HARMONY) == hs.parse("Hi", "harmony")
     assert repr(Program(HARMONY, hs.vocab.o200k_harmony())).startswith("<Program harmony on <Vocab o200k_harmony")
-    with pytest.raises(hs.FormatError, match=r"exactly the markers.*differing: \['pause'\]"):
+    with pytest.raises(hs.errors.FormatError, match=r"exactly the markers.*differing: \['pause'\]"):
         hs.Parser(HARMONY._replace(name="mine", markers={**HARMONY.markers, "pause": "<|pause|>"}))
-    with pytest.raises(hs.FormatError, match="1 to 16 ASCII"):
+    with pytest.raises(hs.errors.FormatError, match="1 to 16 ASCII"):
         hs.Parser(HARMONY._replace(name="a name that is too long"))
-    with pytest.raises(hs.FormatError, match="3 to 16 bytes"):
+    with pytest.raises(hs.errors.FormatError, match="3 to 16 bytes"):
         hs.Parser(HARMONY._replace(name="mine", markers={**HARMONY.markers, "end": "</end>"}, required=frozenset()))
 
 

@@ -56,7 +56,7 @@ def test_a_format_of_ones_own_is_handed_over_again():
     parser.feed(12194)
     twin = hs.Parser.from_bytes(parser.to_bytes(), format=mine)
     assert (twin.format, twin.feed(12194)) == ("mine", parser.feed(12194))
-    with pytest.raises(hs.FormatError, match="unknown format 'mine'"):
+    with pytest.raises(hs.errors.FormatError, match="unknown format 'mine'"):
         hs.Parser.from_bytes(parser.to_bytes())
     with pytest.raises(ValueError, match="has the format 'mine', not 'harmony'"):
         hs.Parser.from_bytes(parser.to_bytes(), format="harmony")
@@ -64,9 +64,9 @@ def test_a_format_of_ones_own_is_handed_over_again():
 
 def test_a_failed_strict_parser_stays_failed():
     parser = hs.Parser(strict=True)
-    with pytest.raises(hs.ParseError):
+    with pytest.raises(hs.errors.ParseError):
         parser.feed(to_ids(b"Hello"))
-    with pytest.raises(hs.ParseError):
+    with pytest.raises(hs.errors.ParseError):
         hs.Parser.from_bytes(parser.to_bytes()).feed(1)
 
 
@@ -134,7 +134,7 @@ def test_hostile_blobs_are_refused_or_harmless():
             parser.feed_text("x<|message|>y<|channel|>final<|message|>z<|end|>")
             assert parser.finish()
         except ValueError as error:  # it had ids, was finished, or has failed in strict mode
-            assert "ids or text" in str(error) or "finished" in str(error) or isinstance(error, hs.ParseError)
+            assert "ids or text" in str(error) or "finished" in str(error) or isinstance(error, hs.errors.ParseError)
     assert refused > 5_000
 
 

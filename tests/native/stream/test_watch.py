@@ -342,20 +342,20 @@ def test_who_has_no_place_for_values_refuses_it():
     with pytest.raises(ValueError, match="without watch="):
         hs.ChatStream(hs.Parser(watch=[("f", "s")]), model="m")
     with pytest.raises(ValueError, match="no watched values"):
-        hs.Batch().add(hs.Parser(watch=[("f", "s")]))
+        hs.batch.Batch().add(hs.Parser(watch=[("f", "s")]))
     with pytest.raises(ValueError, match="no watched values"):
         hs.Parser(watch=[("f", "s")]).feed_delta("<|channel|>")
 
 
 def test_events_and_dicts():
-    events = list(hs.events([hermes("f", '{"s": "x"}')], "hermes", watch=[("f", "s")]))
-    found = [hs.asdict(event) for event in events if isinstance(event, hs.ValueDelta)]
+    events = list(hs.iter_events([hermes("f", '{"s": "x"}')], "hermes", watch=[("f", "s")]))
+    found = [hs.events.asdict(event) for event in events if isinstance(event, hs.ValueDelta)]
     assert [(each["type"], each["path"], each["text"]) for each in found] == [("ValueDelta", ["s"], "x")]
 
 
 def test_strict_mode_gives_them_with_the_error():
     parser = hs.Parser(strict=True, watch=[("f", "s")])
-    with pytest.raises(hs.ParseError) as caught:
+    with pytest.raises(hs.errors.ParseError) as caught:
         parser.feed_text(harmony("f", '{"s": "x"}') + "<|start|>assistant<|message|>x<|start|>")
     assert values(caught.value.events) == [(0, ("s",), "x", True)]
 

@@ -60,7 +60,7 @@ def test_strict_mode_raises_the_same(options, ids):
         parser = hs.Parser(tools=options.tools, start=options.start, strict=True)
         try:
             read(parser, ids, options.finish)
-        except hs.ParseError as error:
+        except hs.errors.ParseError as error:
             errors.append((error.code, error.position, error.state, error.events))
         else:
             errors.append(None)

@@ -73,7 +73,7 @@ def test_as_control_tokens(mode):
 
 
 def test_a_row_that_cannot_have_it():
-    with pytest.raises(hs.FormatError, match="cdata needs pair, because only values between tags"):
+    with pytest.raises(hs.errors.FormatError, match="cdata needs pair, because only values between tags"):
         hs.Parser(format_of("hermes")._replace(name="x", pair=None, call=None, cdata=("<a>", "</a>")))
-    with pytest.raises(hs.FormatError, match="cdata is None or a tuple of 2 markers"):
+    with pytest.raises(hs.errors.FormatError, match="cdata is None or a tuple of 2 markers"):
         hs.Parser(format_of("minicpm5")._replace(cdata=("<a>",)))

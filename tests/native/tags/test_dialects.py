@@ -188,7 +188,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("fields", "reason"), REFUSED)
 def test_rows_that_cannot_work(fields, reason):
-    with pytest.raises(hs.FormatError) as caught:
+    with pytest.raises(hs.errors.FormatError) as caught:
         hs.Parser(hs.Format("mine", **fields))
     assert reason in str(caught.value)
 

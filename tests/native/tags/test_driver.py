@@ -235,7 +235,7 @@ def held(format: str) -> list[tuple[str, str]]:
     return [(before, unit) for before in befores for unit in (" ", '"name": "zz", ')]
 
 
-TAGGED = sorted(set(hs.formats()) - {"harmony"})
+TAGGED = sorted(set(hs.formats.names()) - {"harmony"})
 
 
 @pytest.fixture(scope="module")

@@ -188,7 +188,7 @@ def test_what_the_template_writes_comes_back(arguments, kind):
 def test_rows_that_cannot_work_are_refused(change, error):
     row = format_of("minimax_m3")
     assert isinstance(row, hs.Format)
-    with pytest.raises(hs.FormatError, match=error):
+    with pytest.raises(hs.errors.FormatError, match=error):
         hs.Parser(row._replace(**change))
 
 

@@ -191,7 +191,7 @@ def test_nesting_is_bounded():
 
 def test_strict_mode_refuses_what_is_repaired():
     parser = hs.Parser("lfm2", strict=True)
-    with pytest.raises(hs.ParseError, match="call-syntax"):
+    with pytest.raises(hs.errors.ParseError, match="call-syntax"):
         parser.feed_text(f"{START}[f(a=x)]")
 
 

@@ -165,7 +165,7 @@ def test_options_travel_along():
     mine = hs.Format("mine", think=("<a>", "</a>"))
     blob = hs.Parser(mine, start="reasoning").to_bytes()
     assert hs.Parser.from_bytes(blob, format=mine).region is hs.Region.REASONING
-    with pytest.raises(hs.FormatError, match="unknown format 'mine'"):
+    with pytest.raises(hs.errors.FormatError, match="unknown format 'mine'"):
         hs.Parser.from_bytes(blob)
     other = hs.Format("mine", think=("<b>", "</b>"))  # another row of this name
     with pytest.raises(ValueError, match="or to another format of this name"):
@@ -184,10 +184,10 @@ def test_fork_and_reset_take_what_is_held():
 
 def test_a_failed_strict_parser_stays_failed():
     parser = hs.Parser("hermes", strict=True)
-    with pytest.raises(hs.ParseError):
+    with pytest.raises(hs.errors.ParseError):
         parser.feed_text("a</think>b")
     twin = hs.Parser.from_bytes(parser.to_bytes())
-    with pytest.raises(hs.ParseError) as caught:
+    with pytest.raises(hs.errors.ParseError) as caught:
         twin.feed_text("c")
     assert (caught.value.code, caught.value.position, caught.value.state) == ("stray-closer", 1, "TEXT")
 
@@ -237,7 +237,9 @@ def test_hostile_blobs_are_refused_or_harmless():
                 feed(twin, rest)
                 assert twin.finish()
             except ValueError as error:  # it had ids, was finished, or has failed in strict mode
-                assert "ids or text" in str(error) or "finished" in str(error) or isinstance(error, hs.ParseError)
+                assert (
+                    "ids or text" in str(error) or "finished" in str(error) or isinstance(error, hs.errors.ParseError)
+                )
     assert refused > 5_000
 
 

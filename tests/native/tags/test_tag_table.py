@@ -138,7 +138,7 @@ REFUSED = {
 
 @pytest.mark.parametrize(("fields", "reason"), REFUSED.values(), ids=REFUSED)
 def test_a_row_that_cannot_work_is_refused_with_the_reason(fields, reason):
-    with pytest.raises(hs.FormatError) as caught:
+    with pytest.raises(hs.errors.FormatError) as caught:
         hs.Parser(hs.Format("mine", **fields))
     assert str(caught.value).startswith("format 'mine'")
     assert reason in str(caught.value)
@@ -162,13 +162,13 @@ def test_a_row_that_cannot_work_is_refused_with_the_reason(fields, reason):
     ids=repr,
 )
 def test_wrong_shapes(fields):
-    with pytest.raises(hs.FormatError, match=f"format 'mine'.*{next(iter(fields))}"):
+    with pytest.raises(hs.errors.FormatError, match=f"format 'mine'.*{next(iter(fields))}"):
         hs.Parser(hs.Format("mine", **{"think": THINK, **fields}))
 
 
 @pytest.mark.parametrize("name", ["", "seventeen letters", "ä", 7, None])
 def test_names(name):
-    with pytest.raises(hs.FormatError, match=r"a format's name has 1 to 16 ASCII characters; .* has not"):
+    with pytest.raises(hs.errors.FormatError, match=r"a format's name has 1 to 16 ASCII characters; .* has not"):
         hs.Parser(hs.Format(name, think=THINK))
 
 

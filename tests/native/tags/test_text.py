@@ -219,7 +219,7 @@ def test_where_each_byte_lands():
 
 
 def test_every_format_says_what_no_markup_is():
-    for name in hs.formats():
+    for name in hs.formats.names():
         row = format_of(name)
         if isinstance(row, hs.Format):
             said = 'Plain text, with < and > and {"name": "f"}, [1] and\n\nnewlines.\n'

@@ -50,7 +50,9 @@ def test_half_a_type():
 
 
 def test_a_row_that_cannot_have_types():
-    with pytest.raises(hs.FormatError, match="value_type needs pair, because only values between tags lack a type"):
+    with pytest.raises(
+        hs.errors.FormatError, match="value_type needs pair, because only values between tags lack a type"
+    ):
         hs.Parser(format_of("hermes")._replace(name="x", call=None, pair=None, value_type=("<type>", "</type>")))
-    with pytest.raises(hs.FormatError, match="value_type is None or a tuple of 2 markers"):
+    with pytest.raises(hs.errors.FormatError, match="value_type is None or a tuple of 2 markers"):
         hs.Parser(format_of("k2_horizon")._replace(value_type=("<type>",)))

@@ -103,7 +103,7 @@ def test_what_cannot_be_added():
 
 
 def test_an_emitter_that_is_not_under_way():
-    batch = hs.Batch()
+    batch = hs.batch.Batch()
     stream = ChatStream(hs.Parser(), id="c", model="m", created=1)
     slot = batch.add(stream)
     with pytest.raises(ValueError, match=rf"slot {slot}: this stream has not started"):
@@ -334,7 +334,7 @@ def test_blocks_leave_no_references():
 )
 def test_offsets_cover_all_ids(offsets, message):
     """A scheduler that is off by one must hear of it: an id that no slot takes is lost text."""
-    batch = hs.Batch()
+    batch = hs.batch.Batch()
     slot = batch.open()
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         batch.feed([slot], [200005, 17196, 200008], offsets)
@@ -343,5 +343,5 @@ def test_offsets_cover_all_ids(offsets, message):
 
 def test_ids_without_slots_are_refused():
     with pytest.raises(ValueError, match="the last offset is 0, and there are 1 ids"):
-        hs.Batch().feed([], [1], [0])
-    assert len(hs.Batch().feed([], [], [0])) == 0
+        hs.batch.Batch().feed([], [1], [0])
+    assert len(hs.batch.Batch().feed([], [], [0])) == 0

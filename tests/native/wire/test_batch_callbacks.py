@@ -47,7 +47,9 @@ def test_emitters_that_raise_do_not_stop_the_others():
     for emitter in emitters:
         emitter.asked = lambda event: None
     emitters[0].asked = emitters[2].asked = lambda event: {}[event.start]
-    with pytest.raises(hs.EmitterError, match=r"the emitter in slot 2 has raised KeyError\(0\), and 1 more") as raised:
+    with pytest.raises(
+        hs.errors.EmitterError, match=r"the emitter in slot 2 has raised KeyError\(0\), and 1 more"
+    ) as raised:
         batch.feed_sse(slots[::-1], TURN * 4, [len(TURN) * k for k in range(5)])
     frames = twin.feed(TURN)
     assert raised.value.frames == [frames, None, frames, None]
@@ -65,7 +67,7 @@ def test_an_emitter_that_raises_leaves_its_parser_where_it_is():
     emitter.start()
     slot = batch.add(emitter)
     emitter.asked = lambda event: 1 / 0
-    with pytest.raises(hs.EmitterError, match=r"slot 0 has raised ZeroDivisionError\('division by zero'\)$"):
+    with pytest.raises(hs.errors.EmitterError, match=r"slot 0 has raised ZeroDivisionError\('division by zero'\)$"):
         batch.feed_sse([slot], INSIDE, [0, 4])
     assert batch[0].region is hs.Region.REASONING
     with pytest.raises(ValueError, match="slot 0: this stream has raised"):
@@ -86,7 +88,7 @@ def test_an_error_that_cannot_be_shown_stops_nobody():
     emitter, other = started(Nosy(hs.Parser(), id="c", model="m", created=1)), started(chat(hs.Parser()))
     slots = [batch.add(emitter), batch.add(other)]
     emitter.asked = asked
-    with pytest.raises(hs.EmitterError, match=r"the emitter in slot 0 has raised ShyError$") as raised:
+    with pytest.raises(hs.errors.EmitterError, match=r"the emitter in slot 0 has raised ShyError$") as raised:
         batch.feed_sse(slots, INSIDE * 2, [0, 4, 8])
     assert raised.value.frames == [None, started(chat(hs.Parser())).feed(INSIDE)]
     assert other.feed(11)
@@ -121,7 +123,7 @@ def test_a_step_refuses_an_emitter_that_broke_or_ended_since_the_last_one():
     batch.feed_sse(slots, INSIDE[:3] * 3, [0, 3, 6, 9])
 
     broken.asked = lambda event: 1 / 0
-    with pytest.raises(hs.EmitterError):
+    with pytest.raises(hs.errors.EmitterError):
         batch.feed_sse(slots, [200007] * 3)  # the end of the message
     for _ in range(2):
         with pytest.raises(ValueError, match="slot 0: this stream has raised in the middle"):

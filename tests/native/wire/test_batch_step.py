@@ -39,7 +39,7 @@ def state(stream):
 @pytest.mark.parametrize("place", ["first", "middle", "last"])
 @pytest.mark.parametrize("fault", SAID)
 def test_whatever_is_wrong_with_one_slot_leaves_all_as_they_were(framed, place, fault):
-    batch = hs.Batch(capacity=8)
+    batch = hs.batch.Batch(capacity=8)
     made = [ChatStream(hs.Parser(), id="c", model="m", created=1) if framed else hs.Parser() for _ in range(7)]
     for stream in made:
         if framed:
@@ -80,7 +80,7 @@ def test_whatever_is_wrong_with_one_slot_leaves_all_as_they_were(framed, place, 
 def test_plain_frames_and_those_that_need_python_in_one_step(api, seed):
     """Each stream stands somewhere else, so that a step has frames of both kinds, in any order."""
     rng = random.Random(seed)
-    batch = hs.Batch(capacity=16)
+    batch = hs.batch.Batch(capacity=16)
     more = {"created": 1} if api is ChatStream else {}
     pairs = [[api(hs.Parser(), id="c", model="m", **more) for _ in range(2)] for _ in range(16)]
     at = []
@@ -119,7 +119,7 @@ class Meddling(ChatStream):
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_callback_may_change_another_emitter_of_the_step(order):
-    batch = hs.Batch()
+    batch = hs.batch.Batch()
     kinds = (Meddling, ChatStream, ChatStream)
     meddler, other, twin = (kind(hs.Parser(), id="c", model="m", created=1) for kind in kinds)
     head = to_ids(b"<|channel|>final<|message|>Hi you")
@@ -144,7 +144,7 @@ class Failing(ChatStream):
 
 
 def test_frames_that_came_before_a_failure_in_the_same_step_are_kept_for_the_end():
-    batch = hs.Batch()
+    batch = hs.batch.Batch()
     mine, twin = (Failing(hs.Parser(), id="c", model="m", created=1) for _ in range(2))
     for stream in (mine, twin):
         stream.start()
@@ -153,7 +153,7 @@ def test_frames_that_came_before_a_failure_in_the_same_step_are_kept_for_the_end
     with pytest.raises(RuntimeError):
         twin.feed(rest)
     slot = batch.add(mine)
-    with pytest.raises(hs.EmitterError) as raised:
+    with pytest.raises(hs.errors.EmitterError) as raised:
         batch.feed_sse([slot], rest, [0, len(rest)])
     assert list(raised.value.errors) == [slot]
     ends = twin.error("It failed.")
@@ -165,7 +165,7 @@ def test_frames_that_came_before_a_failure_in_the_same_step_are_kept_for_the_end
 @pytest.mark.parametrize("fault", ["finished", "text"])
 def test_a_step_sees_what_happened_to_its_streams_since_the_last(framed, fault):
     """A batch remembers which streams can take ids. Whoever uses one by itself makes it look again."""
-    batch = hs.Batch(capacity=4)
+    batch = hs.batch.Batch(capacity=4)
     made = [ChatStream(hs.Parser(), id="c", model="m", created=1) if framed else hs.Parser() for _ in range(4)]
     for stream in made if framed else ():
         stream.start()
@@ -189,7 +189,7 @@ def test_a_step_sees_what_happened_to_its_streams_since_the_last(framed, fault):
 
 
 def test_a_slot_that_is_taken_again_is_looked_at_again():
-    batch = hs.Batch(capacity=2)
+    batch = hs.batch.Batch(capacity=2)
     slots = [batch.open(), batch.open()]
     batch.feed(slots, TURN[:2])
     first = batch.close(slots[0])

@@ -22,7 +22,7 @@ from harmonystream.emit.responses import ResponsesStream
 EMITTERS = {
     "chat": lambda parser: ChatStream(parser, id="c", model="m", created=1, reasoning_field="both"),
     "hidden": lambda parser: ChatStream(parser, id="c", model="m", created=1, reasoning_field=None),
-    "responses": lambda parser: ResponsesStream(parser, id="r", model="m", created_at=1),
+    "responses": lambda parser: ResponsesStream(parser, id="r", model="m", created=1),
     "messages": lambda parser: MessagesStream(parser, id="m", model="m"),
 }
 

@@ -155,7 +155,7 @@ def test_threads_that_open_close_and_feed_one_batch():
 def test_an_emitter_cannot_be_changed_between_measuring_and_filling():
     """A frame's number is measured, and then written: another one, of more digits, would not fit."""
     batch, over = Batch(capacity=64), threading.Event()
-    streams = [hs.ResponsesStream(hs.Parser(), id="r", model="m", created_at=1) for _ in range(64)]
+    streams = [hs.ResponsesStream(hs.Parser(), id="r", model="m", created=1) for _ in range(64)]
     for stream in streams:
         stream.start()
         stream.feed([*INSIDE, COMMA])

@@ -67,7 +67,7 @@ def turns(draw: st.DrawFn) -> list[int]:
     return ids
 
 
-def run(batch: hs.Batch, kinds: list[Kind], streams: list[list[int]], seed: int) -> None:
+def run(batch: hs.batch.Batch, kinds: list[Kind], streams: list[list[int]], seed: int) -> None:
     """All streams at once. Most steps are of one token, and between some of them somebody looks at a stream."""
     dice = random.Random(seed)
     slots, looks = Slots(batch, dice), dice.choice((0.0, 0.02, 0.2))
@@ -85,7 +85,7 @@ def run(batch: hs.Batch, kinds: list[Kind], streams: list[list[int]], seed: int)
 @given(st.data(), st.lists(turns() | random_streams.id_streams, min_size=1, max_size=4), random_streams.seeds)
 def test_long_runs_of_plain_tokens(api: str, data: st.DataObject, streams: list[list[int]], seed: int) -> None:
     kinds = data.draw(st.lists(kinds_of_emitter(api), min_size=1, max_size=3))
-    run(hs.Batch(capacity=4), [Kind(*kind, hs.Parser) for kind in kinds], streams, seed)
+    run(hs.batch.Batch(capacity=4), [Kind(*kind, hs.Parser) for kind in kinds], streams, seed)
 
 
 @pytest.mark.parametrize("name", ["hermes", "qwen3_coder", "glm", "deepseek", "mistral", "pythonic"])
@@ -104,14 +104,14 @@ def test_values_of_calls(name: str, data: st.DataObject, seed: int) -> None:
     )
     kinds = data.draw(st.lists(kinds_of_emitter(), min_size=1, max_size=2))
     made = [Kind(*kind, lambda: options.parser(vocab), options.declared) for kind in kinds]
-    run(hs.Batch(name, vocab, 3, check_stops=False), made, streams, seed)
+    run(hs.batch.Batch(name, vocab, 3, check_stops=False), made, streams, seed)
 
 
 @settings(max_examples=settings.default.max_examples // 2)
 @given(st.lists(turns(), min_size=1, max_size=4), random_streams.seeds)
 def test_columns_of_long_runs(streams: list[list[int]], seed: int) -> None:
     """Arguments inside of strings are taken without the parser. Whatever is asked of it includes them."""
-    batch, dice = hs.Batch(capacity=4), random.Random(seed)
+    batch, dice = hs.batch.Batch(capacity=4), random.Random(seed)
     left = {batch.open(): ids for ids in streams}
     twins = {slot: hs.Parser() for slot in left}
     while any(left.values()):
@@ -143,7 +143,7 @@ def test_columns_of_long_runs(streams: list[list[int]], seed: int) -> None:
 
 
 def started(api: str, **options: Any) -> Any:
-    time = {"chat": {"created": 1}, "responses": {"created_at": 1}, "messages": {}}[api]
+    time = {"chat": {"created": 1}, "responses": {"created": 1}, "messages": {}}[api]
     stream = APIS[api](hs.Parser(), id="x", **{"model": "m", **time, **options})
     stream.start()
     return stream
@@ -158,7 +158,7 @@ def test_looking_after_every_token(api: str, kind: str) -> None:
     """The stream has all of its text."""
     head = to_ids(HEADS[kind].encode()) + (to_ids(b'{"a": "') if kind == "arguments" else [])
     for step in (1, 2, 7, 43):
-        batch, stream, twin = hs.Batch(capacity=1), started(api), started(api)
+        batch, stream, twin = hs.batch.Batch(capacity=1), started(api), started(api)
         batch.add(stream)
         assert [*batch.feed_sse([0], head, [0, len(head)])] == [twin.feed(head)]
         for at, tid in enumerate(LONG * 8):
@@ -174,7 +174,7 @@ def test_looking_after_every_token(api: str, kind: str) -> None:
 def test_lengths_of_a_frame(api: str) -> None:
     ids = to_ids(HEADS["content"].encode()) + LONG + to_ids(b'"\n') + LONG
     for size in (*range(1, 200, 3), 250, 300, 70_000):
-        batch, stream, twin = hs.Batch(capacity=1), started(api, model="m" * size), started(api, model="m" * size)
+        batch, stream, twin = hs.batch.Batch(capacity=1), started(api, model="m" * size), started(api, model="m" * size)
         batch.add(stream)
         for tid in ids:
             assert [*batch.feed_sse([0], [tid])] == [twin.feed(tid)]
@@ -186,7 +186,7 @@ def test_text_is_taken_in_the_middle_of_a_run(api: str) -> None:
     """As when the stream is told by Python: it gets the text that has been said of what is open, once."""
     ids = to_ids(HEADS["content"].encode()) + LONG * 2
     for at in range(4, len(ids), 3):
-        batch, stream, twin = hs.Batch(capacity=1), started(api), started(api)
+        batch, stream, twin = hs.batch.Batch(capacity=1), started(api), started(api)
         batch.add(stream)
         for tid in ids[:at]:
             assert [*batch.feed_sse([0], [tid])] == [twin.feed(tid)]
@@ -206,7 +206,7 @@ def test_frames_are_numbered_on(api: str) -> None:
     ids = to_ids(HEADS["content"].encode()) + LONG
     for at in range(3, len(ids)):
         for end in ("error", "finish", "feed", "events"):
-            batch, stream, twin = hs.Batch(capacity=1), started(api), started(api)
+            batch, stream, twin = hs.batch.Batch(capacity=1), started(api), started(api)
             batch.add(stream)
             for tid in ids[:at]:
                 batch.feed_sse([0], [tid])
@@ -228,7 +228,7 @@ def test_a_long_step_of_one_stream_is_not_expected_of_all() -> None:
     resource = pytest.importorskip("resource")
     script = """if True:
         import resource, harmonystream as hs
-        batch = hs.Batch(capacity=1024)
+        batch = hs.batch.Batch(capacity=1024)
         slots = []
         for k in range(1024):
             stream = hs.ChatStream(hs.Parser(), id=f"c{k}", model="m", created=1)

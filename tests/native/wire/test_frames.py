@@ -13,9 +13,9 @@ import harmonystream as hs
 INSIDE = [200005, 17196, 200008, 12194]
 
 
-def batch_of(n: int) -> tuple[hs.Batch, list[int]]:
+def batch_of(n: int) -> tuple[hs.batch.Batch, list[int]]:
     """A batch of so many chats that have started."""
-    batch = hs.Batch(capacity=n)
+    batch = hs.batch.Batch(capacity=n)
     slots = []
     for _ in range(n):
         stream = stream_of(hs.Parser())

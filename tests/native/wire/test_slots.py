@@ -14,7 +14,7 @@ import harmonystream as hs
 ANSWER = [200005, 17196, 200008, 12194, 11]  # <|channel|>final<|message|>Hi,
 
 
-def fed(batch: hs.Batch, slots: array[int]) -> array[int]:
+def fed(batch: hs.batch.Batch, slots: array[int]) -> array[int]:
     batch.feed(slots, ANSWER * len(slots), range(0, len(ANSWER) * len(slots) + 1, len(ANSWER)))
     return slots
 
@@ -27,7 +27,7 @@ def emitter() -> hs.ChatStream:
 
 @pytest.mark.parametrize("options", [{}, {"tools": ["f"], "start": "answer"}, {"prompt": "<|start|>assistant"}])
 def test_slots_are_those_of_open(options):
-    one, many = hs.Batch(capacity=5), hs.Batch(capacity=5)
+    one, many = hs.batch.Batch(capacity=5), hs.batch.Batch(capacity=5)
     slots = many.open_many(5, **options)
     assert list(slots) == [one.open(**options) for _ in range(5)]
     assert (slots.typecode, len(many)) == ("i", 5)
@@ -38,7 +38,7 @@ def test_slots_are_those_of_open(options):
 
 
 def test_all_slots_are_opened_or_none():
-    batch = hs.Batch(capacity=3)
+    batch = hs.batch.Batch(capacity=3)
     batch.open()
     with pytest.raises(RuntimeError, match="2 of 3 slots are free, not 3"):
         batch.open_many(3)
@@ -53,7 +53,7 @@ def test_all_slots_are_opened_or_none():
 
 @pytest.mark.parametrize("reasons", [None, "length", ["stop", None, "length"]])
 def test_ends_are_those_of_finish(reasons):
-    one, many = hs.Batch(capacity=3), hs.Batch(capacity=3)
+    one, many = hs.batch.Batch(capacity=3), hs.batch.Batch(capacity=3)
     fed(one, one.open_many(3))
     slots = fed(many, many.open_many(3))
     each = reasons if isinstance(reasons, list) else [reasons] * 3
@@ -63,7 +63,7 @@ def test_ends_are_those_of_finish(reasons):
 
 
 def test_emitters_end_with_their_usage():
-    one, many = hs.Batch(capacity=2), hs.Batch(capacity=2)
+    one, many = hs.batch.Batch(capacity=2), hs.batch.Batch(capacity=2)
     for batch in (one, many):
         for _ in range(2):
             batch.add(emitter())
@@ -83,7 +83,7 @@ def test_emitters_end_with_their_usage():
     ],
 )
 def test_a_wrong_call_ends_nothing(arguments, error, match):
-    batch = hs.Batch(capacity=3)
+    batch = hs.batch.Batch(capacity=3)
     fed(batch, batch.open_many(3))
     with pytest.raises(error, match=match):
         batch.finish_many(*arguments)
@@ -92,9 +92,9 @@ def test_a_wrong_call_ends_nothing(arguments, error, match):
 
 
 def test_a_stream_that_raises_does_not_stop_the_others():
-    batch = hs.Batch(capacity=3)
+    batch = hs.batch.Batch(capacity=3)
     fed(batch, batch.open_many(3))
-    with pytest.raises(hs.EmitterError) as caught:
+    with pytest.raises(hs.errors.EmitterError) as caught:
         batch.finish_many([0, 1, 2], "stop", [None, {"prompt_tokens": 1}, None])
     assert isinstance(caught.value.errors[1], TypeError)
     assert [type(made) for made in caught.value.frames] == [tuple, type(None), tuple]
@@ -103,7 +103,7 @@ def test_a_stream_that_raises_does_not_stop_the_others():
 
 
 def test_counts_are_usage_and_deviations():
-    batch = hs.Batch(capacity=4)
+    batch = hs.batch.Batch(capacity=4)
     slots = fed(batch, batch.open_many(4))
     batch.feed([2], [200005])
     counts = batch.counts(slots)
@@ -123,7 +123,7 @@ def test_a_batch_in_a_cycle_with_its_emitter_is_collected():
         "'<|return|>', '<|call|>', '<|constrain|>', '<|end|>', '<|start|>', '<|channel|>', '<|message|>', "
         "'<|endoftext|>'))})\n"
         "for end in (True, False):\n"
-        "    batch = hs.Batch('harmony', vocab, capacity=2)\n"
+        "    batch = hs.batch.Batch('harmony', vocab, capacity=2)\n"
         "    stream = hs.ChatStream(hs.Parser('harmony', vocab), id='c', model='m', created=1)\n"
         "    stream.start()\n"
         "    slot = batch.add(stream)\n"

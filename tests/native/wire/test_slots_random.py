@@ -22,7 +22,7 @@ PLAIN = to_ids(
 )
 
 
-def run(batch: hs.Batch, kinds: list[Kind], texts: list[list[int]], seed: int) -> None:
+def run(batch: hs.batch.Batch, kinds: list[Kind], texts: list[list[int]], seed: int) -> None:
     """Many responses, of which no more than the batch's slots are open at a time."""
     dice = random.Random(seed)
     slots = Slots(batch, dice)
@@ -49,7 +49,7 @@ def test_random_harmony_responses(api: str, data: st.DataObject, texts: list[lis
     for _ in range(data.draw(st.integers(1, 2))):
         options = data.draw(random_streams.options)
         made.append(Kind(*data.draw(kinds_of_emitter(api)), options.parser, options.tools))
-    run(hs.Batch(capacity=3), made, [PLAIN, *texts], seed)
+    run(hs.batch.Batch(capacity=3), made, [PLAIN, *texts], seed)
 
 
 @pytest.mark.parametrize("name", ["hermes", "qwen3_coder", "glm"])
@@ -62,4 +62,4 @@ def test_random_responses_of_tag_formats(name: str, data: st.DataObject, seed: i
     texts = data.draw(st.lists(random_tags.id_streams(name, vocabulary), min_size=1, max_size=4))
     kinds = data.draw(st.lists(kinds_of_emitter(), min_size=1, max_size=2))
     made = [Kind(*kind, lambda: options.parser(vocab), options.declared) for kind in kinds]
-    run(hs.Batch(name, vocab, 3, check_stops=False), made, texts, seed)
+    run(hs.batch.Batch(name, vocab, 3, check_stops=False), made, texts, seed)

@@ -152,7 +152,7 @@ def test_a_frame_of_any_event_has_numbers():
     made = writer(Frame([b"[", b":", b"]"], "nt"), Framing)
     assert made.feed([*FINAL, 13225]) == b"<0 1>[2:Hello]"
     assert (made.feed(13225), made._number) == (b"[3:Hello]", 4)
-    batch = hs.Batch()
+    batch = hs.batch.Batch()
     slots = [batch.add(writer(TEXT, Framing)), batch.add(made)]
     assert list(batch.feed_sse(slots, [*FINAL, 13225, 200007, *FINAL[:0]], [0, 4, 5])) == [
         b'<0 1>data: {"t":"Hello"}\n\n',
@@ -192,7 +192,7 @@ def test_a_strict_parser_loses_nothing_either():
     made = Writer(hs.Parser(strict=True))
     made.frame = TEXT
     made._start(False)
-    with pytest.raises(hs.ParseError) as raised:
+    with pytest.raises(hs.errors.ParseError) as raised:
         made.feed_text("<|channel|>final<|message|>Hi<|channel|>x")
     assert [type(event).__name__ for event in raised.value.events] == ["MessageStart", "ContentDelta"]
     assert made._over() == b'<MessageStart>data: {"t":"Hi"}\n\n'

@@ -28,7 +28,7 @@ def stream_of(api: str, **options: Any) -> Any:
 @pytest.mark.parametrize("api", APIS)
 def test_a_batch_tells_by_scripts(api: str) -> None:
     """Streams at different places, two tokens each, some of which Python tells."""
-    batch = hs.Batch(capacity=8)
+    batch = hs.batch.Batch(capacity=8)
     streams = [stream_of(api) for _ in range(8)]
     alone = [written_by_python(stream_of(api)) for _ in range(8)]
     written_by_python(streams[3])

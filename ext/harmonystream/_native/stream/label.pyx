@@ -32,7 +32,7 @@ cdef struct Turns:
     bint split                         # the rows are conversations of a tag format
 
 
-def label(ids, format="harmony", *, vocab=None, tools=None, start="auto", prompt=None, bint conversation=False,
+def label(ids, format="harmony", vocab=None, *, tools=None, start="auto", prompt=None, bint conversation=False,
           offsets=None, out=None):
     """One byte per token, its `Region`, for loss masks and counts. Releases the GIL. Header text that turns out to be a
     body counts as it.

@@ -79,7 +79,7 @@ cdef class Parser(OpenStream):
 
     Reads one stream of generated tokens, or of text, and returns events. One thread may use it at a time.
 
-    format: a name from `formats()`, or a `Format`.
+    format: a name from `formats.names()`, or a `Format`.
     vocab: the model's `Vocab`. None: Harmony uses the embedded o200k_harmony; other formats have no vocabulary, so
     that only feed_text() can be used.
     tools: `Tools`, names, or tool dicts of an API. None: the tools are unknown. []: the request has no tools, so

@@ -1,0 +1,8 @@
+"""What a program needs that is itself an engine, or a parser inside one."""
+
+from ._native.core.json_scan import JsonScanner
+from ._native.stream.markup import Markup
+from .completion import CallDelta, Delta
+from .text_limit import TextLimit
+
+__all__ = ["CallDelta", "Delta", "JsonScanner", "Markup", "TextLimit"]

@@ -1,0 +1,5 @@
+"""Prompts: messages in one form, chat templates, and the results of tools as messages."""
+
+from .prompt import Prompt, Template, normalize, read_request, render, tool_results
+
+__all__ = ["Prompt", "Template", "normalize", "read_request", "render", "tool_results"]
