@@ -223,7 +223,7 @@ $(RIVALS)/done: $(wildcard bench/rivals/*.txt)
 	-$(PYTHON) -m venv $(RIVALS) && $(RIVAL_PIP) --requirement bench/rivals/requirements.txt && \
 		$(RIVAL_PIP) --no-deps --requirement bench/rivals/requirements-no-deps.txt && touch $@
 
-# Real clients, the newest from PyPI and npm, against the example server; nginx-light, if apt has put it there, is run by make test.
+# Real clients, the newest from PyPI and npm, against the example server; nginx-light and redis-server, if apt has put them there, are run by make test.
 clients: $(VENV)/dev
 	$(BIN)/python tests/clients
 

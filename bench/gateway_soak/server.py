@@ -29,7 +29,7 @@ async def left(request: Request) -> Response:
         "requests": doors.open,
         "waiting": doors.waiting,
         "generations": generations,
-        "keys": len(doors.quotas.open()),
+        "keys": len(doors.state.open()),
     }
     return JSONResponse({"tasks": len(asyncio.all_tasks()), **found})
 

@@ -35,6 +35,11 @@ keys:
   --new-key NAME adds a key to the file of --keys, prints it once, and ends. The
   file has hashes alone. With --keys each request needs one of them.
 
+store:
+  redis://, valkey://, with TLS rediss:// or valkeys://. In the environment,
+  HARMONYSTREAM_STORE_PASSWORD is its password, and HARMONYSTREAM_STORE_SEAL the
+  key by which stored responses are sealed: openssl rand -hex 32
+
 examples:
     harmonystream serve
     harmonystream serve --engine http://localhost:8001 --model openai/gpt-oss-20b
@@ -72,6 +77,9 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     serve.add_argument("--mcp", action="append", default=[], metavar="URL", help="an MCP server, whose tools run there")
     serve.add_argument("--keys", metavar="FILE", help="the keys of clients; see below")
     serve.add_argument("--new-key", metavar="NAME", help="add a key for NAME to the file of --keys, and end")
+    serve.add_argument(
+        "--store", metavar="URL", help="the Valkey or Redis that several gateways share: redis://HOST; see below"
+    )
     serve.add_argument("--limit", action="append", default=[], metavar="NAME=N", help="a limit: concurrent=64")
     serve.add_argument(
         "--inspect", action="store_true", help="show the last streams at /inspect, to this machine alone"
@@ -131,6 +139,7 @@ def _application(args: argparse.Namespace, settings: Settings, shared: str | Non
         inspect=args.inspect,
         trace=args.trace,
         shared=shared,
+        store=settings.store,
         log_contents=args.log_contents or settings.log_contents,
         unsupported=args.unsupported or settings.unsupported,
     )
@@ -168,6 +177,7 @@ def _settings(args: argparse.Namespace) -> Settings:
     made.host, made.port = args.host or made.host, made.port if args.port is None else args.port
     if args.keys is not None:
         made.keys = Keys.load(args.keys)
+    made.store = args.store or made.store
     if not 0 <= made.port <= 65535:
         raise InputError(f"--port is 0 to 65535, not {made.port}")
     made.workers = made.workers if args.workers is None else args.workers

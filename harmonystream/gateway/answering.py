@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import sqlite3
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing, suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -34,7 +32,7 @@ from .operating.inspector import Inspector
 from .operating.keys import Keys
 from .operating.metrics import Metrics
 from .operating.request_record import RequestRecord, log
-from .operating.store import Store
+from .operating.state import LocalState, Reference, State, StateError, absent, earlier_of
 from .operating.tracing import Spans
 from .refused import Refused, body_of, refused_for, said_later, status_of
 from .requests import chat_api, messages_api, responses_api
@@ -48,8 +46,7 @@ __all__ = ["APIS", "Api", "Gateway"]
 
 IN_A_THREAD = 1 << 15
 """Bytes of a request from which it is read, and its prompt written, in a thread: other streams go on meanwhile."""
-MANY = 1 << 13
-"""Tokens of a conversation from which it is stored in a thread."""
+Earlier = Mapping[Reference, list[Any]]
 GONE = 499
 """The status in the log of a request whose client left before its answer."""
 
@@ -73,7 +70,7 @@ APIS = (
 class Gateway:
     """Answers requests. keys: who may ask; None: everybody. spans: of requests; None: there are none.
 
-    shared: the folder that several processes share; None: there is one process. log_contents: shall the log have what
+    state: what the processes of the gateway share; None: there is one process. log_contents: shall the log have what
     was asked and answered? unsupported: what becomes of options that cannot be honoured. hosts, origins: as
     `check_page` has them; they hold for a gateway without keys.
     """
@@ -84,7 +81,7 @@ class Gateway:
         keys: Keys | None,
         limits: Limits,
         spans: Spans | None = None,
-        shared: str | os.PathLike[str] | None = None,
+        state: State | None = None,
         log_contents: bool = False,
         unsupported: Rule = "auto",
         hosts: Sequence[str] = (),
@@ -93,8 +90,8 @@ class Gateway:
         self.models = served(models)
         self.keys, self.limits, self._spans = keys, limits, spans
         self.metrics = Metrics()
-        self.admission = Admission(limits, shared, self.metrics.admitted)
-        self.store = Store(limits.stored, limits.stored_bytes, shared)
+        self.admission = Admission(limits, state, self.metrics.admitted)
+        self.state = self.admission.state
         self.draining = False
         self._hosts, self._origins = frozenset(name.lower() for name in hosts), frozenset(origins)
         self._log_contents, self._unsupported = log_contents, unsupported
@@ -134,8 +131,8 @@ class Gateway:
             response = Response(status_code=GONE)
         except Refused as refused:
             response = refusal(refused, record)
-        except sqlite3.Error as error:
-            log.error("request %s: the database of this gateway cannot be used: %s", record.id, error)
+        except StateError as error:
+            log.error("request %s: what is stored cannot be used: %s", record.id, error)
             what = "What is stored cannot be read or changed now."
             response = refusal(Refused(503, what, code="store_unavailable", retry_after=10), record)
         except asyncio.CancelledError:
@@ -144,8 +141,8 @@ class Gateway:
         except Exception as error:
             log.error("request %s failed: %r", record.id, error, exc_info=error)
             response = refusal(refused_for(error), record)
-        if record.unsupported.passed:
-            response.headers["warning"] = record.unsupported.warning()
+        if warnings := record.warnings():
+            response.headers["warning"] = ", ".join(warnings)
         response.headers["x-request-id"] = response.headers["request-id"] = record.id
         if not isinstance(response, EventStreamResponse):
             record.end(response.status_code)
@@ -156,7 +153,7 @@ class Gateway:
         if record.api == "messages":
             request = messages_api.read(body, record.unsupported, counting=True)
         else:
-            request = self._read(APIS[1], body, record)
+            request = self._read(APIS[1], body, record, await self._earlier(body, record))
         model = self.served(request.model)
         record.model, record.complete = model.name, True
         offered(model, request)
@@ -170,8 +167,9 @@ class Gateway:
         body, size = await read_json(http, self.limits.body, self.limits.body_seconds)
         if self._log_contents:  # as a text, because a body may have numbers that JSON cannot say
             record.contents["asked"] = json.dumps(body, ensure_ascii=False)
-        prepare = partial(self._prepare, api, body, record)
-        in_thread = size >= IN_A_THREAD or (isinstance(body, dict) and body.get("previous_response_id") is not None)
+        earlier = await self._earlier(body, record) if api.name == "responses" else {}
+        prepare = partial(self._prepare, api, body, record, earlier)
+        in_thread = size >= IN_A_THREAD or bool(earlier)
         request, model, tools, prompt = await asyncio.to_thread(prepare) if in_thread else prepare()
         await model.learn_context()
         sampling = model.sampling(request, prompt, record.engine_headers)
@@ -189,21 +187,31 @@ class Gateway:
         started = StartedSource(source, record.first_token)
         return await self._respond(http, request, emitters, started, len(prompt.ids or ()), record)
 
-    def _prepare(self, api: Api, body: Any, record: RequestRecord) -> tuple[ApiRequest, Served, Tools | None, Prompt]:
+    def _prepare(
+        self, api: Api, body: Any, record: RequestRecord, earlier: Earlier
+    ) -> tuple[ApiRequest, Served, Tools | None, Prompt]:
         """What a body asks for, of which model, with which tools that run here, and by which prompt."""
-        request = self._read(api, body, record)
+        request = self._read(api, body, record, earlier)
+        if request.stored is not None and self.limits.stored and not self.state.is_there:
+            request.stored = None
+            record.is_not_stored()
         model = self.served(request.model)
         request.model = request.model or model.name
         record.model, record.stream = model.name, request.stream
         tools = offered(model, request)
         return request, model, tools, model.prompt(request)
 
-    def _read(self, api: Api, body: Any, record: RequestRecord) -> ApiRequest:
+    async def _earlier(self, body: Any, record: RequestRecord) -> Earlier:
+        """What is stored of that which a request of Responses builds on. Raises `Refused` and `StateError`."""
+        references = responses_api.references(body)
+        return await earlier_of(self.state, record.owner, references) if references else {}
+
+    def _read(self, api: Api, body: Any, record: RequestRecord, earlier: Earlier) -> ApiRequest:
         if api.name == "chat":
             return chat_api.read(body, record.unsupported)
         if api.name == "messages":
             return messages_api.read(body, record.unsupported)
-        return responses_api.read(body, partial(self.store.earlier, record.owner), record.unsupported)
+        return responses_api.read(body, partial(_found, earlier), record.unsupported)
 
     def _rule(self, http: Request, owner: str) -> Rule:
         """What becomes of options that are not supported: as the request says, or its key, or the gateway."""
@@ -228,7 +236,8 @@ class Gateway:
         """Waits for a turn, which ends with the request. A client that leaves meanwhile gives up its place."""
         began = time.monotonic()
         entering = self.admission.enter(record.owner)
-        await (_unless_gone(http, entering) if self.admission.is_full else entering)
+        may_wait = self.admission.is_full or not isinstance(self.state, LocalState)
+        await (_unless_gone(http, entering) if may_wait else entering)
         record.ends.append(partial(self.admission.leave, record.owner))
         self.metrics.waited.observe(time.monotonic() - began)
         if await http.is_disconnected():
@@ -280,18 +289,20 @@ class Gateway:
         prompt_tokens: int,
         record: RequestRecord,
     ) -> Response:
+        quota = self.limits.quota
+
         async def ended(stream: Any) -> None:
-            self.admission.quotas.take(record.owner, record.answered())
+            self.state.take(record.owner, record.answered(), quota)
             if self._log_contents:
                 record.contents["answered"] = stream.response()
             if request.stored is not None and record.error is None and self.limits.stored:
-                put = partial(self.store.put, record.owner, request.stored, stream.response())
                 try:
-                    await asyncio.to_thread(put) if prompt_tokens >= MANY else put()
-                except sqlite3.Error as error:  # the answer itself is whole
+                    await self.state.put(record.owner, request.stored, stream.response())
+                except StateError as error:  # the answer itself is whole
                     log.error("request %s: its response is not stored: %s", record.id, error)
+                    record.is_not_stored()
 
-        record.ends.append(lambda: self.admission.quotas.take(record.owner, record.left()))
+        record.ends.append(lambda: self.state.take(record.owner, record.left(), quota))
 
         def failed(error: BaseException) -> dict[str, str | None]:
             refused = refused_for(error)
@@ -320,6 +331,8 @@ class Gateway:
         except EngineError as error:
             _tell(record.id, error)
             raise refused_for(error) from error
+        if whole is not None and record.stored is False and request.stored is not None:
+            whole["store"] = False
         return Response(status_code=GONE) if whole is None else Json(whole)
 
     def _engine_failed(self, model: str, engine: str, error: EngineError) -> None:
@@ -335,6 +348,13 @@ class Gateway:
     async def is_ready(self) -> bool:
         """Does each model have an engine that answers?"""
         return not self.draining and all(await asyncio.gather(*(pool.is_ready() for pool in self.pools.values())))
+
+
+def _found(earlier: Earlier, kind: str, id: str) -> list[Any]:
+    items = earlier.get((kind, id))
+    if items is None:
+        raise absent(kind)
+    return items
 
 
 async def _counted(source: AsyncGenerator[Any, None], on_end: Callable[[Finished], None]) -> AsyncIterator[Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
@@ -25,6 +24,7 @@ from .operating.inspector import Inspector
 from .operating.keys import Keys
 from .operating.replay import replayed
 from .operating.request_record import RequestRecord
+from .operating.state import LocalState, State, StateError, absent
 from .operating.tracing import Spans
 from .refused import Refused
 from .requests.bodies import Json
@@ -45,6 +45,7 @@ def app(
     log_contents: bool = False,
     unsupported: Rule = "auto",
     hosts: Sequence[str] = (),
+    store: str | State | None = None,
 ) -> Starlette:
     """An ASGI application that serves these models; without any, a recorded conversation.
 
@@ -58,14 +59,17 @@ def app(
     passed over, and one that changes what the answer means is refused; "ignore": all are passed over; "refuse": none.
     hosts: without keys, the names with a dot by which clients may call the gateway; "*": any. Another name may be that
     of a page that drives the gateway from a user's browser.
+    store: the URL of a Valkey or Redis in which several gateways keep this instead, `redis://` or another one that
+    `RedisLink` reads; the environment's HARMONYSTREAM_STORE_PASSWORD and HARMONYSTREAM_STORE_SEAL are its password and
+    the text of the key by which stored responses are sealed.
     Its `state.gateway` is the `Gateway`. Raises ValueError for models that cannot be served, and ImportError for spans
     without the extra `otel`.
     """
     spans = Spans(None if trace is True else trace) if trace else None
     served = [demo_model()] if models is None else models
-    gateway = Gateway(
-        served, keys, limits or Limits(), spans, shared, log_contents, rule_of(unsupported), hosts, origins
-    )
+    limits = limits or Limits()
+    state = _state(store, limits) if isinstance(store, str) else store or LocalState(limits, shared)
+    gateway = Gateway(served, keys, limits, spans, state, log_contents, rule_of(unsupported), hosts, origins)
     routes = _routes(gateway)
     if inspect:
         gateway.inspector = Inspector(gateway)
@@ -77,6 +81,7 @@ def app(
             for each in (*_engines(gateway), *_server_tools(gateway)):
                 if hasattr(each, "__aenter__"):  # it keeps connections
                     await stack.enter_async_context(each)
+            await stack.enter_async_context(gateway.state)
             gateway.metrics.workers.set(1)
             await asyncio.gather(*(model.learn_context() for model in set(gateway.models.values())))
             yield
@@ -91,6 +96,13 @@ def app(
     )
     made.state.gateway = gateway
     return made
+
+
+def _state(url: str, limits: Limits) -> State:
+    from .operating.redis_state import RedisState
+
+    said = os.environ.get
+    return RedisState(url, limits, said("HARMONYSTREAM_STORE_PASSWORD"), said("HARMONYSTREAM_STORE_SEAL"))
 
 
 def _engines(gateway: Gateway) -> list[Any]:
@@ -157,13 +169,16 @@ async def _show_model(request: Request) -> Response:
 
 
 async def _stored_response(request: Request) -> Response:
-    store, id = _gateway(request).store, request.path_params["id"]
+    state, id = _gateway(request).state, request.path_params["id"]
 
     async def answer(record: RequestRecord) -> Response:
         record.complete = True
-        response = store.response(record.owner, id)
+        stored = await state.response(record.owner, id)
+        if stored is None:
+            raise absent()
+        _, response = stored
         if request.method == "DELETE":
-            store.delete(record.owner, id)
+            await state.delete(record.owner, id)
             return Json({"id": id, "object": "response", "deleted": True})
         if request.query_params.get("stream", "").lower() == "true":
             after = request.query_params.get("starting_after", "")
@@ -175,11 +190,14 @@ async def _stored_response(request: Request) -> Response:
 
 
 async def _input_items(request: Request) -> Response:
-    store, id, query = _gateway(request).store, request.path_params["id"], request.query_params
+    state, id, query = _gateway(request).state, request.path_params["id"], request.query_params
 
     async def answer(record: RequestRecord) -> Response:
         record.complete = True
-        items = [{"id": f"item_{at}", **item} for at, item in enumerate(store.input_items(record.owner, id))]
+        stored = await state.response(record.owner, id)
+        if stored is None:
+            raise absent()
+        items = [{"id": f"item_{at}", **item} for at, item in enumerate(stored[0])]
         return Json(_page_of(items, query.get("order", "desc"), query.get("after"), query.get("limit", "20")))
 
     return await _gateway(request).handle(request, "responses", answer)
@@ -207,15 +225,17 @@ async def _live(_: Request) -> Response:
 async def _ready(request: Request) -> Response:
     """A gateway that can store nothing is ready: it answers, and another one would have the same disk full."""
     gateway = _gateway(request)
-    ready, stores = await gateway.is_ready(), gateway.store.is_sound()
-    said = {"status": "ok" if ready else "unavailable", "store": "ok" if stores else "unavailable"}
+    ready, stores = await gateway.is_ready(), await gateway.state.is_sound()
+    said: dict[str, Any] = {"status": "ok" if ready else "unavailable", "store": "ok" if stores else "unavailable"}
+    if (there := await gateway.state.gateways()) > 1:
+        said["gateways"] = there
     return Json(said, 200 if ready else 503)
 
 
 async def _metrics(request: Request) -> Response:
-    metrics = _gateway(request).metrics
-    with suppress(sqlite3.Error):
-        metrics.stored.set(len(_gateway(request).store))
+    metrics, state = _gateway(request).metrics, _gateway(request).state
+    with suppress(StateError):
+        metrics.stored.set(await state.count())
     return Response(metrics.text(), media_type=metrics.content_type)
 
 

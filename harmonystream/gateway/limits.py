@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from typing import NamedTuple
 
-__all__ = ["Limits"]
+__all__ = ["Limits", "Quota"]
+
+
+class Quota(NamedTuple):
+    """What one key may use: requests that are open at once, and tokens of prompts and answers a minute; 0: no limit."""
+
+    concurrent: int = 0
+    tokens_per_minute: int = 0
 
 
 @dataclass(frozen=True)
@@ -24,7 +32,8 @@ class Limits:
     tool_rounds: generations of one answer in which a model may call tools that run here; the next one has no tools.
 
     stored, stored_bytes: responses that are kept for `previous_response_id`, and their size as JSON; stored = 0 keeps
-    none.
+    none. stored_per_key: of one key; 0: no limit of its own. stored_seconds: how long each is kept. store_wait: how
+    long an answer waits for a store that is shared with other gateways, before it goes on without it.
     """
 
     body: int = 1 << 25
@@ -45,6 +54,14 @@ class Limits:
     tool_rounds: int = 8
     stored: int = 10_000
     stored_bytes: int = 1 << 28
+    stored_per_key: int = 0
+    stored_seconds: float = 30 * 86400.0
+    store_wait: float = 0.5
+
+    @property
+    def quota(self) -> Quota:
+        """Of a key that has no limits of its own."""
+        return Quota(self.concurrent_per_key, self.tokens_per_minute)
 
     def of_each(self, workers: int) -> Limits:
         """The limits of one of so many processes: their requests and queues together are those of the gateway."""
@@ -61,4 +78,7 @@ class Limits:
                 raise ValueError(f"{one.name} is {least} or more, not {value}")
 
 
-_MAY_BE_NOTHING = {"concurrent_per_key", "queue", "tokens_per_minute", "retries", "stored", "status_wait", "drain"}
+_MAY_BE_NOTHING = {
+    *("concurrent_per_key", "queue", "tokens_per_minute", "retries"),
+    *("stored", "stored_per_key", "status_wait", "drain"),
+}

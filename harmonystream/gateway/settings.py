@@ -43,6 +43,7 @@ class Settings:
     log_contents: bool = False
     unsupported: Rule = "auto"
     hosts: list[str] = field(default_factory=list)
+    store: str | None = None
     limits: Limits = field(default_factory=Limits)
     models: list[Model] = field(default_factory=list)
 
@@ -109,6 +110,7 @@ def _settings(table: _Table, folder: Path) -> Settings:
     if not 1 <= made.workers <= MOST_WORKERS:
         raise ValueError(f"workers must be 1 to {MOST_WORKERS}")
     made.origins, made.hosts = table.texts("origins"), table.texts("hosts")
+    made.store = table.take("store", str)
     made.log_contents = table.take("log_contents", bool, False)
     try:
         made.unsupported = rule_of(table.take("unsupported", str, "auto"))
@@ -127,7 +129,7 @@ def _settings(table: _Table, folder: Path) -> Settings:
         if not isinstance(given, dict):
             raise ValueError(f"models.{name} must be a table")
         made.models.append(_model(name, _Table(f"models.{name}.", given), folder))
-    table.end("host, port, workers, keys, hosts, origins, log_contents, unsupported, limits, models")
+    table.end("host, port, workers, keys, hosts, origins, store, log_contents, unsupported, limits, models")
     return made
 
 

@@ -30,7 +30,7 @@ def test_turns_are_handed_on_in_order():
             doors.leave("a")
 
         await asyncio.gather(*map(visit, range(20)))
-        return order, doors.open, doors.waiting, doors.quotas.open()
+        return order, doors.open, doors.waiting, doors.state.open()
 
     assert run(main) == (list(range(20)), 0, 0, {})
 
@@ -68,7 +68,7 @@ def test_one_that_leaves_the_queue_costs_nobody_a_turn():
         await asyncio.gather(third, return_exceptions=True)
         await fourth
         doors.leave("e")
-        return doors.open, doors.waiting, doors.quotas.open()
+        return doors.open, doors.waiting, doors.state.open()
 
     assert run(main) == (0, 0, {})
 
@@ -94,7 +94,7 @@ def test_tokens_a_minute(monkeypatch):
     async def main():
         doors = Admission(Limits(tokens_per_minute=60))
         await doors.enter("a")
-        doors.quotas.take("a", 90)
+        doors.state.quotas.take("a", 90)
         with pytest.raises(Refused) as caught:
             await doors.enter("a")
         await doors.enter("b")
@@ -109,8 +109,8 @@ def test_the_memory_of_owners_is_bounded(monkeypatch):
     monkeypatch.setattr(quotas, "_OWNERS", 10)
     doors = Admission(Limits(tokens_per_minute=5))
     for number in range(50):
-        doors.quotas.take(str(number), 1)
-    assert doors.quotas._database.execute("SELECT COUNT(*) FROM tokens").fetchone() == (10,)
+        doors.state.quotas.take(str(number), 1)
+    assert doors.state.quotas._database.execute("SELECT COUNT(*) FROM tokens").fetchone() == (10,)
 
 
 @pytest.mark.parametrize(
@@ -174,9 +174,9 @@ def test_requests_that_wait_count_as_their_keys():
         for _ in range(3):
             doors.leave(f"other {_}")
         await asyncio.gather(waiting[1], again)
-        opened = doors.quotas.open()
+        opened = doors.state.open()
         doors.leave("a")
         doors.leave("a")
-        return refused.value.status, opened, doors.open, doors.quotas.open()
+        return refused.value.status, opened, doors.open, doors.state.open()
 
     assert run(main) == (429, {"a": 2}, 0, {})

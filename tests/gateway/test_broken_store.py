@@ -20,7 +20,7 @@ def test_requests_are_answered_although_nothing_can_be_stored(api, stream, tmp_p
     with gateway(script_of(ANSWER), app_options={"limits": limits, "shared": tmp_path}) as made:
         kept = made.post("responses").json()["id"]
         assert made.http.get("/health/ready").json() == {"status": "ok", "store": "ok"}
-        for database in (made.own.store._database, made.own.admission.quotas._database):
+        for database in (made.own.state.store._database, made.own.state.quotas._database):
             database.execute("PRAGMA query_only = ON")  # a disk on which nothing can be written
         answer = made.post(api, stream=stream)
         assert answer.status_code == 200
@@ -31,7 +31,7 @@ def test_requests_are_answered_although_nothing_can_be_stored(api, stream, tmp_p
         assert (ready.status_code, ready.json()) == (200, {"status": "ok", "store": "unavailable"})
         assert made.http.get(f"/v1/responses/{kept}").status_code == 200
         assert made.http.delete(f"/v1/responses/{kept}").status_code == 503
-        made.own.store._database.close()
+        made.own.state.store._database.close()
         refused = made.post("responses", previous_response_id=kept)
         assert (refused.status_code, refused.json()["error"]["code"]) == (503, "store_unavailable")
         assert made.post(api).status_code == 200
@@ -44,7 +44,7 @@ def test_one_owner_does_not_evict_what_others_have():
         store.put("ann", [], {"id": f"a{at}", "output": []})
     for at in range(50):
         store.put("bob", [], {"id": f"b{at}", "output": []})
-    assert [store.response("ann", f"a{at}")["id"] for at in range(3)] == ["a0", "a1", "a2"]
+    assert [store.response("ann", f"a{at}")[1]["id"] for at in range(3)] == ["a0", "a1", "a2"]
     assert store.response("bob", "b49")
     assert len(store) == 10
     large = Store(size=4000)

@@ -119,9 +119,9 @@ def test_over_http_each_client_raises_its_own_error(caplog):
         anthropics = clients.anthropic.with_options(api_key=key)
         assert anthropics.messages.create(model=GPT_OSS, **ASKED["messages"]).stop_reason == "end_turn"
         # What one has stored, another does not find; and the engine never sees a client's key.
-        assert len(made.own.store) == 0
+        assert len(made.own.state.store) == 0
         with_key.responses.create(model=GPT_OSS, input="?")
-        ((stored,),) = made.own.store._database.execute("SELECT key FROM responses").fetchall()
+        ((stored,),) = made.own.state.store._database.execute("SELECT key FROM responses").fetchall()
         assert json.loads(stored)[0] == "ann"
         assert key not in str(made.engines[0].headers)
         for path in ("/health/live", "/health/ready", "/metrics"):

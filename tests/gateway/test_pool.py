@@ -130,6 +130,18 @@ def test_a_prompt_goes_where_its_beginning_went_before():
     assert len({pool.choose(prompt_of(long + str(at)), (), 0).name for at in range(16)}) == 1
 
 
+def test_gateways_that_list_their_engines_in_another_order_send_a_prompt_to_the_same():
+    class At(Scripted):
+        def __init__(self, url):
+            self.url = url
+
+    urls = [f"http://engine-{at}:8000" for at in range(5)]
+    pools = [Pool(list(map(At, order)), Limits(), lambda *_: None) for order in (urls, urls[::-1], urls[2:] + urls[:2])]
+    chosen = [tuple(pool.choose(prompt_of(f"x{at}"), (), 0).engine.url for pool in pools) for at in range(64)]
+    assert {len(set(one)) for one in chosen} == {1}
+    assert {one[0] for one in chosen} == set(urls)
+
+
 def test_the_least_busy_is_chosen_where_the_usual_one_has_too_much_to_do():
     pool = pool_of(*(Scripted([STOP]) for _ in range(3)))
     usual = pool.choose(prompt_of("?"), (), 0)

@@ -8,8 +8,8 @@ import pytest
 from gateways import ANSWER, CALL, GPT_OSS, gateway, script_of
 
 import harmonystream as hs
+from harmonystream.gateway.operating import store as module
 from harmonystream.gateway.operating.store import Store
-from harmonystream.gateway.refused import Refused
 
 
 def response(id, text="x"):
@@ -26,14 +26,9 @@ def ids_in(store):
 def test_an_owner_finds_its_own():
     store = Store()
     store.put("a", [{"role": "user", "content": "?"}], response("r1"))
-    assert len(store.earlier("a", "response", "r1")) == 2
-    assert store.earlier("a", "item", "msg_r1")[0]["content"] == "x"
-    assert store.response("a", "r1")["id"] == "r1"
-    for kind, id in (("response", "r1"), ("item", "msg_r1")):
-        with pytest.raises(Refused, match="There is no"):
-            store.earlier("b", kind, id)
-    with pytest.raises(Refused):
-        store.response("b", "r1")
+    assert store.item("a", "msg_r1")["content"] == "x"
+    assert store.response("a", "r1") == ([{"role": "user", "content": "?"}], response("r1"))
+    assert (store.response("b", "r1"), store.item("b", "msg_r1")) == (None, None)
     assert (store.delete("b", "r1"), store.delete("a", "r1"), store.delete("a", "r1")) == (False, True, False)
     assert (len(store), store.size, ids_in(store)) == (0, 0, [[], []])
 
@@ -53,7 +48,28 @@ def test_the_size_is_bounded():
     store.put("a", [], response("large", "x" * 1000))
     assert "large" not in ids_in(store)[0]
     store.put("a", [], response("r49", "y"))  # the same id again
-    assert store.response("a", "r49")["output"][0]["content"] == "y"
+    assert store.response("a", "r49")[1]["output"][0]["content"] == "y"
+
+
+def test_each_owner_has_its_bound():
+    store = Store(each=2)
+    store.put("b", [], response("other"))
+    for at in range(4):
+        store.put("a", [], response(f"r{at}"))
+    assert ids_in(store) == [["other", "r2", "r3"], ["msg_other", "msg_r2", "msg_r3"]]
+
+
+def test_what_is_old_is_not_found_and_goes(monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr(module, "time", lambda: now[0])
+    store = Store(seconds=10)
+    store.put("a", [], response("r1"))
+    now[0] += 9
+    assert store.response("a", "r1") and store.item("a", "msg_r1")
+    now[0] += 1
+    assert (store.response("a", "r1"), store.item("a", "msg_r1")) == (None, None)
+    store.put("a", [], response("r2"))
+    assert (ids_in(store), len(store)) == ([["r2"], ["msg_r2"]], 1)
 
 
 def prompt_text(made):
@@ -99,7 +115,7 @@ def test_store_false_keeps_nothing_and_packs_the_reasoning():
     with gateway(script_of(ANSWER)) as made:
         include = ["reasoning.encrypted_content"]
         first = made.post("responses", store=False, include=include).json()
-        assert len(made.own.store) == 0
+        assert len(made.own.state.store) == 0
         assert first["store"] is False
         packed = next(item for item in first["output"] if item["type"] == "reasoning")
         assert packed["encrypted_content"].startswith("hs1.")
@@ -122,7 +138,7 @@ def test_processes_share_a_folder(tmp_path):
     other.put("a", [], response("r2"))
     one.put("a", [], response("r3"))
     assert ids_in(other) == [["r2", "r3"], ["msg_r2", "msg_r3"]]
-    assert other.earlier("a", "item", "msg_r3") == response("r3")["output"]
+    assert [other.item("a", "msg_r3")] == response("r3")["output"]
     assert one.delete("a", "r2")
     assert (len(other), other.size) == (1, one.size)
 
@@ -130,15 +146,14 @@ def test_processes_share_a_folder(tmp_path):
 def test_an_id_may_be_any_text():
     store = Store()
     for id in ("\ud800", "a\x00b", "'; DROP TABLE responses", "x" * 100_000):
-        with pytest.raises(Refused):
-            store.earlier("a", "response", id)
+        assert store.response("a", id) is None
         store.put("a", [], response(id))
-        assert store.response("a", id)["id"] == id
+        assert store.response("a", id)[1]["id"] == id
 
 
 def test_a_store_that_cannot_write_breaks_no_answer(caplog):
     with gateway(script_of(ANSWER)) as made:
-        made.own.store._database.execute("PRAGMA query_only = ON")
+        made.own.state.store._database.execute("PRAGMA query_only = ON")
         assert made.post("responses").status_code == 200
         assert made.post("responses", stream=True).text.endswith("\n\n")
     assert caplog.text.count("its response is not stored") == 2

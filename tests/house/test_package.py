@@ -38,6 +38,7 @@ EXTRAS = {
     "otel",
     "prompt",
     "starlette",
+    "store",
     "tiktoken",
     "tokenizers",
     "tools",

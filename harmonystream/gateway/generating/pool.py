@@ -27,10 +27,11 @@ _STATUSES = (408, 429, 500, 502, 503, 504)
 
 
 class Member:
-    """An engine. open: its generations. failures: in a row."""
+    """An engine. open: its generations. failures: in a row. place: where it is, which is the same for all gateways."""
 
     def __init__(self, engine: Engine, name: str) -> None:
         self.engine, self.name = engine, name
+        self.place: str = getattr(engine, "url", "") or name
         self.open = self.failures = 0
         self.avoided_until = 0.0
 
@@ -72,7 +73,7 @@ class Pool:
         if len(sound) == 1:
             return sound[0]
         least = min(one.open for one in sound)
-        usual = max(sound, key=lambda one: _weight(prompt, one.name))
+        usual = max(sound, key=lambda one: _weight(prompt, one.place))
         if usual.open <= least + SLACK:
             return usual
         return min(sound, key=lambda one: one.open)
@@ -160,7 +161,7 @@ def _is_engines_fault(error: EngineError) -> bool:
     return error.kind in ("connection", "timeout", "protocol", "engine") or error.status in _STATUSES
 
 
-def _weight(prompt: Prompt, name: str) -> bytes:
+def _weight(prompt: Prompt, place: str) -> bytes:
     """Rendezvous hashing: each prefix has its own order of engines, which changes little when engines come and go."""
     start: Any = prompt.text[: 4 * PREFIX] if prompt.ids is None else prompt.ids[:PREFIX]
-    return blake2b(f"{name} {start}".encode("utf-8", "replace"), digest_size=8).digest()
+    return blake2b(f"{place} {start}".encode("utf-8", "replace"), digest_size=8).digest()

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections import deque
 from collections.abc import Callable
 
-from ..limits import Limits
+from ..limits import Limits, Quota
 from ..refused import Refused
-from .quotas import Quotas
+from .state import LocalState, State
 
 __all__ = ["Admission"]
 
@@ -17,19 +16,20 @@ __all__ = ["Admission"]
 class Admission:
     """Hands out turns within limits, in the order of arrival. open: requests that have one; waiting: those without.
 
-    folder: by which the limits of each key hold for several processes together. changed: called with both counts.
+    state: by which the limits of each key hold for several processes together. changed: called with both counts. A
+    quota is the owner's own; None: that of the limits.
     """
 
     def __init__(
         self,
         limits: Limits,
-        folder: str | os.PathLike[str] | None = None,
+        state: State | None = None,
         changed: Callable[[int, int], None] = lambda open, waiting: None,
     ) -> None:
         self._limits = limits
         self._queue: deque[asyncio.Future[None]] = deque()
         self._changed = changed
-        self.quotas = Quotas(limits, folder)
+        self.state: State = LocalState(limits) if state is None else state
         self.open = 0
 
     def _tell(self) -> None:
@@ -44,9 +44,10 @@ class Admission:
         """Must a request wait that comes now?"""
         return self.open >= self._limits.concurrent
 
-    async def enter(self, owner: str) -> None:
+    async def enter(self, owner: str, quota: Quota | None = None) -> None:
         """Waits for a turn; `leave` gives it back. Raises `Refused` if there are too many, or it takes too long."""
-        self.quotas.enter(owner)  # those that wait count, too: they will all be let in
+        quota = quota or self._limits.quota
+        await self.state.enter(owner, quota)  # those that wait count, too: they will all be let in
         if not self.is_full:
             self.open += 1
             self._tell()
@@ -54,14 +55,14 @@ class Admission:
         try:
             await self._wait()
         except BaseException:
-            self.quotas.leave(owner)
+            self.state.leave(owner, quota)
             raise
         finally:
             self._tell()
 
-    def leave(self, owner: str) -> None:
-        """The turn goes to the one that has waited longest."""
-        self.quotas.leave(owner)
+    def leave(self, owner: str, quota: Quota | None = None) -> None:
+        """The turn goes to the one that has waited longest. quota: with which it was entered."""
+        self.state.leave(owner, quota or self._limits.quota)
         self._hand_on()
         self._tell()
 

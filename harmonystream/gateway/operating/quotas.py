@@ -10,13 +10,14 @@ from functools import wraps
 from time import time
 from typing import Any
 
-from ..limits import Limits
+from ..limits import Limits, Quota
 from ..refused import Refused
 from .shared import connect, writing
 
-__all__ = ["Quotas", "forget_process"]
+__all__ = ["Quotas", "forget_process", "too_many", "used_up"]
 
 log = logging.getLogger("harmonystream.gateway")
+_CODE = "rate_limit_exceeded"
 _OWNERS = 10_000
 """Owners whose use of tokens is remembered."""
 _SCHEMA = """
@@ -42,10 +43,13 @@ def _unless_broken(counted: Callable[..., None]) -> Callable[..., None]:
 
 
 class Quotas:
-    """Counts by owner, where there are limits of them. folder: of the database that several processes share."""
+    """Counts by owner, where there are limits of them. folder: of the database that several processes share.
+
+    A quota is the owner's own; None: that of the limits.
+    """
 
     def __init__(self, limits: Limits, folder: str | os.PathLike[str] | None = None) -> None:
-        self._most, self._per_minute = limits.concurrent_per_key, limits.tokens_per_minute
+        self._quota = limits.quota
         self._database = connect(folder, _SCHEMA)
         self._process = os.getpid()
 
@@ -54,25 +58,27 @@ class Quotas:
         return dict(self._database.execute("SELECT owner, SUM(count) FROM open GROUP BY owner").fetchall())
 
     @_unless_broken
-    def enter(self, owner: str) -> None:
+    def enter(self, owner: str, quota: Quota | None = None) -> None:
         """A request is open, until `leave`. Raises `Refused` if the owner has too many, or has used its tokens."""
-        if self._per_minute:
-            self._check_tokens(owner)
-        if not self._most:
+        most, per_minute = quota or self._quota
+        if per_minute:
+            left = self._left(owner, per_minute)
+            if left <= 0:
+                raise used_up(per_minute, left)
+        if not most:
             return
         run = self._database.execute
         with writing(self._database):
             (count,) = run("SELECT TOTAL(count) FROM open WHERE owner = ?", (owner,)).fetchone()
-            if count >= self._most:
-                what = f"This key has {self._most} requests open, which is its limit."
-                raise Refused(429, what, code="rate_limit_exceeded", retry_after=1)
+            if count >= most:
+                raise too_many(most)
             add = "INSERT INTO open VALUES (?, ?, 1) ON CONFLICT (owner, process) DO UPDATE SET count = count + 1"
             run(add, (owner, self._process))
 
     @_unless_broken
-    def leave(self, owner: str) -> None:
-        """A request is no longer open."""
-        if not self._most:
+    def leave(self, owner: str, quota: Quota | None = None) -> None:
+        """A request is no longer open. quota: with which it has entered."""
+        if not (quota or self._quota).concurrent:
             return
         of = (owner, self._process)
         with writing(self._database):
@@ -80,33 +86,38 @@ class Quotas:
             self._database.execute("DELETE FROM open WHERE owner = ? AND process = ? AND count < 1", of)
 
     @_unless_broken
-    def take(self, owner: str, tokens: int) -> None:
+    def take(self, owner: str, tokens: int, quota: Quota | None = None) -> None:
         """These tokens were used. An owner has those of a minute, gets them steadily, and one request may overdraw."""
-        if not self._per_minute:
+        per_minute = (quota or self._quota).tokens_per_minute
+        if not per_minute:
             return
         with writing(self._database):
-            left = self._left(owner) - tokens
+            left = self._left(owner, per_minute) - tokens
             self._database.execute("INSERT OR REPLACE INTO tokens VALUES (?, ?, ?)", (owner, left, time()))
             (count,) = self._database.execute("SELECT COUNT(*) FROM tokens").fetchone()
             if count > _OWNERS:
                 oldest = "SELECT owner FROM tokens ORDER BY at LIMIT ?"
                 self._database.execute(f"DELETE FROM tokens WHERE owner IN ({oldest})", (count - _OWNERS,))
 
-    def _left(self, owner: str) -> float:
+    def _left(self, owner: str, per_minute: int) -> float:
         found = self._database.execute("SELECT left, at FROM tokens WHERE owner = ?", (owner,)).fetchone()
         if found is None:
-            return float(self._per_minute)
+            return float(per_minute)
         left, at = found
-        filled: float = max(0.0, time() - at) * self._per_minute / 60  # a clock may be set back
+        filled: float = max(0.0, time() - at) * per_minute / 60  # a clock may be set back
         now: float = left + filled
-        return min(float(self._per_minute), now)
+        return min(float(per_minute), now)
 
-    def _check_tokens(self, owner: str) -> None:
-        left = self._left(owner)
-        if left <= 0:
-            wait = 60 * (1 - left) / self._per_minute
-            what = f"This key has used its {self._per_minute} tokens a minute."
-            raise Refused(429, what, code="rate_limit_exceeded", retry_after=wait)
+
+def too_many(most: int) -> Refused:
+    """What an owner is told that has so many requests open."""
+    return Refused(429, f"This key has {most} requests open, which is its limit.", code=_CODE, retry_after=1)
+
+
+def used_up(per_minute: int, left: float) -> Refused:
+    """What an owner is told that has no tokens left."""
+    what = f"This key has used its {per_minute} tokens a minute."
+    return Refused(429, what, code=_CODE, retry_after=60 * (1 - left) / per_minute)
 
 
 def forget_process(folder: str | os.PathLike[str], process: int) -> None:

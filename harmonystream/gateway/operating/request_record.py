@@ -52,6 +52,8 @@ class RequestRecord:
         """What has been read: streams, or rounds of server-side tools, the last one first; and the prompts' tokens."""
         self.ends: list[Callable[[], None]] = []  # called at the end, last first
         self.unsupported = Unsupported()
+        self.stored: bool | None = None
+        """False: it was to be stored, and is not."""
         self._counted = {"prompt_tokens": 0, "completion_tokens": 0}  # what engines have said
         self._trace = headers.get("traceparent", "")
         self._metrics = metrics
@@ -70,6 +72,15 @@ class RequestRecord:
             return {"x-request-id": self.id, **self._span.headers}
         trace = {"traceparent": self._trace} if _TRACE.fullmatch(self._trace) else {}
         return {"x-request-id": self.id, **trace}
+
+    def is_not_stored(self) -> None:
+        """The response was to be stored, and cannot be now."""
+        self.stored = False
+
+    def warnings(self) -> list[str]:
+        """The values of the header `warning`."""
+        made = [self.unsupported.warning()] if self.unsupported.passed else []
+        return [*made, '199 harmonystream "the response is not stored"'] if self.stored is False else made
 
     def first_token(self) -> None:
         self._first = time.monotonic()
@@ -143,6 +154,8 @@ class RequestRecord:
             said["first_token_seconds"] = round(self._first - self._began, 4)
         if self.unsupported.passed:
             said["passed_over"] = self.unsupported.listed()
+        if self.stored is False:
+            said["stored"] = False
         log.info("%s", json.dumps({**said, **self.said, **self.contents}))
         if self._span is not None:
             self._span.end(self)

@@ -8,17 +8,17 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from functools import wraps
+from time import time
 from typing import Any, TypeVar
 
-from ..refused import Refused
 from .shared import connect, writing
 
 __all__ = ["Store"]
 
-_GONE = "There is no response with this id, or no longer."
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS responses (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, owner TEXT, key TEXT UNIQUE, input TEXT, response TEXT, size INTEGER
+    number INTEGER PRIMARY KEY AUTOINCREMENT, owner TEXT, key TEXT UNIQUE, input TEXT, response TEXT, size INTEGER,
+    ends REAL
 );
 CREATE INDEX IF NOT EXISTS responses_of ON responses (owner, number);
 CREATE TABLE IF NOT EXISTS owners (owner TEXT PRIMARY KEY, count INTEGER, size INTEGER) WITHOUT ROWID;
@@ -49,13 +49,19 @@ class Store:
     """Responses by owner and id. An owner sees its own alone.
 
     responses, size: how many there may be, and how many bytes of JSON. folder: of the database that several processes
-    share; None: this process has its own, in memory.
+    share; None: this process has its own, in memory. each: how many one owner may have; 0: any number. seconds: how
+    long each is kept.
     """
 
     def __init__(
-        self, responses: int = 10_000, size: int = 1 << 28, folder: str | os.PathLike[str] | None = None
+        self,
+        responses: int = 10_000,
+        size: int = 1 << 28,
+        folder: str | os.PathLike[str] | None = None,
+        each: int = 0,
+        seconds: float = 30 * 86400.0,
     ) -> None:
-        self._most, self._most_size = responses, size
+        self._most, self._most_size, self._each, self._seconds = responses, size, each, seconds
         self._database = connect(folder, _SCHEMA)
         self._lock = threading.RLock()
 
@@ -96,24 +102,33 @@ class Store:
         with writing(self._database):
             self._delete("key = ?", key)
             made = run(
-                "INSERT INTO responses (owner, key, input, response, size) VALUES (?, ?, ?, ?, ?)",
-                (owner, key, said, answered, size),
+                "INSERT INTO responses (owner, key, input, response, size, ends) VALUES (?, ?, ?, ?, ?, ?)",
+                (owner, key, said, answered, size, time() + self._seconds),
             )
             add = "ON CONFLICT (owner) DO UPDATE SET count = count + 1, size = size + excluded.size"
             run(f"INSERT INTO owners VALUES (?, 1, ?) {add}", (owner, size))
             run("UPDATE totals SET count = count + 1, size = size + ?", (size,))
             kept = [(_key(owner, item["id"]), made.lastrowid, json.dumps(item)) for item in response["output"]]
             self._database.executemany("INSERT OR REPLACE INTO items VALUES (?, ?, ?)", kept)
+            oldest = "number = (SELECT MIN(number) FROM responses WHERE owner = ?)"
+            while self._each and self._count_of(owner) > self._each:
+                self._delete(oldest, owner)
+            while self._delete("number = (SELECT MIN(number) FROM responses) AND ends <= ?", time()):
+                pass
             while self._has_too_much():
                 # Of the owner who has most, so that nobody loses what is theirs because another one stores much.
                 share = "MAX(CAST(count AS REAL) / ?, CAST(size AS REAL) / ?)"
-                most = f"SELECT owner FROM owners ORDER BY {share} DESC LIMIT 1"
+                most = f"SELECT owner FROM owners ORDER BY {share} DESC, owner = ? DESC LIMIT 1"
                 oldest = f"SELECT MIN(number) FROM responses WHERE owner = ({most})"
-                self._delete(f"number = ({oldest})", self._most, self._most_size)
+                self._delete(f"number = ({oldest})", self._most, self._most_size, owner)
 
     def _has_too_much(self) -> bool:
         count, size = self._totals()
         return count > self._most or size > self._most_size
+
+    def _count_of(self, owner: str) -> int:
+        found = self._database.execute("SELECT count FROM owners WHERE owner = ?", (owner,)).fetchone()
+        return 0 if found is None else found[0]
 
     def _delete(self, which: str, *values: Any) -> bool:
         found = self._database.execute(f"SELECT number, size, owner FROM responses WHERE {which}", values).fetchone()
@@ -133,42 +148,19 @@ class Store:
             return self._delete("key = ?", _key(owner, id))
 
     @_alone
-    def input_items(self, owner: str, id: str) -> list[Any]:
-        """The input items that a response answers, those of earlier responses included. Raises `Refused`."""
-        found = self._find("input", "responses", _key(owner, id))
-        if found is None:
-            raise Refused(404, _GONE, param="response_id")
-        items: list[Any] = found[0]
-        return items
-
-    def _find(self, what: str, table: str, key: str) -> Any:
-        found = self._database.execute(f"SELECT {what} FROM {table} WHERE key = ?", (key,)).fetchone()
-        return None if found is None else [json.loads(one) for one in found]
+    def response(self, owner: str, id: str) -> tuple[list[Any], dict[str, Any]] | None:
+        """The input items that a response answers, those of earlier responses included, and the response."""
+        which = "SELECT input, response FROM responses WHERE key = ? AND ends > ?"
+        found = self._database.execute(which, (_key(owner, id), time())).fetchone()
+        return None if found is None else (json.loads(found[0]), json.loads(found[1]))
 
     @_alone
-    def response(self, owner: str, id: str) -> dict[str, Any]:
-        """Raises `Refused` for one that is not there, or no longer."""
-        found = self._find("response", "responses", _key(owner, id))
-        if found is None:
-            raise Refused(404, _GONE, param="response_id")
-        response: dict[str, Any] = found[0]
-        return response
-
-    @_alone
-    def earlier(self, owner: str, kind: str, id: str) -> list[Any]:
-        """The items that a request builds on: a whole "response" with its input, or one "item". Raises `Refused`."""
-        if kind == "item":
-            item: list[Any] | None = self._find("item", "items", _key(owner, id))
-            if item is None:
-                what = "There is no item with this id, or no longer: send the item itself."
-                raise Refused(404, what, param="input", code="item_not_found")
-            return item
-        found = self._find("input, response", "responses", _key(owner, id))
-        if found is None:
-            what = "There is no response with this id, or no longer: send the whole input."
-            raise Refused(404, what, param="previous_response_id", code="previous_response_not_found")
-        items, response = found
-        return [*items, *response["output"]]
+    def item(self, owner: str, id: str) -> dict[str, Any] | None:
+        """An item of a response."""
+        which = "SELECT item FROM items JOIN responses USING (number) WHERE items.key = ? AND ends > ?"
+        found = self._database.execute(which, (_key(owner, id), time())).fetchone()
+        item: dict[str, Any] | None = None if found is None else json.loads(found[0])
+        return item
 
 
 def _key(owner: str, id: str) -> str:

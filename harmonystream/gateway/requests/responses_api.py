@@ -18,11 +18,12 @@ from .sealed_reasoning import opened, sealed
 from .tool_choices import choose, offer
 from .unsupported import Unsupported
 
-__all__ = ["Earlier", "read", "streams"]
+__all__ = ["Earlier", "read", "references", "streams"]
 
 Earlier = Callable[[str, str], list[Any]]
 """(kind, id) -> the items of a "response" and of all before it, or the one "item" with this id. Raises `Refused`."""
 
+MOST_REFERENCES = 1000
 _ENCRYPTED = "reasoning.encrypted_content"
 _LOGPROBS = "message.output_text.logprobs"
 _INCLUDED = (
@@ -31,6 +32,22 @@ _INCLUDED = (
     "message.input_image.image_url",
 )
 """What `include` may ask for. All but the first two are about items that no response here has."""
+
+
+def references(body: Any) -> list[tuple[str, str]]:
+    """What a request's body builds on, each once: a "response" or an "item", and its id. Raises `Refused`."""
+    if not isinstance(body, dict):
+        return []
+    found: dict[tuple[str, str], None] = {}
+    given = body.get("input")
+    for item in given if isinstance(given, list) else ():
+        if isinstance(item, dict) and item.get("type") == "item_reference" and isinstance(item.get("id"), str):
+            found["item", item["id"]] = None
+    if len(found) > MOST_REFERENCES:
+        raise Refused(400, f"input has more than {MOST_REFERENCES} item references.", param="input")
+    if isinstance(before := body.get("previous_response_id"), str):
+        found["response", before] = None
+    return list(found)
 
 
 def read(body: Any, earlier: Earlier, unsupported: Unsupported | None = None) -> ApiRequest:

@@ -1,0 +1,288 @@
+"""What gateways on several machines share, in Valkey or Redis."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from itertools import count
+from time import monotonic
+from typing import Any
+from uuid import uuid4
+
+from ..limits import Limits, Quota
+from . import redis_scripts as scripts
+from .quotas import Quotas, too_many, used_up
+from .redis_link import RedisLink
+from .sealing import Seal
+from .state import StateError
+
+__all__ = ["RedisState"]
+
+BEAT, LEASE = 1.0, 10.0
+"""Seconds between signs of life, and after which a gateway without one counts as gone, with what it had open."""
+PAUSE = 5.0
+"""Seconds in which nothing is stored after something could not be: the store is full, say."""
+MOST_OWED = 10_000
+"""Owners whose use is remembered while the store cannot be told."""
+TOGETHER = 256
+"""Owners of whom the store is told at once."""
+log = logging.getLogger("harmonystream.gateway")
+_P = scripts.PREFIX
+
+
+class _Owed:
+    """Tokens that an owner has used and the store does not know of. sent: of the report that is under way."""
+
+    def __init__(self) -> None:
+        self.sent = self.more = 0
+        self.number = 0
+
+
+class RedisState:
+    """The state of many gateways. Where the store does not answer, requests go on: nothing is stored, and each gateway
+    holds the limits of keys for what it answers itself. What it has open and has counted is reported when the store is
+    back.
+
+    url, password: as `RedisLink` has them. seal: a text from which the key is made by which responses are sealed.
+    """
+
+    def __init__(self, url: str, limits: Limits, password: str | None = None, seal: str | None = None) -> None:
+        self._link = RedisLink(url, limits.store_wait, password)
+        self._limits, self._seal = limits, Seal(seal)
+        self._me = uuid4().hex
+        self._own = Quotas(limits)
+        self._open: dict[str, list[str]] = {}
+        self._entering: dict[str, set[str]] = {}
+        self._owed: dict[str, tuple[Quota, _Owed]] = {}
+        self._closed: list[tuple[str, str]] = []  # what the store is to forget
+        self._stale: set[str] = set()  # owners of whom the store may have something else
+        self._turns = count(1)
+        self._report = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._there = 1
+        self._sound = True
+        self._full_until = 0.0
+        self._scripts = {
+            name: self._link.script(getattr(scripts, name))
+            for name in ("BEAT", "DELETE", "ENTER", "PUT", "SYNC", "TAKE")
+        }
+
+    @property
+    def is_there(self) -> bool:
+        return self._link.is_up and self._sound and monotonic() >= self._full_until
+
+    async def __aenter__(self) -> RedisState:
+        await self._beat()
+        self._tasks = [asyncio.ensure_future(self._beats()), asyncio.ensure_future(self._reports())]
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        with suppress(StateError):
+            await self._told()
+            await self._link.ask(lambda: self._link.client.zrem(f"{_P}alive", self._me))
+        await self._link.close()
+
+    # --- what keys use ------------------------------------------------------------------------------------------------
+
+    async def enter(self, owner: str, quota: Quota) -> None:
+        if not any(quota):
+            return
+        self._own.enter(owner, quota)  # what is too much here is too much in all
+        one, is_in = f"{self._me}:{next(self._turns)}", False
+        self._entering.setdefault(owner, set()).add(one)
+        try:
+            said, left = await self._link.ask(lambda: self._ask_in(one, owner, quota))
+            if said != b"in":
+                raise too_many(quota.concurrent) if said == b"open" else used_up(quota.tokens_per_minute, float(left))
+            is_in = True
+        except StateError as error:
+            if self._link.is_up:
+                log.error("limits of keys hold for each gateway alone: %s", error)
+            self._stale.add(owner)
+            is_in = True
+        finally:
+            _discard(self._entering, owner, one)
+            if quota.concurrent:
+                self._open.setdefault(owner, []).append(one)
+            if not is_in:
+                self.leave(owner, quota)
+
+    def _ask_in(self, one: str, owner: str, quota: Quota) -> Any:
+        name = self._seal.name(owner)
+        keys = [f"{_P}alive", f"{_P}open:{name}", f"{_P}tokens:{name}"]
+        return self._scripts["ENTER"](keys=keys, args=[one, *quota, self._kept])
+
+    @property
+    def _kept(self) -> int:
+        """Seconds that counts of open requests are kept: longer than a request may take."""
+        return int(2 * (self._limits.total + self._limits.queue_seconds)) + 60
+
+    def leave(self, owner: str, quota: Quota) -> None:
+        self._own.leave(owner, quota)
+        if quota.concurrent:
+            self._closed.append((owner, self._open[owner][-1]))
+            _discard(self._open, owner, self._open[owner][-1])
+            self._report.set()
+
+    def take(self, owner: str, tokens: int, quota: Quota) -> None:
+        if not quota.tokens_per_minute or not tokens:
+            return
+        self._own.take(owner, tokens, quota)
+        if owner in self._owed or len(self._owed) < MOST_OWED:
+            _, owed = self._owed.get(owner, (quota, _Owed()))
+            owed.more += tokens
+            self._owed[owner] = quota, owed
+            self._report.set()
+
+    def open(self) -> dict[str, int]:
+        return {owner: len(ones) for owner, ones in self._open.items()}
+
+    # --- what the store is told, beside the requests ------------------------------------------------------------------
+
+    async def _beats(self) -> None:
+        while True:
+            await asyncio.sleep(BEAT)
+            await self._beat()
+
+    async def _beat(self) -> None:
+        """A sign of life. A store that did not know of this gateway is told all that is open here."""
+        was_up = self._link.is_up
+        try:
+            beat = self._scripts["BEAT"]
+            known, self._there = await self._link.try_again(lambda: beat(keys=[f"{_P}alive"], args=[self._me, LEASE]))
+        except StateError as error:
+            if self._sound and self._link.is_up:
+                log.error("%s", error)
+            self._sound, self._there = False, 1
+            return
+        self._sound = True
+        if not known or not was_up:
+            self._stale |= self._open.keys()
+        if self._stale or self._owed:
+            self._report.set()
+
+    async def _reports(self) -> None:
+        while True:
+            await self._report.wait()
+            self._report.clear()
+            with suppress(StateError):  # the next sign of life that is answered begins it again
+                await self._told()
+
+    async def _told(self) -> None:
+        """Tells of what is open here, and of the tokens that were used. What fails is told again later."""
+        while self._closed or self._stale:
+            closed, self._closed = self._closed[:TOGETHER], self._closed[TOGETHER:]
+            stale = [self._stale.pop() for _ in range(min(len(self._stale), TOGETHER))]
+            try:
+                await self._link.ask(partial(self._tell_open, closed, stale))
+            except BaseException:
+                self._stale.update(stale, (owner for owner, _ in closed))
+                raise
+        for owners in _parts(list(self._owed)):
+            await self._link.ask(partial(self._tell_used, owners))
+            for owner in owners:
+                _, owed = self._owed[owner]
+                owed.sent = 0
+                if not owed.more:
+                    del self._owed[owner]
+                else:
+                    self._report.set()
+
+    async def _tell_open(self, closed: list[tuple[str, str]], stale: list[str]) -> None:
+        pipe = self._link.client.pipeline(transaction=False)
+        for owner, one in closed:
+            pipe.srem(f"{_P}open:{self._seal.name(owner)}", one)
+        for owner in stale:
+            own = [*self._open.get(owner, ()), *self._entering.get(owner, ())]
+            keys, arguments = [f"{_P}open:{self._seal.name(owner)}"], [self._me, self._kept, *own]
+            await self._scripts["SYNC"](keys=keys, args=arguments, client=pipe)
+        await pipe.execute()
+
+    async def _tell_used(self, owners: list[str]) -> None:
+        pipe = self._link.client.pipeline(transaction=False)
+        for owner in owners:
+            quota, owed = self._owed[owner]
+            if not owed.sent:
+                owed.sent, owed.more, owed.number = owed.more, 0, next(self._turns)
+            arguments = [owed.sent, quota.tokens_per_minute, self._me, owed.number]
+            await self._scripts["TAKE"](keys=[f"{_P}tokens:{self._seal.name(owner)}"], args=arguments, client=pipe)
+        await pipe.execute()
+
+    # --- stored responses ---------------------------------------------------------------------------------------------
+
+    async def put(self, owner: str, items: list[Any], response: dict[str, Any]) -> None:
+        limits, key = self._limits, self._seal.name(owner, response["id"])
+        packed = await asyncio.to_thread(self._packed, key, items, response)
+        if sum(map(len, packed)) > limits.stored_bytes or limits.stored < 1:
+            return
+        named = [self._seal.name(owner, "item", item["id"]) for item in response["output"]]
+        bounds = [limits.stored_seconds, limits.stored, limits.stored_bytes, limits.stored_per_key]
+        arguments = [key, self._seal.name(owner), *packed, *bounds, *named]
+        try:
+            await self._link.ask(partial(self._scripts["PUT"], keys=[_P], args=arguments))
+        except StateError:
+            self._full_until = monotonic() + PAUSE
+            raise
+        self._full_until = 0.0
+
+    def _packed(self, key: str, items: list[Any], response: dict[str, Any]) -> list[bytes]:
+        return [self._seal.packed(f"{key} input", items), self._seal.packed(f"{key} response", response)]
+
+    async def response(self, owner: str, id: str) -> tuple[list[Any], dict[str, Any]] | None:
+        return await self._stored(self._seal.name(owner, id))
+
+    async def _stored(self, key: str) -> tuple[list[Any], dict[str, Any]] | None:
+        found = await self._link.ask(lambda: self._link.client.hmget(f"{_P}r:{key}", "input", "response"))
+        if None in found:
+            return None
+        return await asyncio.to_thread(self._opened, key, *found)
+
+    def _opened(self, key: str, items: bytes, response: bytes) -> tuple[list[Any], dict[str, Any]]:
+        try:
+            said, answered = self._seal.opened(f"{key} input", items), self._seal.opened(f"{key} response", response)
+            if not isinstance(said, list) or not isinstance(answered["output"], list):
+                raise ValueError("a stored response is not one")
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise StateError(f"a stored response cannot be read: {error}") from error
+        return said, answered
+
+    async def item(self, owner: str, id: str) -> dict[str, Any] | None:
+        name = self._seal.name(owner, "item", id)
+        key = await self._link.ask(lambda: self._link.client.get(f"{_P}i:{name}"))
+        stored = None if key is None else await self._stored(key.decode("ascii", "replace"))
+        if stored is None:
+            return None
+        return next((item for item in stored[1]["output"] if item.get("id") == id), None)
+
+    async def delete(self, owner: str, id: str) -> bool:
+        key = self._seal.name(owner, id)
+        return bool(await self._link.ask(lambda: self._scripts["DELETE"](keys=[_P], args=[key])))
+
+    async def count(self) -> int:
+        found = await self._link.ask(lambda: self._link.client.hget(f"{_P}totals", "count"))
+        if not (found or b"0").isdigit() or len(found or b"") > 15:
+            raise StateError("the store's count cannot be read")
+        return int(found or 0)
+
+    async def is_sound(self) -> bool:
+        return self.is_there
+
+    async def gateways(self) -> int:
+        return self._there
+
+
+def _discard(of: dict[str, Any], owner: str, one: str) -> None:
+    of[owner].remove(one)
+    if not of[owner]:
+        del of[owner]
+
+
+def _parts(owners: list[str]) -> Iterator[list[str]]:
+    for at in range(0, len(owners), TOGETHER):
+        yield owners[at : at + TOGETHER]

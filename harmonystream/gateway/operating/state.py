@@ -1,0 +1,152 @@
+"""What the processes of a gateway share: stored responses, what each key uses, and who is there."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, Protocol, TypeVar
+
+from ..limits import Limits, Quota
+from ..refused import Refused
+from .quotas import Quotas
+from .store import Store
+
+__all__ = ["LocalState", "Reference", "State", "StateError", "absent", "earlier_of"]
+
+Reference = tuple[str, str]
+"""What a request builds on: "response" or "item", and its id."""
+Returned = TypeVar("Returned")
+
+
+class StateError(Exception):
+    """What is shared cannot be read or changed now. The message is for the log."""
+
+
+class State(Protocol):
+    """Every owner sees its own alone. What cannot be read or changed raises `StateError`, unless it is said otherwise.
+
+    It is used inside `async with`.
+    """
+
+    @property
+    def is_there(self) -> bool:
+        """Could something be stored when it was last tried?"""
+
+    async def __aenter__(self) -> State: ...
+
+    async def __aexit__(self, *exception: object) -> None: ...
+
+    async def enter(self, owner: str, quota: Quota) -> None:
+        """A request is open, until `leave`. Raises `Refused` for an owner beyond its quota, and nothing else."""
+
+    def leave(self, owner: str, quota: Quota) -> None:
+        """A request is no longer open. It neither waits nor raises."""
+
+    def take(self, owner: str, tokens: int, quota: Quota) -> None:
+        """These tokens were used. It neither waits nor raises."""
+
+    def open(self) -> dict[str, int]:
+        """How many requests of each owner are open here, where there is a limit."""
+
+    async def put(self, owner: str, items: list[Any], response: dict[str, Any]) -> None:
+        """Keep a response, and the input items that it answers. One that is too large by itself is not kept."""
+
+    async def response(self, owner: str, id: str) -> tuple[list[Any], dict[str, Any]] | None:
+        """The input items that a response answers, those of earlier responses included, and the response."""
+
+    async def item(self, owner: str, id: str) -> dict[str, Any] | None:
+        """An item of a stored response."""
+
+    async def delete(self, owner: str, id: str) -> bool:
+        """Was the response there?"""
+
+    async def count(self) -> int:
+        """How many responses are stored."""
+
+    async def is_sound(self) -> bool:
+        """Can something be stored? It does not raise."""
+
+    async def gateways(self) -> int:
+        """How many gateways share this. It does not raise."""
+
+
+async def earlier_of(state: State, owner: str, references: Iterable[Reference]) -> Mapping[Reference, list[Any]]:
+    """The items of a "response" and of all before it, or the one "item": for all that are there."""
+    found: dict[Reference, list[Any]] = {}
+    for kind, id in references:
+        if kind == "item":
+            if (item := await state.item(owner, id)) is not None:
+                found[kind, id] = [item]
+        elif (stored := await state.response(owner, id)) is not None:
+            items, response = stored
+            found[kind, id] = [*items, *response["output"]]
+    return found
+
+
+_ABSENT = {
+    "response": ("send the whole input.", "previous_response_id", "previous_response_not_found"),
+    "item": ("send the item itself.", "input", "item_not_found"),
+}
+
+
+def absent(kind: str = "") -> Refused:
+    """What is answered where a response is not stored, or what a request builds on: a "response" or an "item"."""
+    if not kind:
+        return Refused(404, "There is no response with this id, or no longer.", param="response_id")
+    instead, param, code = _ABSENT[kind]
+    return Refused(404, f"There is no {kind} with this id, or no longer: {instead}", param=param, code=code)
+
+
+class LocalState:
+    """The state of one machine, in SQLite. folder: which several processes share; None: there is one process."""
+
+    def __init__(self, limits: Limits, folder: str | os.PathLike[str] | None = None) -> None:
+        most, size, each, seconds = limits.stored, limits.stored_bytes, limits.stored_per_key, limits.stored_seconds
+        self.store = Store(most, size, folder, each, seconds)
+        self.quotas = Quotas(limits, folder)
+        self.leave, self.take, self.open = self.quotas.leave, self.quotas.take, self.quotas.open
+
+    @property
+    def is_there(self) -> bool:
+        return True
+
+    async def __aenter__(self) -> LocalState:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        pass
+
+    async def enter(self, owner: str, quota: Quota) -> None:
+        self.quotas.enter(owner, quota)
+
+    async def put(self, owner: str, items: list[Any], response: dict[str, Any]) -> None:
+        await _in_thread(partial(self.store.put, owner, items, response))
+
+    async def response(self, owner: str, id: str) -> tuple[list[Any], dict[str, Any]] | None:
+        return await _in_thread(partial(self.store.response, owner, id))
+
+    async def item(self, owner: str, id: str) -> dict[str, Any] | None:
+        return await _in_thread(partial(self.store.item, owner, id))
+
+    async def delete(self, owner: str, id: str) -> bool:
+        return await _in_thread(partial(self.store.delete, owner, id))
+
+    async def count(self) -> int:
+        return await _in_thread(self.store.__len__)
+
+    async def is_sound(self) -> bool:
+        return await _in_thread(self.store.is_sound)
+
+    async def gateways(self) -> int:
+        return 1
+
+
+async def _in_thread(call: Callable[[], Returned]) -> Returned:
+    """A long conversation is written for some milliseconds, in which other streams go on. Raises `StateError`."""
+    try:
+        return await asyncio.to_thread(call)
+    except sqlite3.Error as error:
+        raise StateError(str(error)) from error

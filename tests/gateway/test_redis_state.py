@@ -1,0 +1,508 @@
+"""What gateways share in a real Valkey or Redis: the same as one machine has, whatever happens to the store."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import subprocess
+import time
+from contextlib import AsyncExitStack
+
+import pytest
+from valkey import needs_valkey, valkey
+
+from harmonystream.gateway.limits import Limits, Quota
+from harmonystream.gateway.operating import redis_state as module
+from harmonystream.gateway.operating.redis_state import RedisState
+from harmonystream.gateway.operating.state import LocalState, StateError
+from harmonystream.gateway.refused import Refused
+
+pytestmark = needs_valkey
+SEAL = "0123456789abcdef" * 2
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory):
+    with valkey(tmp_path_factory.mktemp("valkey")) as made:
+        yield made
+
+
+def run(main):
+    return asyncio.run(asyncio.wait_for(main(), 60))
+
+
+def states(daemon, main, count=2, limits=None, flush=True, **options):
+    """What `main` gives, with so many gateways' states."""
+
+    async def with_them():
+        async with AsyncExitStack() as stack:
+            limits_ = limits or Limits(store_wait=1.0)
+            made = [RedisState(daemon.url, limits_, **options) for _ in range(count)]
+            if flush:
+                await made[0]._link.client.flushall()
+            for one in made:
+                await stack.enter_async_context(one)
+            return await main(*made)
+
+    return run(with_them)
+
+
+def response(id, text="x"):
+    return {"id": id, "output": [{"id": f"msg_{id}", "type": "message", "role": "assistant", "content": text}]}
+
+
+async def until(holds, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not await holds():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("seal", [None, SEAL])
+@pytest.mark.parametrize("seed", range(4))
+def test_it_stores_what_sqlite_stores(daemon, seed, seal):
+    """Random steps of two owners by two gateways: every answer is that of a gateway that is alone."""
+    pick = random.Random(seed)
+    limits = Limits(stored=7, stored_per_key=pick.choice([0, 3]), store_wait=5.0)
+
+    async def main(*gateways):
+        alone = LocalState(limits)
+        for step in range(300):
+            state, owner, id = pick.choice(gateways), pick.choice(["ann", "bob"]), f"r{pick.randrange(12)}"
+            what = pick.choice(["put", "put", "put", "response", "item", "delete"])
+            arguments = {"put": ([{"said": step}], response(id, f"of step {step}"))}.get(what, (id,))
+            if what == "item":
+                arguments = (f"msg_{id}",)
+            found = await getattr(state, what)(owner, *arguments)
+            assert found == await getattr(alone, what)(owner, *arguments), (step, what, owner, id)
+            assert await state.count() == await alone.count()
+
+    states(daemon, main, limits=limits, seal=seal)
+
+
+def test_the_size_is_bounded_and_the_sums_are_right(daemon):
+    pick = random.Random(5)
+
+    async def main(state, _):
+        client = state._link.client
+        for step in range(200):
+            owner = pick.choice("abc")
+            await state.put(owner, [], response(f"r{step}", "x" * pick.randrange(900)))
+            if pick.random() < 0.2:
+                await state.delete(owner, f"r{pick.randrange(step + 1)}")
+            names = await client.keys("harmonystream:r:*")
+            sizes = [sum(map(len, (await client.hgetall(name)).values())) for name in names]
+            totals = {key: int(value) for key, value in (await client.hgetall("harmonystream:totals")).items()}
+            assert totals == {b"count": len(names), b"size": sum(sizes)}
+            assert sum(sizes) <= 3000
+            of_owners = await client.zrange("harmonystream:sizes", 0, -1, withscores=True)
+            assert sum(size for _, size in of_owners) == sum(sizes)
+        await state.put("a", [], response("large", "x" * 3000))
+        assert await state.response("a", "large") is None
+        for step in range(200):
+            for owner in "abc":
+                await state.delete(owner, f"r{step}")
+        assert {name for name in await client.keys("*") if await client.type(name) != b"zset"} <= {
+            b"harmonystream:totals",
+            b"harmonystream:turn",
+        }
+        assert await client.hgetall("harmonystream:totals") == {b"count": b"0", b"size": b"0"}
+
+    states(daemon, main, limits=Limits(stored_bytes=3000, store_wait=5.0))
+
+
+def test_what_is_old_goes(daemon):
+    async def main(state, _):
+        await state.put("a", [], response("r1"))
+        await state.put("b", [], response("r2"))
+        assert await state.item("a", "msg_r1")
+
+        async def gone():
+            return await state.response("a", "r1") is None and await state.item("b", "msg_r2") is None
+
+        await until(gone)
+        await state.put("a", [], response("r3"))
+        assert await state.count() == 1
+        assert len(await state._link.client.keys("harmonystream:[ri]:*")) == 2
+
+    states(daemon, main, limits=Limits(stored_seconds=0.3, store_wait=5.0))
+
+
+def test_nothing_of_a_client_can_be_read_there_with_a_key(daemon):
+    async def main(state, _):
+        await state.put("ann-the-owner", [{"role": "user", "content": "a secret"}], response("resp_1", "told"))
+        await state.enter("ann-the-owner", Quota(5, 50))
+        state.take("ann-the-owner", 3, Quota(5, 50))
+        await asyncio.sleep(0.1)
+        client, seen = state._link.client, b""
+        for name in await client.keys("*"):
+            kind = (await client.type(name)).decode()
+            read = {"string": client.get, "hash": client.hgetall, "set": client.smembers}.get(kind)
+            seen += name + repr(await read(name) if read else await client.zrange(name, 0, -1)).encode()
+        return seen
+
+    seen = states(daemon, main, seal=SEAL)
+    assert len(seen) > 500
+    for word in (b"secret", b"told", b"ann", b"resp_1", b"msg_"):
+        assert word not in seen
+    open_ones = states(daemon, main)
+    assert b"secret" in open_ones and b"ann-the-owner" not in open_ones
+
+
+def test_a_sealed_response_opens_with_its_key_under_its_name_alone(daemon):
+    async def main(state, _):
+        await state.put("ann", [], response("r1"))
+        await state.put("bob", [], response("r1", "bob's"))
+        client = state._link.client
+        ann, bob = (f"harmonystream:r:{state._seal.name(owner, 'r1')}" for owner in ("ann", "bob"))
+        await client.hset(ann, "response", await client.hget(bob, "response"))  # whoever can write there moves it
+        with pytest.raises(StateError, match="does not open"):
+            await state.response("ann", "r1")
+        assert (await state.response("bob", "r1"))[1] == response("r1", "bob's")
+        await client.hset(bob, "input", b"0[]")  # or writes one that is not sealed
+        with pytest.raises(StateError, match="not sealed"):
+            await state.response("bob", "r1")
+
+    states(daemon, main, seal=SEAL)
+
+    async def other(state, _):
+        assert await state.response("bob", "r1") is None
+
+    states(daemon, other, seal=SEAL[::-1], flush=False)
+    with pytest.raises(ValueError, match="32 characters"):
+        RedisState(daemon.url, Limits(), seal="short")
+
+
+JUNK = ["", "x", "0", "0{", '0{"output": 5}', "1", "1" + "x" * 50, "0[[[[", "\x00\xff", "0null", "-1:x", "9" * 400]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_garbage_in_the_store_is_an_error_and_never_an_answer(daemon, seed):
+    """Someone else's writes: every name with another type or value, one at a time."""
+    pick = random.Random(seed)
+    quota = Quota(5, 60)
+
+    async def main(state, _):
+        client = state._link.client
+        for _ in range(25):
+            await client.flushall()
+            await state.put("ann", [{"said": 1}], response("r1"))
+            await state.enter("ann", quota)
+            state.take("ann", 1, quota)
+            await state._told()
+            name = pick.choice(sorted(await client.keys("*")))
+            if pick.random() < 0.5:
+                await client.delete(name)
+                junk = pick.choice(JUNK)
+                await pick.choice([client.set, lambda n, v: client.rpush(n, v), lambda n, v: client.hset(n, v, v)])(
+                    name, junk
+                )
+            elif await client.type(name) == b"hash":
+                await client.hset(name, pick.choice(await client.hkeys(name)), pick.choice(JUNK))
+            for call in (
+                lambda: state.response("ann", "r1"),
+                lambda: state.item("ann", "msg_r1"),
+                lambda: state.put("bob", [], response("r2")),
+                lambda: state.delete("ann", "r1"),
+                lambda: state.count(),
+            ):
+                try:
+                    found = await call()
+                except StateError:
+                    continue
+                said = (None, ([{"said": 1}], response("r1")), response("r1")["output"][0])
+                assert isinstance(found, int) or found in said
+            try:
+                await state.enter("ann", quota)
+            except Refused as refused:
+                assert refused.code == "rate_limit_exceeded"
+            else:
+                state.leave("ann", quota)
+            state.leave("ann", quota)
+            await state._beat()
+            assert state._link.is_up
+
+    states(daemon, main)
+
+
+# --- what keys use ----------------------------------------------------------------------------------------------------
+
+
+def test_open_requests_are_never_more_than_the_limit_in_all_gateways(daemon):
+    """Many requests at once by three gateways; at each moment no more are in than may be, and at the end none."""
+    quota = Quota(7, 0)
+
+    async def main(*gateways):
+        inside, most, refused = 0, 0, 0
+
+        async def visit(pick):
+            nonlocal inside, most, refused
+            state = pick.choice(gateways)
+            for _ in range(20):
+                try:
+                    await state.enter("ann", quota)
+                except Refused:
+                    refused += 1
+                    await asyncio.sleep(pick.random() / 100)
+                    continue
+                inside += 1
+                most = max(most, inside)
+                await asyncio.sleep(pick.random() / 100)
+                inside -= 1
+                state.leave("ann", quota)
+
+        await asyncio.gather(*(visit(random.Random(seed)) for seed in range(40)))
+        assert 1 < most <= 7
+        assert refused > 50
+
+        async def none_is_open():
+            return not await gateways[0]._link.client.exists(f"harmonystream:open:{gateways[0]._seal.name('ann')}")
+
+        await until(none_is_open)
+        for state in gateways:
+            assert state.open() == {}
+        for _ in range(7):  # and all can be had again
+            await random.Random(1).choice(gateways).enter("ann", quota)
+        for state in gateways:
+            with pytest.raises(Refused):
+                await state.enter("ann", quota)
+
+    states(daemon, main, count=3, limits=Limits(store_wait=20.0))
+
+
+def test_what_a_gateway_had_open_that_is_gone_counts_no_more(daemon, monkeypatch):
+    monkeypatch.setattr(module, "LEASE", 0.4)
+    monkeypatch.setattr(module, "BEAT", 0.1)
+    quota = Quota(3, 0)
+
+    async def main(one, other):
+        for _ in range(2):
+            await one.enter("ann", quota)
+        await other.enter("ann", quota)
+        with pytest.raises(Refused, match="3 requests open"):
+            await other.enter("ann", quota)
+        assert other.open() == {"ann": 1}
+        one._tasks[0].cancel()  # as a process that was killed: it says nothing more
+
+        async def let_in():
+            try:
+                await other.enter("ann", quota)
+            except Refused:
+                return False
+            return True
+
+        await until(let_in)
+
+        async def is_alone():
+            return await other.gateways() == 1
+
+        await until(is_alone)
+        await one._beat()  # it only was asleep, and is told that it was given up
+        await one._told()
+        with pytest.raises(Refused):
+            await other.enter("ann", quota)
+
+    states(daemon, main)
+
+
+def test_tokens_a_minute_hold_for_all(daemon):
+    quota = Quota(0, 60)
+
+    async def main(one, other):
+        one.take("ann", 50, quota)
+        await one._told()
+        await other.enter("ann", quota)
+        other.take("ann", 40, quota)
+        await other._told()
+        with pytest.raises(Refused, match="60 tokens a minute") as refused:
+            await one.enter("ann", quota)
+        assert 28 < refused.value.retry_after < 32
+        await one.enter("bob", quota)
+
+    states(daemon, main)
+
+
+def test_tokens_whose_report_was_lost_count_once(daemon):
+    """The store has heard of them, and its answer does not come: they are reported again."""
+    quota = Quota(0, 6000)
+
+    async def main(one, other):
+        tell = one._tell_used
+
+        async def lost(owners):
+            await tell(owners)
+            raise OSError("the answer does not come")
+
+        one._tell_used = lost
+        one.take("ann", 1000, quota)
+        await asyncio.sleep(0.2)
+        one._tell_used = tell
+        one.take("ann", 500, quota)
+        await one._beat()
+
+        async def all_told():
+            return not one._owed
+
+        await until(all_told)
+        left = float(await other._link.client.hget(f"harmonystream:tokens:{other._seal.name('ann')}", "left"))
+        assert 4500 <= left < 4600
+
+    states(daemon, main)
+
+
+# --- a store that is not there ----------------------------------------------------------------------------------------
+
+
+def test_a_store_that_hangs_is_waited_for_once_and_comes_back(daemon, monkeypatch, caplog):
+    monkeypatch.setattr(module, "BEAT", 0.05)
+    quota = Quota(3, 600)
+
+    async def main(one, other):
+        await one.put("ann", [], response("before"))
+        await other.enter("ann", quota)
+        with daemon.paused():
+            began = time.monotonic()
+            with pytest.raises(StateError):
+                await one.put("ann", [], response("lost"))
+            assert time.monotonic() - began < 0.5
+            assert not one.is_there
+            began = time.monotonic()
+            for _ in range(50):
+                with pytest.raises(StateError, match="does not answer"):
+                    await one.response("ann", "before")
+            await one.enter("ann", quota)
+            await one.enter("ann", quota)
+            one.take("ann", 100, quota)
+            assert time.monotonic() - began < 0.2
+            await one.enter("ann", quota)  # nobody knows what the other one has
+            with pytest.raises(Refused):
+                await one.enter("ann", quota)  # what it has itself it knows
+            one.leave("ann", quota)
+
+        async def is_back():
+            return one.is_there and other.is_there and not one._owed and not one._stale
+
+        await until(is_back)
+        assert (await one.response("ann", "before"))[1]["id"] == "before"
+        with pytest.raises(Refused):
+            await other.enter("ann", quota)
+        left = float(await other._link.client.hget(f"harmonystream:tokens:{other._seal.name('ann')}", "left"))
+        assert 500 <= left < 530
+
+    states(daemon, main, limits=Limits(store_wait=0.2))
+    assert "the store is not there" in caplog.text
+
+
+def test_a_store_that_was_killed_keeps_what_was_acknowledged(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "BEAT", 0.05)
+    quota = Quota(2, 0)
+    with valkey(tmp_path) as own:
+
+        async def main(one, other):
+            await one.enter("ann", quota)
+            for number in range(20):
+                await one.put("ann", [{"n": number}], response(f"r{number}"))
+            own.kill()
+            with pytest.raises(StateError):
+                await other.response("ann", "r1")
+            await other.enter("ann", quota)
+            own.start()
+
+            async def is_back():
+                return one.is_there and other.is_there and not other._stale
+
+            await until(is_back)
+            for number in range(20):
+                assert await other.response("ann", f"r{number}") == ([{"n": number}], response(f"r{number}"))
+            with pytest.raises(Refused):
+                await one.enter("ann", quota)
+
+        states(own, main, limits=Limits(store_wait=1.0))
+
+
+def test_a_store_that_has_lost_everything_is_told_again(daemon, monkeypatch):
+    monkeypatch.setattr(module, "BEAT", 0.05)
+    quota = Quota(2, 0)
+
+    async def main(one, other):
+        await one.enter("ann", quota)
+        await other.enter("ann", quota)
+        await one._link.client.flushall()
+
+        async def refuses():
+            try:
+                await other.enter("ann", quota)
+            except Refused:
+                return True
+            other.leave("ann", quota)
+            return False
+
+        await until(refuses)
+
+    states(daemon, main)
+
+
+def test_a_full_store_stores_nothing_and_says_so(tmp_path):
+    with valkey(tmp_path, "maxmemory 3mb", "maxmemory-policy noeviction") as own:
+
+        async def main(one, _):
+            await one.put("ann", [], response("r0"))
+            with pytest.raises(StateError):
+                for number in range(1, 50):
+                    await one.put("ann", [], response(f"r{number}", "x" * 200_000))
+            assert (await one.response("ann", "r0"))[1]["id"] == "r0"
+            await one._beat()
+            assert not await one.is_sound()
+            await one.enter("ann", Quota(3, 3))
+
+        states(own, main)
+
+
+def test_a_password(tmp_path, caplog):
+    with valkey(tmp_path, "requirepass open-sesame") as own:
+
+        async def stores(one, _):
+            await one.put("ann", [], response("r1"))
+            return await one.count()
+
+        assert states(own, stores, password="open-sesame") == 1
+        own.url = own.url.replace("redis://", "valkey://:open-sesame@")
+        assert states(own, stores, password="another") == 1  # the URL's own is meant
+        own.url = own.url.replace("open-sesame", "wrong-sesame")
+
+        async def cannot(one, _):
+            with pytest.raises(StateError):
+                await one.put("ann", [], response("r1"))
+            assert not await one.is_sound()
+
+        states(own, cannot, flush=False)
+    assert "sesame" not in caplog.text
+
+
+def test_tls(tmp_path):
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    made += ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", "key.pem", "-out", "cert.pem"]
+    try:
+        subprocess.run(made, cwd=tmp_path, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("openssl makes no certificate here")
+    lines = ["port 0", "tls-port {port}", "tls-cert-file cert.pem", "tls-key-file key.pem", "tls-auth-clients no"]
+    with valkey(tmp_path, *lines) as own:
+
+        async def main():
+            limits = Limits(store_wait=5.0)
+            url = f"valkeys://127.0.0.1:{own.port}?ssl_ca_certs={tmp_path / 'cert.pem'}"
+            async with RedisState(url, limits) as state:
+                await state.put("ann", [], response("r1"))
+                assert await state.count() == 1
+            async with RedisState(f"rediss://127.0.0.1:{own.port}", limits) as state:
+                with pytest.raises(StateError):  # nobody vouches for this certificate
+                    await state.count()
+
+        run(main)
+
+
+@pytest.mark.parametrize("url", ["http://x", "redis:/x", "redis://", "redis://x:port", "sqlite:///x", ""])
+def test_urls_that_are_none(url):
+    with pytest.raises(ValueError, match="the store"):
+        RedisState(url, Limits())
