@@ -45,7 +45,7 @@ class RedisLink:
                 max_connections=CONNECTIONS,
                 timeout=wait,
                 socket_connect_timeout=wait,
-                retry=Retry(NoBackoff(), 0),  # a script that may have run is not run again by itself
+                retry=Retry(NoBackoff(), 1),  # a server that was started again: whatever is asked may be asked twice
                 **options,
             )
         except (TypeError, ValueError) as error:

@@ -1,0 +1,251 @@
+"""The example of three gateways, a store and nginx, really run: what is killed and restarted loses nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import httpx2
+import pytest
+from command import ENV
+from gateways import ANSWER, GPT_OSS, running, script_of
+from nginx import needs_nginx, nginx_before
+from upstream import HANG, Upstream
+from valkey import needs_valkey, valkey
+
+import harmonystream as hs
+from harmonystream.gateway.operating.keys import line_of
+
+pytestmark = [needs_nginx, needs_valkey, pytest.mark.slow]
+FOLDER = Path(__file__).resolve().parents[2] / "examples" / "gateway" / "several"
+KEY = "a-key-of-the-tests"
+
+
+class Process:
+    """One of the gateways, which can be killed, stopped and started again at the same port."""
+
+    def __init__(self, folder, store, engine, more):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        command = compose()["services"]["gateway-1"]["command"]
+        command = [word.replace("valkey://store:6379", store.url) for word in command]
+        command = [word.replace("/etc/gateway/gateway.toml", str(FOLDER / "gateway.toml")) for word in command]
+        self._command = [sys.executable, "-m", "harmonystream", "serve", "--port", str(self.port), *command]
+        self._command += ["--engine", engine, "--model", GPT_OSS, "--served", "m", *more]
+        self._log = folder / f"gateway-{self.port}.log"
+        self.start()
+
+    def start(self):
+        with self._log.open("ab") as log:
+            self.process = subprocess.Popen(self._command, env=ENV, stdout=log, stderr=log)
+
+    def is_ready(self):
+        assert self.process.poll() is None, self.said()
+        try:
+            return httpx2.get(f"http://127.0.0.1:{self.port}/health/ready").status_code == 200
+        except httpx2.HTTPError:
+            return False
+
+    def end(self, number):
+        self.process.send_signal(number)
+        self.process.wait(60)
+
+    def said(self):
+        return self._log.read_text("utf-8")
+
+
+def compose():
+    yaml = pytest.importorskip("yaml")
+    return yaml.safe_load((FOLDER / "compose.yaml").read_text("utf-8"))
+
+
+def until(holds, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def site(processes):
+    """The example's nginx.conf, whose servers are those of the test."""
+    text = (FOLDER / "nginx.conf").read_text("utf-8").replace("{", "{{").replace("}", "}}")
+    text, listens = re.subn(r"listen 80;", "listen 127.0.0.1:{port};", text)
+    for number, one in enumerate(processes, 1):
+        text, found = re.subn(rf"server gateway-{number}:8000", f"server 127.0.0.1:{one.port}", text)
+        assert (listens, found) == (1, 1)
+    return text
+
+
+@contextmanager
+def three(folder, engine, *more):
+    """The gateways, a client through nginx, and the store."""
+    (folder / "keys.txt").write_text(line_of("tests", KEY) + "\n", "utf-8")
+    more = ["--keys", str(folder / "keys.txt"), *more]
+    with ExitStack() as stack:
+        url = stack.enter_context(running(engine))
+        store = stack.enter_context(valkey(folder))
+        processes = [Process(folder, store, url, more) for _ in range(3)]
+        try:
+            for one in processes:
+                until(one.is_ready)
+            address = stack.enter_context(nginx_before("", folder, site(processes)))
+            with httpx2.Client(base_url=f"http://{address}", timeout=60, headers={"x-api-key": KEY}) as http:
+                yield processes, http, store
+        finally:
+            for one in processes:
+                one.process.kill()
+                one.process.wait(20)
+    for one in processes:
+        assert "Traceback" not in one.said(), one.said()
+
+
+def asked(engine):
+    return b"".join(map(hs.vocab.o200k_harmony().token_bytes, engine.requests[-1][1]["prompt"])).decode()
+
+
+def test_a_gateway_or_the_store_that_is_killed_loses_nothing_that_was_acknowledged(tmp_path):
+    engine = Upstream(script_of(ANSWER))
+    with three(tmp_path, engine, "--limit", "tokens_per_minute=1000000") as (processes, http, store):
+        last, turns = None, 0
+
+        def turn():
+            nonlocal last, turns
+            more = {} if last is None else {"previous_response_id": last}
+            answer = http.post("/v1/responses", json={"model": GPT_OSS, "input": f"turn {turns}", **more})
+            assert answer.status_code == 200, answer.text
+            assert answer.json()["store"] is True
+            turns += 1
+            last = answer.json()["id"]
+
+        for victim in processes:
+            for _ in range(4):
+                turn()
+            victim.end(signal.SIGKILL)
+            for _ in range(4):
+                turn()
+            victim.start()
+            until(victim.is_ready)
+        store.kill()
+        store.start()
+        until(lambda: all(is_sound(one) for one in processes))
+        turn()
+        assert [f"turn {at}<" in asked(engine) for at in range(turns)] == [True] * turns
+
+
+def is_sound(one):
+    return httpx2.get(f"http://127.0.0.1:{one.port}/health/ready").json()["store"] == "ok"
+
+
+BODY = {"model": GPT_OSS, "messages": [{"role": "user", "content": "?"}], "stream": True}
+
+
+def opened(http):
+    """A stream whose answer has begun; None if the key has too many."""
+    stream = http.stream("POST", "/v1/chat/completions", json=BODY)
+    response = stream.__enter__()
+    if response.status_code == 429:
+        stream.__exit__(None, None, None)
+        return None
+    assert response.status_code == 200
+    pieces = response.iter_raw()
+    next(pieces)
+    return stream, pieces
+
+
+def test_the_limit_of_a_key_is_exact_when_a_gateway_is_killed(tmp_path):
+    engine = Upstream([*script_of(ANSWER)[:3], HANG])
+    with three(tmp_path, engine, "--limit", "concurrent_per_key=6", "--limit", "keep_alive=0.2") as (
+        processes,
+        http,
+        _,
+    ):
+        held = [opened(http) for _ in range(6)]
+        assert None not in held
+        assert opened(http) is None
+        processes[0].end(signal.SIGKILL)
+        broken = 0
+        for _, pieces in held:
+            broken += is_broken(pieces)
+        assert 1 <= broken <= 5  # nginx gives each gateway some
+        more = []
+        until(lambda: more.append(opened(http)) or more[-1] is not None)
+        more = [more[-1]]
+        while (one := opened(http)) is not None:
+            more.append(one)
+        assert len(more) == broken
+        for stream, _ in [*held, *more]:
+            with suppress(httpx2.HTTPError):
+                stream.__exit__(None, None, None)
+
+
+def is_broken(pieces):
+    """Does a stream end before its answer does? One that goes on has comments."""
+    try:
+        for _ in range(3):
+            next(pieces)
+    except (httpx2.HTTPError, StopIteration):
+        return True
+    return False
+
+
+def test_a_rolling_restart_under_load_loses_no_answer(tmp_path):
+    script = script_of(ANSWER)
+    engine = Upstream([one for piece in script for one in (piece, 0.02)])  # an answer takes half a second
+    with three(tmp_path, engine) as (processes, http, _):
+        stop, wrong = threading.Event(), []
+        served = Counter()
+
+        def ask():
+            while not stop.is_set():
+                answer = http.post("/v1/chat/completions", json=BODY)
+                text = "".join(
+                    choice["delta"].get("content") or ""
+                    for line in answer.text.splitlines()
+                    if line.startswith("data: {")
+                    for choice in json.loads(line.removeprefix("data: "))["choices"]
+                )
+                fine = answer.status_code == 200 and text == "Hi there!" and answer.text.endswith("data: [DONE]\n\n")
+                served[fine] += 1
+                if not fine:
+                    wrong.append((answer.status_code, answer.text))
+
+        with ThreadPoolExecutor(12) as pool:
+            asking = [pool.submit(ask) for _ in range(12)]
+            try:
+                for one in processes:
+                    wanted = served[True] + 20
+                    until(lambda wanted=wanted: served[True] > wanted)
+                    one.end(signal.SIGTERM)
+                    assert one.process.returncode in (0, -signal.SIGTERM)  # uvicorn ends by the signal that it got
+                    one.start()
+                    until(one.is_ready)
+            finally:
+                stop.set()
+            for each in asking:
+                each.result()
+        assert wrong == []
+        assert served[True] > 80
+
+
+def test_the_composition_runs_what_there_is():
+    services = compose()["services"]
+    assert list(services) == ["store", "gateway-1", "gateway-2", "gateway-3", "balancer"]
+    assert "valkey://store:6379" in services["gateway-1"]["command"]
+    dockerfile = services["gateway-1"]["build"]["dockerfile"]
+    assert (FOLDER.parents[2] / dockerfile).is_file()
+    for one in services.values():
+        for mounted in one.get("volumes", ()):
+            source = mounted.split(":")[0]
+            assert source == "store" or (FOLDER / source).is_file()
+    mounts = {name: one.get("volumes", ()) for name, one in services.items()}
+    assert mounts["gateway-1"] == ["./gateway.toml:/etc/gateway/gateway.toml:ro"]
