@@ -12,8 +12,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from host_cases import Case, cases, untrue, vocab_of
-from host_scenarios import FORMATS, TOOLS, Said
+from host_cases import FORMATS, Case, cases, untrue, vocab_of
+from host_scenarios import TOOLS, Said
 
 import harmonystream as hs
 from harmonystream.formats import format_of
@@ -25,6 +25,8 @@ PROMPTS = {
     "hermes": ("<|im_start|>assistant\n", "<|im_start|>assistant\n<think>\n\n</think>\n\n"),
     "glm": ("<|assistant|>", "<|assistant|>\n<think></think>"),
     "deepseek": ("<｜Assistant｜></think>", "<｜Assistant｜><think>"),
+    "llama3": ("<|start_header_id|>assistant<|end_header_id|>\n\n",) * 2,
+    "mistral": ("[/INST]",) * 2,
 }
 """What prompts end with: those of a request that asks the template for nothing, and of one that does."""
 STOPPED = {"Chat": "stop_reason", "Messages": "stop_sequence"}
@@ -71,7 +73,7 @@ def by_names(case: Case, size: int) -> Said:
     for at, (ids, text) in enumerate(made, 1):
         said = joined(said, output.add(ids, text, last=at == len(made)))
     calls: list[list[str]] = []
-    for call in said.calls if case.tools == "given" else ():
+    for call in () if case.tools in ("absent", "none") else said.calls:
         if call.name is not None:
             calls.append([call.name, ""])
         calls[call.index][1] += call.arguments
@@ -81,7 +83,8 @@ def by_names(case: Case, size: int) -> Said:
 def by_frames(case: Case, size: int, api: str) -> Said:
     """By one of our emitters."""
     made, asked = pieces(case, size)
-    feed, choice = Feed(model(case.written.format), asked), "auto" if case.tools == "given" else "none"
+    hides = case.tools in ("absent", "none")
+    feed, choice = Feed(model(case.written.format), asked), "none" if hides else "auto"
     options: dict[str, dict[str, Any]] = {
         "Chat": {"created": 0, "tool_choice": choice},
         "Messages": {"tool_choice": {"type": choice}},

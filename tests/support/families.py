@@ -98,6 +98,26 @@ FAMILIES = {
     "think": Family("think", "think", DEEPSEEK, ("<think>", "</think>"), {"model": "content", "open": "reasoning"}),
 }
 
+LLAMA3 = (
+    *("<|begin_of_text|>", "<|end_of_text|>", "<|eot_id|>", "<|eom_id|>", "<|start_header_id|>", "<|end_header_id|>"),
+    "<|python_tag|>",
+)
+MISTRAL = (
+    "<s>",
+    "</s>",
+    "[INST]",
+    "[/INST]",
+    "[AVAILABLE_TOOLS]",
+    "[/AVAILABLE_TOOLS]",
+    "[TOOL_RESULTS]",
+    "[TOOL_CALLS]",
+)
+SERVED = FAMILIES | {
+    "llama3": Family("llama3", "", LLAMA3, (), {"model": "answer"}),
+    "mistral": Family("mistral", "", MISTRAL, (), {"model": "answer"}),
+}
+"""Those that servers of engines are tested with: more than there are templates of."""
+
 # --- tools --------------------------------------------------------------------------------------------------------
 
 NULLABLE = {"anyOf": [{"type": "integer"}, {"type": "null"}]}

@@ -13,12 +13,28 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import openai
-from host_scenarios import FORMATS, TOOLS, Said, ids_of, in_the_fields, played
-from wire_scenarios import SCENARIOS, message, write
+from host_scenarios import FORMATS as SPOKEN
+from host_scenarios import TOOLS, Said, ids_of, in_the_fields, played
+from wire_scenarios import SCENARIOS, Call, Spelling, message, write
 
 import harmonystream as hs
 
 CALLING, AFTER = "preamble and three calls", "a call and then an answer"
+FORMATS = SPOKEN | {"llama3": "llama3", "mistral": "mistral"}
+"""Format -> family. The last two are played these cases only."""
+MORE = {
+    "llama3": Spelling(
+        lambda text: "",
+        lambda name, arguments, at: f'{{"name": "{name}", "parameters": {arguments}}}',
+        *(("<|python_tag|>", ""), "; ", ("", "", "")),
+    ),
+    "mistral": Spelling(
+        lambda text: "",
+        lambda name, arguments, at: f'{{"name": "{name}", "arguments": {arguments}}}',
+        *(("[TOOL_CALLS][", "]"), ", ", ("", "", "")),
+    ),
+}
+"""How the formats without thoughts write calls."""
 CLOSED = {"hermes": {"enable_thinking": False}, "glm": {"enable_thinking": False}}
 """What asks a template for a prompt after which the model does not think; deepseek's is so unless it is asked."""
 
@@ -37,7 +53,8 @@ class Written(NamedTuple):
 class Case(NamedTuple):
     """written: of which `ids` are played. finish: why the engine ends them: "stop", "length" or "error".
 
-    tools: "given", "absent", or "none" by the tool choice. stop: a stop string of the request.
+    tools: "given", "absent", or by the tool choice "none", "required", or "named": the first call's.
+    stop: a stop string of the request.
     """
 
     name: str
@@ -53,6 +70,9 @@ class Case(NamedTuple):
 def outputs(format: str) -> Iterator[Written]:
     """All kinds of markup; text after a call; and what follows a prompt that has closed the thoughts."""
     family = FORMATS[format]
+    if format in MORE:
+        yield from _outputs_without_thoughts(format)
+        return
     play = played(format, SCENARIOS[CALLING])
     yield Written(format, CALLING, play.text, play.ids, in_the_fields(format, SCENARIOS[CALLING]), play.more)
     before = SCENARIOS["preamble and a call"]
@@ -67,6 +87,17 @@ def outputs(format: str) -> Iterator[Written]:
     yield Written(format, AFTER, text, ids_of(family, text, stops=True), said._replace(content=content), more)
 
 
+def _outputs_without_thoughts(format: str) -> Iterator[Written]:
+    spelling, (opener, closer) = MORE[format], MORE[format].section
+    _, before, *rest = SCENARIOS[CALLING].said
+    calls = [item for item in rest if isinstance(item, Call)]
+    for name, content, some in ((CALLING, before.text, calls), ("a call alone", "", calls[-1:])):
+        written = spelling.between.join(spelling.call(call.name, call.written, 0) for call in some)
+        text = content + opener + written + closer
+        said = Said("", content, tuple((call.name, call.written) for call in some), "tool_calls")
+        yield Written(format, name, text, ids_of(FORMATS[format], text, stops=True), said, {})
+
+
 def cases(format: str, *, cuts: int = 1, stops: int = 1) -> Iterator[Case]:
     """cuts, stops: of all tokens and of all places in the text, each such one."""
     for written in outputs(format):
@@ -79,7 +110,7 @@ def cases(format: str, *, cuts: int = 1, stops: int = 1) -> Iterator[Case]:
                 yield Case(f"{name}, stop string {stop!r}", written, ids, "stop", stop=stop)
         for size in sorted({0, *ends_of_kinds(format, ids), len(ids)}):
             yield Case(f"{name}, an error after {size} tokens", written, ids[:size], "error")
-        for tools in ("given", "absent", "none"):
+        for tools in ("given", "absent", "none", "required", "named"):
             yield Case(f"{name}, tools {tools}", written, ids, "stop", tools)
             yield Case(f"{name}, tools {tools}, log probabilities", written, ids, "stop", tools, logprobs=True)
         yield Case(f"{name}, two choices", written, ids, "stop", n=2)
@@ -98,11 +129,11 @@ def ends_of_kinds(format: str, ids: list[int]) -> list[int]:
 
 
 def vocab_of(format: str) -> hs.Vocab:
-    from families import FAMILIES, tokenizer
+    from families import SERVED, tokenizer
 
     if format == "harmony":
         return hs.vocab.o200k_harmony()
-    row = FAMILIES[FORMATS[format]]
+    row = SERVED[FORMATS[format]]
     return hs.vocab.from_tokenizers(tokenizer(row.special, row.plain))
 
 
@@ -123,13 +154,23 @@ def request(case: Case, route: str) -> dict[str, Any] | None:
         more["stop_sequences" if route == "Messages" else "stop"] = [case.stop]
     if case.tools == "absent":
         more["tools"] = openai.omit if route == "Chat" else []
-    elif case.tools == "none":
-        more["tool_choice"] = {"type": "none"} if route == "Messages" else "none"
+    elif case.tools != "given":
+        more["tool_choice"] = _choice(case, route)
     if case.logprobs:
         more |= {"logprobs": True, "top_logprobs": 1}
     if case.n > 1:
         more["n"] = case.n
     return more
+
+
+def _choice(case: Case, route: str) -> Any:
+    name = case.written.said.calls[0][0]
+    words = {"none": "none", "required": "required", "named": {"type": "function", "name": name}}
+    if route == "Messages":
+        words = {"none": {"type": "none"}, "required": {"type": "any"}, "named": {"type": "tool", "name": name}}
+    elif route == "Chat":
+        words["named"] = {"type": "function", "function": {"name": name}}
+    return words[case.tools]
 
 
 def answers(host: Any, routes: Mapping[str, Sequence[Callable[..., Said]]], asked: Iterable[Case]) -> Answers:
@@ -169,7 +210,7 @@ def untrue(said: Said, case: Case, *, arguments: bool = True, stock: bool = Fals
             full = full.partition(case.stop)[0]
         if not _begins(mine.strip() if stock else mine, full, shown):
             return field
-    if case.tools != "given":
+    if case.tools in ("absent", "none"):
         return "calls" if said.calls else ""
     for number, (name, written) in enumerate(said.calls):
         if number >= len(whole.calls) or name.removeprefix("functions.") != whole.calls[number][0]:

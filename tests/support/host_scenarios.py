@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
-from families import FAMILIES, tokenizer
+from families import SERVED, tokenizer
 from families import TOOLS as FAMILY_TOOLS
 from model_dirs import STOPS
 from streams import encode_greedily, to_ids
@@ -87,7 +87,7 @@ def ids_of(family: str, text: str, *, stops: bool) -> list[int]:
         if stops and ids and ids[-1] == 200007:
             ids[-1] = 200002
         return ids
-    row = FAMILIES[family]
+    row = SERVED[family]
     made = tokenizer(row.special, row.plain)
     ids = list(made.encode(text, add_special_tokens=False).ids)
     return ids + [made.token_to_id(STOPS.get(family, row.special[1]))] * stops

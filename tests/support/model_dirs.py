@@ -6,7 +6,7 @@ import base64
 import json
 from pathlib import Path
 
-from families import FAMILIES, tokenizer
+from families import SERVED, tokenizer
 from rank_file import tokens
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
@@ -21,7 +21,27 @@ CONFIG = {
     "max_position_embeddings": 32768,
     "torch_dtype": "float32",
 }
-STOPS = {"qwen3": "<|im_end|>", "qwen3_coder": "<|im_end|>", "kimi_k2": "<|im_end|>", "glm45": "<|user|>"}
+_TOOLS = "{%- if tools %}{{- tools | tojson }}{% endif %}"
+WRITTEN = {
+    "llama3": "<|begin_of_text|>"
+    + _TOOLS
+    + """
+{%- for message in messages %}
+    {{- '<|start_header_id|>' + message.role + '<|end_header_id|>\n\n' + message.content + '<|eot_id|>' }}
+{%- endfor %}{{- '<|start_header_id|>assistant<|end_header_id|>\n\n' }}""",
+    "mistral": "<s>[AVAILABLE_TOOLS]"
+    + _TOOLS
+    + """[/AVAILABLE_TOOLS]
+{%- for message in messages %}{{- '[INST]' + message.content + '[/INST]' }}{% endfor %}""",
+}
+"""The templates of families that have none in `templates_chat`."""
+STOPS = {
+    "llama3": "<|eot_id|>",
+    "qwen3": "<|im_end|>",
+    "qwen3_coder": "<|im_end|>",
+    "kimi_k2": "<|im_end|>",
+    "glm45": "<|user|>",
+}
 
 
 def write(directory: Path, family: str) -> Path:
@@ -30,7 +50,7 @@ def write(directory: Path, family: str) -> Path:
     directory.mkdir(parents=True)
     if family == "gpt_oss":
         return _gpt_oss(directory)
-    row = FAMILIES[family]
+    row = SERVED[family]
     made = tokenizer(row.special, row.plain)
     made.save(str(directory / "tokenizer.json"))
     stop = STOPS.get(family, row.special[1])
@@ -44,8 +64,8 @@ def write(directory: Path, family: str) -> Path:
             }
         )
     )
-    template = TEMPLATES / f"{row.row}.jinja"
-    (directory / "chat_template.jinja").write_text(template.read_text())
+    template = WRITTEN.get(row.row) or (TEMPLATES / f"{row.row}.jinja").read_text()
+    (directory / "chat_template.jinja").write_text(template)
     config = {**CONFIG, "architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "vocab_size": 4096}
     (directory / "config.json").write_text(json.dumps({**config, "eos_token_id": made.token_to_id(stop)}))
     return directory

@@ -8,6 +8,7 @@ from sglang.srt.entrypoints.openai.protocol import FunctionResponse, ToolCall
 from sglang.srt.function_call.core_types import ToolCallItem
 
 from ...completion import CallDelta
+from ..counters import count_stream
 from ..model import Model, model_of, tool_dicts
 from ..parser_names import names
 from .chunks import ChatChunks
@@ -92,6 +93,7 @@ class Adapter:
             id = content["meta_info"]["id"]
             chunks = ChatChunks(self, self.chat_reader(request), request, id, created, index)
             parser_dict[index] = chunks
+            count_stream("names")
         made = chunks.step(content, finish_reason_type, choice_logprobs, usage)
         has_tool_calls[index] = chunks.called and (finish_reason_type is None or chunks.reader.called)
         return made
@@ -122,6 +124,7 @@ class Adapter:
         self, *, request: Any, require_reasoning: bool, separate_reasoning: bool, parse_tool_calls: bool
     ) -> ResponsesStream:
         """What SGLang asks for each step of a stream of Responses."""
+        count_stream("names")
         return ResponsesStream(self._responses_reader(request, separate_reasoning, parse_tool_calls))
 
     def call_id(self, request: Any, call: CallDelta) -> str:

@@ -11,6 +11,7 @@ from sglang.srt.runtime_context import get_serving
 from ..._native.stream.parser import Parser
 from ...completion import Delta
 from ...text_limit import TextLimit, spelled
+from ..counters import count_repairs
 from ..deltas import Deltas
 from ..model import HIDDEN, Model, joined, parser_for
 
@@ -120,6 +121,7 @@ class Reader:
         if last:
             stopped = isinstance((finish or {}).get("matched"), str)  # by a stop string, and not by the model
             said = joined(said, self._deltas.finish(None if stopped else finish))
+            count_repairs(self.parser)
         if self._hides and said.calls:
             said = said._replace(calls=())
         return said if self._separate else self._unseparated(said, last=last)

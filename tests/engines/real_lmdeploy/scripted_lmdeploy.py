@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import model_dirs
-from families import FAMILIES
+from families import SERVED
 from fastapi import FastAPI
 from lmdeploy.messages import EngineOutput, PytorchEngineConfig, ResponseType
 from lmdeploy.serve.anthropic.router import create_anthropic_router
@@ -88,7 +88,7 @@ class Server:
 
     @property
     def format(self) -> str:
-        return "harmony" if self.family == "gpt_oss" else FAMILIES[self.family].row
+        return "harmony" if self.family == "gpt_oss" else SERVED[self.family].row
 
     @property
     def vocab(self) -> hs.Vocab:

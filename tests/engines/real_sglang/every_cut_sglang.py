@@ -12,8 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from asgi_clients import chat, chat_stream, messages, responses
-from host_cases import Answers, answers, cases, given, report
-from host_scenarios import FORMATS
+from host_cases import FORMATS, Answers, answers, cases, given, report
 from scripted_sglang import STOCK, Server
 
 ROUTES = {  # streamed and whole

@@ -16,7 +16,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import model_dirs
-from families import FAMILIES
+from families import SERVED
 from fastapi import HTTPException
 
 import harmonystream as hs
@@ -66,7 +66,9 @@ from sglang.srt.runtime_context import get_context, publish  # noqa: E402
 from sglang.srt.server_args import prepare_server_args  # noqa: E402
 from sglang.srt.utils.hf_transformers_utils import get_config, get_tokenizer  # noqa: E402
 
-STOCK = {  # SGLang's own parsers of calls and of reasoning
+STOCK = {  # SGLang's own parsers of calls and of reasoning; None: the format has no reasoning
+    "llama3": ("llama3", None),
+    "mistral": ("mistral", None),
     "qwen3": ("qwen25", "qwen3"),
     "qwen3_coder": ("qwen3_coder", "qwen3"),
     "kimi_k2": ("kimi_k2", "kimi_k2"),
@@ -198,7 +200,7 @@ class Server:
         ours = "harmonystream" if family in ("qwen3", "gpt_oss") else f"harmonystream_{self.format}"
         tools, reasoning = STOCK[family] if kind == "stock" else (ours, ours)
         given = ["--model-path", str(model), "--device", "cpu", "--tool-call-parser", tools]
-        given += ["--reasoning-parser", reasoning]
+        given += ["--reasoning-parser", reasoning] if reasoning else []
         given += ["--incremental-streaming-output"] * (kind == "pieces")
         publish(prepare_server_args(given), role="tokenizer")
         self.manager = ScriptedManager(model)
@@ -211,7 +213,7 @@ class Server:
 
     @property
     def format(self) -> str:
-        return "harmony" if self.family == "gpt_oss" else FAMILIES[self.family].row
+        return "harmony" if self.family == "gpt_oss" else SERVED[self.family].row
 
     @property
     def vocab(self) -> hs.Vocab:

@@ -11,8 +11,7 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-from host_cases import Answers, answers, cases, given, report
-from host_scenarios import FORMATS
+from host_cases import FORMATS, Answers, answers, cases, given, report
 from vllm_said import chat, chat_stream, messages, responses
 from vllm_servers import Server
 

@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import model_dirs
-from families import FAMILIES
+from families import SERVED
 
 import harmonystream as hs
 
 HERE = Path(__file__).resolve().parent
-STOCK = {  # vLLM's own parsers of calls and of reasoning
+STOCK = {  # vLLM's own parsers of calls and of reasoning; None: the format has no reasoning
+    "llama3": ("llama3_json", None),
+    "mistral": ("mistral", None),
     "qwen3": ("hermes", "qwen3"),
     "qwen3_coder": ("qwen3_coder", "qwen3"),
     "kimi_k2": ("kimi_k2", "kimi_k2"),
@@ -49,7 +51,7 @@ class Server:
 
     @property
     def format(self) -> str:
-        return "harmony" if self.family == "gpt_oss" else FAMILIES[self.family].row
+        return "harmony" if self.family == "gpt_oss" else SERVED[self.family].row
 
     @cached_property
     def vocab(self) -> hs.Vocab:
@@ -85,7 +87,7 @@ class Server:
         ours = "harmonystream" if self.family in ("qwen3", "gpt_oss") else f"harmonystream_{self.format}"
         ours = self._parsers or ours
         calls, reasoning = STOCK[self.family] if self.kind == "stock" else (ours, ours)
-        parsers = {"tool-call-parser": calls, "reasoning-parser": reasoning}
+        parsers = {"tool-call-parser": calls} | ({"reasoning-parser": reasoning} if reasoning else {})
         flags = {"port": self.port, "served-model-name": "tiny", **parsers}
         listed = [str(part) for name, value in flags.items() for part in (f"--{name}", value)]
         command = [sys.executable, str(HERE / "scripted_vllm.py"), str(self._script), "serve", str(self.model)]
