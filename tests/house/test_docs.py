@@ -18,7 +18,7 @@ from harmonystream.deviations import CODES, EXPECTED
 
 ROOT = Path(__file__).resolve().parents[2]
 NATIVE = ROOT / "ext" / "harmonystream" / "_native"
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "ext" / "README.md"]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), ROOT / "ext" / "README.md"]
 NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
 
 # Before a block that is not run here: why not, and what covers it.

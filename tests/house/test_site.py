@@ -7,31 +7,42 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import pytest
-
-import harmonystream as hs
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 sys.path.insert(0, str(DOCS / "site"))
 import links  # noqa: E402
+import written_pages  # noqa: E402
 
 NAV = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
 PROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 REPOSITORY = re.search(r'^Repository = "(.+)"$', PROJECT, re.MULTILINE)[1]
 
 
+OUTSIDE = {"harmony.md", "tags.md"}
+"""Specifications, which only people who change the parser read. Pages link to them."""
+
+
 def test_every_page_is_in_the_navigation_once():
-    named = re.findall(r"([\w-]+\.md)$", NAV, re.MULTILINE)
-    assert sorted(named) == sorted([*(page.name for page in DOCS.glob("*.md")), links.RELEASES])
+    named = re.findall(r"([\w/-]+\.md)$", NAV, re.MULTILINE)
+    pages = [page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")]
+    assert sorted(named) == sorted({*pages, links.RELEASES} - OUTSIDE)
 
 
 def test_the_reference_has_every_public_name():
-    named = set(re.findall(r"^::: harmonystream\.([\w.]+)$", (DOCS / "reference.md").read_text(encoding="utf-8"), re.M))
-    rooms = {name for name in hs.__all__ if isinstance(getattr(hs, name), ModuleType)}
-    assert set(hs.__all__) - named - rooms - {"__version__"} == set()
+    """A page for each room; those of the package itself are on the pages of what they are for."""
+    pages = (page.read_text(encoding="utf-8") for page in (DOCS / "reference").glob("*.md"))
+    shown = [name for page in pages for name in re.findall(r"^::: harmonystream\.([\w.]+)$", page, re.MULTILINE)]
+    assert sorted(shown) == sorted(set(shown))
+    assert {line.partition("(")[0] for line in SURFACE if line[0] != " "} - set(shown) == NOT_SHOWN
+
+
+SURFACE = (ROOT / "tests" / "house" / "surface.txt").read_text(encoding="utf-8").splitlines()
+NOT_SHOWN = {"__version__", "events.Event", "errors.missing_extra", "errors.suggestion", "engines.EngineError"}
+"""The version; a name that is shown at the top; what is for this library's own errors; and a second place of a name."""
 
 
 @pytest.mark.slow
@@ -41,7 +52,7 @@ def test_the_site_builds_without_a_warning(tmp_path):
     environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert (done.stderr, done.returncode) == ("", 0)
-    reference = (tmp_path / "site" / "reference" / "index.html").read_text(encoding="utf-8")
+    reference = (tmp_path / "site" / "reference" / "parsing" / "index.html").read_text(encoding="utf-8")
     assert 'id="harmonystream.Parser"' in reference
     assert "<li><code>max_hold</code>: " in reference
     built = {page.parent.name: page.read_text(encoding="utf-8") for page in (tmp_path / "site").glob("*/index.html")}
@@ -49,6 +60,12 @@ def test_the_site_builds_without_a_warning(tmp_path):
     assert "<code>&lt;|channel|&gt;</code></td>" in built["harmony"]
     assert re.search(r"that fits applies:<ul>\s*<li>", built["harmony"])  # a list within a list
     assert "github.com" in (tmp_path / "site" / "design" / "index.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", written_pages.PAGES)
+def test_a_page_that_is_made_from_the_code_says_what_the_code_says(page):
+    """Run `python docs/site/written_pages.py` after a change of the command line or of the gateway's settings."""
+    assert (DOCS / page).read_text(encoding="utf-8") == written_pages.PAGES[page]()
 
 
 def test_the_pages_of_the_site_have_plain_pipes_in_the_code_of_tables_and_absolute_links():
