@@ -89,6 +89,7 @@ TOP = {
         '"auto"',
         "options that are not supported: pass over those that only add (`auto`), all (`ignore`), or none (`refuse`)",
     ),
+    "store": ("none", "the URL of a Valkey or Redis that several gateways share: stored responses, and limits of keys"),
     "limits": ("", "a table, see below"),
     "models": ("", "a table for each model, see below; none: a recorded conversation is served"),
 }
@@ -131,6 +132,9 @@ LIMITS = {
     "tool_rounds": "generations of one answer in which a model may call tools that run here",
     "stored": "responses that are kept for `previous_response_id`; 0: none",
     "stored_bytes": "bytes of these responses, as JSON",
+    "stored_seconds": "seconds for which each is kept",
+    "stored_per_key": "responses of one key that are kept; 0: no limit of its own",
+    "store_wait": "seconds that an answer waits for a shared store, before it goes on without it",
 }
 
 

@@ -62,6 +62,20 @@ def test_the_site_builds_without_a_warning(tmp_path):
     assert "github.com" in (tmp_path / "site" / "design" / "index.html").read_text(encoding="utf-8")
 
 
+def test_the_page_of_the_installation_has_every_extra_with_its_packages():
+    extras = pytest.importorskip("tomllib").loads(PROJECT)["project"]["optional-dependencies"]
+    needed = {name: sorted(re.match(r"[\w-]+", each)[0] for each in packages) for name, packages in extras.items()}
+    shown = {}
+    for line in (DOCS / "installation.md").read_text(encoding="utf-8").splitlines():
+        if line.startswith("| `"):
+            names, _, packages = (cell.strip() for cell in line.split("|")[1:-1])
+            shown |= zip(re.findall(r"`(\w+)`", names), packages.split(", ")) if "`, `" in names else {}
+            if "`, `" not in names:
+                shown[names.strip("`")] = packages
+    needed_here = {name: ", ".join(packages) for name, packages in needed.items()}
+    assert shown == {name: text.replace("tomli, ", "") for name, text in needed_here.items()}
+
+
 @pytest.mark.parametrize("page", written_pages.PAGES)
 def test_a_page_that_is_made_from_the_code_says_what_the_code_says(page):
     """Run `python docs/site/written_pages.py` after a change of the command line or of the gateway's settings."""
