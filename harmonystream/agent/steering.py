@@ -7,7 +7,7 @@ answer and nothing before it, the generation is stopped at the right token, and 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -188,7 +188,8 @@ class _Course:
         if self._formed and self._plan.form is not None:
             extra = {**extra, **self._plan.form}
         if self._plan.grammar is not None:
-            extra = {**extra, **self._plan.grammar(self.prompt())}
+            with suppress(GrammarError):  # the engine has not kept it, so nothing can follow that it allows
+                extra = {**extra, **self._plan.grammar(self.prompt())}
         return replace(self._sampling, max_tokens=self.left, extra=extra)
 
     def forced(self) -> list[int] | str | None:

@@ -107,6 +107,14 @@ class Told(Recorded):
         return answer
 
 
+def test_what_is_wrong_with_a_conversation_is_said_shortly():
+    call = {"id": "a", "type": "function", "function": {"name": {"x": "y" * 100_000}, "arguments": "{}"}}
+    request = ApiRequest("chat", {}, "m", messages=[{"role": "assistant", "tool_calls": [call]}])
+    with pytest.raises(Refused, match="tool_calls") as refused:
+        gpt_oss().prompt(request)
+    assert len(refused.value.message) < 600
+
+
 def test_the_context_is_the_least_that_the_engines_say(monkeypatch):
     model = Served(Model("gpt-oss", [Told(900), Told(800), Told(None), Recorded()]))
     asyncio.run(model.learn_context())

@@ -183,6 +183,16 @@ def test_a_grammar_is_in_place_of_the_beginning_of_a_call():
     assert alone == {"grammar": hs.grammar("hermes", TOOLS["chat"], choice="required", parallel=False).gbnf()}
 
 
+def test_an_engine_that_does_not_keep_its_grammar_goes_on_without_one():
+    closed = "<|im_start|>assistant\n"
+    plan = tag_plan("hermes", closed, engine=LlamaServer("http://e"), budget=1)
+    thought = "<think>Wait, no."
+    engine = Scripted([thought], [thought], ["It is so.", Finished("stop")])
+    prompt, items = play(engine, plan, prompt=hs.Prompt(closed, None, format_of("hermes")))
+    assert [sorted(sampling.extra) for sampling in engine.samplings] == [["grammar"], ["grammar"], []]
+    assert texts(parsed(prompt, items)[1])[1].strip() == "It is so."
+
+
 def test_arguments_that_a_grammar_cannot_keep_are_any_object():
     strict = [{"name": "f", "strict": True, "parameters": {"type": "object", "not": {"required": ["a"]}}}]
     plan = tag_plan("hermes", "", engine=LlamaServer("http://e"), tools=strict)

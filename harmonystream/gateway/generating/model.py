@@ -34,6 +34,8 @@ _EFFORTS = {"minimal": "low", "xhigh": "high", "max": "high"}
 """Efforts that gpt-oss does not know, and the nearest that it does."""
 _ASKS, _PATIENCE = 10.0, 2.0
 """Seconds between questions for the context, and how long an engine may take for the answer."""
+_LONGEST = 500
+"""Characters of what is wrong with a conversation, which may quote it."""
 _UNKNOWN = 4096
 """Tokens of an answer where neither the request nor the settings say a number, and no context is known."""
 log = logging.getLogger("harmonystream.gateway")
@@ -133,9 +135,9 @@ class Served:
             return render(request.messages, tools=request.tools, **self.prompt_options(request))
         except PromptError as error:
             param = "input" if request.api == "responses" else "messages"
-            raise Refused(
-                400, f"The conversation cannot be written for this model: {error}.", param=param, code="invalid_prompt"
-            ) from None
+            why = str(error) if len(str(error)) <= _LONGEST else f"{str(error)[:_LONGEST]}…"
+            what = f"The conversation cannot be written for this model: {why}."
+            raise Refused(400, what, param=param, code="invalid_prompt") from None
 
     def prompt_options(self, request: ApiRequest) -> dict[str, Any]:
         """The options of `render`. Raises `Refused` for what the model cannot be asked."""
