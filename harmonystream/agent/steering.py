@@ -13,13 +13,14 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..engines import EngineError, Finished, Sampled, Sampling
-from ..engines.base import chat_usage
+from ..engines.base import Arrived, chat_usage
 from ..errors import GrammarError
 from ..formats import Format, HeaderFormat, format_of
 from ..formats.spec import Marker
 from ..grammars import grammar
 from ..prompt import Prompt
 from ..regions import Region
+from ..stop_strings import StopStrings, said_by
 
 __all__ = ["Plan", "call_plan", "spelling", "steered"]
 
@@ -48,32 +49,55 @@ class Plan(NamedTuple):
     grammar: Callable[[Prompt], Mapping[str, Any]] | None = None
 
 
+_NONE = Plan()
+
+
 async def steered(
-    generate: _Generate, prompt: Prompt, sampling: Sampling, plan: Plan
-) -> AsyncGenerator[list[int] | str | Sampled | Finished, None]:
-    """The items of a generation with this plan: ids or text, then `Finished`. Raises what the engine raises."""
-    course = _Course(prompt, sampling, plan)
+    generate: _Generate,
+    prompt: Prompt,
+    sampling: Sampling,
+    plan: Plan = _NONE,
+    stops: Sequence[str] = (),
+    on_end: Callable[[Finished], None] | None = None,
+) -> AsyncGenerator[Any, None]:
+    """The items of a generation with this plan: ids or text, then `Finished`. Raises what the engine raises.
+
+    stops: strings in content that end the generation; of text, in all of it. on_end: called with the `Finished`. What
+    `generate` yields as one `Arrived` is yielded as one.
+    """
+    course = _Course(prompt, sampling, plan, stops)
+
+    def finished(end: Finished) -> Finished:
+        end = replace(end, usage=course.usage())
+        if on_end is not None:
+            on_end(end)
+        return end
+
     while (forced := course.forced()) is not None:
         if forced:
             yield forced
         if course.left < 1:
-            yield Finished("length", course.usage())
+            yield finished(Finished("length"))
             return
-        stopped = False
         async with aclosing(generate(course.prompt(), course.sampling())) as items:  # type: ignore[type-var]
             async for item in items:
-                if isinstance(item, Finished):
-                    course.count(item.usage)
-                    yield replace(item, usage=course.usage())
+                together = type(item) is Arrived
+                said, end = course.take(item.items if together else (item,))
+                if together and len(said) > 1:
+                    yield Arrived(said)
+                else:
+                    for one in said:
+                        yield one
+                if end is not None:
+                    yield finished(end)
                     return
-                taken, stopped = course.take(item)
-                if taken:
-                    yield taken
-                if stopped:
+                if course.is_stopped:
                     break
         course.count(None)
-        if not stopped:
-            yield Finished(None, course.usage())
+        if not course.is_stopped:
+            for one in course.rest():
+                yield one
+            yield finished(Finished())
             return
 
 
@@ -142,6 +166,27 @@ def _opening(row: Format, prompt: Prompt) -> str:
     return "[" if row.body == "python" else f'{{"{key}": "'
 
 
+def _joined(pieces: Sequence[Any]) -> list[Any]:
+    """The same items, ids that follow each other as one."""
+    found: list[Any] = []
+    for piece in pieces:
+        last = found[-1] if found else None
+        if isinstance(piece, str):
+            found.append(piece)
+        elif isinstance(piece, Sampled):
+            if isinstance(last, Sampled):
+                piece = Sampled([*last.ids, *piece.ids], [*(last.logprobs or ()), *(piece.logprobs or ())])
+                found.pop()
+            found.append(piece)
+        else:
+            ids = [piece] if isinstance(piece, int) else piece
+            if isinstance(last, list):
+                last += ids
+            else:
+                found.append(list(ids))
+    return found
+
+
 def spelling(marker: Marker, prompt: Prompt) -> str:
     """The one that the prompt shows to the model, or else the first; "" if there may be none."""
     spellings = (marker,) if isinstance(marker, str) else marker
@@ -150,11 +195,16 @@ def spelling(marker: Marker, prompt: Prompt) -> str:
 
 
 class _Course:
-    """What has been said, and what the plan asks for next."""
+    """What has been said, and what the plan asks for next. One parser reads it, for the plan and for stop strings.
 
-    def __init__(self, prompt: Prompt, sampling: Sampling, plan: Plan) -> None:
+    is_stopped: has the engine been stopped, because the plan has something else to say, which may be nothing?
+    """
+
+    def __init__(self, prompt: Prompt, sampling: Sampling, plan: Plan, stops: Sequence[str]) -> None:
         self._prompt, self._sampling, self._plan = prompt, sampling, plan
         self._parser = prompt.parser()
+        self._stops = StopStrings(stops, self._parser.vocab) if stops else None
+        self.is_stopped = False
         self._ids: list[int] = []
         self._texts: list[str] = []
         self._next = plan.first  # what is forced before the engine goes on
@@ -163,6 +213,9 @@ class _Course:
         self._closed = 0  # how often the reasoning was ended
         self._pending = plan.after_reasoning
         self._formed = False
+        self._looks = (
+            plan._replace(first="", closes=_NONE.closes, grammar=None) != _NONE
+        )  # does the plan ask for anything later?
         self._prompt_tokens: int | None = None  # of text: as the engine has counted them
         self._counted = self._counted_size = 0  # tokens of text, and the characters that they stand for
 
@@ -194,7 +247,7 @@ class _Course:
 
     def forced(self) -> list[int] | str | None:
         """What is said without the engine; "" or [] if there is nothing. It is part of the output."""
-        text, self._next = self._next, ""
+        text, self._next, self.is_stopped = self._next, "", False
         made = self._feed_forced(text)
         while self._look():  # what was said may ask for more
             more, self._next = self._next, ""
@@ -215,35 +268,76 @@ class _Course:
         self._parser.feed(ids)
         return ids
 
-    def take(self, item: Any) -> tuple[list[int] | str | Sampled, bool]:
-        """The part of an item that is said, and whether the generation stops after it."""
-        if isinstance(item, str):
-            return self._take_text(item)
-        if isinstance(item, Sampled):
-            ids, stopped = self._take_ids(item.ids)
-            return Sampled(ids, None if item.logprobs is None else item.logprobs[: len(ids)]), stopped
-        return self._take_ids([item] if isinstance(item, int) else item)
+    def take(self, items: Sequence[Any]) -> tuple[list[Any], Finished | None]:
+        """What of these items is said, and the end, if they have it or a stop string makes one."""
+        said: list[Any] = []
+        for item in items:
+            if isinstance(item, Finished):
+                self.count(item.usage)
+                return said + self.rest(), item
+            if isinstance(item, str):
+                said += self._take_text(item)
+            elif isinstance(item, Sampled):
+                said += self._take_ids(item.ids, item.logprobs)
+            else:
+                said += self._take_ids([item] if isinstance(item, int) else item, None)
+            if self._stops is not None and self._stops.found is not None:
+                self.count(None)
+                return said, Finished(stop=self._stops.found)
+            if self.is_stopped:
+                return said + self.rest(), None
+        return said, None
 
-    def _take_ids(self, ids: list[int]) -> tuple[list[int], bool]:
+    def rest(self) -> list[Any]:
+        """What was held back, because it might have become a stop string."""
+        return [] if self._stops is None else _joined(self._stops.rest())
+
+    def _take_ids(self, ids: Sequence[int], logprobs: Any) -> list[Any]:
         self._as_text = False
+        parser, stops, feed = self._parser, self._stops, self._parser.feed
+        if not self._looks and stops is None:
+            self._ids += ids
+            return [ids if logprobs is None else Sampled(ids, logprobs)]
+        said: list[Any] = []
+        at = 0
         for at, tid in enumerate(ids):
+            region = parser.region
             self._ids.append(tid)
-            self._parser.feed(tid)
-            if self._look():
-                return list(ids[: at + 1]), True
-        return ids, False
+            feed(tid)
+            if stops is not None:
+                said += self._sieved(tid, None if logprobs is None else logprobs[at], region)
+                if stops.found is not None:
+                    break
+            if self._looks and self._look():
+                self.is_stopped = True
+                break
+        if stops is not None:
+            return _joined(said)
+        ids = ids[: at + 1]
+        return [ids if logprobs is None else Sampled(ids, logprobs[: at + 1])]
 
-    def _take_text(self, text: str) -> tuple[str, bool]:
+    def _sieved(self, tid: int, logprob: Any, region: Region) -> list[Any]:
+        """The tokens that can be said after this one, because they are not part of a stop string."""
+        stops, vocab = self._stops, self._parser.vocab
+        assert stops is not None
+        one = tid if logprob is None else Sampled([tid], [logprob])
+        if vocab.is_control(tid):
+            return [*stops.rest(), one]
+        return stops.take(said_by(vocab, tid), one) if stops.holds or region is Region.CONTENT else [one]
+
+    def _take_text(self, text: str) -> list[str]:
         if self._as_text is None and self._ids:  # what was forced was ids: this engine speaks in text
             raise EngineError("the engine answered ids with text", "protocol")
         self._as_text = True
-        for at, character in enumerate(text):
-            self._parser.feed_text(character)
-            if self._look():
-                self._texts.append(text[: at + 1])
-                return text[: at + 1], True
-        self._texts.append(text)
-        return text, False
+        at = len(text)
+        if self._looks:
+            for at, character in enumerate(text, 1):  # noqa: B007
+                self._parser.feed_text(character)
+                if self._look():
+                    self.is_stopped = True
+                    break
+        self._texts.append(text[:at])
+        return [text[:at]] if self._stops is None else self._stops.take(text[:at].encode(errors="replace"), text[:at])
 
     def _look(self) -> bool:
         """Does the plan ask for something here? Then `_next` says what, which may be nothing but another request."""

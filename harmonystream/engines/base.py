@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Protocol, TypeAlias
 
@@ -127,11 +127,25 @@ class Engine(Protocol):
     exception if it cannot go on, which is `EngineError` in this package's adapters. When it is closed, or its task is
     cancelled, it stops the generation and frees what it holds.
 
-    An engine may also have `pieces`, with the same arguments: an iterator of lists of the same items. Those in one list
-    have come together.
+    An engine may also have `opened`, with the same arguments: an async context manager, which gives an `Opened`.
     """
 
     def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncIterator[Output]: ...
+
+
+class Opened(Protocol):
+    """A generation for whoever waits by himself, so that no iterator lies between him and what comes.
+
+    `take(await wait())` gives the items that have come together, which may be none, until it has `ended`. If `wait`
+    raises, `rest` gives the items that came before, or raises the error. The last item is a `Finished`.
+    """
+
+    @property
+    def ended(self) -> bool: ...
+    @property
+    def wait(self) -> Callable[[], Awaitable[Any]]: ...
+    def take(self, come: Any, /) -> Sequence[Output]: ...
+    def rest(self, error: Exception, /) -> Sequence[Output]: ...
 
 
 def request_fields(sampling: Sampling, names: Mapping[str, str]) -> dict[str, Any]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping
-from contextlib import aclosing
-from typing import Any, NamedTuple
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from contextlib import aclosing, asynccontextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._native.core.vocab import Vocab
 from ..errors import EngineError, suggestion
 from ..grammars import Grammar
 from .base import Finished, Output, Prompt, Sampled, Sampling, request_fields
-from .http import HttpEngine, object_of
+from .http import ONE_EVENT, EventSource, HttpEngine, loads, object_of, taken
 from .logprobs import token_logprobs
+
+if TYPE_CHECKING:
+    import aiohttp
 
 __all__ = ["SERVERS", "Completions", "Server"]
 
@@ -128,28 +131,23 @@ class Completions(HttpEngine):
 
     async def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncIterator[Output]:
         """Ids or text, then `Finished`. Raises EngineError, also if the stream ends before the generation has."""
-        async with aclosing(self.pieces(prompt, sampling)) as pieces:
+        async with self.opened(prompt, sampling) as source, aclosing(taken(source)) as pieces:
             async for items in pieces:
                 for item in items:
                     yield item
 
-    async def pieces(self, prompt: Prompt, sampling: Sampling) -> AsyncGenerator[list[Output], None]:
-        """The same, in lists of what has come together."""
+    @asynccontextmanager
+    async def opened(self, prompt: Prompt, sampling: Sampling) -> AsyncIterator[Generated]:
+        """The same for whoever waits by himself, as `base.Opened` has it."""
         if self._model is None:
             self._model = await self._first_model()
         vocab = prompt.parser().vocab if self._sends_logprobs(prompt, sampling) else None
-        reading = _Reading(vocab, sampling.logprobs or 0)
         request = self._request(prompt, sampling)
-        async with aclosing(self._stream("/v1/completions", request, sampling.headers)) as stream:
-            async for events in stream:
-                items = reading.take(events)
-                if items:
-                    yield items
-                if reading.failure is not None:
-                    raise reading.failure
-        if reading.end is None:
-            raise EngineError(f"{self.url}: the stream ended before the generation did", "connection")
-        yield [reading.end]
+        async with (
+            self._answer("POST", "/v1/completions", request, sampling.headers) as response,
+            Generated(response, vocab, sampling.logprobs or 0) as source,
+        ):
+            yield source
 
     async def context_length(self) -> int | None:
         """How many tokens a prompt and its answer may have together, if the server lists it. Raises EngineError."""
@@ -197,39 +195,63 @@ def context_of(listed: Mapping[str, Any], model: str | None) -> int | None:
     return None
 
 
-class _Reading:
-    """What the chunks of a generation say.
+class Generated(EventSource):
+    """A generation: `take` gives the items that the server's chunks say, and at last `Finished`.
 
-    vocab: of ids with log probabilities, of which `most` alternatives are wanted; None: there are none. end: how the
-    generation has ended. failure: what is wrong with the chunk after the last item.
+    vocab: of ids with log probabilities, of which `most` alternatives are wanted; None: there are none.
     """
 
-    def __init__(self, vocab: Vocab | None, most: int) -> None:
+    def __init__(self, response: aiohttp.ClientResponse, vocab: Vocab | None, most: int) -> None:
+        super().__init__(response)
         self._vocab, self._most = vocab, most
         self._as_text: bool | None = None  # does it send text? None: nothing has come
-        self.end: Finished | None = None
-        self.failure: EngineError | None = None
+        self._plain_ids = False  # are there ids, and nothing else is wanted?
+        self._end: Finished | None = None
 
-    def take(self, events: list[bytes]) -> list[Output]:
-        """The items of events that have come together."""
+    def take(self, piece: bytes) -> list[Output]:
+        """The items of what has come together. Raises EngineError; if there are items before, at the next wait.
+
+        All of a token's way from the socket to its id is here, because each call would be a good part of its cost.
+        """
+        alone = ONE_EVENT.fullmatch(piece) if self.is_between else None
         items: list[Output] = []
         try:
-            for data in events:
-                chunk = object_of(data)
-                usage = chunk.get("usage")
-                if usage and self.end is not None:
-                    self.end = Finished(self.end.reason, usage, self.end.stop)
-                choice = _first_choice(chunk)
-                if choice is None:
-                    continue
-                item = self._output(choice)
-                if item:
-                    items.append(item)
-                if choice.get("finish_reason") is not None:
-                    self.end = _end(choice, usage)
+            for data in (alone[1],) if alone else self._events(piece):
+                try:
+                    chunk = loads(data)
+                except ValueError:
+                    chunk = None
+                if type(chunk) is not dict or chunk.get("error"):
+                    chunk = object_of(data)  # which says what is wrong
+                if (usage := chunk.get("usage")) and self._end is not None:
+                    self._end = Finished(self._end.reason, usage, self._end.stop)
+                choices = chunk.get("choices")
+                if type(choices) is not list:
+                    raise EngineError(f"the engine sent a chunk without choices: {chunk!s:.200}", "protocol")
+                for choice in choices:
+                    if type(choice) is not dict:
+                        raise EngineError(f"the engine sent a choice that is not an object: {chunk!s:.200}", "protocol")
+                    if choice.get("index"):  # it was not asked for
+                        continue
+                    ids = choice.get("token_ids")
+                    plain = self._plain_ids and type(ids) is list and set(map(type, ids)) == {int} and min(ids) >= 0
+                    if item := ids if plain else self._output(choice):
+                        items.append(item)
+                    if choice.get("finish_reason") is not None:
+                        self._end = _end(choice, usage)
+                    break
+            if self.ended:
+                items.append(self._finished())
         except EngineError as error:
-            self.failure = error
+            self.fail(error)
+            if not items:
+                raise
         return items
+
+    def _finished(self) -> Finished:
+        if self._end is None:
+            raise EngineError(f"{self.url}: the stream ended before the generation did", "connection")
+        return self._end
 
     def _output(self, choice: Mapping[str, Any]) -> list[int] | str | Sampled | None:
         """What a choice adds: ids where it has them, unless the stream began with text."""
@@ -238,7 +260,7 @@ class _Reading:
             if not isinstance(ids, list) or (ids and (set(map(type, ids)) != {int} or min(ids) < 0)):
                 raise EngineError(f"the engine sent token_ids that are not ids: {str(ids)[:200]}", "protocol")
             if ids:
-                self._as_text = False
+                self._as_text, self._plain_ids = False, self._vocab is None
             if self._vocab is None or not ids:
                 return ids
             return Sampled(ids, token_logprobs(choice.get("logprobs"), ids, self._vocab, self._most))
@@ -249,19 +271,6 @@ class _Reading:
         if text:
             self._as_text = True
         return text
-
-
-def _first_choice(chunk: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The choice of index 0; None if the chunk has none. Others were not asked for."""
-    choices = chunk.get("choices")
-    if not isinstance(choices, list):
-        raise EngineError(f"the engine sent a chunk without choices: {str(chunk)[:200]}", "protocol")
-    for choice in choices:
-        if not isinstance(choice, dict):
-            raise EngineError(f"the engine sent a choice that is not an object: {str(chunk)[:200]}", "protocol")
-        if not choice.get("index"):
-            return choice
-    return None  # the chunk with the usage
 
 
 def _end(choice: Mapping[str, Any], usage: Any) -> Finished:

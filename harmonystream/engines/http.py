@@ -6,8 +6,9 @@ import asyncio
 import io
 import json
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import EngineError, missing_extra
@@ -19,14 +20,14 @@ except ImportError as error:
 try:
     import orjson
 
-    _loads: Callable[[bytes], Any] = orjson.loads
+    loads: Callable[[bytes], Any] = orjson.loads
 except ImportError:  # it is only faster
-    _loads = json.loads
+    loads = json.loads
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["HttpEngine", "SseReader", "object_of"]
+__all__ = ["ONE_EVENT", "EventSource", "HttpEngine", "SseReader", "loads", "object_of", "taken"]
 
 MAX_EVENT = 1 << 24
 """Bytes of one server-sent event. vLLM's first one repeats the ids of the whole prompt."""
@@ -45,8 +46,8 @@ BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 _DONE = b"[DONE]"
 LONG = 1 << 14
 """Ids or characters of a prompt, or bytes of a body, that are not written and sent at once."""
-
-ONE_EVENT = re.compile(rb"data: [^\r\n]*\n\n")
+ONE_EVENT = re.compile(rb"data: (\{[^\r\n]*)\n\n")
+"""A piece that is one event, as most are."""
 
 
 class SseReader:
@@ -83,6 +84,86 @@ class SseReader:
             events.append(b"\n".join(self._data))
             self._data = []
         self._size = sum(map(len, self._data))
+
+
+class EventSource:
+    """The events of an answer, as they come: `take(await wait())` gives those that are whole then, until `ended`.
+
+    As a context manager it reads what ends the body, so that the connection can be used again.
+    """
+
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self.wait: Callable[[], Awaitable[bytes]] = response.content.readany
+        self.ended = False
+        self.is_between = True
+        """Has every event ended that has begun, and was there one?"""
+        self.url = str(response.url)
+        self._content = response.content
+        self._reader = SseReader()
+        self._start: bytes | None = b""  # of what came; None: there was an event in it
+        self._broken = False
+
+    def take(self, piece: bytes) -> list[Any]:
+        """The data of the events that are whole with these bytes. Raises EngineError."""
+        return self._events(piece)
+
+    def rest(self, error: Exception) -> list[Any]:
+        """The connection is broken: what came before, or else the error is raised."""
+        if self._broken or not isinstance(error, (aiohttp.ClientError, OSError)):
+            raise error
+        self._broken = True
+        self.fail(error)
+        piece = _unread(self._content)
+        return self.take(piece) if piece else []
+
+    def fail(self, error: Exception) -> None:
+        """The next wait raises this."""
+        self.ended, self.wait = False, partial(_raised, error)
+
+    def _events(self, piece: bytes) -> list[bytes]:
+        """The data of each event that is whole now, up to `[DONE]`."""
+        if not piece:
+            if self._start and self._start.strip():
+                said = f"{self.url}: the answer is not an event stream: {self._start[:SHOWN]!r}"
+                raise EngineError(said, "protocol")
+            self.ended = True
+            return []
+        if self._start is not None and len(self._start) < SHOWN:
+            self._start += piece
+        found = self._reader.feed(piece)
+        if found:
+            self._start = None
+        if _DONE in found:
+            self.ended = True
+            del found[found.index(_DONE) :]
+        self.is_between = self._start is None and self._reader.is_between
+        return found
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        """A server that does not end the body costs little."""
+        if self.ended and not self._broken:
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._content.read(MAX_REFUSAL), LINGER)
+
+
+async def taken(source: EventSource) -> AsyncGenerator[list[Any], None]:
+    """What comes from a source, in lists of what has come together."""
+    while not source.ended:
+        try:
+            piece = await source.wait()
+        except Exception as error:
+            found = source.rest(error)
+        else:
+            found = source.take(piece)
+        if found:
+            yield found
+
+
+async def _raised(error: Exception) -> bytes:
+    raise error
 
 
 class HttpEngine:
@@ -150,36 +231,9 @@ class HttpEngine:
         Those in one list have come together. Raises EngineError. Closing the iterator closes the connection, and the
         server then stops generating.
         """
-        async with self._answer("POST", path, body, headers) as response:
-            reader = SseReader()
-            broken: Exception | None = None
-            start: bytes | None = b""  # of what came; None: there was an event in it
-            while broken is None:
-                try:
-                    piece = await response.content.readany()
-                except (aiohttp.ClientError, OSError) as error:
-                    piece, broken = _unread(response.content), error
-                else:
-                    if not piece:
-                        if start and start.strip():
-                            said = f"{self.url}{path}: the answer is not an event stream: {start[:SHOWN]!r}"
-                            raise EngineError(said, "protocol")
-                        return
-                if start is not None and len(start) < SHOWN:
-                    start += piece
-                alone = reader.is_between and ONE_EVENT.fullmatch(piece)  # as most come
-                events = [piece[6:-2]] if alone else reader.feed(piece)
-                if not events:
-                    continue
-                start = None
-                if _DONE not in events:
-                    yield events
-                    continue
-                if before := events[: events.index(_DONE)]:
-                    yield before
-                await _read_end(response, broken)
-                return
-            raise broken
+        async with self._answer("POST", path, body, headers) as response, EventSource(response) as source:
+            async for events in taken(source):
+                yield events
 
     async def _get(self, path: str) -> dict[str, Any]:
         """The JSON object at `path`. Raises EngineError."""
@@ -268,18 +322,11 @@ def _unread(content: aiohttp.StreamReader) -> bytes:
     return content.read_nowait()
 
 
-async def _read_end(response: aiohttp.ClientResponse, broken: Exception | None) -> None:
-    """Read what ends the body, so that the connection can be used again. A server that sends no end costs little."""
-    if broken is None:
-        with suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(response.content.read(MAX_REFUSAL), LINGER)
-
-
 def object_of(data: bytes) -> dict[str, Any]:
     """The JSON object that an event's data is. Raises EngineError for anything else, and for one with an `error`."""
     try:
         try:
-            value = _loads(data)
+            value = loads(data)
         except ValueError:  # what only the standard library takes, such as -Infinity in logprobs
             value = json.loads(data)
     except (ValueError, RecursionError) as error:

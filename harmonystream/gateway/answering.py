@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from contextlib import aclosing, suppress
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -16,8 +16,8 @@ from starlette.responses import Response
 from ..agent import ToolRunEnd
 from ..agent.steering import Plan, steered
 from ..emit import new_id
-from ..engines import EngineError, Finished, Sampling
-from ..integrations.starlette import EventStreamResponse, stopping, whole_response
+from ..engines import EngineError, Sampling
+from ..integrations.starlette import EventStreamResponse, whole_response
 from ..prompt import Prompt
 from ..tools import Tools
 from .generating.choices import merged
@@ -178,9 +178,7 @@ class Gateway:
         emitters = streams if request.n > 1 else streams[0]
         await self._enter(http, record)
         if tools is None:
-            together = plan is None and request.n == 1 and not request.stops
-            source = self._generations(model, prompt, sampling, plan, request.n, record, together)
-            source = stopping(source, request.stops, emitters)
+            source = self._generations(model, prompt, sampling, plan, request, record)
             record.read = lambda: (streams, len(prompt.ids or ()))
         else:
             source = self._loops(model, request, tools, record)
@@ -251,26 +249,27 @@ class Gateway:
         prompt: Prompt,
         sampling: Sampling,
         plan: Plan | None,
-        n: int,
+        request: ApiRequest,
         record: RequestRecord,
-        together: bool = False,
+        n: int | None = None,
     ) -> Any:
-        """The items of all choices, each of which is one generation. together: as `Pool.generate` has it."""
+        """The items of so many choices, each of which is one generation; None: as many as the request asks for."""
         until = asyncio.get_running_loop().time() + self.limits.total
-        generate = partial(self.pools[model.name].generate, until=until)
-        if plan is not None:
-            sources = [_counted(steered(generate, prompt, sampling, plan), record.count) for _ in range(n)]
+        together = self.inspector is None  # which keeps the time of each token
+        generate = partial(self.pools[model.name].generate, until=until, together=together)
+        if plan is None and not request.stops:
+            sources = [generate(prompt, sampling, on_end=record.count) for _ in range(n or request.n)]
         else:
-            together = together and self.inspector is None
-            sources = [generate(prompt, sampling, on_end=record.count, together=together) for _ in range(n)]
-        source = sources[0] if n == 1 else merged(sources)
+            asked = (prompt, sampling, plan or Plan(), request.stops, record.count)
+            sources = [steered(generate, *asked) for _ in range(n or request.n)]
+        source = sources[0] if len(sources) == 1 else merged(sources)
         return source if self.inspector is None else self.inspector.recorded(source, record, prompt)
 
     def _loops(self, model: Served, request: ApiRequest, tools: Tools, record: RequestRecord) -> Any:
         """The items of all choices, each of which is as many generations as its tools ask for."""
 
         def generate(prompt: Prompt, sampling: Sampling, plan: Plan | None) -> Any:
-            return self._generations(model, prompt, sampling, plan, 1, record)
+            return self._generations(model, prompt, sampling, plan, request, record, 1)
 
         def ran(run: ToolRunEnd) -> None:
             self.metrics.runs.labels(model.name, run.result.error or "ok").inc()
@@ -355,15 +354,6 @@ def _found(earlier: Earlier, kind: str, id: str) -> list[Any]:
     if items is None:
         raise absent(kind)
     return items
-
-
-async def _counted(source: AsyncGenerator[Any, None], on_end: Callable[[Finished], None]) -> AsyncIterator[Any]:
-    """The source's items. on_end: called with the last one."""
-    async with aclosing(source) as items:
-        async for item in items:
-            if isinstance(item, Finished):
-                on_end(item)
-            yield item
 
 
 def _followed(api: Api, model: Served, request: ApiRequest, prompt: Prompt) -> tuple[Plan | None, list[Any]]:

@@ -139,11 +139,35 @@ class EventStreamResponse(Response):
     # --- the task of the response ---
 
     async def _send_all(self, send: Send) -> None:
+        reader, take = self._reader, self._reader.take
+        feed = None if reader.several else reader.stream.feed
+        frames: bytes | None = None  # the last ones; None: the source itself has not said that it ends
         try:
             head = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
             await self._send(send, head)
-            await self._send(send, _body(self._reader.start()))
-            frames = await self._through(send)
+            await self._send(send, _body(reader.start()))
+            async for item in self._tokens:
+                if feed is not None and type(item) is list:  # as nearly all are
+                    made = feed(item)
+                else:
+                    made = take(item)
+                    if reader.done:
+                        frames = made
+                        break
+                if not made:
+                    continue
+                if self._comment is not None or self._stopped:
+                    await self._send(send, _body(made))
+                    continue
+                self._sending = True  # as `_send` does, without its frame
+                try:
+                    await send({"type": "http.response.body", "body": made, "more_body": True})
+                except OSError as error:
+                    raise _GoneError from error
+                self._sending = False
+                self._sent_at = monotonic()
+            if frames is None:
+                frames = reader.finish(Finished())
             await self._end()
             await self._send(send, _body(frames, last=True), last=True)
         except _GoneError:
@@ -154,30 +178,6 @@ class EventStreamResponse(Response):
             await self._fail(send, error)
         finally:
             await _close(self._tokens)
-
-    async def _through(self, send: Send) -> bytes:
-        """Sends what the source's items make; the last frames."""
-        reader, take = self._reader, self._reader.take
-        feed = None if reader.several else reader.stream.feed
-        async for item in self._tokens:
-            if feed is not None and type(item) is list:  # as nearly all are
-                frames = feed(item)
-            else:
-                frames = take(item)
-                if reader.done:
-                    return frames
-            if frames:
-                if self._comment is not None or self._stopped:
-                    await self._send(send, _body(frames))
-                    continue
-                self._sending = True  # as `_send` does, without its frame
-                try:
-                    await send({"type": "http.response.body", "body": frames, "more_body": True})
-                except OSError as error:
-                    raise _GoneError from error
-                self._sending = False
-                self._sent_at = monotonic()
-        return reader.finish(Finished())
 
     async def _end(self) -> None:
         """All that the server does with the response comes before the client can ask for it."""

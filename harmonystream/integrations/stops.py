@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import AsyncIterable, AsyncIterator, Collection, Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from .._native.stream.parser import Parser
 from ..emit.common.stream import EventStream
 from ..regions import Region
-from ..text_limit import spelled
+from ..stop_strings import StopStrings, said_by
 from .source import Finished, Framed, Sampled
 
 __all__ = ["stopping"]
-
-_Held: TypeAlias = "tuple[bytes, Any]"  # what an item says, and the item
 
 
 def stopping(
@@ -45,7 +42,7 @@ def stopping(
         raise ValueError("a stop string has at least one character")
     several = isinstance(streams, Sequence)
     opened: list[EventStream] = list(streams) if isinstance(streams, Sequence) else [streams]
-    watches = [_Watch(stream.parser, [stop.encode() for stop in given], regions) for stream in opened]
+    watches = [_Watch(stream.parser, given, regions) for stream in opened]
     return _cut(source, watches, several) if given else aiter(source)
 
 
@@ -87,18 +84,18 @@ def _usage(watches: list[_Watch]) -> dict[str, int] | None:
 
 
 class _Watch:
-    """One choice: its items that are held back, and how much of each stop string they match."""
+    """One choice, and its stop strings. read: how many ids have come; None: it is text."""
 
-    def __init__(self, parser: Parser, stops: list[bytes], regions: Collection[Region]) -> None:
-        self.parser, self.regions = parser, regions
-        self.matches = [_Match(stop) for stop in sorted(stops, key=len, reverse=True)]
-        """The longer first, which is the one that is found where two end together."""
-        self.first = bytes({stop[0] for stop in stops})
-        self.held: deque[_Held] = deque()
-        self.size = 0  # of what is held, in bytes
-        self.read: int | None = 0  # ids; None: it is text
-        self.stop: str | None = None  # the one that was found
+    def __init__(self, parser: Parser, stops: Sequence[str], regions: Collection[Region]) -> None:
+        self._parser, self._regions = parser, regions
+        self._stops = StopStrings(stops, parser.vocab)
+        self.read: int | None = 0
         self.ended = False
+
+    @property
+    def stop(self) -> str | None:
+        """The one that was found."""
+        return self._stops.found
 
     def take(self, item: Any) -> Iterator[Any]:
         """The items that can be passed on after this one."""
@@ -110,80 +107,30 @@ class _Watch:
             raise TypeError("stopping() reads tokens or text, not Framed, whose frames have been made")
         elif isinstance(item, (str, bytes)):
             self.read = None
-            yield from self._watched(item.encode() if isinstance(item, str) else item, item)
+            yield from self._stops.take(item.encode() if isinstance(item, str) else item, item)
         else:
             yield from self._ids(item)
+        self.ended = self.ended or self.stop is not None
 
-    def rest(self) -> Iterator[Any]:
+    def rest(self) -> list[Any]:
         """The items still held back, which are not part of a stop string."""
-        held, self.held, self.size = self.held, deque(), 0
-        for match in self.matches:
-            match.length = 0
-        yield from (item for _, item in held)
+        return self._stops.rest()
 
     def _ids(self, item: Any) -> Iterator[Any]:
         sampled = item if isinstance(item, Sampled) else Sampled(item)
         ids = EventStream._listed(sampled.ids)
         if sampled.logprobs is not None and len(sampled.logprobs) != len(ids):
             raise ValueError(f"{len(sampled.logprobs)} logprobs for {len(ids)} tokens")
+        vocab, stops = self._parser.vocab, self._stops
         for at, tid in enumerate(ids):
             self.read = None if self.read is None else self.read + 1
             one = tid if sampled.logprobs is None else Sampled([tid], [sampled.logprobs[at]])
-            if self.parser.vocab.is_control(tid):
-                yield from self.rest()
+            if vocab.is_control(tid):
+                yield from stops.rest()
                 yield one
-            elif self.held or self.parser.region in self.regions:
-                yield from self._watched(self.parser.vocab.token_bytes(tid), one)
+            elif stops.holds or self._parser.region in self._regions:  # the parser has read the items before
+                yield from stops.take(said_by(vocab, tid), one)
             else:
                 yield one
-            if self.stop is not None:
+            if stops.found is not None:
                 return
-
-    def _watched(self, said: bytes, item: Any) -> Iterator[Any]:
-        if not self.held and len(said.translate(None, self.first)) == len(said):
-            yield item
-            return
-        self.held.append((said, item))
-        for at, byte in enumerate(said):
-            for match in self.matches:
-                if match.step(byte):
-                    self.stop, self.ended = match.stop.decode(), True
-                    yield from self._before(self.size + at + 1 - len(match.stop))
-                    return
-        self.size += len(said)
-        needed = max(match.length for match in self.matches)
-        while self.held and self.size - len(self.held[0][0]) >= needed:
-            free, one = self.held.popleft()
-            self.size -= len(free)
-            yield one
-
-    def _before(self, size: int) -> Iterator[Any]:
-        """The first bytes of what is held."""
-        for said, item in self.held:
-            if size < len(said):
-                if size:
-                    yield said[:size] if self.read is None else spelled(self.parser.vocab, said[:size])
-                return
-            size -= len(said)
-            yield item
-
-
-class _Match:
-    """Knuth, Morris and Pratt: how much of a stop string the text ends with, byte by byte."""
-
-    def __init__(self, stop: bytes) -> None:
-        self.stop, self.length = stop, 0
-        self.shorter = [0]
-        """How much of it each beginning ends with, itself aside."""
-        for at in range(1, len(stop)):
-            self.shorter.append(self._after(self.shorter[-1], stop[at]))
-
-    def _after(self, length: int, byte: int) -> int:
-        while length and self.stop[length] != byte:
-            length = self.shorter[length - 1]
-        return length + (self.stop[length] == byte)
-
-    def step(self, byte: int) -> bool:
-        """Is it all there?"""
-        self.length = self._after(self.length, byte)
-        return self.length == len(self.stop)

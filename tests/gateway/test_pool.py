@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import asynccontextmanager
 
 import pytest
 from gateways import ANSWER, chunk, gateway, ids_of, script_of
@@ -60,9 +61,20 @@ def test_no_other_engine_is_tried_after_the_first_token():
 class InPieces(Scripted):
     """Its items come together, as each list of the script has them."""
 
-    async def pieces(self, prompt, sampling):
-        for items in self.pieces_of_all:
-            yield items
+    @asynccontextmanager
+    async def opened(self, prompt, sampling):
+        class Source:
+            pieces = iter(self.pieces_of_all)
+            ended = False
+
+            async def wait(self):
+                return next(self.pieces)
+
+            def take(self, items):
+                self.ended = STOP in items
+                return items
+
+        yield Source()
 
 
 @pytest.mark.parametrize("together", [True, False])

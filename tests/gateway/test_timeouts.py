@@ -6,113 +6,123 @@ import asyncio
 
 import pytest
 
+import harmonystream as hs
+from harmonystream.engines import Sampling
 from harmonystream.errors import EngineError
-from harmonystream.gateway.generating.timeouts import Timeouts
+from harmonystream.gateway.generating.pool import Pool
+from harmonystream.gateway.limits import Limits
+from harmonystream.gateway.refused import Refused
 
 LONG = 30.0
+PROMPT = hs.render("?", model="gpt-oss")
 
 
-def read(*items, first=LONG, silence=LONG, total=LONG, slow=0.0):
-    """Reads a source, whose floats are slept, with a consumer that sleeps; the items, and how often it was closed."""
-    closed = []
+class Sleepy:
+    """An engine that yields these items. Floats are slept, and errors raised. closed: how often it was."""
 
-    async def source():
+    def __init__(self, *items):
+        self.items, self.closed = items, 0
+
+    async def generate(self, prompt, sampling):
         try:
-            for item in items:
+            for item in self.items:
                 if isinstance(item, float):
                     await asyncio.sleep(item)
+                elif isinstance(item, Exception):
+                    raise item
                 else:
-                    yield item
+                    yield [item]
         finally:
-            closed.append(True)
+            self.closed += 1
+
+
+def reading(engine, first=LONG, silence=LONG, total=LONG):
+    pool = Pool([engine], Limits(first_token=first, silence=silence, retries=0), lambda name, error: None)
+    return pool, pool.generate(PROMPT, Sampling(), asyncio.get_running_loop().time() + total)
+
+
+def read(*items, slow=0.0, **limits):
+    """What a consumer that sleeps after each item gets, and how often the engine was closed."""
+    engine = Sleepy(*items)
 
     async def main():
         found = []
-        patience = Timeouts(first, silence, asyncio.get_running_loop().time() + total)
-        reading = patience.items(source())
+        _, source = reading(engine, **limits)
         try:
-            async for item in reading:
-                found.append(item)
+            async for item in source:
+                found += item
                 await asyncio.sleep(slow)
         except EngineError as error:
             found.append(error.kind)
         finally:
-            await reading.aclose()
+            await source.aclose()
         assert asyncio.current_task().cancelled() is False
         await asyncio.sleep(0)
         return found
 
-    return asyncio.run(asyncio.wait_for(main(), 20)), closed
+    return asyncio.run(asyncio.wait_for(main(), 20)), engine.closed
 
 
 def test_all_items_come():
-    assert read(1, 0.001, 2, 3) == ([1, 2, 3], [True])
+    assert read(1, 0.001, 2, 3) == ([1, 2, 3], 1)
 
 
 def test_the_first_token_is_late():
-    assert read(LONG, 1, first=0.01) == (["timeout"], [True])
+    assert read(LONG, 1, first=0.01) == (["timeout"], 1)
 
 
 def test_a_later_token_is_late():
-    assert read(1, 2, LONG, 3, silence=0.01) == ([1, 2, "timeout"], [True])
+    assert read(1, 2, LONG, 3, silence=0.01) == ([1, 2, "timeout"], 1)
 
 
 def test_all_together_take_too_long():
-    assert read(1, LONG, total=0.02) == ([1, "timeout"], [True])
+    assert read(1, LONG, total=0.02) == ([1, "timeout"], 1)
 
 
 def test_a_slow_client_is_no_silence():
-    assert read(1, 2, 3, silence=0.01, slow=0.03) == ([1, 2, 3], [True])
+    assert read(1, 2, 3, silence=0.01, slow=0.03) == ([1, 2, 3], 1)
 
 
 def test_a_slow_client_does_not_go_on_for_ever():
     found, closed = read(*range(1000), total=0.05, slow=0.01)
     assert found[-1] == "timeout"
-    assert closed == [True]
+    assert closed == 1
 
 
 def test_stop_ends_it_at_once():
     async def main():
-        async def source():
-            yield 1
-            await asyncio.sleep(LONG)
-
-        patience = Timeouts(LONG, LONG, asyncio.get_running_loop().time() + LONG)
-        reading = patience.items(source())
-        assert await reading.__anext__() == 1
-        asyncio.get_running_loop().call_later(0.01, patience.stop, "the gateway stops")
-        with pytest.raises(EngineError, match="the gateway stops"):
-            await reading.__anext__()
+        pool, source = reading(Sleepy(1, LONG))
+        assert await source.__anext__() == [1]
+        asyncio.get_running_loop().call_later(0.01, pool.stop, "the gateway stops")
+        with pytest.raises(Refused, match="stops"):
+            await source.__anext__()
+        assert not pool.open
 
     asyncio.run(main())
 
 
 def test_what_the_engine_raises_is_raised():
-    async def main():
-        async def source():
-            yield 1
-            raise EngineError("broken", "protocol")
+    lost = EngineError("broken", "protocol")
+    lost.__cause__ = OSError("why")
 
-        patience = Timeouts(LONG, LONG, asyncio.get_running_loop().time() + LONG)
-        with pytest.raises(EngineError, match="broken"):
-            async for _ in patience.items(source()):
-                pass
+    async def main():
+        _, source = reading(Sleepy(1, lost))
+        assert await source.__anext__() == [1]
+        with pytest.raises(EngineError, match="broken") as raised:
+            await source.__anext__()
+        assert raised.value is lost
+        assert isinstance(lost.__cause__, OSError)
 
     asyncio.run(main())
 
 
 def test_a_cancellation_from_outside_stays_one():
     async def main():
-        async def source():
-            await asyncio.sleep(LONG)
-            yield 1
-
-        async def reading():
-            patience = Timeouts(LONG, LONG, asyncio.get_running_loop().time() + LONG)
-            async for _ in patience.items(source()):
+        async def all_of_it():
+            async for _ in reading(Sleepy(LONG))[1]:
                 pass
 
-        task = asyncio.ensure_future(reading())
+        task = asyncio.ensure_future(all_of_it())
         await asyncio.sleep(0.01)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -13,7 +13,7 @@ from wire_server import of, stream_of, stream_over
 
 import harmonystream as hs
 from harmonystream.integrations.starlette import Finished, Framed, Sampled, stopping, whole_response
-from harmonystream.integrations.stops import _Match
+from harmonystream.stop_strings import _Match
 
 VOCAB = hs.vocab.o200k_harmony()
 FINAL = [200005, 17196, 200008]  # <|channel|>final<|message|>

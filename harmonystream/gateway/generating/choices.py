@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...engines import Finished
-from ...engines.base import add_usage
+from ...engines.base import Arrived, add_usage
 
 __all__ = ["merged"]
 
@@ -55,6 +55,9 @@ async def _pump(choice: int, source: AsyncIterator[Any], queue: asyncio.Queue[tu
     end = Finished()
     try:
         async for item in source:
+            if isinstance(item, Arrived) and isinstance(item.items[-1], Finished):
+                *before, item = item.items
+                await queue.put((choice, Arrived(before)))
             if isinstance(item, Finished):
                 end = item
                 break

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from asyncio import current_task
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import aclosing
+from contextlib import AbstractAsyncContextManager
 from hashlib import blake2b
 from typing import Any
 
 from ...engines import Engine, EngineError, Finished, Sampling
-from ...engines.base import Arrived
+from ...engines.base import Arrived, Opened
 from ...prompt import Prompt
 from ..limits import Limits
 from ..refused import Refused
@@ -35,13 +36,13 @@ class Member:
         self.open = self.failures = 0
         self.avoided_until = 0.0
 
-    def pieces(self, prompt: Prompt, sampling: Sampling) -> AsyncIterator[Sequence[Any]]:
-        """Lists of the items of a generation that have come together."""
-        own = getattr(self.engine, "pieces", None)
-        pieces: AsyncIterator[Sequence[Any]] = (
-            _one_by_one(self.engine, prompt, sampling) if own is None else own(prompt, sampling)
+    def opened(self, prompt: Prompt, sampling: Sampling) -> AbstractAsyncContextManager[Opened]:
+        """A generation, from which items can be taken as they come."""
+        own = getattr(self.engine, "opened", None)
+        found: AbstractAsyncContextManager[Opened] = (
+            _OneByOne(self.engine.generate(prompt, sampling)) if own is None else own(prompt, sampling)
         )
-        return pieces
+        return found
 
     def failed(self, now: float) -> None:
         self.failures += 1
@@ -93,21 +94,35 @@ class Pool:
         until: the time of the event loop at which it must be over. on_end: called with the `Finished` of a generation.
         together: items that have come together are one `Arrived`.
         """
-        loop = asyncio.get_running_loop()
+        now = asyncio.get_running_loop().time
         tried: list[Member] = []
         while True:
-            member = self.choose(prompt, tried, loop.time())
+            member = self.choose(prompt, tried, now())
             tried.append(member)
             began = False
             timeouts = Timeouts(self._limits.first_token, self._limits.silence, until)
             self.open.add(timeouts)
             member.open += 1
             try:
-                async with aclosing(timeouts.items(member.pieces(prompt, sampling))) as pieces:
-                    async for items in pieces:
+                timeouts.enter()
+                async with member.opened(prompt, sampling) as source:
+                    while not source.ended:
+                        timeouts.since, timeouts.task = now(), current_task()
+                        if timeouts.expired:
+                            raise timeouts.over()
+                        try:
+                            come = await source.wait()
+                        except Exception as error:
+                            items = source.rest(error)
+                        else:
+                            items = source.take(come)
+                        timeouts.task = None
+                        if not items:
+                            continue
                         if not began:
                             began = True
                             member.answered()
+                            timeouts.first_came()
                         if on_end is not None and isinstance(items[-1], Finished):
                             on_end(items[-1])
                         if together and len(items) > 1:
@@ -116,16 +131,22 @@ class Pool:
                         for item in items:
                             yield item
                 return
-            except EngineError as error:
+            except BaseException as caught:
+                failure = timeouts.meant(caught)
+                if not isinstance(failure, EngineError):
+                    raise
                 if self._stopped:
                     raise Refused(503, "The gateway stops.", code="draining", retry_after=1) from None
-                self._on_error(member.name, error)
-                if _is_engines_fault(error):
-                    member.failed(loop.time())
+                self._on_error(member.name, failure)
+                if _is_engines_fault(failure):
+                    member.failed(now())
                 retries = self._limits.retries - len(tried) + 1
-                if began or retries < 1 or not _is_engines_fault(error) or loop.time() >= until:
-                    raise
+                if began or retries < 1 or not _is_engines_fault(failure) or now() >= until:
+                    if failure is caught:
+                        raise
+                    raise failure from None
             finally:
+                timeouts.close()
                 member.open -= 1
                 self.open.discard(timeouts)
             if len(tried) >= len(self.members):
@@ -145,13 +166,27 @@ class Pool:
         return any(await asyncio.gather(*(ask() for ask in asked if ask is not None)))
 
 
-async def _one_by_one(engine: Engine, prompt: Prompt, sampling: Sampling) -> AsyncGenerator[Sequence[Any], None]:
-    items: Any = engine.generate(prompt, sampling)
-    try:
-        async for item in items:
-            yield (item,)
-    finally:
-        close = getattr(items, "aclose", None)
+class _OneByOne:
+    """The items of an engine that has nothing but `generate`, as `Opened` has them."""
+
+    def __init__(self, items: AsyncIterator[Any]) -> None:
+        self._items = items
+        self.wait, self.ended = items.__anext__, False
+
+    def take(self, item: Any) -> Sequence[Any]:
+        return (item,)
+
+    def rest(self, error: Exception) -> Sequence[Any]:
+        if not isinstance(error, StopAsyncIteration):
+            raise error
+        self.ended = True
+        return ()
+
+    async def __aenter__(self) -> Opened:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        close = getattr(self._items, "aclose", None)
         if close is not None:
             await close()
 

@@ -11,10 +11,10 @@ from ..._native.stream.parser import Parser
 from ...agent import LoopEnd, LoopEvent, RoundEnd, ToolRunEnd, ToolRunStart, agent_loop
 from ...agent.steering import Plan
 from ...emit import ToolRun
-from ...engines import EngineError, Finished, Sampled, Sampling
+from ...engines import EngineError, Finished, Sampling
+from ...engines.base import Arrived
 from ...events import MessageEnd, ToolCallDelta, ToolCallEnd, ToolCallStart, ValueDelta, ValueEnd, ValueStart
 from ...integrations.source import Told
-from ...integrations.stops import stopping
 from ...prompt import Prompt
 from ...tools import Tools
 from ..limits import Limits
@@ -154,16 +154,14 @@ class Rounds:
         allowed = self._model.sampling(request, prompt, self._headers)
         sampling = replace(allowed, max_tokens=min(allowed.max_tokens, sampling.max_tokens))
         plan = plan_of(request, self._model.row, prompt, self._model.engines[0])
-        reading = _Reading(prompt.parser())
-        source = stopping(self._generate(prompt, sampling, plan), request.stops, reading)  # type: ignore[arg-type]
-        async with aclosing(source) as items:  # type: ignore[type-var]
-            async for item in items:
-                self._in_text = self._in_text or isinstance(item, str)
-                if isinstance(item, Finished):
-                    self._stop = item.stop
-                elif request.stops:
-                    reading.take(item)
-                yield item
+        source = self._generate(prompt, sampling, plan)
+        async with aclosing(source) as found:  # type: ignore[type-var]
+            async for come in found:
+                for item in come.items if isinstance(come, Arrived) else (come,):
+                    self._in_text = self._in_text or isinstance(item, str)
+                    if isinstance(item, Finished):
+                        self._stop = item.stop
+                    yield item
 
 
 def _run_of(event: ToolRunStart | ToolRunEnd) -> ToolRun:
@@ -172,19 +170,6 @@ def _run_of(event: ToolRunStart | ToolRunEnd) -> ToolRun:
     if isinstance(event, ToolRunStart):
         return run
     return run._replace(output=event.result.text, failed=event.result.error is not None)
-
-
-class _Reading:
-    """What `stopping` asks of a stream: where the next token lands."""
-
-    def __init__(self, parser: Parser) -> None:
-        self.parser = parser
-
-    def take(self, item: Any) -> None:
-        if isinstance(item, (str, bytes)):
-            self.parser.feed_text(item)
-        else:
-            self.parser.feed(item.ids if isinstance(item, Sampled) else item)
 
 
 def rounds_of(loops: Iterable[Rounds]) -> tuple[Sequence[Round], int]:

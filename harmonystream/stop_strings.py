@@ -1,0 +1,111 @@
+"""Stop strings: which of them is the first in an output, and which pieces of the output come before it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+from ._native.core.vocab import Vocab
+from .text_limit import spelled
+
+__all__ = ["StopStrings", "said_by"]
+
+_UNKNOWN = "�".encode()
+"""What an id says that the vocabulary does not have."""
+
+
+def said_by(vocab: Vocab, tid: int) -> bytes:
+    """The bytes of a token, as a parser reads them."""
+    return vocab.token_bytes(tid) if tid in vocab else _UNKNOWN
+
+
+class StopStrings:
+    """Looks for stop strings in an output, piece by piece, and holds back what may be the beginning of one.
+
+    vocab: of pieces that are tokens; others are text. found: the one that was found; nothing is passed on after it.
+    """
+
+    def __init__(self, stops: Sequence[str], vocab: Vocab) -> None:
+        encoded = sorted((stop.encode() for stop in stops), key=len, reverse=True)
+        self._matches = [_Match(stop) for stop in encoded]
+        """The longer first, which is the one that is found where two end together."""
+        self._first = bytes({stop[0] for stop in encoded})
+        self._vocab = vocab
+        self._held: deque[tuple[bytes, Any]] = deque()  # what a piece says, and the piece
+        self._size = 0  # of what is held, in bytes
+        self.found: str | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Is there a piece that has not been passed on?"""
+        return bool(self._held)
+
+    def take(self, said: bytes, piece: Any) -> list[Any]:
+        """The pieces that can be passed on after this one. said: its bytes.
+
+        If a stop string begins inside a piece, tokens of one byte each, or a part of the text, replace it.
+        """
+        if not self._held and len(said.translate(None, self._first)) == len(said):
+            return [piece]
+        self._held.append((said, piece))
+        for at, byte in enumerate(said):
+            for match in self._matches:
+                if match.step(byte):
+                    self.found = match.stop.decode()
+                    return self._before(self._size + at + 1 - len(match.stop))
+        self._size += len(said)
+        needed = max(match.length for match in self._matches)
+        free = []
+        while self._held and self._size - len(self._held[0][0]) >= needed:
+            before, one = self._held.popleft()
+            self._size -= len(before)
+            free.append(one)
+        return free
+
+    def rest(self) -> list[Any]:
+        """The pieces still held back: what comes next is not part of a stop string."""
+        held = [piece for _, piece in self._held]
+        self._held.clear()
+        self._size = 0
+        for match in self._matches:
+            match.length = 0
+        return held
+
+    def _before(self, size: int) -> list[Any]:
+        """The first bytes of what is held."""
+        found: list[Any] = []
+        for said, piece in self._held:
+            if size < len(said):
+                if size:
+                    found.append(self._cut(said[:size], piece))
+                return found
+            size -= len(said)
+            found.append(piece)
+        return found
+
+    def _cut(self, said: bytes, piece: Any) -> Any:
+        if isinstance(piece, (str, bytes)):
+            return said.decode() if isinstance(piece, str) else said
+        return spelled(self._vocab, said)
+
+
+class _Match:
+    """Knuth, Morris and Pratt: how much of a stop string the text ends with, byte by byte."""
+
+    def __init__(self, stop: bytes) -> None:
+        self.stop, self.length = stop, 0
+        self.shorter = [0]
+        """How much of it each beginning ends with, itself aside."""
+        for at in range(1, len(stop)):
+            self.shorter.append(self._after(self.shorter[-1], stop[at]))
+
+    def _after(self, length: int, byte: int) -> int:
+        while length and self.stop[length] != byte:
+            length = self.shorter[length - 1]
+        return length + (self.stop[length] == byte)
+
+    def step(self, byte: int) -> bool:
+        """Is it all there?"""
+        self.length = self._after(self.length, byte)
+        return self.length == len(self.stop)
