@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SERVERS", "Completions", "Server"]
 
+_IDS = 1 << 32
+"""What an id is less than, whatever the vocabulary."""
 _SKIP = {"skip_special_tokens": False}
 _BY_ID = {"return_tokens_as_token_ids": True}
 _MARKERS = {**_SKIP, "spaces_between_special_tokens": False}
@@ -233,9 +235,10 @@ class Generated(EventSource):
                         raise EngineError(f"the engine sent a choice that is not an object: {chunk!s:.200}", "protocol")
                     if choice.get("index"):  # it was not asked for
                         continue
-                    ids = choice.get("token_ids")
-                    plain = self._plain_ids and type(ids) is list and set(map(type, ids)) == {int} and min(ids) >= 0
-                    if item := ids if plain else self._output(choice):
+                    ids: Any = choice.get("token_ids")
+                    plain = self._plain_ids and type(ids) is list and set(map(type, ids)) == {int}
+                    item = ids if plain and 0 <= min(ids) <= max(ids) < _IDS else self._output(choice)
+                    if item:
                         items.append(item)
                     if choice.get("finish_reason") is not None:
                         self._end = _end(choice, usage)
@@ -257,7 +260,9 @@ class Generated(EventSource):
         """What a choice adds: ids where it has them, unless the stream began with text."""
         ids, text = choice.get("token_ids"), choice.get("text")
         if ids is not None and not self._as_text:
-            if not isinstance(ids, list) or (ids and (set(map(type, ids)) != {int} or min(ids) < 0)):
+            if not isinstance(ids, list) or (
+                ids and (set(map(type, ids)) != {int} or min(ids) < 0 or max(ids) >= _IDS)
+            ):
                 raise EngineError(f"the engine sent token_ids that are not ids: {str(ids)[:200]}", "protocol")
             if ids:
                 self._as_text, self._plain_ids = False, self._vocab is None

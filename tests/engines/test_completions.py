@@ -216,6 +216,8 @@ FAULTS: dict[str, tuple[Upstream, str, str]] = {
     "choice": (Upstream([event({"choices": [1]})]), "protocol", "not an object"),
     "ids": (Upstream([vllm(["a"])]), "protocol", "not ids"),  # type: ignore[list-item]
     "negative id": (Upstream([vllm([-1])]), "protocol", "not ids"),
+    "large id": (Upstream([vllm([1 << 32])]), "protocol", "not ids"),
+    "large id, later": (Upstream([vllm([1]), vllm([2, 1 << 40])]), "protocol", "not ids"),
     "text": (Upstream([vllm(None, 7)]), "protocol", "not a string"),  # type: ignore[arg-type]
     "mixed": (Upstream([vllm([1]), vllm(None, "x")]), "protocol", "ids, and then text"),
     "drop": (Upstream([vllm([1]), DROP]), "connection", "/v1/completions: ."),

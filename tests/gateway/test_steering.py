@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 
 import pytest
 from gateways import ADD, TOOLS, gateway, ids_of, script_of
@@ -12,7 +13,7 @@ from scripted import Scripted
 import harmonystream as hs
 from harmonystream.agent.steering import MOST_CLOSES, Plan, steered
 from harmonystream.engines import Completions, EngineError, Finished, LlamaServer, Sampling
-from harmonystream.engines.base import chat_usage
+from harmonystream.engines.base import Arrived, chat_usage
 from harmonystream.formats import format_of
 from harmonystream.gateway.generating.plans import plan_of
 from harmonystream.gateway.refused import Refused
@@ -92,6 +93,71 @@ def test_the_counts_of_engines_of_text_are_added():
     counted = {"prompt_tokens": 11, "completion_tokens": 5, "total_tokens": 16}
     _, items = play(Scripted(["Hm</think>", "Yes.", Finished("stop", counted)]), Plan(budget=50), prompt=prompt)
     assert items[-1].usage == counted
+
+
+def in_chunks(ids, rng):
+    while ids:
+        size = rng.randint(1, 5)
+        yield ids[:size]
+        ids = ids[size:]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_stop_strings_and_a_budget_share_a_parser(seed):
+    """The answer is that of the same ids cut by `stopping`, which reads where the emitter's parser is."""
+    rng = random.Random(seed)
+    thought, answer = "<|channel|>analysis<|message|>a END b", "One, two END, \U0001f600 three.<|return|>"
+    stops = rng.choice([["END"], ["D, "], ["END", " two E"], ["\U0001f600"], ["."], ["zz"], ["ee.x", "o EN"], ["b"]])
+    closed = rng.random() < 0.5
+    first = ids_of(thought) if closed else ids_of(thought + FINAL)
+    budget = 2 if closed else 50
+    end = Finished("stop")
+    engine = Scripted([*in_chunks(first, rng), *(() if closed else in_chunks(ids_of(answer), rng)), end])
+    if closed:
+        engine.scripts = [engine.scripts[0][:-1], [*in_chunks(ids_of(answer), rng), end]]
+    prompt = hs.render("?", model="gpt-oss")
+
+    async def collect():
+        plan = Plan(budget=budget, closes=(FINAL,))
+        return [item async for item in steered(engine.generate, prompt, Sampling(max_tokens=99), plan, stops)]
+
+    *items, last = asyncio.run(collect())
+    content = texts(parsed(prompt, items)[1])[1]
+    text = answer.removesuffix("<|return|>")
+    ends = [(text.find(stop) + len(stop), -len(stop), stop) for stop in stops if stop in text]
+    cut = text[: min(ends)[0] + min(ends)[1]] if ends else text
+    assert (content, last.stop) == (cut, min(ends)[2] if ends else None)
+    assert last.usage["prompt_tokens"] == len(prompt.ids)
+
+
+def test_stop_strings_of_text_and_of_ids_that_nobody_knows():
+    prompt = hs.Prompt("<|im_start|>assistant\n", None, format_of("hermes"))
+    engine = Scripted(["One, t", "wo.\n", "\nThree.", Finished("stop")])
+
+    async def collect(engine, prompt, stops):
+        return [item async for item in steered(engine.generate, prompt, Sampling(), stops=stops)]
+
+    *items, end = asyncio.run(collect(engine, prompt, ["\n\n"]))
+    assert ("".join(items), end.stop) == ("One, two.", "\n\n")
+    unknown = Scripted([ids_of("<|channel|>final<|message|>"), [10**6], ids_of("x"), Finished("stop")])
+    *items, end = asyncio.run(collect(unknown, hs.render("?", model="gpt-oss"), ["x"]))
+    assert (items[-1], end.stop) == ([10**6], "x")
+
+
+def test_what_comes_together_stays_together():
+    ids = ids_of("<|channel|>final<|message|>One, two, three, four")
+
+    async def generate(prompt, sampling):
+        yield Arrived([ids[:3], ids[3:5], [ids[5]]])
+        yield Arrived([[ids[6]], Finished("stop")])
+
+    async def collect():
+        prompt = hs.render("?", model="gpt-oss")
+        return [item async for item in steered(generate, prompt, Sampling(), stops=["zz"])]
+
+    together, last, end = asyncio.run(collect())
+    assert (together, last) == (Arrived([ids[:3], ids[3:5], [ids[5]]]), [ids[6]])
+    assert end.reason == "stop"
 
 
 def test_a_budget_that_is_not_used_up_changes_nothing():

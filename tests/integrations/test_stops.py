@@ -13,7 +13,6 @@ from wire_server import of, stream_of, stream_over
 
 import harmonystream as hs
 from harmonystream.integrations.starlette import Finished, Framed, Sampled, stopping, whole_response
-from harmonystream.stop_strings import _Match
 
 VOCAB = hs.vocab.o200k_harmony()
 FINAL = [200005, 17196, 200008]  # <|channel|>final<|message|>
@@ -199,30 +198,3 @@ def test_ids_text_and_any_cuts_end_at_the_string_that_is_complete_first(text, st
         choice = asyncio.run(whole_response(stopping(given, stops, stream), stream))["choices"][0]
         assert choice["message"]["content"] == wanted
         assert ("stop_reason" in choice) == bool(ends)
-
-
-@given(
-    stop=st.binary(min_size=1, max_size=6).map(lambda raw: bytes(byte % 3 for byte in raw)), data=st.binary(max_size=40)
-)
-def test_a_match_is_what_a_search_finds(stop, data):
-    text = bytes(byte % 3 for byte in data)
-    match = _Match(stop)
-    found = next((at + 1 for at, byte in enumerate(text) if match.step(byte)), None)
-    assert found == (text.find(stop) + len(stop) if stop in text else None)
-
-
-def test_a_long_stop_string_is_looked_for_in_linear_time():
-    """The text is its beginning again and again: as many steps back as forth, and no more."""
-    match = _Match(b"a" * 2_000 + b"b")
-    steps = 0
-
-    class Counting(list[int]):
-        def __getitem__(self, at: Any) -> Any:
-            nonlocal steps
-            steps += 1
-            return super().__getitem__(at)
-
-    match.shorter = Counting(match.shorter)
-    for byte in (b"a" * 2_000 + b"c") * 10:
-        assert not match.step(byte)
-    assert steps <= 2 * 20_010
