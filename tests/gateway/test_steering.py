@@ -131,7 +131,7 @@ def test_stop_strings_and_a_budget_share_a_parser(seed):
 
 
 def test_stop_strings_of_text_and_of_ids_that_nobody_knows():
-    prompt = hs.Prompt("<|im_start|>assistant\n", None, format_of("hermes"))
+    prompt = hs.prompts.Prompt("<|im_start|>assistant\n", None, format_of("hermes"))
     engine = Scripted(["One, t", "wo.\n", "\nThree.", Finished("stop")])
 
     async def collect(engine, prompt, stops):
@@ -254,7 +254,7 @@ def test_an_engine_that_does_not_keep_its_grammar_goes_on_without_one():
     plan = tag_plan("hermes", closed, engine=LlamaServer("http://e"), budget=1)
     thought = "<think>Wait, no."
     engine = Scripted([thought], [thought], ["It is so.", Finished("stop")])
-    prompt, items = play(engine, plan, prompt=hs.Prompt(closed, None, format_of("hermes")))
+    prompt, items = play(engine, plan, prompt=hs.prompts.Prompt(closed, None, format_of("hermes")))
     assert [sorted(sampling.extra) for sampling in engine.samplings] == [["grammar"], ["grammar"], []]
     assert texts(parsed(prompt, items)[1])[1].strip() == "It is so."
 
