@@ -13,6 +13,7 @@ RIVALS := .venv-bench-rivals
 LITELLM := .venv-bench-litellm
 OUTPUTS := 10000
 ANSWERS := 1000
+WALKS := 2000
 ENGINES := .venv-engines
 ENGINES_VLLM := .venv-engines-vllm
 ENGINES_SGLANG := .venv-engines-sglang
@@ -230,6 +231,7 @@ clients: $(VENV)/dev
 fuzz: $(VENV)/dev
 	$(PIP) install --group fuzz
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest tests/gateway/test_app_fuzzed.py tests/gateway/test_app_mutated.py
+	$(BIN)/python tests/fuzz/grammars.py --walks $(WALKS)
 	FUZZ_SECONDS=$(FUZZ_SECONDS) PYTHON=$(abspath $(BIN))/python bash tests/fuzz/run.sh
 
 # Line tracing makes the modules slow, so they are built and measured in a copy of the tree.

@@ -87,7 +87,8 @@ class Grammar:
         key = (lark, None if vocab is None else vocab.fingerprint)
         made = self._texts.get(key)
         if made is None:
-            made = self._texts[key] = lark(self._node, {} if vocab is None else vocab.control)
+            spelled = isinstance(self.row, Format) and not self.row.control
+            made = self._texts[key] = lark(self._node, {} if vocab is None else vocab.control, spelled=spelled)
         return made
 
     def gbnf(self, *, exact: bool = True) -> str:

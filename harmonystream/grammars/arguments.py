@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import GrammarError
 from ..formats import Format
-from .nodes import EMPTY, KEY, WORD, Json, Lit, Mark, Node, Space, Text, either, maybe, row, some
+from .nodes import EMPTY, KEY, WORD, Json, Lit, Mark, Node, Space, Text, either, few, maybe, row, some
 
 __all__ = ["Function", "canonical", "elements_of", "json_of", "objects_of", "pairs_of", "python_of"]
 
@@ -51,11 +51,12 @@ class Function:
     Raises GrammarError for a schema that is too large.
     """
 
-    __slots__ = ("name", "order", "properties", "required", "schema", "strict", "text")
+    __slots__ = ("declared", "name", "order", "properties", "required", "schema", "strict", "text")
 
     def __init__(self, name: str, schema: Any, strict: bool, order: str) -> None:
         self.name, self.strict, self.order = name, strict, order
         self.schema: Any = closed(schema) if strict else ANY_OBJECT
+        self.declared: Any = schema  # also where nobody has to keep it
         self.properties: Mapping[str, Any] | None = None
         self.required: frozenset[str] = frozenset()
         if not strict:
@@ -140,15 +141,15 @@ def _in_order(made: Sequence[tuple[bool, Node]], between: Node) -> Node:
 # --- JSON ---
 
 
-def json_of(function: Function) -> Node:
-    """One JSON object."""
+def json_of(function: Function, without: tuple[str, ...] = ()) -> Node:
+    """One JSON object. without: what its strings must not have."""
     orders = list(function.orders())
     if len(orders) == 1:
-        return Json(function.text)
+        return Json(function.text, without)
     schemas = []
     for order in orders:
         ordered = {**function.schema, "properties": {name: function.schema["properties"][name] for name in order}}
-        schemas.append(Json(canonical(ordered)))
+        schemas.append(Json(canonical(ordered), without))
     return either(*schemas)
 
 
@@ -168,30 +169,47 @@ def pairs_of(row_: Format, function: Function, key: Node, after: Node) -> Node:
     opener, closer = first(row_.pair[2]), first(row_.pair[3])
     layout = Space() if row_.newlines == "strip" else EMPTY
     begin = row(Space(), Mark(opener)) if opener else EMPTY
+    without = endings(row_)
 
     def pair(name: str, schema: Any) -> Node:
         kind = text_type(schema)
         ends = typed_end(row_, kind) or after
-        value = (
-            text_value(schema, endings(row_))
-            if kind == "string"
-            else row(layout, Json(canonical(schema), endings(row_)), layout)
-        )
-        return row(key, Lit(name), ends, begin, value, Mark(closer), Space())
+        if kind == "string":
+            value = text_value(schema, without)
+        else:
+            value = row(layout, Json(canonical(schema), without), layout)
+        return row(key, Lit(name), ends, _said_type(row_, [kind]), begin, value, Mark(closer), Space())
 
     if function.properties is None:
-        text = row(typed_end(row_, "string") or after, begin, Text(endings(row_)), Mark(closer))
-        ends = [end for end, type in row_.typed.items() if type == "json"]
-        typed = [row(Mark(end), begin, Json("{}", endings(row_)), Mark(closer)) for end in ends]
-        return some(row(key, KEY, either(text, *typed), Space()))
+        strings = row(typed_end(row_, "string") or after, _said_type(row_, ["string"]))
+        ways = [row(strings, begin, Text(without), Mark(closer))]
+        begins: list[Node] = [Mark(end) for end, type in row_.typed.items() if type == "json"]
+        if row_.value_type is not None:
+            begins.append(row(after, _said_type(row_, _TYPES, needed=True)))
+        ways += [row(one, begin, Json("{}", without), Mark(closer)) for one in begins]
+        return some(row(key, KEY, either(*ways), Space()))
     return listed(function, pair)
+
+
+_TYPES = ("integer", "number", "boolean", "array", "object", "null")
+
+
+def _said_type(row_: Format, kinds: Sequence[str], *, needed: bool = False) -> Node:
+    """A value's type between its tags, where a format writes it."""
+    known = [Lit(kind) for kind in kinds if kind == "string" or kind in _TYPES]
+    if row_.value_type is None or not known:
+        return EMPTY
+    opener, closer = map(first, row_.value_type)
+    said = row(Space(), Mark(opener), either(*known), Mark(closer))
+    return said if needed else maybe(said)
 
 
 def typed_end(row_: Format, kind: str) -> Node | None:
     """The end of a key that says this type; None: the row has none."""
     found = [Mark(end) for end, type in row_.typed.items() if type == ("string" if kind == "string" else "json")]
-    exact = [end for end in found if f'"{kind}"' in end.text]
-    return (exact or found)[0] if found else None
+    names = (kind, "number") if kind == "integer" else (kind,)
+    exact = [end for name in names for end in found if f'"{name}"' in end.text]
+    return either(*exact) if exact else found[0] if found else None
 
 
 def text_type(schema: Any) -> str:
@@ -233,7 +251,7 @@ def endings(row_: Format) -> tuple[str, ...]:
     markers = [row_.pair[3]] if row_.pair else [row_.element[2]] if row_.element else [row_.quote]
     markers += [group[-1] for group in (row_.call, row_.section) if group is not None]
     found = [one for marker in markers for one in ((marker,) if isinstance(marker, str) else marker)]
-    return tuple(dict.fromkeys(one for one in (*found, *row_.stops) if one))
+    return few((*found, *row_.stops))
 
 
 def elements_of(row_: Format, function: Function) -> Node:
@@ -247,7 +265,8 @@ def elements_of(row_: Format, function: Function) -> Node:
 
     if function.properties is None:
         # Names have to be equal at both ends, which takes a list of them: without one, there are no arguments.
-        return EMPTY
+        known = _members(function.declared)[0]
+        return some(either(*(element(name, schema) for name, schema in known.items()))) if known else EMPTY
     return listed(function, element)
 
 
@@ -271,13 +290,57 @@ def python_of(row_: Format, function: Function) -> Node:
     """Keyword arguments: `(a=1, b="x")`."""
 
     def argument(name: str, schema: Any) -> Node:
-        return row(Lit(f"{name}="), Json(canonical(schema), endings(row_)))
+        return row(Lit(f"{name}="), _python_value(row_, schema))
 
-    comma = row(Lit(","), maybe(Lit(" ")))
     if function.properties is None:
-        any_argument = row(WORD, Lit("="), Json("{}", endings(row_)))
-        return row(Lit("("), maybe(row(any_argument, some(row(comma, any_argument)))), Lit(")"))
-    return row(Lit("("), listed(function, argument, comma), Lit(")"))
+        any_argument = row(WORD, Lit("="), _python_value(row_, {}))
+        return row(Lit("("), maybe(row(any_argument, some(row(_PYTHON_COMMA, any_argument)))), Lit(")"))
+    return row(Lit("("), listed(function, argument, _PYTHON_COMMA), Lit(")"))
+
+
+_PYTHON_COMMA = row(Lit(","), maybe(Lit(" ")))
+_NOTES = {"type", "items", "properties", "required", "additionalProperties", "title", "description", "default"}
+
+
+def _python_value(row_: Format, schema: Any, depth: int = 0) -> Node:
+    """A literal of Python, or JSON, which reads the same."""
+    without = endings(row_)
+    text = Text(("'", "\\", *without))
+    escape = either(*(Lit(one) for one in ("\\n", "\\'", '\\"', "\\\\", "\\t")))
+    quoted = row(Lit("'"), some(row(text, escape)), text, Lit("'"))
+    written = Json(canonical(schema), without)
+    if not isinstance(schema, Mapping):
+        return written
+    if "const" in schema or "enum" in schema:
+        values = [schema["const"]] if "const" in schema else schema["enum"]
+        forms = [form for one in values for form in (json.dumps(one, ensure_ascii=False), repr(one))]
+        return either(*map(Lit, dict.fromkeys(forms)))
+    if schema.keys() - _NOTES:
+        return written
+    match schema.get("type"):
+        case "string":
+            return either(written, quoted)
+        case "boolean":
+            return either(written, Lit("True"), Lit("False"))
+        case "null":
+            return either(written, Lit("None"))
+        case "array" if isinstance(schema.get("items"), Mapping) and depth < _MOST_NESTED:
+            item = _python_value(row_, schema["items"], depth + 1)
+            return row(Lit("["), maybe(row(item, some(row(_PYTHON_COMMA, item)))), Lit("]"))
+        case "object" if isinstance(schema.get("properties"), Mapping) and depth < _MOST_NESTED:
+
+            def member(name: str, inner: Any) -> Node:
+                key = either(Lit(json.dumps(name, ensure_ascii=False)), Lit(repr(name)))
+                return row(key, Lit(":"), maybe(Lit(" ")), _python_value(row_, inner, depth + 1))
+
+            return row(Lit("{"), members_of(*_members(schema), member, _PYTHON_COMMA), Lit("}"))
+        case None:
+            one = either(written, quoted, Lit("True"), Lit("False"), Lit("None"))
+            return either(*one.parts, row(Lit("["), one, some(row(_PYTHON_COMMA, one)), Lit("]")))  # type: ignore[union-attr]
+    return written
+
+
+_MOST_NESTED = 3  # of values that are written out
 
 
 def objects_of(row_: Format, function: Function) -> Node:
@@ -290,20 +353,28 @@ def objects_of(row_: Format, function: Function) -> Node:
             return row(Mark(quote), text_value(schema, endings(row_)), Mark(quote))
         if kind == "object" and isinstance(schema.get("properties"), Mapping):
             return row(Lit("{"), members_of(*_members(schema), member, Lit(",")), Lit("}"))
+        if kind == "array" and isinstance(schema.get("items"), Mapping):
+            return listed_in("[", value(schema["items"]), "]")
         if kind == "array":
-            items = value(schema.get("items", {}))
-            return row(Lit("["), maybe(row(items, some(row(Lit(","), items)))), Lit("]"))
+            return listed_in("[", anything[-2], "]")
         if kind == "object":
-            return Lit("{}")
+            return objects[-1]
         return Json(canonical(schema), endings(row_))
 
     def member(name: str, schema: Any) -> Node:
         return row(Lit(f"{name}:"), value(schema))
 
+    def listed_in(opener: str, one: Node, closer: str) -> Node:
+        return row(Lit(opener), maybe(row(one, some(row(Lit(","), one)))), Lit(closer))
+
+    text = row(Mark(quote), Text(endings(row_)), Mark(quote))
+    anything = [either(text, Json('{"type":["number","boolean","null"]}'))]  # each with one more level
+    objects: list[Node] = [Lit("{}")]
+    for _ in range(_MOST_NESTED - 1):
+        objects.append(listed_in("{", row(WORD, Lit(":"), anything[-1]), "}"))
+        anything.append(either(anything[0], listed_in("[", anything[-1], "]"), objects[-1]))
     if function.properties is None:
-        text = row(Mark(quote), Text(endings(row_)), Mark(quote))
-        any_member = row(WORD, Lit(":"), either(text, Json('{"type":["number","boolean"]}')))
-        return row(Lit("{"), maybe(row(any_member, some(row(Lit(","), any_member)))), Lit("}"))
+        return listed_in("{", row(WORD, Lit(":"), anything[-1]), "}")
     return row(Lit("{"), listed(function, member, Lit(",")), Lit("}"))
 
 

@@ -5,11 +5,40 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from ..errors import GrammarError
 from ..formats import Format
-from .arguments import Function, canonical, closed, elements_of, first, json_of, objects_of, pairs_of, python_of
-from .nodes import EMPTY, ID, INDEX, Json, Lit, Mark, Node, Space, Text, either, is_empty, maybe, of_marks, row, some
+from .arguments import (
+    Function,
+    canonical,
+    closed,
+    elements_of,
+    endings,
+    first,
+    json_of,
+    objects_of,
+    pairs_of,
+    python_of,
+)
+from .nodes import (
+    EMPTY,
+    ID,
+    INDEX,
+    Json,
+    Lit,
+    Mark,
+    Node,
+    Space,
+    Text,
+    either,
+    few,
+    is_empty,
+    maybe,
+    of_marks,
+    row,
+    some,
+)
 
 __all__ = ["Calls"]
 
@@ -23,13 +52,16 @@ class Calls:
     def __init__(self, row_: Format, functions: Sequence[Function], *, parallel: bool) -> None:
         self.row, self.functions, self.parallel = row_, functions, parallel
         self._block: Node | None = None
+        self._around: tuple[Node, Node, Node] | None = None
+        self._keys: dict[str, Node] = {}
+        self._endings = endings(row_)
 
     def openers(self) -> tuple[str, ...]:
         """What a text must not contain, because a call would begin with it."""
         found: list[str] = []
         for marker in (self.row.section and self.row.section[0], self.row.call and self.row.call[0]):
             found += [marker] if isinstance(marker, str) else marker or ()
-        return tuple(dict.fromkeys(one for one in found if one))
+        return few(found)
 
     def begins_bare(self) -> bool:
         """May an answer begin with a call, without any opener?"""
@@ -38,8 +70,36 @@ class Calls:
     def block(self) -> Node:
         """One call, or those of one section, from the opener to the closer."""
         if self._block is None:
-            self._block = self._new_block()
+            self._block = either(*(one._new_block() for one in self._dialects()))
         return self._block
+
+    def opened_block(self) -> Node:
+        """The same with an opener, which may follow a text."""
+        assert self.row.section is not None
+        openers = tuple(one for one in _spellings(self.row.section[0]) if one)
+        closers = tuple(one for one in _spellings(self.row.section[1]) if one) or ""
+        section = (openers, (*closers, "") if closers and "" in self.row.section[1] else closers)
+        return Calls(self.row._replace(section=section), self.functions, parallel=self.parallel).block()
+
+    def _dialects(self) -> list[Calls]:
+        """These calls, once for each of the ways to spell all of their markers."""
+        if self.row.section is None or self.row.call is None:
+            return [self]
+        markers = (*self.row.section, *self.row.call, *(self.row.pair or ()))
+        counts = {len(one) for one in markers if not isinstance(one, str)}
+        if len(counts) != 1 or isinstance(self.row.section[0], str) or not counts <= {2, 3, 4}:
+            return [self]
+
+        def led_by(number: int, group: tuple[Any, ...] | None) -> Any:
+            return group and tuple(
+                one if isinstance(one, str) else (one[number], *one[:number], *one[number + 1 :]) for one in group
+            )
+
+        rows = [
+            self.row._replace(**{name: led_by(number, getattr(self.row, name)) for name in ("section", "call", "pair")})
+            for number in range(counts.pop())
+        ]
+        return [Calls(one, self.functions, parallel=self.parallel) for one in rows]
 
     def _new_block(self) -> Node:
         if not self.functions:
@@ -47,22 +107,33 @@ class Calls:
         if self.row.section is None:
             if self.row.call is None:
                 raise GrammarError(f"models of the format {self.row.name!r} call no tools")
-            return self._tagged() or EMPTY
+            tagged = self._tagged()
+            if not self.row.wrapped:
+                return tagged or EMPTY
+            begin, _, end = (first(one) for one in self.row.call)
+            wrapped = row(Mark(begin), self._wrapped(one_object=True), Space() if end else EMPTY, Mark(end))
+            return wrapped if tagged is None else either(tagged, wrapped)
         opener, closer = self.row.section
+        inside = self._inside()
+        layout = Space() if self.row.body != "object" and first(closer) else EMPTY
+        before, after = spelled(opener), spelled(closer)
+        if not first(opener) or "" not in _spellings(opener):
+            return row(before, inside, EMPTY if is_empty(after) else layout, after)
+        if "" in _spellings(closer):
+            after = maybe(after) if first(closer) else EMPTY
+        return either(row(before, inside, EMPTY if is_empty(after) else layout, after), inside)
+
+    def _inside(self) -> Node:
+        """What is between the opener and the closer of a section."""
         tagged = self._tagged() if self.row.call is not None else None
-        inside = [] if tagged is None else [self._several(tagged)]
+        ways = [] if tagged is None else [self._several(tagged)]
         if self.row.body == "python":
-            inside.append(row(Space(), self._python()))
+            ways.append(row(Space(), self._python()))
         elif self.row.body == "object":
-            inside.append(either(*(self._object(one) for one in self.functions)))
+            ways.append(either(*(self._object(one) for one in self.functions)))
         elif self.row.wrapped:
-            inside.append(self._wrapped())
-        begin, end = spelled(opener), spelled(closer)
-        if first(opener) and "" in _spellings(opener):
-            begin = maybe(Mark(first(opener))) if self.row.body != "python" else EMPTY
-            end = EMPTY if "" in _spellings(closer) else end
-        layout = Space() if self.row.body != "object" and first(closer) and not is_empty(end) else EMPTY
-        return row(begin, either(*inside), layout, end)
+            ways.append(self._wrapped())
+        return either(*ways)
 
     def blocks(self) -> Node:
         """White space and a block, and more of them if there may be more than one call."""
@@ -87,7 +158,7 @@ class Calls:
             try:
                 ways.append(self._call(function))
             except GrammarError:
-                if self.row.section is None or not self.row.wrapped:
+                if not self.row.wrapped:
                     raise
                 # A wrapped call keeps the schema, because its strings have quotes.
         return either(*ways) if ways else None
@@ -97,9 +168,10 @@ class Calls:
         opener, middle, closer = (first(one) for one in self.row.call)
         if self.row.name_as == "function":
             fenced = row(
-                Lit("function"), Mark(middle), Lit(f"{function.name}\n```json\n"), json_of(function), Lit("\n```")
+                *(Lit("function"), Mark(middle), Lit(f"{function.name}\n```json\n")),
+                *(json_of(function, self._endings), Lit("\n```")),
             )
-            plain = row(Lit(function.name), Mark(middle), json_of(function))
+            plain = row(Lit(function.name), Mark(middle), Space(), json_of(function, self._endings), Space())
             return row(Mark(opener), either(plain, fenced), Mark(closer))
         name: Node = Lit(function.name)
         if self.row.name_as == "id":
@@ -113,6 +185,8 @@ class Calls:
         numbered = _numbered(_spellings(self.row.call[1]))
         if numbered is not None:
             return numbered
+        if middle and self.row.attribute:
+            return either(Mark(middle), row(Lit(first(self.row.attribute)), INDEX, Mark(middle)))
         if middle:
             return Mark(middle)
         return maybe(Lit("\n")) if self.row.pair is not None else EMPTY
@@ -123,47 +197,62 @@ class Calls:
             return row(Space(), pairs_of(self.row, function, key, after))
         if self.row.element is not None:
             return row(Space(), elements_of(self.row, function))
-        return row(Space(), json_of(function), Space() if self.row.call and first(self.row.call[2]) else EMPTY)
+        arguments = json_of(function, self._endings)
+        return row(Space(), arguments, Space() if self.row.call and first(self.row.call[2]) else EMPTY)
 
     # --- calls that are objects, or Python ---
 
-    def _wrapped(self) -> Node:
+    def _wrapped(self, *, one_object: bool = False) -> Node:
+        """one_object: there is no second one outside of an array."""
         one = either(*(self._wrapper(function) for function in self.functions))
         if not self.parallel:
             return row(Space(), either(one, row(Lit("["), Space(), one, Space(), Lit("]"))))
         array = row(Lit("["), Space(), one, some(row(Space(), Lit(","), Space(), one)), Space(), Lit("]"))
+        if one_object:
+            return row(Space(), either(one, array))
         if not self.row.between:
             return either(some(row(Space(), one), 1), row(Space(), array))
         between = row(Space(), Lit(self.row.between), Space())
         return row(Space(), either(row(one, some(row(between, one))), array))
 
     def _wrapper(self, function: Function) -> Node:
+        """`{"name": ..., "arguments": ...}`, in each way to spell its keys."""
         if "*" in self.row.members:
-            return row(
-                Lit("{"),
-                Space(),
-                Lit(json.dumps(function.name)),
-                Lit(":"),
-                Space(),
-                json_of(function),
-                Space(),
-                Lit("}"),
-            )
-        names = [key for key, what in self.row.members.items() if what == "name"]
-        keys = [key for key, what in self.row.members.items() if what == "arguments"]
-        ids = [key for key, what in self.row.members.items() if what == "id"]
-        name = row(Lit(json.dumps(names[0])), Space(), Lit(":"), Space(), Lit(json.dumps(function.name)))
-        arguments = row(Lit(json.dumps(keys[0])), Space(), Lit(":"), Space(), json_of(function))
-        comma = row(Space(), Lit(","), Space())
-        id: Node = EMPTY
-        if ids:
-            id = maybe(row(Lit(json.dumps(ids[0])), Space(), Lit(":"), Space(), Lit('"'), ID, Lit('"'), comma))
-        return row(Lit("{"), Space(), id, name, comma, arguments, Space(), Lit("}"))
+            name = Lit(json.dumps(function.name))
+            return row(Lit("{"), Space(), name, Lit(":"), Space(), json_of(function), Space(), Lit("}"))
+        before, id_, after = self._members()
+        named = row(Lit(json.dumps(function.name)), _COMMA, id_)
+        return row(
+            Lit("{"), Space(), before, named, self._key("arguments"), json_of(function), after, Space(), Lit("}")
+        )
+
+    def _members(self) -> tuple[Node, Node, Node]:
+        """What is before the name, between the name and the arguments, and after them, whatever the tool is."""
+        if self._around is None:
+            id_ = maybe(row(self._id(), _COMMA)) if "id" in self.row.members.values() else EMPTY
+            kind = [key for key, what in self.row.members.items() if what == "other"]
+            kinds = maybe(row(_member(kind), Lit('"function"'), _COMMA)) if kind else EMPTY
+            after = maybe(row(_COMMA, self._id())) if id_ is not EMPTY else EMPTY
+            self._around = row(kinds, id_, self._key("name")), id_, after
+        return self._around
+
+    def _id(self) -> Node:
+        return row(self._key("id"), Lit('"'), ID, Lit('"'))
+
+    def _key(self, role: str) -> Node:
+        found = self._keys.get(role)
+        if found is None:
+            found = self._keys[role] = _member([key for key, what in self.row.members.items() if what == role])
+        return found
 
     def _python(self) -> Node:
+        """Calls in a list; between an opener and a closer also one in each line."""
         one = either(*(row(Lit(function.name), python_of(self.row, function)) for function in self.functions))
         more = some(row(Lit(","), maybe(Lit(" ")), one)) if self.parallel else EMPTY
-        return row(Lit("["), one, more, Lit("]"))
+        listed = row(Lit("["), one, more, Lit("]"))
+        if self.row.section is None or "" in _spellings(self.row.section[1]):
+            return listed
+        return either(listed, row(one, some(row(Lit("\n"), one))) if self.parallel else one)
 
     def _object(self, function: Function) -> Node:
         prefix = "call:" if self.row.name_as == "call" else ""
@@ -171,6 +260,14 @@ class Calls:
 
 
 _NUMBER = re.compile("[0-9]+")
+_COMMA = row(Space(), Lit(","), Space())
+
+
+def _member(keys: Sequence[str]) -> Node:
+    """One of these keys, and the colon."""
+    return row(either(*(Lit(json.dumps(key)) for key in keys)), Space(), Lit(":"), Space())
+
+
 _MOST_SPELLINGS = 8  # of a section's markers: those that a row has first are those that its models write
 
 
@@ -210,36 +307,52 @@ class Output:
             return rest
         opener, closer = self.row.think
         openers = self.calls.openers() if choice != "none" else ()
-        thoughts: Node = Text((*_spellings(closer), *openers))
+        ends = [one for marker in (closer, *self.row.answer) for one in _spellings(marker)]
+        thoughts: Node = Text((*ends, *openers))
         if not self.reasons:
             begin = of_marks([*_first_spellings(opener), *("\n" + one for one in _first_spellings(opener))])
             thoughts = row(begin, thoughts)
         closed = row(thoughts, spelled(closer))
+        if not self.reasons:  # who does not reason may say so with a closer alone
+            closed = either(closed, spelled(closer))
         if not openers or self.calls.begins_bare():
             return row(closed if self.reasons else maybe(closed), Space(), rest)
         # A call may begin in open reasoning.
         if choice == "required":
             ended = row(thoughts, maybe(spelled(closer)))
-            return row(ended if self.reasons else maybe(ended), rest)
+            return row(ended if self.reasons else maybe(either(ended, spelled(closer))), rest)
         after = row(closed if self.reasons else maybe(closed), Space(), rest)
         return either(row(thoughts, self.calls.blocks()), after)
 
     def _rest(self, choice: str, answer: object) -> Node:
         if choice == "none":
-            return Json(canonical(closed(answer))) if answer is not None else self._text()
+            return self._answer(answer) if answer is not None else self._text()
         if choice == "required":
             return self.calls.blocks()
         if answer is not None:
-            return either(Json(canonical(closed(answer))), self.calls.blocks())
+            return either(self._answer(answer), self.calls.blocks())
         if self.calls.begins_bare():
-            return either(self.calls.blocks(), self._text(plain=True))
+            text = self._text(plain=True)
+            if self.calls.openers():
+                text = row(text, maybe(self.calls.opened_block()))
+            return either(self.calls.blocks(), text)
         text = self._text()
         block = row(text, self.calls.block())
         return row(some(block) if self.calls.parallel else maybe(block), text)
 
+    def _not_text(self) -> list[str]:
+        """What would begin a call, or end or begin thoughts."""
+        think = () if self.row.think is None else (*_spellings(self.row.think[0]), *_spellings(self.row.think[1]))
+        return [*self.calls.openers(), *think]
+
+    def _answer(self, schema: object) -> Node:
+        return Json(canonical(closed(schema)), tuple(dict.fromkeys(self._not_text())))
+
     def _text(self, plain: bool = False) -> Node:
         """An answer. It has none of the row's markers."""
-        without = [*self.calls.openers()]
-        if self.row.think is not None:
-            without += [*_spellings(self.row.think[0]), *_spellings(self.row.think[1])]
-        return Text(tuple(dict.fromkeys(without)), plain)
+        without = self._not_text()
+        shown = [one for marker in (*self.row.answer, *self.row.drop) for one in _spellings(marker)]
+        text = Text(tuple(dict.fromkeys([*without, *shown])), plain)
+        # The beginning of another marker would become that marker.
+        shown = [one for one in shown if not any(other != one and other.startswith(one) for other in text.without)]
+        return row(text, some(row(of_marks(shown), Text(text.without)))) if shown else text

@@ -28,22 +28,24 @@ class Messages:
         next_one = row(self._mark("end"), self._mark("start"), Lit("assistant"))
         return row(self._mark("channel"), Lit(channel), self._mark("message"), self._text(), next_one)
 
+    def _kind(self) -> Node:
+        """The content type, which gpt-oss's template and cookbook write in these ways."""
+        marked = row(self._mark("constrain"), Lit("json"))
+        return either(row(Lit(" "), marked), marked, Lit(" json"))
+
     def _call(self, function: Function) -> Node:
         to = f" to=functions.{function.name}"
-        kind = maybe(row(maybe(Lit(" ")), self._mark("constrain"), Lit("json")))
+        kind = maybe(self._kind())
         in_channel = row(self._mark("channel"), either(Lit("commentary" + to), Lit("analysis" + to)))
         in_role = row(Lit(to), self._mark("channel"), either(Lit("commentary"), Lit("analysis")))
-        body = row(self._mark("message"), json_of(function), maybe(self._mark("call")))
+        body = row(self._mark("message"), json_of(function, tuple(self.marks.values())), maybe(self._mark("call")))
         return row(either(in_channel, in_role), kind, body)
 
     def _final(self, answer: object) -> Node:
         kind: Node = EMPTY
         body: Node = self._text()
         if answer is not None:
-            kind, body = (
-                maybe(row(maybe(Lit(" ")), self._mark("constrain"), Lit("json"))),
-                Json(canonical(closed(answer))),
-            )
+            kind, body = maybe(self._kind()), Json(canonical(closed(answer)), tuple(self.marks.values()))
         return row(self._mark("channel"), Lit("final"), kind, self._mark("message"), body, maybe(self._mark("return")))
 
     def whole(self, choice: str, answer: object, *, reasons: bool, may_reason: bool) -> Node:

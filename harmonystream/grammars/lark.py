@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
+from .json_rules import JsonRules
 from .nodes import Json, Lit, Mark, Node, Or, Regex, Rep, Seq, Space, Text
 from .structural_tag import Pieces
 
 __all__ = ["lark"]
 
 
-def lark(node: Node, control: Mapping[str, int]) -> str:
-    """Lark text. control: the ids of the markers that are control tokens of the vocabulary."""
-    writer = _Writer(control)
+def lark(node: Node, control: Mapping[str, int], *, spelled: bool) -> str:
+    """Lark text.
+
+    control: the ids of the markers that are control tokens of the vocabulary. spelled: are these markers in other
+    tokens, too?
+    """
+    writer = _Writer(control, spelled)
     start = writer.expression(node)
     return "\n".join(["%llguidance {}", f"start: {start}", *writer.lines()]) + "\n"
 
@@ -23,15 +29,16 @@ def lark(node: Node, control: Mapping[str, int]) -> str:
 _SPACE = "[ \\n\\t]"
 
 
-class _Writer:
+class _Writer(JsonRules):
     """Writes each node once, however often it is there."""
 
-    def __init__(self, control: Mapping[str, int]) -> None:
-        self.pieces = Pieces(control)
+    def __init__(self, control: Mapping[str, int], spelled: bool) -> None:
+        self.pieces, self.spelled = Pieces(control), spelled
         self.names: dict[object, str] = {}  # of a definition, or of what it stands for
         self.definitions: dict[str, str] = {}  # by name
         self.loops: dict[Node, Rep] = {}  # any number of times a node
         self.written: dict[Node, str] = {}
+        self.schemas: dict[tuple[str, tuple[str, ...]], str] = {}
 
     def lines(self) -> list[str]:
         return [f"{name}: {text}" for name, text in self.definitions.items()]
@@ -50,8 +57,8 @@ class _Writer:
                 return " ".join(map(_piece, self.pieces.of(text)))
             case Seq(parts=parts):
                 return self._sequence(parts)
-            case Json(schema=schema):
-                return self._rule(f"%json {_with_little_space(schema)}")
+            case Json(schema=schema, without=without):
+                return self._json(schema, self._excluded(without))
             case Or(parts=parts):
                 return self._rule(" | ".join([self.expression(part) for part in parts]))
             case Rep(part=part, least=least, most=most):
@@ -123,13 +130,57 @@ class _Writer:
         return self._terminal(f"{self._terminal(self._text(part))} {_quoted(end)}")
 
     def _text(self, text: Text) -> str:
-        body = "/(?s:.*)/"
-        excluded = [re.escape(one).replace("/", "\\/").replace("\n", "\\n") for one in self.pieces.texts(text.without)]
-        if excluded:
-            body += f" & ~/(?s:.*)({'|'.join(excluded)})(?s:.*)/"
+        body = "/(?s:.*)/" + _excluding(self._excluded(text.without))
         if text.plain:
             body += " & /([^ \\n\\t\\r\\[{<](?s:.*))?/"
         return body
+
+    def _excluded(self, without: tuple[str, ...]) -> tuple[str, ...]:
+        return without if self.spelled else tuple(self.pieces.texts(without))
+
+    # --- JSON ---
+
+    def _json(self, schema: str, without: tuple[str, ...]) -> str:
+        """llguidance's own JSON, if nothing has to be kept out of strings."""
+        without = tuple(one for one in without if '"' not in one and "\\" not in one)
+        if not without:
+            return self._rule(f"%json {_with_little_space(schema)}")
+        made = self.schemas.get((schema, without))
+        if made is None:
+            try:
+                made = self._rule(self.schema(json.loads(schema), without))
+            except _UnknownError:
+                made = self._rule(f"%json {_with_little_space(schema)}")
+            self.schemas[schema, without] = made
+        return made
+
+    @property
+    def space(self) -> str:  # type: ignore[override]
+        return self._terminal(f"/{_SPACE}{{1,16}}/") + "?"
+
+    def rule(self, key: object, make: Callable[[], str]) -> str:
+        name = self.names.get(key)
+        if name is None:
+            name = self.names[key] = f"r{len(self.names)}"
+            self.definitions[name] = ""
+            self.definitions[name] = make()
+        return name
+
+    def literal(self, text: str) -> str:
+        return _quoted(text)
+
+    def number(self, kind: str) -> str:
+        fraction = "" if kind == "integer" else "(\\.[0-9]{1,16})?([eE][+-]?[0-9]{1,2})?"
+        return self._terminal(f"/-?(0|[1-9][0-9]{{0,15}}){fraction}/")
+
+    def string(self, without: tuple[str, ...], least: int = 0, most: int | None = None) -> str:
+        counts = "*" if not least and most is None else f"{{{least},{'' if most is None else most}}}"
+        return self._terminal(f'/"({_UNIT}){counts}"/' + _excluding(without))
+
+    def unknown(self, what: str, schema: Any, without: tuple[str, ...]) -> str:
+        raise _UnknownError
+
+    # --- definitions ---
 
     def _terminal(self, text: str) -> str:
         return self._named(text, "T")
@@ -143,6 +194,22 @@ class _Writer:
             name = self.names[text] = f"{letter}{len(self.names)}"
             self.definitions[name] = text
         return name
+
+
+class _UnknownError(Exception):
+    """A schema that is left to llguidance, whose strings may have everything in them."""
+
+
+def _excluding(without: Sequence[str]) -> str:
+    """The end of a terminal that has none of these in it."""
+    if not without:
+        return ""
+    excluded = [re.escape(one).replace("/", "\\/").replace("\n", "\\n") for one in without]
+    return f" & ~/(?s:.*)({'|'.join(excluded)})(?s:.*)/"
+
+
+# One character of a string in JSON: no half of a surrogate pair.
+_UNIT = '[^"\\\\\\x00-\\x1f\\x7f]|\\\\(["\\\\\\/bfnrt]|u([0-9a-cA-CeEfF][0-9a-fA-F]{3}|[dD][0-7][0-9a-fA-F]{2}))'
 
 
 def _with_little_space(schema: str) -> str:

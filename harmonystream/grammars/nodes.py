@@ -27,6 +27,7 @@ __all__ = [
     "Space",
     "Text",
     "either",
+    "few",
     "head",
     "is_empty",
     "markers",
@@ -146,6 +147,27 @@ def either(*parts: Node) -> Node:
     if isinstance(begin, Mark) and all(isinstance(one := head(part), Mark) and one.text == begin.text for part in flat):
         return row(begin, either(*(row(*part.parts[1:]) if isinstance(part, Seq) else EMPTY for part in flat)))
     return Or(tuple(flat))
+
+
+_MANY = 12
+_LEAST_IN_COMMON = 3
+
+
+def few(strings: Iterable[str]) -> tuple[str, ...]:
+    """What a text must not have in it so that it has none of these: beginnings of them, if there are many.
+
+    A backend's time grows with their number.
+    """
+    found = tuple(dict.fromkeys(one for one in strings if one))
+    if len(found) <= _MANY:
+        return found
+    groups: dict[str, str] = {}  # what they have in common, by how they begin
+    for one in found:
+        key = one[:_LEAST_IN_COMMON]
+        known = groups.get(key, one)
+        shared = next((at for at, (a, b) in enumerate(zip(known, one)) if a != b), min(len(known), len(one)))
+        groups[key] = one[:shared]
+    return tuple(groups.values())
 
 
 def of_marks(spellings: Iterable[str]) -> Node:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from families import FAMILIES, TOOLS, render
+from gbnf_matching import Gbnf
 from grammar_walks import accepts
 
 import harmonystream as hs
@@ -229,7 +230,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "a number": (lambda: hs.grammar("hermes", [3]), "a tool is a name, or a definition"),
     "many tools": (lambda: hs.grammar("hermes", map(str, range(2000))), "more than 1024 tools"),
     "a pattern without quotes": (
-        lambda: hs.grammar("glm", strict({"type": "object", "properties": {"a": {"type": "string", "pattern": "x"}}})),
+        lambda: hs.grammar("dsml", strict({"type": "object", "properties": {"a": {"type": "string", "pattern": "x"}}})),
         "'pattern' of a string that is written without quotes",
     ),
     "a keyword of llama.cpp's": (
@@ -248,4 +249,8 @@ def test_what_is_refused(what: str) -> None:
 
 def test_a_wider_grammar_for_llama_cpp() -> None:
     schema = {"type": "object", "properties": {"a": {"type": "object", "not": {}}}}
-    assert '"{" ws (string' in hs.grammar("hermes", strict(schema)).gbnf(exact=False)
+    gbnf = hs.grammar("hermes", strict(schema)).gbnf(exact=False)
+    for value, accepted in (('{"x": [1, null]}', True), ("3", False)):
+        text = f'<tool_call>\n{{"name": "f", "arguments": {{"a": {value}}}}}\n</tool_call>'
+        found = Gbnf(gbnf)
+        assert (found.take(text) and found.may_end) == accepted

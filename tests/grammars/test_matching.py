@@ -2,32 +2,10 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
-from grammar_walks import faults_of, ids_walk, vocab_of
-from test_grammars_walks import FORMATS, tools_of
+from grammar_walks import vocab_of
 
 import harmonystream as hs
-
-
-@pytest.mark.parametrize("format", FORMATS)
-def test_random_ids(format: str) -> None:
-    vocab, end = vocab_of(format)
-    ended = 0
-    for seed in range(8):
-        dice = random.Random(f"{format} {seed}")
-        tools = tools_of(dice)
-        grammar = hs.grammar(format, tools, choice="required", parallel=dice.random() < 0.5, reasoning="none")
-        ids = ids_walk(grammar, vocab, end, dice, dice.choice((0, 20, 200)))
-        if ids is not None:
-            ended += 1
-            found = hs.parse(ids, format, vocab=vocab, tools=tools)
-            wrong = faults_of(found, tools, "required", preambles=format == "harmony")
-            assert wrong == [], b"".join(map(vocab.token_bytes, ids))
-        if ended == 2:
-            break
-    assert ended
 
 
 def test_a_matcher() -> None:

@@ -1,22 +1,28 @@
-"""Random outputs of a grammar, made by llguidance's matcher over a vocabulary of bytes, and what they are read as."""
+"""Random outputs of grammars, made by the matchers of the backends, and what they are read as."""
 
 from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable, Sequence
-from functools import cache
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, lru_cache
+from typing import Any, Protocol
 
 import jsonschema_rs
 import llguidance
 import numpy as np
+from gbnf_matching import Gbnf
 
 import harmonystream as hs
 from harmonystream.formats import HeaderFormat, format_of
 
+FORMATS = [name for name in hs.formats.names() if name not in ("think", "kimi_vl")]  # these call no tools
 EOS = 256
-LONGEST = 3000
+LONGEST = 1200
+END = "<|end of noise|>"
+
+
+# --- llguidance over a vocabulary of bytes ---
 
 
 class _Bytes:
@@ -44,15 +50,14 @@ def accepts(lark: str, text: str) -> bool:
     return all(found.consume_token(byte) for byte in text.encode()) and found.is_accepting()
 
 
-def allowed(found: Any) -> list[int]:
-    bits = np.unpackbits(np.frombuffer(found.compute_bitmask(), dtype=np.uint8), bitorder="little")
-    return np.nonzero(bits[: EOS + 1])[0].tolist()  # type: ignore[no-any-return]
+# --- vocabularies of bytes and markers ---
 
 
 def _spellings(field: Any) -> list[str]:
     return [field] if isinstance(field, str) else [one for part in field or () for one in _spellings(part)]
 
 
+@cache
 def markers(format: str) -> tuple[list[bytes], list[bytes]]:
     """All markers, and those that close something."""
     row = format_of(format)
@@ -61,47 +66,117 @@ def markers(format: str) -> tuple[list[bytes], list[bytes]]:
         closers = [marks["end"], marks["call"], marks["return"], marks["message"], f"{marks['channel']}final"]
         every = [*marks.values()]
     else:
-        fields = (row.think, row.section, row.call, row.pair, row.element, row.quote, tuple(row.typed))
-        every = _spellings(fields)
+        fields = (row.think, row.section, row.call, row.pair, row.element, row.quote, tuple(row.typed), row.answer)
+        every = _spellings((*fields, row.value_type))
         closers = _spellings((row.think and row.think[1], row.section and row.section[1], row.call and row.call[2]))
         closers += _spellings((row.pair and (row.pair[1], row.pair[3]), row.element and row.element[1:], row.quote))
-        closers += _spellings(tuple(row.typed))
+        closers += _spellings((tuple(row.typed), row.value_type and row.value_type[1]))
     return [one.encode() for one in every if one], [one.encode() for one in closers if one]
 
 
-END = "<|end of noise|>"
-
-
 def vocab_of(format: str, *, control: bool = True) -> tuple[hs.Vocab, int]:
-    """All bytes, the markers as control tokens or as plain ones, and a token that ends an answer, with its id."""
+    """All bytes, the markers as control tokens or as plain ones, and a token that ends an answer, with its id.
+
+    Characters of markers that are no ASCII are tokens as well.
+    """
     names = list(dict.fromkeys(one.decode() for one in markers(format)[0]))
-    tokens: list[bytes] = [bytes([byte]) for byte in range(256)] + [name.encode() for name in names] + [END.encode()]
+    letters = sorted({one for name in names for one in name if not one.isascii()} - set(names))
+    tokens = [bytes([byte]) for byte in range(256)] + [one.encode() for one in (*names, *letters, END)]
     end = len(tokens) - 1
     # Harmony cannot be read without its control tokens.
     marked = {name: 256 + at for at, name in enumerate(names)} if control or format == "harmony" else {}
     return hs.vocab.from_bytes(tokens, {**marked, END: end}), end
 
 
-def ids_walk(
-    grammar: hs.grammars.Grammar, vocab: hs.Vocab, end: int, dice: random.Random, busy: int = 200
-) -> list[int] | None:
-    """Random ids that the grammar allows; None: they did not end in time. After some time they rather close things."""
-    found, out = grammar.matcher(vocab, [end]), list[int]()
-    closing = [*range(256, end + 1), *b'"}])>']
-    for step in range(LONGEST):
-        bits = np.unpackbits(np.frombuffer(found.allowed(), dtype=np.uint8), bitorder="little")
-        may = np.nonzero(bits)[0].tolist()
-        assert may, f"nothing may follow {b''.join(map(vocab.token_bytes, out[-40:]))!r}"
-        rather = [tid for tid in closing if tid in may] if step > busy else []
-        chosen = end if rather and end in may else dice.choice(rather if rather and dice.random() < 0.7 else may)
-        found.take(chosen)
-        if chosen == end:
-            return out
-        out.append(chosen)
-    return None
+# --- the matchers ---
 
 
-def _next_of(markers_: Iterable[bytes], tail: bytes, may: set[int]) -> int | None:
+class Cursor(Protocol):
+    """Follows one output. beyond: may there come more than the ids say?"""
+
+    beyond: bool
+
+    def allowed(self) -> list[int]:
+        """The ids that may come next, the end's among them."""
+
+    def take(self, tid: int) -> None: ...
+
+
+def _ids(bits: Any) -> list[int]:
+    return np.nonzero(np.unpackbits(np.frombuffer(bits, dtype=np.uint8), bitorder="little"))[0].tolist()  # type: ignore[no-any-return]
+
+
+class _Lark:
+    beyond = False
+
+    def __init__(self, grammar: hs.grammars.Grammar, vocab: hs.Vocab, end: int) -> None:
+        self._matcher = grammar.matcher(vocab, [end])
+        self.take = self._matcher.take
+
+    def allowed(self) -> list[int]:
+        return _ids(self._matcher.allowed())
+
+
+class _Tag:
+    """xgrammar's."""
+
+    beyond = False
+
+    def __init__(self, grammar: hs.grammars.Grammar, vocab: hs.Vocab, end: int) -> None:
+        import xgrammar
+
+        compiled = _compiler(vocab, end).compile_structural_tag(grammar.structural_tag(vocab))
+        self._matcher = xgrammar.GrammarMatcher(compiled)
+        self._bits = xgrammar.allocate_token_bitmask(1, len(vocab))
+
+    def allowed(self) -> list[int]:
+        self._matcher.fill_next_token_bitmask(self._bits)
+        return _ids(self._bits.numpy().tobytes())
+
+    def take(self, tid: int) -> None:
+        assert self._matcher.accept_token(tid)
+
+
+@lru_cache(8)
+def _compiler(vocab: hs.Vocab, end: int) -> Any:
+    import xgrammar
+
+    tokens = [vocab.token_bytes(tid) for tid in range(len(vocab))]
+    info = xgrammar.TokenizerInfo(tokens, vocab_type=xgrammar.VocabType.RAW, stop_token_ids=[end])
+    return xgrammar.GrammarCompiler(info, cache_enabled=False)
+
+
+class _Gbnf:
+    """The reference interpreter's. Its tokens are ASCII characters and markers."""
+
+    beyond = True
+
+    def __init__(self, grammar: hs.grammars.Grammar, vocab: hs.Vocab, end: int) -> None:
+        self._matcher, self._vocab, self._end = Gbnf(grammar.gbnf()), vocab, end
+        self._marks = range(256, end)
+
+    def allowed(self) -> list[int]:
+        found = [byte for byte in range(128) if self._matcher.may(chr(byte))]
+        for tid in self._marks:
+            text = self._vocab.token_bytes(tid).decode()
+            found += [tid] * (self._matcher.may(text[0]) and self._matcher.fork().take(text))
+        return found + [self._end] * self._matcher.may_end
+
+    def take(self, tid: int) -> None:
+        assert tid == self._end or self._matcher.take(self._vocab.token_bytes(tid).decode())
+
+
+BACKENDS: dict[str, Callable[[hs.grammars.Grammar, hs.Vocab, int], Cursor]] = {
+    "llguidance": _Lark,
+    "xgrammar": _Tag,
+    "gbnf": _Gbnf,
+}
+
+
+# --- walks ---
+
+
+def _begun(markers_: Iterable[bytes], tail: bytes, may: set[int]) -> int | None:
     """The byte that continues the longest beginning of a marker at the end of what was written."""
     best = (0, -1)
     for marker in markers_:
@@ -113,61 +188,159 @@ def _next_of(markers_: Iterable[bytes], tail: bytes, may: set[int]) -> int | Non
     return best[1] if best[0] else None
 
 
-def walk(lark: str, format: str, dice: random.Random) -> str | None:
-    """A random output; None: it did not end in time. At first it does anything, and then it closes what is open."""
-    found, out = matcher(lark), bytearray()
+def ids_walk(cursor: Cursor, vocab: hs.Vocab, end: int, format: str, dice: random.Random) -> list[int] | None:
+    """Random ids that the grammar allows; None: they did not end in time.
+
+    At first the walk does anything, also write markers character by character. Then it closes what is open.
+    """
+    out, tail = list[int](), b""
     every, closers = markers(format)
     busy = dice.choice((5, 60, 200))
+    marks = {vocab.token_bytes(tid): tid for tid in range(256, end)}
     for step in range(LONGEST):
-        may = set(allowed(found))
-        assert may, f"nothing may follow {bytes(out[-80:])!r}"
+        may = set(cursor.allowed())
+        if not may and cursor.beyond:
+            return None
+        assert may, f"nothing may follow {tail!r}"
         closing = step > busy
-        if EOS in may and (len(may) == 1 or dice.random() < (0.9 if closing else 0.01)):
-            return out.decode(errors="replace")
-        chosen = _next_of(closers if closing else every, bytes(out[-70:]), may) if dice.random() < 0.97 else None
+        wanted = closers if closing else every
+        if end in may and (len(may) == 1 or dice.random() < (0.9 if closing else 0.01)):
+            cursor.take(end)
+            return out
+        chosen = None
+        if dice.random() < (0.7 if closing else 0.3):
+            chosen = _some(dice, may, [marks[one] for one in wanted if one in marks])
+        if chosen is None and dice.random() < 0.97:
+            chosen = _begun(wanted, tail, may)
         if chosen is None and dice.random() < (0.7 if closing else 0.3):
             chosen = _some(dice, may, b'"}])\n' if closing else b'"}]>)<\n,')
         if chosen is None and dice.random() < 0.5:
-            chosen = _some(dice, may, bytes(one[0] for one in (closers if closing else every)))
+            chosen = _some(dice, may, [one[0] for one in wanted])
         if chosen is None:
-            plain = [byte for byte in may if 32 <= byte < 127 and not (closing and byte in b" ,+")]
-            chosen = dice.choice(sorted(plain or may - {EOS} or may))
-        assert found.consume_token(chosen)
+            plain = [tid for tid in may if 32 <= tid < 127 and not (closing and tid in b" ,+")]
+            chosen = dice.choice(sorted(plain or may - {end} or may))
+        cursor.take(chosen)
         out.append(chosen)
+        tail = (tail + vocab.token_bytes(chosen))[-80:]
     return None
 
 
-def _some(dice: random.Random, may: set[int], wanted: bytes) -> int | None:
-    found = [byte for byte in wanted if byte in may]
+def _some(dice: random.Random, may: set[int], wanted: Iterable[int]) -> int | None:
+    found = [one for one in wanted if one in may]
     return dice.choice(found) if found else None
 
 
-def faults(format: str, text: str, tools: Sequence[Any], choice: str, start: Any = "content") -> list[str]:
-    """What is wrong with an output that the grammar has allowed."""
-    found = hs.parse(text, format, tools=list(tools), start="auto" if format == "harmony" else start)
-    return faults_of(found, tools, choice, preambles=isinstance(format_of(format), HeaderFormat))
+# --- what a walk has to be ---
+
+
+def tool(name: str, properties: dict[str, Any], required: list[str], strict: bool = True) -> dict[str, Any]:
+    schema = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+    return {"type": "function", "function": {"name": name, "strict": strict, "parameters": schema}}
+
+
+SCALARS: dict[str, Any] = {
+    "string": {"type": "string"},
+    "integer": {"type": "integer"},
+    "number": {"type": "number"},
+    "boolean": {"type": "boolean"},
+    "enum": {"enum": ["dim", "full", "x y"]},
+}
+INNER: dict[str, Any] = {
+    "list": {"type": "array", "items": {"type": "string"}},
+    "object": {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]},
+}
+
+
+def tools_of(dice: random.Random) -> list[dict[str, Any]]:
+    """Some random tools, the last one of which takes any object."""
+    made = []
+    for number in range(dice.randint(1, 3)):
+        kinds = dice.sample(sorted(SCALARS), dice.randint(0, 3)) + dice.sample(sorted(INNER), dice.randint(0, 1))
+        dice.shuffle(kinds)
+        names = {f"{kind}_{number}": (SCALARS | INNER)[kind] for kind in kinds}
+        made.append(tool(f"tool_{number}", names, [name for name in names if dice.random() < 0.6]))
+    return [*made, tool("free", {"text": {"type": "string"}}, [], strict=False)]
+
+
+ANSWER: dict[str, Any] = {
+    "type": "object",
+    "properties": {"n": {"type": "integer"}, "s": {"type": "string"}},
+    "required": ["n"],
+    "additionalProperties": False,
+}
+CHOICES = ("required", "auto", "none", "named", "allowed", "answer")
+
+
+def random_walk(format: str, choice: str, backend: str, seed: object, *, control: bool) -> tuple[str, list[str]] | None:
+    """One walk through a random grammar, and what is wrong with it; None: it did not end in time.
+
+    choice: one of CHOICES. control: markers are control tokens, as long as the backend knows any.
+    """
+    dice = random.Random(f"{format} {choice} {seed}")
+    tools, options = tools_of(dice), dict[str, Any]()
+    allowed = [one["function"]["name"] for one in tools]
+    if choice == "named":
+        options["choice"] = dice.choice(allowed)
+        allowed = [options["choice"]]
+    elif choice == "allowed":
+        options["choice"] = allowed = dice.sample(allowed, dice.randint(1, len(allowed)))
+    elif choice == "answer":
+        options["answer"] = ANSWER
+    else:
+        options["choice"] = choice
+    header = format == "harmony"
+    options |= {"parallel": dice.random() < 0.7, "order": dice.choice(["any", "declared"])}
+    options |= {"reasoning": dice.choice(["allowed", "none"]), "start": dice.choice(["content", "reasoning"])}
+    if header or format_of(format).think is None:  # type: ignore[union-attr]
+        options["start"] = "content"
+    vocab, end = vocab_of(format, control=control and backend != "gbnf")
+    grammar = hs.grammar(format, tools, **options)
+    ids = ids_walk(BACKENDS[backend](grammar, vocab, end), vocab, end, format, dice)
+    if ids is None:
+        return None
+    start: Any = options["start"]
+    output: Any = ids if (control or header) and backend != "gbnf" else _text(vocab, ids)
+    found = hs.parse(output, format, vocab=vocab, tools=tools, start="auto" if header else start)
+    wrong = faults_of(found, [one for one in tools if one["function"]["name"] in allowed], choice, preambles=header)
+    if not options["parallel"] and len(found.tool_calls) > 1:
+        wrong.append(f"{len(found.tool_calls)} calls")
+    if options["reasoning"] == "none" and start == "content" and found.reasoning.strip():
+        wrong.append(f"reasoning {found.reasoning!r}")
+    return _text(vocab, ids), wrong
+
+
+def _text(vocab: hs.Vocab, ids: Sequence[int]) -> str:
+    return b"".join(map(vocab.token_bytes, ids)).decode(errors="replace")
 
 
 def faults_of(found: hs.Completion, tools: Sequence[Any], choice: str, *, preambles: bool = False) -> list[str]:
     """What is wrong with what was read. preambles: may there be content before required calls?"""
     schemas = {tool["function"]["name"]: tool["function"] for tool in tools}
     wrong = []
-    if choice == "required" and not found.tool_calls:
+    forced = choice in ("required", "named", "allowed")
+    if forced and not found.tool_calls:
         wrong.append("no call")
     if choice == "none" and found.tool_calls:
         wrong.append("a call")
-    if choice == "required" and not preambles and (found.content or "").strip():
+    if forced and not preambles and (found.content or "").strip():
         wrong.append(f"content {found.content!r}")
+    answers = [one.content for one in found.messages if not preambles or one.channel == "final"]
+    if choice == "answer" and not found.tool_calls and not _fits("".join(answers), ANSWER):
+        wrong.append(f"answer {answers!r}")
     for call in found.tool_calls:
         if call.name not in schemas:
             wrong.append(f"a call of {call.name!r}")
             continue
         if not call.complete:
             wrong.append(f"a cut call of {call.name}")
-        arguments = json.loads(call.arguments)
-        strict = schemas[call.name].get("strict") and "inf" not in repr(
-            arguments
-        )  # JSON has larger numbers than floats
-        if strict and not jsonschema_rs.is_valid(schemas[call.name]["parameters"], arguments):
+        if not _fits(call.arguments, schemas[call.name]["parameters"] if schemas[call.name].get("strict") else {}):
             wrong.append(f"arguments {call.arguments}")
     return wrong
+
+
+def _fits(text: str, schema: Any) -> bool:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return False
+    return "inf" in repr(value) or jsonschema_rs.is_valid(schema, value)  # JSON has larger numbers than floats

@@ -1,0 +1,150 @@
+"""JSON Schemas as rules, for the languages that have no JSON of their own, or none whose strings leave markers out."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+__all__ = ["JsonRules"]
+
+_NOTES = ("title", "description", "default", "examples", "$schema", "$id", "$comment", "deprecated", "strict")
+_KNOWN = {
+    *("type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "oneOf", "minItems"),
+    *("maxItems", "minLength", "maxLength", *_NOTES, "$defs", "definitions", "nullable", "readOnly", "writeOnly"),
+}
+_MOST_REPEATS = 2000  # of one rule, in llama.cpp
+_MOST_DEPTH = 64
+
+
+class JsonRules(ABC):
+    """Writes the rules of one grammar. `without` is what strings must not have, as they are written."""
+
+    space: str
+    """White space, or none."""
+
+    @abstractmethod
+    def rule(self, key: object, make: Callable[[], str]) -> str:
+        """The name of the rule of this key, which is made when it is first asked for. It may have itself in it."""
+
+    @abstractmethod
+    def literal(self, text: str) -> str:
+        """These characters."""
+
+    @abstractmethod
+    def string(self, without: tuple[str, ...], least: int = 0, most: int | None = None) -> str:
+        """A string in quotes, of so many characters."""
+
+    @abstractmethod
+    def number(self, kind: str) -> str:
+        """kind: "integer" or "number"."""
+
+    @abstractmethod
+    def unknown(self, what: str, schema: Any, without: tuple[str, ...]) -> str:
+        """What stands for a schema that rules do not keep, because of this."""
+
+    def any(self, kind: str, without: tuple[str, ...]) -> str:
+        """Any value of a type; of an unknown type: any value."""
+        if kind == "string":
+            return self.string(without)
+        if kind in ("integer", "number"):
+            return self.number(kind)
+        if kind == "null":
+            return self.literal("null")
+        if kind == "boolean":
+            return f"({self.literal('true')} | {self.literal('false')})"
+        if kind in ("object", "array"):
+            return self.rule((kind, without), lambda: self._any_inside(kind, without))
+        kinds = ("string", "number", "boolean", "null", "object", "array")
+        return self.rule(("value", without), lambda: " | ".join([self.any(one, without) for one in kinds]))
+
+    def _any_inside(self, kind: str, without: tuple[str, ...]) -> str:
+        value = self.any("value", without)
+        if kind == "array":
+            return self._closed("[", self._several(f"{value} {self.space}"), "]")
+        member = f"{self.string(without)} {self.space} {self.literal(':')} {self.space} {value} {self.space}"
+        return self._closed("{", self._several(member), "}")
+
+    def _closed(self, opener: str, inside: str, closer: str) -> str:
+        return f"{self.literal(opener)} {self.space} {inside} {self.literal(closer)}"
+
+    def _several(self, one: str, least: int = 0, most: int | None = None) -> str:
+        """So many, with commas between them."""
+        if most == 0:
+            return ""
+        counts = "*" if least < 2 and most is None else f"{{{max(least - 1, 0)},{'' if most is None else most - 1}}}"
+        inside = f"{one} ({self.literal(',')} {self.space} {one}){counts}"
+        return inside if least else f"({inside})?"
+
+    def schema(self, schema: Any, without: tuple[str, ...], path: tuple[str, ...] = ()) -> str:
+        """What fits this schema."""
+        if schema is True or schema == {}:
+            return self.any("value", without)
+        if not isinstance(schema, Mapping) or len(path) > _MOST_DEPTH:
+            return self.unknown(f"a schema at {'.'.join(path) or 'the top'}", schema, without)
+        unknown = sorted(schema.keys() - _KNOWN)
+        if unknown:
+            return self.unknown(f"the keyword {unknown[0]!r}", schema, without)
+        if "const" in schema or "enum" in schema:
+            values = [schema["const"]] if "const" in schema else schema["enum"]
+            texts = [json.dumps(one, ensure_ascii=False) for one in values]
+            kept = [text for text in texts if not any(one in text for one in without)]
+            return "(" + " | ".join(map(self.literal, kept or texts)) + ")"
+        for keyword in ("anyOf", "oneOf"):
+            if keyword in schema:
+                return "(" + " | ".join(self.schema(one, without, (*path, keyword)) for one in schema[keyword]) + ")"
+        kind = schema.get("type")
+        if isinstance(kind, list):
+            return "(" + " | ".join(self.schema({**schema, "type": one}, without, path) for one in kind) + ")"
+        if kind == "object" or (kind is None and "properties" in schema):
+            return self._object(schema, without, path)
+        if kind == "array":
+            return self._array(schema, without, path)
+        if kind == "string" and not {"minLength", "maxLength"}.isdisjoint(schema):
+            least, most = schema.get("minLength", 0), schema.get("maxLength")
+            if not _counts(least, most):
+                return self.unknown(f"a length of a string of {(least, most)!r}", schema, without)
+            return self.string(without, least, most)
+        return self.any(str(kind), without)
+
+    def _object(self, schema: Mapping[str, Any], without: tuple[str, ...], path: tuple[str, ...]) -> str:
+        properties = schema.get("properties")
+        if not isinstance(properties, Mapping) or not properties:
+            empty = properties is not None and schema.get("additionalProperties") is False
+            return self._closed("{", "", "}") if empty else self.any("object", without)
+        required = set(schema.get("required", ()))
+        members = []
+        for name, inner in properties.items():
+            value = self.schema(inner, without, (*path, name))
+            key = self.literal(json.dumps(name, ensure_ascii=False))
+            colon = f"{self.space} {self.literal(':')} {self.space}"
+            members.append((name in required, f"{key} {colon} {value} {self.space}"))
+        return self._closed("{", self._members(members), "}")
+
+    def _members(self, members: Sequence[tuple[bool, str]]) -> str:
+        """Members in their order, with commas between those that are there."""
+        comma = f"{self.literal(',')} {self.space}"
+        first = next((at for at, (needed, _) in enumerate(members) if needed), None)
+        if first is not None:
+            before = [f"({one} {comma})?" for _, one in members[:first]]
+            after = [f"{comma} {one}" if needed else f"({comma} {one})?" for needed, one in members[first + 1 :]]
+            return " ".join([*before, members[first][1], *after])
+        rest = ""  # of what is after a member
+        ways: list[str] = []
+        for _, one in reversed(members):
+            ways.insert(0, f"{one} {rest}")
+            rest = f"({comma} {one})? {rest}"
+        return f"({' | '.join(ways)})?"
+
+    def _array(self, schema: Mapping[str, Any], without: tuple[str, ...], path: tuple[str, ...]) -> str:
+        item = self.schema(schema.get("items", True), without, (*path, "items"))
+        least, most = schema.get("minItems", 0), schema.get("maxItems")
+        if not _counts(least, most):
+            return self.unknown(f"a length of an array of {(least, most)!r}", schema, without)
+        return self._closed("[", self._several(f"{item} {self.space}", least, most), "]")
+
+
+def _counts(least: object, most: object) -> bool:
+    """Are these numbers of characters or items that a rule can have?"""
+    return all(type(one) is int and 0 <= one <= _MOST_REPEATS for one in (least, most) if one is not None)
