@@ -29,6 +29,9 @@ _MORE = """\
 engines:
   vllm=URL, sglang=URL, tensorrt_llm=URL, completions=URL (any /v1/completions
   that keeps markers in text), llama-server=URL. A URL alone is vllm=URL.
+  vllm-tokens=URL is vLLM with --tokens-only or --enable-scale-out; with
+  --render URL (vllm launch render, or the engine) prompts are written there,
+  by the model's own template, and may have pictures.
   Several engines serve the same model.
 
 keys:
@@ -61,6 +64,7 @@ def add_to(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     serve.set_defaults(run=run)
     serve.add_argument("--config", metavar="FILE", help="a TOML file with models, keys and limits")
     serve.add_argument("--engine", action="append", default=[], metavar="KIND=URL", help="see below; may be repeated")
+    serve.add_argument("--render", metavar="URL", help="where the engines' prompts are written: see vllm-tokens below")
     serve.add_argument("--served", metavar="NAME", help="the model's name at the engine; default: the first it lists")
     serve.add_argument("--engine-key", metavar="KEY", help="the engine's key, sent as a bearer token")
     serve.add_argument("--model", metavar="NAME", help="the model, by which its format is known: Qwen/Qwen3-8B")
@@ -191,7 +195,18 @@ def _settings(args: argparse.Namespace) -> Settings:
     if args.engine:
         made.models = [*made.models, _model(args)]
         return made
-    for name in ("model", "served", "engine_key", "format", "tokenizer", "template", "context", "tools", "mcp"):
+    for name in (
+        "model",
+        "render",
+        "served",
+        "engine_key",
+        "format",
+        "tokenizer",
+        "template",
+        "context",
+        "tools",
+        "mcp",
+    ):
         if getattr(args, name) not in (None, []):
             option = "--" + name.replace("_", "-")
             raise InputError(f"{option} is for the model of an engine: pass --engine KIND=URL, too")
@@ -221,7 +236,9 @@ def _model(args: argparse.Namespace) -> Any:
         raise InputError("--engine needs --model NAME, by which the model's format is known")
     if args.context is not None and args.context < 1:
         raise InputError(f"--context is 1 or more, not {args.context}")
-    engines = [engine_of(*kind_and_url(given), args.served, args.engine_key, None) for given in args.engine]
+    engines = [
+        engine_of(*kind_and_url(given), args.served, args.engine_key, None, args.render) for given in args.engine
+    ]
     options: dict[str, Any] = {name: getattr(args, name) for name in ("tokenizer", "template", "context", "max_tokens")}
     options["format"] = None if args.format is None else format_named(args.format)
     return Model(args.model, engines, server_tools=server_tools(args.tools, args.mcp), **options)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .llama_server import LlamaServer
     from .recorded import Recorded
     from .transformers import TransformersEngine
+    from .vllm_tokens import VllmTokens
 
 __all__ = [
     "Completions",
@@ -25,6 +26,7 @@ __all__ = [
     "Sampled",
     "Sampling",
     "TransformersEngine",
+    "VllmTokens",
 ]
 
 _LATER = {
@@ -32,6 +34,7 @@ _LATER = {
     "LlamaServer": ".llama_server",
     "Recorded": ".recorded",
     "TransformersEngine": ".transformers",
+    "VllmTokens": ".vllm_tokens",
 }
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from .._native.stream.parser import Parser
 from ..formats import Format, HeaderFormat
 
 __all__ = [
     *("Arrived", "Engine", "Finished", "Output", "Prompt", "Sampled", "Sampling"),
-    *("add_usage", "chat_usage", "request_fields"),
+    *("Rendered", "add_usage", "chat_usage", "request_fields"),
 ]
 
 
@@ -82,6 +82,13 @@ class Sampling:
             or not all(isinstance(text, str) and text for text in self.stop)
         ):
             raise ValueError(f"stop is a sequence of strings that are not empty, not {self.stop!r}")
+
+
+class Rendered(NamedTuple):
+    """A prompt that an engine's renderer has written. features: of its pictures, which go to the engine as they are."""
+
+    ids: list[int]
+    features: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)

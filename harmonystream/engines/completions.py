@@ -17,7 +17,7 @@ from .logprobs import token_logprobs
 if TYPE_CHECKING:
     import aiohttp
 
-__all__ = ["SERVERS", "Completions", "Server"]
+__all__ = ["SERVERS", "Completions", "Generated", "Server", "context_of", "first_model"]
 
 _IDS = 1 << 32
 """What an id is less than, whatever the vocabulary."""
@@ -177,12 +177,15 @@ class Completions(HttpEngine):
         return made | request_fields(sampling, {})
 
     async def _first_model(self) -> str:
-        listed = await self._get("/v1/models")
-        try:
-            name = listed["data"][0]["id"]
-        except (KeyError, IndexError, TypeError):
-            raise EngineError(f"{self.url}/v1/models lists no model: pass model=", "protocol") from None
-        return str(name)
+        return first_model(await self._get("/v1/models"), self.url)
+
+
+def first_model(listed: Mapping[str, Any], url: str) -> str:
+    """The first model in the answer of `/v1/models`. Raises EngineError if there is none."""
+    try:
+        return str(listed["data"][0]["id"])
+    except (KeyError, IndexError, TypeError):
+        raise EngineError(f"{url}/v1/models lists no model: pass model=", "protocol") from None
 
 
 def context_of(listed: Mapping[str, Any], model: str | None) -> int | None:
@@ -256,6 +259,10 @@ class Generated(EventSource):
             raise EngineError(f"{self.url}: the stream ended before the generation did", "connection")
         return self._end
 
+    def logprobs(self, choice: Mapping[str, Any]) -> Any:
+        """The log probabilities of a choice, as `token_logprobs` takes them."""
+        return choice.get("logprobs")
+
     def _output(self, choice: Mapping[str, Any]) -> list[int] | str | Sampled | None:
         """What a choice adds: ids where it has them, unless the stream began with text."""
         ids, text = choice.get("token_ids"), choice.get("text")
@@ -268,7 +275,7 @@ class Generated(EventSource):
                 self._as_text, self._plain_ids = False, self._vocab is None
             if self._vocab is None or not ids:
                 return ids
-            return Sampled(ids, token_logprobs(choice.get("logprobs"), ids, self._vocab, self._most))
+            return Sampled(ids, token_logprobs(self.logprobs(choice), ids, self._vocab, self._most))
         if text and self._as_text is False:
             raise EngineError("the engine sent ids, and then text without ids", "protocol")
         if text is not None and not isinstance(text, str):

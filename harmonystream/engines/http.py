@@ -44,6 +44,8 @@ LONGEST_PAUSE = 30.0
 BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses after which the same request may succeed."""
 _DONE = b"[DONE]"
+_IDS = ("prompt", "token_ids")
+"""What servers call the ids of a prompt."""
 LONG = 1 << 14
 """Ids or characters of a prompt, or bytes of a body, that are not written and sent at once."""
 ONE_EVENT = re.compile(rb"data: (\{[^\r\n]*)\n\n")
@@ -240,6 +242,18 @@ class HttpEngine:
         async with self._answer("GET", path) as response:
             return object_of(await response.content.read(MAX_EVENT))
 
+    async def _posted(
+        self, path: str, body: Mapping[str, Any], headers: Mapping[str, str] | None, most: int
+    ) -> dict[str, Any]:
+        """The JSON object that answers a POST, of at most so many bytes. Raises EngineError."""
+        async with self._answer("POST", path, body, headers) as response:
+            said = bytearray()
+            async for piece in response.content.iter_chunked(1 << 16):
+                said += piece
+                if len(said) > most:
+                    raise EngineError(f"{self.url}{path}: the answer has more than {most} bytes", "protocol")
+        return await asyncio.to_thread(object_of, bytes(said)) if len(said) >= LONG else object_of(bytes(said))
+
     async def _asked(
         self, session: aiohttp.ClientSession, method: str, where: str, body: Any, headers: Mapping[str, str] | None
     ) -> aiohttp.ClientResponse:
@@ -292,17 +306,18 @@ class HttpEngine:
 
 def _is_long(body: Mapping[str, Any]) -> bool:
     """Does it take long to write it as JSON?"""
-    return len(body.get("prompt") or ()) >= LONG
+    return any(len(body.get(name) or ()) >= LONG for name in _IDS) or "features" in body or "messages" in body
 
 
 def _encoded(body: Mapping[str, Any]) -> bytes:
     """A request's body as JSON. A long prompt's ids are written piece by piece, between which other threads run."""
-    ids = body.get("prompt")
+    named = next((name for name in _IDS if name in body), "")
+    ids = body.get(named)
     if not isinstance(ids, list) or len(ids) < LONG:
         return json.dumps(body).encode()
     pieces = [json.dumps(ids[at : at + LONG])[1:-1] for at in range(0, len(ids), LONG)]
-    rest = json.dumps({name: value for name, value in body.items() if name != "prompt"})
-    return f'{{"prompt": [{", ".join(pieces)}], {rest[1:]}'.encode()
+    rest = json.dumps({name: value for name, value in body.items() if name != named})
+    return f'{{"{named}": [{", ".join(pieces)}], {rest[1:]}'.encode()
 
 
 def _payload(data: bytes) -> bytes | io.BytesIO | None:

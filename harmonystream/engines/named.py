@@ -7,7 +7,7 @@ from .base import Engine
 
 __all__ = ["ENGINES", "engine_of", "kind_and_url"]
 
-ENGINES = ("vllm", "sglang", "tensorrt_llm", "completions", "llama-server", "recorded")
+ENGINES = ("vllm", "vllm-tokens", "sglang", "tensorrt_llm", "completions", "llama-server", "recorded")
 """Kinds of engines; `completions` is any server of /v1/completions that keeps markers in its text."""
 _SERVERS = {"vllm": "vllm", "sglang": "sglang", "tensorrt_llm": "tensorrt_llm", "completions": "text"}
 
@@ -26,15 +26,27 @@ def kind_and_url(given: str) -> tuple[str, str]:
 
 
 def engine_of(
-    kind: str, url: str, model: str | None = None, key: str | None = None, silence: float | None = 300.0
+    kind: str,
+    url: str,
+    model: str | None = None,
+    key: str | None = None,
+    silence: float | None = 300.0,
+    render: str | None = None,
 ) -> Engine:
     """An engine. model: its name there. key: sent as a bearer token. silence: seconds without a sign before it fails.
+    render: the URL of the server that writes its prompts, if it has one.
 
-    Raises ValueError for a kind that does not exist, and for what is not a URL, ImportError for a missing package, and
-    OSError for a recording that cannot be read.
+    Raises ValueError for a kind that does not exist or writes no prompts, and for what is not a URL, ImportError for a
+    missing package, and OSError for a recording that cannot be read.
     """
     if kind not in ENGINES:
         raise ValueError(f"unknown engine {kind!r}; {suggestion(kind, ENGINES)}")
+    if render is not None and kind != "vllm-tokens":
+        raise ValueError(f"the engine {kind} has no render: it is for vllm-tokens")
+    if kind == "vllm-tokens":
+        from .vllm_tokens import VllmTokens
+
+        return VllmTokens(url, model, render=render, key=key, silence=silence)
     if kind == "recorded":
         from .recorded import Recorded
 

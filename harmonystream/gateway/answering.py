@@ -151,13 +151,17 @@ class Gateway:
     async def _count(self, http: Request, record: RequestRecord) -> Response:
         body, _ = await read_json(http, self.limits.body, self.limits.body_seconds)
         if record.api == "messages":
-            request = messages_api.read(body, record.unsupported, counting=True)
+            pictures = self._takes_pictures(body)
+            request = messages_api.read(body, record.unsupported, counting=True, pictures=pictures)
         else:
             request = self._read(APIS[1], body, record, await self._earlier(body, record))
         model = self.served(request.model)
         record.model, record.complete = model.name, True
         offered(model, request)
-        ids = (await asyncio.to_thread(model.prompt, request)).ids
+        if model.renders:
+            ids = (await model.engine_prompt(request, record.engine_headers)).ids
+        else:
+            ids = (await asyncio.to_thread(model.prompt, request)).ids
         if ids is None:
             raise Refused(400, "Tokens cannot be counted: this model has no vocabulary here.")
         kind = {} if record.api == "messages" else {"object": "response.input_tokens"}
@@ -171,6 +175,12 @@ class Gateway:
         prepare = partial(self._prepare, api, body, record, earlier)
         in_thread = size >= IN_A_THREAD or bool(earlier)
         request, model, tools, prompt = await asyncio.to_thread(prepare) if in_thread else prepare()
+        if prompt is None:
+            try:
+                prompt = await model.engine_prompt(request, record.engine_headers)
+            except EngineError as error:
+                _tell(record.id, error)
+                raise refused_for(error) from error
         await model.learn_context()
         sampling = model.sampling(request, prompt, record.engine_headers)
         follow = partial(_followed, api, model, request, prompt)
@@ -187,8 +197,9 @@ class Gateway:
 
     def _prepare(
         self, api: Api, body: Any, record: RequestRecord, earlier: Earlier
-    ) -> tuple[ApiRequest, Served, Tools | None, Prompt]:
-        """What a body asks for, of which model, with which tools that run here, and by which prompt."""
+    ) -> tuple[ApiRequest, Served, Tools | None, Prompt | None]:
+        """What a body asks for, of which model, with which tools that run here, and by which prompt; None: the engine
+        writes it."""
         request = self._read(api, body, record, earlier)
         if request.stored is not None and self.limits.stored and not self.state.is_there:
             request.stored = None
@@ -197,7 +208,7 @@ class Gateway:
         request.model = request.model or model.name
         record.model, record.stream = model.name, request.stream
         tools = offered(model, request)
-        return request, model, tools, model.prompt(request)
+        return request, model, tools, None if model.renders else model.prompt(request)
 
     async def _earlier(self, body: Any, record: RequestRecord) -> Earlier:
         """What is stored of that which a request of Responses builds on. Raises `Refused` and `StateError`."""
@@ -206,10 +217,18 @@ class Gateway:
 
     def _read(self, api: Api, body: Any, record: RequestRecord, earlier: Earlier) -> ApiRequest:
         if api.name == "chat":
-            return chat_api.read(body, record.unsupported)
+            return chat_api.read(body, record.unsupported, pictures=self._takes_pictures(body))
         if api.name == "messages":
-            return messages_api.read(body, record.unsupported)
-        return responses_api.read(body, partial(_found, earlier), record.unsupported)
+            return messages_api.read(body, record.unsupported, pictures=self._takes_pictures(body))
+        pictures = self._takes_pictures(body)
+        return responses_api.read(body, partial(_found, earlier), record.unsupported, pictures=pictures)
+
+    def _takes_pictures(self, body: Any) -> bool:
+        """Does the model that is asked take pictures? One that is not there does not."""
+        name = body.get("model") if isinstance(body, dict) else None
+        if not name and len(self.pools) == 1:
+            return next(iter(self.models.values())).renders
+        return isinstance(name, str) and name in self.models and self.models[name].renders
 
     def _rule(self, http: Request, owner: str) -> Rule:
         """What becomes of options that are not supported: as the request says, or its key, or the gateway."""

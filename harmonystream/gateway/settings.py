@@ -199,13 +199,16 @@ def _engine(where: str, given: Any, folder: Path) -> Engine:
     table = _Table(where, given)
     kind, url = table.take("kind", str, "vllm"), table.take("url", str, "")
     model, variable = table.take("model", str), table.take("key_env", str)
-    table.end("kind, url, model, key_env")
+    render = table.take("render", str)
+    table.end("kind, url, model, key_env, render")
     key = None
     if variable is not None and not (key := os.environ.get(variable)):
         raise ValueError(f"{where}key_env: the environment has no {variable}")
     if kind == "recorded" and url:
         url = str(folder / url)
     try:
-        return engine_of(kind, url, model, key, None)  # the gateway's limits hold, and set no timer for each chunk
+        return engine_of(
+            kind, url, model, key, None, render
+        )  # the gateway's limits hold, and set no timer for each chunk
     except (HarmonyStreamError, ValueError, OSError) as error:
         raise ValueError(f"{where.rstrip('.')}: {error}") from None

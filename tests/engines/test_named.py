@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from harmonystream.engines import Completions, LlamaServer, Recorded
+from harmonystream.engines import Completions, LlamaServer, Recorded, VllmTokens
 from harmonystream.engines.named import ENGINES, engine_of, kind_and_url
 
 
 def test_engines_by_kind():
     assert isinstance(engine_of("recorded", ""), Recorded)
     assert isinstance(engine_of("llama-server", "http://e"), LlamaServer)
-    for kind in ENGINES[:4]:
+    assert isinstance(engine_of("vllm-tokens", "http://e"), VllmTokens)
+    kinds = set(ENGINES) - {"recorded", "llama-server", "vllm-tokens"}
+    assert len(kinds) == 4
+    for kind in kinds:
         assert isinstance(engine_of(kind, "http://e"), Completions)
 
 

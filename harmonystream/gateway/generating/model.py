@@ -9,21 +9,25 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 from weakref import WeakValueDictionary
 
 from ..._native.core.vocab import Vocab
+from ..._native.stream.parser import Parser
 from ...engines import Engine, Sampling
-from ...errors import HarmonyStreamError, PromptError
+from ...engines.base import Rendered
+from ...errors import EngineError, HarmonyStreamError, PromptError
 from ...formats import Format, HeaderFormat, format_of
 from ...formats.files import format_of_model
 from ...prompt import Prompt, Template, render
 from ...prompt.families import family_of
 from ...tools import Tools
-from ...vocab import from_tokenizers
+from ...vocab import from_tokenizers, o200k_harmony
 from ..refused import Refused
 from ..requests.request import ApiRequest
+from .engine_prompts import EnginePrompt, Spellings, chat_request
 
 __all__ = ["Model", "Served"]
 
@@ -88,6 +92,10 @@ class Served:
         self._gives_logprobs = all(getattr(engine, "gives_logprobs", False) for engine in self.engines)
         self._writes_itself = isinstance(self.row, HeaderFormat) or bool(self.row.encoding)
         self._vocab = None if model.tokenizer is None else _vocab_of(model.tokenizer)
+        self.renders = any(getattr(engine, "renders", False) for engine in self.engines)
+        """Do the engines write the prompts? They then take pictures, too."""
+        if self.renders and model.server_tools is not None:
+            raise ValueError(f"the model {model.name} has tools that run here: its prompts must be written here, too")
         self._template: Template | None = None
         self._family = family_of(model.family or model.name, self.row.name)
         source = model.template if self._writes_itself else model.template or model.tokenizer
@@ -95,14 +103,20 @@ class Served:
             source = None
             with suppress(PromptError):  # a folder without a template: the package knows the family's
                 source = Template(model.tokenizer)
-        if source is not None:
+        if source is not None and not self.renders:
             self._template = source if isinstance(source, Template) else Template(source)
-        elif not self._writes_itself and self._family is None:
+        elif not self._writes_itself and self._family is None and not self.renders:
             raise ValueError(f"the model {model.name} needs its chat template: say where its tokenizer's folder is")
         self._probe = self._probed()
 
     def _probed(self) -> Prompt:
         """A prompt of one message, and a parser after it: what is wrong with either is wrong with all requests."""
+        if self.renders:
+            if isinstance(self.row, HeaderFormat):
+                self._vocab = self._vocab or o200k_harmony()
+            if self._vocab is None:
+                raise ValueError(f"the model {self.name} needs its vocabulary: say where its tokenizer.json is")
+            return self._of_engine(Rendered([0]), None)
         options: Any = {"format": self.row, "template": self._template, "vocab": self._vocab}
         hello = {"role": "user", "content": "Hello."}
         try:
@@ -121,6 +135,8 @@ class Served:
         ids = self._probe.ids
         probe = f"{len(self._probe.text)} characters" if ids is None else f"{len(ids)} tokens"
         engines = ", ".join(map(_name_of, self.engines))
+        if self.renders:
+            return f"{self.name}: the format {self.row.name}, {size}, {limit}; {engines}; the engine writes the prompts"
         said = f"{self.name}: the format {self.row.name}, {size}, {limit}; {engines}"
         return f"{said}; the prompt of a greeting has {probe}"
 
@@ -138,6 +154,29 @@ class Served:
             why = str(error) if len(str(error)) <= _LONGEST else f"{str(error)[:_LONGEST]}…"
             what = f"The conversation cannot be written for this model: {why}."
             raise Refused(400, what, param=param, code="invalid_prompt") from None
+
+    async def engine_prompt(self, request: ApiRequest, headers: Mapping[str, str] | None = None) -> EnginePrompt:
+        """The prompt for a request, written by the first engine that can. Raises `Refused` and EngineError."""
+        asked = await asyncio.to_thread(chat_request, request, self._spellings)
+        writers: list[Any] = [engine for engine in self.engines if getattr(engine, "renders", False)]
+        for number, engine in enumerate(writers, 1):
+            try:
+                return self._of_engine(await engine.rendered(asked, headers), asked.get("tools"))
+            except EngineError as error:
+                if number == len(writers) or error.status in (400, 413, 422):
+                    raise
+        raise AssertionError
+
+    def _of_engine(self, rendered: Rendered, tools: list[dict[str, Any]] | None) -> EnginePrompt:
+        stop_ids = Parser(self.row, self._vocab).stop_ids
+        stops = tuple(sorted(self.row.stops))
+        ids, features = rendered
+        return EnginePrompt("", ids, self.row, stop_ids, stops, self._vocab, tools, features=features)
+
+    @cached_property
+    def _spellings(self) -> Spellings:
+        assert self._vocab is not None
+        return Spellings(self._vocab)
 
     def prompt_options(self, request: ApiRequest) -> dict[str, Any]:
         """The options of `render`. Raises `Refused` for what the model cannot be asked."""

@@ -20,15 +20,15 @@ __all__ = ["form_of", "read", "streams"]
 _FORMATS = ("text", "json_object", "json_schema")
 
 
-def read(body: Any, unsupported: Unsupported | None = None) -> ApiRequest:
-    """A request's body. unsupported: what is passed over. Raises `Refused`."""
+def read(body: Any, unsupported: Unsupported | None = None, *, pictures: bool = False) -> ApiRequest:
+    """A request's body. unsupported: what is passed over. pictures: may there be some? Raises `Refused`."""
     unsupported = unsupported or Unsupported()
     options, engine = read_options("chat", body, unsupported)
     request = ApiRequest("chat", body, options.get("model", ""), sampling=engine, unsupported=unsupported)
     request.messages = options.get("messages") or []
     if not request.messages:
         raise Refused(400, "messages must be a list of at least one message.", param="messages")
-    refuse_media(request.messages, "messages")
+    refuse_media(request.messages, "messages", pictures)
     offer(request, options.get("tools"), ("function", "custom"))
     choose(request, options.get("tool_choice"))
     offer_custom(request)

@@ -23,8 +23,11 @@ __all__ = ["read", "streams"]
 _THINKING = {"enabled": True, "adaptive": None, "disabled": False}
 
 
-def read(body: Any, unsupported: Unsupported | None = None, *, counting: bool = False) -> ApiRequest:
+def read(
+    body: Any, unsupported: Unsupported | None = None, *, counting: bool = False, pictures: bool = False
+) -> ApiRequest:
     """A request's body. unsupported: what is passed over. counting: it is one of count_tokens, which has no max_tokens.
+    pictures: may there be some?
 
     Raises `Refused`.
     """
@@ -34,7 +37,7 @@ def read(body: Any, unsupported: Unsupported | None = None, *, counting: bool = 
     request.messages = with_runs_apart(opened_blocks(options.get("messages") or []))
     if not request.messages:
         raise Refused(400, "messages must be a list of at least one message.", param="messages")
-    refuse_media(request.messages, "messages")
+    refuse_media(request.messages, "messages", pictures)
     request.continues = _is_begun(request.messages[-1])
     if (system := options.get("system")) is not None:
         refuse_media([{"content": system}], "system")

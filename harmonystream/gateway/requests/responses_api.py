@@ -50,12 +50,12 @@ def references(body: Any) -> list[tuple[str, str]]:
     return list(found)
 
 
-def read(body: Any, earlier: Earlier, unsupported: Unsupported | None = None) -> ApiRequest:
-    """A request's body. unsupported: what is passed over. Raises `Refused`."""
+def read(body: Any, earlier: Earlier, unsupported: Unsupported | None = None, *, pictures: bool = False) -> ApiRequest:
+    """A request's body. unsupported: what is passed over. pictures: may there be some? Raises `Refused`."""
     unsupported = unsupported or Unsupported()
     options, engine = read_options("responses", body, unsupported)
     request = ApiRequest("responses", body, options.get("model", ""), sampling=engine, unsupported=unsupported)
-    items = _items(options.get("input"), earlier)
+    items = _items(options.get("input"), earlier, pictures)
     if (before := options.get("previous_response_id")) is not None:
         items = [*earlier("response", before), *items]
     request.stored = items if options.get("store", True) else None
@@ -82,13 +82,13 @@ def read(body: Any, earlier: Earlier, unsupported: Unsupported | None = None) ->
     return request
 
 
-def _items(given: Any, earlier: Earlier) -> list[Any]:
+def _items(given: Any, earlier: Earlier, pictures: bool) -> list[Any]:
     """The input as a list of items, with stored ones for references."""
     if isinstance(given, str):
         return [{"type": "message", "role": "user", "content": given}]
     if not isinstance(given, list) or not given:
         raise Refused(400, "input must be a string, or a list of at least one item.", param="input")
-    refuse_media(given, "input")
+    refuse_media(given, "input", pictures)
     items: list[Any] = []
     for at, item in enumerate(given):
         if isinstance(item, dict) and item.get("type") == "item_reference":

@@ -1,0 +1,174 @@
+"""vLLM's tokens in, tokens out: `POST /inference/v1/generate`, and the prompts that its renderer writes.
+
+The engine's process has `--tokens-only` or `--enable-scale-out`. It decodes no text: the ids are parsed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from .._native.core.vocab import Vocab
+from ..errors import EngineError
+from ..grammars import Grammar
+from .base import Output, Prompt, Rendered, Sampling, request_fields
+from .completions import Generated, context_of, first_model
+from .http import HttpEngine
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["VllmTokens"]
+
+MOST = 1 << 28
+"""Bytes of a rendered prompt: a picture's values are in it."""
+_GENERATE, _RENDER = "/inference/v1/generate", "/v1/chat/completions/render"
+
+
+class VllmTokens(HttpEngine):
+    """An engine at vLLM's `url`, such as "http://localhost:8000".
+
+    model: its name on the server. None: the first model that the server lists. render: the URL of a server that writes
+    prompts by the model's own template, pictures included: that of `vllm launch render`, or of the engine. None:
+    prompts are written elsewhere. The other options are those of `Completions`.
+
+    Ids go in and ids come out. Stop strings are not the engine's: `Sampling.stop` raises EngineError.
+    """
+
+    gives_logprobs = True
+
+    def __init__(
+        self,
+        url: str,
+        model: str | None = None,
+        *,
+        render: str | None = None,
+        key: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        connect_timeout: float = 10.0,
+        silence: float | None = 300.0,
+        retries: int = 0,
+    ) -> None:
+        bearer = {} if key is None else {"Authorization": f"Bearer {key}"}
+        given = {**bearer, **(headers or {})}
+        options: dict[str, Any] = {"connect_timeout": connect_timeout, "silence": silence, "retries": retries}
+        super().__init__(url.rstrip("/").removesuffix("/v1"), headers=given, **options)
+        self._model = model
+        self._renderer = None if render is None else HttpEngine(render.rstrip("/"), headers=given, **options)
+        self._entered = AsyncExitStack()
+
+    @property
+    def renders(self) -> bool:
+        """Does it write prompts by `rendered`?"""
+        return self._renderer is not None
+
+    async def __aenter__(self) -> Self:
+        if self._renderer is not None:
+            await self._entered.enter_async_context(self._renderer)
+        return await super().__aenter__()
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self._entered.aclose()
+        await super().__aexit__(*exc_info)
+
+    async def prompt_options(self, given: Collection[str]) -> dict[str, Any]:
+        """The options of `render` that are known here: the model's name, which the server is asked for if need be."""
+        if {"model", "format", "template"}.intersection(given):
+            return {}
+        return {"model": await self._name()}
+
+    def form_fields(self, form: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The fields of a request whose whole output must have this form, a `response_format` of Chat Completions."""
+        schema = {"json": form["json_schema"]["schema"]} if form["type"] == "json_schema" else {"json_object": True}
+        return {"structured_outputs": schema}
+
+    def grammar_fields(self, grammar: Grammar, vocab: Vocab | None) -> dict[str, Any] | None:
+        """The fields of a request whose whole output must fit this grammar; None without a vocabulary."""
+        return None if vocab is None else {"structured_outputs": {"structural_tag": grammar.structural_tag(vocab)}}
+
+    async def rendered(self, request: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Rendered:
+        """The prompt for a request of Chat Completions, written by the model's own template. Raises EngineError.
+
+        `tool_choice` is "none" there: a server without parsers refuses another one, and writes the tools with this one.
+        """
+        if self._renderer is None:
+            raise EngineError(f"{self.url} writes no prompts: pass render=", "protocol")
+        made = {"model": await self._name(), **request}
+        if made.get("tools"):
+            made["tool_choice"] = "none"
+        said = await self._renderer._posted(_RENDER, made, headers, MOST)
+        ids: Any = said.get("token_ids")
+        features = said.get("features")
+        if not _are_ids(ids) or not isinstance(features, (dict, type(None))):
+            raise EngineError(
+                f"{self._renderer.url}{_RENDER}: the answer has no token_ids: {str(said)[:200]}", "protocol"
+            )
+        return Rendered(ids, features)
+
+    async def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncIterator[Output]:
+        """Ids, then `Finished`. Raises EngineError, also if the stream ends before the generation has."""
+        async with self.opened(prompt, sampling) as source, aclosing(taken(source)) as pieces:
+            async for items in pieces:
+                for item in items:
+                    yield item
+
+    @asynccontextmanager
+    async def opened(self, prompt: Prompt, sampling: Sampling) -> AsyncIterator[Generated]:
+        """The same for whoever waits by himself, as `base.Opened` has it."""
+        body = _request(await self._name(), prompt, sampling)
+        vocab = prompt.parser().vocab if sampling.logprobs is not None else None
+        async with (
+            self._answer("POST", _GENERATE, body, sampling.headers) as response,
+            _Generated(response, vocab, sampling.logprobs or 0) as source,
+        ):
+            yield source
+
+    async def context_length(self) -> int | None:
+        """How many tokens a prompt and its answer may have together, if the server lists it. Raises EngineError."""
+        return context_of(await self._get("/v1/models"), self._model)
+
+    async def _name(self) -> str:
+        if self._model is None:
+            self._model = first_model(await self._get("/v1/models"), self.url)
+        return self._model
+
+
+def _request(model: str, prompt: Prompt, sampling: Sampling) -> dict[str, Any]:
+    if prompt.ids is None:
+        raise EngineError("this engine takes ids, and the prompt is text: pass the model's vocabulary", "protocol")
+    if sampling.stop:
+        raise EngineError("this engine knows no stop strings", "protocol")
+    wanted = request_fields(sampling, {}) | {"detokenize": False}
+    if prompt.stop_ids:
+        wanted["stop_token_ids"] = list(prompt.stop_ids)
+    if sampling.logprobs is not None:
+        wanted["logprobs"] = sampling.logprobs
+    made = {"model": model, "token_ids": list(prompt.ids), "sampling_params": wanted, "stream": True}
+    made["stream_options"] = {"include_usage": True}
+    if (features := getattr(prompt, "features", None)) is not None:
+        made["features"] = features
+    if "structured_outputs" in wanted:  # it holds from the first token: the reasoning before it is another generation
+        made["reasoning_ended"] = True
+    return made
+
+
+class _Generated(Generated):
+    """The chunks of this route, whose log probabilities have ids."""
+
+    def logprobs(self, choice: Mapping[str, Any]) -> Any:
+        said = choice.get("logprobs")
+        entries = said.get("content") if isinstance(said, dict) else None
+        if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+            return said
+        return {
+            "token_logprobs": [one.get("logprob") for one in entries],
+            "top_logprobs": [
+                {f"token_id:{top.get('token_id')}": top.get("logprob") for top in one.get("top_logprobs") or ()}
+                for one in entries
+            ],
+        }
+
+
+def _are_ids(ids: Any) -> bool:
+    return isinstance(ids, list) and bool(ids) and set(map(type, ids)) == {int} and min(ids) >= 0
