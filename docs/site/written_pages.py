@@ -96,6 +96,7 @@ TOP = {
 MODEL = {
     "engines": ("", "one to 64 tables, see below; all of them serve this model"),
     "aliases": ("[]", "other names of the model"),
+    "fallback": ("[]", "models that are asked, in this order, if no engine of this one gives an answer"),
     "sampling": ("{}", "how to sample where a request does not say, see below"),
     "tools": ("none", "a Python file, whose tools run in the gateway"),
     "mcp": ("[]", "URLs of MCP servers, whose tools run there"),
@@ -108,10 +109,11 @@ MODEL = {
     "max_tokens": ("what the context leaves", "tokens of an answer, where a request does not say"),
 }
 ENGINE = {
-    "kind": ('"vllm"', "`vllm`, `sglang`, `tensorrt_llm`, `completions`, `llama-server` or `recorded`"),
+    "kind": ('"vllm"', "`vllm`, `vllm-tokens`, `sglang`, `tensorrt_llm`, `completions`, `llama-server` or `recorded`"),
     "url": ("", "where the engine is; of `recorded`, a file"),
     "model": ("the first it lists", "the model's name at the engine"),
     "key_env": ("none", "the variable of the environment that has the engine's key"),
+    "render": ("none", "of `vllm-tokens`: the URL of the server that writes its prompts"),
 }
 LIMITS = {
     "body": "bytes of a request's body",
@@ -127,7 +129,7 @@ LIMITS = {
     "send": "seconds for which a client may take nothing of its answer",
     "status_wait": "seconds for which the status of a stream waits for the first token, so that an error has its own",
     "keep_alive": "seconds of silence after which a stream gets a comment",
-    "retries": "other attempts at a generation that fails before its first token",
+    "retries": "other attempts: at a generation that fails before its first token, and at a broken answer of no stream",
     "drain": "seconds that open answers have when the gateway is stopped",
     "tool_rounds": "generations of one answer in which a model may call tools that run here",
     "stored": "responses that are kept for `previous_response_id`; 0: none",

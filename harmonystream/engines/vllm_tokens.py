@@ -14,7 +14,7 @@ from ..errors import EngineError
 from ..grammars import Grammar
 from .base import Output, Prompt, Rendered, Sampling, request_fields
 from .completions import Generated, context_of, first_model
-from .http import HttpEngine
+from .http import HttpEngine, taken
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -24,9 +24,9 @@ from .generating.choices import merged
 from .generating.first_item import StartedSource
 from .generating.model import Model, Served, served
 from .generating.plans import plan_of
-from .generating.pool import Pool
+from .generating.pool import Pool, is_engines_fault
 from .generating.server_tools import Rounds, offered, rounds_of
-from .limits import Limits
+from .limits import Limits, Quota
 from .operating.admission import Admission
 from .operating.inspector import Inspector
 from .operating.keys import Keys
@@ -96,6 +96,10 @@ class Gateway:
         self._hosts, self._origins = frozenset(name.lower() for name in hosts), frozenset(origins)
         self._log_contents, self._unsupported = log_contents, unsupported
         self.inspector: Inspector | None = None
+        for model in self.models.values():
+            for name in model.model.fallback:
+                if name not in self.models or self.models[name] is model:
+                    raise ValueError(f"the model {model.name} cannot fall back to {name}: there is no such other model")
         self.pools = {
             model.name: Pool(model.engines, limits, partial(self._engine_failed, model.name))
             for model in self.models.values()
@@ -155,7 +159,7 @@ class Gateway:
             request = messages_api.read(body, record.unsupported, counting=True, pictures=pictures)
         else:
             request = self._read(APIS[1], body, record, await self._earlier(body, record))
-        model = self.served(request.model)
+        model = self.served(request.model, record.owner)
         record.model, record.complete = model.name, True
         offered(model, request)
         if model.renders:
@@ -172,8 +176,40 @@ class Gateway:
         if self._log_contents:  # as a text, because a body may have numbers that JSON cannot say
             record.contents["asked"] = json.dumps(body, ensure_ascii=False)
         earlier = await self._earlier(body, record) if api.name == "responses" else {}
-        prepare = partial(self._prepare, api, body, record, earlier)
         in_thread = size >= IN_A_THREAD or bool(earlier)
+        attempt = partial(self._attempt, http, api, body, record, earlier, in_thread)
+        instead: str | None = None  # another model than the one that is asked
+        repeats, others = self.limits.retries, None
+        while True:
+            try:
+                return await attempt(instead)
+            except Refused as refused:
+                error = refused.__cause__
+                if not isinstance(error, EngineError) or not is_engines_fault(error) or record.ran_tools:
+                    raise
+                if others is None:
+                    others = [self.models[name].name for name in self.models[record.model].model.fallback]
+                if record.has_begun and repeats > 0:  # what was made of it has not been sent
+                    repeats -= 1
+                elif others:
+                    instead, repeats = others.pop(0), self.limits.retries
+                else:
+                    raise
+                log.warning("request %s is answered again, by the model %s", record.id, instead or record.model)
+                record.begin_again()
+
+    async def _attempt(
+        self,
+        http: Request,
+        api: Api,
+        body: Any,
+        record: RequestRecord,
+        earlier: Earlier,
+        in_thread: bool,
+        instead: str | None,
+    ) -> Response:
+        """One attempt at an answer. instead: a model in the place of the one that is asked. Raises `Refused`."""
+        prepare = partial(self._prepare, api, body, record, earlier, instead)
         request, model, tools, prompt = await asyncio.to_thread(prepare) if in_thread else prepare()
         if prompt is None:
             try:
@@ -186,7 +222,10 @@ class Gateway:
         follow = partial(_followed, api, model, request, prompt)
         plan, streams = await asyncio.to_thread(follow) if in_thread else follow()
         emitters = streams if request.n > 1 else streams[0]
-        await self._enter(http, record)
+        if not record.is_in:
+            await self._enter(http, record)
+            record.is_in = True
+        record.ran_tools = tools is not None
         if tools is None:
             source = self._generations(model, prompt, sampling, plan, request, record)
             record.read = lambda: (streams, len(prompt.ids or ()))
@@ -196,7 +235,7 @@ class Gateway:
         return await self._respond(http, request, emitters, started, len(prompt.ids or ()), record)
 
     def _prepare(
-        self, api: Api, body: Any, record: RequestRecord, earlier: Earlier
+        self, api: Api, body: Any, record: RequestRecord, earlier: Earlier, instead: str | None
     ) -> tuple[ApiRequest, Served, Tools | None, Prompt | None]:
         """What a body asks for, of which model, with which tools that run here, and by which prompt; None: the engine
         writes it."""
@@ -204,8 +243,8 @@ class Gateway:
         if request.stored is not None and self.limits.stored and not self.state.is_there:
             request.stored = None
             record.is_not_stored()
-        model = self.served(request.model)
-        request.model = request.model or model.name
+        model = self.served(request.model, record.owner) if instead is None else self.models[instead]
+        request.model = (request.model or model.name) if instead is None else model.name
         record.model, record.stream = model.name, request.stream
         tools = offered(model, request)
         return request, model, tools, None if model.renders else model.prompt(request)
@@ -239,23 +278,42 @@ class Gateway:
         except ValueError as error:
             raise Refused(400, f"The header {HEADER} {error}.", param=HEADER, code="invalid_value") from None
 
-    def served(self, name: str) -> Served:
-        """The model of this name; of no name, the only one. Raises `Refused` if there is none."""
-        if not name and len(self.pools) == 1:
-            return next(iter(self.models.values()))
-        if name not in self.models:
+    def names(self, owner: str) -> list[str]:
+        """The names of the models that an owner may ask."""
+        return [name for name in self.models if self._may_ask(owner, name)]
+
+    def _may_ask(self, owner: str, name: str) -> bool:
+        if self.keys is None:
+            return True
+        return self.keys.may_ask(owner, name) or self.keys.may_ask(owner, self.models[name].name)
+
+    def served(self, name: str, owner: str = "") -> Served:
+        """The model of this name; of no name, the only one. Raises `Refused` if there is none for this owner."""
+        names = self.names(owner)
+        if not name and len(found := {self.models[one] for one in names}) == 1:
+            return next(iter(found))
+        if name not in names:
             short = name if len(name) <= 100 else name[:100] + "…"
-            what = f"There is no model {short!r} here. The models are {listed(self.models)}."
+            what = f"There is no model {short!r} here. The models are {listed(names) or 'none'}."
             raise Refused(404, what, param="model", code="model_not_found")
         return self.models[name]
+
+    def _quota(self, record: RequestRecord) -> Quota:
+        """What the owner of a request may use. It is that of the request's begin, though the keys be read again."""
+        if record.quota is None:
+            usual = self.limits.quota
+            record.quota = usual if self.keys is None else self.keys.quota(record.owner, usual)
+        return record.quota
 
     async def _enter(self, http: Request, record: RequestRecord) -> None:
         """Waits for a turn, which ends with the request. A client that leaves meanwhile gives up its place."""
         began = time.monotonic()
-        entering = self.admission.enter(record.owner)
+        quota = self._quota(record)
+        entering = self.admission.enter(record.owner, quota)
         may_wait = self.admission.is_full or not isinstance(self.state, LocalState)
         await (_unless_gone(http, entering) if may_wait else entering)
-        record.ends.append(partial(self.admission.leave, record.owner))
+        record.ends.append(partial(self.admission.leave, record.owner, quota))
+        record.ends.append(lambda: self.state.take(record.owner, record.left(), quota))
         self.metrics.waited.observe(time.monotonic() - began)
         if await http.is_disconnected():
             raise ClientDisconnect
@@ -307,7 +365,7 @@ class Gateway:
         prompt_tokens: int,
         record: RequestRecord,
     ) -> Response:
-        quota = self.limits.quota
+        quota = self._quota(record)
 
         async def ended(stream: Any) -> None:
             self.state.take(record.owner, record.answered(), quota)
@@ -319,8 +377,6 @@ class Gateway:
                 except StateError as error:  # the answer itself is whole
                     log.error("request %s: its response is not stored: %s", record.id, error)
                     record.is_not_stored()
-
-        record.ends.append(lambda: self.state.take(record.owner, record.left(), quota))
 
         def failed(error: BaseException) -> dict[str, str | None]:
             refused = refused_for(error)

@@ -152,8 +152,8 @@ def _described(name: str) -> dict[str, Any]:
 async def _list_models(request: Request) -> Response:
     async def answer(record: RequestRecord) -> Response:
         record.complete = True
-        names = list(_gateway(request).models)
-        more = {"has_more": False, "first_id": names[0], "last_id": names[-1]}
+        names = _gateway(request).names(record.owner)
+        more = {"has_more": False, "first_id": names[0] if names else None, "last_id": names[-1] if names else None}
         return Json({"object": "list", "data": [_described(name) for name in names], **more})
 
     return await _gateway(request).handle(request, "models", answer)
@@ -162,7 +162,7 @@ async def _list_models(request: Request) -> Response:
 async def _show_model(request: Request) -> Response:
     async def answer(record: RequestRecord) -> Response:
         record.complete = True
-        _gateway(request).served(request.path_params["name"])
+        _gateway(request).served(request.path_params["name"], record.owner)
         return Json(_described(request.path_params["name"]))
 
     return await _gateway(request).handle(request, "models", answer)

@@ -157,7 +157,7 @@ def _model(name: str, table: _Table, folder: Path) -> Model:
         if given[key] is not None:
             given[key] = str(folder / given[key])
     options = {key: value for key, value in given.items() if value is not None}
-    options["aliases"] = table.texts("aliases")
+    options["aliases"], options["fallback"] = table.texts("aliases"), table.texts("fallback")
     options["sampling"] = _sampling(table.table("sampling"))
     engines = table.take("engines", list, [])
     if not 1 <= len(engines) <= MOST_ENGINES:
@@ -168,7 +168,7 @@ def _model(name: str, table: _Table, folder: Path) -> Model:
         options["server_tools"] = server_tools(None if file is None else folder / file, table.texts("mcp"))
     except (ImportError, ValueError) as error:
         raise ValueError(f"{table.where}tools: {error}") from error
-    table.end(f"engines, aliases, sampling, tools, mcp, {', '.join(given)}")
+    table.end(f"engines, aliases, fallback, sampling, tools, mcp, {', '.join(given)}")
     return Model(name, made, **options)
 
 

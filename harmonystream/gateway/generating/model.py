@@ -57,7 +57,7 @@ class Model:
     where a request does not say; None: what the context leaves. sampling: of requests that do not say.
     reasoning_field: Chat's field for reasoning.
     tools: offered where a request has none. server_tools: run here; what a request declares is offered beside them.
-    aliases: more names.
+    aliases: more names. fallback: models that are asked, in this order, if no engine of this one gives an answer.
     """
 
     name: str
@@ -73,6 +73,7 @@ class Model:
     tools: Sequence[Any] = ()
     server_tools: Tools | None = None
     aliases: Sequence[str] = ()
+    fallback: Sequence[str] = ()
 
 
 class Served:

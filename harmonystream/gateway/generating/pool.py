@@ -16,7 +16,7 @@ from ..limits import Limits
 from ..refused import Refused
 from .timeouts import Timeouts
 
-__all__ = ["Pool"]
+__all__ = ["Pool", "is_engines_fault"]
 
 PREFIX = 256
 """Tokens of a prompt by which it is sent where prompts that begin alike went before; text: four times as many."""
@@ -138,10 +138,10 @@ class Pool:
                 if self._stopped:
                     raise Refused(503, "The gateway stops.", code="draining", retry_after=1) from None
                 self._on_error(member.name, failure)
-                if _is_engines_fault(failure):
+                if is_engines_fault(failure):
                     member.failed(now())
                 retries = self._limits.retries - len(tried) + 1
-                if began or retries < 1 or not _is_engines_fault(failure) or now() >= until:
+                if began or retries < 1 or not is_engines_fault(failure) or now() >= until:
                     if failure is caught:
                         raise
                     raise failure from None
@@ -191,7 +191,7 @@ class _OneByOne:
             await close()
 
 
-def _is_engines_fault(error: EngineError) -> bool:
+def is_engines_fault(error: EngineError) -> bool:
     """May another engine, or a later attempt, do better?"""
     return error.kind in ("connection", "timeout", "protocol", "engine") or error.status in _STATUSES
 

@@ -11,13 +11,17 @@ import time
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
+from ...errors import suggestion
+from ..limits import Quota
 from ..refused import Refused
 from ..requests.unsupported import Rule, rule_of
 
-__all__ = ["Keys", "line_of", "new_key"]
+__all__ = ["KeyOptions", "Keys", "line_of", "new_key"]
 
-_LINE = re.compile(r"([A-Za-z0-9._-]{1,64})\s+([0-9a-f]{64})(?:\s+unsupported=(auto|ignore|refuse))?")
+_LINE = re.compile(r"([A-Za-z0-9._-]{1,64})\s+([0-9a-f]{64})((?:\s+\w+=\S+)*)")
+_COUNT = re.compile(r"[0-9]{1,12}")
 MOST = 10_000
 LOOKS = 1.0
 """Seconds between looks at the file."""
@@ -39,21 +43,27 @@ def line_of(name: str, key: str) -> str:
     return line
 
 
+class KeyOptions(NamedTuple):
+    """What the file says of an owner, where it differs from what the gateway says of all. models: those it may ask."""
+
+    rule: Rule | None = None
+    models: frozenset[str] | None = None
+    concurrent: int | None = None
+    tokens_per_minute: int | None = None
+
+
 class Keys:
-    """Who may ask. hashes: the SHA-256 of each key, in hexadecimal, and its owner's name.
+    """Who may ask. hashes: the SHA-256 of each key, in hexadecimal, and its owner's name. options: by owner."""
 
-    rules: what becomes of options that are not supported, by owner.
-    """
-
-    def __init__(self, hashes: Mapping[str, str], rules: Mapping[str, Rule] | None = None) -> None:
-        self._take(hashes, rules or {})
+    def __init__(self, hashes: Mapping[str, str], options: Mapping[str, KeyOptions] | None = None) -> None:
+        self._take(hashes, options or {})
         self._path: Path | None = None
         self._state: tuple[int, ...] = ()
         self._looked = 0.0
 
-    def _take(self, hashes: Mapping[str, str], rules: Mapping[str, Rule]) -> None:
+    def _take(self, hashes: Mapping[str, str], options: Mapping[str, KeyOptions]) -> None:
         self._hashes = [(digest.encode(), owner) for digest, owner in hashes.items()]
-        self._rules = dict(rules)
+        self._options = dict(options)
 
     def __len__(self) -> int:
         return len(self._hashes)
@@ -62,8 +72,10 @@ class Keys:
     def load(cls, path: str | os.PathLike[str]) -> Keys:
         """Of a file: a line for each key, its owner's name and its hash; empty lines and those with # are skipped.
 
-        An owner may have several keys. After the hash a line may say `unsupported=ignore`, `refuse` or `auto`. When the
-        file changes, its keys are read again within a second. Raises ValueError, which names the line, and OSError.
+        An owner may have several keys. After the hash a line may have options, which hold for all keys of the owner:
+        `unsupported=ignore`, `refuse` or `auto`; `models=NAME,NAME`; `concurrent=N` and `tokens_per_minute=N`, where 0
+        is no limit. When the file changes, its keys are read again within a second. Raises ValueError, which names the
+        line, and OSError.
         """
         made = cls({})
         made._path = Path(path)
@@ -100,7 +112,18 @@ class Keys:
 
     def rule(self, owner: str) -> Rule | None:
         """What becomes of this owner's options that are not supported; None: as the gateway says."""
-        return self._rules.get(owner)
+        return self._options.get(owner, _NONE).rule
+
+    def may_ask(self, owner: str, model: str) -> bool:
+        """May this owner ask the model of this name?"""
+        models = self._options.get(owner, _NONE).models
+        return models is None or model in models
+
+    def quota(self, owner: str, usual: Quota) -> Quota:
+        """What this owner may use. usual: of those of whom the file says nothing."""
+        own = self._options.get(owner, _NONE)
+        concurrent, tokens = own.concurrent, own.tokens_per_minute
+        return Quota(usual[0] if concurrent is None else concurrent, usual[1] if tokens is None else tokens)
 
     def owner(self, headers: Mapping[str, str]) -> str:
         """The owner of the key in a request's headers, `Authorization: Bearer` or `x-api-key`. Raises `Refused`.
@@ -135,10 +158,13 @@ def _state_of(path: Path) -> tuple[int, ...]:
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def _read(path: Path) -> tuple[dict[str, str], dict[str, Rule]]:
-    """The hashes and the rules in a file."""
+_NONE = KeyOptions()
+
+
+def _read(path: Path) -> tuple[dict[str, str], dict[str, KeyOptions]]:
+    """The hashes and the options in a file."""
     hashes: dict[str, str] = {}
-    rules: dict[str, Rule] = {}
+    options: dict[str, KeyOptions] = {}
     for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
@@ -150,6 +176,36 @@ def _read(path: Path) -> tuple[dict[str, str], dict[str, Rule]]:
         if len(hashes) == MOST:
             raise ValueError(f"{path} has more than {MOST} keys")
         hashes[found[2]] = found[1]
-        if found[3] is not None:
-            rules[found[1]] = rule_of(found[3])
-    return hashes, rules
+        try:
+            own = _options(found[3].split())
+            before = options.get(found[1], _NONE)
+            for name, value, other in zip(KeyOptions._fields, own, before):
+                if None not in (value, other) and value != other:
+                    raise ValueError(f"another line says another {name.replace('rule', 'unsupported')} of {found[1]}")
+        except ValueError as error:
+            raise ValueError(f"{path}, line {number}: {error}") from None
+        options[found[1]] = KeyOptions._make(other if value is None else value for value, other in zip(own, before))
+    return hashes, options
+
+
+def _options(words: list[str]) -> KeyOptions:
+    """The options at the end of a line. Raises ValueError."""
+    made = _NONE
+    for word in words:
+        name, _, value = word.partition("=")
+        if name == "unsupported":
+            try:
+                made = made._replace(rule=rule_of(value))
+            except ValueError as error:
+                raise ValueError(f"unsupported {error}") from None
+        elif name == "models":
+            made = made._replace(models=frozenset(filter(None, value.split(","))))
+        elif name in ("concurrent", "tokens_per_minute"):
+            if _COUNT.fullmatch(value) is None:
+                raise ValueError(f"{name} must be a whole number, not {value!r}")
+            count = int(value)
+            made = made._replace(concurrent=count) if name == "concurrent" else made._replace(tokens_per_minute=count)
+        else:
+            known = ("unsupported", "models", "concurrent", "tokens_per_minute")
+            raise ValueError(f"{name} is unknown; {suggestion(name, known)}")
+    return made

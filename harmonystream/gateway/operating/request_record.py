@@ -13,6 +13,7 @@ from typing import Any
 from ...agent.steering import BYTES
 from ...emit import new_id
 from ...engines import Finished
+from ..limits import Quota
 from ..requests.unsupported import Unsupported
 from .metrics import Metrics
 from .tracing import Spans
@@ -52,6 +53,9 @@ class RequestRecord:
         """What has been read: streams, or rounds of server-side tools, the last one first; and the prompts' tokens."""
         self.ends: list[Callable[[], None]] = []  # called at the end, last first
         self.unsupported = Unsupported()
+        self.is_in = False  # does it have its turn?
+        self.ran_tools = False  # may tools have run here for it?
+        self.quota: Quota | None = None
         self.stored: bool | None = None
         """False: it was to be stored, and is not."""
         self._counted = {"prompt_tokens": 0, "completion_tokens": 0}  # what engines have said
@@ -72,6 +76,18 @@ class RequestRecord:
             return {"x-request-id": self.id, **self._span.headers}
         trace = {"traceparent": self._trace} if _TRACE.fullmatch(self._trace) else {}
         return {"x-request-id": self.id, **trace}
+
+    @property
+    def has_begun(self) -> bool:
+        """Has a token come?"""
+        return self._first is not None
+
+    def begin_again(self) -> None:
+        """The answer could not be made to its end, nothing of it was sent, and it is made once more."""
+        self._first = None
+        self._counted = dict.fromkeys(self._counted, 0)
+        self.read = lambda: ((), 0)
+        self.unsupported.passed.clear()
 
     def is_not_stored(self) -> None:
         """The response was to be stored, and cannot be now."""
