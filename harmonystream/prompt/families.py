@@ -144,13 +144,13 @@ def _last_query(chat: Chat) -> int:
 def _qwen3_answer(out: MarkupWriter, chat: Chat, i: int, thoughts: bool, open_last: bool) -> None:
     message, text = chat[i], _text(chat[i], i)
     calls, last = message.get("tool_calls", ()), i == len(chat) - 1
-    reasoning = message.get("reasoning", "").strip("\n")
+    reasoning = message.get("reasoning", "")
     out.markup("<|im_start|>assistant\n")
     if thoughts and (last or reasoning):
         out.markup("<think>\n")
         if open_last and last and not text:
-            return out.text(message.get("reasoning", "").lstrip("\n"))
-        out.text(reasoning)
+            return out.text(reasoning.lstrip("\n"))
+        out.text(reasoning.strip("\n"))
         out.markup("\n</think>\n\n")
         out.text(text.lstrip("\n"))
     else:
@@ -199,8 +199,8 @@ def _deepseek_tools(out: MarkupWriter, tools: Tools) -> None:
     out.text("## Tools\nYou have access to the following tools:\n")
     for tool in tools:
         function = tool["function"]
-        out.text(f"\n### {function['name']}\nDescription: {function.get('description', '')}\n")
-        out.text(f"\nParameters: {_json(function.get('parameters', {}))}\n")
+        out.text(f"\n### {function['name']}\nDescription: {function.get('description') or ''}\n")
+        out.text(f"\nParameters: {_json(function.get('parameters') or {})}\n")
     out.markup("\n" + _DEEPSEEK_CALLS)
 
 
@@ -308,7 +308,7 @@ def _kimi(thoughts: bool) -> Callable[[MarkupWriter, Chat, Tools, Turn], None]:
             out.markup("<|im_system|>tool_declare<|im_middle|>")
             out.text(_json(tools))
             out.markup("<|im_end|>")
-        if chat[:1] and chat[0]["role"] != "system":
+        if chat[0]["role"] != "system" if chat else thoughts:
             out.markup(f"<|im_system|>system<|im_middle|>You are Kimi, an AI assistant created by Moonshot AI.{end}")
         answered = next((i for i, message in enumerate(chat) if _answers(message)), -1)
         ids: list[str] = []
@@ -513,7 +513,9 @@ def _as_python(function: Mapping[str, Any]) -> str:
     required = parameters.get("required") or ()
     kinds = {name: _PYTHON_TYPES.get(str(spec.get("type")), "Any") for name, spec in properties.items()}
     head = ",".join(f"{name}: {kind}" for name, kind in kinds.items())
-    text = f'\n\nFunction:\ndef {function["name"]}({head}):\n    """\n    {function.get("description", "").strip()}\n'
+    text = (
+        f'\n\nFunction:\ndef {function["name"]}({head}):\n    """\n    {(function.get("description") or "").strip()}\n'
+    )
     if properties:
         text += "\n    Args:"
         for name, spec in properties.items():

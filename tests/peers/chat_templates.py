@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime
 import sys
 import tarfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -167,34 +168,62 @@ FAMILIES = {
 }
 
 
-def families(templates: dict[str, str], chats: int = 500) -> None:
+@cache
+def plain_template(source: str) -> Any:
+    """The template outside of transformers' sandbox, which refuses the `pop` of Kimi-K2's."""
+    import json
+
+    import jinja2
+
+    environment = jinja2.Environment(trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"])
+    environment.filters["tojson"] = lambda value, **more: json.dumps(value, **{"ensure_ascii": False, **more})
+    return environment.from_string(source)
+
+
+def plain_text(source: str, chat: list[dict[str, Any]], tools: Any, **variables: Any) -> str | None:
+    import jinja2
+
+    try:
+        text: str = plain_template(source).render(messages=chat, tools=tools, **TOKENS, **variables)
+    except jinja2.TemplateError:
+        return None
+    return text
+
+
+def families(templates: dict[str, str], chats: int = 2000) -> None:
     """The prompts of families that need no file, on random conversations, with and without the switch of thinking."""
     import random
 
-    from family_chats import TOOLS, random_chat
+    from family_chats import MENTIONS, TOOLS, WORDS, random_chat
 
     for model, name in FAMILIES.items():
         source = templates[name]
         if "DeepSeek" in model:  # the archive's has an empty block of thoughts more, and arguments as objects
             source = source.replace("<think></think>", "</think>").replace("['arguments'] | tojson", "['arguments']")
+        reads_tools = "tools" in hs.prompts.Template(source)._chosen(None).variables
         counts = {"equal": 0, "refused": 0, "differ": 0}
         for seed in range(chats):
-            chat, draw = random_chat(seed), random.Random(seed)
-            tools = (
-                TOOLS
-                if draw.random() < 0.5 and "tools" in hs.prompts.Template(source)._chosen(None).variables
-                else None
-            )
-            switch, given = ({}, {})
-            if draw.random() < 0.3 and not model.startswith("moonshotai"):
-                budget = "Seed" in model
-                switch = {"thinking": False}
-                given = {"thinking_budget": 0} if budget else {"enable_thinking": False, "thinking": False}
+            chat, draw = random_chat(seed, (*WORDS, *MENTIONS)), random.Random(seed)
+            tools = draw.sample(TOOLS, draw.randint(1, 3)) if draw.random() < 0.5 and reads_tools else None
+            ask = draw.random() < 0.9
+            switch: dict[str, Any] = {} if ask else {"training": True}
+            given: dict[str, Any] = {}
+            if draw.random() < 0.5 and not model.startswith("moonshotai"):
+                if "Seed" in model:
+                    given = {"thinking_budget": draw.choice([0, -1, 1, 512, 513, 5000, 20000])}
+                    switch |= given
+                else:
+                    on = draw.random() < 0.5
+                    given = {"enable_thinking": on, "thinking": on}
+                    switch["thinking"] = on
             normal = hs.prompts.normalize(chat)
             for message in normal:
+                if isinstance(message["content"], list):
+                    message["content"] = "".join(part["text"] for part in message["content"])
                 if "reasoning" in message:
                     message["reasoning_content"] = message["reasoning"]
-            theirs = transformers_text(source, normal if "DeepSeek" in model else as_objects(normal), tools, **given)
+            given["add_generation_prompt"] = ask
+            theirs = plain_text(source, normal if "DeepSeek" in model else as_objects(normal), tools, **given)
             mine = hs.render(chat, model=model, tools=tools, **switch).text
             kind = "refused" if theirs is None else "equal" if theirs == mine else "differ"
             counts[kind] += 1

@@ -152,6 +152,26 @@ def test_the_last_message_can_be_continued():
         assert hs.render([ASK, thought], model=model, continue_final=True).text.endswith("Hm"), model
 
 
+def test_thoughts_that_are_newlines_alone_are_a_block():
+    chat = [ASK, {"role": "assistant", "content": "Hm.", "reasoning": "\n"}, {"role": "assistant", "content": "Dry."}]
+    prompt = hs.render(chat, model="Qwen/Qwen3-8B").text
+    assert "<|im_start|>assistant\n<think>\n\n</think>\n\nHm.<|im_end|>" in prompt
+
+
+def test_kimi_k2_thinking_has_a_system_in_an_empty_chat():
+    prompt = hs.render([], model="Kimi-K2-Thinking").text
+    assert (
+        prompt.startswith("<|im_system|>system<|im_middle|>You are Kimi")
+        and "You are" not in hs.render([], model="Kimi-K2-Instruct").text
+    )
+
+
+@pytest.mark.parametrize("model", [*MODELS, "deepseek_search"])
+def test_a_tool_may_be_little_more_than_a_name(model):
+    for more in ({}, {"description": None, "parameters": None}, {"parameters": {"type": "object"}}):
+        assert "nop" in rendered(model, [ASK], tools=[{"type": "function", "function": {"name": "nop", **more}}]).text
+
+
 def test_a_template_wins():
     assert hs.render("Hi", model="Qwen/Qwen3-8B", template="{{ messages[0].content }}!").text == "Hi!"
 

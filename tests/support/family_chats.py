@@ -6,7 +6,26 @@ import json
 import random
 from typing import Any
 
-WORDS = ("Hello", "rain & 'sun'", '"x"', "成都", "<b>", "a\nb", "  spaced ", "{x}", "\n\nlead", "🐼", "x</y>")
+WORDS = (
+    *(
+        "Hello",
+        "rain & 'sun'",
+        '"x"',
+        "成都",
+        "<b>",
+        "a\nb",
+        "  spaced ",
+        "{x}",
+        "\n\nlead",
+        "🐼",
+        "x</y>",
+        "",
+        "\t\n ",
+    ),
+    *("e\u0301", "\u200b", "\r\n", "\u2028", "{{ x }}", "{% raw %}"),
+)
+MENTIONS = ("<think>", "/nothink", "<tool_response>", "</tool_response>", "<tool_response>x</tool_response>")
+"""Markers that text may mention. None closes reasoning: text that mentions the closer stays, and templates cut it."""
 TOOLS = [
     {
         "type": "function",
@@ -29,36 +48,72 @@ TOOLS = [
         "type": "function",
         "function": {"name": "now", "description": "  ", "parameters": {"type": "object", "properties": {}}},
     },
+    {
+        "type": "function",
+        "function": {
+            "name": "my-tool.x",
+            "description": "a\n  b\n\n",
+            "parameters": {
+                "type": "object",
+                "properties": {
+                    "o": {"type": "object", "properties": {"x": {"type": ["string", "null"]}}},
+                    "e": {"enum": ["a", "ü"], "default": "a"},
+                    "u": {"anyOf": [{"type": "integer"}, {"type": "null"}], "description": "  d "},
+                },
+                "required": [],
+                "additionalProperties": False,
+            },
+        },
+    },
 ]
 
 
 def random_chat(seed: int, words: tuple[str, ...] = WORDS) -> list[dict[str, Any]]:
-    """Turns of a user, each followed by rounds of calls and an answer, or by none."""
+    """Turns of a user, each followed by rounds of calls and an answer, or by none.
+
+    Contents may be missing, None, empty or parts. The system may speak in the middle, a user twice, and results may be
+    missing.
+    """
     draw = random.Random(seed)
 
     def text() -> str:
         return "".join(draw.choice(words) for _ in range(draw.randint(0, 3)))
 
-    def value() -> Any:
-        return draw.choice([1, "s", True, None, [1, "a"], {"q": "ü"}, 1.5, text()])
+    def content() -> Any:
+        kind = draw.random()
+        if kind < 0.08:
+            return None
+        if kind < 0.16:
+            return [{"type": "text", "text": text()} for _ in range(draw.randint(0, 3))]
+        return text()
 
-    chat = [{"role": "system", "content": text()}] if draw.random() < 0.5 else []
+    def value() -> Any:
+        return draw.choice([1, -3, "s", True, None, [1, "a"], {"q": "ü", "n": {"x": []}}, 1.5, 1e20, {}, "", text()])
+
+    def call(count: int) -> dict[str, Any]:
+        arguments: Any = {
+            key: value() for key in draw.sample(["city", "days", "ünit", 'q"x', "a b"], draw.randint(0, 3))
+        }
+        written = [arguments, *(json.dumps(arguments, ensure_ascii=ascii, indent=ascii or None) for ascii in (0, 1))]
+        function = {"name": draw.choice(["get_forecast", "my-tool.x"]), "arguments": draw.choice(written)}
+        return {"id": f"functions.{function['name']}:{count}", "type": "function", "function": function}
+
+    chat = [{"role": "system", "content": content()}] if draw.random() < 0.5 else []
     count = 0
     for _ in range(draw.randint(1, 3)):
-        chat.append({"role": "user", "content": text()})
+        for role in ("user", *(["user"] if draw.random() < 0.1 else []), *(["system"] if draw.random() < 0.1 else [])):
+            chat.append({"role": role, "content": content()})
         for _ in range(draw.randint(0, 3)):
-            answer: dict[str, Any] = {"role": "assistant", "content": text()}
+            answer: dict[str, Any] = {"role": "assistant", "content": content()}
             chat.append(answer)
             if draw.random() < 0.5:
-                answer["reasoning_content"] = text() or "t"
+                answer[draw.choice(["reasoning_content", "reasoning"])] = text() or draw.choice(["t", "\n", ""])
             if draw.random() < 0.4:
                 break
-            answer["tool_calls"] = calls = []
-            for _ in range(draw.randint(1, 2)):
-                keys = draw.sample(["city", "days", "ünit"], draw.randint(0, 3))
-                arguments = json.dumps({key: value() for key in keys}, ensure_ascii=False)
-                function = {"name": "get_forecast", "arguments": arguments}
-                calls.append({"id": f"functions.get_forecast:{count}", "type": "function", "function": function})
-                count += 1
-            chat += [{"role": "tool", "tool_call_id": call["id"], "content": text()} for call in calls]
+            if answer["content"] is None:
+                del answer["content"]
+            answer["tool_calls"] = calls = [call(count + k) for k in range(draw.randint(1, 3))]
+            count += len(calls)
+            answered = calls if draw.random() < 0.9 else calls[1:]
+            chat += [{"role": "tool", "tool_call_id": made["id"], "content": content()} for made in answered]
     return chat
