@@ -14,6 +14,7 @@ from typing import Any
 
 from harmonystream._native.core.ranks import load_ranks
 from harmonystream._native.core.vocab import Vocab
+from harmonystream.checks import check_function, check_text
 from harmonystream.errors import VocabError
 from harmonystream.vocabs.encoders import RANKS_COUNT, Encoder, Pieces, Tokenizers, embedded_encoder, ranks
 
@@ -62,6 +63,8 @@ def from_bytes(
     Ids may have gaps and must be below 2**24. Raises `TypeError` for anything but ids, bytes and names, and
     `VocabError` for ids that are out of range or given twice.
     """
+    check_text("name", name, none=False)
+    check_function("encode", encode)
     return _build(tokens, control, name, None if encode is None else Pieces(control, encode))
 
 

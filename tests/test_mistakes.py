@@ -397,3 +397,150 @@ def test_a_package_that_is_missing_is_named_with_the_extra_that_installs_it(pack
         return
     said = done.stderr.splitlines()[-1]
     assert said.startswith("ImportError: ") and f"pip install 'harmonystream[{extra}]'" in said
+
+
+# --- every option of the public functions, with values that it cannot take --------------------------------------------
+
+NAN = float("nan")
+WRONG: dict[str, tuple[Any, ...]] = {
+    "flag": ("false", 1, None, []),
+    "flag?": ("false", 1, []),
+    "text": (7, b"x", ["x"], None),
+    "text?": (7, b"x", ["x"]),
+    "count": ("3", 1.5, True, -1, None, NAN),
+    "count?": ("3", 1.5, True, -1, NAN),
+    "number": ("3", True, -1, NAN, [1]),
+    "number?": ("3", True, NAN, [1]),
+    "seconds": ("3", True, 0, -1, NAN),
+    "mapping": (7, "x", [1]),
+    "function": (7, "x", [print]),
+    "type": (7, "int", print, [int]),
+    "one of": ("zzz", 7, ["x"]),
+    "list": (7, "x", b"x"),
+    "format": ("zzz", 7, None),
+    "format?": ("zzz", 7),
+    "vocab": ("zzz", 7, b"x"),
+    "prompt": (1.5, print),
+    "path": (7, b"x", [1], {}),
+    "url": (7, None, "localhost:8000", b"http://x"),
+    "parser": (7, None, "zzz"),
+    "messages": (7, None, {"role": "user"}, [7], [{"role": "zzz"}]),
+    "tools": (7, b"x", [7], [{}], [None]),
+    "engine": (7, None, "localhost", object(), hs.engines.Recorded),
+    "sampling": (7, "hot", {"temprature": 1}, {"temperature": "hot"}, [1]),
+    "think": (7, "<think>", ("<think>",), (1, 2)),
+    "servers": (7, "localhost", ["localhost"], [7], {1: "http://x"}),
+    "date": (7, b"x", [1]),
+}
+ANYTHING = {"context", "request", "name", "reason", "results", "model_name", "id_of"}
+"""Parameters that take any value, or whose mistakes are in the lists above."""
+HEADERS = {"headers": "mapping", "connect_timeout": "seconds", "silence": "seconds", "retries": "count", "key": "text?"}
+READING = {"format": "format", "vocab": "vocab", "tools": "tools", "start": "one of"}
+PARSING = {**READING, "prompt": "prompt", "strict": "flag", "trim": "one of", "empty_args": "text", "max_hold": "count"}
+STREAM = {
+    "parser": "parser",
+    "id": "text",
+    "model": "text",
+    "call_id": "function",
+    "taken": "list",
+    "keep_text": "flag",
+}
+STREAM |= {"extra": "mapping", "vocab": "vocab", "tools": "list"}
+PROMPT = {"messages": "messages", "tools": "tools", "model": "text?", "format": "format?", "template": "path"}
+PROMPT |= {"vocab": "vocab", "reasoning": "one of", "date": "date", "dialect": "one of", "thinking": "flag?"}
+LIMITS = {"max_rounds": "count", "max_repeats": "count", "max_tokens": "count?", "timeout": "number"}
+OPTIONS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
+    "Parser": ({}, {**PARSING, "check_stops": "flag", "watch": "list"}),
+    "parse": ({"output": "x", "format": "hermes"}, {**PARSING, "finish_reason": "text?"}),
+    "label": ({"ids": [13225]}, {**READING, "prompt": "prompt", "conversation": "flag"}),
+    "Batch": ({}, {"format": "format", "vocab": "vocab", "capacity": "count", "max_hold": "count"}),
+    "render": ({"messages": "Hi", "model": "gpt-oss"}, {**PROMPT, "training": "flag", "continue_final": "flag"}),
+    "normalize": ({"messages": "Hi"}, {"messages": "messages", "think": "think"}),
+    "Template": ({"source": "{{ x }}"}, {"source": "path", "name": "text?", "tokens": "mapping"}),
+    "tool_results": ({"calls": [], "results": []}, {"calls": "list", "results": "list", "closing": "text"}),
+    "Tool": (
+        {"name": "f", "parameters": {"type": "object"}, "function": print},
+        {
+            **dict.fromkeys(("early", "required", "stealth"), "flag"),
+            **dict.fromkeys(("function", "when", "approve", "bind"), "function"),
+            **{"name": "text", "description": "text", "text_parameter": "text?", "timeout": "seconds"},
+            **{"strict": "flag?", "parameters": "mapping"},
+        },
+    ),
+    "Tools": (
+        {},
+        {
+            **dict.fromkeys(("max_concurrency", "max_threads", "max_result"), "count"),
+            **{"timeout": "seconds", "approve": "function", "mcp": "servers"},
+        },
+    ),
+    "engines.Completions": ({"url": "http://e"}, {**HEADERS, "url": "url", "model": "text?", "server": "one of"}),
+    "engines.LlamaServer": ({"url": "http://e"}, {**HEADERS, "url": "url"}),
+    "engines.Recorded": ({}, {"recording": "list", "delay": "number"}),
+    "engines.Finished": ({}, {"reason": "text?", "usage": "mapping", "stop": "text?"}),
+    "engines.Sampling": (
+        {},
+        {
+            **dict.fromkeys(("temperature", "top_p", "min_p", "repetition_penalty"), "number"),
+            **dict.fromkeys(("presence_penalty", "frequency_penalty"), "number?"),
+            **{"max_tokens": "count", "logprobs": "count?", "extra": "mapping", "headers": "mapping", "stop": "list"},
+        },
+    ),
+    "agent_loop_sync": (
+        {"engine": hs.engines.Recorded(), "messages": "Hi", "model": "gpt-oss"},
+        {
+            **{name: kind for name, kind in PROMPT.items() if name != "dialect"},
+            **LIMITS,
+            **{"engine": "engine", "tools": "tools", "system": "text?", "answer": "type", "tool_choice": "text"},
+            **{"sampling": "sampling"},
+        },
+    ),
+    "ChatStream": (
+        {"id": "a", "model": "m", "created": 1},
+        {**STREAM, **dict.fromkeys(("include_usage", "token_ids"), "flag"), "parallel_tool_calls": "flag?"},
+    ),
+    "ResponsesStream": (
+        {"id": "a", "model": "m", "created_at": 1},
+        {**STREAM, "encrypt": "function", "item_id": "function", "item_type": "function", "container_id": "text"},
+    ),
+    "MessagesStream": ({"id": "a", "model": "m"}, {**STREAM, "thinking": "flag", "text_key": "text"}),
+    "grammar": (
+        {"format": "hermes", "tools": ["f"]},
+        {
+            **{"format": "format", "tools": "tools", "parallel": "flag", "strict": "flag?", "answer": "mapping"},
+            **dict.fromkeys(("reasoning", "start", "order"), "one of"),
+        },
+    ),
+}
+
+
+WITHOUT = {"include_usage", "token_ids", "extra", "taken", "parallel_tool_calls", "thinking"}
+"""Options for which a value without a truth is none, as it was meant."""
+
+
+def test_an_option_of_the_wrong_type_is_refused_by_its_name():
+    tried, silent, poor = 0, [], []
+    for path, (given, kinds) in OPTIONS.items():
+        called: Any = hs
+        for step in path.split("."):
+            called = getattr(called, step)
+        for option, kind in kinds.items():
+            for value in WRONG[kind]:
+                if option in WITHOUT and not value:
+                    continue
+                tried += 1
+                shown = f"{path}({option}={value!r})"
+                try:
+                    made = called(**{**given, option: value})
+                    if path == "agent_loop_sync":
+                        list(made)
+                except Exception as error:
+                    said = f"{type(error).__name__}: {error}"
+                    noun = option.removesuffix("s").removesuffix("_sync")
+                    if RAW.search(said) or not (noun in said or ADVICE.search(said)):
+                        poor.append((shown, said))
+                else:
+                    silent.append(shown)
+    assert silent == []
+    assert len(poor) <= tried * 0.05, poor
+    assert tried >= 500

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from inspect import isroutine
 from typing import Any
+
+from ..checks import shown
 
 __all__ = ["AnswerError", "AnswerForm"]
 
@@ -31,6 +34,8 @@ class AnswerForm:
 
             self._check, self.schema = SchemaBinder(declared).checked, dict(declared)
         else:
+            if isinstance(declared, str) or isroutine(declared):  # pydantic has a schema for a function, too
+                raise TypeError(f"answer is a type that pydantic knows, or a JSON Schema, not {shown(declared)}")
             from ..tools.functions import TypeCheck
 
             check = TypeCheck(declared, getattr(declared, "__name__", repr(declared)))

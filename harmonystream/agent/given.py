@@ -7,6 +7,7 @@ from dataclasses import fields
 from difflib import get_close_matches
 from typing import Any, TypeAlias
 
+from ..checks import check_text, shown
 from ..engines import Engine, Sampling
 from ..errors import PromptError
 from ..prompt import Template
@@ -28,7 +29,7 @@ def engine_of(engine: Any) -> Engine:
         return Completions(engine)
     if not callable(getattr(engine, "generate", None)) or isinstance(engine, type):
         raise TypeError(
-            f"an engine is a URL, or an object with generate(prompt, sampling), not {_kind(engine)}: "
+            f"an engine is a URL, or an object with generate(prompt, sampling), not {shown(engine)}: "
             "see harmonystream.engines"
         )
     made: Engine = engine
@@ -39,6 +40,8 @@ def tools_of(tools: Any) -> Tools:
     """`Tools`, of one item or of several. Raises what `Tools` raises for an item that cannot be a tool."""
     if tools is None:
         return Tools()
+    if isinstance(tools, (str, bytes)):
+        raise TypeError(f"tools are Tools, functions or definitions, not {shown(tools)}")
     if isinstance(tools, Tools):
         return tools
     if isinstance(tools, Iterable) and not isinstance(tools, (str, Mapping, type)):
@@ -53,7 +56,7 @@ def sampling_of(sampling: Any) -> Sampling:
     if isinstance(sampling, Sampling):
         return sampling
     if not isinstance(sampling, Mapping):
-        raise TypeError(f"sampling is a Sampling or a dict of its fields, not {_kind(sampling)}")
+        raise TypeError(f"sampling is a Sampling or a dict of its fields, not {shown(sampling)}")
     given = dict(sampling)
     for name in given:
         if name not in _SAMPLING:
@@ -68,10 +71,9 @@ def sampling_of(sampling: Any) -> Sampling:
 
 def with_system(messages: list[dict[str, Any]], text: str | None) -> list[dict[str, Any]]:
     """The messages, with this in front of what the system says."""
+    check_text("system", text)
     if not text:
         return messages
-    if not isinstance(text, str):
-        raise TypeError(f"system is a text, not {_kind(text)}")
     first = messages[0] if messages else {}
     if first.get("role") == "system" and isinstance(first["content"], str):
         return [{**first, "content": f"{text}\n\n{first['content']}"}, *messages[1:]]
@@ -107,7 +109,3 @@ def hint(error: PromptError, variables: Iterable[str], options: Iterable[str]) -
 def _meant(name: str, known: Sequence[str]) -> str:
     close = get_close_matches(name, known, 1, 0.5)
     return f": did you mean {close[0]}?" if close else ""
-
-
-def _kind(value: object) -> str:
-    return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__

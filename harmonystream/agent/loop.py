@@ -11,6 +11,7 @@ from functools import partial
 from inspect import signature
 from typing import Any
 
+from ..checks import check_number, check_text
 from ..engines import Engine, Output, Sampling
 from ..engines.base import add_usage
 from ..errors import EngineError, PromptError
@@ -94,6 +95,8 @@ async def agent_loop(
     loop = _Loop(engine_of(engine), normalize(messages), sampling_of(sampling), variables)
     loop.limit(max_rounds, max_tokens, max_repeats)
     loop.ask(system, answer)
+    check_number("timeout", timeout, least=0, none=True)
+    check_text("tool_choice", tool_choice, none=False)
     deadline = Deadline(timeout)
     try:
         async with AsyncExitStack() as stack:
@@ -151,10 +154,9 @@ class _Loop:
 
     def limit(self, max_rounds: int, max_tokens: int | None, max_repeats: int) -> None:
         """Sets the limits. Raises ValueError for numbers that are too small."""
-        if max_rounds < 0 or max_repeats < 0:
-            raise ValueError(f"max_rounds and max_repeats are 0 or more, not {max_rounds} and {max_repeats}")
-        if max_tokens is not None and max_tokens < 1:
-            raise ValueError(f"max_tokens is 1 or more, or None, not {max_tokens}")
+        check_number("max_rounds", max_rounds, least=0, whole=True)
+        check_number("max_repeats", max_repeats, least=0, whole=True)
+        check_number("max_tokens", max_tokens, least=1, whole=True, none=True)
         self._max_rounds = max_rounds
         self._left = max_tokens  # tokens that may still be generated; None: any number
         self._repeats = Repeats(max_repeats)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -45,6 +46,7 @@ class Talk:
         self._said: list[str] = []  # content of the present round
         self._first = 0  # how many messages /reset keeps
         self._always: set[str] = set()  # tools of which the user has said that they may always run
+        self._asks = ask
         if ask:
             tools.approve = self._approve
 
@@ -122,9 +124,7 @@ class Talk:
             return True
         arguments = json.dumps(dict(pending.arguments), ensure_ascii=False, default=str)
         self.show.line(f"{name}({arguments})", "call")
-        said = ""
-        with suppress(EOFError):
-            said = input("run it? [y]es, [n]o, [a]lways: ").strip().lower()
+        said = _asked("run it? [y]es, [n]o, [a]lways: ").lower()
         if said.startswith("a"):
             self._always.add(name)
         return said[:1] in ("y", "a")
@@ -135,7 +135,8 @@ class Talk:
         show = self.show
         match event:
             case ToolRunStart(call=call, message=message):
-                show.line(message or f"{call.name} runs", "note")
+                if not self._asks:  # then the question says it
+                    show.line(message or f"{call.name} runs", "note")
             case ToolRunEnd(call=call, result=result):
                 show.quote(f"result of {call.name}" + (f" ({result.error})" if result.error else ""), result.text)
                 show.line()
@@ -161,6 +162,26 @@ class Talk:
             self.show.line(f"{call.name} has no function here", "bad")
         self.messages += tool_results(end.calls, ["This tool cannot be run here."] * len(end.calls))
         self.show.line(f"{end.reason} · {rounds} · {counted}", "note")
+
+
+def _asked(question: str) -> str:
+    """What the user answers while the agent loop runs; "" if the input has ended.
+
+    The loop holds Ctrl-C back until its own code is left. Here it ends the question, and is then given to the loop.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        return input(question).strip()
+    except EOFError:
+        return ""
+    except KeyboardInterrupt:
+        print()
+        signal.signal(signal.SIGINT, handler)
+        signal.raise_signal(signal.SIGINT)
+        return ""
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 def messages() -> Iterator[str]:

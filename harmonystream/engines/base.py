@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from .._native.stream.parser import Parser
+from ..checks import check_mapping, check_number, check_text, shown
 from ..formats import Format, HeaderFormat
 
 __all__ = [
@@ -29,16 +30,6 @@ class Prompt(Protocol):
     def parser(self, **options: Any) -> Parser: ...
 
 
-_NUMBERS = (
-    "temperature",
-    "top_p",
-    "top_k",
-    "min_p",
-    "seed",
-    *(f"{what}_penalty" for what in ("presence", "frequency")),
-)
-
-
 @dataclass(frozen=True)
 class Sampling:
     """How to sample, and when to stop. A field that is None is not sent: the engine's own default holds.
@@ -50,7 +41,7 @@ class Sampling:
     extra: further fields of the engine's request, sent as they are.
     headers: headers of a request over HTTP, such as `traceparent`.
 
-    Raises ValueError for a limit below 1, and TypeError for what is not a number.
+    Raises TypeError for a value of another type, and ValueError for a number that cannot be, such as a limit below 1.
     """
 
     max_tokens: int = 4096
@@ -68,16 +59,18 @@ class Sampling:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in _NUMBERS:
-            value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
-                raise TypeError(f"{name} is a number or None, not {value!r}")
-        if isinstance(self.max_tokens, bool) or not isinstance(self.max_tokens, int):
-            raise TypeError(f"max_tokens is a whole number, not {self.max_tokens!r}")
-        if self.max_tokens < 1:
-            raise ValueError(f"max_tokens is 1 or more, not {self.max_tokens}")
+        for name in ("presence_penalty", "frequency_penalty"):
+            check_number(name, getattr(self, name), none=True)
+        for name in ("top_k", "seed"):
+            check_number(name, getattr(self, name), whole=True, none=True)
+        for name in ("temperature", "top_p", "min_p", "repetition_penalty"):
+            check_number(name, getattr(self, name), least=0, none=True)
+        check_number("max_tokens", self.max_tokens, least=1, whole=True)
+        check_number("logprobs", self.logprobs, least=0, whole=True, none=True)
+        check_mapping("extra", self.extra, none=False)
+        check_mapping("headers", self.headers, none=False)
         if (
-            isinstance(self.stop, str)
+            isinstance(self.stop, (str, bytes, Mapping))
             or not isinstance(self.stop, Iterable)
             or not all(isinstance(text, str) and text for text in self.stop)
         ):
@@ -106,6 +99,12 @@ class Finished:
     reason: str | Mapping[str, Any] | None = None
     usage: Mapping[str, Any] | None = None
     stop: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.reason is not None and not isinstance(self.reason, (str, Mapping)):
+            raise TypeError(f"reason is the engine's word, a mapping or None, not {shown(self.reason)}")
+        check_mapping("usage", self.usage)
+        check_text("stop", self.stop)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._native.core.vocab import Vocab
+from ..checks import check_mapping, check_text, shown
 from ..errors import EngineError, suggestion
 from ..grammars import Grammar
 from .base import Finished, Output, Prompt, Sampled, Sampling, request_fields
@@ -89,10 +90,13 @@ class Completions(HttpEngine):
         silence: float | None = 300.0,
         retries: int = 0,
     ) -> None:
-        if server not in SERVERS:
+        if not isinstance(server, str) or server not in SERVERS:
             raise ValueError(f"unknown server {server!r}; {suggestion(server, SERVERS)}")
         if not isinstance(url, str):
-            raise TypeError(f"url is a str such as 'http://localhost:8000', not {type(url).__name__}")
+            raise TypeError(f"url is a str such as 'http://localhost:8000', not {shown(url)}")
+        check_text("model", model)
+        check_text("key", key)
+        check_mapping("headers", headers)
         bearer = {} if key is None else {"Authorization": f"Bearer {key}"}
         url = url.rstrip("/").removesuffix("/v1")
         given = {**bearer, **(headers or {})}

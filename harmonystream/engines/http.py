@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ..checks import check_number, check_text
 from ..errors import EngineError, missing_extra
 
 try:
@@ -186,8 +187,10 @@ class HttpEngine:
         """url: of the server, without the API's path. connect_timeout, silence: in seconds; silence is how long the
         server may send nothing; None: for ever. retries: how often a request is sent again that made no connection, or
         that a busy server refused. A generation that has begun is never repeated."""
-        if retries < 0:
-            raise ValueError(f"retries is 0 or more, not {retries}")
+        check_text("url", url, none=False)
+        check_number("connect_timeout", connect_timeout, above=0)
+        check_number("silence", silence, above=0, none=True)
+        check_number("retries", retries, least=0, whole=True)
         if not url.startswith(("http://", "https://")):
             raise ValueError(f"an engine's url begins with http:// or https://, unlike {url!r}")
         self.url = url.rstrip("/")

@@ -7,6 +7,7 @@ from contextlib import aclosing
 from typing import Any
 
 from .._native.core.vocab import Vocab
+from ..checks import check_mapping, check_text
 from ..errors import EngineError
 from ..formats import Format, HeaderFormat, format_of
 from ..formats.spellings import spellings_of
@@ -41,6 +42,8 @@ class LlamaServer(HttpEngine):
         silence: float | None = 300.0,
         retries: int = 0,
     ) -> None:
+        check_text("key", key)
+        check_mapping("headers", headers)
         bearer = {} if key is None else {"Authorization": f"Bearer {key}"}
         given = {**bearer, **(headers or {})}
         super().__init__(url, headers=given, connect_timeout=connect_timeout, silence=silence, retries=retries)

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..checks import check_number, shown
 from ..errors import EngineError
 from .base import Finished, Output, Prompt, Sampling, chat_usage
 from .continuing import Beginning
@@ -35,6 +36,7 @@ class Recorded:
     def __init__(
         self, recording: str | os.PathLike[str] | Iterable[Mapping[str, Any]] | None = None, *, delay: float = 0.0
     ) -> None:
+        check_number("delay", delay, least=0)
         lines = _lines(_BUNDLED if recording is None else recording)
         self.turns: list[Mapping[str, Any]] = [_checked(line) for line in lines if "ids" in line or "text" in line]
         self.results: dict[str, str] = {line["tool"]: str(line.get("result", "")) for line in lines if "tool" in line}
@@ -79,7 +81,12 @@ def _tokens(turn: Mapping[str, Any]) -> Sequence[int] | str:
 
 def _lines(recording: str | os.PathLike[str] | Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     if not isinstance(recording, (str, os.PathLike)):
-        return list(recording)
+        made = list(recording) if isinstance(recording, Iterable) else [recording]
+        if isinstance(recording, (Mapping, bytes)) or not all(isinstance(line, Mapping) for line in made):
+            raise TypeError(
+                f"recording is a path of JSON lines, or a list of such lines as dicts, not {shown(recording)}"
+            )
+        return made
     made = []
     for number, line in enumerate(Path(recording).read_text("utf-8").splitlines(), 1):
         try:

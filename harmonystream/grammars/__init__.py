@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol
 
 from .._native.core.vocab import Vocab
 from .._native.stream.parser import Parser
+from ..checks import check_flag, check_mapping, shown
 from ..errors import GrammarError
 from ..formats import Format, HeaderFormat, format_of
 from ..formats.spellings import spellings_of
@@ -154,6 +155,20 @@ def grammar(
     has begun what is not allowed; `FormatError` for an unknown format.
     """
     row = format_of(format)
+    check_flag("parallel", parallel)
+    check_flag("strict", strict, none=True)
+    check_mapping("answer", answer)
+    for name, value, known in (
+        ("reasoning", reasoning, ("prompt", "allowed", "none")),
+        ("start", start, ("content", "reasoning")),
+        ("order", order, ("any", "declared")),
+    ):
+        if value not in known:
+            raise GrammarError(f"{name} is one of {', '.join(known)}, not {shown(value)}")
+    if isinstance(tools, (str, bytes, Mapping)) or not isinstance(tools, Iterable):
+        raise GrammarError(f"tools is Tools, or a list of tools, not {shown(tools)}")
+    if not isinstance(choice, Iterable):
+        raise GrammarError(f"choice is a word, the name of a tool, or a list of names, not {shown(choice)}")
     begun = ""
     if prompt is not None:
         start, begun = _place(row, prompt)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ..checks import shown
 from ..completion import Completion
 from ..errors import PromptError
 from .parts import plain, text_of_parts
@@ -33,6 +34,8 @@ def normalize(messages: Any, *, think: tuple[str, str] | None = ("<think>", "</t
 
     Raises `PromptError`, which names the message and the field.
     """
+    if think is not None and not (isinstance(think, (tuple, list)) and [type(tag) for tag in think] == [str, str]):
+        raise PromptError(f"think is a pair of tags such as ('<think>', '</think>'), or None, not {shown(think)}")
     reader = Reader(think)
     for i, item in enumerate(_items(messages)):
         if i >= MAX_MESSAGES:
@@ -46,7 +49,7 @@ def _items(messages: Any) -> Iterable[Any]:
     if isinstance(messages, str):
         return [{"role": "user", "content": messages}]
     if isinstance(messages, Mapping) or not isinstance(messages, Iterable):
-        raise PromptError(f"messages are a str or a list of messages, not {type(messages).__name__}")
+        raise PromptError(f"messages are a str or a list of messages, not {shown(messages)}")
     return messages
 
 

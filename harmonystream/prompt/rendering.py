@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from .. import vocab as vocabs
 from .._native.core.vocab import Vocab
 from .._native.stream.parser import Parser
+from ..checks import check_flag, check_text
 from ..errors import FormatError, PromptError
 from ..formats import Format, HeaderFormat, format_of
 from ..formats.files import format_of_model
@@ -155,6 +156,14 @@ def prompt_writer(
     **more: Any,
 ) -> PromptWriter:
     """Chooses one of the four ways to write a prompt. The arguments are those of `render`, with its errors."""
+    try:
+        for name, text in (("model", model), ("reasoning", reasoning), ("dialect", dialect)):
+            check_text(name, text)
+        check_flag("thinking", thinking, none=True)
+        check_flag("training", training)
+        check_flag("continue_final", continue_final)
+    except TypeError as error:
+        raise PromptError(str(error)) from None
     if template is not None and not isinstance(template, Template):
         template = Template(template)
     row = _format(model, format, template)
@@ -241,8 +250,8 @@ class _Harmony:
             raise PromptError("gpt-oss always reasons: pass reasoning='low', 'medium' or 'high' instead of thinking=")
         date = request.date.strftime("%Y-%m-%d") if isinstance(request.date, datetime.date) else request.date
         self._options = HarmonyOptions(
-            dialect=request.dialect or "model",
-            reasoning=request.reasoning or "medium",
+            dialect="model" if request.dialect is None else request.dialect,
+            reasoning="medium" if request.reasoning is None else request.reasoning,
             date=date,
             training=request.training,
             continue_final=request.continue_final,
@@ -298,7 +307,7 @@ def _dsml(request: _Request, *, vocab: Vocab | None, model: str | None) -> Draft
         chat,
         request.definitions,
         writer,
-        version=request.dialect or _version(model),
+        version=_version(model) if request.dialect is None else request.dialect,
         thinking=request.thinking is not False,
         effort=request.reasoning,
         continue_final=request.continue_final,

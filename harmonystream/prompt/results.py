@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
+from ..checks import shown
 from ..errors import PromptError
 
 __all__ = ["tool_results"]
@@ -27,16 +28,21 @@ def tool_results(
 
     Raises `PromptError` if there are not as many results as calls, or a result belongs to no call.
     """
+    for name, given in (("calls", calls), ("results", results)):
+        if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+            raise PromptError(f"{name} is a list, one for each call, not {shown(given)}")
+    if not isinstance(closing, str):
+        raise PromptError(f"closing is a str, not {shown(closing)}")
     read = [_call(call, i) for i, call in enumerate(calls)]
-    given = _by_call(read, list(results))
+    answers = _by_call(read, list(results))
     if style == "tool":
         return [
             {"role": "tool", "tool_call_id": tid, "name": name, "content": _text(result, None)}
-            for (tid, name), result in zip(read, given)
+            for (tid, name), result in zip(read, answers)
         ]
     if style != "user":
         raise PromptError(f"style is {style!r}; expected 'tool' or 'user'")
-    blocks = [f"**{name}**:\n{_text(result, 2)}" for (_, name), result in zip(read, given)]
+    blocks = [f"**{name}**:\n{_text(result, 2)}" for (_, name), result in zip(read, answers)]
     return [{"role": "user", "content": "[Tool Results]\n" + "\n\n".join((*blocks, closing))}]
 
 
@@ -48,7 +54,7 @@ def _call(call: Any, i: int) -> tuple[str, str]:
     """Id and name of a call in any API's form."""
     name = _field(_field(call, "function") or call, "name")
     if not isinstance(name, str) or not name:
-        raise PromptError(f"call {i} has no name")
+        raise PromptError(f"call {i} has no name: expected a call as parse() or an API has it, not {shown(call)}")
     tid = _field(call, "call_id") or _field(call, "id")
     return tid if isinstance(tid, str) else f"call_{i}", name
 

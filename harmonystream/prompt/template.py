@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._native.core.vocab import Vocab
+from ..checks import check_mapping, check_text, shown
 from ..errors import PromptError
 from ..vocabs.encoders import required
 from . import jinja
@@ -49,6 +50,13 @@ class Template:
     def __init__(
         self, source: str | os.PathLike[str], *, name: str | None = None, tokens: Mapping[str, str] | None = None
     ) -> None:
+        if not isinstance(source, (str, os.PathLike)):
+            raise PromptError(f"a template is a folder, a file or the text of one, not {shown(source)}")
+        try:
+            check_text("name", name)
+            check_mapping("tokens", tokens)
+        except TypeError as error:
+            raise PromptError(str(error)) from None
         self._source: Source = find(source)
         if name is not None and name not in self._source.templates:
             names = ", ".join(self._source.templates)

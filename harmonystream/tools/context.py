@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_origin, get_type_hints
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
 
 if TYPE_CHECKING:
     from .tool import Tool
@@ -41,6 +42,9 @@ def context_parameter(function: Callable[..., Any]) -> str | None:
 
 
 def _is_context(hint: Any) -> bool:
+    """Also `Context | None`, of a function that is called without one elsewhere."""
+    if get_origin(hint) in (Union, UnionType):
+        return any(map(_is_context, get_args(hint)))
     return hint is Context or get_origin(hint) is Context
 
 

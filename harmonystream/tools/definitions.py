@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from ..checks import shown
 from .tool import Tool
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def tool_from(item: object, options: Mapping[str, Any]) -> Tool:
         return Tool(**{**function_fields(item, described="description" in options), **options})
     if callable(dump := getattr(item, "model_dump", None)):  # a definition as an API's own client has it
         return tool_from(dump(exclude_none=True), options)
-    raise TypeError(f"a tool is a function, a Tool, a name or a dict as the APIs have it, not {type(item).__name__}")
+    raise TypeError(f"a tool is a function, a Tool, a name or a dict as the APIs have it, not {shown(item)}")
 
 
 def _fields(item: Mapping[str, Any]) -> dict[str, Any]:

@@ -60,24 +60,37 @@ def _echo(function: Callable[..., Any], described: Mapping[str, str]) -> Callabl
         raise TypeError(f"{_name(function)}() cannot be a tool: its signature cannot be read: {error}") from error
     parameters = []
     context = context_parameter(function)
+    by_place = False  # has it parameters that are not given by name?
     for parameter in signature.parameters.values():
         if parameter.name == context:
+            if parameter.kind is parameter.POSITIONAL_ONLY:
+                raise TypeError(f"{_name(function)}() cannot be a tool: its Context has no name to give it by")
             continue
-        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL):
-            raise TypeError(f"{_name(function)}() cannot be a tool: {parameter.name} has no name to give it by")
         annotation = hints.get(parameter.name, Any)
+        if parameter.kind is parameter.VAR_POSITIONAL:  # a list in the schema
+            if context is not None:
+                raise TypeError(f"{_name(function)}() cannot be a tool: it has a Context and *{parameter.name}")
+            by_place, annotation = True, list[annotation]  # type: ignore[valid-type]
+            parameter = parameter.replace(kind=parameter.KEYWORD_ONLY, default=())
+        elif parameter.kind is parameter.POSITIONAL_ONLY:
+            by_place = True
+            parameter = parameter.replace(kind=parameter.POSITIONAL_OR_KEYWORD)
         text = _text_beside(annotation) or described.get(parameter.name)
         if text and parameter.kind != parameter.VAR_KEYWORD and not _has_description(annotation):
             annotation = Annotated[annotation, FieldInfo(description=text)]
         parameters.append(parameter.replace(annotation=annotation))
 
     def echo(*args: Any, **kwargs: Any) -> Bound:
-        return args, kwargs
+        if not by_place:
+            return args, kwargs
+        bound = echo_signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        whole = inspect.BoundArguments(signature, bound.arguments)
+        return whole.args, whole.kwargs
 
     echo.__name__ = echo.__qualname__ = _name(function)
-    echo.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=parameters, return_annotation=inspect.Signature.empty
-    )
+    echo_signature = signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty)
+    echo.__signature__ = echo_signature  # type: ignore[attr-defined]
     echo.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return echo
 

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 from .._native.core.tools import Tools as Compiled
 from .._native.core.tools import compiled_tools
+from ..checks import check_function, check_number, check_text, shown
 from .calls import call_of
 from .definitions import definition, tool_from
 from .listeners import Listeners, Registered
@@ -59,11 +60,10 @@ class Tools:
         max_threads: int = 64,
         max_result: int = 100_000,
     ) -> None:
-        if timeout is not None and not timeout > 0:
-            raise ValueError(f"timeout must be more than 0 seconds, not {timeout!r}")
+        check_number("timeout", timeout, above=0, none=True)
+        check_function("approve", approve)
         for name, limit in (("concurrency", max_concurrency), ("threads", max_threads), ("result", max_result)):
-            if not limit > 0:
-                raise ValueError(f"max_{name} must be at least 1, not {limit!r}")
+            check_number(f"max_{name}", limit, least=1, whole=True)
         self.timeout = timeout
         self.approve = approve
         self.max_concurrency = max_concurrency
@@ -72,12 +72,17 @@ class Tools:
         self.listeners = Listeners()
         self._slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
         self._by_name: dict[str, Tool] = {}
-        if not isinstance(mcp, Iterable) or isinstance(mcp, str):
-            raise TypeError(f"mcp is a list of MCP servers, or a mapping with prefixes of names, not {mcp!r}")
+        if not isinstance(mcp, Iterable) or isinstance(mcp, (str, bytes)):
+            raise TypeError(f"mcp is a list of MCP servers, or a mapping with prefixes of names, not {shown(mcp)}")
         self._servers = list(mcp.items()) if isinstance(mcp, Mapping) else [("", server) for server in mcp]
-        for _, server in self._servers:
+        for prefix, server in self._servers:
+            check_text("the prefix of an MCP server", prefix, none=False)
             if isinstance(server, str) and not server.startswith(("http://", "https://")):
                 raise ValueError(f"the URL of an MCP server begins with http:// or https://, unlike {server!r}")
+            if server is None or isinstance(server, (bytes, int, float, list, tuple, dict, set)):
+                raise TypeError(
+                    f"an MCP server is a URL, an mcp.StdioServerParameters or an mcp.Client, not {shown(server)}"
+                )
         self._connections: list[Connection] = []
         self._changed()
         for item in items:

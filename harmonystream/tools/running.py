@@ -9,6 +9,7 @@ import logging
 import time
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..call_arguments import read_arguments
@@ -155,13 +156,24 @@ class _Run:
         """What the function gives: a coroutine function in the loop, any other in a thread."""
         try:
             if _is_coroutine_function(function):
-                return await function(*args, **kwargs)
-            value = await self.tools.threads.run(function, *args, **kwargs)
-            return await value if inspect.isawaitable(value) else value
+                value = await function(*args, **kwargs)
+            else:
+                value = await self.tools.threads.run(function, *args, **kwargs)
+                value = await value if inspect.isawaitable(value) else value
+            if inspect.isasyncgen(value):
+                return _joined([item async for item in value])
+            if inspect.isgenerator(value):  # its body has not run yet
+                return _joined(await self.tools.threads.run(list, islice(value, self.tools.max_result)))
+            return value
         except (Exception, asyncio.CancelledError):
             raise
         except BaseException as error:  # KeyboardInterrupt and its like would end more than the tool
             raise Failure("failed", f"{type(error).__name__}: {_said(error)}", error) from None
+
+
+def _joined(items: list[Any]) -> Any:
+    """What a generator has given: one text if all of it is text, else the list."""
+    return "".join(items) if items and all(isinstance(item, str) for item in items) else items
 
 
 def _is_coroutine_function(function: Any) -> bool:

@@ -34,7 +34,7 @@ class Threads:
         """Threads whose function has not returned yet, abandoned ones included."""
         return self._alive
 
-    async def run(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    async def run(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         """What the function returns or raises, in the caller's context variables."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()

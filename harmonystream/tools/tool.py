@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ..checks import check_flag, check_function, check_number, check_text, shown
 from .context import context_parameter
 
 if TYPE_CHECKING:
@@ -72,15 +73,19 @@ class Tool:
 
     def __post_init__(self) -> None:
         check_name(self.name)
-        if not isinstance(self.description, str):
-            raise TypeError(f"the description of tool {self.name!r} must be a string, not {_type(self.description)}")
+        of = f" of tool {self.name!r}"
+        check_text("description" + of, self.description, none=False)
         if self.parameters is not None and not isinstance(self.parameters, Mapping):
-            raise TypeError(f"the parameters of tool {self.name!r} must be a JSON Schema, not {_type(self.parameters)}")
-        if self.timeout is not None and not self.timeout > 0:
-            raise ValueError(f"the timeout of tool {self.name!r} must be more than 0 seconds, not {self.timeout!r}")
-        for option in ("function", "when", "approve"):
-            if (given := getattr(self, option)) is not None and not callable(given):
-                raise TypeError(f"{option} of tool {self.name!r} must be callable, not {_type(given)}")
+            raise TypeError(f"parameters{of} is a JSON Schema, an object, not {shown(self.parameters)}")
+        check_number("timeout" + of, self.timeout, above=0, none=True)
+        for option in ("function", "when", "approve", "bind"):
+            check_function(option + of, getattr(self, option))
+        for option in ("early", "required", "stealth"):
+            check_flag(option + of, getattr(self, option))
+        check_flag("strict" + of, self.strict, none=True)
+        check_text("text_parameter" + of, self.text_parameter)
+        if not callable(self.message):
+            check_text("message" + of, self.message)
         if self.function is not None:
             object.__setattr__(self, "context", context_parameter(self.function))
         if self.function is not None and self.bind is None:
@@ -93,14 +98,10 @@ class Tool:
         return self.message(arguments) if callable(self.message) else self.message
 
 
-def _type(value: object) -> str:
-    return type(value).__name__
-
-
 def check_name(name: object) -> None:
     """Raise unless this can be a tool's name: a printable string that is not too long."""
     if not isinstance(name, str):
-        raise TypeError(f"a tool's name must be a string, not {_type(name)}")
+        raise TypeError(f"a tool's name is a str, not {shown(name)}")
     if not name.isprintable() or not 0 < len(name) <= MAX_NAME or any(map(_NEVER.__contains__, name)):
         raise ValueError(
             f"a tool's name must be 1 to {MAX_NAME} printable characters without spaces and without any of <>|, "

@@ -62,7 +62,11 @@ def test_sampling_is_a_dict_too():
 
 @pytest.mark.parametrize(
     ("sampling", "said"),
-    [({"temprature": 0}, "did you mean temperature"), (0.5, "not float"), ({"max_tokens": 0}, "1 or more")],
+    [
+        ({"temprature": 0}, "did you mean temperature"),
+        (0.5, "not 0.5"),
+        ({"max_tokens": 0}, "max_tokens is a whole number of 1 or more, not 0"),
+    ],
 )
 def test_a_mistake_in_sampling_is_named(sampling, said):
     with pytest.raises((TypeError, ValueError), match=said):

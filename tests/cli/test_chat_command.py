@@ -93,7 +93,7 @@ def test_the_model_s_control_characters_are_shown_and_not_sent(run, recorded):
         (["--engine", "recorded=/nowhere"], "/nowhere: No such file"),
         (["--engine", "vllm=localhost"], "an engine's url begins with http"),
         (["--tools", "/nowhere.py"], "/nowhere.py: there is no such file of tools"),
-        (["--max-tokens", "0"], "max_tokens is 1 or more"),
+        (["--max-tokens", "0"], "max_tokens is a whole number of 1 or more"),
     ],
 )
 def test_what_it_cannot_use_is_refused_before_the_first_line(run, options, said):

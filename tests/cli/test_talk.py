@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import subprocess
@@ -42,6 +43,36 @@ def test_ctrl_c_stops_the_generation_and_ctrl_d_leaves():
         process.wait()
         os.close(master)
     assert b"Traceback" not in seen
+
+
+CALLS = [
+    {"text": '<|channel|>commentary to=functions.add <|constrain|>json<|message|>{"a": 1}<|call|>'},
+    {"text": "<|channel|>final<|message|>Done.<|return|>"},
+]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a terminal of POSIX")
+def test_ctrl_c_at_the_question_of_approval_stops_the_turn(tmp_path):
+    (tmp_path / "r.jsonl").write_text("".join(json.dumps(line) + "\n" for line in CALLS))
+    (tmp_path / "t.py").write_text("def add(a: int) -> int:\n    open('ran', 'w').close()\n    return a\n")
+    master, slave = pty.openpty()
+    options = {"stdin": slave, "stdout": slave, "stderr": slave, "env": ENV | {"COLUMNS": "80"}, "cwd": tmp_path}
+    command = [*COMMAND, "chat", "--color", "never", "--engine", "recorded=r.jsonl", "--tools", "t.py", "--ask"]
+    process = subprocess.Popen(command, preexec_fn=_own_terminal, **options)
+    os.close(slave)
+    try:
+        _await(master, b"> ")
+        os.write(master, b"Add\r")
+        _await(master, b"[a]lways: ")
+        os.write(master, CONTROL_C)
+        seen = _await(master, b"stopped\r\n\r\n\x1b[?2004h> ")
+        assert not (tmp_path / "ran").exists() and b"add runs" not in seen
+        os.write(master, CONTROL_D)
+        assert process.wait(timeout=30) == 0
+    finally:
+        process.kill()
+        process.wait()
+        os.close(master)
 
 
 def _await(terminal: int, expected: bytes) -> bytes:

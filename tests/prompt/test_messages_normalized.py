@@ -155,8 +155,8 @@ def test_nothing_of_the_input_is_changed():
             r"message 0: tool_calls\[0\].function.arguments is int",
         ),
         (["x"], "message 0 is str; expected a mapping"),
-        ({"role": "user"}, "messages are a str or a list of messages, not dict"),
-        (None, "messages are a str or a list of messages, not NoneType"),
+        ({"role": "user"}, "messages are a str or a list of messages, not {'role': 'user'}"),
+        (None, "messages are a str or a list of messages, not None"),
     ],
 )
 def test_an_error_names_message_and_field(messages, error):

@@ -43,6 +43,15 @@ def test_a_function_is_given_the_context_and_the_model_does_not_see_it(tool):
     assert result.arguments == {"greeting": "Hi"}
 
 
+def test_a_context_may_be_optional():
+    def greet(greeting: str, context: Context | None = None) -> str:
+        return f"{greeting} {context.value.user}" if context else greeting
+
+    (tool,) = Tools(greet)
+    assert list(tool.parameters["properties"]) == ["greeting"]
+    assert "Ada" in asyncio.run(Tools(tool).run(call("greet", {"greeting": "Hi"}), context=Session())).text
+
+
 def test_the_context_may_come_first_and_tasks_have_it():
     tools = Tools(later, greet)
     calls = [call("later", {"greeting": "Hi"}), call("greet", '{"greeting": "Hey", "times": "2"}')]

@@ -84,9 +84,9 @@ def test_openais_own_definition_of_a_model_is_read():
         ({"type": "web_search", "name": "w"}, ValueError, "a tool of type 'web_search' is not a function"),
         ({"type": "function", "function": {}}, ValueError, "must have a name"),
         ({"type": "function", "function": "f"}, ValueError, "must have a name"),
-        ({"name": 3}, TypeError, "a tool's name must be a string, not int"),
-        ({"name": "f", "parameters": "{}"}, TypeError, "must be a JSON Schema, not str"),
-        ({"name": "f", "description": 3}, TypeError, "must be a string, not int"),
+        ({"name": 3}, TypeError, "a tool's name is a str, not 3"),
+        ({"name": "f", "parameters": "{}"}, TypeError, "parameters of tool 'f' is a JSON Schema, an object, not '{}'"),
+        ({"name": "f", "description": 3}, TypeError, "description of tool 'f' is a str, not 3"),
     ],
 )
 def test_what_cannot_be_a_tool_is_refused(item, error, message):

@@ -256,15 +256,67 @@ def test_a_partials_keyword_may_be_changed_by_the_model():
 @pytest.mark.parametrize(
     ("function", "reason"),
     [
-        (lambda a, /: a, "a has no name to give it by"),
-        (lambda *args: args, "args has no name to give it by"),
-        (print, "args has no name to give it by"),
         (max, "its signature cannot be read"),
     ],
 )
 def test_a_function_that_no_object_can_call_is_refused(function, reason):
     with pytest.raises(TypeError, match=reason):
         hs.Tools().add(function, name="f")
+
+
+def placed(a: int, b: int = 2, /, c: int = 3, *rest: int, d: int = 4, **more: int):
+    return [a, b, c, [*rest], d, more]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "gave"),
+    [
+        ({"a": 1}, [1, 2, 3, [], 4, {}]),
+        ({"a": 1, "rest": [7, "8"]}, [1, 2, 3, [7, 8], 4, {}]),
+        ({"a": 1, "b": 5, "c": 6, "rest": [], "d": 9, "e": 10}, [1, 5, 6, [], 9, {"e": 10}]),
+    ],
+)
+def test_parameters_without_names_are_given_by_name_and_the_rest_as_a_list(arguments, gave):
+    assert schema(placed)["properties"]["rest"] == {"type": "array", "items": {"type": "integer"}, "default": []}
+    (result,) = run(hs.Tools(placed), call("placed", arguments))
+    assert json.loads(result.text) == gave
+
+
+def test_a_parameter_may_have_any_name():
+    def named(self: int, function: str, args: int, kwargs: int, value: int, cls: int):
+        return [self, function, args, kwargs, value, cls]
+
+    given = {"self": 1, "function": "f", "args": 2, "kwargs": 3, "value": 4, "cls": 5}
+    for tool in (named, hs.Tool("named", "", {"type": "object"}, named)):
+        (result,) = run(hs.Tools(tool), call("named", given))
+        assert json.loads(result.text) == [1, "f", 2, 3, 4, 5]
+
+
+def test_what_a_generator_gives_is_its_text_or_a_list():
+    def words(count: int):
+        for n in range(count):
+            yield f"w{n} "
+
+    def numbers(count: int):
+        yield from range(count)
+
+    async def later(count: int):
+        for n in range(count):
+            yield n
+
+    def broken(count: int):
+        yield count
+        raise RuntimeError("gone")
+
+    def endless():
+        while True:
+            yield "x"
+
+    tools = hs.Tools(words, numbers, later, broken, endless, max_result=100)
+    asked = [call(name, {"count": 2}) for name in ("words", "numbers", "later", "broken")]
+    texts = [result.text for result in run(tools, *asked, call("endless", {}))]
+    assert texts[:3] == ["w0 w1 ", "[0, 1]", "[0, 1]"]
+    assert "RuntimeError: gone" in texts[3] and texts[4] == "x" * 100
 
 
 def test_annotations_that_pydantic_does_not_know_are_refused():

@@ -62,7 +62,7 @@ ENDS = {
     "of its own": lambda: leave(BaseOfItsOwn("x")),
 }
 ERRORS = {
-    **dict.fromkeys(("bad bytes", "an object", "a generator", "itself"), "invalid_result"),
+    **dict.fromkeys(("bad bytes", "an object", "itself"), "invalid_result"),
     **dict.fromkeys(list(ENDS)[list(ENDS).index("error") :], "failed"),
 }
 

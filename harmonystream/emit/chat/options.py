@@ -44,7 +44,7 @@ def reasoning_fields(field: str | None) -> tuple[str, ...]:
 
 
 def checked_preamble(field: str | None) -> str | None:
-    if field is not None and (field in TAKEN or not checked("preamble_field", field)):
+    if field is not None and (not checked("preamble_field", field) or field in TAKEN):
         raise ValueError(f"preamble_field is the name of a field for text, or None, not {field!r}")
     return field
 

@@ -10,6 +10,7 @@ from ..._native.core.vocab import Vocab
 from ..._native.stream.parser import Parser
 from ..._native.wire.frame import Frame
 from ..._native.wire.script import Script
+from ...checks import check_flag
 from ...events import (
     ContentDelta,
     Event,
@@ -112,6 +113,7 @@ class ChatStream(EventStream):
         if preamble_field != "content":
             self._preamble_field = options.checked_preamble(preamble_field)
         if include_usage:
+            check_flag("include_usage", include_usage)
             self._include_usage = include_usage
         if tool_choice != "auto" or parallel_tool_calls is not True:
             self._calls_shown = shown_calls(tool_choice, parallel_tool_calls)
@@ -122,8 +124,10 @@ class ChatStream(EventStream):
         if call_id is not None or taken != ():
             self._decide_ids(call_id, taken)
         if token_ids:
+            check_flag("token_ids", token_ids)
             self._show_ids, self._watched = True, True
-        if not keep_text:
+        if keep_text is not True:
+            check_flag("keep_text", keep_text)
             self._keeps_text = False
             self._forget_texts()
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from ...checks import check_mapping
 from ...surrogates import without_surrogates as clean
 
 __all__ = ["Payload", "checked", "clean", "sendable", "to_json"]
@@ -33,5 +34,6 @@ def checked(name: str, value: Any) -> str:
 
 def sendable(fields: Mapping[str, Any]) -> Payload:
     """A copy that is JSON as it will be sent. Raises TypeError or ValueError if it cannot be JSON."""
+    check_mapping("extra", fields)
     made: Payload = json.loads(to_json(dict(fields)))
     return made

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from ...checks import shown
 from .payload import Payload
 
 __all__ = ["CallIds", "call_ids_of", "called", "shown_calls", "taken_ids"]
@@ -29,6 +30,8 @@ def shown_calls(tool_choice: Any, parallel: bool | None) -> int | None:
         raise TypeError(f"tool_choice is a str, or an object with a type, not {type(tool_choice).__name__}")
     if kind is None and tool_choice is not None:
         raise ValueError(f"tool_choice is an object with a type, such as 'function', not {tool_choice!r}")
+    if parallel not in (None, True, False):  # a text such as "false" would count as true
+        raise TypeError(f"parallel_tool_calls is True, False or None, not {shown(parallel)}")
     return 0 if kind == "none" else 1 if parallel is not None and not parallel else None
 
 
@@ -40,10 +43,11 @@ def called(name: str, callback: Any) -> Any:
 
 
 def taken_ids(taken: Iterable[str]) -> frozenset[str]:
-    """Raises TypeError for one str."""
-    if isinstance(taken, str):
-        raise TypeError("taken is a list of ids, not one str: pass call_ids_of(messages)")
-    return frozenset(taken)
+    """Raises TypeError for what is not a list of texts, such as one str."""
+    ids = frozenset(taken) if isinstance(taken, Iterable) and not isinstance(taken, (str, bytes, Mapping)) else None
+    if ids is None or not all(isinstance(one, str) for one in ids):
+        raise TypeError(f"taken is a list of ids, not {shown(taken)}: pass call_ids_of(messages)")
+    return ids
 
 
 class CallIds:

@@ -13,6 +13,7 @@ from ..._native.core.vocab import Vocab
 from ..._native.stream.parser import Parser
 from ..._native.wire.script import Script
 from ..._native.wire.signature import signature as signature_of
+from ...checks import check_flag
 from ...events import (
     ContentDelta,
     Event,
@@ -115,8 +116,9 @@ class MessagesStream(EventStream):
             one = isinstance(tool_choice, Mapping) and tool_choice.get("disable_parallel_tool_use")
             self._calls_shown = shown_calls(tool_choice, parallel=not one)
         self.id, self.model = checked("id", id), checked("model", model)
-        if not thinking or text_key != TEXT_KEY:
-            self._thinking, self._text_key = thinking, text_key
+        if thinking is not True or text_key != TEXT_KEY:
+            check_flag("thinking", thinking)
+            self._thinking, self._text_key = thinking, checked("text_key", text_key)
         if signature is not None:
             self._signs = signature != ""
             self._signature = called("signature", signature or None)
@@ -128,7 +130,8 @@ class MessagesStream(EventStream):
             )
         if call_id is not None or taken != ():
             self._decide_ids(call_id, taken)
-        if not keep_text:
+        if keep_text is not True:
+            check_flag("keep_text", keep_text)
             self._keeps_text = False
             self._forget_texts()
 

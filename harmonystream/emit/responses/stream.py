@@ -12,6 +12,7 @@ from ..._native.core.vocab import Vocab
 from ..._native.stream.parser import Parser
 from ..._native.wire.frame import Frame
 from ..._native.wire.script import Script
+from ...checks import check_flag
 from ...events import (
     ContentDelta,
     Event,
@@ -110,7 +111,7 @@ class ResponsesStream(EventStream):
     ) -> None:
         self.id, self.model, self.created_at = checked("id", id), checked("model", model), options.seconds(created)
         if container_id != "auto":
-            self._container_id = container_id
+            self._container_id = checked("container_id", container_id)
         if reasoning is not True or request is not None or extra:
             self._ask(request, reasoning, encrypt, sendable(extra or {}))
         if call_id is not None or taken != ():
@@ -119,7 +120,8 @@ class ResponsesStream(EventStream):
             self._own_item_id, self._item_type = called("item_id", item_id), called("item_type", item_type)
             called("encrypt", encrypt)
             self._hooked = True
-        if not keep_text:
+        if keep_text is not True:
+            check_flag("keep_text", keep_text)
             self._keeps_text, self._ends_whole = False, True
             self._forget_texts()
 

@@ -112,7 +112,7 @@ def test_a_conversation_of_any_shape_is_looked_through() -> None:
     for odd in (None, 5, "text", {}, [None, 5, "x", {"tool_calls": 5}], {"content": {"content": []}}, deep):
         assert call_ids_of(odd) == set()
     assert call_ids_of([{"tool_calls": [{"type": "function", "id": 5}, {"type": "function", "id": "a"}]}]) == {"a"}
-    with pytest.raises(TypeError, match="taken is a list of ids, not one str"):
+    with pytest.raises(TypeError, match="taken is a list of ids, not 'call_1'"):
         CallIds(str, "call_1")
 
 

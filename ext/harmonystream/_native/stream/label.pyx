@@ -8,6 +8,7 @@ from libc.string cimport memcmp, memcpy, memset
 from harmonystream._native.core.buffer cimport buffer_free, buffer_put, buffer_room
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.locks cimport read_once
+from harmonystream._native.core.options cimport flag_of
 from harmonystream._native.core.out cimport out_free, out_init
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
 from harmonystream._native.core.types cimport *
@@ -32,7 +33,7 @@ cdef struct Turns:
     bint split                         # the rows are conversations of a tag format
 
 
-def label(ids, format="harmony", vocab=None, *, tools=None, start="auto", prompt=None, bint conversation=False,
+def label(ids, format="harmony", vocab=None, *, tools=None, start="auto", prompt=None, conversation=False,
           offsets=None, out=None):
     """One byte per token, its `Region`, for loss masks and counts. Releases the GIL. Header text that turns out to be a
     body counts as it.
@@ -54,8 +55,9 @@ def label(ids, format="harmony", vocab=None, *, tools=None, start="auto", prompt
     cdef bint viewed = False
     cdef bytes labels = b""
     cdef uint8_t* to
-    p = labeller(format, vocab, tools, start, prompt, conversation)
-    turns_of(&turns, p, conversation)
+    cdef bint turned = flag_of("conversation", conversation)
+    p = labeller(format, vocab, tools, start, prompt, turned)
+    turns_of(&turns, p, turned)
     span.block = cuts.block = NULL
     span.viewed = cuts.viewed = False
     try:
@@ -119,9 +121,9 @@ cdef int turns_of(Turns* turns, Parser p, bint conversation) except -1:
     return 0
 
 
-def labeller_of(format, vocab, tools, start, bint conversation):
+def labeller_of(format, vocab, tools, start, conversation):
     """The parser that label_rows_of() copies."""
-    return labeller(format, vocab, tools, start, None, conversation)
+    return labeller(format, vocab, tools, start, None, flag_of("conversation", conversation))
 
 
 def label_rows_of(Parser parser not None, Rows rows not None, int64_t begin, int64_t stop, bint conversation):

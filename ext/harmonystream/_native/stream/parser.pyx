@@ -26,6 +26,7 @@ from libc.string cimport memcpy, memset
 cimport cython
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.naming cimport name_errors
+from harmonystream._native.core.options cimport flag_of, size_of
 from harmonystream._native.core.cpython cimport *
 from harmonystream._native.core.locks cimport FREE_THREADED, enter, leave
 from harmonystream._native.stream.events cimport *
@@ -100,18 +101,18 @@ cdef class Parser(OpenStream):
     Raises FormatError, VocabError, TypeError or ValueError for options that cannot be used.
     """
 
-    def __cinit__(self, format="harmony", vocab=None, *, tools=None, start="auto", prompt=None, bint strict=False,
+    def __cinit__(self, format="harmony", vocab=None, *, tools=None, start="auto", prompt=None, strict=False,
                   str trim="seams",
-                  str empty_args not None="{}", Py_ssize_t max_hold=1 << 20, bint check_stops=True,
+                  str empty_args not None="{}", max_hold=1 << 20, check_stops=True,
                   watch=()):
         if trim != "seams" and trim != "none":
             raise ValueError(f"trim is 'seams' or 'none', not {trim!r}")
-        self.take_options(trim == "seams", empty_args, max_hold)
+        self.take_options(trim == "seams", empty_args, size_of("max_hold", max_hold))
         if vocab is not None and not isinstance(vocab, Vocab):
             raise TypeError(f"vocab is a Vocab, not {type(vocab).__name__}: "
                             "load one with harmonystream.vocab.from_tiktoken() or its siblings")
         self.program = default_program(format) if vocab is None else compiled(format, vocab)
-        if (check_stops and not self.program.stop_ids and self.program.vocab is not NO_VOCAB
+        if (flag_of("check_stops", check_stops) and not self.program.stop_ids and self.program.vocab is not NO_VOCAB
                 and self.program.format.stops):
             raise VocabError(
                 f"{self.program.vocab!r} has none of the tokens at which {self.format!r} stops "
@@ -127,7 +128,7 @@ cdef class Parser(OpenStream):
         elif begin_stream(&self.s, self.program, self.tools, self.trims, start, prompt):
             self.origin = state_pack(&self.s, &self.held, self.program.tags != NULL)
             self.reopen()
-        self.s.strict = strict
+        self.s.strict = flag_of("strict", strict)
 
     def __dealloc__(self):
         Py_XDECREF(self.returned.tuple)

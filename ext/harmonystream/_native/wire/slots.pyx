@@ -9,6 +9,7 @@ from libc.stdlib cimport calloc, free
 cimport cython
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.naming cimport name_errors
+from harmonystream._native.core.options cimport size_of
 from harmonystream._native.core.locks cimport FREE_THREADED, enter, leave
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
 from harmonystream._native.core.types cimport N_REGIONS
@@ -30,24 +31,25 @@ cdef enum:
 cdef class Slots:
     """The slots of a batch. Batch adds the steps."""
 
-    def __cinit__(self, format="harmony", vocab=None, Py_ssize_t capacity=1024, *, str trim="seams",
-                  str empty_args not None="{}", Py_ssize_t max_hold=1 << 20, bint check_stops=True):
+    def __cinit__(self, format="harmony", vocab=None, capacity=1024, *, str trim="seams",
+                  str empty_args not None="{}", max_hold=1 << 20, check_stops=True):
         cdef Parser first
-        if not 0 < capacity <= MOST_SLOTS:
-            raise ValueError(f"capacity is a number of slots from 1 to {MOST_SLOTS:,}, not {capacity}")
+        cdef Py_ssize_t slots = size_of("capacity", capacity)
+        if not 0 < slots <= MOST_SLOTS:
+            raise ValueError(f"capacity is a number of slots from 1 to {MOST_SLOTS:,}, not {slots}")
         first = Parser.__new__(Parser, format, vocab, trim=trim, empty_args=empty_args, max_hold=max_hold,
                                check_stops=check_stops)
         self.program = first.program
-        self.trim, self.empty_args, self.max_hold, self.capacity_ = trim, empty_args, max_hold, capacity
-        self.emitters = [None] * capacity
-        self.free = list(range(capacity - 1, -1, -1))
-        self.step.capacity = capacity
+        self.trim, self.empty_args, self.max_hold, self.capacity_ = trim, empty_args, max_hold, slots
+        self.emitters = [None] * slots
+        self.free = list(range(slots - 1, -1, -1))
+        self.step.capacity = slots
         self.step.textual = self.program.vocab is NO_VOCAB
         self.step.tagged = self.program.tags != NULL
-        self.slots = calloc(capacity + 1, sizeof(Slot))
+        self.slots = calloc(slots + 1, sizeof(Slot))
         self.step.slots = <Slot*>aligned(self.slots)
-        self.step.holders = <Holder*>calloc(capacity, sizeof(Holder))
-        self.step.tasks = <Task*>calloc(capacity, sizeof(Task))
+        self.step.holders = <Holder*>calloc(slots, sizeof(Holder))
+        self.step.tasks = <Task*>calloc(slots, sizeof(Task))
         if self.slots == NULL or self.step.holders == NULL or self.step.tasks == NULL:
             raise MemoryError()
 

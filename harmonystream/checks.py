@@ -1,0 +1,69 @@
+"""The options that callers pass, checked where they are passed: one that cannot be right is refused by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isnan
+from typing import Any
+
+__all__ = ["check_flag", "check_function", "check_mapping", "check_number", "check_text", "shown"]
+
+
+def shown(value: object) -> str:
+    """A value in an error: as Python spells it if that is short, else its type."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    if value is None or isinstance(value, (bool, int, float, str, bytes, list, tuple, dict, set)):
+        try:
+            text = repr(value)
+        except Exception:  # of something inside
+            text = ""
+        if 0 < len(text) <= 80:
+            return text
+    return type(value).__name__
+
+
+def check_flag(name: str, value: object, *, none: bool = False) -> None:
+    """Raises TypeError for anything but True and False: a text such as "false" would count as true."""
+    if not isinstance(value, bool) and not (none and value is None):
+        raise TypeError(f"{name} is True{', False or None' if none else ' or False'}, not {shown(value)}")
+
+
+def check_text(name: str, value: object, *, none: bool = True) -> None:
+    """Raises TypeError for what is not a str. none: it may be None."""
+    if not isinstance(value, str) and not (none and value is None):
+        raise TypeError(f"{name} is a str{' or None' if none else ''}, not {shown(value)}")
+
+
+def check_mapping(name: str, value: object, *, none: bool = True) -> None:
+    """Raises TypeError for what is not a mapping with texts as keys."""
+    if none and value is None:
+        return
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise TypeError(f"{name} is a mapping of names{' or None' if none else ''}, not {shown(value)}")
+
+
+def check_function(name: str, value: object) -> None:
+    """Raises TypeError for what is neither a function nor None."""
+    if value is not None and not callable(value):
+        raise TypeError(f"{name} is a function or None, not {shown(value)}")
+
+
+def check_number(
+    name: str,
+    value: Any,
+    *,
+    least: float | None = None,
+    above: float | None = None,
+    whole: bool = False,
+    none: bool = False,
+) -> None:
+    """Raises TypeError for what is not a number, and ValueError for one out of the range. none: it may be None."""
+    if none and value is None:
+        return
+    kind = "a whole number" if whole else "a number"
+    if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
+        raise TypeError(f"{name} is {kind}{' or None' if none else ''}, not {shown(value)}")
+    if isnan(value) or (least is not None and value < least) or (above is not None and value <= above):
+        range_ = "" if isnan(value) else f" of {least:g} or more" if least is not None else f" above {above:g}"
+        raise ValueError(f"{name} is {kind}{range_}{', or None' if none else ''}, not {shown(value)}")
