@@ -405,6 +405,7 @@ NAN = float("nan")
 WRONG: dict[str, tuple[Any, ...]] = {
     "flag": ("false", 1, None, []),
     "flag?": ("false", 1, []),
+    "flag 1": ("false", 2),
     "text": (7, b"x", ["x"], None),
     "text?": (7, b"x", ["x"]),
     "count": ("3", 1.5, True, -1, None, NAN),
@@ -453,11 +454,11 @@ OPTIONS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "Parser": ({}, {**PARSING, "check_stops": "flag", "watch": "list"}),
     "parse": ({"output": "x", "format": "hermes"}, {**PARSING, "finish_reason": "text?"}),
     "label": ({"ids": [13225]}, {**READING, "prompt": "prompt", "conversation": "flag"}),
-    "Batch": ({}, {"format": "format", "vocab": "vocab", "capacity": "count", "max_hold": "count"}),
+    "batch.Batch": ({}, {"format": "format", "vocab": "vocab", "capacity": "count", "max_hold": "count"}),
     "render": ({"messages": "Hi", "model": "gpt-oss"}, {**PROMPT, "training": "flag", "continue_final": "flag"}),
-    "normalize": ({"messages": "Hi"}, {"messages": "messages", "think": "think"}),
-    "Template": ({"source": "{{ x }}"}, {"source": "path", "name": "text?", "tokens": "mapping"}),
-    "tool_results": ({"calls": [], "results": []}, {"calls": "list", "results": "list", "closing": "text"}),
+    "prompts.normalize": ({"messages": "Hi"}, {"messages": "messages", "think": "think"}),
+    "prompts.Template": ({"source": "{{ x }}"}, {"source": "path", "name": "text?", "tokens": "mapping"}),
+    "prompts.tool_results": ({"calls": [], "results": []}, {"calls": "list", "results": "list", "closing": "text"}),
     "Tool": (
         {"name": "f", "parameters": {"type": "object"}, "function": print},
         {
@@ -497,7 +498,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     ),
     "ChatStream": (
         {"id": "a", "model": "m", "created": 1},
-        {**STREAM, **dict.fromkeys(("include_usage", "token_ids"), "flag"), "parallel_tool_calls": "flag?"},
+        {**STREAM, **dict.fromkeys(("include_usage", "token_ids"), "flag"), "parallel_tool_calls": "flag 1"},
     ),
     "ResponsesStream": (
         {"id": "a", "model": "m", "created_at": 1},
