@@ -501,7 +501,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
         {**STREAM, **dict.fromkeys(("include_usage", "token_ids"), "flag"), "parallel_tool_calls": "flag 1"},
     ),
     "ResponsesStream": (
-        {"id": "a", "model": "m", "created_at": 1},
+        {"id": "a", "model": "m", "created": 1},
         {**STREAM, "encrypt": "function", "item_id": "function", "item_type": "function", "container_id": "text"},
     ),
     "MessagesStream": ({"id": "a", "model": "m"}, {**STREAM, "thinking": "flag", "text_key": "text"}),
@@ -538,7 +538,8 @@ def test_an_option_of_the_wrong_type_is_refused_by_its_name():
                 except Exception as error:
                     said = f"{type(error).__name__}: {error}"
                     noun = option.removesuffix("s").removesuffix("_sync")
-                    if RAW.search(said) or not (noun in said or ADVICE.search(said)):
+                    raw = RAW.search(said.replace("not NoneType", "not None"))
+                    if raw or isinstance(error, Warning) or not (noun in said or ADVICE.search(said)):
                         poor.append((shown, said))
                 else:
                     silent.append(shown)
