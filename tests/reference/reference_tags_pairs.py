@@ -333,6 +333,8 @@ class Pairs(Cdata):
         limit, stop, closed = self.text.limit(mark.start), mark.stop, 0
         try:
             while stop <= limit and closed <= MOST and (after := self.text.follows(stop, limit, *followers)):
+                if after.kind == "key_open" and is_stem(self.row, "key_open", self.text.s[after.start : after.stop]):
+                    return tag_at(self.text, after, limit) is not None
                 if after.kind != "value_close":
                     return True
                 stop, closed = after.stop, closed + 1

@@ -92,7 +92,7 @@ def test_embedded_is_loaded_once():
 def test_a_truncated_file_is_named(monkeypatch, tmp_path):
     damaged = tmp_path / "o200k_base.tokens"
     damaged.write_bytes(RANKS.read_bytes()[:-12])
-    monkeypatch.setattr(vocab, "_RANKS", damaged)
+    monkeypatch.setattr("harmonystream.vocabs.encoders._RANKS", damaged)
     with pytest.raises(VocabError, match=re.escape(f"{damaged} has 1597656 bytes instead of 1597668: reinstall")):
         vocab.o200k_harmony.__wrapped__()
 

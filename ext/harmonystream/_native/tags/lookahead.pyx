@@ -464,13 +464,17 @@ cdef int look_misspelt(const View* v, const TagTable* row, Py_ssize_t i, Py_ssiz
 
 cdef int look_value_follow(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin,
                            bint quotes) noexcept nogil:
-    """After a value's closer and, unless the value quotes pairs, a few more of these: what may follow a value?"""
+    """After a value's closer and, unless the value quotes pairs, a few more of these: what may follow a value? The
+    opener of a key that attributes must say needs them, because such an opener alone may be in any text."""
     cdef Py_ssize_t n = limit(v, origin)
     cdef uint64_t mask = row.follow_value if quotes else row.follow_value | row.roles[VALUE_CLOSE]
     cdef int k = -1, closed = 0, verdict
+    cdef Attributes found
     while True:
         i = skip_ws(v, i, n)
         verdict = match(v, row, i, n, mask, &k)
+        if verdict == YES and row.literals[k].only_stem and row.literals[k].role == KEY_OPEN:
+            verdict = look_attributes(v, row, &row.key_tag, i + row.literals[k].stem, n, &found)
         if verdict != YES or row.literals[k].role != VALUE_CLOSE:
             return at_the_end(v, origin) if verdict == MORE else verdict
         closed += 1
