@@ -103,6 +103,7 @@ bench-server: $(VENV)/dev
 bench-gateway: $(VENV)/dev $(LITELLM)/done $(ENGINES_VLLM)/done
 	$(BIN)/python -m bench.gateway
 	$(BIN)/python -m bench.gateway_gaps
+	$(BIN)/python -m bench.gateway_store
 	$(BIN)/python -m bench.gateway_rivals
 
 # LiteLLM's proxy, for the gateway's comparison; where it cannot be had, the command says so.

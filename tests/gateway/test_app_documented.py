@@ -44,6 +44,18 @@ def test_the_settings_say_what_litellms_did(tmp_path, monkeypatch):
     assert made.limits.concurrent == before["general_settings"]["max_parallel_requests"]
 
 
+def test_the_settings_for_production_load(tmp_path):
+    (tmp_path / "gateway.toml").write_text(block((DOCS / "gateway-production.md").read_text("utf-8"), "toml"), "utf-8")
+    line = line_of("team-a", "secret") + " models=gpt-oss-20b tokens_per_minute=100000 concurrent=8\n"
+    (tmp_path / "keys.txt").write_text(line, "utf-8")
+    made = load(tmp_path / "gateway.toml")
+    assert line.split(" ", 2)[2].strip() in (DOCS / "gateway-production.md").read_text("utf-8")
+    assert made.keys.quota("team-a", made.limits.quota) == (8, 100_000)
+    served = app(made.models, keys=made.keys, limits=made.limits).state.gateway
+    assert served.names("team-a") == ["gpt-oss-20b"]
+    assert (made.workers, made.store) == (2, "valkeys://store.internal:6380")
+
+
 def test_the_flags_are_there(capsys):
     assert main(["serve", "--help"]) == 0
     known = set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
