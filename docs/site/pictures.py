@@ -21,14 +21,19 @@ import matplotlib.pyplot as plt
 DOCS = Path(__file__).resolve().parents[1]
 PICTURES = DOCS / "pictures"
 OURS, THEIRS = "#3f51b5", ("#e07b39", "#2e8b57")
+INK = "#123456"  # a colour that nothing else has
 STYLE = {
     "svg.hashsalt": "harmonystream",  # the same input gives the same file
     "svg.fonttype": "none",
     "font.family": "sans-serif",
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "figure.facecolor": "white",
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), INK),
 }
+INKS = "svg { color: #222 } @media (prefers-color-scheme: dark) { svg { color: #ddd } }"
+"""Text and lines on a page that is bright, or dark."""
 WIDTH = 92  # columns of the terminal
 UNITS = {"ns": 1.0, "µs": 1e3, "ms": 1e6}
 
@@ -47,8 +52,11 @@ def nanoseconds(cell: str) -> float:
 
 def save(figure: plt.Figure, name: str) -> None:
     """Writes one chart, without a date."""
-    figure.savefig(PICTURES / name, metadata={"Date": None}, bbox_inches="tight")
+    drawn = io.StringIO()
+    figure.savefig(drawn, format="svg", metadata={"Date": None}, bbox_inches="tight")
     plt.close(figure)
+    svg = drawn.getvalue().replace(INK, "currentColor").replace("<defs>", f"<style>{INKS}</style>\n <defs>", 1)
+    (PICTURES / name).write_text(svg, encoding="utf-8")
 
 
 def speed_ratios() -> dict[str, float]:
@@ -64,7 +72,7 @@ def draw_speed() -> None:
     names = list(ratios)[::-1]
     bars = axes.barh(names, [ratios[name] for name in names], color=OURS, log=True)
     axes.bar_label(bars, [f"{ratios[name]:,.0f}×" for name in names], padding=4)
-    axes.axvline(1, color="black", linewidth=0.8)
+    axes.axvline(1, color=INK, linewidth=0.8)
     axes.set_xlabel("times faster than openai-harmony 0.0.8, per token (logarithmic)")
     save(figure, "speed.svg")
 

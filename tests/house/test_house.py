@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -135,3 +136,13 @@ def test_the_lock_has_every_package_that_the_tests_need():
     locked = set(re.findall(r"^([\w.-]+)==", (ROOT / "tests" / "lock.txt").read_text("utf-8"), re.MULTILINE))
     assert len(seen) > 20
     assert seen - locked == set()
+
+
+@pytest.mark.skipif(not (ROOT / ".github").exists(), reason="a source archive has no .github")
+def test_a_release_needs_one_version_in_tag_tree_and_changelog():
+    check = runpy.run_path(str(ROOT / ".github" / "check_release.py"))["problems"]
+    changelog = "# Changelog\n\n## 1.2.0 (2026-11-24)\n\n## 1.1.0 (2026-01-01)\n"
+    assert check("v1.2.0", "1.2.0", changelog) == []
+    assert len(check("v1.1.0", "1.2.0", changelog)) == 1
+    assert len(check("v1.3.0", "1.3.0", changelog)) == 1
+    assert len(check("v1.2.0", "1.2.0", changelog.replace(" (2026-11-24)", ""))) == 1
