@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 
 from bench import report
-from bench.cases import alone, blocks, emitters, many, memory, mixed, ratios, requests, tags, threads
+from bench.cases import alone, blocks, emitters, grammars, many, memory, mixed, ratios, requests, tags, threads
 from bench.clock import pin
 from bench.report import Row, show
 from bench.rivals.sides import Side, interpreter_in, started
@@ -61,6 +61,7 @@ def harmony(asked: argparse.Namespace, newest: Side, old: Side | None) -> Tables
             *memory.start_up(max(1, rounds // 4)),
             *alone.rows(cases["batch"], took),
             *requests.measured(max(3, rounds // 8)),
+            *grammars.measured(max(3, rounds // 8)),
             *mixed.measured(max(3, rounds // 8)),
             *many.measured(max(3, rounds // 8), newest),
             *threads.measured(asked.scale),

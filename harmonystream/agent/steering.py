@@ -22,7 +22,7 @@ from ..prompt import Prompt
 from ..regions import Region
 from ..stop_strings import StopStrings, said_by
 
-__all__ = ["Plan", "call_plan", "spelling", "steered"]
+__all__ = ["Plan", "call_plan", "grammar_plan", "spelling", "steered"]
 
 MOST_CLOSES = 4
 """How often the reasoning of an answer is ended: a model that begins it again and again would cost as many requests."""
@@ -110,21 +110,30 @@ def call_plan(
     """
     row = prompt.format
     assert row is not None  # the parser of a prompt needs its format, too
-    constrained = _constrained(prompt, row, tools, engine, parallel)
+    constrained = grammar_plan(prompt, tools, engine, choice="required", parallel=parallel)
     return _begun_call(prompt, row, names) if constrained is None else constrained
 
 
-def _constrained(
-    prompt: Prompt, row: str | Format | HeaderFormat, tools: Sequence[Any], engine: Any, parallel: bool
+def grammar_plan(
+    prompt: Prompt,
+    tools: Sequence[Any],
+    engine: Any,
+    *,
+    choice: str = "auto",
+    parallel: bool = True,
+    answer: Mapping[str, Any] | None = None,
 ) -> Plan | None:
-    """The plan of a grammar. None: the engine takes none, or the tools have what it cannot keep."""
+    """What keeps a whole output to a grammar. None: the engine takes none, or cannot keep what the tools have.
+
+    choice, answer: as in `hs.grammar`.
+    """
     fields_of = getattr(engine, "grammar_fields", None)
-    if fields_of is None:
+    if fields_of is None or prompt.format is None:
         return None
-    row = format_of(row)
+    row = format_of(prompt.format)
 
     def fields(strict: bool | None, prompt: Prompt) -> Any:
-        made = grammar(row, tools, choice="required", parallel=parallel, strict=strict, prompt=prompt)
+        made = grammar(row, tools, choice=choice, parallel=parallel, strict=strict, answer=answer, prompt=prompt)
         return fields_of(made, prompt.vocab)
 
     for strict in (None, False):  # arguments whose schemas cannot be kept may be any object

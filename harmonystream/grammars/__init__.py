@@ -200,6 +200,11 @@ def grammar(
     return found
 
 
+def forget() -> None:
+    """Drops the grammars that are kept."""
+    _kept.clear()
+
+
 def _made(
     row: Format | HeaderFormat,
     tools: Iterable[Any],

@@ -160,6 +160,12 @@ def closed(schema: Any) -> Any:
     return schema
 
 
+def _json(schema: Any, without: tuple[str, ...]) -> Json:
+    """without: what strings must not have; numbers have none of it anyway."""
+    kind = schema.get("type") if isinstance(schema, Mapping) and "enum" not in schema else None
+    return Json(canonical(schema), () if kind in ("integer", "number", "boolean", "null") else without)
+
+
 # --- tags ---
 
 
@@ -174,10 +180,8 @@ def pairs_of(row_: Format, function: Function, key: Node, after: Node) -> Node:
     def pair(name: str, schema: Any) -> Node:
         kind = text_type(schema)
         ends = typed_end(row_, kind) or after
-        if kind == "string":
-            value = text_value(schema, without)
-        else:
-            value = row(layout, Json(canonical(schema), without), layout)
+        is_text = kind == "string"
+        value = text_value(schema, without) if is_text else row(layout, _json(schema, without), layout)
         return row(key, Lit(name), ends, _said_type(row_, [kind]), begin, value, Mark(closer), Space())
 
     if function.properties is None:
@@ -280,7 +284,7 @@ def _inside(row_: Format, schema: Any, element: Callable[[str, Any], Node]) -> N
         return row(Space(), some(element(row_.item, schema["items"]), 1))
     if kind in ("object", "array"):
         raise GrammarError(f"an {kind} without the schema of its members has no names for its tags")
-    return Json(canonical(schema), endings(row_))
+    return _json(schema, endings(row_))
 
 
 # --- Python, and objects with bare keys ---
@@ -308,7 +312,7 @@ def _python_value(row_: Format, schema: Any, depth: int = 0) -> Node:
     text = Text(("'", "\\", *without))
     escape = either(*(Lit(one) for one in ("\\n", "\\'", '\\"', "\\\\", "\\t")))
     quoted = row(Lit("'"), some(row(text, escape)), text, Lit("'"))
-    written = Json(canonical(schema), without)
+    written = _json(schema, without)
     if not isinstance(schema, Mapping):
         return written
     if "const" in schema or "enum" in schema:
@@ -359,7 +363,7 @@ def objects_of(row_: Format, function: Function) -> Node:
             return listed_in("[", anything[-2], "]")
         if kind == "object":
             return objects[-1]
-        return Json(canonical(schema), endings(row_))
+        return _json(schema, endings(row_))
 
     def member(name: str, schema: Any) -> Node:
         return row(Lit(f"{name}:"), value(schema))

@@ -87,7 +87,7 @@ class Calls:
             return [self]
         markers = (*self.row.section, *self.row.call, *(self.row.pair or ()))
         counts = {len(one) for one in markers if not isinstance(one, str)}
-        if len(counts) != 1 or isinstance(self.row.section[0], str) or not counts <= {2, 3, 4}:
+        if len(counts) != 1 or not counts <= {2, 3, 4} or isinstance(self.row.call[0], str):
             return [self]
 
         def led_by(number: int, group: tuple[Any, ...] | None) -> Any:
@@ -206,7 +206,10 @@ class Calls:
         """one_object: there is no second one outside of an array."""
         one = either(*(self._wrapper(function) for function in self.functions))
         if not self.parallel:
-            return row(Space(), either(one, row(Lit("["), Space(), one, Space(), Lit("]"))))
+            alone = self.row.section is not None and self.row.call is not None
+            return row(Space(), one if alone else either(one, row(Lit("["), Space(), one, Space(), Lit("]"))))
+        if self.row.section is not None and self.row.call is not None:
+            return some(row(Space(), one), 1)  # where one call can be in tags, each has its own
         array = row(Lit("["), Space(), one, some(row(Space(), Lit(","), Space(), one)), Space(), Lit("]"))
         if one_object:
             return row(Space(), either(one, array))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from .json_rules import JsonRules
@@ -227,4 +226,4 @@ def _piece(piece: str | int) -> str:
     return f"<[{piece}]>" if isinstance(piece, int) else _quoted(piece)
 
 
-_quoted = partial(json.dumps, ensure_ascii=False)
+_quoted = json.encoder.encode_basestring

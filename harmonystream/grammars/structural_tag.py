@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from .nodes import Json, Lit, Mark, Node, Or, Regex, Rep, Seq, Space, Text
@@ -81,11 +81,12 @@ class _Writer:
         return f'{{"type":"sequence","elements":[{",".join(elements) or _string("")}]}}'
 
     def _json(self, schema: str, without: tuple[str, ...]) -> str:
-        excluded = "" if _LENGTH.search(schema) else self._excluded(without)  # xgrammar cannot keep both
+        # xgrammar cannot keep both. Its time grows with what is excluded.
+        excluded = "" if _LENGTH.search(schema) else self._excluded(tuple(map(_beginning, without)), _beginning)
         return f'{{"type":"json_schema","json_schema":{schema},"max_whitespace_cnt":16{excluded}}}'
 
-    def _excluded(self, without: tuple[str, ...]) -> str:
-        found = tuple(dict.fromkeys((*without, *self.control)))
+    def _excluded(self, without: tuple[str, ...], cut: Callable[[str], str] = str) -> str:
+        found = tuple(dict.fromkeys((*without, *map(cut, self.control))))
         return f',"excludes":{_dumps(found)}' if found else ""
 
     def _text(self, without: tuple[str, ...], plain: bool) -> str:
@@ -96,6 +97,13 @@ class _Writer:
         return f'{{"type":"optional","content":{self._sequence([first, text])}}}'
 
 
+def _beginning(marker: str) -> str:
+    """As much of a marker as no other text has."""
+    found = _RARE.match(marker)
+    return found[0] if found else marker
+
+
+_RARE = re.compile("<[/]?[|｜‖].")
 _LENGTH = re.compile('"(min|max)Length"')
 _KINDS = {(0, 1): '"type":"optional"', (0, None): '"type":"star"', (1, None): '"type":"plus"'}
 
@@ -105,11 +113,12 @@ def _piece(piece: str | int) -> str:
 
 
 def _regex(pattern: str) -> str:
-    return f'{{"type":"regex","pattern":{_dumps(pattern)}}}'
+    return f'{{"type":"regex","pattern":{_quoted(pattern)}}}'
 
 
 def _string(text: str) -> str:
-    return f'{{"type":"const_string","value":{_dumps(text)}}}'
+    return f'{{"type":"const_string","value":{_quoted(text)}}}'
 
 
 _dumps = partial(json.dumps, ensure_ascii=False)
+_quoted = json.encoder.encode_basestring

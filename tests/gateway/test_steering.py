@@ -266,6 +266,25 @@ def test_arguments_that_a_grammar_cannot_keep_are_any_object():
     assert plan.grammar(hs.prompts.Prompt("", None, format_of("hermes"))) == {"grammar": made.gbnf()}
 
 
+def test_an_answer_by_a_schema_and_tools_have_one_grammar():
+    form = {"type": "json_schema", "json_schema": {"name": "n", "schema": ADD}}
+    empty = hs.prompts.Prompt("", None, format_of("hermes"))
+    for output, answer in ((form, ADD), ({"type": "json_object"}, {"type": "object"})):
+        plan = tag_plan("hermes", "", engine=LlamaServer("http://e"), choice="auto", output=output)
+        assert plan.form is None
+        made = hs.grammar("hermes", TOOLS["chat"], answer=answer)
+        assert plan.grammar(empty) == {"grammar": made.gbnf()}
+
+
+def test_strict_tools_are_kept_to_their_schemas_where_no_call_must_come():
+    strict = [{"type": "function", "function": {**TOOLS["chat"][0]["function"], "strict": True}}]
+    plan = tag_plan("hermes", "", engine=LlamaServer("http://e"), choice="auto", tools=strict)
+    empty = hs.prompts.Prompt("", None, format_of("hermes"))
+    assert plan.grammar(empty) == {"grammar": hs.grammar("hermes", strict).gbnf()}
+    assert tag_plan("hermes", "", engine=LlamaServer("http://e"), choice="none", tools=strict) is None
+    assert tag_plan("hermes", "", engine=Completions("http://e"), choice="auto", tools=strict) is None
+
+
 def test_an_engine_without_grammars_gets_the_beginning_of_a_call():
     for engine in (Completions("http://e"), Completions("http://e", server="text")):  # a prompt without a vocabulary
         assert tag_plan("hermes", "", engine=engine) == Plan(first="<tool_call>")

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import jinja2
+from grammar_walks import accepts
 from jinja2.ext import loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -185,6 +186,31 @@ def problem_of(row: str | Format, where: str, said: Turn, prompt: str, output: s
     if got.reasoning.strip() != said.reasoning and (got.reasoning.strip() or said.reasoning in output):
         return f"reasoning {got.reasoning!r}"
     return ""
+
+
+def _output(text: str, stops: tuple[str, ...]) -> str:
+    """What the model writes of it: without the stops at its end."""
+    while found := [stop for stop in stops if text.rstrip("\n").endswith(stop)]:
+        text = text.rstrip("\n").removesuffix(found[0])
+    return text
+
+
+def refused(source: str, row: str | Format, tokens: dict[str, str] | None = None) -> tuple[int, list[Trip]]:
+    """How many turns that come back the grammar was asked for, and those that it does not take."""
+    stops = tuple(sorted(getattr(format_of(row), "stops", ()))) or ("<|eos|>",)
+    template = environment().from_string(GENERATION.sub("", source))
+    written = {"bos_token": "", "eos_token": stops[0], **(tokens or {})}
+    count, failed = 0, []
+    for turn in TURNS:
+        for where, prompts, output in outputs(template, turn, written):
+            if where != "last" or (turn.calls and not any(name in output for name, _ in turn.calls)):
+                continue
+            known = [prompt for prompt in prompts if not problem_of(row, where, turn, prompt, output)]
+            made = [hs.grammar(row, TOOLS, prompt=hs.prompts.Prompt(one, None, format_of(row))) for one in known]
+            count += bool(made)
+            if made and not any(accepts(one.lark(), _output(output, stops)) for one in made):
+                failed.append(Trip(where, turn, output, "the grammar does not take it"))
+    return count, failed
 
 
 def round_trips(source: str, row: str | Format, tokens: dict[str, str] | None = None) -> tuple[int, list[Trip]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...agent.steering import Plan, call_plan, spelling
+from ...agent.steering import Plan, call_plan, grammar_plan, spelling
 from ...formats import Format, HeaderFormat
 from ...prompt import Prompt
 from ..refused import Refused
@@ -23,7 +23,9 @@ def plan_of(request: ApiRequest, row: Format | HeaderFormat, prompt: Prompt, eng
         raise Refused(400, "This model cannot call tools.", param="tools", code="unsupported_parameter")
     plan = _harmony(request, prompt, engine) if isinstance(row, HeaderFormat) else _tags(request, row, prompt, engine)
     if request.output is not None and request.choice != "required":  # a call that must come has the form of its tool
-        plan = plan._replace(form=_form(request, row, engine))
+        plan = _formed(request, row, prompt, engine, plan)
+    elif request.choice == "auto" and any(map(_is_strict, request.tools)):
+        plan = _with_grammar(plan, grammar_plan(prompt, request.tools, engine, parallel=request.parallel))
     return None if plan._replace(closes=_NONE.closes) == _NONE else plan
 
 
@@ -47,13 +49,33 @@ def _tags(request: ApiRequest, row: Format, prompt: Prompt, engine: Any) -> Plan
     return plan._replace(budget=budget) if plan.after_reasoning or plan.grammar else plan
 
 
-def _form(request: ApiRequest, row: Format | HeaderFormat, engine: Any) -> dict[str, Any]:
+def _with_grammar(plan: Plan, constrained: Plan | None) -> Plan:
+    return plan if constrained is None else plan._replace(grammar=constrained.grammar)
+
+
+def _is_strict(tool: Any) -> bool:
+    function = tool.get("function", tool)
+    return isinstance(function, dict) and function.get("strict") is True
+
+
+def _formed(request: ApiRequest, row: Format | HeaderFormat, prompt: Prompt, engine: Any, plan: Plan) -> Plan:
+    """The plan, and what gives the answer its form."""
     param = {"chat": "response_format", "responses": "text.format", "messages": "output_config.format"}[request.api]
+    assert request.output is not None
     if request.tools and isinstance(row, Format):
-        what = f"{param} cannot be combined with tools: this model's calls are part of its answer."
-        raise Refused(400, what, param=param, code="unsupported_parameter")
+        # Calls are a part of the answer, so one grammar has to have both.
+        form = request.output
+        answer = form["json_schema"]["schema"] if form["type"] == "json_schema" else {"type": "object"}
+        made = grammar_plan(
+            prompt, request.tools, engine, choice=request.choice, parallel=request.parallel, answer=answer
+        )
+        if made is None:
+            why = "this model's calls are part of its answer, and its engine takes no grammar that has both"
+            what = f"{param} cannot be combined with tools: {why}."
+            raise Refused(400, what, param=param, code="unsupported_parameter")
+        return _with_grammar(plan, made)
     fields = getattr(engine, "form_fields", lambda _: None)(request.output)
     if fields is None:
         what = f"{param}: this model's engine cannot constrain its output. Say in a message what form you need instead."
         raise Refused(400, what, param=param, code="unsupported_parameter")
-    return dict(fields)
+    return plan._replace(form=dict(fields))
