@@ -177,7 +177,10 @@ class Calls:
         if self.row.name_as == "id":
             name = row(Lit(f"functions.{function.name}:"), INDEX)
         end = self._end_of_name(middle)
-        return row(Mark(opener), name, end, self._body(function), Mark(closer))
+        body = row(end, self._body(function), Mark(closer))
+        if self.row.empty_call and not function.required:
+            body = either(Mark(self.row.empty_call), body)
+        return row(Mark(opener), name, body)
 
     def _end_of_name(self, middle: str) -> Node:
         """What is between the name and the body."""
@@ -187,6 +190,8 @@ class Calls:
             return numbered
         if middle and self.row.attribute:
             return either(Mark(middle), row(Lit(first(self.row.attribute)), INDEX, Mark(middle)))
+        if middle and self.row.call_id:
+            return either(Mark(middle), row(Mark(first(self.row.call_id)), ID, Mark(middle)))
         if middle:
             return Mark(middle)
         return maybe(Lit("\n")) if self.row.pair is not None else EMPTY

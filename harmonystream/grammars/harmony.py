@@ -31,7 +31,7 @@ class Messages:
     def _kind(self) -> Node:
         """The content type, which gpt-oss's template and cookbook write in these ways."""
         marked = row(self._mark("constrain"), Lit("json"))
-        return either(row(Lit(" "), marked), marked, Lit(" json"))
+        return either(row(Lit(" "), marked), marked, Lit(" json"), Lit(" code"))
 
     def _call(self, function: Function) -> Node:
         to = f" to=functions.{function.name}"
@@ -42,11 +42,17 @@ class Messages:
         return row(either(in_channel, in_role), kind, body)
 
     def _final(self, answer: object) -> Node:
-        kind: Node = EMPTY
         body: Node = self._text()
         if answer is not None:
-            kind, body = maybe(self._kind()), Json(canonical(closed(answer)), tuple(self.marks.values()))
-        return row(self._mark("channel"), Lit("final"), kind, self._mark("message"), body, maybe(self._mark("return")))
+            body = Json(canonical(closed(answer)), tuple(self.marks.values()))
+        return row(
+            self._mark("channel"),
+            Lit("final"),
+            maybe(self._kind()),
+            self._mark("message"),
+            body,
+            maybe(self._mark("return")),
+        )
 
     def whole(self, choice: str, answer: object, *, reasons: bool, may_reason: bool) -> Node:
         """reasons: the prompt ends inside of a message of analysis. may_reason: there may be such messages."""

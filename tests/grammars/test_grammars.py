@@ -134,6 +134,35 @@ def test_markers_that_are_control_tokens() -> None:
     assert f"<[{vocab.control['<|channel|>']}]>" in grammar.lark(vocab)
 
 
+WRITTEN = {
+    "dsml": '<｜DSML｜function_calls>\n<｜DSML｜invoke name="f"/>\n</｜DSML｜function_calls>',
+    "gemma4": '<|tool_call>call:f{a:[1,<|"|>x<|"|>],b:{c:true}}<tool_call|>',
+    "harmony": "<|channel|>analysis to=functions.f code<|message|>{}<|call|>",
+    "hy_v3": "<tool_calls:opensource><tool_call:opensource>f<tool_sep:opensource>"
+    "<arg_key:opensource>a</arg_key:opensource><arg_value:opensource>1</arg_value:opensource></tool_call:opensource>"
+    "</tool_calls:opensource>",
+    "k2_horizon": "<ifm|tool_calls><ifm|tool_call>f\n<ifm|arg_key>a</ifm|arg_key>\n<ifm|arg_type>integer</ifm|arg_type>"
+    "\n<ifm|arg_value>5</ifm|arg_value>\n</ifm|tool_call></ifm|tool_calls>",
+    "kimi_k3": '<|open|>tools<|sep|><|open|>call tool="f" index="1"<|sep|><|open|>argument key="a" type="number"<|sep|>'
+    "3<|close|>argument<|sep|><|close|>call<|sep|><|close|>tools<|sep|>",
+    "lfm2": "<|tool_call_start|>[f(a='it\\'s', b=True, c=['x', None])]<|tool_call_end|>",
+    "llama3": '{"type": "function", "name": "f", "parameters": {"a": 1}}',
+    "longcat": '<longcat_tool_call>\n{"name": "f", "arguments": {}}\n</longcat_tool_call>',
+    "mistral": '[TOOL_CALLS] [{"name": "f", "arguments": {"a": 1}, "id": "123456789"}]',
+    "olmo3": "<function_calls>\nf(a=1)\nf(a=2)\n</function_calls>",
+    "pythonic": 'On it.<|python_start|>[f(a="x")]<|python_end|>',
+}
+
+
+@pytest.mark.parametrize("format", WRITTEN)
+def test_what_models_write_is_accepted(format: str) -> None:
+    text = WRITTEN[format]
+    found = hs.parse(text, format, tools=["f"])
+    assert all(call.complete for call in found.tool_calls)
+    assert found.tool_calls
+    assert accepts(hs.grammar(format, ["f"]).lark(), text)
+
+
 CALL = {"name": "get_weather", "arguments": {"s": "Bergen", "i": 3}}
 
 

@@ -55,16 +55,29 @@ def test_xgrammar_accepts_what_a_chat_template_writes(name):
 
 
 def test_an_engine_of_transformers_keeps_a_required_call():
-    vocab, end = vocab_of("kimi_k2")
+    vocab, end = vocab_of("kimi_k2", stop="<|im_end|>")
     prompt = hs.prompts.Prompt("Hi", [72, 105], format_of("kimi_k2"), stop_ids=(end,), vocab=vocab, tools=TOOLS)
 
     async def said() -> list[int]:
         engine = TransformersEngine(model_of(len(vocab), 1))
-        plan = call_plan(prompt, [tool["function"]["name"] for tool in TOOLS], TOOLS, engine)
+        plan = call_plan(prompt, ["get_weather"], TOOLS[:1], engine, parallel=False)
         assert plan.grammar is not None
         items = steered(engine.generate, prompt, Sampling(max_tokens=3000, temperature=1.0), plan)
-        return [item async for item in items if not isinstance(item, Finished)]
+        return [tid async for item in items if not isinstance(item, Finished) for tid in item]
 
-    calls = hs.parse([one for one in asyncio.run(said()) if isinstance(one, int)], "kimi_k2", vocab=vocab).tool_calls
+    calls = hs.parse(asyncio.run(said()), "kimi_k2", vocab=vocab).tool_calls
     assert calls
     assert all(call.complete for call in calls)
+
+
+def test_formats_are_models_of_xgrammar():
+    xgrammar = pytest.importorskip("xgrammar")
+    from harmonystream.integrations.xgrammar_tags import register
+
+    known = register()
+    assert len(known) == 50
+    named = {"type": "function", "function": {"name": "set_levels"}}
+    for choice, expected in (("auto", "auto"), ("required", "required"), (named, "set_levels")):
+        tag = xgrammar.get_model_structural_tag("harmonystream_glm", TOOLS, choice, parallel_tool_calls=False)
+        made = hs.grammar("glm", TOOLS, choice=expected, parallel=False).structural_tag()
+        assert tag == xgrammar.StructuralTag.model_validate_json(made)
