@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, MappingView
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from typing import Any
@@ -38,8 +39,26 @@ class Bound(Exception):  # noqa: N818  # it never leaves this package
 
 def tick() -> None:
     """Called in each round of a loop, and for each call of a macro, a function, a method or a filter."""
-    if time.monotonic() > DEADLINE.get():
+    if is_over():
         raise Bound(f"it takes longer than {MAX_SECONDS:g} s")
+
+
+def is_over() -> bool:
+    """Has the time passed that `limited` gave?"""
+    return time.monotonic() > DEADLINE.get()
+
+
+@contextmanager
+def limited() -> Iterator[None]:
+    """All that a template does in the block takes at most `MAX_SECONDS`. A block inside it changes nothing."""
+    if DEADLINE.get() != float("inf"):
+        yield
+        return
+    token = DEADLINE.set(time.monotonic() + MAX_SECONDS)
+    try:
+        yield
+    finally:
+        DEADLINE.reset(token)
 
 
 def check_size(size: int) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from contextvars import ContextVar
 from datetime import date, datetime
 from functools import cache, wraps
@@ -322,19 +321,18 @@ def run(
 ) -> str:
     """What a compiled template makes of variables. Raises `PromptError` with the line, whatever goes wrong in it."""
     token = _RUN.set(_Run(today, stand_ins or StandIns()))
-    deadline = bounds.DEADLINE.set(time.monotonic() + bounds.MAX_SECONDS)
     parts: list[str] = []
     size = 0
     try:
-        for part in template.generate(**variables):
-            size += len(part)
-            bounds.check_size(size)
-            bounds.tick()
-            parts.append(part)
+        with bounds.limited():
+            for part in template.generate(**variables):
+                size += len(part)
+                bounds.check_size(size)
+                bounds.tick()
+                parts.append(part)
     except Exception as error:  # a template is somebody's code: it may raise anything
         raise PromptError(f"the template {name} fails{_line_of(error)}: {_said(error)}") from error
     finally:
-        bounds.DEADLINE.reset(deadline)
         _RUN.reset(token)
     return "".join(parts)
 

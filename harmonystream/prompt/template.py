@@ -13,7 +13,7 @@ from .._native.core.vocab import Vocab
 from ..checks import check_mapping, check_text, shown
 from ..errors import PromptError
 from ..vocabs.encoders import required
-from . import jinja
+from . import bounds, jinja
 from .chat_form import Wants, for_template, probe
 from .marks import StandIns, mark_strings, spelling
 from .messages import normalize
@@ -207,9 +207,9 @@ class _Compiled:
 
     def wants(self, tokens: Mapping[str, str]) -> Wants:
         if self._wants is None:
-            self._wants = probe(lambda data: self._try(data, tokens), "tools" in self.variables)._replace(
-                reasoning=self._reasoning, developer=self._developer
-            )
+            with bounds.limited():
+                wants = probe(lambda data: self._try(data, tokens), "tools" in self.variables)
+            self._wants = wants._replace(reasoning=self._reasoning, developer=self._developer)
         return self._wants
 
     def _try(self, data: dict[str, Any], tokens: Mapping[str, str]) -> str | None:
@@ -217,6 +217,8 @@ class _Compiled:
         try:
             return jinja.run(self.code, self.label, {"tools": None, **tokens, **data}, today=None)
         except PromptError:
+            if bounds.is_over():  # the template has not refused it
+                raise
             return None
 
 

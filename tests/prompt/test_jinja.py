@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -192,6 +193,17 @@ def test_a_template_has_so_long(monkeypatch):
     monkeypatch.setattr(bounds, "MAX_SECONDS", 0.05)
     with pytest.raises(hs.errors.PromptError, match="it takes longer than"):
         run("{% for a in range(100000) %}{% for b in range(100000) %}{% endfor %}{% endfor %}")
+
+
+def test_asking_a_template_what_it_wants_counts_too(monkeypatch):
+    """It is rendered some twenty times then; an endless one would take the limit each time."""
+    monkeypatch.setattr(bounds, "MAX_SECONDS", 0.2)
+    template = hs.prompts.Template("{% for a in range(100000) %}{% for b in range(100000) %}{% endfor %}{% endfor %}")
+    for _ in range(2):  # nothing was found out, and nothing is kept
+        begun = time.monotonic()
+        with pytest.raises(hs.errors.PromptError, match="it takes longer than"):
+            template.render("Hi")
+        assert time.monotonic() - begun < 1.5
 
 
 def test_jinja_before_its_last_escape_was_closed_is_refused(monkeypatch):
