@@ -157,7 +157,9 @@ class Reader:
 
     def _function_call_output(self, item: dict[str, Any]) -> None:
         self._turn = None
-        output = item.get("output")
+        output = next((item[key] for key in ("output", "result") if key in item), None)
+        if output is None and isinstance(item.get("tools"), list):  # of a search of tools
+            output = [tool.get("name") for tool in item["tools"] if isinstance(tool, dict)]
         if isinstance(output, dict) and output.get("type") == "computer_screenshot":
             output = {"type": "input_image", "image_url": output.get("image_url")}
         content = result_of(output, f"{self.where}: output")
@@ -179,10 +181,9 @@ class Reader:
     def _client_call(self, item: dict[str, Any]) -> None:
         """A call of a tool that the API declares itself, such as `shell_call`. Its action is what it is called with."""
         name = str(item["type"]).removesuffix("_call")
-        given = next((item[key] for key in ("action", "operation", "actions") if key in item), None)
-        self._function_call(
-            {**item, "name": name, "arguments": given if isinstance(given, dict) else {"action": given}}
-        )
+        key = next((key for key in _ASKED if key in item), "action")
+        given = item.get(key)
+        self._function_call({**item, "name": name, "arguments": given if isinstance(given, dict) else {key: given}})
 
     def _server_call(self, item: dict[str, Any]) -> None:
         """A call that the API's server has run. Its result is as much as the item has of it."""
@@ -200,6 +201,8 @@ class Reader:
         """What says nothing that a model reads."""
 
 
+_ASKED = ("action", "operation", "actions", "arguments", "code")
+"""The fields of what such a call is asked."""
 _SERVER_CALLS = {
     "web_search_call": ("action", "results"),
     "file_search_call": ("queries", "results"),
@@ -208,6 +211,7 @@ _SERVER_CALLS = {
 }
 """A call that the API's server runs -> the fields of what it was asked, and of what it found."""
 
+_CLIENT_TOOLS = ("computer", "local_shell", "shell", "apply_patch", "tool_search")
 _ITEMS: dict[str, Callable[[Reader, dict[str, Any]], None]] = {
     "reasoning": Reader._reasoning,
     "function_call": Reader._function_call,
@@ -216,13 +220,14 @@ _ITEMS: dict[str, Callable[[Reader, dict[str, Any]], None]] = {
     "custom_tool_call_output": Reader._function_call_output,
     "mcp_call": Reader._mcp_call,
     **dict.fromkeys(_SERVER_CALLS, Reader._server_call),
-    **dict.fromkeys(("computer_call", "local_shell_call", "shell_call", "apply_patch_call"), Reader._client_call),
+    **dict.fromkeys((f"{name}_call" for name in _CLIENT_TOOLS), Reader._client_call),
+    **dict.fromkeys((f"{name}_call_output" for name in _CLIENT_TOOLS), Reader._function_call_output),
+    "tool_search_output": Reader._function_call_output,
+    "program": Reader._client_call,
+    "program_output": Reader._function_call_output,
     **dict.fromkeys(
-        ("computer_call_output", "local_shell_call_output", "shell_call_output", "apply_patch_call_output"),
-        Reader._function_call_output,
-    ),
-    **dict.fromkeys(
-        ("mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "compaction"), Reader._passed_over
+        ("mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "compaction", "compaction_trigger"),
+        Reader._passed_over,
     ),
 }
 

@@ -45,6 +45,7 @@ class Connection:
     """
 
     def __init__(self, server: Any, prefix: str) -> None:
+        self._where = _where(server)
         self._client = server if isinstance(server, Client) else Client(server)
         self._is_own = not _is_entered(self._client)
         self._prefix = f"{prefix}_" if prefix else ""
@@ -80,9 +81,9 @@ class Connection:
         if self._listed.done():
             return [self._tool(listed) for listed in self._listed.result()]
         if not self._task.done():
-            raise TimeoutError(f"the MCP server did not list its tools within {timeout:g} seconds")
+            raise TimeoutError(f"the MCP server{self._where} did not list its tools within {timeout:g} seconds")
         cause = None if self._task.cancelled() else self._task.exception()
-        raise ConnectionError(f"the MCP server did not list its tools: {_first(cause)}") from cause
+        raise ConnectionError(f"the MCP server{self._where} did not list its tools: {_first(cause)}") from cause
 
     async def close(self) -> None:
         """Leave the client, and cancel it if it does not end."""
@@ -126,6 +127,14 @@ class Connection:
         if result.is_error:
             raise ToolError(text)
         return text
+
+
+def _where(server: Any) -> str:
+    """The URL or the command of a server, for errors."""
+    if isinstance(server, str):
+        return f" {server}"
+    command = getattr(server, "command", None)
+    return f" {' '.join([command, *getattr(server, 'args', ())])}" if isinstance(command, str) else ""
 
 
 def _is_entered(client: Client) -> bool:

@@ -270,7 +270,26 @@ def test_calls_of_an_api_s_own_tools_are_calls(kind):
     assert (answer["tool_call_id"], answer["content"]) == ("c", "done")
 
 
-@pytest.mark.parametrize("kind", ["mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "compaction"])
+def test_searches_of_tools_and_programs_are_calls_with_their_results():
+    items = [
+        {"type": "tool_search_call", "call_id": "c1", "arguments": {"query": "rain"}, "execution": "client"},
+        {"type": "tool_search_output", "call_id": "c1", "tools": [{"type": "function", "name": "f"}]},
+        {"type": "program", "id": "p", "call_id": "c2", "code": "1 + 1", "fingerprint": "x"},
+        {"type": "program_output", "id": "o", "call_id": "c2", "result": "2", "status": "completed"},
+    ]
+    made = hs.prompts.normalize(items)
+    called = [message["tool_calls"][0]["function"] for message in made if message["role"] == "assistant"]
+    assert called == [
+        {"name": "tool_search", "arguments": '{"query": "rain"}'},
+        {"name": "program", "arguments": '{"code": "1 + 1"}'},
+    ]
+    assert [message["content"] for message in made if message["role"] == "tool"] == ["f", "2"]
+
+
+PASSED_OVER = ["mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "compaction", "compaction_trigger"]
+
+
+@pytest.mark.parametrize("kind", PASSED_OVER)
 def test_what_says_nothing_to_a_model_is_passed_over(kind):
     assert normalize([{"type": kind, "id": "x"}, {"role": "user", "content": "Hi"}]) == normalize("Hi")
 
