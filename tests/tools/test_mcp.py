@@ -127,7 +127,7 @@ def test_names_that_collide_close_everything():
 def test_a_server_that_cannot_be_reached_is_reported(server):
     async def main():
         tools = hs.Tools(local, mcp=[server])
-        with pytest.raises(ConnectionError, match="the MCP server .* did not list its tools: "):
+        with pytest.raises(ConnectionError, match=r"the MCP server .* did not list its tools: "):
             async with tools:
                 pass
         await closed(tools)
