@@ -19,9 +19,9 @@ def test_ids_and_text_become_a_page(tmp_path):
     (tmp_path / "text").write_text("<|channel|>final<|message|>Hi!<|return|>", "utf-8")
     page = tmp_path / "page.html"
     assert main(["inspect", str(tmp_path / "ids"), "--output", str(page)]) == 0
-    assert [token["id"] for token in data_of(page)["tokens"]] == IDS
+    assert data_of(page)["ids"] == IDS
     assert main(["inspect", str(tmp_path / "text"), "--finish-reason", "length", "--output", str(page)]) == 0
-    assert data_of(page)["tokens"][-1]["text"] == ">"
+    assert data_of(page)["texts"][-1] == ">"
 
 
 def test_without_an_output_the_page_is_opened(tmp_path, monkeypatch, capsys):

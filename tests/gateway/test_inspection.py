@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import re
 import subprocess
 import threading
@@ -13,13 +14,14 @@ from types import SimpleNamespace
 
 import pytest
 from browser import CHROMIUM, browsing
-from gateways import ANSWER, CALL, TOOLS, gateway, ids_of, script_of
-from upstream import Upstream
+from gateways import ANSWER, CALL, TOOLS, chunk, gateway, ids_of, script_of
+from upstream import DONE, Upstream
 
 from harmonystream.gateway.operating import inspection
-from harmonystream.gateway.operating.inspection import inspected, page_with
+from harmonystream.gateway.operating.inspection import Inspection, inspected, page_with
 from harmonystream.gateway.operating.inspector import KEPT, _is_local
 from harmonystream.gateway.operating.keys import Keys, line_of
+from harmonystream.vocab import o200k_harmony
 
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 EVIL = (
@@ -28,15 +30,19 @@ EVIL = (
 )
 
 
+def regions_of(made):
+    return [name for name, count in made["regions"] for _ in range(count)]
+
+
 def test_each_token_has_its_region_and_the_rest_is_what_the_library_says():
     made = inspected(ids_of(CALL), "harmony", None, tools=["add"], finish="stop", times=[0.5, 0.75])
-    regions = [token["region"] for token in made["tokens"]]
+    regions = regions_of(made)
     assert regions[:3] == ["header"] * 3
     assert {name: regions.count(name) for name in set(regions)} == {
         name: count for name, count in made["usage"].items() if count
     }
-    assert made["tokens"][0]["text"] == "<|channel|>"
-    assert [token.get("time") for token in made["tokens"][:3]] == [0.5, 0.75, None]
+    assert (made["texts"][0], made["ids"], made["times"]) == ("<|channel|>", ids_of(CALL), [0.5, 0.75])
+    assert bytes.fromhex("".join(made["bytes"])) == b"".join(map(o200k_harmony().token_bytes, ids_of(CALL)))
     assert made["finish"] == "tool_calls"
     assert [event["type"] for event in made["events"]][-1] == "StreamEnd"
     assert made["frames"]["chat"][-1]["data"]["choices"][0]["finish_reason"] == "tool_calls"
@@ -46,12 +52,54 @@ def test_each_token_has_its_region_and_the_rest_is_what_the_library_says():
 
 def test_text_and_deviations(monkeypatch):
     made = inspected("é<|channel|>finale<|message|>Hi", "harmony", None)
-    assert "".join(token["text"] for token in made["tokens"]) == "é<|channel|>finale<|message|>Hi"
+    assert "".join(made["texts"]) == "é<|channel|>finale<|message|>Hi"
+    assert (made["ids"], made["bytes"]) == (None, None)
     assert made["deviations"]
-    assert all(0 <= one["at"] <= len(made["tokens"]) for one in made["deviations"])
-    monkeypatch.setattr(inspection, "MOST", 9)
+    assert all(0 <= one["at"] <= len(made["texts"]) for one in made["deviations"])
+    monkeypatch.setattr(inspection, "WHOLE", 9)
     cut = inspected([13225] * 10, "harmony", None)
-    assert (cut["cut"], len(cut["tokens"])) == (True, 9)
+    assert (cut["cut"], len(cut["texts"])) == (True, 9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", ["ids", "text"])
+def test_parts_in_any_order_are_those_of_the_whole(seed, kind, monkeypatch):
+    """Events, frames and bytes, however far apart what is looked at is; fed in random pieces."""
+    monkeypatch.setattr(inspection, "SLICE", 7)
+    pick = random.Random(seed)
+    text = CALL.replace("A tool.", "Let me think. " * 20)
+    tokens = ids_of(text) if kind == "ids" else text
+    whole = inspected(tokens, "harmony", o200k_harmony(), finish="stop")
+    made = Inspection("harmony", o200k_harmony())
+    at = 0
+    while at < len(tokens):
+        size = pick.randrange(1, 40)
+        made.feed(tokens[at : at + size])
+        at += size
+    made.finish("stop")
+    assert {**made.shown(), "bytes": 0, "events": 0, "frames": 0} == {**whole, "bytes": 0, "events": 0, "frames": 0}
+    for _ in range(30):
+        since = pick.randrange(len(tokens) + 1)
+        until = pick.choice([None, since + pick.randrange(50)])
+        part = made.details(since, until)
+        inside = [one for one in whole["events"] if since <= one["at"] and (until is None or one["at"] < until)]
+        if until is not None and until > len(tokens):
+            inside = [one for one in inside if one["at"] < len(tokens)]
+        assert part["events"] == inside
+        for api, frames in whole["frames"].items():
+            found = [
+                one for one in frames if since <= one["at"] and (until is None or one["at"] < min(until, len(tokens)))
+            ]
+            if since == 0 and until == 0:
+                found = [one for one in frames if one["at"] == 0][: len(part["frames"][api])]
+            assert without_ids(part["frames"][api]) == without_ids(found), (api, since, until)
+        if kind == "ids":
+            assert part["bytes"] == whole["bytes"][since:until]
+
+
+def without_ids(frames):
+    """Ids of items and calls are random."""
+    return [re.sub(r'"(item_id|id|call_id)": "[^"]*"', "", json.dumps(one)) for one in frames]
 
 
 def test_a_stream_that_runs_has_nothing_of_an_end():
@@ -106,12 +154,19 @@ def test_streams_are_shown_while_they_run_and_to_their_owner_alone():
         assert made.http.get("/inspect/streams", headers=bob).json()["streams"] == []
         assert made.http.get(f"/inspect/streams/{stream['id']}", headers=bob).status_code == 404
         shown = made.http.get(f"/inspect/streams/{stream['id']}", headers=ann).json()
-        assert [token["id"] for token in shown["tokens"]] == ids_of(ANSWER)
+        assert shown["ids"] == ids_of(ANSWER)
         assert (shown["ended"], shown["finish"], shown["prompt"][0]["text"]) == (True, "stop", "<|start|>")
-        assert all("time" in token for token in shown["tokens"])
+        assert len(shown["times"]) == len(shown["ids"])
+        path = f"/inspect/streams/{stream['id']}/details"
+        assert made.http.get(path, headers=bob).status_code == 404
+        assert made.http.get(path).status_code == 401
+        assert made.http.get(f"{path}?since=0&until=4097", headers=ann).status_code == 400
+        part = made.http.get(f"{path}?since=2&until=5", headers=ann).json()
+        assert (part["since"], part["until"], len(part["bytes"])) == (2, 5, 3)
+        assert {one["at"] for one in part["events"]} <= {2, 3, 4}
         pasted = {"tokens": ids_of(CALL), "format": "harmony"}
         parsed = made.http.post("/inspect/parse", json=pasted, headers=ann).json()
-        assert len(parsed["tokens"]) == len(ids_of(CALL))
+        assert len(parsed["texts"]) == len(ids_of(CALL))
         for bad in ({"tokens": 3}, {"tokens": [-1], "format": "harmony"}, {"tokens": "a", "format": "no"}, [1]):
             assert made.http.post("/inspect/parse", json=bad, headers=ann).status_code == 400
         for _ in range(KEPT + 3):
@@ -158,11 +213,14 @@ def test_what_a_link_carries_is_parsed_as_the_stream_was():
         (stream,) = made.http.get("/inspect/streams").json()["streams"]
         kept = made.http.get(f"/inspect/streams/{stream['id']}").json()
         sent = {"format": kept["format"], "tools": kept["tools"], "finish": kept["word"]}
-        sent |= {"tokens": [one["id"] for one in kept["tokens"]], "prompt": [one["id"] for one in kept["prompt"]]}
-        sent |= {"times": [one["time"] for one in kept["tokens"]]}
+        sent |= {"tokens": kept["ids"], "prompt": [one["id"] for one in kept["prompt"]], "times": kept["times"]}
         read = made.http.post("/inspect/parse", json=sent).json()
-        for name in ("tokens", "prompt", "events", "frames", "deviations", "usage", "finish"):
+        kept |= made.http.get(f"/inspect/streams/{stream['id']}/details").json()
+        for name in ("texts", "ids", "regions", "times", "bytes", "prompt", "events", "deviations", "usage", "finish"):
             assert read[name] == kept[name], name
+        assert {api: len(one) for api, one in read["frames"].items()} == {
+            api: len(one) for api, one in kept["frames"].items()
+        }
         assert read["prompt"][0]["text"] == "<|start|>"
         text = made.http.post("/inspect/parse", json={"tokens": "b</think>c", "format": "hermes", "prompt": "<think>"})
         assert [one["type"] for one in text.json()["events"]].count("ReasoningDelta") == 1
@@ -389,3 +447,77 @@ def test_the_page_is_json_where_it_says_so():
     page = page_with({"a": "<>&\u2028é"})
     literal = re.search(r"const GIVEN = (.*);\n", page)[1]
     assert json.loads(literal) == {"a": "<>&\u2028é"}
+
+
+def long_script(tokens):
+    """Lines of an answer of so many tokens, a hundred in each chunk."""
+    words = ids_of("Line after line of an answer, and some more words in it.\n")
+    body = [words[at % len(words)] for at in range(tokens)]
+    ids = [*ids_of("<|channel|>final<|message|>"), *body, *ids_of("needle<|return|>")]
+    pieces = [ids[at : at + 100] for at in range(0, len(ids), 100)]
+    return ids, [*(chunk(piece, "stop" if piece is pieces[-1] else None) for piece in pieces), DONE]
+
+
+@needs_chromium
+@pytest.mark.slow
+def test_a_long_stream_is_looked_at_part_by_part(tmp_path):
+    """Of 30,000 tokens the page has few elements, and asks for few events: those around what is looked at."""
+    ids, script = long_script(30_000)
+    events = "document.getElementById('events').textContent"
+    counted = "document.querySelectorAll('#tokens span').length"
+
+    async def look(made):
+        async with browsing(tmp_path) as page:
+            await page.go(f"{made.url}/inspect")
+            await page.until(f"{STATE} == 'finish reason stop'")
+            assert await page.value("data.tokens.length") == len(ids)
+            assert (await page.value("document.getElementById('tokens').textContent")).count("Line after line") >= 2000
+            assert await page.value(counted) < 3000
+            await page.until(f"{events}.includes('StreamEnd')")
+            await page.value("seek(15000)")
+            await page.until(f"{events}.includes('\"at\":14999')")
+            assert f'"at":{15000}' not in await page.value(events)
+            for _ in range(5):
+                await page.value("document.getElementById('next').click()")
+            assert await page.value("document.getElementById('count').textContent") == f"15005 of {len(ids)} tokens"
+            later = "document.querySelector('[data-at=\"%d\"]').classList.contains('later')"
+            await page.value("select(15003, true)")
+            assert [await page.value(later % at) for at in (15004, 15005)] == [False, True]
+            await page.until("document.getElementById('about').textContent.includes('event {\"at\":15003')")
+            assert "bytes " in await page.value("document.getElementById('about').textContent")
+            await page.value("document.getElementById('find').value = 'NEEDLE'; findNext()")
+            assert await page.value("data.tokens[at].text") == "needle"
+            await page.value("select(0, true)")
+            await page.press("End", 35)
+            assert await page.value(FOCUSED) == str(len(ids) - 1)
+            assert await page.value(counted) < 6000
+            assert await page.value("parts.size") < 12
+            box = "document.getElementById('timeline').getBoundingClientRect()"
+            await page.value(
+                f"document.getElementById('timeline').dispatchEvent(new MouseEvent('click', "
+                f"{{clientX: {box}.left + {box}.width / 2, clientY: {box}.top + 5}}))"
+            )
+            assert abs(await page.value("at") - len(ids) / 2) < len(ids) / 100
+            other = await page.value("[...document.getElementById('compare').options].at(-1).value")
+            await page.value(f"document.getElementById('compare').value = '{other}'; compare()")
+            await page.until("document.getElementById('differs').textContent.includes('differs from token 3 on')")
+            assert (await page.value("document.getElementById('other').textContent")).endswith("Hi there!<|return|>")
+            assert page.errors == []
+
+    short = script_of("<|channel|>final<|message|>Hi there!<|return|>")
+    with gateway(Turns(short, script), app_options={"inspect": True}, context=10**6) as made:
+        for _ in range(2):
+            assert made.post("chat").status_code == 200
+        asyncio.run(look(made))
+
+
+class Turns(Upstream):
+    """Plays one script after the other."""
+
+    def __init__(self, *scripts):
+        super().__init__([])
+        self._scripts = list(scripts)
+
+    async def answer(self, request):
+        self.script = self._scripts.pop(0)
+        return await super().answer(request)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,12 @@ from ...events import asdict
 
 __all__ = ["MOST", "Inspection", "inspected", "page_with", "prompt_tokens"]
 
-MOST = 20_000
+MOST = 200_000
 """Tokens of a stream that are shown."""
+WHOLE = 20_000
+"""Tokens of a stream that is shown with all its events and frames at once: in a page without a server."""
+SLICE = 1 << 12
+"""Tokens that are read natively at once: other threads run in between."""
 _PAGE = Path(__file__).parents[2] / "data" / "inspector.htm"
 _HOLE = "/*data*/null"
 
@@ -37,90 +42,165 @@ def inspected(
 
     Raises what `Parser` raises for a format, a vocabulary or ids that cannot be used.
     """
-    made = Inspection(format, vocab, tools=tools, prompt=prompt)
+    made = Inspection(format, vocab, tools=tools, prompt=prompt, most=WHOLE)
     made.feed(tokens, times)
     if ended:
         made.finish(finish)
-    return made.shown()
+    return made.whole()
 
 
 class Inspection:
-    """A stream as the parser and the APIs see it, read token by token. At most `MOST` tokens are.
+    """A stream as the parser and the APIs see it. Each token is read once; events and frames are made of those that are
+    looked at. At most `MOST` tokens are read.
 
     Raises what `Parser` raises for a format, a vocabulary or ids that cannot be used.
     """
 
-    def __init__(self, format: Any, vocab: Vocab | None, *, tools: Any = None, prompt: Any = None) -> None:
-        def parser() -> Parser:
-            return Parser(format, vocab, tools=tools, prompt=prompt)
-
-        self._reading = parser()
-        self._streams: dict[str, Any] = {
-            "chat": ChatStream(parser(), id="chatcmpl-1", model="inspected", created=0),
-            "responses": ResponsesStream(parser(), id="resp_1", model="inspected", created=0),
-            "messages": MessagesStream(parser(), id="msg_1", model="inspected"),
-        }
+    def __init__(
+        self, format: Any, vocab: Vocab | None, *, tools: Any = None, prompt: Any = None, most: int | None = None
+    ) -> None:
+        self._parser = partial(Parser, format, vocab, tools=tools, prompt=prompt)
+        self._most = MOST if most is None else most
+        self._reading = self._parser()
+        self._names = self._reading.usage._fields
+        self._before: tuple[int, ...] = self._reading.usage
+        self._at = 0  # the region of the last token
         self.read = 0  # tokens, those that are not shown included
-        self._tokens: list[dict[str, Any]] = []
-        self._events: list[dict[str, Any]] = []
-        self._frames = {
-            api: [{"at": 0, "data": payload} for payload in stream.events()] for api, stream in self._streams.items()
-        }
-        self._text: list[str] = []  # of a stream of text, whose positions are bytes
+        self._pieces: list[Any] = []
+        self._texts: list[str] = []
+        self._regions: list[str] = []
+        self._times: list[float] = []
+        self._spelled: dict[int, str] = {}
+        self._reason: Any = None
         self._ended = False
+        self._place: _Place | None = None
 
     def feed(self, tokens: Sequence[int] | str, times: Sequence[float] = ()) -> None:
         """More of the stream. times: of the whole stream, by token."""
-        room = MOST - len(self._tokens)
-        for piece in tokens[:room]:
-            self._take(piece, times)
+        for piece in tokens[: self._most - len(self._pieces)]:
+            self._take(piece)
+        self._times += [round(one, 4) for one in times[len(self._times) : len(self._pieces)]]
         self.read += len(tokens)
 
-    def _take(self, piece: Any, times: Sequence[float]) -> None:
-        at, reading = len(self._tokens), self._reading
-        is_text = isinstance(piece, str)
-        before = reading.usage
-        made = reading.feed_text(piece) if is_text else reading.feed(piece)
-        after = reading.usage
-        region = next((name for name in after._fields if getattr(after, name) > getattr(before, name)), "held")
-        token: dict[str, Any] = {"text": piece if is_text else _spelled(reading.vocab, piece), "region": region}
-        token |= {} if is_text else {"id": piece, "bytes": _bytes(reading.vocab, piece)}
-        token |= {"time": round(times[at], 4)} if at < len(times) else {}
-        self._tokens.append(token)
-        if is_text:
-            self._text.append(piece)
-        self._events += [{"at": at, **asdict(event)} for event in made]
-        for api, stream in self._streams.items():
-            self._frames[api] += [{"at": at, "data": payload} for payload in stream.events(piece)]
+    def _take(self, piece: Any) -> None:
+        reading = self._reading
+        if isinstance(piece, str):
+            reading.feed_text(piece)
+            text = piece
+        else:
+            reading.feed(piece)
+            if (known := self._spelled.get(piece)) is None:
+                known = self._spelled[piece] = _spelled(reading.vocab, piece)
+            text = known
+        after, before, at = reading.usage, self._before, self._at
+        if after[at] <= before[at]:  # it is of another region than the last one
+            at = next((at for at in range(len(before)) if after[at] > before[at]), -1)
+            self._at = max(at, 0)
+        self._before = after
+        self._pieces.append(piece)
+        self._texts.append(text)
+        self._regions.append("held" if at < 0 else self._names[at])
 
     def finish(self, reason: Any) -> None:
         """The stream has ended. reason: the engine's word."""
-        if self._ended:
-            return
-        self._ended, end = True, len(self._tokens)
-        self._events += [{"at": end, **asdict(event)} for event in self._reading.finish(reason)]
-        for api, stream in self._streams.items():
-            self._frames[api] += [{"at": end, "data": data} for data in stream.events(finish=True, reason=reason)]
+        if not self._ended:
+            self._ended, self._reason = True, reason
+            self._reading.finish(reason)
+
+    @property
+    def _in_text(self) -> bool:
+        return bool(self._pieces) and isinstance(self._pieces[0], str)
 
     def shown(self, since: int = 0) -> dict[str, Any]:
-        """It as JSON; of tokens, events and frames only those from the token `since` on."""
-        reading, text = self._reading, "".join(self._text)
+        """It as JSON, without events and frames; of tokens only those from `since` on. regions: names and how often."""
+        reading, text = self._reading, "".join(self._pieces) if self._in_text else ""
         found = [{"code": one.code, "at": _index(text, one.position)} for one in reading.deviations]
         return {
             "format": reading.format,
-            "tokens": self._tokens[since:],
-            "events": _from(since, self._events),
-            "frames": {api: _from(since, frames) for api, frames in self._frames.items()},
+            "texts": self._texts[since:],
+            "ids": None if self._in_text else self._pieces[since:],
+            "regions": [[name, len(list(same))] for name, same in groupby(self._regions[since:])],
+            "times": self._times[since:],
             "deviations": found,
             "deviation_count": reading.deviation_count,
             "usage": reading.usage._asdict(),
             "finish": reading.finish_reason,
-            "cut": self.read > MOST,
+            "cut": self.read > self._most,
         }
 
+    def details(self, since: int = 0, until: int | None = None) -> dict[str, Any]:
+        """Bytes, events and frames of the tokens from `since` to `until`. None: to the end, what the end adds included.
 
-def _from(since: int, entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return entries[bisect_left(entries, since, key=lambda one: one["at"]) :] if since else entries
+        Those after the last details come at once. Others need the whole stream before them, which is read natively.
+        """
+        end = len(self._pieces) if until is None else min(until, len(self._pieces))
+        since = min(max(since, 0), end)
+        if self._place is None or self._place.at > since:
+            self._place = _Place(self._parser)
+        place, joined = self._place, "".join if self._in_text else list
+        for at in range(place.at, since, SLICE):
+            place.skip(joined(self._pieces[at : min(at + SLICE, since)]))
+        events, frames = place.opening() if since == 0 else ([], {api: [] for api in place.streams})
+        for piece in self._pieces[since:end]:
+            place.take(piece, events, frames)
+        if self._ended and until is None:
+            place.finish(self._reason, events, frames)
+            self._place = None
+        vocab = self._reading.vocab
+        data = None if self._in_text else [_bytes(vocab, piece) for piece in self._pieces[since:end]]
+        return {"since": since, "until": end, "bytes": data, "events": events, "frames": frames}
+
+    def whole(self) -> dict[str, Any]:
+        """All of it as JSON."""
+        made = self.details()
+        return {**self.shown(), **{name: made[name] for name in ("bytes", "events", "frames")}}
+
+
+class _Place:
+    """A parser and the emitters of all APIs, which have read the tokens before `at`."""
+
+    def __init__(self, parser: Callable[[], Parser]) -> None:
+        self.at = 0
+        self._reading = parser()
+        self.streams: dict[str, Any] = {
+            "chat": ChatStream(parser(), id="chatcmpl-1", model="inspected", created=0),
+            "responses": ResponsesStream(parser(), id="resp_1", model="inspected", created=0),
+            "messages": MessagesStream(parser(), id="msg_1", model="inspected"),
+        }
+        self._opened = {api: _payloads(stream.start()) for api, stream in self.streams.items()}
+
+    def opening(self) -> tuple[list[Any], dict[str, list[Any]]]:
+        """What there is before the first token."""
+        return [], {api: [{"at": 0, "data": one} for one in made] for api, made in self._opened.items()}
+
+    def skip(self, tokens: Any) -> None:
+        for api, stream in self.streams.items():
+            for piece in tokens if api == "responses" else (tokens,):  # its frames are numbered
+                _fed(stream, piece)
+        _fed(self._reading, tokens)
+        self.at += len(tokens)
+
+    def take(self, piece: Any, events: list[Any], frames: dict[str, list[Any]]) -> None:
+        events += [{"at": self.at, **asdict(event)} for event in _fed(self._reading, piece)]
+        for api, stream in self.streams.items():
+            frames[api] += [{"at": self.at, "data": data} for data in _payloads(_fed(stream, piece))]
+        self.at += 1
+
+    def finish(self, reason: Any, events: list[Any], frames: dict[str, list[Any]]) -> None:
+        events += [{"at": self.at, **asdict(event)} for event in self._reading.finish(reason)]
+        for api, stream in self.streams.items():
+            frames[api] += [{"at": self.at, "data": data} for data in _payloads(stream.finish(reason))]
+
+
+def _fed(one: Any, tokens: Any) -> Any:
+    """What a parser or an emitter makes of ids or of text."""
+    return one.feed_text(tokens) if isinstance(tokens, str) else one.feed(tokens)
+
+
+def _payloads(frames: bytes) -> list[Any]:
+    """What server-sent events say, the mark of their end aside."""
+    lines = (line for line in frames.split(b"\n") if line.startswith(b"data: ") and line != b"data: [DONE]")
+    return [json.loads(line[6:]) for line in lines]
 
 
 def _index(text: str, position: int) -> int:

@@ -32,6 +32,8 @@ __all__ = ["Inspector"]
 
 KEPT = 32
 """Streams that are kept."""
+MOST_DETAILS = 4096
+"""Tokens whose events and frames are shown at once, unless it is the end of a stream."""
 EXCERPT = 60
 """Characters of a prompt's end that the list of streams shows."""
 
@@ -65,18 +67,28 @@ class _Recording:
             self.tokens += pieces
             self.times += [time.monotonic() - self.began] * len(pieces)
 
+    def _inspected(self) -> tuple[Inspection, bool]:
+        """What has been read of the stream, and has it ended? What was read once is not read again."""
+        ended, tokens, prompt = self.ended, self.tokens[:], self.prompt
+        if self._read is None:
+            start = prompt.text if prompt.ids is None else prompt.ids
+            self._read = Inspection(prompt.format, prompt.vocab, tools=prompt.tools, prompt=start)
+        self._read.feed(tokens[self._read.read :], self.times)
+        if ended:
+            self._read.finish(self.finish)
+        return self._read, ended
+
+    def details(self, since: int, until: int | None) -> dict[str, Any]:
+        """Events and frames of some tokens."""
+        with self._lock:
+            return self._inspected()[0].details(since, until)
+
     def shown(self, since: int) -> dict[str, Any]:
-        """The stream from a token on. What was read once is not read again."""
+        """The stream from a token on, without events and frames."""
         prompt = self.prompt
         with self._lock:
-            ended, tokens = self.ended, self.tokens[:]
-            if self._read is None:
-                start = prompt.text if prompt.ids is None else prompt.ids
-                self._read = Inspection(prompt.format, prompt.vocab, tools=prompt.tools, prompt=start)
-            self._read.feed(tokens[self._read.read :], self.times)
-            if ended:
-                self._read.finish(self.finish)
-            made = self._read.shown(since)
+            read, ended = self._inspected()
+            made = read.shown(since)
         if not since:
             made["prompt"] = prompt_tokens(prompt.ids, prompt.text, prompt.vocab)
             made["tools"] = prompt.tools if _is_finite(prompt.tools) else None
@@ -115,6 +127,7 @@ class Inspector:
             Route("/inspect", self._page, methods=["GET"]),
             Route("/inspect/streams", self._local(self._list), methods=["GET"]),
             Route("/inspect/streams/{id}", self._local(self._show), methods=["GET"]),
+            Route("/inspect/streams/{id}/details", self._local(self._details), methods=["GET"]),
             Route("/inspect/parse", self._local(self._parse), methods=["POST"]),
         ]
 
@@ -147,13 +160,21 @@ class Inspector:
         return Json({"streams": listed, "formats": list(formats.names())})
 
     async def _show(self, request: Request, record: Any) -> Response:
+        recording = self._recording(request, record)
+        return Json(await asyncio.to_thread(recording.shown, _count(request, "since") or 0))
+
+    async def _details(self, request: Request, record: Any) -> Response:
+        recording, since, until = self._recording(request, record), _count(request, "since"), _count(request, "until")
+        if until is not None and until - (since or 0) > MOST_DETAILS:
+            raise Refused(400, f"until - since is {MOST_DETAILS} at most.", param="until")
+        return Json(await asyncio.to_thread(recording.details, since or 0, until))
+
+    def _recording(self, request: Request, record: Any) -> _Recording:
         recording = self._kept.get((record.owner, request.path_params["id"]))
         if recording is None:
             raise Refused(404, "There is no such stream, or no longer.")
         record.complete = True
-        given = request.query_params.get("since", "0")
-        since = int(given[:9]) if given.isdecimal() else 0
-        return Json(await asyncio.to_thread(recording.shown, since))
+        return recording
 
     async def _parse(self, request: Request, record: Any) -> Response:
         body, _ = await read_json(request, self._gateway.limits.body, self._gateway.limits.body_seconds)
@@ -206,6 +227,11 @@ def _sent(body: Any) -> _Sent:
         if not fits:
             raise Refused(400, f"{name} must be {what}.", param=name)
     return made
+
+
+def _count(request: Request, name: str) -> int | None:
+    given = request.query_params.get(name, "")
+    return int(given[:9]) if given.isdecimal() and given.isascii() else None
 
 
 def _is_finite(value: Any) -> bool:
