@@ -269,7 +269,8 @@ check-templates: $(VENV)/dev
 	$(PIP) install --only-binary :all: --target .peers/transformers --upgrade transformers
 	$(PIP) download --no-deps --no-binary :all: --dest .peers llama-cpp-python==0.3.36
 	$(PIP) download --no-deps --only-binary :all: --dest .peers trl==1.16.0 axolotl==0.19.0 unsloth==2026.10.9
-	PYTHONPATH=.peers/transformers $(BIN)/python tests/peers/chat_templates.py .peers/llama_cpp_python-0.3.36.tar.gz
+	PYTHONPATH=.peers/transformers $(BIN)/python tests/peers/chat_templates.py .peers/llama_cpp_python-0.3.36.tar.gz \
+		.peers/trl-*.whl .peers/axolotl-*.whl .peers/unsloth-*.whl
 	$(BIN)/python tests/peers/template_round_trips.py .peers/llama_cpp_python-0.3.36.tar.gz .peers/trl-*.whl \
 		.peers/axolotl-*.whl .peers/unsloth-*.whl
 

@@ -1,8 +1,8 @@
 """Chat templates of models, rendered by us and by transformers: the texts must be equal.
 
-The templates are those that llama-cpp-python's source archive carries (`make check-templates` fetches it). What
-transformers refuses we may refuse or render; what it renders, of the same messages, we must render alike. Harmony and
-DSML are compared with the templates of gpt-oss, DeepSeek-V3.2 and V4 as well.
+The templates are those of llama-cpp-python's source archive, trl, axolotl and unsloth, which `make check-templates`
+fetches. What transformers refuses we may refuse or render; what it renders, of the same messages, we must render alike.
+Harmony and DSML are compared with the templates of gpt-oss, DeepSeek-V3.2 and V4 as well.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[1:1] = [str(ROOT), str(ROOT / "tests" / "support")]
+
+from template_round_trips import templates as in_archive  # noqa: E402
 
 import harmonystream as hs  # noqa: E402
 
@@ -115,6 +117,11 @@ def as_text(chat: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [converted(message) for message in chat]
 
 
+def as_parts(chat: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same chat with contents as parts, for templates that loop over them."""
+    return [{**message, "content": [{"type": "text", "text": message["content"]}]} for message in chat]
+
+
 def compare(path: Path, source: str, counts: dict[str, int]) -> None:
     template = hs.prompts.Template(source, tokens=TOKENS)
     reads_tools = "tools" in template._chosen(None).variables
@@ -122,6 +129,7 @@ def compare(path: Path, source: str, counts: dict[str, int]) -> None:
     for name, chat in CHATS.items():
         for tools in (None, [TOOL]) if reads_tools else (None,):
             given = chat if wants.objects else as_text(chat)
+            given = as_parts(given) if wants.parts else given
             theirs, mine = transformers_text(source, given, tools), our_text(template, chat, tools)
             kind = (
                 "equal"
@@ -160,6 +168,8 @@ def encodings(templates: dict[str, str]) -> None:
 
 FAMILIES = {
     "Qwen/Qwen3-8B": "Qwen-Qwen3-0.6B.jinja",
+    "Qwen/Qwen3-4B-Instruct-2507": "trl/qwen3_instruct_2507",
+    "Qwen/Qwen3-4B-Thinking-2507": "unsloth/qwen3_thinking",
     "deepseek-ai/DeepSeek-V3.1": "deepseek-ai-DeepSeek-V3.1.jinja",
     "moonshotai/Kimi-K2-Instruct": "Kimi-K2-Instruct.jinja",
     "moonshotai/Kimi-K2-Thinking": "Kimi-K2-Thinking.jinja",
@@ -208,7 +218,7 @@ def families(templates: dict[str, str], chats: int = 2000) -> None:
             ask = draw.random() < 0.9
             switch: dict[str, Any] = {} if ask else {"training": True}
             given: dict[str, Any] = {}
-            if draw.random() < 0.5 and not model.startswith("moonshotai"):
+            if draw.random() < 0.5 and not model.startswith("moonshotai") and "2507" not in model:
                 if "Seed" in model:
                     given = {"thinking_budget": draw.choice([0, -1, 1, 512, 513, 5000, 20000])}
                     switch |= given
@@ -275,6 +285,9 @@ def main() -> None:
             member for member in archive if "/models/templates/" in member.name and member.name.endswith(".jinja")
         ]
         templates = {Path(member.name).name: archive.extractfile(member).read().decode() for member in members}
+    for wheel in (Path(name) for name in sys.argv[2:] if name.endswith(".whl")):
+        package = wheel.name.partition("-")[0]
+        templates |= {f"{package}/{name}": source for name, source in in_archive(wheel)}
     counts: dict[str, int] = {}
     for name, source in sorted(templates.items()):
         compare(Path(name), source, counts)
