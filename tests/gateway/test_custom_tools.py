@@ -122,6 +122,13 @@ def test_a_custom_tool_may_be_named():
         assert answer.status_code == 200
 
 
+def test_a_tool_has_the_fields_of_its_own_type():
+    odd = {"type": "custom", "function": {"name": "f"}, "name": "g"}
+    with gateway(script_of("<|channel|>final<|message|>Hi<|return|>")) as made:
+        assert made.post("chat", tools=[odd]).status_code == 200
+        assert made.post("chat", tools=[{**odd, "custom": {}}]).json()["error"]["param"] == "tools[0]"
+
+
 def test_strict_is_not_promised():
     tools = {
         "chat": [{"type": "function", "function": {"name": "f", "strict": True}}],

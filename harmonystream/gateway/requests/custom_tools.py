@@ -8,7 +8,7 @@ from typing import Any
 from ...emit.common.custom_input import INPUT
 from ..refused import Refused
 from .request import ApiRequest
-from .tool_choices import tool_name
+from .tool_choices import fields_of, tool_name
 
 __all__ = ["offer_custom", "with_functions"]
 
@@ -25,8 +25,7 @@ def offer_custom(request: ApiRequest) -> None:
 
 
 def _function(request: ApiRequest, tool: dict[str, Any]) -> dict[str, Any]:
-    inner = tool.get("custom")
-    given = inner if isinstance(inner, dict) else tool  # Chat has a custom tool's fields in an object of their own
+    given = fields_of(tool)
     name, description, form = given["name"], given.get("description"), given.get("format")
     said = description if isinstance(description, str) else ""
     if isinstance(form, dict) and form.get("type") == "grammar":

@@ -10,7 +10,7 @@ from typing import Any
 from ..refused import Refused
 from .request import ApiRequest
 
-__all__ = ["SERVER", "choose", "listed", "offer", "pick", "tool_name"]
+__all__ = ["SERVER", "choose", "fields_of", "listed", "offer", "pick", "tool_name"]
 
 SERVER = "gateway"
 """What clients read as the server that has run a call."""
@@ -29,14 +29,16 @@ _SHOWN = 10
 """Names that an error says."""
 
 
+def fields_of(tool: dict[str, Any]) -> dict[str, Any]:
+    """What has a tool's fields, or those of a choice of it: Chat has them in an object of their own."""
+    kind = tool.get("type")
+    inner = tool.get("custom" if kind == "custom" else "function")
+    return inner if isinstance(inner, dict) else tool
+
+
 def tool_name(tool: Any) -> Any:
     """The name in a tool's definition, or in a choice of it."""
-    if not isinstance(tool, dict):
-        return None
-    for inner in ("function", "custom"):
-        if isinstance(tool.get(inner), dict):
-            return tool[inner].get("name")
-    return tool.get("name")
+    return fields_of(tool).get("name") if isinstance(tool, dict) else None
 
 
 def offer(request: ApiRequest, tools: Any, types: Collection[str | None]) -> None:
@@ -62,8 +64,7 @@ def offer(request: ApiRequest, tools: Any, types: Collection[str | None]) -> Non
         if not isinstance(name, str) or _NAME.fullmatch(name) is None:
             what = f"{where} needs a name of 1 to {LONGEST_NAME} characters, without spaces and any of <>|."
             raise Refused(400, what, param=where, code="invalid_value")
-        inner = tool.get("function")
-        if (inner if isinstance(inner, dict) else tool).get("strict") is True:
+        if fields_of(tool).get("strict") is True:
             strict.append(where)
         request.tools.append(tool)
     if strict:
