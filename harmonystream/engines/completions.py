@@ -12,7 +12,7 @@ from ..checks import check_mapping, check_text, shown
 from ..errors import EngineError, suggestion
 from ..grammars import Grammar
 from .base import Finished, Output, Prompt, Sampled, Sampling, request_fields
-from .http import ONE_EVENT, EventSource, HttpEngine, loads, object_of, taken
+from .http import EventSource, HttpEngine, loads, object_of, taken
 from .logprobs import token_logprobs
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SERVERS", "Completions", "Generated", "Server", "context_of", "first_model"]
 
+_OBJECT = b"data: {"
+"""What a piece begins with that is one event, as most are."""
 _IDS = 1 << 32
 """What an id is less than, whatever the vocabulary."""
 _SKIP = {"skip_special_tokens": False}
@@ -222,10 +224,10 @@ class Generated(EventSource):
 
         All of a token's way from the socket to its id is here, because each call would be a good part of its cost.
         """
-        alone = ONE_EVENT.fullmatch(piece) if self.is_between else None
+        alone = self.is_between and piece.startswith(_OBJECT) and piece.endswith(b"\n\n") and piece.count(b"\n") == 2
         items: list[Output] = []
         try:
-            for data in (alone[1],) if alone else self._events(piece):
+            for data in (piece[6:],) if alone else self._events(piece):
                 try:
                     chunk = loads(data)
                 except ValueError:

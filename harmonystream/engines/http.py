@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -28,7 +27,7 @@ except ImportError:  # it is only faster
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["ONE_EVENT", "EventSource", "HttpEngine", "SseReader", "loads", "object_of", "taken"]
+__all__ = ["EventSource", "HttpEngine", "SseReader", "loads", "object_of", "taken"]
 
 MAX_EVENT = 1 << 24
 """Bytes of one server-sent event. vLLM's first one repeats the ids of the whole prompt."""
@@ -49,8 +48,6 @@ _IDS = ("prompt", "token_ids")
 """What servers call the ids of a prompt."""
 LONG = 1 << 14
 """Ids or characters of a prompt, or bytes of a body, that are not written and sent at once."""
-ONE_EVENT = re.compile(rb"data: (\{[^\r\n]*)\n\n")
-"""A piece that is one event, as most are."""
 
 
 class SseReader:

@@ -24,6 +24,7 @@ from typed_values import JUNK, TEXTS, requests
 from wire_server import PATHS
 
 import harmonystream as hs
+from harmonystream.engines import LlamaServer
 from harmonystream.gateway import Model, app
 from harmonystream.gateway.limits import Limits
 from harmonystream.gateway.requests.options import TABLES
@@ -44,6 +45,8 @@ WITH_TOOLS = "with tools"
 """The model whose tools run in the gateway."""
 TEMPLATED = "templated"
 """A model with a chat template, and no vocabulary."""
+CONSTRAINED = "constrained"
+"""A model whose engine takes grammars, and does not keep them: it thinks again and again."""
 TEMPLATE = (Path(__file__).parents[1] / "templates_chat" / "hermes.jinja").read_text("utf-8")
 MODELS = st.sampled_from([GPT_OSS, WITH_TOOLS])
 
@@ -56,6 +59,12 @@ def add(a: int) -> int:
 def fail(what: str) -> None:
     """Never works."""
     raise RuntimeError(what)
+
+
+class Constrained(Scripted):
+    """An engine that takes grammars and forms."""
+
+    grammar_fields, form_fields = LlamaServer.grammar_fields, LlamaServer.form_fields
 
 
 class Answer(NamedTuple):
@@ -74,6 +83,12 @@ class Gateway:
         models = [
             Model(GPT_OSS, self.engine, context=4096),
             Model(TEMPLATED, Scripted(*SAID), format="hermes", template=TEMPLATE, context=4096),
+            Model(
+                CONSTRAINED,
+                Constrained(["<think>Wait, wait, wait, and wait. ", STOP]),
+                format="hermes",
+                template=TEMPLATE,
+            ),
             Model(WITH_TOOLS, self.engine, family="gpt-oss", context=4096, server_tools=hs.Tools(add, fail)),
         ]
         self.app = app(models, limits=Limits(stored=50, tool_rounds=2))

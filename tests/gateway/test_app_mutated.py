@@ -28,7 +28,10 @@ CHAT = {
         {"role": "assistant", "content": "4", "refusal": None},
         {"role": "user", "content": "And?"},
     ],
-    "tools": [{"type": "function", "function": {"name": "add", "description": "d", "parameters": ADD, "strict": True}}],
+    "tools": [
+        {"type": "function", "function": {"name": "add", "description": "d", "parameters": ADD, "strict": True}},
+        {"type": "custom", "custom": {"name": "patch", "description": "p", "format": {"type": "text"}}},
+    ],
     "tool_choice": {"type": "function", "function": {"name": "add"}},
     "stream_options": {"include_usage": True},
     "reasoning": {"effort": "low", "max_tokens": 5},
