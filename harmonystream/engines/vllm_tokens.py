@@ -23,6 +23,7 @@ __all__ = ["VllmTokens"]
 
 MOST = 1 << 28
 """Bytes of a rendered prompt: a picture's values are in it."""
+_NO_TOKENIZER = "requires a tokenizer"
 _GENERATE, _RENDER = "/inference/v1/generate", "/v1/chat/completions/render"
 
 
@@ -57,6 +58,8 @@ class VllmTokens(HttpEngine):
         self._model = model
         self._renderer = None if render is None else HttpEngine(render.rstrip("/"), headers=given, **options)
         self._entered = AsyncExitStack()
+        self._constrains = True
+        """Does it constrain its output? One with `--tokens-only` cannot, which it says when it is asked to."""
 
     @property
     def renders(self) -> bool:
@@ -79,13 +82,21 @@ class VllmTokens(HttpEngine):
         return {"model": await self._name()}
 
     def form_fields(self, form: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The fields of a request whose whole output must have this form, a `response_format` of Chat Completions."""
+        """The fields of a request whose whole output must have this form, a `response_format` of Chat Completions.
+
+        None: the server does not constrain its output.
+        """
+        if not self._constrains:
+            return None
         schema = {"json": form["json_schema"]["schema"]} if form["type"] == "json_schema" else {"json_object": True}
         return {"structured_outputs": schema}
 
     def grammar_fields(self, grammar: Grammar, vocab: Vocab | None) -> dict[str, Any] | None:
-        """The fields of a request whose whole output must fit this grammar; None without a vocabulary."""
-        return None if vocab is None else {"structured_outputs": {"structural_tag": grammar.structural_tag(vocab)}}
+        """The fields of a request whose whole output must fit this grammar. None: there is no vocabulary, or the server
+        does not constrain its output."""
+        if vocab is None or not self._constrains:
+            return None
+        return {"structured_outputs": {"structural_tag": grammar.structural_tag(vocab)}}
 
     async def rendered(self, request: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Rendered:
         """The prompt for a request of Chat Completions, written by the model's own template. Raises EngineError.
@@ -118,11 +129,16 @@ class VllmTokens(HttpEngine):
         """The same for whoever waits by himself, as `base.Opened` has it."""
         body = _request(await self._name(), prompt, sampling)
         vocab = prompt.parser().vocab if sampling.logprobs is not None else None
-        async with (
-            self._answer("POST", _GENERATE, body, sampling.headers) as response,
-            _Generated(response, vocab, sampling.logprobs or 0) as source,
-        ):
-            yield source
+        try:
+            async with (
+                self._answer("POST", _GENERATE, body, sampling.headers) as response,
+                _Generated(response, vocab, sampling.logprobs or 0) as source,
+            ):
+                yield source
+        except EngineError as error:
+            if _NO_TOKENIZER in str(error):
+                self._constrains = False
+            raise
 
     async def context_length(self) -> int | None:
         """How many tokens a prompt and its answer may have together, if the server lists it. Raises EngineError."""

@@ -376,3 +376,23 @@ def test_models_that_cannot_be():
         app([Model(GPT_OSS, VllmTokens("http://x", render="http://x"), server_tools=hs.Tools())])
     assert engine_of("vllm-tokens", "http://x", render="http://y").renders
     assert re.match("VllmTokens", repr(engine_of("vllm-tokens", "http://x")))
+
+
+def test_an_engine_that_cannot_constrain_its_output_is_asked_for_it_once():
+    class WithoutTokenizer(Tokens):
+        async def answer(self, request):
+            if request.path == PATHS[1] and "structured_outputs" in (await request.json())["sampling_params"]:
+                self.requests.append((request.path, await request.json()))
+                said = "Structured outputs requires a tokenizer so it can't be used with 'skip_tokenizer_init'"
+                return web.json_response({"error": {"message": said}}, status=400)
+            return await super().answer(request)
+
+    engine = WithoutTokenizer(script_of(ANSWER))
+    form = {"type": "json_schema", "json_schema": {"name": "a", "schema": {"type": "object"}}}
+    with gateway(engine) as made:
+        assert made.post("chat", response_format=form).status_code == 400
+        asked = len(generated(engine))
+        again = made.post("chat", response_format=form)
+        assert (again.status_code, again.json()["error"]["code"]) == (400, "unsupported_parameter")
+        assert len(generated(engine)) == asked
+        assert made.post("chat").status_code == 200

@@ -33,7 +33,7 @@ STOCK = {  # vLLM's own parsers of calls and of reasoning; None: the format has 
 
 
 class Server:
-    """One process. kind: "stock"; "names": our parsers; "frames": our plug-ins of endpoints as well.
+    """One process. kind: "stock"; "names": our parsers; "frames": our plug-ins of endpoints as well; "tokens": none.
 
     "queued": those plug-ins, with every output going through vLLM's queue. parsers: the name of both of them.
     """
@@ -91,6 +91,8 @@ class Server:
         flags = {"port": self.port, "served-model-name": "tiny", **parsers}
         listed = [str(part) for name, value in flags.items() for part in (f"--{name}", value)]
         command = [sys.executable, str(HERE / "scripted_vllm.py"), str(self._script), "serve", str(self.model)]
+        if self.kind == "tokens":
+            return [*command, "--tokens-only", "--disable-uvicorn-access-log", *listed[:4]]
         return [*command, "--enable-auto-tool-choice", "--enable-scale-out", "--disable-uvicorn-access-log", *listed]
 
     def _environment(self) -> dict[str, str]:
