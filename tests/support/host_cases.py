@@ -227,9 +227,12 @@ def _begins(text: str, whole: str, written: str) -> bool:
     return not rest or rest in written
 
 
+_BEFORE_A_VALUE = re.compile(r'[{,]\s*("(?:[^"\\]|\\.)*"?\s*:?\s*)?$')
+
+
 def size_of(said: Said, *, arguments: bool) -> int:
-    """How much an answer says, spaces around texts aside, and what parts an argument from one that has not come."""
-    calls = "".join(name + written.rstrip(", ") * arguments for name, written in said.calls)
+    """How much an answer says, spaces around texts aside, and what stands before a value that has not come."""
+    calls = "".join(name + _BEFORE_A_VALUE.sub("", written) * arguments for name, written in said.calls)
     return len(said.reasoning.strip() + said.content.strip() + calls)
 
 

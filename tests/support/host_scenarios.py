@@ -98,7 +98,7 @@ def parsed(format: str, vocab: Any, prompt: Any, ids: list[int], *, reason: str 
     stream = hs.ChatStream(hs.Parser(format, vocab, tools=tools, prompt=prompt), id="1", model="1", created=0)
     stream.start()
     stream.feed(ids)
-    stream.finish()
+    stream.finish(reason)
     message = stream.response()["choices"][0]["message"]
     said = tuple((each["function"]["name"], each["function"]["arguments"]) for each in message.get("tool_calls", ()))
     texts = message.get("reasoning") or "", message["content"] or ""

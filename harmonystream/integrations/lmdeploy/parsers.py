@@ -27,6 +27,7 @@ from lmdeploy.serve.parsers.tool_parser import ToolParser, ToolParserManager
 
 from ...completion import CallDelta, Delta
 from ...formats import HeaderFormat
+from ..counters import count_repairs, count_stream
 from ..deltas import Deltas
 from ..model import HIDDEN, Model, joined, model_of, parser_for, tool_dicts
 from ..parser_names import NAME, names
@@ -133,6 +134,8 @@ class Reads:
         """What a step of the engine's adds, and whether calls are in it."""
         if self._deltas is None and not delta_text and not delta_token_ids:
             return [(DeltaMessage(role="assistant", content=""), False)]
+        if self._deltas is None:
+            count_stream("names")
         said = self._said(delta_token_ids, last=more.get("final", False))
         if not any(said):
             return []
@@ -167,6 +170,7 @@ class Reads:
         said = self._deltas.feed(ids)
         if last:
             said = joined(said, self._deltas.finish())
+            count_repairs(self._deltas.parser)
         self.reasoning_tokens = self._deltas.parser.usage.reasoning
         return said if self._tools else said._replace(calls=())
 

@@ -6,6 +6,7 @@ tests/support, tests/reference and tests must be on the path.
 
 from __future__ import annotations
 
+import logging
 import sys
 import tempfile
 from functools import partial
@@ -22,6 +23,10 @@ ROUTES = {  # streamed and whole
 }
 EXPLAINED = [
     (
+        r"qwen3_coder, .*Chat, whole, .*stop string .*stock alone is right: less",
+        "a stop string has cut a call, and SGLang closes its arguments and says tool_calls, so that clients run it",
+    ),
+    (
         r"Messages, .*streamed is not whole: calls: .*'\{\}'\),?\) whole",
         "a call is cut, and SGLang's whole Messages leave out arguments that are not JSON",
     ),
@@ -35,6 +40,7 @@ def asked(format: str, kind: str, every: int, stops: int) -> Answers:
 
 
 def main() -> int:
+    logging.disable(logging.CRITICAL)
     options, left = given(format for format, family in FORMATS.items() if family in STOCK), 0
     for format in options.formats:
         found = {kind: asked(format, kind, options.every, options.stops) for kind in ("stock", "ours", "frames")}

@@ -151,3 +151,19 @@ def test_thinking_that_the_prompt_has_closed(server):
     host.play(ids_of("qwen3", "Hi <think> there.", stops=True))
     said = chat_stream(host, extra_body={"chat_template_kwargs": {"enable_thinking": False}})
     assert said == Said("", "Hi <think> there.", (), "stop")
+
+
+@pytest.mark.parametrize("kind", ["ours", "frames"])
+def test_what_is_repaired_at_the_end_is_counted(server, kind):
+    from prometheus_client import REGISTRY
+
+    def counted(name, label):
+        label, said = label
+        return REGISTRY.get_sample_value(f"harmonystream_{name}_total", {label: said}) or 0
+
+    streams, repairs = ("streams", ("path", "frames" if kind == "frames" else "names")), ("code", "unfinished-header")
+    host = server("qwen3", kind)
+    before = counted(*streams), counted("repairs", repairs)
+    host.play(ids_of("qwen3", "<think>Hm.</think>One moment.<tool_call>", stops=False), finish="length")
+    assert chat_stream(host).content == "One moment."
+    assert (counted(*streams), counted("repairs", repairs)) == (before[0] + 1, before[1] + 1)
