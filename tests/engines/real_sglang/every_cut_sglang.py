@@ -23,6 +23,14 @@ ROUTES = {  # streamed and whole
 }
 EXPLAINED = [
     (
+        r"glm, .*, streamed, .*stock alone is right: less: .*, and not .*: \d+'",
+        "a number is cut, which may go on: SGLang sends what there is of it",
+    ),
+    (
+        r"Chat, streamed, .*stop string '[^'<]+<.*': stock alone is right: less",
+        "a stop string ends in a marker: SGLang sends its beginning, before it knows that it is one",
+    ),
+    (
         r"qwen3_coder, .*Chat, whole, .*stop string .*stock alone is right: less",
         "a stop string has cut a call, and SGLang closes its arguments and says tool_calls, so that clients run it",
     ),
