@@ -181,7 +181,7 @@ def pairs_of(row_: Format, function: Function, key: Node, after: Node) -> Node:
         kind = text_type(schema)
         ends = typed_end(row_, kind) or after
         is_text = kind == "string"
-        value = text_value(schema, without) if is_text else row(layout, _json(schema, without), layout)
+        value = text_value(schema, without) if is_text else row(layout, _typed_value(schema, without), layout)
         return row(key, Lit(name), ends, _said_type(row_, [kind]), begin, value, Mark(closer), Space())
 
     if function.properties is None:
@@ -193,6 +193,13 @@ def pairs_of(row_: Format, function: Function, key: Node, after: Node) -> Node:
         ways += [row(one, begin, Json("{}", without), Mark(closer)) for one in begins]
         return some(row(key, KEY, either(*ways), Space()))
     return listed(function, pair)
+
+
+def _typed_value(schema: Any, without: tuple[str, ...]) -> Node:
+    """A value that is no string. Some templates write those without parts as Python prints them."""
+    words = {"boolean": ("True", "False"), "null": ("None",)}.get(text_type(schema), ())
+    plain = isinstance(schema, Mapping) and schema.keys() <= {"type", "description", "title", "default"}
+    return either(_json(schema, without), *(Lit(word) for word in words if plain))
 
 
 _TYPES = ("integer", "number", "boolean", "array", "object", "null")

@@ -163,6 +163,19 @@ def test_what_models_write_is_accepted(format: str) -> None:
     assert accepts(hs.grammar(format, ["f"]).lark(), text)
 
 
+@pytest.mark.parametrize("word", ["true", "True", "False", "None", "yes"])
+def test_booleans_between_tags(word: str) -> None:
+    """Qwen3-Coder's template writes them as Python prints them."""
+    text = f"<tool_call>\n<function=f>\n<parameter=a>\n{word}\n</parameter>\n</function>\n</tool_call>"
+    schema = {"type": "object", "properties": {"a": {"type": "boolean"}}}
+    expected = {"true": True, "True": True, "False": False}.get(word)
+    assert accepts(hs.grammar("qwen3_coder", strict(schema)).lark(), text) == (expected is not None)
+    if expected is not None:
+        tools = [{"type": "function", "function": {"name": "f", "parameters": schema}}]
+        (call,) = hs.parse(text, "qwen3_coder", tools=tools).tool_calls
+        assert json.loads(call.arguments) == {"a": expected}
+
+
 CALL = {"name": "get_weather", "arguments": {"s": "Bergen", "i": 3}}
 
 
