@@ -1,4 +1,20 @@
-"""The application: the endpoints of the three APIs, which models there are, and how the gateway does."""
+"""The application: the endpoints of the three APIs, which models there are, and how the gateway does.
+
+The way of a request for an answer, of which each step is a function in `answering.py` or what it calls:
+
+1. `Gateway.handle`: who asks (`operating/keys.py`), from which page (`requests/browsers.py`). Whatever goes wrong after
+   this becomes an error of the API (`refused.py`).
+2. `_answer`: the body as JSON (`requests/bodies.py`). `_prepare`: what it asks for, in words that are the same for all
+   APIs (`requests/chat_api.py` and its two neighbours, by the tables in `requests/options.py`), of which model, with
+   which tools, and by which prompt (`generating/model.py`).
+3. `_attempt`: how to sample, what is done to the generation beyond that (`generating/plans.py`), and the emitters of
+   the response. `_enter`: it waits for its turn (`operating/admission.py`).
+4. `_generations`: an engine generates (`generating/pool.py`), and a plan or stop strings steer it
+   (`agent/steering.py`). `_loops`: so do several rounds, if tools run here (`generating/server_tools.py`).
+5. `_respond`: when the first item is there (`generating/first_item.py`), the response begins. Its task takes items,
+   gives them to an emitter, and sends the frames (`integrations/starlette.py`). `RequestRecord` counts and logs all of
+   it (`operating/request_record.py`).
+"""
 
 from __future__ import annotations
 

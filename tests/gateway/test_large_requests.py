@@ -32,6 +32,11 @@ SIZE = 4_000_000
 
 
 def longest_hold(work: Callable[[], Any]) -> float:
+    """The least of three attempts, because a busy machine may keep the thread that looks from its turn."""
+    return min(_longest_hold(work) for _ in range(3))
+
+
+def _longest_hold(work: Callable[[], Any]) -> float:
     """Seconds for which work, in a thread of its own, keeps the GIL without a break."""
     clocks: list[int] = []
     ready, begin, over, seen = (threading.Event() for _ in range(4))
