@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from .._native.core.vocab import Vocab
@@ -56,6 +57,11 @@ class Spelling(NamedTuple):
 
 def spelling(markers: Iterable[str]) -> Spelling:
     """The pattern for a set of markers. Each place counts, also one inside of another marker."""
+    return _spelling(tuple(markers))
+
+
+@lru_cache(32)  # a vocabulary may have thousands of markers, and renders many conversations
+def _spelling(markers: tuple[str, ...]) -> Spelling:
     names = sorted({name for name in markers if len(name) > 1})
     tails = sorted({name[:size] for name in names for size in range(1, len(name))})
     whole, tail = ("|".join(map(re.escape, texts)) or "(?!)" for texts in (names, tails))
@@ -160,8 +166,13 @@ def marked_pieces(text: str, stand_ins: StandIns, vocab: Vocab) -> tuple[list[Pi
     if not stand_ins:
         return [text], True
     names = vocab.markers
-    longest_first = sorted(filter(None, names), key=len, reverse=True)
     pieces: list[Piece] = []
-    for i, piece in enumerate(re.split(f"({'|'.join(map(re.escape, longest_first)) or '(?!)'})", text)):
+    for i, piece in enumerate(_splitter(tuple(names)).split(text)):
         pieces.append(array("I", (names[piece],)) if i % 2 else stand_ins.undone(piece))
     return pieces, False
+
+
+@lru_cache(32)
+def _splitter(names: tuple[str, ...]) -> re.Pattern[str]:
+    longest_first = sorted(filter(None, names), key=len, reverse=True)
+    return re.compile(f"({'|'.join(map(re.escape, longest_first)) or '(?!)'})")
