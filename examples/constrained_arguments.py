@@ -1,5 +1,5 @@
-"""A decode loop of one's own that constrains nothing but arguments. Needs llguidance. The "model" writes a header and
-then noise; the arguments are valid all the same. python examples/constrained_arguments.py"""
+"""A decode loop that constrains nothing but arguments. Needs llguidance. The "model" writes a header and
+then noise; the arguments are valid anyway. python examples/constrained_arguments.py"""
 
 import random
 

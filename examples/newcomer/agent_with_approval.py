@@ -23,7 +23,7 @@ tools = hs.Tools()
 
 @tools.add(approve=ask)
 def write_note(path: str, text: str) -> str:
-    """Writes a text to a file."""
+    """Writes text to a file."""
     Path(path).write_text(text, encoding="utf-8")
     return "written"
 

@@ -1,4 +1,4 @@
-"""A gateway in front of a model whose format is a row of one's own. Here a recording takes the engine's place.
+"""A gateway in front of a model whose format is a row of your own. Here a recording takes the engine's place.
 uvicorn own_format_gateway:app    (after: pip install 'harmonystream[gateway]')"""
 
 import harmonystream as hs

@@ -30,7 +30,7 @@ and that a parser which does not may turn into lost calls or raw markup.
 
 _MORE = """\
 input:
-  Each line is one output, as JSON: a list of ids, a text, or an object with
+  Each line is one output, as JSON: a list of ids, a string, or an object with
   "ids", "token_ids" or "text", and perhaps "finish_reason".
 
 examples:

@@ -32,7 +32,7 @@ def parse_each(
     """Shows each line of `fd` as it comes. fresh: makes a parser. takes_ids: has it a vocabulary? reason: of lines
     that do not say.
 
-    Raises InputError for a line that is no stream, and ParseError where the parsers are strict.
+    Raises InputError for a line that is not a stream, and ParseError where the parsers are strict.
     """
     for index, line in enumerate(lines(fd)):
         parser = fresh()
@@ -47,7 +47,7 @@ def parse_each(
 
 
 def lines(fd: int) -> Iterator[Line]:
-    """The streams of an input. Raises InputError for a line that is no stream."""
+    """The streams of an input. Raises InputError for a line that is not a stream."""
     try:
         with os.fdopen(fd, "rb", closefd=False) as file:
             for number, text in enumerate(file, 1):
@@ -72,7 +72,7 @@ def _read(number: int, text: bytes) -> Line:
         return Line(number, value, reason)
     if isinstance(value, list) and all(type(tid) is int and 0 <= tid <= MAX_ID for tid in value):
         return Line(number, value, reason)
-    wanted = 'a list of ids, a text, or an object with "ids", "token_ids" or "text"'
+    wanted = 'a list of ids, a string, or an object with "ids", "token_ids" or "text"'
     raise InputError(f"line {number}: {wanted} is expected")
 
 

@@ -122,7 +122,7 @@ def _add_options(parse: argparse.ArgumentParser) -> None:
     parse.add_argument(
         "--each",
         action="store_true",
-        help="each line is a stream of its own, as JSON: a list of ids, a text, or an object with one of them",
+        help="each line is a stream of its own, as JSON: a list of ids, a string, or an object with one of them",
     )
     parse.add_argument(
         "--finish-reason", dest="finish", metavar="REASON", help="why the engine stopped: stop, length, …"

@@ -50,7 +50,7 @@ def test_a_line_says_why_its_stream_ended_or_the_option_does():
     ("line", "says"),
     [
         ("{", "line 2: not JSON"),
-        ("5", "line 2: a list of ids, a text, or an object with"),
+        ("5", "line 2: a list of ids, a string, or an object with"),
         ("[1, -1]", "line 2: a list of ids"),
         ("[1, true]", "line 2: a list of ids"),
         ('{"tokens": []}', "line 2: a list of ids"),
