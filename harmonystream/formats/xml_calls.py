@@ -36,10 +36,11 @@ FUNCTIONARY = Format(
     turns=("<|start_header_id|>",),
 )
 
+# M2 and M3 write each other's tags of thoughts at times, and M2 the name of M3's sections.
 MINIMAX_M2 = Format(
     name="minimax_m2",
-    think=("<think>", "</think>"),
-    section=("<minimax:tool_call>", "</minimax:tool_call>"),
+    think=(("<think>", "<mm:think>"), ("</think>", "</mm:think>")),
+    section=(("<minimax:tool_call>", "<tool_call>"), ("</minimax:tool_call>", "</tool_call>")),
     call=(('<invoke name="', "<invoke name='"), ('">', "'>"), "</invoke>"),
     pair=(('<parameter name="', "<parameter name='"), ('">', "'>"), "", "</parameter>"),
     bare="declared",
@@ -51,7 +52,7 @@ _M3 = "]<]minimax[>["  # before each tag
 
 MINIMAX_M3 = Format(
     name="minimax_m3",
-    think=("<mm:think>", "</mm:think>"),
+    think=(("<mm:think>", "<think>"), ("</mm:think>", "</think>")),
     section=(_M3 + "<tool_call>", _M3 + "</tool_call>"),
     call=((_M3 + '<invoke name="', _M3 + "<invoke name='"), ('">', "'>"), _M3 + "</invoke>"),
     element=(_M3 + "<", ">", _M3 + "</"),
@@ -61,6 +62,7 @@ MINIMAX_M3 = Format(
 
 DOTS = MINIMAX_M2._replace(
     name="dots",
+    think=("<think>", "</think>"),
     section=("<dots_function_call>", "</dots_function_call>"),
     wrapped=True,
     stops=("<|endofresponse|>",),
@@ -100,10 +102,15 @@ STEP3 = Format(
             _INVOKE,
         ),
         '">',
-        ("</steptml:invoke><｜tool_call_end｜>", "</steptml:invoke>\n<｜tool_call_end｜>", "</steptml:invoke>"),
+        (
+            "</steptml:invoke><｜tool_call_end｜>",
+            "</steptml:invoke>\n<｜tool_call_end｜>",
+            "</steptml:invoke>",
+            "<｜tool_call_end｜>",
+        ),
     ),
     pair=('<steptml:parameter name="', '">', "", "</steptml:parameter>"),
     stops=("<|EOT|>", "<｜end▁of▁sentence｜>"),
     turns=("<|BOT|>",),
-    drop=("<｜tool_call_begin｜>", "<｜tool_call_end｜>"),
+    drop=("<｜tool_call_begin｜>",),
 )

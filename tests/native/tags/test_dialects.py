@@ -197,3 +197,26 @@ def test_the_longest_of_markers_that_begin_alike_counts():
     row = hs.Format("mine", think=(("<t>", "<t>now"), "</t>"), drop=("<", "<x>"))
     assert hs.parse("<t>nowHm</t>Hi<x>!<", row)[1:3] == ("Hm", "Hi!")
     assert hs.parse("<t>noHm</t>Hi", row)[1:3] == ("noHm", "Hi")
+
+
+STEP3 = "<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜>"
+STEP3 += '<steptml:invoke name="f"><steptml:parameter name="s">a'
+STEP3_END = "<｜tool_call_end｜><｜tool_calls_end｜>Done."
+
+
+@pytest.mark.parametrize("closers", ["", "</steptml:parameter>", "</steptml:parameter></steptml:invoke>"])
+def test_step3_the_frame_around_a_call_ends_it(closers):
+    """What the model left out of the closers in it is not part of the value."""
+    text = STEP3 + closers + STEP3_END
+    for pieces in ([text], list(text)):
+        assert read("step3", pieces) == ("", "Done.", [("f", '{"s": "a"}')])
+
+
+def test_minimax_the_tags_of_the_other_one():
+    call = '<tool_call><invoke name="f"><parameter name="s">a</parameter></invoke></tool_call>'
+    for text, row, calls in (
+        (f"<mm:think>Hm</mm:think>{call}Hi", "minimax_m2", [("f", '{"s": "a"}')]),
+        ("<think>Hm</think>Hi", "minimax_m3", []),
+    ):
+        for pieces in ([text], list(text)):
+            assert read(row, pieces) == ("Hm", "Hi", calls)
