@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -49,8 +48,9 @@ class _Writer(JsonRules):
                 return self.literal(text)
             case Seq(parts=parts):
                 return " ".join([self.expression(part) for part in parts]) or '""'
-            case Json(schema=schema, without=without):
-                return self.rule(("schema", schema, without), lambda: self.schema(json.loads(schema), _raw(without)))
+            case Json(schema=schema, without=without, any_order=any_order):
+                key = ("schema", schema, without, any_order)
+                return self.rule(key, lambda: self.whole(schema, _raw(without), any_order))
             case Or(parts=parts):
                 return self.rule(node, lambda: " | ".join([self.expression(part) for part in parts]))
             case Rep(part=part, least=least, most=most):

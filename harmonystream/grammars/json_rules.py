@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 __all__ = ["JsonRules"]
@@ -16,6 +16,7 @@ _KNOWN = {
 }
 _MOST_REPEATS = 2000  # of one rule, in llama.cpp
 _MOST_DEPTH = 64
+_MOST_ORDERED = 6  # members whose orders are all written out
 
 
 class JsonRules(ABC):
@@ -77,6 +78,39 @@ class JsonRules(ABC):
         inside = f"{one} ({self.literal(',')} {self.space} {one}){counts}"
         return inside if least else f"({inside})?"
 
+    def whole(self, text: str, without: tuple[str, ...], any_order: bool) -> str:
+        """What fits this schema, which is JSON. any_order: of its members, if they are not too many."""
+        schema = json.loads(text)
+        kept = not any_order or len(schema["properties"]) > _MOST_ORDERED or schema.keys() - _KNOWN
+        if kept:
+            return self.schema(schema, without)
+        members = dict(self._texts(schema, without, ()))
+        needed = frozenset(schema.get("required", ())) & members.keys()
+        return self._closed("{", self._left(text, without, members, needed, frozenset(members), ""), "}")
+
+    def _left(
+        self,
+        text: str,
+        without: tuple[str, ...],
+        members: Mapping[str, str],
+        needed: frozenset[str],
+        left: frozenset[str],
+        comma: str,
+    ) -> str:
+        """What may come where these members are left."""
+        if not left:
+            return ""
+        next_comma = f"{self.literal(',')} {self.space}"
+
+        def ways() -> str:
+            made = []
+            for name in (one for one in members if one in left):
+                after = self._left(text, without, members, needed, left - {name}, next_comma)
+                made.append(f"{comma} {members[name]} {after}".strip())
+            return f"({' | '.join(made)})" + "?" * (not needed & left)
+
+        return self.rule(("order", text, without, left, comma), ways)
+
     def schema(self, schema: Any, without: tuple[str, ...], path: tuple[str, ...] = ()) -> str:
         """What fits this schema."""
         if schema is True or schema == {}:
@@ -114,13 +148,17 @@ class JsonRules(ABC):
             empty = properties is not None and schema.get("additionalProperties") is False
             return self._closed("{", "", "}") if empty else self.any("object", without)
         required = set(schema.get("required", ()))
-        members = []
-        for name, inner in properties.items():
-            value = self.schema(inner, without, (*path, name))
-            key = self.literal(json.dumps(name, ensure_ascii=False))
-            colon = f"{self.space} {self.literal(':')} {self.space}"
-            members.append((name in required, f"{key} {colon} {value} {self.space}"))
+        members = [(name in required, text) for name, text in self._texts(schema, without, path)]
         return self._closed("{", self._members(members), "}")
+
+    def _texts(
+        self, schema: Mapping[str, Any], without: tuple[str, ...], path: tuple[str, ...]
+    ) -> Iterator[tuple[str, str]]:
+        """Each member of an object: its name, and what it looks like."""
+        colon = f"{self.space} {self.literal(':')} {self.space}"
+        for name, inner in schema["properties"].items():
+            key = self.literal(json.dumps(name, ensure_ascii=False))
+            yield (name, f"{key} {colon} {self.schema(inner, without, (*path, name))} {self.space}")
 
     def _members(self, members: Sequence[tuple[bool, str]]) -> str:
         """Members in their order, with commas between those that are there."""

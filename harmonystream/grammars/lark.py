@@ -37,7 +37,7 @@ class _Writer(JsonRules):
         self.definitions: dict[str, str] = {}  # by name
         self.loops: dict[Node, Rep] = {}  # any number of times a node
         self.written: dict[Node, str] = {}
-        self.schemas: dict[tuple[str, tuple[str, ...]], str] = {}
+        self.schemas: dict[tuple[str, tuple[str, ...], bool], str] = {}
 
     def lines(self) -> list[str]:
         return [f"{name}: {text}" for name, text in self.definitions.items()]
@@ -56,8 +56,8 @@ class _Writer(JsonRules):
                 return " ".join(map(_piece, self.pieces.of(text)))
             case Seq(parts=parts):
                 return self._sequence(parts)
-            case Json(schema=schema, without=without):
-                return self._json(schema, self._excluded(without))
+            case Json(schema=schema, without=without, any_order=any_order):
+                return self._json(schema, self._excluded(without), any_order)
             case Or(parts=parts):
                 return self._rule(" | ".join([self.expression(part) for part in parts]))
             case Rep(part=part, least=least, most=most):
@@ -139,18 +139,19 @@ class _Writer(JsonRules):
 
     # --- JSON ---
 
-    def _json(self, schema: str, without: tuple[str, ...]) -> str:
-        """llguidance's own JSON, if nothing has to be kept out of strings."""
+    def _json(self, schema: str, without: tuple[str, ...], any_order: bool) -> str:
+        """llguidance's own JSON, unless something has to be kept out of strings, or members have no order."""
         without = tuple(one for one in without if '"' not in one and "\\" not in one)
-        if not without:
+        if not (without or any_order):
             return self._rule(f"%json {_with_little_space(schema)}")
-        made = self.schemas.get((schema, without))
+        key = (schema, without, any_order)
+        made = self.schemas.get(key)
         if made is None:
             try:
-                made = self._rule(self.schema(json.loads(schema), without))
+                made = self._rule(self.whole(schema, without, any_order))
             except _UnknownError:
                 made = self._rule(f"%json {_with_little_space(schema)}")
-            self.schemas[schema, without] = made
+            self.schemas[key] = made
         return made
 
     @property

@@ -63,11 +63,13 @@ class Space:
 class Json:
     """JSON that fits this schema, which is JSON text.
 
-    without: what its strings must not have. Only xgrammar can keep that.
+    without: what its strings must not have, as they are written. any_order: may its members, but not those inside of
+    them, come in any order?
     """
 
     schema: str
     without: tuple[str, ...] = ()
+    any_order: bool = False
 
 
 @dataclass(eq=False, slots=True)

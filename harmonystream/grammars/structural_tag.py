@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import permutations
 
 from .nodes import Json, Lit, Mark, Node, Or, Regex, Rep, Seq, Space, Text
 
@@ -61,8 +62,8 @@ class _Writer:
                 return self._sequence([_piece(one) for one in self.pieces.of(text)])
             case Seq(parts=parts):
                 return self._sequence([self.format(part) for part in parts])
-            case Json(schema=schema, without=without):
-                return self._json(schema, without)
+            case Json(schema=schema, without=without, any_order=any_order):
+                return self._json(schema, without, any_order)
             case Or(parts=parts):
                 return f'{{"type":"or","elements":[{",".join([self.format(part) for part in parts])}]}}'
             case Rep(part=part, least=least, most=most):
@@ -80,7 +81,15 @@ class _Writer:
             return elements[0]
         return f'{{"type":"sequence","elements":[{",".join(elements) or _string("")}]}}'
 
-    def _json(self, schema: str, without: tuple[str, ...]) -> str:
+    def _json(self, schema: str, without: tuple[str, ...], any_order: bool) -> str:
+        """xgrammar's own `any_order` takes a member twice, and none of those that are required."""
+        read = json.loads(schema) if any_order else {}
+        if any_order and len(read["properties"]) <= _MOST_ORDERED:
+            made = []
+            for order in permutations(read["properties"]):
+                ordered = {**read, "properties": {name: read["properties"][name] for name in order}}
+                made.append(self._json(_dumps(ordered), without, False))
+            return f'{{"type":"or","elements":[{",".join(made)}]}}'
         # xgrammar cannot keep both. Its time grows with what is excluded.
         excluded = "" if _LENGTH.search(schema) else self._excluded(tuple(map(_beginning, without)), _beginning)
         return f'{{"type":"json_schema","json_schema":{schema},"max_whitespace_cnt":16{excluded}}}'
@@ -104,6 +113,7 @@ def _beginning(marker: str) -> str:
 
 
 _RARE = re.compile("<[/]?[|｜‖].")
+_MOST_ORDERED = 3  # arguments whose orders are all written out
 _LENGTH = re.compile('"(min|max)Length"')
 _KINDS = {(0, 1): '"type":"optional"', (0, None): '"type":"star"', (1, None): '"type":"plus"'}
 

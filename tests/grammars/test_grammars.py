@@ -239,6 +239,17 @@ def trimmed(text: str, family: Any) -> str:
     return text
 
 
+def test_arguments_in_any_order() -> None:
+    names = "abcd"
+    schema = {"type": "object", "properties": {name: {"type": "integer"} for name in names}, "required": ["a", "c"]}
+    grammar = hs.grammar("hermes", strict(schema), choice="required", order="any")
+    for order, accepted in (("abcd", True), ("dcba", True), ("ca", True), ("db", False), ("aa", False), ("ac", True)):
+        members = ", ".join(f'"{name}": 1' for name in order)
+        text = f'<tool_call>\n{{"name": "f", "arguments": {{{members}}}}}\n</tool_call>'
+        found = Gbnf(grammar.gbnf())
+        assert accepts(grammar.lark(), text) == (found.take(text) and found.may_end) == accepted, order
+
+
 def test_a_pattern_is_kept_where_strings_have_quotes() -> None:
     """A tool whose schema cannot be kept between tags is called with JSON, where the format has both."""
     schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": "^x+$"}}, "required": ["a"]}
