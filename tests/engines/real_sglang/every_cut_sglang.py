@@ -23,8 +23,8 @@ ROUTES = {  # streamed and whole
 }
 EXPLAINED = [
     (
-        r"glm, .*, streamed, .*stock alone is right: less: .*, and not .*: \d+'",
-        "a number is cut, which may go on: SGLang sends what there is of it",
+        r"(glm|llama3), .*, streamed, .*stock alone is right: less: .*, and not .*: \d+}?'",
+        "a number is cut, which may go on: SGLang sends what there is of it, or closes the object after it",
     ),
     (
         r"Chat, streamed, .*stop string '[^'<]+<.*': stock alone is right: less",
