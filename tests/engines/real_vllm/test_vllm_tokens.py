@@ -101,7 +101,7 @@ def test_what_is_ours(host: Any, http: Any) -> None:
         assert answer.status_code == 502
         again = ask(http, response_format=form, chat_template_kwargs=variables)
         assert (again.status_code, again.json()["error"]["code"]) == (400, "unsupported_parameter")
-        play(host, ' {"a": 12}}\n</tool_call><|im_end|>')  # the gateway writes the beginning of a call that must come
+        play(host, CALL.removeprefix("<tool_call>"))  # which the gateway writes, if a call must come
         call = ask(http, tools=[TOOL], tool_choice="required", chat_template_kwargs=variables).json()["choices"][0]
         assert call["message"]["tool_calls"][0]["function"]["name"] == "add"
         return
