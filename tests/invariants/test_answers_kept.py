@@ -5,6 +5,7 @@ The cases are made from the rows, for each of them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -76,6 +77,57 @@ def test_no_answer_is_lost_behind_a_broken_header(name):
                     assert ANSWER.strip() + padding in said, (text, done)
                     if more and not (row.section and may_lack(row.section[1])):
                         assert done.tool_calls and done.tool_calls[-1].name == "f", (text, done)
+
+
+def bodies_of(row: Format) -> Iterator[str]:
+    """Whole calls with arguments as JSON, between whose closers and what is before them no newline is."""
+    for _, _, stop, call in calls_of(row):
+        if '"x"' in call:
+            yield call.replace("\n", "").replace(": 1}", ': "one"}')
+        elif not row.pair and not row.element:
+            yield call[:stop] + '{"x": "one"}' + call[stop:]
+
+
+@pytest.mark.parametrize("name", TAG_FORMATS)
+def test_no_answer_is_lost_behind_a_broken_string(name):
+    """One quote is missing or doubled in a call: the answer after it is shown, and a later call is read."""
+    row = row_of(name)
+    for call in bodies_of(row):
+        for at in (at for at, char in enumerate(call) if char == '"'):
+            for text in (call[:at] + call[at + 1 :], call[:at] + '"' + call[at:]):
+                for more in ("", f"\n{call}"):
+                    done = hs.parse(f"Hi.\n{text}{ANSWER}{more}", name)
+                    assert ANSWER.strip() in done.content, (text, done)
+                    if more:
+                        assert done.tool_calls[-1].arguments == '{"x": "one"}', (text, done)
+
+
+@pytest.mark.parametrize("name", ["functionary", "deepseek", "kimi_k2", "plamo3", "qwen3_coder", "minimax_m3"])
+def test_no_answer_is_lost_after_a_raw_body(name):
+    row = row_of(name)
+    assert row.call
+    head, tail = "".join(first(one[0]) for one in (row.section, row.call) if one), first(row.call[2])
+    head += f"f{first(row.call[1])}"
+    done = hs.parse(f'{head}{{"x": "one"}}{ANSWER}', name)
+    assert (done.content, done.tool_calls[0].arguments) == (ANSWER.strip(), '{"x": "one"}')
+    assert done.tool_calls[0].complete
+    done = hs.parse(f'{head}{{"x": "one"}} so{tail}{ANSWER}', name)
+    assert (done.content, done.tool_calls[0].arguments) == (ANSWER.strip(), '{"x": "one"}')
+    assert done.tool_calls[0].complete and "ignored-text" in [one.code for one in done.deviations]
+    done = hs.parse(f'{head}{{"x": "one"}}, "y": "two"}}{tail}{ANSWER}', name)
+    assert (done.content, done.tool_calls[0].complete) == (ANSWER.strip(), False)
+
+
+@pytest.mark.parametrize(
+    "value", ["</tool_call>", "}</tool_call>", "}</tool_call> and more", "<tool_call>{}</tool_call>"]
+)
+def test_a_string_that_quotes_a_closer_goes_on(value):
+    """Its own quote comes, before JSON goes on; or it has the opener, too."""
+    long = value + "x" * (2000 if value.startswith("<tool_call>") else 1000)
+    for said in (value, long):
+        text = json.dumps({"name": "f", "arguments": {"x": said}})
+        done = hs.parse(f"<tool_call>{text}</tool_call>{ANSWER}", "hermes")
+        assert (json.loads(done.tool_calls[0].arguments), done.content) == ({"x": said}, ANSWER.strip())
 
 
 def test_one_missing_quote():

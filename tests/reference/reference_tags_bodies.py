@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
-from reference_tags_json import Member, ObjectScan, are_names, decode_string, escaped_controls, json_state
+from reference_tags_json import (
+    Member,
+    ObjectScan,
+    are_names,
+    decode_string,
+    escaped_controls,
+    is_escaped,
+    is_in_string,
+    json_state,
+)
 from reference_tags_log import Log
 from reference_tags_text import LONGEST, WS, Marker, More, Text, holds_objects, latin, may_lack
 
@@ -32,6 +42,8 @@ class Bodies:
         self.size = len(text)
         self.written = ""
         self.unread = False  # a part of the call's body was not read
+        self.inside = self.escaped = False  # RAW: in a string; after a backslash in one
+        self.quotes = False  # and a string has the opener of a section or call
         self.tool = ""
 
     @property
@@ -56,8 +68,9 @@ class Bodies:
 
     def cut_call(self) -> int:
         """The stream ended in a body that is not pairs."""
-        whole = json_state(self.written) in WHOLE if self.finish is None else self.finish in NORMAL_STOPS
-        self.end_call(self.size, whole)
+        state = json_state(self.written)
+        whole = state in WHOLE or (state == "start" and self.finish is not None)
+        self.end_call(self.size, whole and self.finish in (None, *NORMAL_STOPS))
         return self.size
 
     def drop_control(self, i: int) -> None:
@@ -84,17 +97,26 @@ class Bodies:
             b, i = self.before_raw(b, fence.end())
         body: list[int] = []
         edges = {*WS, "`", *(form[0] for kind in ENDS for form in self.text.kinds.get(kind, ()))}
+        self.quotes = False
         while i < self.size:
             if alone and self.is_over(body, i):
                 self.log.lands(b, i, "arguments")
                 self.write_raw(body)
                 self.end_call(i, True)
                 return i
-            if self.text.is_byte(i) and s[i] not in edges:
+            whole = bool(body) and s[body[-1]] in '}]"' and not alone and self.is_over(body, i)
+            if self.text.is_byte(i) and s[i] not in edges and not whole:
                 body.append(i)
                 i += 1
                 continue
-            state = json_state("".join(map(self.text.spelled, body)))
+            said = "".join(map(self.text.spelled, body))
+            state, self.inside, self.escaped = json_state(said), is_in_string(said), is_escaped(said)
+            if alone and s[i] == "\n" and self.lost_end(i, i, False):
+                self.log.note("missing-closer", i)
+                self.log.lands(b, i, "arguments")
+                self.write_raw(body)
+                self.end_call(i, False)
+                return i
             edge = state != "open" and (s[i] in WS or (fence is not None and s[i] == "`"))
             try:
                 mark = self.raw_tail(i, fence is not None, state) if edge else self.raw_end(i, state)
@@ -107,6 +129,17 @@ class Bodies:
             if mark:
                 self.log.lands(b, mark.start, "arguments")
                 return self.end_raw(body, mark)
+            if whole and said.lstrip(WS)[0] in '{["' and self.text.is_byte(i) and self.is_noise(i):
+                self.log.lands(b, i, "arguments")
+                b = self.raw_noise(i)
+                if b is None:
+                    self.log.note("missing-closer", i)
+                    self.write_raw(body)
+                    self.end_call(i, True)
+                    return i
+                self.log.note("ignored-text", i)
+                i = b
+                continue
             stop = i + 1
             if edge and s[i] in WS:
                 stop = self.text.skip(i, self.text.limit(i))
@@ -144,6 +177,44 @@ class Bodies:
         state = json_state("".join(map(self.text.spelled, body)))
         return state == "closed" or (state == "scalar" and i < self.size and self.text.s[i] in WS)
 
+    def lost_end(self, i: int, after: int, far: bool) -> bool:
+        """In a string: does the call end at `i`, and the string's end is missing? `after`: from where that shows."""
+        if not self.inside or self.escaped or self.quotes or not self.text.ends_in_bracket(i):
+            return False
+        return self.text.has_lost_end(after, self.is_cut, far)
+
+    @property
+    def is_cut(self) -> bool:
+        return self.finish is not None and self.finish not in NORMAL_STOPS
+
+    def is_noise(self, i: int) -> bool:
+        """Does no other value begin here, after the JSON?"""
+        limit = self.text.limit(i)
+        x = self.text.skip(i, limit)
+        return x == limit or self.text.s[x] not in '{["'
+
+    def raw_noise(self, i: int) -> int | None:
+        """Where the noise ends that begins at `i`; None: the call is over."""
+        text, limit = self.text, self.text.limit(i)
+        try:
+            for j in range(i + 1, limit):
+                if mark := text.at(j, limit, *ENDS):
+                    if mark.kind not in ("call_close", "section_close"):
+                        return None
+                    self.unread |= any(self.says_more(k, j) for k in range(i, j))
+                    return j
+        except More:
+            pass
+        return None
+
+    def says_more(self, i: int, limit: int) -> bool:
+        """May an argument begin here?"""
+        try:
+            tag = self.text.at(i, limit, "key_open", "element_open") if self.text.is_byte(i) else None
+        except More:
+            tag = None
+        return tag is not None or self.text.s[i] in '"{[=:'
+
     def raw_tail(self, i: int, fenced: bool, state: str) -> Marker | None:
         """Past ws, and the fence, from `i`: the marker that ends the body, if one does. `More`: the stream ends."""
         limit = self.text.limit(i)
@@ -167,6 +238,8 @@ class Bodies:
         """A marker at `i` that ends the body."""
         text, limit = self.text, self.size if limit is None else limit
         openers = OPENERS if state in ("start", "closed") or (i < limit and not text.is_byte(i)) else ()
+        with suppress(More):
+            self.quotes |= self.inside and not openers and text.at(i, limit, *OPENERS) is not None
         mark = text.at(i, limit, "call_close", "section_close", "stop", *openers)
         if not mark or state in ("start", "closed"):
             return mark
@@ -175,7 +248,10 @@ class Bodies:
             "section_close": (*OPENERS, "stop"),
             "stop": ("stop", "turn"),
         }
-        return mark if text.is_control(mark) or text.counts(mark, *followers[mark.kind]) else None
+        if text.is_control(mark) or (mark.kind != "stop" and not self.inside):
+            return mark
+        counts = text.counts(mark, *followers[mark.kind])
+        return mark if counts or (mark.kind != "stop" and self.lost_end(i, mark.stop, True)) else None
 
     def write_raw(self, body: list[int]) -> None:
         if body:
@@ -199,7 +275,7 @@ class Bodies:
 
     def json(self, q: int) -> int:
         openers, closers = self.around
-        scan = ObjectScan(self.text, q, self.size, (*openers, *closers), closers)
+        scan = ObjectScan(self.text, q, self.size, (*openers, *closers), closers, self.is_cut)
         for i in scan.dropped:
             self.drop_control(i)
         self.log.lands(q, scan.stop, "arguments")
@@ -235,9 +311,10 @@ class Bodies:
         if scan.ended == "limit":
             return self.cut_call()
         complete = True
-        if scan.ended == "marker":
+        if scan.ended in ("marker", "line"):
             self.log.note("missing-closer", scan.stop)
-            complete = not scan.is_stop(scan.stop) or json_state(self.written) in WHOLE
+            stopped = scan.ended == "line" or scan.is_stop(scan.stop)
+            complete = not stopped or json_state(self.written) in WHOLE
         self.end_call(scan.stop - (scan.ended == "object"), complete)
         return scan.stop
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from reference_tags_text import INERT, WS, More, Text
+from reference_tags_text import INERT, WS, More, Text, lacks_closer
 
 OPENERS, CLOSERS = "{[", "}]"
 SCALAR = re.compile(r"true|false|null|-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
@@ -36,6 +36,22 @@ def json_state(text: str) -> str:
         if not in_string and not depth and (was_in or char in WS):  # a value is over, and nothing opens again
             return "closed" if text[0] in '{["' and position == len(text) - 1 else "broken"
     return "open" if in_string or depth else "broken"
+
+
+def is_in_string(text: str) -> bool:
+    in_string, escaped = False, False
+    for char in text:
+        if in_string:
+            in_string = escaped or char != '"'
+            escaped = char == "\\" and not escaped
+        else:
+            in_string = char == '"'
+    return in_string
+
+
+def is_escaped(text: str) -> bool:
+    """Does a backslash that a string ends with escape what follows?"""
+    return is_in_string(text) and (len(text) - len(text.rstrip("\\"))) % 2 == 1
 
 
 def escaped_controls(before: str, piece: str) -> str:
@@ -78,14 +94,23 @@ class Member:
 class ObjectScan:
     """Reads an object from its `{` at `start`, as far as the limit.
 
-    `ended`: "object" (`stop` is after its end), "marker" (one of `markers` outside strings, or a control stop) or
-    "limit". `closers`: of the markers, those that end the body of a call, also in a string that is not closed, as a
-    stop in the text does. Without them this is the look of a header, which also ends ("odd") at a byte between members
-    that JSON does not allow there.
+    `ended`: "object" (`stop` is after its end), "marker" (one of `markers` outside strings, or a control stop), "line"
+    (the end of a line in a string) or "limit". `closers`: of the markers, those that end the body of a call, also in a
+    string that is not closed, as a stop in the text does. Without them this is the look of a header, which also ends
+    ("odd") at a byte between members that JSON does not allow there.
     """
 
-    def __init__(self, text: Text, start: int, limit: int, markers: Sequence[str], closers: Sequence[str] = ()):
-        self.text, self.limit, self.markers, self.closers = text, limit, markers, closers
+    def __init__(
+        self,
+        text: Text,
+        start: int,
+        limit: int,
+        markers: Sequence[str],
+        closers: Sequence[str] = (),
+        cut: bool = False,
+    ):
+        self.text, self.limit, self.markers, self.closers, self.cut = text, limit, markers, closers, cut
+        self.quotes = False  # a string has an opener
         self.members: list[Member] = []
         self.dropped: list[int] = []
         self.depth = 1
@@ -124,9 +149,23 @@ class ObjectScan:
         mark = self.text.at(i, self.limit, *(self.closers or self.markers))
         if mark is None:
             return False
-        if self.text.s[i - 1] == "\n" or self.closers:
-            return self.text.s[i - 1] == "\n" or self.closes(mark.stop)
+        if self.text.s[i - 1] == "\n" or (self.closers and self.closes(mark.stop)):
+            return True
+        if self.closers:
+            in_bracket = self.text.ends_in_bracket(i) and not self.quotes
+            return in_bracket and self.text.has_lost_end(mark.stop, self.cut, True)
         return mark.kind.endswith("close") and self.text.s[:i].rstrip(WS)[-1] in CLOSERS
+
+    def ends_line(self, i: int) -> bool:
+        """Where no closer need follow: is here, in a string, the end of a line that ended the call? Notes openers."""
+        try:
+            openers = [kind for kind in self.markers if kind.endswith("open")] if self.closers else []
+            self.quotes |= bool(openers) and self.text.is_byte(i) and self.text.at(i, self.limit, *openers) is not None
+        except More:
+            pass
+        if not self.closers or not lacks_closer(self.text.row) or self.text.s[i] != "\n" or self.quotes:
+            return False
+        return self.text.ends_in_bracket(i) and self.text.has_lost_end(i, self.cut, False)
 
     def closes(self, i: int) -> bool:
         """Does a stop, the end, or an opener and an object whose quotes are not escaped follow?"""
@@ -190,6 +229,8 @@ class ObjectScan:
         while i < self.limit:
             try:
                 ended = "marker" if not escaped and self.ends_string(i) else ""
+                if not ended and not escaped and self.ends_line(i):
+                    ended = "line"
             except More:
                 ended = "limit"
             if ended or self.is_control_stop(i):

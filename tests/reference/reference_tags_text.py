@@ -62,6 +62,11 @@ def holds_objects(row: Format) -> bool:
     return bool(row.wrapped and row.section and row.call and may_lack(row.call[1]))
 
 
+def lacks_closer(row: Format) -> bool:
+    """Need no closer follow the JSON of a call?"""
+    return may_lack(row.section[1] if row.section else row.call and row.call[2])
+
+
 def opener_of(row: Format, kind: str) -> tuple[tuple[str, ...], str, str] | None:
     """Of openers that end in an attribute: the spellings that have one, the attribute that is the name, and what ends
     the tag."""
@@ -317,6 +322,29 @@ class Text:
         except More:
             pass
         return False
+
+    def ends_in_bracket(self, i: int) -> bool:
+        """Is a closing bracket before `i`, with nothing but ws between?"""
+        return self.s[:i].rstrip(WS)[-1:] in ("}", "]")
+
+    def has_lost_end(self, i: int, cut: bool, far: bool) -> bool:
+        """In a JSON string, before `i` is what could end the call: is the string's own end missing? `cut`: the engine
+        says that the stream was cut. `far`: the answer if nothing is seen within the look-ahead."""
+        limit, x = self.limit(i), i
+        while x < limit:
+            try:
+                mark = self.at(x, limit, "stop")
+                if mark and self.stop_counts(mark):
+                    return True
+            except More:
+                pass
+            if self.s[x] == '"':
+                x = self.skip(x + 1, limit)
+                if x < limit:
+                    return self.s[x] not in ",:]}"
+                return far and self.ends[limit] - self.ends[i] == NEAR
+            x += 2 if self.s[x] == "\\" else 1
+        return far if self.ends[limit] - self.ends[i] == NEAR or limit < len(self) else not cut
 
     def stop_counts(self, marker: Marker) -> bool:
         return self.counts(marker, "stop", "turn")

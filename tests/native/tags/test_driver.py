@@ -46,7 +46,7 @@ def test_the_end_of_a_stream_ends_its_message():
         (CALL[: -len("</tool_call>")], True, False, False),
         (CALL[:-1], True, False, False),
         (CALL, True, True, True),
-        ('<tool_call>f{"a": 1', True, False, False),
+        ('<tool_call>f{"a": 1', False, False, False),
         ('<tool_call>f{"a": 1}', True, False, True),
     ],
 )

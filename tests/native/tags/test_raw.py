@@ -53,7 +53,8 @@ def test_only_a_whole_fence_is_taken_off():
     assert raw('`{"a": 1}`') == ['`{"a": 1}`']
     assert raw('``{"a": 1}') == ['``{"a": 1}']
     assert raw('```json\n{"a": "```"}\n```') == ['{"a": "```"}']
-    assert raw('{"a": 1}\n```') == ['{"a": 1}\n```']
+    found = ("", "", [("f", '{"a": 1}')], ["ignored-text"])
+    assert read("deepseek", RAW.replace("{}", '{"a": 1}\n```')) == found
 
 
 def test_whitespace_between_two_values_is_kept():
@@ -82,7 +83,7 @@ def test_a_raw_body_that_is_cut(body):
     cut = BEGIN + "f<｜tool▁sep｜>" + body
     assert read("deepseek", cut) == ("", "", [("f", body, "cut")], [])
     assert read("deepseek", cut, finish="length") == ("", "", [("f", body, "cut")], [])
-    assert read("deepseek", cut, finish="stop") == ("", "", [("f", body)], [])
+    assert read("deepseek", cut, finish="stop") == ("", "", [("f", body, "cut")], [])
     assert read("deepseek", cut + "<｜end▁of▁sentence｜>") == ("", "", [("f", body, "cut")], ["missing-closer"])
 
 

@@ -245,7 +245,7 @@ def test_a_call_that_is_cut():
         assert read("hermes", whole[:size]) == ("", "", [("f", kept, "cut")], [])
     assert read("hermes", whole[:-1])[2] == [("f", '{"a": "b"}')]
     assert read("hermes", whole)[2] == [("f", '{"a": "b"}')]
-    assert read("hermes", whole[:-3], finish="stop")[2] == [("f", '{"a": "b')]
+    assert read("hermes", whole[:-3], finish="stop")[2] == [("f", '{"a": "b', "cut")]
     assert read("hermes", whole[:-3], finish="length")[2] == [("f", '{"a": "b', "cut")]
 
 

@@ -25,7 +25,7 @@ cdef enum:                                       # Marker
 cdef enum Class:
     MARKS = 1          # tag formats: holds a byte that begins a marker
     EDGE = 2           # begins or ends with a newline
-    ESCAPES = 4        # holds something that JSON strings escape
+    ESCAPES = 4        # holds something that JSON strings escape; tag formats: or ends in a closing bracket
     TICKS = 8          # tag formats: holds a backquote
     MARKER_BITS = 15   # mask of a control id's marker
     MISSING = 16       # a hole in the vocabulary
@@ -178,6 +178,7 @@ cdef struct TagTable:
     bint mentions                                # so is an opener of thoughts inside a line of content, or in a fence
     bint ends_reasoning                          # what follows a call is content
     bint open_end                                # a raw call ends where its JSON does
+    bint lacks_closer                            # no closer need follow a call's JSON
     bint line_calls                              # a line may begin with a declared call without an opener
     bint unmarked                                # a wrapped call may begin an answer without an opener
     bint key_is_name                             # wrapped: {"f": {…}}
@@ -243,7 +244,8 @@ cdef struct Tags:                                # what the tag machine remember
     uint8_t lead                                 # the line has had nothing but what may come before a fence
     uint8_t fresh                                # the value has no byte yet; a newline now is layout
     uint8_t layout                               # the value began with a newline that is layout; so one at its end is
-    uint8_t quotes                               # the value contains the opener of a key
+    uint8_t quotes                               # the value contains the opener of a key; RAW, WRAPPED: a string does,
+                                                 # of a call or section
     uint8_t wraps                                # the value may be all arguments in an object; then its own ValueMode.
                                                  # WRAPPED: Members
     uint8_t opening                              # the value's opener may still come; in TEXT: an answer's first object
@@ -262,6 +264,7 @@ cdef enum ValueMode:
 cdef enum LineStart:                             # what comes next begins its line
     IN_LINE, LINE_BEGINS                         # no; the last byte was a newline, or a marker that was acted on
     LINE_BLANK                                   # in TEXT: since then only spaces and tabs have come
+    BRACKET = 2                                  # RAW, WRAPPED: a flag: a closing bracket, and then only ws
 
 cdef enum Code:                                  # in TEXT: what a fence holds
     NO_CODE                                      # there is no fence

@@ -54,7 +54,7 @@ cdef inline void account_piece(Stream* s, const TagTable* row, const Piece* piec
             s.wrote = 1
             json_step(&s.json, piece.p, piece.n)
     elif s.sink == R_ARGUMENTS:
-        take_body(s, &piece.body, piece.p[piece.n - 1])
+        take_body(s, &piece.body, piece.p, piece.n)
     else:
         follow_line(&s.tags, piece.p, piece.n, piece.backquote)
         s.tags.line_start = line_after(IN_LINE, piece.p, piece.n)

@@ -31,7 +31,7 @@ cdef inline void set_tags_fast(Stream* s, const Held* held) noexcept nogil:
             s.shortcut_look = PLAIN | MARKS | EDGE | ESCAPES
             s.shortcut_want = PLAIN
     elif s.state == RAW:
-        if g.begun and s.json.in_string and not s.json.escape:
+        if g.begun and s.json.in_string and not s.json.escape and not g.line_start:
             s.fast = R_ARGUMENTS
             s.shortcut_look = PLAIN | MARKS | QUIET | ESCAPES
             s.shortcut_want = PLAIN | QUIET

@@ -13,6 +13,7 @@ from harmonystream._native.core.locks cimport read_once
 from harmonystream._native.core.json_scan cimport json_balanced, json_reset
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.elements cimport step_element, step_elements
+from harmonystream._native.tags.json_ends cimport is_whole_at_end
 from harmonystream._native.tags.pairs cimport flush_value, step_pairs, step_value
 from harmonystream._native.tags.python_calls cimport finish_python, step_python
 from harmonystream._native.tags.raw cimport step_raw
@@ -259,6 +260,6 @@ cdef void tags_finish(Stream* s, const Context* c, bint stopped, bint known) noe
         elif s.state == WRAPPED:
             finish_wrapped(s, c, stopped, known)
         else:
-            end_call(s, c, s.position, stopped or (not known and json_balanced(&s.json)), False)
+            end_call(s, c, s.position, is_whole_at_end(s, stopped, known), False)
     if s.state != DONE and announced and c.out.labels == NULL:
         out_record(c.out, R_MESSAGE_END, after(s, s.position), after(s, s.position))

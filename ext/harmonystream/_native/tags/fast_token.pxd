@@ -31,4 +31,4 @@ cdef struct Body:                  # what follows the JSON of an open call
 
 cdef bint is_plain_body(const Stream* s, const TagTable* row, const Held* held, const uint8_t* p, Py_ssize_t n,
                         Body* body) noexcept nogil
-cdef void take_body(Stream* s, const Body* body, uint8_t last) noexcept nogil
+cdef void take_body(Stream* s, const Body* body, const uint8_t* p, Py_ssize_t n) noexcept nogil

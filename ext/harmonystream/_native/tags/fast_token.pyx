@@ -12,6 +12,7 @@ from harmonystream._native.core.cpython cimport PyUnicode_AsUTF8AndSize
 from harmonystream._native.core.json_scan cimport J_OPEN, json_step
 from harmonystream._native.tags.call_object cimport F_NOTHING, object_step
 from harmonystream._native.tags.driver cimport set_tags_fast
+from harmonystream._native.tags.json_ends cimport end_of_text
 from harmonystream._native.tags.text cimport follow_backquotes, is_text_open, line_after
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.json_text cimport json_escape
@@ -182,7 +183,7 @@ cdef str quick_body(Stream* s, const Held* held, const TagTable* row, TokenTexts
     cdef str text
     if held.input.n or not body_goes_on(s, row, p, n, escapes, &body):
         return None
-    take_body(s, &body, p[n - 1])
+    take_body(s, &body, p, n)
     text = known_text(texts.plain, tid, p, n)
     token_over(s)
     delta_from(s, delta, R_ARGUMENTS, s.position - 1)
@@ -216,13 +217,14 @@ cdef bint body_goes_on(const Stream* s, const TagTable* row, const uint8_t* p, P
     return body.json.stage == J_OPEN
 
 
-cdef void take_body(Stream* s, const Body* body, uint8_t last) noexcept nogil:
-    """The bytes that `body` has followed have been written; the last of them was this one."""
+cdef void take_body(Stream* s, const Body* body, const uint8_t* p, Py_ssize_t n) noexcept nogil:
+    """The n bytes at p, which `body` has followed, have been written."""
     s.json = body.json
     s.wrote = 1
     if s.state == WRAPPED:
         s.tags.object = body.object
-        s.tags.line_start = last == c'\n'
+    if s.state != VALUE:
+        s.tags.line_start = end_of_text(s.tags.line_start, p, n)
 
 
 cdef bint value_goes_on(const Stream* s, const Held* held, const uint8_t* p, Py_ssize_t n, Body* body) noexcept nogil:

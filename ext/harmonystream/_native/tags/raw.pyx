@@ -6,6 +6,7 @@ from harmonystream._native.core.chars cimport is_json_space
 from harmonystream._native.core.json_scan cimport *
 from harmonystream._native.core.types cimport *
 from harmonystream._native.tags.call_names cimport backquotes
+from harmonystream._native.tags.json_ends cimport end_of_text, look_lost_end
 from harmonystream._native.tags.lookahead cimport *
 from harmonystream._native.tags.transitions cimport end_call
 from harmonystream._native.tags.view cimport *
@@ -18,7 +19,7 @@ cdef inline bint is_closed(const Stream* s) noexcept nogil:
     return s.json.stage == J_CLOSED and not s.json.broken and s.n_pending == 0
 
 
-cdef int look_raw_end(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, bint closed,
+cdef int look_raw_end(const View* v, Stream* s, const TagTable* row, Py_ssize_t i, Py_ssize_t origin, bint closed,
                       int* hit) noexcept nogil:
     """Does a marker at i end a raw body? closed: its JSON is over."""
     cdef Py_ssize_t n = limit(v, origin), stop
@@ -30,11 +31,17 @@ cdef int look_raw_end(const View* v, const TagTable* row, Py_ssize_t i, Py_ssize
     if closed or is_special(v, i):
         return YES
     stop = i + row.literals[k].n
-    if role == CALL_CLOSE:
-        return look_follow(v, row, stop, origin, row.follow_call)
-    if role == SECTION_CLOSE:
-        return look_follow(v, row, stop, origin, row.follow_section)
-    return look_follow(v, row, stop, origin, row.follow_stop) if role == STOP else NO
+    if role == STOP:
+        return look_follow(v, row, stop, origin, row.follow_stop)
+    if role != CALL_CLOSE and role != SECTION_CLOSE:
+        s.tags.quotes |= s.json.in_string
+        return NO
+    if not s.json.in_string:
+        return YES
+    verdict = look_follow(v, row, stop, origin, row.follow_call if role == CALL_CLOSE else row.follow_section)
+    if verdict == NO and s.tags.line_start & BRACKET and not s.tags.quotes and not s.json.escape:
+        verdict = look_lost_end(v, row, stop, True)
+    return verdict
 
 
 cdef bint step_raw_begin(Stream* s, const Context* c, View* v) noexcept nogil:
@@ -66,7 +73,7 @@ cdef bint step_raw_begin(Stream* s, const Context* c, View* v) noexcept nogil:
         return True
     if verdict == MORE and not v.end:
         return False
-    verdict = look_raw_end(v, c.row, v.i, v.i, True, &k)                     # nothing has been quoted yet
+    verdict = look_raw_end(v, s, c.row, v.i, v.i, True, &k)                     # nothing has been quoted yet
     if verdict == YES:
         return step_raw_end(s, c, v, k)
     if verdict == MORE and not v.end:
@@ -92,7 +99,14 @@ cdef bint step_raw_end(Stream* s, const Context* c, View* v, int k) noexcept nog
     return True
 
 
-cdef int look_raw_tail(const View* v, const TagTable* row, bint fenced, bint closed, Py_ssize_t* stop) noexcept nogil:
+cdef void put_raw(Stream* s, const Context* c, View* v, Py_ssize_t to) noexcept nogil:
+    """The bytes up to `to` are arguments."""
+    s.tags.line_start = end_of_text(s.tags.line_start, v.p + v.i, to - v.i)
+    put_run(s, c, v, to)
+
+
+cdef int look_raw_tail(const View* v, Stream* s, const TagTable* row, bint fenced, bint closed,
+                       Py_ssize_t* stop) noexcept nogil:
     """ws, perhaps with the closing fence, at the end of a raw body? YES: the body ends at *stop.
 
     NO: text up to *stop.
@@ -113,11 +127,68 @@ cdef int look_raw_tail(const View* v, const TagTable* row, bint fenced, bint clo
         if more and v.end:
             stop[0] = x
         return NO if not more else YES if v.end else MORE
-    verdict = look_raw_end(v, row, x, v.i, closed, &k)
+    verdict = look_raw_end(v, s, row, x, v.i, closed, &k)
     if verdict == YES or (verdict == MORE and v.end and closed):
         stop[0] = x
         return YES
     return MORE if verdict == MORE and not v.end else NO
+
+
+cdef int look_raw_noise(Stream* s, const View* v, const TagTable* row, Py_ssize_t* stop) noexcept nogil:
+    """There is text after the JSON. YES: the call is closed after it, at *stop. NO: the call is over.
+
+    Continues where the last look stopped.
+    """
+    cdef Py_ssize_t i = v.i + (1 if s.tags.probed == 0 else s.tags.probed), n = limit(v, v.i)
+    cdef uint64_t mask = row.follow_call | row.roles[CALL_CLOSE]
+    cdef int k = -1, verdict
+    while i < n:
+        if row.first[v.p[i]] & mask:
+            verdict = match(v, row, i, n, mask, &k)
+            if verdict == YES:
+                stop[0] = i
+                return YES if row.literals[k].role in (CALL_CLOSE, SECTION_CLOSE) else NO
+            if verdict == MORE:
+                break
+        i += 1
+    s.tags.probed = i - v.i
+    return NO if v.end or capped(v, v.i) else MORE
+
+
+cdef bint says_more(const View* v, const TagTable* row, Py_ssize_t to) noexcept nogil:
+    """May what is here, up to `to`, hold arguments?"""
+    cdef uint64_t markers = row.roles[KEY_OPEN] | row.roles[ELEMENT_OPEN]
+    cdef Py_ssize_t i
+    cdef int k = -1
+    for i in range(v.i, to):
+        if not is_special(v, i) and (v.p[i] in b'"{[=:' or match(v, row, i, to, markers, &k) == YES):
+            return True
+    return False
+
+
+cdef bint step_raw_noise(Stream* s, const Context* c, View* v) noexcept nogil:
+    cdef Py_ssize_t stop = 0
+    cdef int verdict = look_raw_noise(s, v, c.row, &stop)
+    if verdict == MORE:
+        return False
+    s.tags.probed = 0
+    note(s, D_IGNORED_TEXT if verdict == YES else D_MISSING_CLOSER, s.position)
+    if s.error:
+        return True
+    if verdict == YES:
+        s.tags.unread |= says_more(v, c.row, stop)
+        consume(s, c, v, stop, IN_HEADER)
+    else:
+        end_call(s, c, s.position, True, False)
+    return True
+
+
+cdef bint is_noise(const Stream* s, const View* v, const TagTable* row) noexcept nogil:
+    """No marker that counts is here. Is the JSON over, and no other value follows it?"""
+    cdef Py_ssize_t n = limit(v, v.i), x = skip_ws(v, v.i, n)
+    if row.open_end or not is_closed(s) or s.json.scalar:
+        return False
+    return x == n or is_special(v, x) or (v.p[x] != c'{' and v.p[x] != c'[' and v.p[x] != c'"')
 
 
 cdef bint step_raw(Stream* s, const Context* c, View* v) noexcept nogil:
@@ -129,10 +200,21 @@ cdef bint step_raw(Stream* s, const Context* c, View* v) noexcept nogil:
     if not s.tags.begun:
         return step_raw_begin(s, c, v)
     if opened:
-        while q < v.n and not (row.first[v.p[q]] & marks or is_special(v, q)):
+        if row.open_end and v.p[q] == c'\n' and s.tags.line_start & BRACKET and (
+                s.json.in_string and not s.json.escape and not s.tags.quotes):
+            verdict = look_lost_end(v, row, q, False)
+            if verdict == MORE:
+                return False
+            if verdict == YES:
+                note(s, D_MISSING_CLOSER, s.position)
+                if not s.error:
+                    end_call(s, c, s.position, False, False)
+                return True
+        while q < v.n and not (row.first[v.p[q]] & marks or is_special(v, q) or (
+                row.open_end and v.p[q] == c'\n' and q > v.i)):
             q += 1
         if q > v.i:
-            put_run(s, c, v, v.i + open_run(&s.json, v.p + v.i, q - v.i))
+            put_raw(s, c, v, v.i + open_run(&s.json, v.p + v.i, q - v.i))
             if row.open_end and is_closed(s):
                 end_call(s, c, s.position, True, False)
             return True
@@ -141,17 +223,19 @@ cdef bint step_raw(Stream* s, const Context* c, View* v) noexcept nogil:
         if row.open_end and closed:                                                  # a bare scalar
             end_call(s, c, s.position, True, False)
             return True
-        verdict = look_raw_tail(v, row, s.tags.fenced, closed, &stop)
+        verdict = look_raw_tail(v, s, row, s.tags.fenced, closed, &stop)
         if verdict == MORE:
             return False
         if verdict == YES:
             if is_json_space(v.p[q]):                                                # a bare scalar is over now
                 json_step(&s.json, b" ", 1)
             consume(s, c, v, stop, IN_ARGUMENTS)
+        elif is_noise(s, v, row):
+            return step_raw_noise(s, c, v)
         else:
-            put_run(s, c, v, stop)
+            put_raw(s, c, v, stop)
         return True
-    verdict = look_raw_end(v, row, q, q, closed, &k)
+    verdict = look_raw_end(v, s, row, q, q, closed, &k)
     if verdict == YES:
         return step_raw_end(s, c, v, k)
     if verdict == MORE:
@@ -161,12 +245,15 @@ cdef bint step_raw(Stream* s, const Context* c, View* v) noexcept nogil:
             consume(s, c, v, v.n, IN_HEADER)                                 # a partial closer
             return True
     if is_special(v, q):
+        s.tags.line_start = 0
         drop_special(s, c, v)
         return True
+    if is_noise(s, v, row):
+        return step_raw_noise(s, c, v)
     q += 1
     while q < v.n and not opened and not (
             row.first[v.p[q]] & marks or is_special(v, q) or is_json_space(v.p[q]) or v.p[q] == c'`'
             or v.p[q - 1] == c'{' or v.p[q - 1] == c'[' or v.p[q - 1] == c'"'):
         q += 1
-    put_run(s, c, v, q)
+    put_raw(s, c, v, q)
     return True

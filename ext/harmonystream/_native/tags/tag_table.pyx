@@ -6,7 +6,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memset
 cimport cython
 from harmonystream._native.core.build cimport DEBUG_BUILD
-from harmonystream._native.core.chars cimport may_lead
+from harmonystream._native.core.chars cimport is_json_space, may_lead
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.vocab cimport V_CONTROL, V_MISSING, V_VALID, Vocab, text_class
 from harmonystream._native.tags.call_object cimport ARGUMENTS_MEMBER, ID_MEMBER, KNOWN_MEMBER, NAME_MEMBER
@@ -122,7 +122,7 @@ cdef class Row:
             roles += [(think[0], THINK_OPEN), (think[1], THINK_CLOSE)]
         self.fill_label(format)
         if section:
-            t.unmarked = may_lack(section[0])
+            t.unmarked, t.lacks_closer = may_lack(section[0]), may_lack(section[1])
             if (t.unmarked or may_lack(section[1])) and (call is not None or not (t.wrapped or t.call_opens)):
                 raise FormatError(f"format {format.name!r}: a marker of section is empty, which needs wrapped=True or "
                                   "body='python', and no call, because only these show where they begin and end")
@@ -381,6 +381,7 @@ cdef class Row:
         calls = t.roles[SECTION_OPEN] | t.roles[CALL_OPEN]
         t.calls = calls | t.roles[SECTION_CLOSE] | t.roles[CALL_CLOSE]
         t.closers = (t.roles[VALUE_CLOSE] | t.roles[ELEMENT_CLOSE] | t.roles[CALL_CLOSE] | t.roles[SECTION_CLOSE])
+        t.lacks_closer |= t.open_end
         t.around_opens = t.roles[SECTION_OPEN] | (0 if t.has_section and not t.holds_objects else t.roles[CALL_OPEN])
         t.around_closes = t.roles[SECTION_CLOSE] | (0 if t.has_section and not t.holds_objects else t.roles[CALL_CLOSE])
         t.follow_stop = t.roles[STOP] | t.roles[TURN]
@@ -476,6 +477,11 @@ cdef uint64_t live_somewhere(const TagTable* t) noexcept nogil:
 cdef uint8_t class_of_text(const uint8_t* p, Py_ssize_t n, bint valid, const bint* begins) noexcept nogil:
     cdef uint8_t cls = text_class(p, n, valid)
     cdef Py_ssize_t i, tail = n
+    while tail > 0 and is_json_space(p[tail - 1]):
+        tail -= 1
+    if tail > 0 and (p[tail - 1] == c'}' or p[tail - 1] == c']'):
+        cls |= ESCAPES                                     # a call may end after it
+    tail = n
     while tail > 0 and may_lead(p[tail - 1]):
         tail -= 1
     for i in range(n):

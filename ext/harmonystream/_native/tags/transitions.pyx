@@ -78,7 +78,7 @@ cdef void open_call(Stream* s, const CallHeader* h, bint ends_reasoning) noexcep
     the call."""
     cdef Tags* g = &s.tags
     g.opening = g.seam = g.mentions = g.pairs = g.fenced = g.begun = g.passing = g.escape_n = 0
-    g.unread = 0
+    g.unread = g.quotes = 0
     g.newlines = g.surrogate = 0
     g.wraps = 0
     if g.code != NO_CODE:                                  # the open fence is not empty any more

@@ -12,6 +12,7 @@ from harmonystream._native.core.types cimport *
 from harmonystream._native.core.utf8 cimport utf8_encode, utf8_repair
 from harmonystream._native.tags.call_object cimport *
 from harmonystream._native.tags.calls cimport begin_call
+from harmonystream._native.tags.json_ends cimport end_of_text, is_whole_at_end, look_lost_end
 from harmonystream._native.tags.lookahead cimport *
 from harmonystream._native.tags.object_name cimport simple_escape, unicode_escape
 from harmonystream._native.tags.transitions cimport end_call, end_wrapped, enter_section, enter_text
@@ -216,7 +217,7 @@ cdef void finish_wrapped(Stream* s, const Context* c, bint stopped, bint known) 
         s.tags.unread = 1
     write_members(s, c, False)
     if not s.error:
-        end_call(s, c, s.position, stopped or (not known and json_balanced(&s.json)), False)
+        end_call(s, c, s.position, is_whole_at_end(s, stopped, known), False)
 
 
 cdef void object_found(Stream* s, const Context* c, View* v, Py_ssize_t x, int found) noexcept nogil:
@@ -293,12 +294,12 @@ cdef int look_string_end(const View* v, const TagTable* row, Py_ssize_t i) noexc
     return verdict if verdict != MORE else NO if n < v.n else YES if v.end else MORE
 
 
-cdef int look_object_end(const View* v, const Stream* s, const TagTable* row, Py_ssize_t x, bint at_line_start,
+cdef int look_object_end(const View* v, Stream* s, const TagTable* row, Py_ssize_t x, uint8_t before,
                          int* hit) noexcept nogil:
     """Does the marker at x end the object, though its closing brace is missing?
 
     A marker in a string is data, unless it is at the start of a line, because JSON's strings have no line ends, or
-    unless look_string_end() finds that the string ended there.
+    unless what follows shows that the string ended there. before: what comes before x, as in `line_start`.
     """
     cdef uint64_t markers = row.around_closes | row.roles[STOP]
     cdef int verdict
@@ -311,9 +312,22 @@ cdef int look_object_end(const View* v, const Stream* s, const TagTable* row, Py
         return verdict
     if row.literals[hit[0]].role == STOP:
         return look_stop(v, row, x, hit[0])
-    if not s.tags.object.in_string or at_line_start:
+    if not s.tags.object.in_string or before & LINE_BEGINS:
         return YES
-    return look_string_end(v, row, x + row.literals[hit[0]].n)
+    verdict = look_string_end(v, row, x + row.literals[hit[0]].n)
+    if verdict == NO and before & BRACKET and not s.tags.quotes:
+        verdict = look_lost_end(v, row, x + row.literals[hit[0]].n, True)
+    return verdict
+
+
+cdef int look_quoted_opener(const View* v, Stream* s, const TagTable* row, Py_ssize_t x) noexcept nogil:
+    """Is an outer opener at x, in a string? Then a closer in it is one, too. Only MORE matters to the caller."""
+    cdef int k = -1, verdict = NO
+    if s.tags.object.in_string and not s.tags.object.escape and not s.tags.quotes:
+        verdict = match(v, row, x, v.n, row.around_opens, &k)
+        if verdict == YES:
+            s.tags.quotes = 1
+    return MORE if verdict == MORE and not v.end else NO
 
 
 cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
@@ -323,16 +337,19 @@ cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
     cdef uint64_t markers = row.calls | row.roles[STOP]
     cdef Py_ssize_t x = v.i, begin = v.i, mark = v.i - 1                     # mark: where the next marker may begin
     cdef int k = -1, found, verdict
+    cdef uint8_t before
     cdef bint in_key
     while x < v.n:
         if is_special(v, x):
             pass_to(s, c, v, x)
             return step_special(s, c, v)
         if row.first[v.p[x]] & markers:
-            verdict = look_object_end(v, s, row, x, v.p[x - 1] == c'\n' if x > begin else g.line_start, &k)
+            before = end_of_text(g.line_start, v.p + begin, x - begin)
+            verdict = look_object_end(v, s, row, x, before, &k)
+            if verdict == NO:
+                verdict = look_quoted_opener(v, s, row, x)
             if verdict != NO:
-                if x > begin:
-                    g.line_start = v.p[x - 1] == c'\n'
+                g.line_start = before
                 pass_to(s, c, v, x)
                 if verdict == MORE and not v.end:
                     return False
@@ -344,6 +361,20 @@ cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
                     value_over(s, c)
                     end_object(s, c, s.position, row.literals[k].role == STOP)
                 return True
+        elif row.lacks_closer and v.p[x] == c'\n':
+            before = end_of_text(g.line_start, v.p + begin, x - begin)
+            if before & BRACKET and g.object.in_string and not g.object.escape and not g.quotes:
+                verdict = look_lost_end(v, row, x, False)
+                if verdict != NO:
+                    g.line_start = before
+                    pass_to(s, c, v, x)
+                    if verdict == MORE:
+                        return False
+                    note(s, D_MISSING_CLOSER, s.position)
+                    if not s.error:
+                        value_over(s, c)
+                        end_object(s, c, s.position, True)
+                    return True
         elif g.object.in_string and not g.object.escape and g.object.expect != X_IN_KEY:
             if mark < x:
                 mark = next_first(v, row, x, markers)
@@ -369,18 +400,22 @@ cdef bint step_wrapped(Stream* s, const Context* c, View* v) noexcept nogil:
                 x = v.i
                 continue
         x += 1
-    g.line_start = v.p[v.n - 1] == c'\n'
+    g.line_start = end_of_text(g.line_start, v.p + begin, v.n - begin)
     pass_to(s, c, v, v.n)
     return True
 
 
 cdef Py_ssize_t next_first(const View* v, const TagTable* row, Py_ssize_t x, uint64_t markers) noexcept nogil:
-    """The first place, from x on, with the first byte of a marker."""
+    """The first place, from x on, with the first byte of a marker, or with a newline where that matters."""
     cdef const void* found
+    cdef Py_ssize_t n = v.n
+    if row.lacks_closer:
+        found = memchr(v.p + x, c'\n', n - x)
+        n = n if found == NULL else <const uint8_t*>found - v.p
     if row.only_first >= 0:
-        found = memchr(v.p + x, row.only_first, v.n - x)
-        return v.n if found == NULL else <const uint8_t*>found - v.p
-    while x < v.n and not row.first[v.p[x]] & markers:
+        found = memchr(v.p + x, row.only_first, n - x)
+        return n if found == NULL else <const uint8_t*>found - v.p
+    while x < n and not row.first[v.p[x]] & markers:
         x += 1
     return x
 
