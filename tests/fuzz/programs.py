@@ -67,10 +67,15 @@ class Odd:
 
     world: World | None = None
 
-    def describe(self, event: Any) -> Any:
+    def _answer_tokens(self, start: int, stop: int, last: bool) -> tuple[str, str]:
         if self.world is not None:
             self.world.call_back()
-        return super().describe(event)  # type: ignore[misc]
+        return super()._answer_tokens(start, stop, last)  # type: ignore[misc, no-any-return]
+
+    def _answer_call(self, event: Any, index: int, item: int) -> Any:
+        if self.world is not None:
+            self.world.call_back()
+        return super()._answer_call(event, index, item)  # type: ignore[misc]
 
 
 class OddChat(Odd, hs.ChatStream):

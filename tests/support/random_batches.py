@@ -188,11 +188,6 @@ class Slots:
     def hold_parser(self, slot: int, twin: Any) -> None:
         self.parsers.append((self.batch[slot], twin.parser))
 
-    def hold_filter(self, slot: int, twin: Any) -> None:
-        through = self.taken(slot)._arguments_through
-        if through is not None:
-            self.seen.append(through)
-
     def weak(self, slot: int, twin: Any) -> None:
         self.seen.append(weakref.ref(self.taken(slot)))
 
@@ -214,10 +209,6 @@ class Slots:
 
     def forget(self, slot: int, twin: Any) -> None:
         self.seen.clear()
-
-    def left(self, slot: int, twin: Any) -> None:
-        """Python writes what comes."""
-        self.taken(slot)._leave_script()
 
     def moved(self, slot: int, twin: Any) -> None:
         """To another process and back."""
@@ -247,6 +238,6 @@ class Slots:
 
 
 LOOKS = (
-    *("usage", "response", "hold", "hold_parser", "hold_filter", "weak", "watched", "forget", "forget", "fork"),
-    *("alone", "left", "moved"),
+    *("usage", "response", "hold", "hold_parser", "weak", "watched", "forget", "forget", "fork"),
+    *("alone", "moved"),
 )

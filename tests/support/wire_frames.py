@@ -43,10 +43,14 @@ def as_bytes(
     return [stream.start(), *(fed(stream, piece) for piece in pieces), stream.finish(reason, usage)]
 
 
-def written_by_python(stream: Emitter) -> Emitter:
-    """It has no script: the description makes all that is not the text of a delta, each time anew."""
-    stream._script = lambda: None
-    return stream
+def described(stream: Emitter) -> Any:
+    """What this emitter, which is new, should say: its parser and options, described event by event."""
+    from reference_chat import Chat
+    from reference_messages import Messages
+    from reference_responses import Responses
+
+    kinds = {hs.ChatStream: Chat, hs.ResponsesStream: Responses, hs.MessagesStream: Messages}
+    return next(made for kind, made in kinds.items() if isinstance(stream, kind))(stream)
 
 
 def as_dicts(

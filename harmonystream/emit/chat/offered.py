@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Any, NoReturn
 
-from ...events import Event, ToolCallDelta, ToolCallEnd
+from ...events import ToolCallStart
 from ..common.custom_input import CustomInput
-from ..common.payload import Payload
+from ..common.stream import Call
 from .stream import ChatStream
+from .templates import CUSTOM
 
 __all__ = ["OfferedChat"]
 
@@ -23,37 +24,11 @@ class OfferedChat(ChatStream):
     def __init__(self, *arguments: Any, custom: Collection[str], **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._custom = custom
-        self._input: CustomInput | None = None  # of the open call, if it is one of a custom tool
+        self._asked |= self._asks(True, True, False)
 
-    def _made_call(self, id: str, name: str) -> Payload:
-        if name not in self._custom:
-            return super()._made_call(id, name)
-        self._input = CustomInput()
-        return {"id": id, "type": "custom", "custom": {"name": name, "input": ""}}
-
-    def delta(self, kind: str, text: str) -> Payload | None:
-        return None if kind == "arguments" and self._input is not None else super().delta(kind, text)
-
-    def describe(self, event: Event) -> Iterable[Payload]:
-        if self._input is not None:
-            if isinstance(event, ToolCallDelta):
-                return self._input_events(self._input.feed(event.arguments))
-            if isinstance(event, ToolCallEnd):
-                made = self._input_events(self._input.finish())
-                super().describe(event)
-                self._input = None
-                return made
-        return super().describe(event)
-
-    def _input_events(self, text: str) -> list[Payload]:
-        shown = self._keep("arguments", text) if text else ""
-        return [self._chunk({"tool_calls": [{"index": self._open, "custom": {"input": shown}}]})] if shown else []
-
-    def _keep_arguments(self) -> None:
-        if self._input is None:
-            super()._keep_arguments()
-        elif self._open is not None and isinstance(self._calls, list):
-            self._calls[self._open]["custom"]["input"] += self._take("arguments")
+    def _answer_call(self, event: ToolCallStart, index: int, item: int) -> Call:
+        made = super()._answer_call(event, index, item)
+        return (CUSTOM, *made[1:5], CustomInput()) if event.name in self._custom else made
 
     def to_bytes(self, *, key: bytes | None = None) -> NoReturn:
         raise ValueError("a response with custom tools cannot be moved")

@@ -7,18 +7,14 @@ from operator import index
 from typing import Any
 
 from ..common.payload import Payload, checked
-from ..common.placeholders import Reasons
 
 __all__ = [
-    *("call", "checked_preamble", "copied", "ends", "failure", "finish_reason", "names_a_tool"),
+    *("call", "checked_preamble", "custom", "ends", "failure", "finish_reason", "names_a_tool"),
     *("reasoning_fields", "seconds"),
 ]
 
 _REASONING = ("reasoning",)
 
-Shape = tuple[int, tuple[str, ...], "str | None", bool, "int | None", bool, bool]
-"""Of streams with the same script: the number of the choice, the fields of reasoning, that of preambles, is the usage
-sent, how many calls are shown, did the request name the tool, is this the only choice?"""
 TAKEN = {"", "role", "tool_calls", "function_call", "refusal"}  # fields of a delta that are no text of a preamble
 
 
@@ -29,10 +25,10 @@ def finish_reason(reason: str | None, calls: int, named: bool) -> str:
     return reason or "stop"
 
 
-def ends(named: bool) -> Reasons:
+def ends(named: bool) -> dict[str | None, tuple[tuple[str, str], tuple[str, str]]]:
     """The reasons with which most responses end."""
     usual = (None, "stop", "tool_calls", "length")
-    return {reason: (finish_reason(reason, 0, named), finish_reason(reason, 1, named)) for reason in usual}
+    return {reason: ((finish_reason(reason, 0, named), ""), (finish_reason(reason, 1, named), "")) for reason in usual}
 
 
 def reasoning_fields(field: str | None) -> tuple[str, ...]:
@@ -64,13 +60,13 @@ def seconds(created: Any) -> int:
         raise TypeError(f"created is whole seconds since 1970, an int such as int(time.time()), not a {kind}") from None
 
 
-def failure(message: str, type: str | None, code: str | None) -> list[Payload]:
-    return [{"error": {"message": message, "type": type or "server_error", "param": None, "code": code}}]
+def failure(message: str, type: str | None, code: str | None) -> Payload:
+    return {"error": {"message": message, "type": type or "server_error", "param": None, "code": code}}
 
 
 def call(id: str, name: str) -> Payload:
     return {"id": id, "type": "function", "function": {"name": name, "arguments": ""}}
 
 
-def copied(call: Payload) -> Payload:
-    return {name: dict(value) if isinstance(value, dict) else value for name, value in call.items()}
+def custom(id: str, name: str) -> Payload:
+    return {"id": id, "type": "custom", "custom": {"name": name, "input": ""}}

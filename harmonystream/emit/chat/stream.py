@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..._native.core.vocab import Vocab
 from ..._native.stream.parser import Parser
-from ..._native.wire.frame import Frame
-from ..._native.wire.script import Script
+from ..._native.wire.template import Templates
 from ...checks import check_flag
-from ...events import (
-    ContentDelta,
-    Event,
-    MessageEnd,
-    MessageStart,
-    ReasoningDelta,
-    StreamEnd,
-    ToolCallDelta,
-    ToolCallEnd,
-    ToolCallStart,
-)
 from ...formats import Format
 from ...reasons import matched, normal
 from ..common.envelope import unpack
-from ..common.kept import Forgotten, Kept
 from ..common.payload import Payload, checked, sendable, to_json
-from ..common.placeholders import CHANNELS, HOLE, NOTHING, Frames, call_id_parts, cut, ends_of, idle
 from ..common.request import shown_calls
 from ..common.state import Callbacks, State, is_count, refused
 from ..common.stream import Constants, EventStream
 from ..common.tokens import Tokens
 from ..common.usage import CHAT, counted
 from . import options
+from .templates import DONE, Shape, framed, templates_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -42,10 +30,8 @@ __all__ = ["ChatStream"]
 
 ReasoningField = Literal["reasoning", "reasoning_content", "both"]
 
-_DONE = b"data: [DONE]\n\n"
 _NOTHING: Payload = {}
 _HEAD = ("id", "object", "created", "model")
-_BLANK_LINE = "\n\n"  # between the texts of two messages in one field: the reader sees a preamble, then an answer
 
 
 class ChatStream(EventStream):
@@ -78,10 +64,7 @@ class ChatStream(EventStream):
     _fields: tuple[str, ...] = ("reasoning",)
     _preamble_field: str | None = "content"
     _show_ids = False
-    _channel: str | None = None  # of the open message
-    _open: int | None = None  # the call whose arguments are shown
-    _finish_reason: str | None = None
-    _stopped: Payload | None = None  # at what, if the engine gives that
+    _stopped: Payload = _NOTHING  # at what, if the engine gives that
     _usage: Payload | None = None
     _all: list[ChatStream] | None = None  # the request's, in order, if there are several
     _choices = 1  # of the request, in a state
@@ -146,15 +129,6 @@ class ChatStream(EventStream):
         stem = self.id.removeprefix("chatcmpl-")
         return f"{stem}_{self.choice}" if self.choice else stem
 
-    @cached_property
-    def _calls(self) -> Kept:
-        return [] if self._keeps_text else Forgotten()
-
-    @cached_property
-    def _texts(self) -> dict[str, list[str]]:
-        """By field. Of a stream that keeps no text, a field that has had some has one empty text."""
-        return {"content": []}
-
     @classmethod
     def several(cls, parsers: Iterable[Parser], **options: Any) -> list[ChatStream]:
         """A stream for each choice of one request (`n`), with the constructor's options.
@@ -206,15 +180,7 @@ class ChatStream(EventStream):
             )
         return stream
 
-    def _start(self, dicts: bool, /) -> None:
-        self._check_turn()
-        super()._start(dicts)
-
-    def _check_turn(self) -> None:
-        if self.choice and self._streams[0].is_new:
-            raise ValueError("clients need choice 0 first: start its stream before the others")
-
-    # --- the script ---
+    # --- what is sent ---
 
     def _constants(self) -> Constants:
         id, more = self.id, ""
@@ -224,15 +190,17 @@ class ChatStream(EventStream):
             )
         if self.choice == 0:
             return id, str(self.created), id.removeprefix("chatcmpl-"), self.model, more
-        self._check_turn()
         return id, str(self.created), self._stem, self.model, more
 
-    def _script(self) -> Script | None:
-        strange = self._show_ids or self.parser.strict or self._preamble_field in self._fields
-        if type(self) is not ChatStream or strange:
-            return None
-        usage, alone = self._include_usage, self._all is None
-        return _script((self.choice, self._fields, self._preamble_field, usage, self._calls_shown, self._named, alone))
+    def _templates(self) -> Templates:
+        alone, usage = self._all is None and self._choices == 1, self._include_usage
+        shape = self.choice, self._fields, self._preamble_field, usage, self._calls_shown, self._named, alone
+        return templates_of(Shape(*shape, self._watched))
+
+    def _open_response(self, dicts: bool, fresh: bool = True) -> bytes:
+        if self.choice and self._streams[0].is_new:
+            raise ValueError("clients need choice 0 first: start its stream before the others")
+        return super()._open_response(dicts, fresh)
 
     def _has_usage_frame(self, usage: Payload | None) -> bool:
         return not self._include_usage or not self.in_text or "completion_tokens" in (usage or {})
@@ -240,9 +208,18 @@ class ChatStream(EventStream):
     def _usage_json(self, usage: Payload | None) -> str:
         return to_json(self._whole_usage(usage or {})) if self._include_usage else ""
 
-    def _write_end(self, reason: str | None) -> str:
-        self._finish_reason = options.finish_reason(reason, self._calls_written, self._named)
-        return self._finish_reason
+    def _answer_reason(self, reason: str | None, calls: int) -> tuple[str, str]:
+        stopped = f",{to_json(self._stopped)[1:-1]}" if self._stopped else ""
+        return options.finish_reason(reason, calls, self._named), stopped
+
+    def _last(self, usage: Payload | None) -> bytes:
+        if usage is not None:
+            for stream in self._streams:
+                stream._usage = usage
+        if not self._ends:
+            return b""
+        whole = self._whole_usage(self._usage)
+        return DONE if whole is None or not self._include_usage else self._close_with(to_json(whole))
 
     # --- moving ---
 
@@ -267,141 +244,33 @@ class ChatStream(EventStream):
         return given, {"call_id": self._own_call_id}
 
     def _state(self) -> Payload:
-        calls = [[one["id"], one["function"]["name"], one["function"]["arguments"]] for one in self._calls]
         several = {"choice": [self.choice, len(self._all)], "ended": self.ended} if self._all else {}
-        return {
-            **{"channel": self._channel, "open": self._open, "has_text": self._has_text},
-            "calls": calls if self._keeps_text else len(self._calls),
-            "texts": {field: "".join(pieces) for field, pieces in self._texts.items() if pieces},
-            "tokens": self._tokens.state() if self._watched else None,
-            **{**several, "finish": self._finish_reason, "stopped": self._stopped},
-        }
+        tokens = self._tokens.state() if self._watched else None
+        return {**several, "tokens": tokens, "finish": self._word, "stopped": self._stopped}
 
     def _restore(self, state: State) -> None:
         ended = state.flag("ended")
         self.choice, self._choices = state.take("choice", _is_choice, [0, 1])
-        self._channel, self._has_text = state.maybe_text("channel"), state.flag("has_text")
-        if not self._keeps_text:
-            self._calls = Forgotten(state.count("calls"))
-        for id, name, arguments in state.take("calls", _are_calls, []):
-            call = options.call(id, name)
-            call["function"]["arguments"] = arguments
-            self._calls.append(call)
-        self._open = state.take("open", lambda value: value is None or value in range(len(self._calls)))
-        texts = state.fields("texts")
-        if not all(isinstance(text, str) for text in texts.values()):
-            raise refused("texts is out of range")
-        self._texts.update({field: [text if self._keeps_text else ""] for field, text in texts.items()})
         tokens = state.fields("tokens")
         if tokens:
             self._tokens.restore(State(tokens))
             self._watched = True
-        self._finish_reason, self._stopped = state.maybe_text("finish"), state.take("stopped", _is_stop)
-        if ended != (self._finish_reason is not None) or (ended and self._choices == 1):
+        self._word, self._stopped = state.maybe_text("finish"), state.take("stopped", _is_stop, {})
+        if ended != (self._word is not None) or (ended and self._choices == 1):
             raise refused("its end is not one of a choice among several")
 
+    def _is_item(self, item: Payload) -> bool:
+        if "text" in item:
+            fields, text = item.get("fields"), item["text"]
+            return item.keys() == {"fields", "text"} and _are_texts(fields) and isinstance(text, str)
+        call = item.get("function")
+        if not isinstance(call, dict) or call.keys() != {"name", "arguments"} or item.get("type") != "function":
+            return False
+        return item.keys() == {"id", "type", "function"} and _are_texts([item["id"], *call.values()])
+
     def _go_on(self) -> None:
-        if self._finish_reason is not None:
+        if self._word is not None:
             self._over()
-
-    # --- payloads ---
-
-    def _chunk(self, delta: Payload, finish_reason: str | None = None) -> Payload:
-        choice: Payload = {"index": self.choice, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
-        if finish_reason is not None:
-            choice |= self._stopped or {}
-        chunk = {**self._head, "choices": [choice]}
-        return {**chunk, "usage": None} if self._include_usage else chunk
-
-    def opening(self) -> Iterable[Payload]:
-        yield self._chunk({"role": "assistant", "content": ""})
-
-    def delta(self, kind: str, text: str) -> Payload | None:
-        if kind == "arguments":
-            if self._open is None:
-                return {}
-            return self._chunk({"tool_calls": [{"index": self._open, "function": {"arguments": text}}]})
-        return self._chunk(dict.fromkeys(fields, text)) if (fields := self._fields_of(kind)) else {}
-
-    def describe(self, event: Event) -> Iterable[Payload]:
-        match event:
-            case MessageStart(channel=channel):
-                self._channel, self._has_text = channel, False
-            case MessageEnd():
-                self._keep_texts()
-            case ToolCallStart():
-                return self._open_call(event)
-            case ToolCallEnd():
-                self._keep_arguments()
-                self._open = None
-            case StreamEnd(reason=reason):
-                self._finish_reason = options.finish_reason(reason, len(self._calls), self._named)
-                return () if self._inside else (self._chunk({}, self._finish_reason),)
-        return ()  # what is hidden, and what the API has no word for
-
-    def _open_call(self, event: ToolCallStart) -> Iterable[Payload]:
-        index = len(self._calls)
-        if self._calls_shown is not None and index >= self._calls_shown:
-            return ()
-        call = self._made_call(self._call_ids.take(event.id, index), event.name)
-        self._open = index
-        self._calls.append(call)
-        return (self._call_chunk(index, call),)
-
-    def _made_call(self, id: str, name: str) -> Payload:
-        return options.call(id, name)
-
-    def _call_chunk(self, index: int | str, call: Payload) -> Payload:
-        return self._chunk({"tool_calls": [{"index": index, **options.copied(call)}]})
-
-    def closing(self, usage: Payload | None) -> Iterable[Payload]:
-        if usage is not None:
-            for stream in self._streams:
-                stream._usage = usage
-        whole = self._whole_usage(self._usage)
-        if self._ends and self._include_usage and whole is not None:
-            yield self._usage_chunk(whole)
-
-    def _usage_chunk(self, usage: Any) -> Payload:
-        return {**self._head, "choices": [], "usage": usage}
-
-    # --- texts and calls: what is kept of them, and which field a text goes to ---
-
-    def _fields_of(self, kind: str) -> tuple[str, ...]:
-        """Where the text of the open message goes."""
-        if kind == "reasoning":
-            return self._fields
-        field = self._preamble_field if self._channel == "commentary" else "content"
-        return () if field is None else (field,)
-
-    def _note_text(self, event: Event) -> None:
-        """The open message has text, if the event is one."""
-        if isinstance(event, (ReasoningDelta, ContentDelta)):
-            self._has_text = True
-            if not self._keeps_text:
-                self._texts.update({field: [""] for field in self._fields_of(_kind(event))})
-
-    def _parting_fields(self, event: Event) -> list[str]:
-        """Of the first text of a message: its fields that have an earlier message's text."""
-        if self._has_text or not isinstance(event, (ReasoningDelta, ContentDelta)):
-            return []
-        return [field for field in self._fields_of(_kind(event)) if self._texts.get(field)]
-
-    def _keep_parted(self, fields: list[str], blank: str) -> None:
-        """Two messages' texts have been parted in these fields."""
-        for field in fields if self._keeps_text else ():
-            self._texts[field].append(blank)
-
-    def _keep_arguments(self) -> None:
-        if self._open is not None and isinstance(self._calls, list):
-            self._calls[self._open]["function"]["arguments"] += self._take("arguments")
-
-    def _keep_texts(self) -> None:
-        """Move the text of the open message to where it belongs."""
-        for kind in ("reasoning", "content"):
-            text = self._take(kind)
-            for field in self._fields_of(kind) if text else ():
-                self._texts.setdefault(field, []).append(text)
 
     # --- the choices ---
 
@@ -412,12 +281,12 @@ class ChatStream(EventStream):
     @property
     def _ends(self) -> bool:
         """Have all choices?"""
-        return all(stream._finish_reason is not None for stream in self._streams)
+        return all(stream._word is not None for stream in self._streams)
 
     # --- bytes and dicts ---
 
     def framed(self, payload: Payload) -> str:
-        return f"data: {to_json(payload)}\n\n"
+        return framed(payload)
 
     def checked_usage(self, usage: Payload | None) -> Payload | None:
         usage = counted(usage, CHAT)
@@ -437,19 +306,17 @@ class ChatStream(EventStream):
         stop_reason: the stop string or token id at which the engine has stopped. A call that a stop string has cut is
         not completed, and the reason is "stop".
         """
-        usual = stop_reason is None and (reason is None or type(reason) is str)
-        if usual and (plain := self._end_plainly(reason, usage)) is not None:
-            return plain
-        reason = self._stop_at(reason, stop_reason, dicts=False)
-        return super().finish(reason, usage) + (_DONE if self._ends else b"")
-
-    def _end_after(self, frames: bytes) -> bytes:
-        return super()._end_after(frames) + _DONE
-
-    def _catch_up(self) -> None:
-        super()._catch_up()
-        if self._word_written is not None:
-            self._finish_reason, self._usage = self._word_written, counted(self._usage_at_end, CHAT) or {}
+        if stop_reason is None and not self._takes_events and (reason is None or type(reason) is str):
+            plain: bytes | None = self._end_plainly(reason, usage)
+            if plain is not None:
+                return plain
+        self._check(False)
+        stop_reason = matched(reason) if stop_reason is None else stop_reason
+        self._stopped = {} if stop_reason is None else sendable({"stop_reason": stop_reason})
+        self._ends_oddly = True
+        # to the parser, a stop string is no stop of the model's own
+        at_string = isinstance(stop_reason, str) and stop_reason != "" and normal(reason) == "stop"
+        return super().finish(None if at_string else reason, usage)
 
     def events(
         self,
@@ -464,89 +331,61 @@ class ChatStream(EventStream):
     ) -> list[Payload]:
         """The chunks of start() (no arguments), feed(tokens, logprobs), feed_text(tokens), or finish(reason, usage)."""
         if finish:
-            reason = self._stop_at(reason, stop_reason, dicts=True)
-        if finish or tokens is None or isinstance(tokens, (str, bytes)) or (logprobs is None and not self._watched):
-            return super().events(tokens, finish=finish, reason=reason, usage=usage)
-        self._check(True)
-        taken = self._taken_in(tokens, logprobs)
-        return [chunk for token in taken for chunk in self._payloads(self.parser.feed, token)]
-
-    def _stop_at(self, reason: Any, stop_reason: int | str | None, *, dicts: bool) -> Any:
-        """The reason for the parser, to which a stop string is no stop of the model's own."""
-        self._check(dicts)
-        stop_reason = matched(reason) if stop_reason is None else stop_reason
-        self._stopped = {} if stop_reason is None else sendable({"stop_reason": stop_reason})
-        if self._stopped:
-            self._leave_script()
-        at_string = isinstance(stop_reason, str) and stop_reason != "" and normal(reason) == "stop"
-        return None if at_string else reason
+            return self._payloads(self.finish, reason, usage, stop_reason=stop_reason)
+        if logprobs is None or isinstance(tokens, (str, bytes)):
+            return super().events(tokens)
+        return self._payloads(self.feed, tokens, logprobs)
 
     def _feed_with(self, ids: Any, logprobs: Sequence[Payload] | None) -> bytes:
-        return b"".join(map(self._read, self._taken_in(ids, logprobs)))
-
-    def _taken_in(self, ids: Any, logprobs: Sequence[Payload] | None) -> list[int]:
         """One by one, so that which chunk a token belongs to does not depend on how many come at once."""
         taken = self._listed(ids)
-        self._leave_script()
         self._tokens.take_in(self.parser.position, taken, logprobs)
-        self._watched = True
-        self._no_frames()
-        return taken
+        if not self._watched:
+            self._watched = True
+            self._change_templates(self._templates())
+        return b"".join(map(self._read, taken))
 
-    def _on_event(self, event: Event) -> bytes | Frame:
-        if self._watched or self._parting_fields(event):
-            return self._bytes(self._described(event))
-        self._note_text(event)
-        return super()._on_event(event)
+    def _answer_tokens(self, start: int, stop: int, last: bool) -> tuple[str, str]:
+        return self._tokens.of(start, stop, last=last)
 
-    def _described(self, event: Event) -> Iterable[Payload]:
-        fields = self._parting_fields(event)
-        self._note_text(event)
-        payloads = list(super()._described(event))
-        if self._watched:
-            self._tokens.attach(payloads, event, hides=isinstance(event, (ReasoningDelta, ContentDelta, ToolCallDelta)))
-        self._keep_parted(fields, _BLANK_LINE)
-        return [self._parting(fields), *payloads] if fields else payloads
-
-    def _parting(self, fields: Iterable[str]) -> Payload:
-        return self._chunk(dict.fromkeys(fields, _BLANK_LINE))
+    def _tokens_written(self, delta: bool, used: bool) -> None:
+        self._tokens.written(hides=delta, used=used)
 
     def error(self, message: str, *, type: str | None = None, code: str | None = None) -> bytes:
         """The frames that end a stream that cannot go on; clients raise an APIError. Empty if it has ended."""
         frames = self._last_bytes(options.failure(message, type, code))
-        self._end_all()
-        return frames + _DONE if frames else b""
+        for stream in self._streams:
+            stream._over()
+        return frames + DONE if frames else b""
 
     def error_events(self, message: str, *, type: str | None = None, code: str | None = None) -> list[Payload]:
         """The same as a dict."""
-        made = self._last_payloads(options.failure(message, type, code))
-        self._end_all()
-        return made
-
-    def _end_all(self) -> None:
-        for stream in self._streams:
-            stream._over()
+        return self._failure(self.error(message, type=type, code=code))
 
     # --- the whole ---
 
     def response(self) -> Payload:
         """The response as it would be without streaming, with all choices; at any time. ValueError without its text."""
         self._check_kept()
-        for stream in self._streams:
-            stream._catch_up()
         choices = [stream._whole_choice() for stream in self._streams]
         whole = {**self._head, "object": "chat.completion", "choices": choices}
-        return whole | ({} if (usage := self._whole_usage(self._usage)) is None else {"usage": usage})
+        plain = self._plain_usage
+        usage = self._whole_usage(self._usage if plain == () else counted(plain, CHAT) or {})
+        return whole | ({} if usage is None else {"usage": usage})
 
     def _whole_choice(self) -> Payload:
-        self._keep_texts()
-        self._keep_arguments()
-        texts = {field: "".join(texts) for field, texts in self._texts.items()}
+        texts, calls = {"content": ""}, []
+        for item in json.loads(self._items(True)):
+            if "text" not in item:
+                calls.append(item)
+                continue
+            for field in item["fields"]:
+                texts[field] = texts.get(field, "") + item["text"]
         message: Payload = {"role": "assistant", **texts, "refusal": None}
-        if self._calls:
-            message["tool_calls"] = [options.copied(call) for call in self._calls]
-        choice = {"index": self.choice, "message": message, "logprobs": None, "finish_reason": self._finish_reason}
-        return {**choice, **(self._stopped or {}), **self._tokens.joined()}
+        if calls:
+            message["tool_calls"] = calls
+        choice = {"index": self.choice, "message": message, "logprobs": None, "finish_reason": self._word}
+        return {**choice, **self._stopped, **(self._tokens.joined() if self._watched else {})}
 
     def _whole_usage(self, usage: Payload | None) -> Payload | None:
         """The usage, and what the parsers have counted where it has no count; None where nobody has counted the tokens.
@@ -566,66 +405,16 @@ class ChatStream(EventStream):
         return whole
 
 
-class _Placeholders(ChatStream):
-    """One whose payloads have placeholders, for the script."""
-
-    def framed(self, payload: Payload) -> str:
-        return super().framed(payload).replace(f',"{HOLE["h"]}":0', HOLE["h"])
-
-
-@lru_cache(maxsize=256)
-def _script(shape: options.Shape) -> Script:
-    """Made once for all streams of a shape."""
-    choice, fields, preamble, usage, shown, named, alone = shape
-    stream = _Placeholders(
-        idle(), id=HOLE["a"], model=HOLE["l"], created=0, preamble_field=preamble, include_usage=usage
-    )
-    stream._head = {**stream._head, "created": HOLE["c"], HOLE["h"]: 0}
-    stream._fields, stream.choice, stream._calls_shown = fields, choice, shown
-    done, closing = _DONE.decode(), None
-    if alone:
-        counts = {"prompt_tokens": HOLE["x"], "completion_tokens": HOLE["p"], "total_tokens": HOLE["y"]}
-        counts["completion_tokens_details"] = {"reasoning_tokens": HOLE["q"]}  # type: ignore[assignment]
-        last = [stream.framed(stream._usage_chunk(one)) if usage else "" for one in (counts, HOLE["u"])]
-        closing = cut(last[0] + done), cut(last[1] + done)
-    frames: Frames = {}
-    bits: dict[tuple[str, int], int] = {}
-    for number, channel in enumerate(CHANNELS):
-        stream._channel = channel
-        for kind in ("reasoning", "content"):
-            frames["delta", kind, number] = stream._parts_of(kind) or NOTHING
-            fields = stream._fields_of(kind)
-            if fields:
-                frames["part", kind, number] = stream._parts(stream._parting(fields))
-                bits[kind, number] = 1 if kind == "reasoning" else 2 if fields == ("content",) else 4
-    stream._open = HOLE["k"]  # type: ignore[assignment]
-    frames["delta", "arguments", 0] = stream._parts_of("arguments") or NOTHING
-    frames["begin", "arguments", 0] = stream._parts(stream._call_chunk(HOLE["k"], options.call(HOLE["d"], HOLE["m"])))
-    finish = stream._parts(stream._chunk({}, HOLE["r"]))
-    opening = stream._parts(*stream.opening())
-    more = ends_of(closing, options.ends(named))
-    return Script(
-        frames, opening, NOTHING, finish, fields=bits, shown=stream._calls_shown, call_id=call_id_parts("call"), **more
-    )
-
-
-def _kind(event: Event) -> str:
-    return "reasoning" if isinstance(event, ReasoningDelta) else "content"
-
-
 def _is_choice(value: Any) -> bool:
     return isinstance(value, list) and len(value) == 2 and all(map(is_count, value)) and value[0] < value[1]
 
 
 def _is_stop(value: Any) -> bool:
     """At what an engine has stopped."""
-    return value is None or (
+    return value == {} or (
         isinstance(value, dict) and value.keys() == {"stop_reason"} and type(value["stop_reason"]) in (int, str)
     )
 
 
-def _are_calls(value: Any) -> bool:
-    def is_call(one: Any) -> bool:
-        return isinstance(one, list) and len(one) == 3 and all(isinstance(part, str) for part in one)
-
-    return isinstance(value, list) and all(map(is_call, value))
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)

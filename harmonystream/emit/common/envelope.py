@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 __all__ = ["Saved", "pack", "unpack"]
 
-_VERSION = 3
+_VERSION = 4
 _DICTS, _SIGNED = 1, 2  # flags
 _HEAD = Struct("<3sBcBqIIIHH")  # "HSE", version, API, flags, number, and the sizes of the parts
 _DIGEST = 32

@@ -61,19 +61,19 @@ class CallIds:
         self._taken = taken_ids(taken)
         self._given = set(self._taken)
         self._made: set[str] = set()
-        self._decided: dict[int, str] = {}
+        self._decided = 0  # calls
 
     def decide(self, own: str | None, index: int) -> str:
-        """take() for a script, which may ask for one call alone, and whose journal asks again."""
-        for earlier in range(index):
-            self.take(None, earlier)
-        return self.take(own, index)
+        """The id of this call. Nobody has asked for those before it that are as they would be made here."""
+        self.decide_before(index)
+        self._decided = index + 1
+        return self._new(own, index)
 
-    def take(self, own: str | None, index: int) -> str:
-        """The id of this call. If it was decided before, it stays."""
-        if index not in self._decided:
-            self._decided[index] = self._new(own, index)
-        return self._decided[index]
+    def decide_before(self, index: int) -> None:
+        """All calls before this one have an id."""
+        for earlier in range(self._decided, index):
+            self._new(None, earlier)
+        self._decided = max(self._decided, index)
 
     def _new(self, own: str | None, index: int) -> str:
         """The model's own, if it gave one that is new; else one that is made, with a suffix if it is not new.
@@ -99,8 +99,9 @@ class CallIds:
         """The ids that were decided."""
         return {"given": sorted(self._given - self._taken), "made": sorted(self._made)}
 
-    def restore(self, given: Iterable[str], made: Iterable[str]) -> None:
-        """Of a new object: what state() gave."""
+    def restore(self, given: Iterable[str], made: Iterable[str], calls: int) -> None:
+        """Of a new object: what state() gave, after so many calls."""
+        self._decided = calls
         self._given |= set(given)
         self._made |= set(made)
 

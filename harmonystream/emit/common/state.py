@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, TypeAlias
 
-from .kept import Forgotten, Kept
+from ..._native.wire.json_filter import Arguments
 from .payload import Payload, clean, to_json
 
 __all__ = [
-    *("Callbacks", "State", "are_counts", "is_count", "json_object", "kept_of", "options_json"),
-    *("placed", "read_kept", "read_options", "refused", "time_of"),
+    *("Callbacks", "State", "are_counts", "filter_of", "is_count", "json_object", "options_json"),
+    *("placed", "read_options", "refused", "time_of", "writing_of"),
 ]
 
 Callbacks: TypeAlias = "Mapping[str, Callable[..., Any] | None]"
@@ -172,17 +172,51 @@ def time_of(data: bytes, types: tuple[type, ...]) -> int | float:
     return time
 
 
+# --- where a response is ---
+
+
+def writing_of(state: State) -> Payload:
+    """What SseWriter._writing() gave, each field of the right type."""
+    made: Payload = {
+        "open": state.take("open", lambda value: value in ("", "reasoning", "content", "arguments"), ""),
+        **{name: state.flag(name) for name in ("has_text", "cut", "blank")},
+        **{name: state.count(name) for name in ("variant", "channel", "fields_now", "fields_before")},
+        **{name: state.count(name) for name in ("begun", "calls")},
+        **{name: state.text(name) for name in ("text", "name", "call_id", "item_id")},
+    }
+    fields = state.text("fields")
+    if fields and not fields.startswith(","):
+        raise refused("fields is out of range")
+    members = to_json(json_object(b"{" + fields[1:].encode() + b"}"))[1:-1]
+    return {**made, "fields": f",{members}" if members else ""}
+
+
+def filter_of(state: State, text_key: str) -> Arguments | None:
+    """The filter of the open call's arguments, which has let all of this through, or has read it.
+
+    In a string, only its end may be missing.
+    """
+    given = state.take("filter", _is_filter)
+    if given is None:
+        return None
+    in_text, text = given
+    made = Arguments.of(text_key, in_text, text)
+    try:
+        whole = json.loads(made.sent + '"}') if in_text else {}
+    except (ValueError, RecursionError):
+        whole = None
+    if not isinstance(whole, dict):
+        raise refused("its arguments are not the beginning of an object")
+    return made
+
+
+def _is_filter(value: Any) -> bool:
+    return value is None or (
+        isinstance(value, list) and len(value) == 2 and isinstance(value[0], bool) and isinstance(value[1], str)
+    )
+
+
 # --- lists ---
-
-
-def kept_of(done: Kept) -> list[Payload] | int:
-    """A list that is kept, or how long it is."""
-    return done if isinstance(done, list) else len(done)
-
-
-def read_kept(state: State, name: str, *, keeps: bool) -> Kept:
-    """What kept_of() gave."""
-    return state.several(name) if keeps else Forgotten(state.count(name))
 
 
 def placed(state: State, name: str, check: Callable[[Any], bool]) -> list[tuple[int, Any]]:

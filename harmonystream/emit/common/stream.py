@@ -1,26 +1,24 @@
-"""The common part of the emitters: reads a parser's events, and gives each payload as bytes or as a dict."""
+"""The common part of the emitters: what is asked of one, and each payload as bytes or as a dict."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast, get_args
 
 from ..._native.core.vocab import Vocab
 from ..._native.stream.parser import Parser
-from ..._native.wire.frame import Frame
-from ..._native.wire.json_filter import Arguments
-from ..._native.wire.script import Script
 from ..._native.wire.sse import SseWriter
-from ...errors import ParseError
-from ...events import ContentDelta, Event, MessageEnd, ReasoningDelta, StreamEnd, ToolCallDelta
+from ..._native.wire.template import Templates
+from ...events import Event, MessageEnd, StreamEnd, ToolCallStart
 from ...formats import Format, HeaderFormat
 from ...reasons import normal
 from .envelope import Saved, pack, unpack
 from .payload import Payload, to_json
-from .placeholders import HOLE, cut, idle
+from .placeholders import idle
 from .request import CallIds, called, taken_ids
-from .state import Callbacks, State, json_object, options_json, read_options, refused, time_of
+from .state import Callbacks, State, filter_of, json_object, options_json, read_options, refused, time_of, writing_of
 from .tool_run import ToolRun
 from .usage import counted
 
@@ -30,15 +28,14 @@ if TYPE_CHECKING:
 __all__ = ["Constants", "EventStream"]
 
 Constants: TypeAlias = "tuple[str, str, str, str, str | None]"
+Call: TypeAlias = "tuple[int, str, str, str, str, Any]"
 
 _EVENTS: tuple[type, ...] = get_args(Event)
-_SILENCE = Frame([b""], "")
-_USUAL: dict[tuple[type, bool] | None, Script] = {}
-_DELTAS: dict[type, str] = {ReasoningDelta: "reasoning", ContentDelta: "content", ToolCallDelta: "arguments"}
+_USUAL: dict[type | None, Templates] = {}
 
 
 class EventStream(SseWriter):
-    """Streams one response in an API's form. A subclass makes the payloads of an event, and frames them.
+    """Streams one response in an API's form. A subclass has the templates of its frames, and answers what they ask.
 
     `start`, `feed`, `feed_text` and `finish` return whole SSE frames as bytes; `events` returns their payloads as
     dicts. Call start() first, and finish() or error() last, each once. Do not mix bytes and dicts in one response. Any
@@ -62,42 +59,75 @@ class EventStream(SseWriter):
     _taken: frozenset[str] = frozenset()
     _prompt_tokens = 0
     """What is known of them at the beginning. -1: more than that is known of the usage."""
-    _asks_ids = False  # does a callback or the request have a part in the ids of calls?
+    _asked = 0  # what is asked of Python: see SseWriter._asks()
     _takes_events = False  # are its events those of other parsers?
-    _inside = False  # does another stream end the response?
+    _ends_oddly = False  # is more said at its end than usual?
     _options: bytes | None = None  # of its state
     _keeps_text = True
-    _has_text = False  # has the open message?
     _ends_whole = False  # does its last frame repeat the text, which is not kept?
-    _unsent: tuple[Payload, ...] | list[Payload] = ()  # dicts of a call that raised
 
     # --- what an API defines ---
 
-    def describe(self, event: Event) -> Iterable[Payload]:
-        """The payloads of this event, in order."""
+    def _templates(self) -> Templates:
+        """All that the API sends."""
         raise NotImplementedError
 
-    def delta(self, kind: str, text: str) -> Payload | None:
-        """The payload of a delta ("reasoning", "content" or "arguments") of what is open.
+    def _constants(self) -> Constants:
+        """What is constant in this response: its id, its time, the stem of ids, the model, its head."""
+        raise NotImplementedError
 
-        Empty: it is hidden. None: it needs describe().
+    def _opening_usage(self) -> str:
+        """The usage that the first frames have, as JSON."""
+        return ""
+
+    def _answer_call(self, event: ToolCallStart, index: int, item: int) -> Call:
+        """Of a call that begins: the variant of its item, its name, its id, more fields of it as JSON, its item's id,
+        and what its arguments pass: an object with feed() and finish(), or None.
         """
+        return 0, event.name, self._call_ids.decide(event.id, index), "", "", None
+
+    def _answer_item(self, kind: str, item: int) -> str:
+        """The id of an item of text."""
         raise NotImplementedError
 
-    def opening(self) -> Iterable[Payload]:
-        """The payloads before the first token."""
-        return ()
+    def _answer_end(self, kind: str, text: str, name: str) -> tuple[str, str, str]:
+        """Of an item that ends: its seal, and the logprobs of its text, as JSON."""
+        raise NotImplementedError
 
-    def closing(self, usage: Payload | None) -> Iterable[Payload]:
-        """The payloads after the last event."""
-        return ()
+    def _answer_tokens(self, start: int, stop: int, last: bool) -> tuple[str, str]:
+        """The logprobs and the ids of these tokens, as JSON. last: of the stream's end."""
+        raise NotImplementedError
+
+    def _tokens_written(self, delta: bool, used: bool) -> None:
+        """The record of these tokens has been written. used: with them. delta: was it one?"""
+        raise NotImplementedError
+
+    def _feed_with(self, ids: Any, logprobs: Any) -> bytes:
+        raise TypeError(f"{type(self).__name__}.feed() takes no logprobs")
+
+    def _answer_reason(self, reason: str | None, calls: int) -> tuple[str, str]:
+        """The API's word for the reason of the end, and what is said beside it, as JSON."""
+        raise NotImplementedError
+
+    def _usage_json(self, usage: Payload | None) -> str:
+        """The usage of the last frames, as JSON. The parser has ended. usage: as checked_usage() gives it."""
+        raise NotImplementedError
+
+    def _has_usage_frame(self, usage: Payload | None) -> bool:
+        """Have the last frames a place for this usage?"""
+        return True
+
+    def _last(self, usage: Payload | None) -> bytes:
+        """The last frames, after the parser's end."""
+        frames: bytes = self._close_with(self._usage_json(usage))
+        return frames
 
     def framed(self, payload: Payload) -> str:
         """One payload as an SSE frame."""
         return f"event: {payload['type']}\ndata: {to_json(payload)}\n\n"
 
     def checked_usage(self, usage: Payload | None) -> Payload | None:
-        """The usage as closing() takes it, in the API's words."""
+        """The usage in the API's words."""
         return counted(usage)
 
     def _forget_texts(self) -> None:
@@ -113,9 +143,9 @@ class EventStream(SseWriter):
         if self._ends_whole:
             raise ValueError("the API's last event has the whole text, which keep_text=False drops: end with flush()")
 
-    def ran(self, run: ToolRun) -> Iterable[Payload]:
-        """The payloads for a call that the server runs, or has run; by default there are none."""
-        return ()
+    def _ran(self, run: ToolRun) -> bytes:
+        """The frames for a call that the server runs, or has run; by default there are none."""
+        return b""
 
     # --- the ids of calls ---
 
@@ -126,7 +156,8 @@ class EventStream(SseWriter):
 
     def _decide_ids(self, call_id: Callable[[int], str] | None, taken: Iterable[str]) -> None:
         """Take the caller's wishes for the ids of calls."""
-        self._own_call_id, self._taken, self._asks_ids = called("call_id", call_id), taken_ids(taken), True
+        self._own_call_id, self._taken = called("call_id", call_id), taken_ids(taken)
+        self._asked |= self._asks(True, False, False)
 
     @cached_property
     def _call_ids(self) -> CallIds:
@@ -136,54 +167,22 @@ class EventStream(SseWriter):
 
     def start(self) -> bytes:
         """The frames before the first token."""
-        usual = (type(self), self.parser.strict) if len(self.__dict__) == self._identity else None
-        script = _USUAL.get(usual)
-        if script is None:
-            script = self._script()
-            if script is None:
-                self._start(False)
-                return self._bytes(self.opening())
+        return self._open_response(False)
+
+    def _open_response(self, dicts: bool, fresh: bool = True) -> bytes:
+        usage = self._opening_usage()
+        frames: bytes = self._begin(dicts, self._shared(), self._constants(), self._asked, usage, fresh)
+        return frames
+
+    def _shared(self) -> Templates:
+        """The templates, without a look at the options if they are all as usual."""
+        usual = type(self) if len(self.__dict__) == self._identity else None
+        templates = _USUAL.get(usual)
+        if templates is None:
+            templates = self._templates()
             if usual is not None:
-                _USUAL[usual] = script
-        usage, opening = self._opening_parts()
-        return self._begin_script(script, self._constants(), self._asks_ids, usage, opening)
-
-    def _opening_parts(self) -> tuple[str, bytes | None]:
-        """The usage that the first frames have, as JSON, and these frames. None: the script has them."""
-        return "", None
-
-    def _script(self) -> Script | None:
-        """What the API sends at each moment of a response; None: Python writes it."""
-        return None
-
-    def _constants(self) -> Constants:
-        """What is constant in this response: its id, its time, the stem of ids, the model, its first fields."""
-        raise NotImplementedError
-
-    def _catch_up(self) -> None:
-        """Read what the script has written. Of callbacks, only those for ids have a part in it: they are asked once."""
-        events, filter = self._journal()
-        self._describe_all(events)
-        self._caught_up(filter)
-
-    def _describe_all(self, events: Iterable[Event | None]) -> None:
-        """Describe these, whose payloads have been sent."""
-        for event in events:
-            if event is not None:
-                for _ in self._described(event):
-                    pass
-
-    def _write_end(self, reason: str | None) -> str:
-        """The script has written all but the end: the reason in its last frame."""
-        raise NotImplementedError
-
-    def _sign(self, text: str) -> str:
-        """The signature of this reasoning, for a script whose items of reasoning have one."""
-        raise NotImplementedError
-
-    def _new_filter(self) -> Arguments:
-        """For a script whose arguments pass one."""
-        raise NotImplementedError
+                _USUAL[usual] = templates
+        return templates
 
     def tell(self, events: Iterable[Event | ToolRun]) -> bytes:
         """The frames of events that other parsers have made, such as those of `agent_loop`, and of calls that run here.
@@ -202,10 +201,15 @@ class EventStream(SseWriter):
         ends = [event for event in events if isinstance(event, StreamEnd)]
         if ends:
             self._prepare_end(ends[-1].reason)
-            events = [event for event in events if not isinstance(event, StreamEnd)]
-        self._leave_script()
-        self._no_frames()
-        return "".join(map(self.framed, self._written(events))).encode()
+        frames: list[bytes] = []
+        waiting: list[Event] = []
+        for event in events:
+            if isinstance(event, ToolRun):
+                frames += (self._write_events(waiting, None), self._ran(event))
+                waiting = []
+            elif not isinstance(event, StreamEnd):
+                waiting.append(event)
+        return b"".join((*frames, self._write_events(waiting, None)))
 
     def finish(self, reason: Any = None, usage: Payload | None = None) -> bytes:
         """The last frames, the terminal ones included.
@@ -215,37 +219,20 @@ class EventStream(SseWriter):
 
         None in the usage counts as missing. An invalid usage raises TypeError or ValueError, and the stream stays open.
         """
-        if self._ends_whole:
-            self._check_end()
-        if reason is None or type(reason) is str:
+        self._check_end()
+        if (reason is None or type(reason) is str) and not (self._takes_events or self._ends_oddly):
             plain = self._end_plainly(reason, usage)
             if plain is not None:
                 return plain
         usage, reason = self.checked_usage(usage), normal(reason)
         self._prepare_end(reason)
-        frames = self._end_of_events(reason) if self._takes_events and not self.parser.position else self._end(reason)
-        frames += self._closing_bytes(usage)
+        if self._takes_events and not self.parser.position:
+            frames = self._write_events([MessageEnd("assistant"), StreamEnd(reason)], reason)
+        else:
+            frames = self._end(reason)
+        frames += self._last(usage)
         self._over()
         return frames
-
-    def _end_after(self, frames: bytes) -> bytes:
-        """The last frames, after these: the script had a part of them."""
-        frames += self._closing_bytes(self.checked_usage(self._usage_at_end))
-        self._over()
-        return frames
-
-    def _has_usage_frame(self, usage: Payload | None) -> bool:
-        """Have the script's last frames a place for this usage?"""
-        return True
-
-    def _usage_json(self, usage: Payload | None) -> str:
-        """The usage of the script's last frames, as JSON. The parser has ended. usage: as checked_usage() gives it."""
-        raise NotImplementedError
-
-    def _end_of_events(self, reason: str | None) -> bytes:
-        """The end of other parsers' events, and of the message that they have left open."""
-        self._check(False)
-        return self._bytes([*self.describe(MessageEnd("assistant")), *self.describe(StreamEnd(reason))])
 
     def flush(self, reason: Any = None) -> bytes:
         """The last frames of a stream inside another's: finish() without the frames that end a response.
@@ -253,7 +240,6 @@ class EventStream(SseWriter):
         They are what was held and the ends of what is open. Then the stream has ended; `parser.finish_reason` is why.
         """
         self._check(False)
-        self._leave_script()
         self._inside = True
         reason = normal(reason)
         self._prepare_end(reason)
@@ -264,8 +250,19 @@ class EventStream(SseWriter):
     def _prepare_end(self, reason: str | None) -> None:
         """The parser's last events will come."""
 
-    def _closing_bytes(self, usage: Payload | None) -> bytes:
-        return self._bytes(self.closing(usage))
+    def _bytes(self, payloads: Iterable[Payload]) -> bytes:
+        """Payloads for which there is no template."""
+        frames = []
+        for payload in payloads:
+            if self.numbered is not None:
+                payload[self.numbered] = self._number
+            self._number += 1
+            frames.append(self.framed(payload))
+        return "".join(frames).encode()
+
+    def _last_bytes(self, *payloads: Payload) -> bytes:
+        """Of error(): nothing if the stream has ended."""
+        return b"" if self.ended else self._over() + self._bytes(payloads)
 
     # --- moving ---
 
@@ -284,12 +281,12 @@ class EventStream(SseWriter):
         if api is None:
             raise ValueError(f"a {type(self).__name__} cannot be moved: its class is of no API here")
         self._check_movable()
-        self._catch_up()
         if self._options is None:
             self._options = options_json(cast(Any, api).__init__, *self._given_options())
         dicts, number = self._moving()
-        state = {**self._state(), **{kind: text for kind, text in zip(_DELTAS.values(), self._kept()) if text}}
-        if "_call_ids" in self.__dict__:
+        state = {**self._writing(), **self._state(), "items": json.loads(self._items())}
+        if self._calls_so_far:
+            self._call_ids.decide_before(self._calls_so_far)
             state |= self._call_ids.state()
         parts = (
             self.parser.to_bytes(),
@@ -339,15 +336,20 @@ class EventStream(SseWriter):
         made: Self = stream
         made._options = saved.options
         state = State(json_object(saved.state))
-        texts = [(kind, state.text(kind)) for kind in _DELTAS.values()]
-        ids = state.texts("given"), state.texts("made")
+        writing = writing_of(state)
+        filter = filter_of(state, getattr(made, "_text_key", ""))
+        items, ids = state.several("items"), (state.texts("given"), state.texts("made"))
+        if not all(map(made._is_item, items)):
+            raise refused("items is out of range")
         made._restore(state)
         state.end()
+        asked = made._asked
         if any(ids):
-            made._call_ids.restore(*ids)
-        made._move_to(parser, saved.dicts, saved.number)
-        for kind, text in texts:
-            made._keep(kind, text)
+            made._call_ids.restore(*ids, writing["calls"])
+            asked |= made._asks(True, True, False)  # the writer does not know them
+        templates, constants = made._shared() if not made._watched else made._templates(), made._constants()
+        made._write_on(parser, saved.dicts, saved.number, templates, constants, asked, writing, filter)
+        made._put_items(to_json(items), 0)
         made._go_on()
         return made
 
@@ -363,6 +365,10 @@ class EventStream(SseWriter):
         """Of a new stream: take what _state() gave. Raises ValueError for what it could not have given."""
         raise NotImplementedError
 
+    def _is_item(self, item: Payload) -> bool:
+        """Could an item that is kept be this one?"""
+        return True
+
     def _go_on(self) -> None:
         """It has been moved, and all of it is restored."""
 
@@ -374,128 +380,24 @@ class EventStream(SseWriter):
         """The payloads of start() (no arguments), feed(tokens) or feed_text(tokens), or of finish(reason, usage)."""
         if finish:
             self._check_end()
-            usage = self.checked_usage(usage)
-            self._check(True)
-            made = self._payloads(self.parser.finish, normal(reason)) + self._numbered(self.closing(usage))
-            self._over()
-            return made
+            return self._payloads(self.finish, reason, usage)
         if tokens is None:
-            self._start(True)
-            return self._numbered(self.opening())
+            return _read(self._open_response(True))
+        return self._payloads(self.feed_text if isinstance(tokens, (str, bytes)) else self.feed, tokens)
+
+    def _payloads(self, verb: Callable[..., bytes], *given: Any, **options: Any) -> list[Payload]:
+        """The payloads in the frames of this verb."""
         self._check(True)
-        return self._payloads(self.parser.feed_text if isinstance(tokens, (str, bytes)) else self.parser.feed, tokens)
-
-    # --- between the two ---
-
-    def _numbered(self, payloads: Iterable[Payload]) -> list[Payload]:
-        made = []
-        for payload in payloads:
-            if self.numbered is not None:
-                payload[self.numbered] = self._number
-            self._number += 1
-            made.append(payload)
-        return made
-
-    def _payloads(self, read: Callable[[Any], Iterable[Event]], tokens: Any) -> list[Payload]:
-        """The payloads of the parser's events; if something raises, error_events() has the payloads before it."""
-        self._enter()
+        self._in_events = True
         try:
-            return self._written(read(tokens))
-        except ParseError as error:
-            self._unsent = self._written(error.events)
-            self._break()
-            raise
+            return _read(verb(*given, **options))
         finally:
-            self._leave()
+            self._in_events = False
 
-    def _written(self, events: Iterable[Event | ToolRun]) -> list[Payload]:
-        made: list[Payload] = []
-        try:
-            for event in events:
-                made += self._numbered(self.ran(event) if isinstance(event, ToolRun) else self._described(event))
-        except BaseException:
-            self._unsent = made
-            self._break()
-            raise
-        return made
-
-    def _last_bytes(self, payloads: Iterable[Payload]) -> bytes:
-        """Of error(): nothing if the stream has ended."""
-        if self.ended:
-            return b""
-        self._leave_script()
-        frames = self._over() + self._bytes(payloads)
-        self._over()
-        return frames
-
-    def _last_payloads(self, payloads: Iterable[Payload]) -> list[Payload]:
-        """Of error_events()."""
-        if self.ended:
-            return []
-        self._over()
-        return [*self._unsent, *self._numbered(payloads)]
-
-    def _described(self, event: Event) -> Iterable[Payload]:
-        kind = _DELTAS.get(type(event))
-        if kind is None:
-            return self.describe(event)
-        text = _text_of(event)
-        payload = self.delta(kind, text)
-        if payload is None:
-            return self.describe(event)
-        if not payload:
-            self._has_text = self._has_text or kind != "arguments"
-            return ()
-        shown = self._keep(kind, text)
-        if shown == text:
-            return (payload,)
-        payload = self.delta(kind, shown)
-        return (payload,) if shown and payload else ()
-
-    def _begun(self, text: str) -> str | None:
-        """The first text of an item, without the newline that parts it from the message's text before a call; None:
-        there was nothing else. Text that was told, but not kept, is empty.
-        """
-        if not text or not self._has_text or not self._trims:
-            return text
-        return text.lstrip("\n") or None
-
-    def _bytes(self, payloads: Iterable[Payload]) -> bytes:
-        return "".join(map(self.framed, self._numbered(payloads))).encode()
-
-    def _on_event(self, event: Event) -> bytes | Frame:
-        """An event without a frame in the writer: a first delta, which gets one, or the opening or end of an item."""
-        kind = _DELTAS.get(type(event))
-        frame = None if kind is None else self._frame_of(kind)
-        if kind is None or frame is None:
-            self._no_frames()
-            return self._bytes(self.describe(event))
-        self._has_text = self._has_text or kind != "arguments"
-        return frame
-
-    def _feed_with(self, ids: Any, logprobs: Any) -> bytes:
-        raise TypeError(f"{type(self).__name__}.feed() takes no logprobs")
-
-    def _frame_of(self, kind: str) -> Frame | None:
-        parts = self._parts_of(kind)
-        return None if parts is None else Frame(*parts) if any(parts[0]) else _SILENCE
-
-    def _parts_of(self, kind: str) -> tuple[list[bytes], str] | None:
-        """The frame of a delta of this kind of what is open; None: it needs describe()."""
-        payload = self.delta(kind, HOLE["t"])
-        if payload is None:
-            return None
-        return self._parts(payload) if payload else cut("")
-
-    def _parts(self, *payloads: Payload) -> tuple[list[bytes], str]:
-        """The frames of payloads, with their holes where the placeholders are."""
-        made = []
-        for payload in payloads:
-            if self.numbered is not None:
-                payload[self.numbered] = HOLE["n"]
-            made.append(self.framed(payload))
-        return cut("".join(made))
+    def _failure(self, frames: bytes) -> list[Payload]:
+        """Of error_events(): the payloads of error()."""
+        return _read(frames)
 
 
-def _text_of(delta: Event) -> str:
-    return delta.arguments if isinstance(delta, ToolCallDelta) else delta.text  # type: ignore[union-attr]
+def _read(frames: bytes) -> list[Payload]:
+    return [json.loads(line[6:]) for line in frames.split(b"\n") if line.startswith(b"data: {")]

@@ -7,8 +7,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-from ...events import Event
-from .payload import Payload
+from .payload import Payload, to_json
 from .state import State, are_counts, is_count, placed
 
 __all__ = ["Tokens", "as_sent", "taken_until"]
@@ -32,6 +31,8 @@ class Tokens:
         self._all_logprobs: list[Payload] = []
         self._all_ids: list[int] = []
         self._next = 0  # the position of the next token
+        self._here: list[int] = []  # of the event that is written
+        self._logprobs_here: list[Payload] = []
 
     def take_in(self, position: int, ids: list[int], logprobs: Sequence[Payload] | None) -> None:
         """Tokens that will be fed; position: the parser's, which does not count the tokens that it holds back.
@@ -47,26 +48,26 @@ class Tokens:
             self._ids.extend(enumerate(ids, position))
         self._next = position + len(ids)
 
-    def attach(self, payloads: list[Payload], event: Event, *, hides: bool) -> None:
-        """Add what belongs to this event to its chunk. hides: without a chunk, its tokens are hidden with its text."""
-        self._waiting += taken_until(self._ids, event.start)
-        here = taken_until(self._ids, event.stop)
-        taken_until(self._logprobs, event.start)
-        logprobs = taken_until(self._logprobs, event.stop)
-        if not payloads:
-            if not hides:
-                self._waiting += here
-            return
-        choice = payloads[0]["choices"][0]
-        if choice["finish_reason"] is not None:
-            here += taken_until(self._ids, None)
-        if logprobs:
-            choice["logprobs"] = {"content": logprobs, "refusal": None}
-            self._all_logprobs += logprobs if self._keeps else ()
-        if self._show_ids:
-            choice["token_ids"] = self._waiting + here
-            self._all_ids += choice["token_ids"] if self._keeps else ()
-        self._waiting = []
+    def of(self, start: int, stop: int, *, last: bool) -> tuple[str, str]:
+        """The logprobs and ids of an event's chunk, if it gets one, as JSON. last: it ends the stream."""
+        self._waiting += taken_until(self._ids, start)
+        self._here = taken_until(self._ids, None if last else stop)
+        taken_until(self._logprobs, start)
+        self._logprobs_here = taken_until(self._logprobs, stop)
+        logprobs = {"content": self._logprobs_here, "refusal": None} if self._logprobs_here else None
+        return to_json(logprobs), f',"token_ids":{to_json(self._waiting + self._here)}' if self._show_ids else ""
+
+    def written(self, *, hides: bool, used: bool) -> None:
+        """The event of of() has been written. used: it had a chunk. hides: without one, its tokens are hidden with its
+        text.
+        """
+        if used:
+            self._all_logprobs += self._logprobs_here if self._keeps else ()
+            if self._show_ids:
+                self._all_ids += self._waiting + self._here if self._keeps else ()
+            self._waiting = []
+        elif not hides:
+            self._waiting += self._here
 
     def joined(self) -> Payload:
         """The fields of the whole choice."""

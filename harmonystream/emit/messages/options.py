@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..common.payload import Payload
 
-__all__ = ["MESSAGE_NULLS", "USAGE_NULLS", "USUAL", "call", "failure", "stop_reason"]
+__all__ = ["CACHE_NULLS", "MESSAGE_NULLS", "USAGE_NULLS", "USUAL"]
+__all__ += ["call", "failure", "nulls", "stop_reason"]
 
 _STOP_REASONS: dict[str | None, str] = {
     None: "end_turn",
@@ -23,6 +24,12 @@ USAGE_NULLS: Payload = dict.fromkeys(
         *("output_tokens_details", "server_tool_use", "service_tier", "speed"),
     )
 )
+CACHE_NULLS: Payload = dict.fromkeys(("cache_creation_input_tokens", "cache_read_input_tokens"))
+
+
+def nulls(given: Payload) -> Payload:
+    """What the client's types require of a response, unless the caller has given it."""
+    return {name: given.get(name) for name in MESSAGE_NULLS}
 
 
 def call(id: str, name: str) -> Payload:

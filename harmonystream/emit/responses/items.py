@@ -6,12 +6,12 @@ import json
 from typing import Any, ClassVar
 
 from ...events import ToolCallStart
-from ..common.payload import Payload, checked, clean
+from ..common.payload import Payload, clean
 
 __all__ = [
     *("CALLS", "Code", "Custom", "Function", "Item", "Mcp", "Message", "Reasoning", "Search"),
     *("Summary", "Text"),
-    *("declared", "item_type", "status_of"),
+    *("action_of", "declared", "item_type", "status_of"),
 ]
 
 _ACTIONS = {"browser.search": "search", "browser.open": "open_page", "browser.find": "find_in_page"}
@@ -41,8 +41,8 @@ class Item:
         return [added, *([self._event(f"{self.type}.in_progress")] if self.progress else ())]
 
     def delta(self, text: str) -> Payload | None:
-        """The event of a delta."""
-        raise NotImplementedError
+        """The event of a delta; None: the API has none."""
+        return None
 
     def done(self, text: str, complete: bool) -> list[Payload]:
         """The events that close it; the last has the item. text: that of all deltas."""
@@ -91,7 +91,7 @@ class Text(Item):
 
 
 class Reasoning(Text):
-    """Reasoning. fields["encrypt"], if given: the whole text -> the item's encrypted content."""
+    """Reasoning. fields: what follows the text, at its end."""
 
     kind, type, part_type = "reasoning", "reasoning", "reasoning_text"
 
@@ -100,9 +100,7 @@ class Reasoning(Text):
 
     def _item(self, summary: list[Payload], text: str, status: str) -> Payload:
         made = {"type": self.type, "id": self.id, "summary": summary, "content": self._content(text), "status": status}
-        if text and "encrypt" in self.fields:
-            made["encrypted_content"] = checked("encrypted content", self.fields["encrypt"](text))
-        return made
+        return {**made, **self.fields} if text else made
 
 
 class Summary(Reasoning):
@@ -145,7 +143,7 @@ class Function(Item):
     streamed: ClassVar[str] = "function_call_arguments"
     field: ClassVar[str] = "arguments"
 
-    def delta(self, text: str) -> Payload | None:
+    def delta(self, text: str) -> Payload:
         return self._event(f"{self.streamed}.delta", delta=text)
 
     def done(self, text: str, complete: bool) -> list[Payload]:
@@ -171,18 +169,18 @@ class Code(Function):
 
 
 class Search(Item):
-    """A use of the browser. It has an action instead of arguments, which comes only with the finished item."""
+    """A use of the browser. It has an action instead of arguments, which comes only with the finished item.
+
+    fields: the action.
+    """
 
     type, progress = "web_search_call", ("searching", "completed")
 
-    def delta(self, text: str) -> Payload | None:
-        return None
-
     def item(self, text: str, status: str) -> Payload:
-        return {"type": self.type, "id": self.id, "action": _action(self.fields["name"], text), "status": status}
+        return {"type": self.type, "id": self.id, **self.fields, "status": status}
 
 
-def _action(name: str, arguments: str) -> Payload:
+def action_of(name: str, arguments: str) -> Payload:
     """The arguments as the API's action; verbatim if they are malformed."""
     type = _ACTIONS.get(name, "search")
     try:

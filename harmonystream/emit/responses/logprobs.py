@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from ...events import Event
-from ..common.kept import Kept
-from ..common.payload import Payload
+from ..common.payload import Payload, to_json
 from ..common.state import State, placed
 from ..common.tokens import as_sent, taken_until
 
@@ -20,6 +18,7 @@ class TextLogprobs:
 
     def __init__(self) -> None:
         self._logprobs: deque[tuple[int, Payload]] = deque()  # by position
+        self._here: list[Payload] = []  # of the event that is written
         self._text: list[Payload] = []  # of the text that is open
         self._next = 0  # the position of the next token: the parser's own does not count the tokens that it holds back
 
@@ -29,30 +28,20 @@ class TextLogprobs:
         self._next = position + n
         self._logprobs.extend(enumerate(map(as_sent, logprobs), position))
 
-    def attach(self, payloads: Iterable[Payload], event: Event, output: Kept) -> list[Payload]:
-        """The payloads of this event, with what belongs to them. output: the items that are done."""
-        taken_until(self._logprobs, event.start)
-        here = taken_until(self._logprobs, event.stop)
-        made = list(payloads)
-        for payload in made:
-            self._attach(payload, here, output)
-        return made
+    def of(self, start: int, stop: int) -> str:
+        """Those of an event's tokens, as JSON."""
+        taken_until(self._logprobs, start)
+        self._here = taken_until(self._logprobs, stop)
+        return to_json(list(map(_without_bytes, self._here)))
 
-    def _attach(self, payload: Payload, here: list[Payload], output: Kept) -> None:
-        match payload["type"]:
-            case "response.output_text.delta":
-                self._text += here
-                payload["logprobs"] = list(map(_without_bytes, here))
-            case "response.output_text.done":
-                payload["logprobs"] = list(map(_without_bytes, self._text))
-            case "response.content_part.done" if payload["part"]["type"] == "output_text":
-                payload["part"]["logprobs"] = self._text
-            case "response.output_item.done" if payload["item"]["type"] == "message":
-                kept = output[-1:] if isinstance(output, list) else ()
-                for item in (payload["item"], *kept):
-                    for part in item["content"]:
-                        part["logprobs"] = self._text
-                self._text = []
+    def written(self) -> None:
+        """The event of of() was one of text."""
+        self._text += self._here
+
+    def of_text(self) -> tuple[str, str]:
+        """Those of a text that ends, as JSON: as the event has it, and as the item has it."""
+        text, self._text = self._text, []
+        return to_json(list(map(_without_bytes, text))), to_json(text)
 
     # --- moving ---
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import json
+from collections.abc import Collection, Mapping
 from typing import Any, NoReturn
 
-from ...events import Event, ToolCallDelta, ToolCallStart
+from ...events import ToolCallStart
 from ..common.custom_input import CustomInput
-from ..common.payload import Payload
-from .items import Custom, Item
+from ..common.payload import to_json
+from ..common.stream import Call
 from .stream import ResponsesStream
+from .templates import VARIANTS
 
 __all__ = ["OfferedResponses"]
 
@@ -29,42 +31,18 @@ class OfferedResponses(ResponsesStream):
         self._namespaces, self._custom = namespaces, custom
         self._tools = (self._tools or frozenset()) | {("custom", name) for name in custom}
 
-    def _call_of(self, call: ToolCallStart) -> Item:
-        made = super()._call_of(call)
-        if call.name in self._namespaces and "name" in made.fields:
-            space, name = self._namespaces[call.name]
-            made.fields.update(name=name, namespace=space)
-        if isinstance(made, Custom) and call.name in self._custom:
-            return _Unwrapped(made.id, made.index, made.fields)
-        return made
+        self._asked |= self._asks(False, True, False)
 
-    def describe(self, event: Event) -> Iterable[Payload]:
-        if isinstance(self._open, _Unwrapped) and isinstance(event, ToolCallDelta):
-            return self._input_events(self._open, self._open.text.feed(event.arguments))
-        return super().describe(event)
-
-    def _input_events(self, opened: _Unwrapped, text: str) -> list[Payload]:
-        shown = self._keep("arguments", text) if text else ""
-        return [opened.of_text(shown)] if shown else []
-
-    def _close(self, complete: bool = True) -> Iterable[Payload]:
-        opened = self._open
-        rest = self._input_events(opened, opened.text.finish()) if isinstance(opened, _Unwrapped) else []
-        return [*rest, *super()._close(complete)]
+    def _answer_call(self, event: ToolCallStart, index: int, item: int) -> Call:
+        variant, name, call_id, fields, id, through = super()._answer_call(event, index, item)
+        if event.name in self._namespaces and variant in (0, VARIANTS["custom_tool_call"], VARIANTS["mcp_call"]):
+            made = {"call_id": call_id, "name": name} if variant == 0 else json.loads(f"{{{fields[1:]}}}")
+            space, own = self._namespaces[event.name]
+            fields = f",{to_json({**made, 'name': own, 'namespace': space})[1:-1]}"
+            variant = variant or VARIANTS["function_call"]
+        if variant == VARIANTS["custom_tool_call"] and event.name in self._custom:
+            through = CustomInput()
+        return variant, name, call_id, fields, id, through
 
     def to_bytes(self, *, key: bytes | None = None) -> NoReturn:
         raise ValueError("a response with such tools cannot be moved")
-
-
-class _Unwrapped(Custom):
-    """A call of a custom tool, whose text is in the arguments of a function."""
-
-    def __init__(self, id: str, index: int, fields: Payload) -> None:
-        super().__init__(id, index, fields)
-        self.text = CustomInput()
-
-    def delta(self, text: str) -> Payload | None:
-        return None
-
-    def of_text(self, text: str) -> Payload:
-        return self._event(f"{self.streamed}.delta", delta=text)

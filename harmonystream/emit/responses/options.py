@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from ..common.payload import Payload
+from ..common.payload import Payload, to_json
 from .items import Reasoning, Summary
 
 if TYPE_CHECKING:
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     *("COMPLETED", "ECHOED", "ENCRYPTED", "OPEN", "PHASES", "PREFIXES", "WHOLE"),
-    *("defaults", "ending", "error", "failed", "made_id", "owned", "phase", "reasoning_item", "seconds"),
+    *("beside", "defaults", "ending", "error", "failed", "head", "made_id", "phase", "reasoning_item", "seconds"),
     "whole_usage",
 ]
 
@@ -51,11 +50,6 @@ def phase(channel: str | None) -> Payload:
     return {"phase": PHASES[channel]} if channel in PHASES else {}
 
 
-def owned(payloads: list[Payload]) -> list[Payload]:
-    """As the caller may change them."""
-    return [copy.deepcopy(payload) if "response" in payload else payload for payload in payloads]
-
-
 def ending(reason: str | None) -> Payload:
     """The fields of a response at its end. reason: the engine's."""
     if reason == "error":
@@ -64,6 +58,12 @@ def ending(reason: str | None) -> Payload:
         return COMPLETED
     why = _WHY.get(reason or "")
     return {"status": "incomplete", "incomplete_details": why and {"reason": why}}
+
+
+def beside(ending: Payload) -> str:
+    """What is said beside the status, as JSON."""
+    fields = {name: ending.get(name) for name in ("error", "incomplete_details")}
+    return f",{to_json(fields)[1:-1]}"
 
 
 def failed(message: str, code: str) -> Payload:
@@ -96,6 +96,11 @@ def seconds(created: Any) -> Any:
     if not isinstance(created, (int, float)) or not isfinite(created):
         raise TypeError(f"created is seconds since 1970, a number such as time.time(), not {created!r}")
     return created
+
+
+def head(id: str, created_at: Any, model: str) -> Payload:
+    """What a response without a request begins with."""
+    return {"id": id, "object": "response", "created_at": created_at, "model": model, **defaults()}
 
 
 def defaults() -> Payload:

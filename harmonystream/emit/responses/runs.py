@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..common.kept import Kept
 from ..common.payload import Payload, clean
 from ..common.tool_run import ToolRun
 from .items import Mcp
@@ -43,42 +42,39 @@ class RunItem(Mcp):
 
 
 class RunItems:
-    """The runs of one response. Their items go into its output, in the order in which they began.
+    """The runs of one response. item_id: as `ResponsesStream` has it."""
 
-    item_id: as `ResponsesStream` has it.
-    """
-
-    def __init__(self, output: Kept, item_id: Callable[[str, int], str]) -> None:
-        self._output, self._item_id = output, item_id
+    def __init__(self, item_id: Callable[[str, int], str]) -> None:
+        self._item_id = item_id
         self._running: dict[str, RunItem] = {}
 
     def begins(self, run: ToolRun) -> bool:
         """Does it get an item now?"""
         return run.output is None or run.key not in self._running
 
-    def take(self, run: ToolRun) -> list[Payload]:
-        """The events of the run. No other item may be open if it begins."""
-        begun = self._begin(run._replace(output=None)) if self.begins(run) else []
+    def take(self, run: ToolRun, index: int, items: list[Payload]) -> list[Payload]:
+        """The events of the run, whose item goes into `items`. index: of an item that begins now; none is open."""
+        begun = self._begin(run._replace(output=None), index, items) if self.begins(run) else []
         if run.output is None:
             return begun
         item = self._running.pop(run.key)
         item.fields["run"] = run
-        return [*begun, *self._end(item)]
+        return [*begun, *_end(item, items)]
 
-    def cut(self) -> list[Payload]:
+    def cut(self, items: list[Payload]) -> list[Payload]:
         """The events that end the runs that have not ended."""
-        items = list(self._running.values())
+        cut = list(self._running.values())
         self._running.clear()
-        return [event for item in items for event in self._end(item)]
+        return [event for item in cut for event in _end(item, items)]
 
-    def _begin(self, run: ToolRun) -> list[Payload]:
-        index = len(self._output)
+    def _begin(self, run: ToolRun, index: int, items: list[Payload]) -> list[Payload]:
         item = self._running[run.key] = RunItem(self._item_id(RunItem.type, index), index, {"run": run})
-        self._output.append(item.item(clean(run.arguments), "in_progress"))
+        items.append(item.item(clean(run.arguments), "in_progress"))
         return item.begun()
 
-    def _end(self, item: RunItem) -> list[Payload]:
-        made = item.ended()
-        if isinstance(self._output, list):
-            self._output[item.index] = dict(made[-1]["item"])
-        return made
+
+def _end(item: RunItem, items: list[Payload]) -> list[Payload]:
+    made = item.ended()
+    if item.index < len(items):  # otherwise they are not kept
+        items[item.index] = dict(made[-1]["item"])
+    return made

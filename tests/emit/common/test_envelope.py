@@ -62,7 +62,7 @@ def test_what_is_no_state():
             unpack(data, None)
     data = bytearray(pack(SAVED))
     data[3] = 9
-    with pytest.raises(ValueError, match="has version 9; this release reads version 3"):
+    with pytest.raises(ValueError, match="has version 9; this release reads version 4"):
         unpack(data, None)
     for at, value in ((5, 4), (13, 0x80), (14, 99), (26, 99)):  # a flag, the number's sign, sizes
         data = bytearray(pack(SAVED))

@@ -14,11 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from streams import random_chunks
 from tag_streams import SHAPES, tokens
-from wire_frames import as_dicts, fed, written_by_python
+from wire_frames import as_dicts, described, fed
 from wire_server import APIS, USAGE
 
 import harmonystream as hs
-from harmonystream.emit.common.kept import Forgotten
 
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "chat": [{}, {"include_usage": True, "reasoning_field": "both"}, {"reasoning_field": None, "token_ids": True}],
@@ -51,7 +50,7 @@ def check(make: Callable[[], hs.Parser], tools: Any, stream: Any, reason: str | 
         reason = "length" if reason == "abort" and api == "chat" else reason
         keeps = module.stream_of(make(), **options)
         drops, moves, told = (module.stream_of(make(), **options, keep_text=False) for _ in range(3))
-        written_by_python(told)
+        told = described(told)
         assert len({one.start() for one in (keeps, drops, moves, told)}) == 1
         for piece in pieces:
             if dice.random() < 0.5:
@@ -107,11 +106,8 @@ def test_text_without_an_end_takes_no_memory(api, channel):
 
 
 @pytest.mark.parametrize("api", APIS)
-@pytest.mark.parametrize("hooked", [False, True])
-def test_items_without_an_end_take_only_the_ids_of_calls(api, hooked):
+def test_items_without_an_end_take_only_the_ids_of_calls(api):
     keeps, drops = (APIS[api].stream_of(hs.Parser(), keep_text=keep) for keep in (True, False))
-    if hooked:
-        written_by_python(drops)
     assert drops.start() == keeps.start()
     sizes = []
     for number in range(800):
@@ -123,16 +119,6 @@ def test_items_without_an_end_take_only_the_ids_of_calls(api, hooked):
     assert sizes[-1] - sizes[-2] < 500
     assert sizes[-1] < 200_000 < size_of(keeps)
     assert drops.flush("stop") == keeps.flush("stop")
-
-
-@pytest.mark.parametrize("api", APIS)
-def test_a_journal_of_64_kib_is_long_enough(api):
-    stream = APIS[api].stream_of(hs.Parser(), keep_text=False)
-    stream.start()
-    for _ in range(800):
-        stream.feed_text(MESSAGE.format("analysis", "Look.") + MESSAGE.format("final", "Done."))
-    assert not stream._is_scripted
-    assert sys.getsizeof(stream) < 200_000
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -157,12 +143,6 @@ def test_dicts_of_responses_end_with_their_last_event():
         as_dicts(stream, ["<|channel|>final<|message|>Done."], "stop")
 
 
-def test_a_list_that_is_not_kept_counts():
-    kept = Forgotten(2)
-    kept.append({"a": 1})
-    assert (len(kept), list(kept)) == (3, [])
-
-
 @pytest.mark.parametrize("api", APIS)
 def test_in_a_batch(api):
     text = MESSAGE.format("analysis", "Look up.") + CALL.replace("{}", "b") + MESSAGE.format("final", "Done.\n" * 500)
@@ -174,5 +154,4 @@ def test_in_a_batch(api):
     for tid in ids:
         kept, dropped = batch.feed_sse(slots, [tid, tid])
         assert kept == dropped
-    assert streams[1]._is_scripted
     assert sys.getsizeof(streams[1]) < sys.getsizeof(streams[0])

@@ -1,5 +1,5 @@
-"""Messages begins no text block with white space alone, which clients send back and the API then refuses. A script
-holds it, and Python says the same: see written_by_python().
+"""Messages begins no text block with white space alone, which clients send back and the API then refuses. The
+writer holds it, and the reference says the same.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from streams import to_ids
 from tag_streams import tokens
-from wire_frames import written_by_python
+from wire_frames import described
 
 import harmonystream as hs
 
@@ -72,36 +72,33 @@ def moved(stream: Any, vocab: hs.Vocab) -> Any:
 
 def compare(make: Make, ids: list[int], reason: str | None, **options: Any) -> None:
     """The frames of each token, and the response, without anybody who looks."""
-    stream, reference = stream_of(make(), **options), written_by_python(stream_of(make(), **options))
+    stream, reference = stream_of(make(), **options), described(stream_of(make(), **options))
     assert stream.start() == reference.start()
     for tid in ids:
         assert stream.feed(tid) == reference.feed(tid)
-    assert stream._is_scripted
     assert stream.finish(reason) == reference.finish(reason)
     if stream._keeps_text:
         assert stream.response() == stream.response() == reference.response()
 
 
 def compare_looking(make: Make, ids: list[int], reason: str | None, **options: Any) -> None:
-    """Somebody asks for the response, moves the stream, or lets Python go on, at every place."""
-    reference = written_by_python(stream_of(make(), **options))
+    """Somebody asks for the response, moves the stream, or ends it, at every place."""
+    reference = described(stream_of(make(), **options))
     told, responses = [reference.start()], []
     for tid in ids:
         responses.append(reference.response())
         told.append(reference.feed(tid))
     responses.append(reference.response())
     last, whole = reference.finish(reason), reference.response()
-    for at, how in itertools.product(range(len(ids) + 1), ("response", "moved", "both", "left", "error")):
+    for at, how in itertools.product(range(len(ids) + 1), ("response", "moved", "both", "error")):
         stream = stream_of(make(), **options)
         made = [stream.start(), *map(stream.feed, ids[:at])]
         if how in ("response", "both"):
             assert stream.response() == responses[at]
         if how in ("moved", "both"):
             stream = moved(stream, stream.parser.vocab)
-        if how == "left":
-            stream._leave_script()
         if how == "error":
-            broken = written_by_python(stream_of(make(), **options))
+            broken = described(stream_of(make(), **options))
             broken.start()
             broken.feed(ids[:at])
             assert stream.error("odd") == broken.error("odd")
@@ -157,7 +154,7 @@ def test_random_white_space(parts: list[str], options: dict[str, Any], reason: s
     """In pieces of any length, by itself and in a batch."""
     dice, ids = random.Random(seed), harmony(parts)
     stream, slotted = (stream_of(hs.Parser(), **options) for _ in range(2))
-    reference = written_by_python(stream_of(hs.Parser(), **options))
+    reference = described(stream_of(hs.Parser(), **options))
     assert stream.start() == slotted.start() == reference.start()
     batch = hs.batch.Batch(capacity=1)
     batch.add(slotted)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harmonystream.emit.responses.items import Reasoning, Summary
-from harmonystream.emit.responses.options import made_id, owned, phase, reasoning_item, seconds
+from harmonystream.emit.responses.options import made_id, phase, reasoning_item, seconds
 
 
 @pytest.mark.parametrize(
@@ -39,10 +39,3 @@ def test_what_is_no_time(created: Any) -> None:
 
 def test_parts() -> None:
     assert (phase("final"), phase("analysis"), made_id("1", "message", 0)) == ({"phase": "final_answer"}, {}, "msg_1_0")
-
-
-def test_a_response_is_the_callers() -> None:
-    head: dict[str, Any] = {"response": {"output": []}}
-    (copied,) = owned([head])
-    copied["response"]["output"].append(1)
-    assert head["response"]["output"] == []

@@ -11,12 +11,19 @@ from harmonystream.emit.chat import ChatStream
 
 
 class Nosy(ChatStream):
-    """Calls the batch that calls it."""
+    """Calls the batch that calls it, for each record after ask()."""
 
     asked = None
 
-    def describe(self, event):
-        return (self.asked and self.asked(event)) or super().describe(event)
+    def ask(self, asked):
+        self.asked, self._watched = asked, True
+
+    def _answer_tokens(self, start, stop, last):
+        self.asked(start)
+        return "null", ""
+
+    def _tokens_written(self, delta, used):
+        pass
 
 
 def test_an_emitter_that_calls_the_batch_which_feeds_it():
@@ -28,13 +35,13 @@ def test_an_emitter_that_calls_the_batch_which_feeds_it():
     calls += [lambda: emitter.parser.feed(1), lambda: emitter.parser.reset()]
     refused = []
 
-    def asked(event):
+    def asked(start):
         for call in calls:
             with pytest.raises(RuntimeError, match="in use"):
                 call()
-            refused.append(event)
+            refused.append(start)
 
-    emitter.asked = asked
+    emitter.ask(asked)
     batch.feed_sse([slot], TURN, [0, len(TURN)])
     assert len(refused) >= 6 * len(calls)
 
@@ -44,9 +51,8 @@ def test_emitters_that_raise_do_not_stop_the_others():
     emitters = [Nosy(hs.Parser(), id="c", model="m", created=1) for _ in range(4)]
     slots = [batch.add(emitter) for emitter in emitters]
     assert {emitter.start() for emitter in emitters} == {twin.start()}
-    for emitter in emitters:
-        emitter.asked = lambda event: None
-    emitters[0].asked = emitters[2].asked = lambda event: {}[event.start]
+    for number, emitter in enumerate(emitters):
+        emitter.ask((lambda start: None) if number % 2 else (lambda start: {}[start]))
     with pytest.raises(
         hs.errors.EmitterError, match=r"the emitter in slot 2 has raised KeyError\(0\), and 1 more"
     ) as raised:
@@ -66,7 +72,7 @@ def test_an_emitter_that_raises_leaves_its_parser_where_it_is():
     emitter = Nosy(hs.Parser(), id="c", model="m", created=1)
     emitter.start()
     slot = batch.add(emitter)
-    emitter.asked = lambda event: 1 / 0
+    emitter.ask(lambda start: 1 / 0)
     with pytest.raises(hs.errors.EmitterError, match=r"slot 0 has raised ZeroDivisionError\('division by zero'\)$"):
         batch.feed_sse([slot], INSIDE, [0, 4])
     assert batch[0].region is hs.Region.REASONING
@@ -87,7 +93,7 @@ def test_an_error_that_cannot_be_shown_stops_nobody():
     batch = Batch(capacity=2)
     emitter, other = started(Nosy(hs.Parser(), id="c", model="m", created=1)), started(chat(hs.Parser()))
     slots = [batch.add(emitter), batch.add(other)]
-    emitter.asked = asked
+    emitter.ask(asked)
     with pytest.raises(hs.errors.EmitterError, match=r"the emitter in slot 0 has raised ShyError$") as raised:
         batch.feed_sse(slots, INSIDE * 2, [0, 4, 8])
     assert raised.value.frames == [None, started(chat(hs.Parser())).feed(INSIDE)]
@@ -103,7 +109,7 @@ def test_ctrl_c_in_a_callback_ends_the_step_s_streams():
     def asked(event):
         raise KeyboardInterrupt
 
-    emitter.asked = asked
+    emitter.ask(asked)
     with pytest.raises(KeyboardInterrupt):
         batch.feed_sse(slots, INSIDE * 2, [0, 4, 8])
     for call in (lambda: batch.feed_sse([slots[1]], [11]), lambda: batch.finish(slots[1], "stop")):
@@ -122,7 +128,7 @@ def test_a_step_refuses_an_emitter_that_broke_or_ended_since_the_last_one():
     slots = [batch.add(stream) for stream in (broken, ended, used)]
     batch.feed_sse(slots, INSIDE[:3] * 3, [0, 3, 6, 9])
 
-    broken.asked = lambda event: 1 / 0
+    broken.ask(lambda start: 1 / 0)
     with pytest.raises(hs.errors.EmitterError):
         batch.feed_sse(slots, [200007] * 3)  # the end of the message
     for _ in range(2):

@@ -182,25 +182,6 @@ def test_lengths_of_a_frame(api: str) -> None:
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_text_is_taken_in_the_middle_of_a_run(api: str) -> None:
-    """As when the stream is told by Python: it gets the text that has been said of what is open, once."""
-    ids = to_ids(HEADS["content"].encode()) + LONG * 2
-    for at in range(4, len(ids), 3):
-        batch, stream, twin = hs.batch.Batch(capacity=1), started(api), started(api)
-        batch.add(stream)
-        for tid in ids[:at]:
-            assert [*batch.feed_sse([0], [tid])] == [twin.feed(tid)]
-        stream._leave_script()
-        twin._leave_script()
-        assert stream._take("content") == twin._take("content")
-        assert stream._take("content") == ""
-        for tid in ids[at:]:
-            assert [*batch.feed_sse([0], [tid])] == [twin.feed(tid)]
-        assert batch.finish(0, "stop") == twin.finish("stop")
-        assert stream.response() == twin.response()
-
-
-@pytest.mark.parametrize("api", APIS)
 def test_frames_are_numbered_on(api: str) -> None:
     """What follows has the next number, whoever writes it: the emitter alone, an error, or Python."""
     ids = to_ids(HEADS["content"].encode()) + LONG

@@ -1,4 +1,6 @@
-"""Frames: their bytes are those of the standard library's JSON, whatever the text."""
+"""SseWriter by itself, with templates of its own: its bytes are those of the standard library's JSON, whatever the
+text.
+"""
 
 from __future__ import annotations
 
@@ -15,31 +17,43 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import harmonystream as hs
-from harmonystream._native.wire.frame import Frame
 from harmonystream._native.wire.sse import SseWriter
+from harmonystream._native.wire.template import Templates
 
+Parts = tuple[list[bytes], str]
 FINAL = [200005, 17196, 200008]  # <|channel|>final<|message|>
+NOTHING: Parts = ([b""], "")
+CONSTANTS = ("id", "7", "stem", "model", "")
+
+
+def templates(delta: Parts, **options: Any) -> Templates:
+    """Of content: its deltas have this frame. A call begins and ends with its name and id."""
+    items: dict[Any, Parts] = {("delta", "content", channel): delta for channel in range(5)}
+    items |= {("item", "content", 3): ([b',{"text":"', b'"}'], "w"), ("cut item", "content", 3): ([b',"', b'"'], "w")}
+    items |= {("begin", "arguments", 0): ([b"<", b" ", b">"], "md"), ("cut", "arguments", 0): ([b"<cut>"], "")}
+    items |= {("end", "arguments", 0): ([b"</", b">"], "m"), ("delta", "arguments", 0): ([b"", b""], "t")}
+    return Templates(items, ([b"<begin>"], ""), ([b"<end ", b">"], "r"), call_id=([b"call", b""], "k"), **options)
 
 
 class Writer(SseWriter):
-    """Says the names of events; deltas of content go into its frame, if it has one."""
+    """Says that it is asked, and who was."""
 
-    frame: Frame | None = None
+    _own_call_id = None
+    _taken = frozenset({"call1"})
 
-    def _on_event(self, event: hs.Event) -> bytes | Frame:
-        if self.frame is not None and isinstance(event, hs.ContentDelta):
-            return self.frame
-        return f"<{type(event).__name__}>".encode()
+    def _answer_call(self, event: hs.ToolCallStart, index: int, item: int) -> Any:
+        return 0, event.name, f"own{index}", "", "", None
+
+    def _answer_reason(self, reason: str | None, calls: int) -> tuple[str, str]:
+        return f"{reason} after {calls}", ""
 
     def _feed_with(self, ids: Any, logprobs: Any) -> bytes:
         return f"<{ids} with {logprobs}>".encode()
 
 
-def writer(frame: Frame | None = None, kind: type[SseWriter] = Writer) -> Any:
-    made = kind(hs.Parser())
-    if frame is not None:
-        made.frame = frame
-    made._start(False)
+def writer(delta: Parts = NOTHING, kind: type[SseWriter] = Writer, parser: Any = None) -> Any:
+    made = kind(parser or hs.Parser())
+    made._begin(False, templates(delta), CONSTANTS, 0, "")
     return made
 
 
@@ -50,8 +64,14 @@ def framed(made: Any, text: str) -> bytes:
     return made.feed_text(text)
 
 
-TEXT = Frame([b'data: {"t":"', b'"}\n\n'], "t")
-NUMBERED = Frame([b'{"n":', b',"t":"', b'"}\n'], "nt")
+TEXT: Parts = ([b'data: {"t":"', b'"}\n\n'], "t")
+NUMBERED: Parts = ([b'{"n":', b',"t":"', b'"}\n'], "nt")
+
+
+def kept(made: Any) -> Any:
+    """The text of what is open."""
+    (text,) = json.loads(made._items(True))
+    return text
 
 
 def dumped(text: str) -> bytes:
@@ -69,7 +89,7 @@ def test_every_character_of_the_basic_plane_comes_back():
     text = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x10000)]))
     made = writer(TEXT)
     assert framed(made, text) == b'data: {"t":' + dumped(text) + b"}\n\n"
-    assert made._take("content") == text
+    assert kept(made) == text
 
 
 @pytest.mark.parametrize("text", ["\ud800", "a\udfffb", "\ud83d"])
@@ -77,7 +97,7 @@ def test_a_lone_surrogate_is_replaced(text):
     made = writer(TEXT)
     clean = "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text)
     assert framed(made, text) == b'data: {"t":' + dumped(clean) + b"}\n\n"
-    assert made._take("content") == clean
+    assert kept(made) == clean
 
 
 @pytest.mark.parametrize("number", [0, 9, 10, 1234567890, 2**63 - 1, -1, -(2**63)])
@@ -98,104 +118,83 @@ def test_a_number_counts_the_frames():
     [([b"x"], "", b"x"), ([b"", b""], "n", b"0"), ([b"", b"", b"", b""], "tnt", b"\\n0\\n")],
 )
 def test_any_number_of_holes(parts, holes, whole):
-    assert framed(writer(Frame(parts, holes)), "\n") == whole
-    fed = writer(Frame(parts, holes))
+    assert framed(writer((parts, holes)), "\n") == whole
+    fed = writer((parts, holes))
     fed.feed(FINAL)
     assert fed.feed(198) == whole  # "\n", by the short way
-    assert fed._take("content") == "\n"
+    assert kept(fed) == "\n"
 
 
-def test_a_silent_frame_sends_keeps_and_counts_nothing():
-    made = writer(Frame([b""], ""))
-    assert made.feed([*FINAL, 13225]) == b"<MessageStart>"
+def test_what_is_hidden_is_not_sent_kept_or_counted():
+    made = writer(NOTHING)
+    assert made.feed([*FINAL, 13225]) == b""
     assert (made.feed(13225), made.feed([13225, 252])) == (b"", b"")
-    assert (made._take("content"), made._number) == ("", 0)
+    assert (made._items(True), made._number) == ("[]", 0)
     assert made.parser.position == 7
 
 
-def test_what_is_no_frame_of_a_writer():
-    class Framing(SseWriter):
-        def _on_event(self, event: hs.Event) -> Frame:
-            return TEXT
-
-    with pytest.raises(TypeError, match=r"only a delta has a hole for text, not Frame\("):
-        writer(kind=Framing).feed([*FINAL, 13225])
-    with pytest.raises(KeyError):
-        writer()._take("thoughts")
+def test_what_has_no_delta_is_kept_and_not_sent():
+    made = Writer(hs.Parser())
+    items: Any = {("cut item", "content", 3): ([b',"', b'"'], "w"), ("begin", "content", 3): ([b"[", b"]"], "i")}
+    made._begin(False, Templates(items, NOTHING, NOTHING), CONSTANTS, 0, "")
+    assert made.feed([*FINAL, 13225]) == b"[0]"
+    assert (made.feed(13225), kept(made)) == (b"", "HelloHello")
 
 
-def test_without_a_frame_the_callback_gets_the_delta():
-    assert writer().feed([*FINAL, 13225]) == b"<MessageStart><ContentDelta>"
+CALL = "<|channel|>commentary to=functions.f<|message|>{}<|call|><|start|>assistant"
 
 
-def test_a_callback_that_returns_a_frame_is_asked_once():
-    class Asked(Writer):
-        asked = 0
-
-        def _on_event(self, event: hs.Event) -> bytes | Frame:
-            self.asked += isinstance(event, hs.ContentDelta)
-            return super()._on_event(event)
-
-    made = writer(TEXT, Asked)
-    assert made.feed([*FINAL, 13225]) == b'<MessageStart>data: {"t":"Hello"}\n\n'
-    assert made.feed([13225]) + made.feed(13225) == b'data: {"t":"Hello"}\n\n' * 2
-    assert (made.asked, made._take("content")) == (1, "HelloHelloHello")
+def test_ids_of_calls_are_asked_for_where_the_usual_one_is_taken():
+    made = writer(TEXT)
+    assert made.feed_text(CALL * 2) == b"<f call0>{}</f><f call1>{}</f>"
+    made = Writer(hs.Parser())
+    made._call_ids = type("Ids", (), {"decide": lambda self, own, index: f"{own}{index}"})()
+    made._begin(False, templates(TEXT), CONSTANTS, made._asks(True, False, False), "")
+    assert made.feed_text(CALL * 3) == b"<f call0>{}</f><f None1>{}</f><f call2>{}</f>"
+    made = Writer(hs.Parser())
+    made._begin(False, templates(TEXT), CONSTANTS, made._asks(False, True, False), "")
+    assert made.feed_text(CALL * 2) == b"<f own0>{}</f><f own1>{}</f>"
 
 
-def test_a_frame_of_any_event_has_numbers():
-    class Framing(Writer):
-        def _on_event(self, event: hs.Event) -> bytes | Frame:
-            if isinstance(event, hs.MessageStart):
-                return Frame([b"<", b" ", b">"], "nn")
-            return super()._on_event(event)
-
-    made = writer(Frame([b"[", b":", b"]"], "nt"), Framing)
-    assert made.feed([*FINAL, 13225]) == b"<0 1>[2:Hello]"
-    assert (made.feed(13225), made._number) == (b"[3:Hello]", 4)
-    batch = hs.batch.Batch()
-    slots = [batch.add(writer(TEXT, Framing)), batch.add(made)]
-    assert list(batch.feed_sse(slots, [*FINAL, 13225, 200007, *FINAL[:0]], [0, 4, 5])) == [
-        b'<0 1>data: {"t":"Hello"}\n\n',
-        b"<MessageEnd>",
-    ]
-
-
-def test_events_become_bytes():
-    class Wrong(SseWriter):
-        def _on_event(self, event: hs.Event) -> str:
-            return "text"
-
-    with pytest.raises(TypeError, match=r"_on_event returns bytes or a Frame, .* not 'text'"):
-        writer(kind=Wrong).feed(FINAL)
-    with pytest.raises(AttributeError, match="_on_event"):
-        writer(kind=SseWriter).feed(FINAL)
+def test_a_constant_may_be_in_the_head():
+    made = Writer(hs.Parser())
+    opening: Parts = ([b"", b"|", b"|", b"|", b"|", b"|", b"."], "acslhu")
+    head: Parts = ([b"head of ", b""], "l")
+    given = ('i"', "7", "s", "m\ufffd", None)
+    begun = made._begin(False, Templates({}, opening, NOTHING, head=head), given, 0, "usage")
+    assert begun == 'i\\"|7|s|m\ufffd|head of m\ufffd|usage.'.encode()
 
 
 def test_what_is_raised_meanwhile_comes_through_and_keeps_what_came_before():
     class Raising(Writer):
-        def _on_event(self, event: hs.Event) -> bytes | Frame:
-            if isinstance(event, hs.ToolCallStart):
-                raise LookupError("mine")
-            return super()._on_event(event)
+        def _answer_call(self, event: hs.ToolCallStart, index: int, item: int) -> Any:
+            raise LookupError("mine")
 
-    made = writer(TEXT, Raising)
+    made = Raising(hs.Parser())
+    made._begin(False, templates(TEXT), CONSTANTS, made._asks(False, True, False), "")
     with pytest.raises(LookupError, match="mine"):
         made.feed_text("<|channel|>final<|message|>Hi<|end|><|start|>assistant to=f<|message|>{}<|call|>")
     for feed, argument in ((made.feed, 13225), (made.feed_text, "x"), (made._end, "stop")):
         with pytest.raises(ValueError, match="raised in the middle of something"):
             feed(argument)
-    assert made._over() == b'<MessageStart>data: {"t":"Hi"}\n\n<MessageEnd><MessageStart>'
+    assert made._over() == b'data: {"t":"Hi"}\n\n'
     assert made._over() == b""
 
 
 def test_a_strict_parser_loses_nothing_either():
-    made = Writer(hs.Parser(strict=True))
-    made.frame = TEXT
-    made._start(False)
+    made = writer(TEXT, parser=hs.Parser(strict=True))
     with pytest.raises(hs.errors.ParseError) as raised:
         made.feed_text("<|channel|>final<|message|>Hi<|channel|>x")
     assert [type(event).__name__ for event in raised.value.events] == ["MessageStart", "ContentDelta"]
-    assert made._over() == b'<MessageStart>data: {"t":"Hi"}\n\n'
+    assert made._over() == b'data: {"t":"Hi"}\n\n'
+
+
+def test_a_strict_parser_names_what_is_open():
+    made = writer(TEXT, parser=hs.Parser(strict=True))
+    made.feed_text("<|channel|>final<|message|>Hi")
+    with pytest.raises(hs.errors.ParseError) as raised:
+        made.feed_text("<|end|><|start|>assistant<|message|>x<|channel|>")
+    assert [event.channel for event in raised.value.events if isinstance(event, hs.MessageEnd)] == ["final"]
 
 
 def test_stages():
@@ -204,9 +203,9 @@ def test_stages():
     assert repr(made) == "<Writer of harmony, new>"
     with pytest.raises(ValueError, match=r"start\(\) comes first"):
         made.feed(200005)
-    made._start(False)
+    made._begin(False, templates(TEXT), CONSTANTS, 0, "")
     with pytest.raises(ValueError, match=r"start\(\) comes once"):
-        made._start(True)
+        made._begin(True, templates(TEXT), CONSTANTS, 0, "")
     with pytest.raises(ValueError, match="is bytes"):
         made._check(True)
     assert (made.is_new, made.ended) == (False, False)
@@ -216,7 +215,7 @@ def test_stages():
     with pytest.raises(ValueError, match="has ended"):
         made.feed(200005)
     told = Writer(hs.Parser())
-    told._start(True)
+    told._begin(True, templates(TEXT), CONSTANTS, 0, "")
     with pytest.raises(ValueError, match="is dicts"):
         told.feed(200005)
 
@@ -233,7 +232,7 @@ def test_a_parser_or_what_it_takes_to_make_one():
     shared = Writer(hs.Parser())
     shared.parser.feed(200005)  # by itself, or by another emitter
     with pytest.raises(ValueError, match="has read up to 1"):
-        shared._start(False)
+        shared._begin(False, templates(TEXT), CONSTANTS, 0, "")
     for copied in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError, match="a Writer cannot be copied or pickled"):
             copied(made)
@@ -273,17 +272,9 @@ def test_a_writer_knows_whether_it_is_fed_text():
     assert made.in_text is True
 
 
-def test_kept_is_what_was_framed_or_given_since_the_last_take():
-    made = writer(TEXT)
-    framed(made, 'a"')
-    made._keep("content", "\n\ud800")
-    made._keep("arguments", "{}")
-    assert (made._take("content"), made._take("content"), made._take("arguments")) == ('a"\n\ufffd', "", "{}")
-
-
 def test_after_the_end_there_is_nothing_to_feed():
     made = writer(TEXT)
-    assert made._end() == b"<StreamEnd>"
+    assert made._end("length") == b"<end length after 0>"
     for feed, argument in ((made.feed, 13225), (made.feed, [13225]), (made.feed_text, "x")):
         with pytest.raises(ValueError, match="the stream is finished"):
             feed(argument)

@@ -1,4 +1,4 @@
-"""Records told by a script, without the GIL in a batch. tests/emit/common/test_placeholders.py cuts them anywhere."""
+"""Records written by templates, in a batch without the GIL. tests/emit/common/test_placeholders.py cuts anywhere."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from array import array
 from typing import Any
 
 import pytest
-from wire_frames import as_bytes, written_by_python
+from wire_frames import as_bytes, described
 from wire_server import APIS
 
 import harmonystream as hs
@@ -26,12 +26,11 @@ def stream_of(api: str, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize("api", APIS)
-def test_a_batch_tells_by_scripts(api: str) -> None:
-    """Streams at different places, two tokens each, some of which Python tells."""
+def test_a_batch_writes_by_templates(api: str) -> None:
+    """Streams at different places, two tokens each."""
     batch = hs.batch.Batch(capacity=8)
     streams = [stream_of(api) for _ in range(8)]
-    alone = [written_by_python(stream_of(api)) for _ in range(8)]
-    written_by_python(streams[3])
+    alone = [described(stream_of(api)) for _ in range(8)]
     for stream in (*streams, *alone):
         stream.start()
     slots = [batch.add(stream) for stream in streams]
@@ -52,14 +51,12 @@ BLANKS = [chr(code) for code in range(sys.maxunicode + 1) if chr(code).isspace()
 def test_what_begins_a_block_of_text(text: str) -> None:
     """White space alone waits for something else, which begins the block with it."""
     made = []
-    for stream in (stream_of("messages"), written_by_python(stream_of("messages"))):
+    for stream in (stream_of("messages"), described(stream_of("messages"))):
         frames = [stream.start(), stream.feed_text(f"<|channel|>final<|message|>{text}")]
         made.append([*frames, stream.feed_text("x<|return|>"), stream.finish("stop"), stream.response()])
     assert made[0] == made[1]
-    scripted = stream_of("messages")
-    frames = as_bytes(scripted, [f"<|channel|>final<|message|>{text}"])
+    frames = as_bytes(stream_of("messages"), [f"<|channel|>final<|message|>{text}"])
     assert any(b"content_block_start" in frame for frame in frames) == (not text.isspace())
-    assert scripted._is_scripted
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -70,7 +67,7 @@ def test_hidden_calls_and_reasoning(api: str) -> None:
         "messages": {"thinking": False, "tool_choice": {"type": "none"}},
     }[api]
     made = []
-    for stream in (stream_of(api, **hidden), written_by_python(stream_of(api, **hidden))):
+    for stream in (stream_of(api, **hidden), described(stream_of(api, **hidden))):
         made.append([*as_bytes(stream, IDS, "stop"), stream.response()])
     assert made[0] == made[1]
 
@@ -83,7 +80,7 @@ def test_a_name_that_is_no_text(api: str) -> None:
     ids = [*o200k.encode("<|channel|>commentary to=functions.f", control=True), half]
     ids += o200k.encode("<|message|>{}<|call|>", control=True)
     made = []
-    for stream in (stream_of(api), written_by_python(stream_of(api))):
+    for stream in (stream_of(api), described(stream_of(api))):
         made.append([*as_bytes(stream, ids, "stop"), stream.response()])
     assert made[0] == made[1]
     assert "f\ufffd".encode() in b"".join(made[0][:-1])

@@ -54,7 +54,7 @@ cdef bint write_task(Step* step, Task* task, Context* c) noexcept nogil:
     cdef Slot* slot = slot_of(step, task)
     cdef Out* out = c.out
     cdef Buffer* to = &step.out
-    cdef Answer answer
+    cdef Outcome outcome
     if task.n == 0 or (task.n == 1 and write_plain(step, task, c, to)):
         return True
     step.begin_at = to.n
@@ -63,23 +63,15 @@ cdef bint write_task(Step* step, Task* task, Context* c) noexcept nogil:
     task.end = out.n_records
     step.first = 0
     while step.first < task.end:
-        answer = write_one(slot.writer, &out.records[step.first], out.text, to)
-        if answer == NO_MEMORY:
+        outcome = write_record(slot.writer, &out.records[step.first], out.text, to)
+        if outcome == NO_MEMORY:
             out.no_memory = True
-        elif answer != WRITTEN:
+        elif outcome == ASKS:
             slot.place.open = False                                          # Python may change what is written
             slot.place.fast = 0
             return False
         step.first += 1
     return True
-
-
-cdef inline Answer write_one(Writer* w, const Record* r, const uint8_t* text, Buffer* to) noexcept nogil:
-    if r.kind <= R_ARGUMENTS and w.frames[r.kind] != NULL:
-        if w.frames[r.kind].silent or put_delta(w, r.kind, text + r.at, r.n, to):
-            return WRITTEN
-        return NO_MEMORY
-    return NEEDS_PYTHON if w.written.script == NULL else write_record(w, r, text, to)
 
 
 cdef inline bint write_plain(const Step* step, Task* task, const Context* c, Buffer* to) noexcept nogil:
@@ -108,11 +100,10 @@ cdef inline bint write_plain(const Step* step, Task* task, const Context* c, Buf
 
 cdef inline bint plain_frame(Writer* w, uint8_t kind, const Tables* t, uint32_t tid, Buffer* to) noexcept nogil:
     """A plain token's frame. False: no memory."""
-    cdef Buffer* kept = &w.kept[kind]
     cdef const uint8_t* text = t.text + t.offset[tid]
-    cdef Py_ssize_t n = t.offset[tid + 1] - t.offset[tid], begin = kept.n
-    if w.frames[kind].silent:
+    cdef Py_ssize_t n = t.offset[tid + 1] - t.offset[tid], begin = w.text.n
+    if w.frames[kind].hidden:
         return True
     if t.classes[tid] & ESCAPES or (kind == R_ARGUMENTS and w.filtered):
         return put_delta(w, kind, text, n, to)
-    return buffer_put(kept, text, n) and put_kept(w, kind, begin, to)
+    return buffer_put(&w.text, text, n) and put_text(w, kind, begin, to)

@@ -38,6 +38,7 @@ cdef class Arguments:
     cdef str since(self, Py_ssize_t before)
 
 
+cdef bytes opening_of(str text_key)
 cdef bint filter_read(Filter* f, const uint8_t* p, Py_ssize_t n) noexcept nogil
 cdef bint filter_end(Filter* f, bint complete) noexcept nogil
 cdef void filter_clear(Filter* f, Py_ssize_t most) noexcept nogil

@@ -24,10 +24,13 @@ BROKEN_KEY = "INVALID_JSON"
 
 
 cdef bytes opening_of(str text_key):
+    """What is sent before the text of arguments that do not begin as an object."""
+    if text_key == TEXT_KEY:
+        return USUAL_OPENING
     return f'{{{json.dumps(text_key, ensure_ascii=False)}: "'.encode()
 
 
-cdef bytes USUAL_OPENING = opening_of(TEXT_KEY)
+cdef bytes USUAL_OPENING = b'{"input": "'
 
 cdef const char* BROKEN_OPENING = b'"INVALID_JSON": "'
 cdef const char* LARGEST = b"1.7976931348623157e+308"
@@ -58,7 +61,7 @@ cdef class Arguments:
     """
 
     def __cinit__(self, str text_key not None=TEXT_KEY):
-        self.text_opening = USUAL_OPENING if text_key == TEXT_KEY else opening_of(text_key)
+        self.text_opening = opening_of(text_key)
         self.f.text_opening, self.f.n_text_opening = self.text_opening, len(self.text_opening)
         self.f.step = A_BEGIN
 

@@ -138,7 +138,7 @@ cdef inline void fetch_writer(const Writer* w, uint8_t kind) noexcept nogil:
     for at in range(0, FETCHED, 64):
         prefetch(p + at)
     if kind:
-        prefetch(w.kept[kind].p + w.kept[kind].n)
+        prefetch(w.text.p + w.text.n)
 
 
 cdef inline void fetch_ahead(const Step* step, Py_ssize_t i, const Context* c) noexcept nogil:

@@ -100,7 +100,7 @@ cdef class Slots:
         return self.place(parser, emitter)
 
     cdef int check_fits(self, Parser parser, SseWriter emitter) except -1:
-        if emitter is not None and emitter.watched:
+        if emitter is not None and emitter._watched:
             raise ValueError("this emitter's chunks have token ids or logprobs: feed() it by itself")
         if not equal_programs(parser.program, self.program):
             raise ValueError(f"this stream is {parser.format!r} on {parser.vocab!r}; the batch is {self.format!r} on "

@@ -1,10 +1,12 @@
-# From records to the bytes of server-sent events. A frame is prepared once, with holes for the text of a delta and for
-# a running number. To fill it takes a few copies. An event without a frame goes to a method in Python: there are few
-# such events in a stream.
+# From records to the bytes of server-sent events: one writer for all APIs. It feeds a parser, has write_record() write
+# the parser's records by the API's templates, and answers what that asks.
+
+import json
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.pythread cimport PyThread_get_thread_ident
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.string cimport memchr, memcpy
 cimport cython
 from harmonystream._native.core.buffer cimport buffer_free, buffer_put, buffer_room
 from harmonystream._native.core.build cimport DEBUG_BUILD
@@ -13,17 +15,16 @@ from harmonystream._native.core.cpython cimport PyUnicode_AsUTF8AndSize
 from harmonystream._native.core.json_text cimport put_escaped
 from harmonystream._native.core.locks cimport FREE_THREADED, enter, leave, put_int
 from harmonystream._native.core.naming cimport name_errors
-from harmonystream._native.core.out cimport out_init, out_record
+from harmonystream._native.core.out cimport out_free, out_init, out_record, out_room
 from harmonystream._native.core.token_ids cimport Ids, ids_free, ids_take
 from harmonystream._native.core.types cimport *
-from harmonystream._native.core.utf8 cimport without_surrogates
+from harmonystream._native.core.utf8 cimport utf8_is_whole, without_surrogates
+from harmonystream._native.stream.events cimport *
 from harmonystream._native.stream.open_stream cimport Place, check_memory, untold
 from harmonystream._native.stream.parser cimport Parser, plain_token, take_ids
 from harmonystream._native.stream.plain_piece cimport Piece, account_piece
-from harmonystream._native.wire.frame cimport Filling, Frame, Pieces, fill, fill_with
-from harmonystream._native.wire.journal cimport forget_text, keep_sent, note_run, read_journal, text_of
-from harmonystream._native.wire.json_filter cimport Arguments, filter_read
-from harmonystream._native.wire.script cimport Script, ScriptTable
+from harmonystream._native.wire.json_filter cimport A_TEXT, Arguments, Filter, opening_of
+from harmonystream._native.wire.template cimport *
 from harmonystream._native.wire.write cimport *
 from harmonystream._native.wire.writer cimport *
 
@@ -32,6 +33,7 @@ DEBUG = bool(DEBUG_BUILD)
 cdef enum:
     LONG = 4096                        # bytes of a token that is rare enough to go the long way
     MOST_TOKENS = 1 << 30              # of a usage that is plain
+    TYPES = 64                         # of what is asked of calls: Python decides more than their ids
 
 
 cdef tuple REFUSALS = (
@@ -43,18 +45,24 @@ cdef tuple REFUSALS = (
 )
 
 
+cdef tuple KINDS = ("", "", "reasoning", "content", "arguments")
+cdef tuple CHANNELS = (None, "analysis", "commentary", "final")
+
+
 @cython.auto_pickle(False)
 cdef class SseWriter:
     """SseWriter(parser, ...)
 --
 
-    The base of all emitters: feeds a parser, and writes its deltas into frames. A subclass has two methods.
-    _on_event(event) gets all events but deltas, and deltas that have no frame. It returns the bytes to send, or a
-    Frame: for a delta the one that this delta and those after it go into, for another event one without a hole for
-    text. _feed_with(ids, logprobs) returns the bytes for all that is fed with logprobs, or while `_watched` is set.
+    The base of all emitters: feeds a parser, and writes its records by the templates of an API.
 
-    `_number` is the next frame's. The text of deltas is kept until _take(). While `_arguments_through` is set, argument
-    deltas pass that filter, which keeps their text.
+    A subclass has what is asked of it: _answer_call(event, index, item), what a call is: the variant of its item, its
+    name, its id, more fields as JSON, the id of its item, and what its arguments pass, or None. _answer_item(kind,
+    item), the id of an item of text. _answer_end(kind, text, name), for the item that ends: its seal, and the logprobs
+    of its text, twice, as JSON. _answer_tokens(start, stop, last), the logprobs and ids of these tokens as JSON, and
+    _tokens_written(delta, used), whether they were sent. _answer_reason(reason, calls), the API's word for it, and what
+    is said beside it. _feed_with(ids, logprobs), the bytes for all that is fed with logprobs, or while `_watched` is
+    set.
 
     feed(), feed_text(), start, finish and error raise RuntimeError in a second thread, and in a callback that they
     have called.
@@ -62,7 +70,7 @@ cdef class SseWriter:
     parser: one that has read nothing; or a format's name or row, with `vocab` and `tools` for its parser.
     """
 
-    def __cinit__(self, parser="harmony", *_, vocab=None, tools=None, bint _moved=False, **__):
+    def __cinit__(self, parser="harmony", *_, vocab=None, tools=None, **__):
         if not isinstance(parser, Parser):
             parser = Parser(parser, vocab, tools=tools)
         elif vocab is not None or tools is not None:
@@ -72,25 +80,24 @@ cdef class SseWriter:
             raise ValueError("an API has no watched values: give the emitter a parser without watch=, and feed one "
                              "with it the same ids")
         self.pending = b""
-        if not _moved:
-            self.check_fresh()
+        self.check_fresh()
 
     def __dealloc__(self):
-        cdef int kind
-        for kind in range(N_DELTAS):
-            buffer_free(&self.w.kept[kind])
-        written_free(&self.w.written)
+        writer_free(&self.w)
         buffer_free(&self.out)
 
     def __sizeof__(self):
         """Bytes, with the text that is kept, and without the parser."""
-        cdef const Written* t = &self.w.written
-        cdef Py_ssize_t size = self.out.cap + t.bound_text.cap
-        cdef int kind
-        for kind in range(N_DELTAS):
-            size += self.w.kept[kind].cap
-        return (object.__sizeof__(self) + size + t.constants.cap + t.name.cap + t.call_id.cap + t.usage.cap
-                + t.hook.cap + t.output.cap + t.journal.cap)
+        cdef const Writer* w = &self.w
+        cdef Py_ssize_t size = self.out.cap + w.bound_text.cap + w.text.cap + w.constants.cap + w.output.cap
+        cdef int k
+        for k in range(<int>N_VALUES):
+            size += w.values[k].cap
+        for k in range(<int>N_NEXT):
+            size += w.next[k].cap
+        if w.filter != NULL:
+            size += sizeof(Filter) + w.filter.sent.cap + w.filter.raw.cap + w.filter.held.cap
+        return object.__sizeof__(self) + size
 
     def __reduce__(self):
         raise TypeError(f"a {type(self).__name__} cannot be copied or pickled: it is one response")
@@ -101,34 +108,14 @@ cdef class SseWriter:
 
     # --- stages: new, bytes or dicts, then perhaps broken, ended ---
 
-    def _start(self, bint dicts, /):
-        """It is new, and from now on bytes, or dicts. Raises ValueError if it is not new."""
-        self.claim_alone()
-        try:
-            self.check(NEW)
-            self.take_parser()
-            self.w.stage = DICTS if dicts else BYTES
-        finally:
-            self.leave()
-
     def _check(self, bint dicts, /):
         """Raises ValueError unless it has started, and goes on, as bytes, or as dicts."""
         self.check(DICTS if dicts else BYTES)
 
-    def _enter(self):
-        """For what Python reads from the parser: nobody else may be inside until _leave()."""
-        self.claim_alone()
-
-    def _leave(self):
-        """After _enter()."""
-        self.leave()
-
-    def _break(self):
-        """Something was half done when it raised."""
-        self.break_off()
-
     cdef void break_off(self) noexcept:
+        """Something was half done when it raised."""
         self.w.stage = BROKEN
+        self.w.answered = 0
         if not FREE_THREADED and self.parser.place != NULL:
             self.parser.place.open = False                                   # a batch's next step looks at the stage
 
@@ -139,6 +126,15 @@ cdef class SseWriter:
         self.w.stage = ENDED
         self.leave()
         return pending
+
+    @property
+    def _in_events(self):
+        """Is events() inside? Then the verbs are its own."""
+        return self.in_events
+
+    @_in_events.setter
+    def _in_events(self, bint value):
+        self.in_events = value
 
     @property
     def is_new(self):
@@ -189,7 +185,7 @@ cdef class SseWriter:
             leave(&self.w.busy)
 
     cdef int check(self, uint8_t stage) except -1:
-        if self.w.stage != stage:
+        if self.w.stage != (DICTS if self.in_events and stage == BYTES else stage):
             raise ValueError(REFUSALS[self.w.stage])
         return 0
 
@@ -210,60 +206,93 @@ cdef class SseWriter:
 
     # --- the start ---
 
-    def _begin_script(self, Script script not None, tuple constants not None, bint asks_ids, str usage not None,
-                      bytes opening, /):
-        """It is new, and from now on bytes, by this script. The first frames.
+    def _begin(self, bint dicts, Templates templates not None, tuple constants not None, int asks, str usage not None,
+               bint fresh=True, /):
+        """It is new, and from now on bytes, or dicts. The first frames.
 
-        constants: the response's id, when it was created, the stem of ids, the model, and the JSON of what it begins
-        with; None: the script has that. asks_ids: `_call_ids` decides the id of each call. usage: as JSON, what is
-        known of it at the beginning. opening: the first frames, if they are not the script's.
+        constants: the response's id, when it was created, the stem of ids, the model, and the JSON that is the head;
+        None: the templates have that. asks: what is always asked, see `_asks()`. usage: as JSON, what is known of it at
+        the beginning. fresh: refuse a parser that is not.
         """
-        cdef Py_ssize_t n
-        cdef const uint8_t* p
         self.claim_alone()
         try:
             self.check(NEW)
-            self.take_parser()
-            self.set_script(script, constants, asks_ids)
-            p = <const uint8_t*>PyUnicode_AsUTF8AndSize(usage, &n)
-            self.out.n = self.w.written.usage.n = 0
-            if n and not buffer_put(&self.w.written.usage, p, n):
-                raise MemoryError()
-            if opening is None and not write_frame(&self.w, &script.table.opening, &self.out):
-                raise MemoryError()
-            self.w.stage = BYTES
-            return PyBytes_FromStringAndSize(<const char*>self.out.p, self.out.n) if opening is None else opening
+            if fresh:
+                self.take_parser()
+            self.set_templates(templates, constants, asks)
+            self.put_raw(V_USAGE, usage)
+            self.out.n = 0
+            self.put(fill_template(&self.w, &templates.table.opening, &self.out))
+            self.w.stage = DICTS if dicts else BYTES
+            return self.taken()
         finally:
             self.leave()
 
-    cdef int set_script(self, Script script, tuple constants, bint asks_ids) except -1:
-        cdef Written* t = &self.w.written
+    @staticmethod
+    def _asks(bint calls, bint types, bint items):
+        """For _begin(): who decides? calls: of the ids of calls; types: of more than that; items: of items' ids."""
+        return (OF_CALL if calls or types else 0) | (OF_ITEM if items else 0) | (TYPES if types else 0)
+
+    cdef int set_templates(self, Templates templates, tuple constants, int asks) except -1:
+        cdef Writer* w = &self.w
         cdef str head = constants[4]
-        self.script = script
-        if not buffer_room(&t.constants, CONSTANTS_ROOM) or not buffer_room(&t.journal, JOURNAL_ROOM):
+        self.templates = templates
+        if not buffer_room(&w.constants, CONSTANTS_ROOM):
             raise MemoryError()
+        w.constants.n = 0
         self.put_constant(0, constants[0], True)
         self.put_constant(1, constants[1], False)
         self.put_constant(2, constants[2], True)
         self.put_constant(3, constants[3], True)
-        t.script, t.stale, t.asks_ids = &script.table, &self.parser.stale, asks_ids
-        t.parts = self.parser.trims
+        w.templates, w.stale, w.trims = &templates.table, &self.parser.stale, self.parser.trims
+        w.asks |= asks & (OF_CALL | OF_ITEM)
+        self.asks_types = asks & TYPES
+        if templates.table.filtered:
+            self.text_opening = opening_of(self._text_key)
+            w.text_opening, w.n_text_opening = self.text_opening, len(self.text_opening)
         if head is not None:
             return self.put_constant(4, head, False)
-        if not write_frame(&self.w, &script.table.head, &t.hook) or not buffer_put(&t.constants, t.hook.p, t.hook.n):
-            raise MemoryError()
-        t.constant_at[5] = t.constants.n
-        t.hook.n = 0
+        self.put(fill_template(w, &templates.table.head, &w.values[<int>V_BESIDE])
+                 and buffer_put(&w.constants, w.values[<int>V_BESIDE].p, w.values[<int>V_BESIDE].n))
+        w.constant_at[5] = w.constants.n
+        w.values[<int>V_BESIDE].n = 0
         return 0
 
+    def _change_templates(self, Templates templates not None, /):
+        """From now on these: the logprobs and ids of tokens are sent, too."""
+        cdef int kind
+        self.claim()
+        try:
+            self.templates, self.w.templates = templates, &templates.table
+            self.w.asks |= OF_TOKENS
+            for kind in range(N_DELTAS):
+                self.w.frames[kind] = NULL
+        finally:
+            self.leave()
+
     cdef int put_constant(self, int k, str text, bint escaped) except -1:
-        cdef Written* t = &self.w.written
+        cdef Writer* w = &self.w
         cdef Py_ssize_t n
         cdef const uint8_t* p = <const uint8_t*>PyUnicode_AsUTF8AndSize(text, &n)
-        if not (put_escaped(&t.constants, p, n) if escaped else buffer_put(&t.constants, p, n)):
-            raise MemoryError()
-        t.constant_at[k + 1] = t.constants.n
+        self.put(put_escaped(&w.constants, p, n) if escaped else buffer_put(&w.constants, p, n))
+        w.constant_at[k + 1] = w.constants.n
         return 0
+
+    cdef int put(self, bint done) except -1:
+        if not done:
+            raise MemoryError()
+        return 0
+
+    cdef int put_raw(self, int value, str text) except -1:
+        """A value that is JSON."""
+        cdef Py_ssize_t n
+        cdef const uint8_t* p = <const uint8_t*>PyUnicode_AsUTF8AndSize(text, &n)
+        self.w.values[value].n = 0
+        return self.put(buffer_put(&self.w.values[value], p, n))
+
+    cdef bytes taken(self):
+        """What is in `out`."""
+        return PyBytes_FromStringAndSize(<const char*>self.out.p, self.out.n)
 
     # --- the verbs ---
 
@@ -274,7 +303,7 @@ cdef class SseWriter:
         """
         cdef Py_ssize_t tid
         cdef bytes made
-        if (not FREE_THREADED and logprobs is None and not self.watched and self.w.stage == BYTES
+        if (not FREE_THREADED and logprobs is None and not self.w.asks & OF_TOKENS and self.w.stage == BYTES
                 and not self.w.depth):
             tid = plain_token(self.parser, ids)                              # none if it is in a batch
             if tid >= 0 and self.w.frames[self.parser.s.fast] != NULL:
@@ -285,7 +314,7 @@ cdef class SseWriter:
         self.claim_alone()
         try:
             self.check(BYTES)
-            if logprobs is not None or self.watched:
+            if logprobs is not None or self.w.asks & OF_TOKENS:
                 return self._feed_with(ids, logprobs)
             return self._read(ids)
         finally:
@@ -321,56 +350,57 @@ cdef class SseWriter:
         self.claim_alone()
         try:
             self.check(BYTES)
-            return self.frames_of(&out) if self.parser.read_end(reason, &out) else b""
+            if not self.parser.read_end(reason, &out):
+                return b""
+            self.reason = self.parser.end_reason
+            return self.frames_of(&out)
         finally:
             self.leave()
 
     def _end_plainly(self, str reason, usage, /):
-        """All last frames, if the script has them for this reason and usage; then the response has ended. None: Python
-        must end it.
+        """All last frames, if the templates have them for this reason and usage; then the response has ended. None:
+        Python must end it.
 
-        _end_after() adds what Python must write after all. Raises what checked_usage() raises.
+        Raises what checked_usage() raises.
         """
         return self.end_plainly(reason, usage)
 
     cdef bytes end_plainly(self, str reason, object usage):
         cdef Out out
         cdef const Stream* s = &self.parser.s
-        cdef const ScriptTable* script = self.w.written.script
+        cdef const ResponseTemplates* templates = self.w.templates
         cdef bytes made
         self.claim_alone()
         try:
             self.check(BYTES)
-            if script == NULL or reason not in self.script.reasons:
+            if templates == NULL or reason not in self.templates.reasons:
                 return None
-            self.counted = not (script.counted and s.input_mode == TEXT_MODE) and self.take_counts(usage)
+            self.counted = not (templates.counted and s.input_mode == TEXT_MODE) and self.take_counts(usage)
             if self.counted:
                 usage = None if usage is None else dict(usage)
             else:
-                if script.closing_usage.items == NULL:
+                if templates.closing_usage.pieces == NULL:
                     return None
                 usage = self.checked_usage(usage)
                 if not self._has_usage_frame(usage):
                     return None
             if not self.parser.read_end(reason, &out):
                 return None
-            self.usage, self.ends_plainly = usage, True
+            self.usage, self.ends_plainly, self.reason = usage, True, self.parser.end_reason
             made = self.frames_of(&out)
-            if self.end_word is not None:
-                self.w.stage = ENDED
-                return made
+            self.w.stage = ENDED
+            return made
         finally:
             self.leave()
-        return self._end_after(made)
 
     @property
-    def _usage_at_end(self):
-        """What finish() has been given, of a response that the script has ended."""
-        return self.usage
+    def _plain_usage(self):
+        """What finish() has been given, of a response whose last frames the templates have; () of any other."""
+        return self.usage if self.ends_plainly else ()
 
     cdef bint take_counts(self, object usage) except -1:
         """Are the API's plain counts all that the usage has? -1 is a count that it has not."""
-        cdef int64_t* counts = self.w.written.counts
+        cdef int64_t* counts = self.w.counts
         cdef tuple names = self._counts
         cdef Py_ssize_t found = 0
         cdef int k
@@ -393,12 +423,7 @@ cdef class SseWriter:
             found += 1
         return found == len(<dict>usage)
 
-    # --- the script ---
-
-    @property
-    def _is_scripted(self):
-        """Does the script write what happens? Then Python may not know yet: see _journal()."""
-        return self.w.written.script != NULL
+    # --- what was written ---
 
     @property
     def _trims(self):
@@ -406,183 +431,93 @@ cdef class SseWriter:
         return bool(self.parser.trims)
 
     @property
-    def _word_written(self):
-        """The API's reason, if the script has written the end of the response, too; else None."""
-        return self.end_word
+    def _word(self):
+        """The API's reason, after its end; else None."""
+        return self.word
+
+    @_word.setter
+    def _word(self, str word):
+        self.word = word
 
     @property
-    def _calls_written(self):
-        """The calls that the script has shown."""
-        return self.w.written.calls
+    def _end_reason(self):
+        """The parser's reason, after its end."""
+        return self.reason
 
     @property
-    def _items_written(self):
-        """The items that the script has shown."""
-        return self.w.written.items
+    def _calls_so_far(self):
+        """The calls that were shown."""
+        return self.w.calls
 
     @property
-    def _output_written(self):
-        """The items that are done, as the script has them, each after a comma."""
-        cdef const Buffer* output = &self.w.written.output
-        return (<const char*>output.p)[:output.n].decode() if output.n else ""
+    def _items_so_far(self):
+        """The items that have begun."""
+        return self.w.items
 
     @property
-    def _head_written(self):
-        """The JSON of what the response begins with."""
-        cdef Written* t = &self.w.written
-        return (<const char*>t.constants.p)[t.constant_at[4]:t.constant_at[5]].decode() if t.constants.n else ""
+    def _cut(self):
+        """Is a message that no token ends cut?"""
+        return bool(self.w.cut)
 
-    def _cut_from_here(self):
-        """From here on a message that no token ends is cut. In the journal this is None."""
-        self.w.written.cut = True
-        if not note_run(&self.w, R_NONE, 0, False):
-            raise MemoryError()
+    @_cut.setter
+    def _cut(self, bint cut):
+        self.w.cut = cut
 
-    def _leave_script(self):
-        """From here on, Python writes every frame."""
+    @property
+    def _inside(self):
+        """Does another stream end the response?"""
+        return self.inside
+
+    @_inside.setter
+    def _inside(self, bint inside):
+        self.inside = inside
+
+    def _items(self, bint with_open=False, /):
+        """The items that are done, and the open one, as JSON."""
+        cdef Buffer made
+        cdef Writer* w = &self.w
+        made.p, made.n, made.cap = NULL, 0, 0
         self.claim()
         try:
-            if self.w.written.script != NULL:
-                self._catch_up()
-                self.w.written.script = NULL
-                self.drop_frames()
+            self.put(buffer_put(&made, b"[", 1))
+            if w.output.n:
+                self.put(buffer_put(&made, w.output.p + 1, w.output.n - 1))
+            if with_open and w.open:
+                made.n -= made.n == 1                                        # its comma becomes the bracket
+                self.put(put_open_item(w, &made))
+                made.p[0] = c"["
+            self.put(buffer_put(&made, b"]", 1))
+            return (<const char*>made.p)[:made.n].decode()
         finally:
+            buffer_free(&made)
             self.leave()
 
-    def _journal(self):
-        """The events that Python does not know yet, and the filter of an open call's arguments. It knows them now. The
-        text of deltas is one event for each run.
-        """
-        cdef list events = []
-        cdef bint alone                                                      # no verb, which has the parser, is inside
-        self.claim()
-        try:
-            if self.w.written.script != NULL:
-                alone = FREE_THREADED and self.w.depth == 1
-                if alone:                                                    # replay() names the parser's open message
-                    self.parser.claim(NO_INPUT)
-                try:
-                    read_journal(&self.w, self.parser, events)
-                finally:
-                    if alone:
-                        leave(&self.parser.busy)
-                if self.w.written.blank:                                        # Python holds it now
-                    self.w.written.script = NULL
-                    self.drop_frames()
-            return events, self.open_filter()
-        finally:
-            self.leave()
-
-    def _caught_up(self, filter, /):
-        """Called after _journal(), when Python has seen all of it. What is open continues where it was."""
-        cdef Written* t = &self.w.written
-        self.claim()
-        try:
-            if t.script == NULL:
-                return
-            self.set_filter(filter)
-            t.journal.n = t.item_at = 0
-            if t.open == R_ARGUMENTS and filter is not None:
-                keep_sent(&self.w)
-            if t.open and not note_run(&self.w, t.open, self.w.kept[t.open].n, True):
-                raise MemoryError()
-            if t.open == R_ARGUMENTS and filter is not None:
-                self.w.kept[t.open].n = 0
-        finally:
-            self.leave()
-
-    cdef Arguments open_filter(self):
-        """Of the open call's arguments; None: there is none. One that has ended is used again for the next call."""
-        return self.arguments_through if self.w.filtered else None
-
-    cdef void set_filter(self, Arguments filter) noexcept:
-        self.arguments_through = filter
-        self.w.filter = NULL if filter is None else &filter.f
-        self.w.filtered = filter is not None
-
-    cdef int hook(self, const Record* r, const uint8_t* text) except -1:
-        """Does what write_record() needs from Python before it can write this record."""
-        cdef Written* t = &self.w.written
-        cdef const Buffer* kept
-        cdef str own = None
-        if t.open == R_REASONING and t.script.signed:
-            kept = &self.w.kept[<int>R_REASONING]
-            self.put_hook(self._sign(text_of(kept, t.item_at, kept.n)))
-        if r.kind == R_CALL_START and t.script.filtered and self.arguments_through is None:
-            self.set_filter(self._new_filter())
-        if r.kind == R_CALL_START and (r.n_id or t.asks_ids):
-            if r.n_id:
-                own = (<const char*>text)[r.at + r.n:r.at + r.n + r.n_id].decode("utf-8", "replace")
-                t.asks_ids = self.has_own_ids = True                         # a later one may not be this one
-            self.decide_id(own)
-        t.hooked = True
-        return 0
-
-    cdef int decide_id(self, str own) except -1:
-        """The id of the next call. own: the model's."""
-        cdef Written* t = &self.w.written
-        cdef str made
-        t.call_id.n = 0
-        if not self.has_own_ids and self._own_call_id is None:
-            t.calls += 1                                                     # its frame has this call's number
-            done = write_frame(&self.w, &t.script.call_id, &t.call_id)
-            t.calls -= 1
-            if not done:
-                raise MemoryError()
-            made = text_of(&t.call_id, 0, t.call_id.n)
-            if made not in self._taken:
-                return 0                                                     # what _call_ids would decide
-            t.call_id.n = 0
-        return put_str(&t.call_id, self._call_ids.decide(own, t.calls))
-
-    cdef int put_hook(self, str text) except -1:
-        self.w.written.hook.n = 0
-        return put_str(&self.w.written.hook, text)
-
-    cdef void drop_frames(self) noexcept:
-        cdef int kind
-        for kind in range(N_DELTAS):
-            self.w.frames[kind] = NULL
-
-    # --- the texts of the deltas ---
-
-    def _keep(self, str kind not None, str text not None):
-        """Keep a delta's text that goes out some other way; what of it may go out."""
-        cdef uint8_t code = KINDS[kind]
+    def _put_items(self, str items not None, Py_ssize_t begun, /):
+        """These items, as JSON, take the place of those that are done. begun: more that have begun."""
         cdef Py_ssize_t n
-        cdef const uint8_t* p
+        cdef const uint8_t* p = <const uint8_t*>PyUnicode_AsUTF8AndSize(items, &n)
         self.claim()
         try:
-            if code == R_ARGUMENTS and self.w.filtered:
-                return self.arguments_through.feed(text)
-            clean = sendable(text)
-            p = <const uint8_t*>PyUnicode_AsUTF8AndSize(clean, &n)
-            self.keep_text(code, p, n)
-            if self.w.drops[code]:
-                self.w.kept[code].n = 0
-            return text
+            self.w.items += <int32_t>begun
+            self.w.output.n = 0
+            if not self.w.keeps_none and n > 2:
+                self.put(buffer_put(&self.w.output, b",", 1) and buffer_put(&self.w.output, p + 1, n - 2))
         finally:
             self.leave()
+
+    @property
+    def _head_json(self):
+        """The JSON of the head."""
+        cdef Writer* w = &self.w
+        return (<const char*>w.constants.p)[w.constant_at[4]:w.constant_at[5]].decode() if w.constants.n else ""
 
     def _keep_none(self, *kinds):
-        """Keep no item's text after its end, and no delta's of these kinds when it has been sent."""
+        """Keep nothing of an item after its end, and no delta's text of these kinds when it has been sent."""
         self.claim()
         for kind in kinds:
-            self.w.drops[<uint8_t>KINDS[kind]] = True
+            self.w.drops[<uint8_t>KINDS.index(kind)] = True
         self.w.keeps_none = True
         self.leave()
-
-    def _take(self, str kind not None):
-        """The text of the deltas of this kind since the last _take()."""
-        cdef Buffer* kept = &self.w.kept[<uint8_t>KINDS[kind]]
-        self.claim()
-        try:
-            text = text_of(kept, 0, kept.n)
-            kept.n = 0
-            forget_text(&self.w.written, KINDS[kind])
-            return text
-        finally:
-            self.leave()
 
     @property
     def _number(self):
@@ -595,41 +530,19 @@ cdef class SseWriter:
         self.leave()
 
     @property
-    def _tokens_read(self):
-        """All, and those of reasoning: of the parser's usage, without the object."""
-        return tokens_read(&self.parser.s), self.parser.s.usage[<int>IN_REASONING]
+    def _watched(self):
+        return bool(self.w.asks & OF_TOKENS)
+
+    @_watched.setter
+    def _watched(self, bint watched):
+        self.claim()
+        self.w.asks = self.w.asks & ~OF_TOKENS | (OF_TOKENS if watched else 0)
+        self.leave()
 
     @property
     def in_text(self):
         """Is it fed text? Then the parser counts bytes, not tokens."""
         return self.parser.s.input_mode == TEXT_MODE
-
-    @property
-    def _arguments_through(self):
-        return self.open_filter()
-
-    @_arguments_through.setter
-    def _arguments_through(self, Arguments through):
-        self.claim()
-        self.set_filter(through)
-        self.leave()
-
-    cdef bint keep_text(self, uint8_t kind, const uint8_t* p, Py_ssize_t n) except -1:
-        """Append what may go out of this text to what is kept, escaped: all or nothing. Is it anything?"""
-        cdef Py_ssize_t begin
-        cdef const Buffer* sent
-        if kind == R_ARGUMENTS and self.w.filtered:
-            sent = &self.arguments_through.f.sent
-            begin = sent.n
-            if not filter_read(&self.arguments_through.f, p, n):
-                raise MemoryError()
-            n = sent.n - begin
-            if n == 0:
-                return False
-            p = sent.p + begin
-        if not put_escaped(&self.w.kept[kind], p, n):
-            raise MemoryError()
-        return True
 
     @staticmethod
     def _listed(given):
@@ -642,64 +555,84 @@ cdef class SseWriter:
         finally:
             ids_free(&ids)
 
-    # --- frames ---
+    # --- what ends without a record ---
 
-    @property
-    def _watched(self):
-        return self.watched
-
-    @_watched.setter
-    def _watched(self, bint watched):
+    def _end_open(self, bint complete, /):
+        """The frames that end the open item."""
         self.claim()
-        self.watched = watched
-        self.leave()
+        try:
+            self.out.n = 0
+            if asks_end(&self.w):
+                self.answer_end()
+            self.put(end_item(&self.w, complete, &self.out))
+            self.w.answered = 0
+            return self.taken()
+        finally:
+            self.leave()
 
-    cdef int set_frame(self, uint8_t kind, Frame frame) except -1:
-        if self.frames is None:
-            self.frames = [None] * (N_DELTAS)
-        self.w.frames[kind] = &frame.pieces
-        self.frames[kind] = frame
-        return 0
-
-    def _no_frames(self):
-        """None for any kind."""
+    def _close_with(self, str usage not None, /):
+        """The last frames, with this usage as JSON."""
         self.claim()
-        self.drop_frames()
-        self.frames = None
-        self.leave()
+        try:
+            self.put_raw(V_USAGE, usage)
+            self.out.n = 0
+            self.put(fill_template(&self.w, &self.templates.table.closing_usage, &self.out))
+            return self.taken()
+        finally:
+            self.leave()
+
+    def _write_events(self, list events not None, str reason, /):
+        """The frames of events that another parser has made. reason: of their end."""
+        cdef Out out
+        self.claim_alone()
+        out_init(&out)
+        try:
+            self.check(BYTES)
+            self.reason = reason
+            self.out.n = 0
+            for event in events:
+                out.n_records = out.n_text = out.floor = 0
+                if put_event(&out, event):
+                    if out.records[0].kind == R_CONTENT and self.w.open != R_CONTENT:
+                        self.w.channel = out.records[0].channel
+                    try:
+                        self.write(&out, 0)
+                    except BaseException:
+                        self.break_off()
+                        self.pending += self.taken()
+                        raise
+            return self.taken()
+        finally:
+            out_free(&out)
+            self.leave()
 
     # --- filling ---
 
     cdef bytes one_frame(self, uint8_t kind, const uint8_t* text, Py_ssize_t n, bint unescaped):
-        """Valid UTF-8 in its frame, without a detour. unescaped: nothing in it is escaped in JSON, as the vocabulary
-        knows.
+        """Valid UTF-8 in the open item's frame, without a detour. unescaped: nothing in it is escaped in JSON, as the
+        vocabulary knows.
         """
-        cdef const Pieces* frame = self.w.frames[kind]
-        cdef Buffer* kept = &self.w.kept[kind]
-        cdef Py_ssize_t begin = kept.n
-        if frame.silent:
-            return b""
-        if unescaped and (kind != R_ARGUMENTS or not self.w.filtered):
-            if not buffer_put(kept, text, n):
-                raise MemoryError()
-        elif not self.keep_text(kind, text, n):
-            return b""
-        return self.kept_frame(kind, begin)
-
-    cdef bytes kept_frame(self, uint8_t kind, Py_ssize_t begin):
-        """What has been kept last, from `begin`, in its frame."""
-        cdef const Pieces* frame = self.w.frames[kind]
-        cdef Buffer* kept = &self.w.kept[kind]
+        cdef Writer* w = &self.w
+        cdef Py_ssize_t begin = w.text.n, size
         cdef Filling filling
-        cdef Py_ssize_t size = fill_with(&filling, frame, kept.p + begin, kept.n - begin, self.w.number)
         cdef bytes whole
+        if w.frames[kind].hidden:
+            return b""
+        if kind == R_ARGUMENTS and w.filtered:
+            self.out.n = 0
+            self.put(put_delta(w, kind, text, n, &self.out))
+            return self.taken()
+        self.put(buffer_put(&w.text, text, n) if unescaped else put_escaped(&w.text, text, n))
+        size = fill_with(&filling, &w.bound, w.text.p + begin, w.text.n - begin, w.number)
         try:
             whole = PyBytes_FromStringAndSize(NULL, size)
         except MemoryError:
-            kept.n = begin
+            w.text.n = begin
             raise
-        fill(frame, <uint8_t*>PyBytes_AS_STRING(whole), &filling)
-        self.settle(kind, begin)
+        fill(&w.bound, <uint8_t*>PyBytes_AS_STRING(whole), &filling)
+        w.number = <int64_t>(<uint64_t>w.number + 1)                         # it wraps
+        if w.drops[kind]:
+            w.text.n = begin
         return whole
 
     cdef bytes feed_plain(self, Py_ssize_t tid):
@@ -762,133 +695,146 @@ cdef class SseWriter:
         try:
             while i < end:
                 i += 1
-                self.put_record(out, i - 1)
+                self.write(out, i - 1)
         except BaseException:
             self.break_off()
-            # the frames before are kept for error()
-            self.pending = PyBytes_FromStringAndSize(<const char*>self.out.p, self.out.n)
-            # the parser must know which message is open
-            while i < end:
-                self.parser.event_of(out, i)
-                i += 1
+            self.pending = self.taken()                                      # the frames before, for error()
+            self.parser.stale = True                                         # it must know which message is open
             raise
-        return PyBytes_FromStringAndSize(<const char*>self.out.p, self.out.n)
+        return self.taken()
 
-    cdef int put_record(self, const Out* out, Py_ssize_t i) except -1:
-        cdef const Record* r = &out.records[i]
-        cdef uint8_t kind = r.kind
-        cdef const uint8_t* text = out.text + r.at
-        cdef Py_ssize_t n = r.n
+    cdef int write(self, const Out* out, Py_ssize_t i) except -1:
+        """Appends the frames of a record, and answers what is asked for it."""
+        cdef Writer* w = &self.w
+        cdef Record r = out.records[i]
+        cdef const uint8_t* text = out.text
+        cdef Outcome outcome
         cdef str empty
-        if kind == R_EMPTY_ARGUMENTS:
+        if r.kind == R_EMPTY_ARGUMENTS:
             if not self.parser.empty_args:
                 return 0
-            kind = R_ARGUMENTS
             empty = sendable(self.parser.empty_args)
-            text = <const uint8_t*>PyUnicode_AsUTF8AndSize(empty, &n)
-        if kind <= R_ARGUMENTS and self.w.frames[kind] != NULL:
-            return self.put_frame(kind, text, n)
-        if self.w.written.script != NULL and (kind != r.kind or self.write_by_script(r, out.text)):
-            return 0                                                         # or no call is open that is shown
-        return self.put_python(kind, self.parser.event_of(out, i), text, n)
-
-    cdef bint write_by_script(self, const Record* r, const uint8_t* text) except -1:
-        """Write a record by the script. False: Python must, from now on."""
-        cdef Answer answer = write_record(&self.w, r, text, &self.out)
-        if answer == NEEDS_HOOK:
-            self.hook(r, text)
-            if self.w.written.script == NULL:                                   # what was called has left it
-                return False
-            answer = write_record(&self.w, r, text, &self.out)
-        if answer == NO_MEMORY:
+            text, r.kind, r.at = <const uint8_t*>PyUnicode_AsUTF8AndSize(empty, &r.n), R_ARGUMENTS, 0
+        while True:
+            outcome = write_record(w, &r, text, &self.out)
+            if outcome != ASKS:
+                break
+            self.answer(out, i, &r, text)
+            w.answered |= w.question
+        if outcome == NO_MEMORY:
             raise MemoryError()
-        if answer == NEEDS_PYTHON and r.kind == R_STREAM_END:
+        if r.kind == R_CALL_START and w.answered & OF_CALL:
+            self.through, self.next_through = self.next_through, None
+        elif r.kind == R_STREAM_END:
             self.put_end()
-            return True
-        if answer == WRITTEN:
-            return True
-        self._leave_script()
-        return False
+        if w.answered & OF_TOKENS:
+            self._tokens_written(r.kind <= R_ARGUMENTS, bool(w.used))
+        w.answered = 0
+        if self.parser.s.strict and (r.kind == R_MESSAGE_START or r.kind == R_MESSAGE_END):
+            self.parser.event_of(out, i)                                     # an error names what is open
+            self.parser.stale = False
+        return 0
+
+    # --- what Python answers ---
+
+    cdef int answer(self, const Out* out, Py_ssize_t i, const Record* r, const uint8_t* text) except -1:
+        cdef Writer* w = &self.w
+        if w.question == OF_TOKENS:
+            logprobs, ids = self._answer_tokens(r.start, r.stop, r.kind == R_STREAM_END)
+            self.put_raw(V_LOGPROBS, logprobs)
+            self.put_raw(V_IDS, ids)
+            w.used = False
+        elif w.question == OF_CALL:
+            self.answer_call(out, i, r)
+        elif w.question == OF_ITEM:
+            w.next[<int>V_ITEM_ID].n = 0
+            put_str(&w.next[<int>V_ITEM_ID], self._answer_item(KINDS[r.kind], w.items))
+        elif w.question == OF_TEXT:
+            self.put_raw(V_TEXT, sendable(self.through.feed(text_at(text + r.at, r.n))))
+        else:
+            self.answer_end()
+        return 0
+
+    cdef int answer_call(self, const Out* out, Py_ssize_t i, const Record* r) except -1:
+        cdef Writer* w = &self.w
+        cdef Buffer* id = &w.next[<int>V_CALL_ID]
+        cdef str made
+        cdef int k
+        for k in range(<int>N_NEXT):
+            w.next[k].n = 0
+        w.next_variant, w.next_through, self.next_through = 0, False, None
+        if (not r.n_id and not self.asks_types and not self.has_own_ids and self._own_call_id is None
+                and (r.flags == FUNCTION or not w.templates.functions) and utf8_is_whole(out.text + r.at, r.n)):
+            w.calls += 1                                                     # the template has this call's number
+            done = fill_template(w, &w.templates.call_id, id)
+            w.calls -= 1
+            self.put(done and put_escaped(&w.next[<int>V_NAME], out.text + r.at, r.n))
+            made = text_of(id, 0, id.n)
+            if made not in self._taken:
+                return 0                                                     # what _call_ids would decide
+            id.n = 0
+            put_str(id, self._call_ids.decide(None, w.calls))
+            return 0
+        if r.n_id:
+            self.has_own_ids = True                                          # a later one may not be this one
+            w.asks |= OF_CALL
+        variant, name, call_id, fields, item_id, through = self._answer_call(self.parser.event_of(out, i), w.calls,
+                                                                             w.items)
+        put_str(&w.next[<int>V_NAME], name)
+        put_str(id, call_id)
+        put_str(&w.next[<int>V_ITEM_ID], item_id)
+        self.put_next_raw(V_CALL_FIELDS, fields)
+        w.next_variant, w.next_through = variant, through is not None
+        self.next_through = through
+        return 0
+
+    cdef int put_next_raw(self, int value, str text) except -1:
+        cdef Py_ssize_t n
+        cdef const uint8_t* p = <const uint8_t*>PyUnicode_AsUTF8AndSize(text, &n)
+        return self.put(buffer_put(&self.w.next[value], p, n))
+
+    cdef int answer_end(self) except -1:
+        """What the end of the open item has of its text."""
+        cdef Writer* w = &self.w
+        if w.open == R_ARGUMENTS and w.through:
+            self.put_raw(V_TEXT, sendable(self.through.finish()))
+        if w.templates.seals[w.open][w.variant] == ASKED:
+            name, text = text_of(&w.values[<int>V_NAME], 0, w.values[<int>V_NAME].n), text_of(&w.text, 0, w.text.n)
+            seal, whole, whole_bytes = self._answer_end(KINDS[w.open], text, name)
+            self.put_raw(V_SEAL, seal)
+            self.put_raw(V_ALL, whole)
+            self.put_raw(V_ALL_BYTES, whole_bytes)
+        w.answered |= OF_END
+        return 0
 
     cdef int put_end(self) except -1:
-        """The end of the stream, and what ends the response if the script has it."""
-        cdef const ScriptTable* script = &self.script.table
+        """The end of the stream, and of the response if the templates have all of it."""
+        cdef Writer* w = &self.w
+        cdef const ResponseTemplates* templates = &self.templates.table
+        words = self.templates.reasons.get(self.reason) if self.ends_plainly else None
+        word, beside = self._answer_reason(self.reason, w.calls) if words is None else <tuple>words[w.calls != 0]
+        w.values[<int>V_REASON].n = 0
+        put_str(&w.values[<int>V_REASON], word)
+        self.put_raw(V_BESIDE, beside)
+        self.word = sendable(word)
+        if not self.inside:
+            self.put(fill_template(w, &templates.finish, &self.out))
         if self.ends_plainly:
-            words = <tuple>self.script.reasons[self.parser.end_reason]
-            self.put_hook(words[self.w.written.calls != 0])
             self.put_usage()
-        else:
-            self.put_hook(self._write_end(self.parser.end_reason))
-        if not write_frame(&self.w, &script.finish, &self.out):
-            raise MemoryError()
-        if self.ends_plainly:
-            if not write_frame(&self.w, &script.closing if self.counted else &script.closing_usage, &self.out):
-                raise MemoryError()
-            self.end_word = words[self.w.written.calls != 0]
+            self.put(fill_template(w, &templates.closing if self.counted else &templates.closing_usage, &self.out))
         return 0
 
     cdef int put_usage(self) except -1:
         """What the closing frames have of the tokens."""
-        cdef Written* t = &self.w.written
-        cdef Py_ssize_t n
-        cdef str text
-        cdef const uint8_t* p
-        if self.counted:
-            if t.counts[<int>IN_RESPONSE] < 0:
-                t.counts[<int>IN_RESPONSE] = tokens_read(&self.parser.s)
-            if t.counts[<int>IN_TOTAL] < 0:
-                t.counts[<int>IN_TOTAL] = t.counts[<int>IN_PROMPT] + t.counts[<int>IN_RESPONSE]
-            t.counts[<int>OF_REASONING] = self.parser.s.usage[<int>IN_REASONING]
-            return 0
-        text = self._usage_json(self.usage)
-        p = <const uint8_t*>PyUnicode_AsUTF8AndSize(text, &n)
-        t.usage.n = 0
-        if not buffer_put(&t.usage, p, n):
-            raise MemoryError()
+        cdef Writer* w = &self.w
+        if not self.counted:
+            return self.put_raw(V_USAGE, self._usage_json(self.usage))
+        if w.counts[<int>IN_RESPONSE] < 0:
+            w.counts[<int>IN_RESPONSE] = tokens_read(&self.parser.s)
+        if w.counts[<int>IN_TOTAL] < 0:
+            w.counts[<int>IN_TOTAL] = w.counts[<int>IN_PROMPT] + w.counts[<int>IN_RESPONSE]
+        w.counts[<int>OF_REASONING] = self.parser.s.usage[<int>IN_REASONING]
         return 0
-
-    cdef int put_python(self, uint8_t kind, object event, const uint8_t* text, Py_ssize_t n) except -1:
-        """What the callback makes of the event: bytes, a frame, or the frame that this delta and those after it go
-        into.
-        """
-        cdef bint put
-        made = self._on_event(event)
-        if isinstance(made, Frame) and kind <= R_ARGUMENTS:
-            self.set_frame(kind, made)
-            return self.put_frame(kind, text, n)
-        if isinstance(made, Frame) and not (<Frame>made).pieces.texts:
-            put = write_frame(&self.w, &(<Frame>made).pieces, &self.out)
-        elif isinstance(made, bytes):
-            put = buffer_put(&self.out, <const uint8_t*>PyBytes_AS_STRING(made), PyBytes_GET_SIZE(made))
-        else:
-            raise TypeError(f"_on_event returns bytes or a Frame, in which only a delta has a hole for text, not "
-                            f"{made!r}")
-        if not put:
-            raise MemoryError()
-        return 0
-
-    cdef int put_frame(self, uint8_t kind, const uint8_t* p, Py_ssize_t n) except -1:
-        """Valid UTF-8, escaped into what is kept and from there into the frame."""
-        cdef const Pieces* frame = self.w.frames[kind]
-        cdef Buffer* kept = &self.w.kept[kind]
-        cdef Py_ssize_t begin = kept.n, size
-        cdef Filling filling
-        if frame.silent or not self.keep_text(kind, p, n):
-            return 0
-        size = fill_with(&filling, frame, kept.p + begin, kept.n - begin, self.w.number)
-        if not buffer_room(&self.out, size):
-            kept.n = begin
-            raise MemoryError()
-        fill(frame, self.out.p + self.out.n, &filling)
-        self.out.n += size
-        self.settle(kind, begin)
-        return 0
-
-    cdef void settle(self, uint8_t kind, Py_ssize_t begin) noexcept:
-        """A text is in its frame. It is kept, too, unless texts of its kind are dropped."""
-        self.w.number = <int64_t>(<uint64_t>self.w.number + 1)       # it wraps
-        if self.w.drops[kind] or (kind == R_ARGUMENTS and self.w.filtered):
-            self.w.kept[kind].n = begin
 
     # --- moving ---
 
@@ -901,23 +847,77 @@ cdef class SseWriter:
         """Is it dicts, and the next payload's number."""
         return self.w.stage == DICTS, self.w.number
 
-    def _kept(self):
-        """What is kept of each kind of delta; after _catch_up()."""
-        cdef int kind
-        self.claim_alone()
+    def _writing(self):
+        """Where it is in the response: the open item, and what has begun."""
+        cdef Writer* w = &self.w
+        cdef Buffer* text
+        cdef int k
+        self.claim()
         try:
-            return [text_of(&self.w.kept[kind], 0, self.w.kept[kind].n) for kind in range(R_REASONING, R_ARGUMENTS + 1)]
+            made = {"open": KINDS[w.open], "variant": w.variant if w.open else 0, "channel": w.channel,
+                    "has_text": bool(w.has_text), "fields_now": w.fields_now, "fields_before": w.fields_before,
+                    "cut": bool(w.cut), "blank": bool(w.blank), "begun": w.items, "calls": w.calls,
+                    "text": text_of(&w.text, 0, w.text.n)}
+            if w.open:
+                for k in range(<int>V_CALL_FIELDS):
+                    made[("name", "call_id", "item_id")[k]] = text_of(&w.values[k], 0, w.values[k].n)
+                made["fields"] = raw_of(&w.values[<int>V_CALL_FIELDS])
+            if w.open == R_ARGUMENTS and w.filtered:
+                text = &w.filter.sent if w.filter.step == A_TEXT else &w.filter.raw
+                made["filter"] = [w.filter.step == A_TEXT, raw_of(text)]
+            return made
         finally:
             self.leave()
 
-    def _move_to(self, Parser parser not None, bint dicts, int64_t number, /):
-        """It is new, and from now on what such a stream was. The parser need not be fresh."""
+    def _write_on(self, Parser parser not None, bint dicts, int64_t number, Templates templates not None,
+                  tuple constants not None, int asks, dict given not None, Arguments filter, /):
+        """It is new, and from now on what such a stream was. The parser need not be fresh. given: what _writing() gave,
+        each field of the right type. Raises ValueError if it could not have given that.
+        """
+        cdef Writer* w = &self.w
+        cdef const ResponseTemplates* table = &templates.table
+        cdef Py_ssize_t kind, variant, k
         self.claim_alone()
         try:
             self.check(NEW)
-            self.parser, self.w.number, self.w.stage = parser, number, DICTS if dicts else BYTES
+            self.parser, w.number = parser, number
+            self.set_templates(templates, constants, asks)
+            kind, variant = KINDS.index(given["open"]) if given["open"] else 0, given["variant"]
+            if (variant >= VARIANTS or given["channel"] > OTHER_CHANNEL or given["fields_now"] >= FIELDS
+                    or given["fields_before"] >= FIELDS or (kind and given["blank"])
+                    or (kind and (table.of_items[DELTA][kind][variant].hidden
+                                  or (table.of_items[CUT_ITEM][kind][variant].pieces == NULL)))
+                    or (given["text"] and not kind and not given["blank"])
+                    or (filter is not None) != (kind == R_ARGUMENTS and table.filtered)):
+                raise ValueError("not a usable emitter state: what is open is out of range")
+            w.open, w.variant, w.channel = kind, variant, given["channel"]
+            w.has_text, w.cut, w.blank = given["has_text"], given["cut"], given["blank"]
+            w.fields_now, w.fields_before = given["fields_now"], given["fields_before"]
+            w.items, w.calls = given["begun"], given["calls"]
+            put_str(&w.text, given["text"])
+            if kind:
+                for k in range(<int>V_CALL_FIELDS):
+                    put_str(&w.values[k], given[("name", "call_id", "item_id")[k]])
+                self.put_raw(V_CALL_FIELDS, given["fields"])
+            if filter is not None:
+                self.put(new_filter(w))
+                move_filter(w.filter, &filter.f)
+                w.filtered = True
+            if kind:
+                self.put(bind_open(w))
+            w.stage = DICTS if dicts else BYTES
         finally:
             self.leave()
+
+
+cdef void move_filter(Filter* to, Filter* source) noexcept:
+    """The first is the second one, which is fresh."""
+    opening, n = to.text_opening, to.n_text_opening
+    memcpy(to, source, sizeof(Filter))
+    to.text_opening, to.n_text_opening = opening, n
+    source.sent.p = source.raw.p = source.held.p = NULL
+    source.sent.n = source.raw.n = source.held.n = 0
+    source.sent.cap = source.raw.cap = source.held.cap = 0
 
 
 cdef int64_t tokens_read(const Stream* s) noexcept nogil:
@@ -947,7 +947,70 @@ cdef str sendable(str text):
         return without_surrogates(text)
 
 
-cdef dict KINDS = {"reasoning": R_REASONING, "content": R_CONTENT, "arguments": R_ARGUMENTS}
+cdef str text_at(const uint8_t* p, Py_ssize_t n):
+    return (<const char*>p)[:n].decode("utf-8", "replace") if n else ""
+
+
+cdef str raw_of(const Buffer* json):
+    return (<const char*>json.p)[:json.n].decode() if json.n else ""
+
+
+cdef str text_of(const Buffer* escaped, Py_ssize_t begin, Py_ssize_t end):
+    """A part of the inside of a JSON string, without the escapes."""
+    cdef const char* p = <const char*>escaped.p
+    if end <= begin:
+        return ""
+    if memchr(p + begin, c'\\', end - begin) == NULL:
+        return p[begin:end].decode()
+    return json.loads(b'"' + p[begin:end] + b'"')
+
+
+cdef uint8_t channel_of(str channel):
+    return CHANNELS.index(channel) if channel in CHANNELS else OTHER_CHANNEL
+
+
+cdef bint put_event(Out* out, object event) except -1:
+    """The event as a record. False: no API has a word for it."""
+    cdef Record r
+    cdef bytes text = b"", id = b""
+    r.flags = r.channel = 0
+    r.index, r.n_id = 0, 0
+    if isinstance(event, MessageStart):
+        r.kind, r.channel = R_MESSAGE_START, channel_of((<MessageStart>event).channel)
+    elif isinstance(event, MessageEnd):
+        r.kind = R_MESSAGE_END
+    elif isinstance(event, ReasoningDelta):
+        r.kind, text = R_REASONING, sendable((<ReasoningDelta>event).text).encode()
+    elif isinstance(event, ContentDelta):
+        r.kind, text = R_CONTENT, sendable((<ContentDelta>event).text).encode()
+        r.channel = channel_of((<ContentDelta>event).channel)
+    elif isinstance(event, ToolCallDelta):
+        r.kind, text = R_ARGUMENTS, sendable((<ToolCallDelta>event).arguments).encode()
+    elif isinstance(event, ToolCallStart):
+        r.kind, text = R_CALL_START, sendable((<ToolCallStart>event).name).encode()
+        r.flags = CALL_KINDS.index((<ToolCallStart>event).kind)
+        r.index = (<ToolCallStart>event).index
+        if (<ToolCallStart>event).id is not None:
+            id = sendable((<ToolCallStart>event).id).encode()[:65535]
+    elif isinstance(event, ToolCallEnd):
+        r.kind, r.flags = R_CALL_END, (<ToolCallEnd>event).complete
+    elif isinstance(event, StreamEnd):
+        r.kind = R_STREAM_END
+    else:
+        return False
+    if not text and r.kind <= R_ARGUMENTS:
+        return False
+    r.start, r.stop = event.start, event.stop
+    r.n, r.n_id, r.at = len(text), len(id), 0
+    if not out_room(out, r.n + r.n_id) or out_record(out, r.kind, r.start, r.stop) == NULL:
+        raise MemoryError()
+    memcpy(out.text, PyBytes_AS_STRING(text), r.n)
+    memcpy(out.text + r.n, PyBytes_AS_STRING(id), r.n_id)
+    out.records[0] = r
+    return True
+
+
+cdef tuple CALL_KINDS = (None, "function", "builtin", "other")
 
 
 name_errors(SseWriter)

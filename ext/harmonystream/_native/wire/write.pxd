@@ -1,16 +1,22 @@
-# How a record is written by the script of its API: without the GIL.
+# How a record is written as frames: without the GIL.
 
-from libc.stdint cimport uint8_t
+from libc.stdint cimport int64_t, uint8_t
 from harmonystream._native.core.types cimport Buffer, Record
-from harmonystream._native.wire.frame cimport Pieces
-from harmonystream._native.wire.writer cimport Written, Writer
+from harmonystream._native.wire.template cimport Template
+from harmonystream._native.wire.writer cimport Writer
 
-cdef enum Answer:
-    WRITTEN, NEEDS_HOOK, NEEDS_PYTHON, NO_MEMORY
+cdef enum Outcome:
+    WRITTEN
+    ASKS                               # `question` must be answered first; nothing has changed
+    NO_MEMORY
 
-cdef Answer write_record(Writer* w, const Record* r, const uint8_t* text, Buffer* to) noexcept nogil
+cdef Outcome write_record(Writer* w, const Record* r, const uint8_t* text, Buffer* to) noexcept nogil
 cdef bint put_delta(Writer* w, uint8_t kind, const uint8_t* text, Py_ssize_t n, Buffer* to) noexcept nogil
-cdef bint put_kept(Writer* w, uint8_t kind, Py_ssize_t begin, Buffer* to) noexcept nogil
-cdef bint write_frame(Writer* w, const Pieces* frame, Buffer* to) noexcept nogil
+cdef bint put_text(Writer* w, uint8_t kind, Py_ssize_t begin, Buffer* to) noexcept nogil
+cdef bint fill_template(Writer* w, const Template* template, Buffer* to) noexcept nogil
+cdef bint asks_end(Writer* w) noexcept nogil
 cdef bint end_item(Writer* w, bint complete, Buffer* to) noexcept nogil
-cdef void written_free(Written* t) noexcept nogil
+cdef bint put_open_item(Writer* w, Buffer* to) noexcept nogil
+cdef bint bind_open(Writer* w) noexcept nogil
+cdef bint new_filter(Writer* w) noexcept nogil
+cdef void writer_free(Writer* w) noexcept nogil

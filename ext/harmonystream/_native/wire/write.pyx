@@ -1,287 +1,322 @@
-# Writes records as frames, by a script, in the same way for all three APIs. A response is a row of items: texts, and
-# calls. A delta of another kind than the open item's ends the item and begins another; so does the start of a call. The
-# end of a message ends the open item. The script has a frame for each of these moments, or none.
+# Writes records as frames, by the templates of an API, in the same way for all three APIs. A response is a row of
+# items: texts, and calls. A delta of another kind than the open item's ends the item and begins another; so does the
+# start of a call. The end of a message ends the open item. There is a template for each of these moments, or none. What
+# is kept of an item is written by a template, too, into `output`.
 #
-# Python does not see these records. The journal keeps them. Python reads the journal, and applies the description that
-# the script was made of, when a caller asks for the whole response, or when a record comes that the script has no frame
-# for.
+# Where Python has a part in a record, nothing is written at first: `question` says what is to be answered, and
+# SseWriter calls again with `answered`.
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
-from harmonystream._native.core.buffer cimport buffer_free, buffer_put, buffer_room
+from harmonystream._native.core.buffer cimport buffer_clear, buffer_free, buffer_put, buffer_room
 from harmonystream._native.core.build cimport DEBUG_BUILD
 from harmonystream._native.core.json_text cimport put_escaped
 from harmonystream._native.core.types cimport *
 from harmonystream._native.core.utf8 cimport utf8_is_whole
-from harmonystream._native.wire.frame cimport DIGITS, Filling, FramePiece, Pieces, fill, fill_with, number_text
-from harmonystream._native.wire.journal cimport note, note_run
-from harmonystream._native.wire.json_filter cimport filter_clear, filter_end, filter_read
-from harmonystream._native.wire.script cimport *
+from harmonystream._native.wire.json_filter cimport A_BEGIN, Filter, filter_clear, filter_end, filter_read
 from harmonystream._native.wire.signature cimport put_signature
+from harmonystream._native.wire.template cimport *
 from harmonystream._native.wire.writer cimport *
 
 DEBUG = bool(DEBUG_BUILD)
 
 
-cdef Answer write_record(Writer* w, const Record* r, const uint8_t* text, Buffer* to) noexcept nogil:
-    """Appends the frames of one record to `to`. NEEDS_PYTHON, NEEDS_HOOK: nothing has changed."""
-    cdef Written* t = &w.written
-    cdef bint done
+cdef Outcome write_record(Writer* w, const Record* r, const uint8_t* text, Buffer* to) noexcept nogil:
+    """Appends the frames of one record to `to`."""
+    if w.asks & OF_TOKENS and asks(w, OF_TOKENS):
+        return ASKS
     if r.kind <= R_ARGUMENTS:
         return write_delta(w, r, text + r.at, to)
-    if t.journal.n >= MOST_JOURNAL and w.keeps_none:
-        return NEEDS_PYTHON                                                  # which counts instead
     if r.kind == R_CALL_START:
         return write_call(w, r, text, to)
     if r.kind == R_MESSAGE_START:
-        done = note(t, r, text)
-        t.channel, t.has_text, t.fields_now = min(r.channel, <uint8_t>OTHER_CHANNEL), 0, 0
-        t.stale[0] = 1
-    elif r.kind == R_MESSAGE_END:
-        if asks_hook(w):
-            return NEEDS_HOOK
-        done = end_item(w, not t.cut or r.start < r.stop, to) and note(t, r, text)
-        t.fields_before |= t.fields_now
-        t.stale[0] = 1
-    elif r.kind == R_CALL_END:
-        if t.open != R_ARGUMENTS:
-            return WRITTEN                                                      # it was not shown
-        done = end_item(w, r.flags & 1, to) and note(t, r, text)
-    else:
-        return NEEDS_PYTHON
-    t.hooked = False
-    return WRITTEN if done else NO_MEMORY
+        w.channel, w.has_text, w.fields_now = min(r.channel, <uint8_t>OTHER_CHANNEL), 0, 0
+        w.stale[0] = 1
+        return WRITTEN
+    if r.kind == R_CALL_END and w.open != R_ARGUMENTS:
+        return WRITTEN                                                       # it was not shown
+    if r.kind == R_EMPTY_ARGUMENTS:                                          # what they are is Python's
+        w.question = 0
+        return ASKS
+    if asks_end(w):
+        return ASKS
+    if r.kind == R_CALL_END:
+        return WRITTEN if end_item(w, r.flags & 1, to) else NO_MEMORY
+    if r.kind == R_MESSAGE_END:
+        w.fields_before |= w.fields_now
+        w.stale[0] = 1
+    return WRITTEN if end_item(w, not w.cut or r.start < r.stop, to) else NO_MEMORY
 
 
-cdef bint asks_hook(Writer* w) noexcept nogil:
-    """Does the end of the open item ask something of Python that it has not done?"""
-    cdef Written* t = &w.written
-    if t.hooked or t.open != R_REASONING or not t.script.signed:
+cdef inline bint asks(Writer* w, uint8_t question) noexcept nogil:
+    """Must this be answered first?"""
+    if w.answered & question:
         return False
-    return t.caught_up or not sign(w)                                        # Python may have the text's beginning
+    w.question = question
+    return True
 
 
-cdef bint sign(Writer* w) noexcept nogil:
-    """The signature of the open item's text."""
-    cdef Written* t = &w.written
-    cdef const Buffer* kept = &w.kept[<int>R_REASONING]
-    cdef Py_ssize_t n = kept.n - t.item_at
-    t.hook.n = 0
-    return put_signature(&t.hook, t.constants.p, t.constant_at[1], kept.p + t.item_at if n > 0 else NULL, n)
+cdef bint asks_end(Writer* w) noexcept nogil:
+    """Must Python see the open item before it ends?"""
+    if w.open == 0 or not ((w.open == R_ARGUMENTS and w.through)
+                           or w.templates.seals[w.open][w.variant] == ASKED):
+        return False
+    return asks(w, OF_END)
 
 
 # --- items ---
 
-cdef Answer write_delta(Writer* w, const Record* r, const uint8_t* text, Buffer* to) noexcept nogil:
-    cdef Written* t = &w.written
-    cdef const Pieces* frame
-    cdef uint8_t kind = r.kind, variant
+cdef Outcome write_delta(Writer* w, const Record* r, const uint8_t* text, Buffer* to) noexcept nogil:
+    cdef const Template* delta
+    cdef uint8_t kind = r.kind, variant = w.channel
     cdef Py_ssize_t n = r.n
-    if w.frames[kind] == NULL:
-        if kind == R_ARGUMENTS:
-            return WRITTEN                                                      # of a call that is not shown
-        variant = t.channel
-        frame = &t.script.frames[DELTA][kind][variant]
-        if frame.items == NULL:
-            return NEEDS_PYTHON
-        if t.journal.n >= MOST_JOURNAL and w.keeps_none:
-            return NEEDS_PYTHON
-        if frame.silent:
-            if not t.has_text and not note_run(w, kind, w.kept[kind].n, False):
-                return NO_MEMORY
-            t.has_text = 1
-            w.frames[kind] = frame
-            return WRITTEN
-        if t.parts and t.has_text and n and not t.blank and not t.script.field[kind][variant]:
-            while n and text[0] == c'\n':                                    # it parts texts in one field
-                text, n = text + 1, n - 1
-            if n == 0:
-                return WRITTEN
-        if asks_hook(w):
-            return NEEDS_HOOK
-        t.hooked = False
-        if t.script.no_blank and kind == R_CONTENT:
-            if is_blank(text, n):
-                return WRITTEN if hold_blank(w, text, n, to) else NO_MEMORY
-            if t.blank:
-                return WRITTEN if begin_with_blank(w, text, n, variant, to) else NO_MEMORY
-        if not begin_item(w, kind, variant, to):
-            return NO_MEMORY
-    if w.frames[kind].silent:
+    if w.frames[kind] != NULL:
+        return WRITTEN if w.frames[kind].hidden or put_delta(w, kind, text, n, to) else NO_MEMORY
+    if w.open == kind:
+        return write_more(w, text, n, to)
+    if kind == R_ARGUMENTS:
+        return WRITTEN                                                       # of a call that is not shown
+    delta = &w.templates.of_items[DELTA][kind][variant]
+    if delta.hidden:
+        w.has_text = 1
+        if not w.asks & OF_TOKENS:
+            w.frames[kind] = delta
         return WRITTEN
-    return WRITTEN if put_delta(w, kind, text, n, to) else NO_MEMORY
+    if w.trims and w.has_text and not w.blank and not w.templates.fields[kind][variant]:
+        while n and text[0] == c'\n':                                        # it parts texts in one field
+            text, n = text + 1, n - 1
+        if n == 0:
+            return WRITTEN
+    if w.asks & OF_ITEM and asks(w, OF_ITEM):
+        return ASKS
+    if asks_end(w):
+        return ASKS
+    if w.templates.no_blank and kind == R_CONTENT:
+        if is_blank(text, n):
+            return WRITTEN if hold_blank(w, text, n, to) else NO_MEMORY
+        if w.blank:
+            return WRITTEN if begin_with_blank(w, text, n, variant, to) else NO_MEMORY
+    if not begin_text(w, kind, variant, to):
+        return NO_MEMORY
+    return write_more(w, text, n, to)
+
+
+cdef Outcome write_more(Writer* w, const uint8_t* text, Py_ssize_t n, Buffer* to) noexcept nogil:
+    """A delta of the open item, whose frame needs more than a text."""
+    cdef const Template* delta = &w.templates.of_items[DELTA][w.open][w.variant]
+    if w.open == R_ARGUMENTS and w.through:
+        if asks(w, OF_TEXT):
+            return ASKS
+        text, n = w.values[<int>V_TEXT].p, w.values[<int>V_TEXT].n
+        if n == 0:
+            return WRITTEN
+    if delta.pieces == NULL:                                                 # it is not sent
+        return WRITTEN if put_escaped(&w.text, text, n) else NO_MEMORY
+    if w.asks & OF_TOKENS and not bind(w, delta):
+        return NO_MEMORY
+    return WRITTEN if put_delta(w, w.open, text, n, to) else NO_MEMORY
 
 
 cdef bint hold_blank(Writer* w, const uint8_t* text, Py_ssize_t n, Buffer* to) noexcept nogil:
     """White space alone begins no item of content, but it ends what is open. It waits for a delta that begins the item
     with it. If something else comes, it is never sent.
     """
-    cdef Written* t = &w.written
-    cdef Buffer* kept = &w.kept[<int>R_CONTENT]
-    if not t.blank:
-        if not end_item(w, True, to):
-            return False
-        t.item_at = kept.n
-        if not note_run(w, R_CONTENT, kept.n, False):
-            return False
-        t.blank = 1
-    return put_escaped(kept, text, n)
+    if not w.blank and not end_item(w, True, to):
+        return False
+    w.blank = 1
+    return put_escaped(&w.text, text, n)
 
 
 cdef bint begin_with_blank(Writer* w, const uint8_t* text, Py_ssize_t n, uint8_t variant, Buffer* to) noexcept nogil:
     """What was held, and this text, are the first delta of an item of content."""
-    cdef Written* t = &w.written
-    cdef Py_ssize_t begin = t.item_at
-    t.blank = 0
-    t.has_text = 1
-    t.fields_now |= t.script.field[<int>R_CONTENT][variant]
-    if not open_item(w, R_CONTENT, variant, to):
-        return False
-    t.item_at = begin
-    return put_escaped(&w.kept[<int>R_CONTENT], text, n) and put_kept(w, R_CONTENT, begin, to)
-
-
-cdef void drop_blank(Writer* w) noexcept nogil:
-    """Nothing will begin with it. Python must know that there was some, because it has ended an item."""
-    cdef Buffer* kept = &w.kept[<int>R_CONTENT]
-    w.written.blank = 0
-    if w.keeps_none:
-        kept.p[w.written.item_at] = c' '
-        kept.n = w.written.item_at + 1
+    w.blank = 0
+    w.has_text = 1
+    return (open_item(w, R_CONTENT, variant, to) and put_escaped(&w.text, text, n)
+            and put_text(w, R_CONTENT, 0, to))
 
 
 cdef bint put_delta(Writer* w, uint8_t kind, const uint8_t* text, Py_ssize_t n, Buffer* to) noexcept nogil:
-    cdef Py_ssize_t begin = w.kept[kind].n
+    """A delta of the open item, in its frame."""
+    cdef Py_ssize_t begin = w.text.n
     if kind == R_ARGUMENTS and w.filtered:
         return put_filtered(w, text, n, to)
-    return put_escaped(&w.kept[kind], text, n) and put_kept(w, kind, begin, to)
+    return put_escaped(&w.text, text, n) and put_text(w, kind, begin, to)
 
 
 cdef bint put_filtered(Writer* w, const uint8_t* text, Py_ssize_t n, Buffer* to) noexcept nogil:
     """What the filter lets through of these arguments. The filter keeps them."""
-    cdef Buffer* kept = &w.kept[<int>R_ARGUMENTS]
     cdef const Buffer* sent = &w.filter.sent
-    cdef Py_ssize_t begin = kept.n, before = sent.n
+    cdef Py_ssize_t before = sent.n
     cdef bint done = filter_read(w.filter, text, n)
-    if done and sent.n > before:
-        done = put_escaped(kept, sent.p + before, sent.n - before) and put_kept(w, R_ARGUMENTS, begin, to)
-        kept.n = begin
+    return done and put_sent(w, before, to)
+
+
+cdef bint put_sent(Writer* w, Py_ssize_t before, Buffer* to) noexcept nogil:
+    cdef const Buffer* sent = &w.filter.sent
+    cdef bint done = True
+    if sent.n > before:
+        done = put_escaped(&w.text, sent.p + before, sent.n - before) and put_text(w, R_ARGUMENTS, 0, to)
+        w.text.n = 0
     return done
 
 
 cdef bint end_arguments(Writer* w, bint complete, Buffer* to) noexcept nogil:
-    """What the filter lets through at their end. From here on what is kept of the item is all of them."""
-    cdef Buffer* kept = &w.kept[<int>R_ARGUMENTS]
+    """What the filter lets through at their end. From here on the item's text is all of them."""
     cdef const Buffer* sent = &w.filter.sent
-    cdef Py_ssize_t begin = kept.n, before = sent.n
-    cdef bint done = filter_end(w.filter, complete)
+    cdef Py_ssize_t before = sent.n
+    cdef bint done = filter_end(w.filter, complete) and put_sent(w, before, to)
     w.filtered = False
-    if done and sent.n > before:
-        done = put_escaped(kept, sent.p + before, sent.n - before) and put_kept(w, R_ARGUMENTS, begin, to)
-    kept.n = w.written.item_at
-    return done and put_escaped(kept, sent.p, sent.n)
+    return done and (w.keeps_none or put_escaped(&w.text, sent.p, sent.n))
 
 
-cdef bint put_kept(Writer* w, uint8_t kind, Py_ssize_t begin, Buffer* to) noexcept nogil:
-    """What has been kept last, from `begin`, in its frame."""
-    cdef const Buffer* kept = &w.kept[kind]
+cdef bint put_text(Writer* w, uint8_t kind, Py_ssize_t begin, Buffer* to) noexcept nogil:
+    """The open item's text from `begin` on, in the frame of its deltas."""
     cdef Filling filling
-    cdef Py_ssize_t size = fill_with(&filling, w.frames[kind], kept.p + begin, kept.n - begin, w.number)
+    cdef Py_ssize_t size = fill_with(&filling, &w.bound, w.text.p + begin, w.text.n - begin, w.number)
     if not buffer_room(to, size):
         return False
-    fill(w.frames[kind], to.p + to.n, &filling)
+    fill(&w.bound, to.p + to.n, &filling)
     to.n += size
     w.number = <int64_t>(<uint64_t>w.number + 1)                             # it wraps
     if w.drops[kind]:
-        w.kept[kind].n = begin
+        w.text.n = begin
     return True
 
 
-cdef bint begin_item(Writer* w, uint8_t kind, uint8_t variant, Buffer* to) noexcept nogil:
+cdef bint begin_text(Writer* w, uint8_t kind, uint8_t variant, Buffer* to) noexcept nogil:
     """What is open ends, and an item of this kind begins."""
-    cdef Written* t = &w.written
-    cdef uint8_t field = t.script.field[kind][variant]
+    cdef uint8_t fields = w.templates.fields[kind][variant], parted = 0
     if not end_item(w, True, to):
         return False
-    if not t.has_text and t.fields_before & field and not write_frame(w, &t.script.frames[PART][kind][variant], to):
+    if not w.has_text:
+        parted = w.fields_before & fields
+    if parted and not (fill_template(w, &w.templates.part[parted], to)
+                       and (w.keeps_none or fill_template(w, &w.templates.part_item[parted], &w.output))):
         return False
-    if not note_run(w, kind, w.kept[kind].n, False):
-        return False
-    t.has_text = 1
-    t.fields_now |= field
+    w.has_text = 1
+    w.fields_now |= fields
     return open_item(w, kind, variant, to)
 
 
 cdef bint open_item(Writer* w, uint8_t kind, uint8_t variant, Buffer* to) noexcept nogil:
-    cdef Written* t = &w.written
-    if w.kept[kind].cap == 0 and not w.drops[kind] and not buffer_room(&w.kept[kind], KEPT_ROOM):
+    if w.text.cap == 0 and not w.drops[kind] and not buffer_room(&w.text, TEXT_ROOM):
         return False
-    t.open, t.variant, t.item_at = kind, variant, w.kept[kind].n
-    t.items += 1
-    if (not write_frame(w, &t.script.frames[BEGIN][kind][variant], to)
-            or not bind(w, &t.script.frames[DELTA][kind][variant])):
+    take_next(w)
+    w.open, w.variant = kind, variant
+    w.items += 1
+    w.values[<int>V_SEAL].n = 0
+    return fill_template(w, &w.templates.of_items[BEGIN][kind][variant], to) and bind_open(w)
+
+
+cdef inline void take_next(Writer* w) noexcept nogil:
+    """What Python has decided of the item that begins is the open item's."""
+    cdef Buffer value
+    cdef int k
+    if w.answered & (OF_CALL | OF_ITEM):
+        for k in range(<int>N_NEXT):
+            value = w.values[k]
+            w.values[k] = w.next[k]
+            w.next[k] = value
+            w.next[k].n = 0
+
+
+cdef bint bind_open(Writer* w) noexcept nogil:
+    """The open item's deltas have a frame. If nothing else is asked of them, tokens find it at once."""
+    cdef const Template* delta = &w.templates.of_items[DELTA][w.open][w.variant]
+    if delta.pieces == NULL:
+        return True
+    if not bind(w, delta):
         return False
-    w.frames[kind] = &t.bound
+    if not w.asks & OF_TOKENS and not (w.open == R_ARGUMENTS and w.through):
+        w.frames[w.open] = &w.bound
     return True
 
 
 cdef bint end_item(Writer* w, bint complete, Buffer* to) noexcept nogil:
     """The open item ends, if there is one. No delta has a frame any more."""
-    cdef Written* t = &w.written
-    cdef uint8_t kind = t.open, variant = t.variant
+    cdef uint8_t kind = w.open, variant = w.variant
+    cdef const Template* moments
     cdef bint done = True
-    cdef int k, moment
-    if t.blank:
-        drop_blank(w)
+    cdef int k
     if kind == R_ARGUMENTS and w.filtered:
         done = end_arguments(w, complete, to)
+    if kind == R_ARGUMENTS and w.through:
+        if w.answered & OF_END and w.values[<int>V_TEXT].n:                  # the rest
+            done = put_delta(w, kind, w.values[<int>V_TEXT].p, w.values[<int>V_TEXT].n, to)
+        w.through = False
     for k in range(N_DELTAS):
         w.frames[k] = NULL
+    w.blank = 0
     if kind:
-        t.open = 0
-        done = done and write_frame_of(w, kind, &t.script.frames[END if complete else CUT][kind][variant], to)
-        if w.keeps_none:
-            w.kept[kind].n = t.item_at
-            return done
-        moment = ITEM if complete else CUT_ITEM
-        done = done and write_frame_of(w, kind, &t.script.frames[moment][kind][variant], &t.output)
+        if w.templates.seals[kind][variant] == HASH:
+            done = done and sign(w)
+        if w.values[<int>V_SEAL].n:
+            done = done and fill_template(w, &w.templates.of_items[SEALED][kind][variant], to)
+        done = done and fill_template(w, &w.templates.of_items[END if complete else CUT][kind][variant], to)
+        if not w.keeps_none:
+            done = done and fill_template(w, &w.templates.of_items[ITEM if complete else CUT_ITEM][kind][variant],
+                                          &w.output)
+        w.open = 0
+    buffer_clear(&w.text, MOST_LEFT)
     return done
 
 
-cdef bint write_frame_of(Writer* w, uint8_t kind, const Pieces* frame, Buffer* to) noexcept nogil:
-    """Of an item that has just ended."""
-    cdef bint done
-    w.written.open = kind
-    done = write_frame(w, frame, to)
-    w.written.open = 0
-    return done
+cdef bint sign(Writer* w) noexcept nogil:
+    """The signature of the open item's text."""
+    return put_signature(&w.values[<int>V_SEAL], w.constants.p, w.constant_at[1], w.text.p, w.text.n)
 
 
-cdef Answer write_call(Writer* w, const Record* r, const uint8_t* text, Buffer* to) noexcept nogil:
-    cdef Written* t = &w.written
-    if t.script.shown >= 0 and t.calls >= t.script.shown:
+cdef Outcome write_call(Writer* w, const Record* r, const uint8_t* text, Buffer* to) noexcept nogil:
+    cdef uint8_t variant = 0
+    if w.templates.shown >= 0 and w.calls >= w.templates.shown:
         return WRITTEN
-    if (t.script.frames[DELTA][<int>R_ARGUMENTS][0].items == NULL
-            or (t.script.functions and r.flags != FUNCTION)
-            or not utf8_is_whole(text + r.at, r.n)):
-        return NEEDS_PYTHON
-    if not t.hooked and (r.n_id or t.asks_ids or (t.script.filtered and w.filter == NULL) or asks_hook(w)):
-        return NEEDS_HOOK
-    t.hooked = False
-    if not end_item(w, True, to) or not note(t, r, text):
+    if ((w.asks & OF_CALL or r.n_id or (w.templates.functions and r.flags != FUNCTION)
+         or not utf8_is_whole(text + r.at, r.n)) and asks(w, OF_CALL)):
+        return ASKS
+    if asks_end(w):
+        return ASKS
+    if not end_item(w, True, to):
         return NO_MEMORY
-    t.name.n = 0
-    if not put_escaped(&t.name, text + r.at, r.n) or not note_run(w, R_ARGUMENTS, w.kept[<int>R_ARGUMENTS].n, False):
-        return NO_MEMORY
-    t.calls += 1
-    if not r.n_id and not t.asks_ids:                                        # otherwise Python has decided it
-        t.call_id.n = 0
-        if not write_frame(w, &t.script.call_id, &t.call_id):
+    w.calls += 1
+    if w.answered & OF_CALL:
+        variant, w.through = w.next_variant, w.next_through
+    else:
+        w.values[<int>V_NAME].n = w.values[<int>V_CALL_ID].n = 0
+        if (not put_escaped(&w.values[<int>V_NAME], text + r.at, r.n)
+                or not fill_template(w, &w.templates.call_id, &w.values[<int>V_CALL_ID])):
             return NO_MEMORY
-    w.filtered = t.script.filtered
-    if w.filter != NULL:
+    if w.templates.filtered:
+        if w.filter == NULL and not new_filter(w):
+            return NO_MEMORY
+        w.filtered = True
         filter_clear(w.filter, MOST_LEFT)
-    return WRITTEN if open_item(w, R_ARGUMENTS, 0, to) else NO_MEMORY
+    return WRITTEN if open_item(w, R_ARGUMENTS, variant, to) else NO_MEMORY
+
+
+cdef bint new_filter(Writer* w) noexcept nogil:
+    w.filter = <Filter*>calloc(1, sizeof(Filter))
+    if w.filter == NULL:
+        return False
+    w.filter.text_opening, w.filter.n_text_opening = w.text_opening, w.n_text_opening
+    w.filter.step = A_BEGIN
+    return True
+
+
+cdef bint put_open_item(Writer* w, Buffer* to) noexcept nogil:
+    """Appends what would be kept of the open item if it were cut here."""
+    cdef Buffer text = w.text
+    cdef bint done = True
+    if w.open == 0:
+        return True
+    if w.open == R_ARGUMENTS and w.filtered:
+        w.text.p, w.text.n, w.text.cap = NULL, 0, 0
+        done = put_escaped(&w.text, w.filter.sent.p, w.filter.sent.n)
+    done = done and fill_template(w, &w.templates.of_items[CUT_ITEM][w.open][w.variant], to)
+    if w.open == R_ARGUMENTS and w.filtered:
+        buffer_free(&w.text)
+        w.text = text
+    return done
 
 
 cdef bint is_blank(const uint8_t* p, Py_ssize_t n) noexcept nogil:
@@ -304,14 +339,14 @@ cdef bint is_blank(const uint8_t* p, Py_ssize_t n) noexcept nogil:
     return n > 0
 
 
-# --- frames ---
+# --- templates ---
 
-cdef bint write_frame(Writer* w, const Pieces* frame, Buffer* to) noexcept nogil:
-    """A frame of the script with its holes filled. Each hole for the running number takes the next one."""
-    cdef const FramePiece* piece = frame.items
+cdef bint fill_template(Writer* w, const Template* template, Buffer* to) noexcept nogil:
+    """A template with its holes filled. Each hole for the running number takes the next one."""
+    cdef const TemplatePiece* piece = template.pieces
     if piece == NULL:
         return True
-    if not buffer_room(to, frame.size):                                      # at once, not piece by piece
+    if not buffer_room(to, template.size):                                   # at once, not piece by piece
         return False
     while True:
         if not buffer_put(to, piece.p, piece.n):
@@ -334,77 +369,99 @@ cdef bint put_number(int64_t number, Buffer* to) noexcept nogil:
     return True
 
 
-cdef bint put_value(const Writer* w, uint8_t hole, Buffer* to) noexcept nogil:
-    cdef const Written* t = &w.written
-    cdef const Buffer* kept
+cdef bint put_value(Writer* w, uint8_t hole, Buffer* to) noexcept nogil:
+    cdef const Buffer* value
     if hole == c'i':
-        return put_number(t.items - 1, to)
+        return put_number(w.items - 1, to)
     if hole == c'k':
-        return put_number(t.calls - 1, to)
-    if hole == c'w':
-        kept = &w.kept[t.open]
-        return kept.n == t.item_at or buffer_put(to, kept.p + t.item_at, kept.n - t.item_at)  # kept.p may be NULL
+        return put_number(w.calls - 1, to)
     if hole == c'o':                                                         # without the first one's comma
-        return t.output.n == 0 or buffer_put(to, t.output.p + 1, t.output.n - 1)
+        return w.output.n == 0 or buffer_put(to, w.output.p + 1, w.output.n - 1)
+    if hole == c'a' or hole == c'c' or hole == c's' or hole == c'l' or hole == c'h':
+        return put_constant(w, 0 if hole == c'a' else 1 if hole == c'c' else 2 if hole == c's' else
+                            3 if hole == c'l' else 4, to)
     if hole == c'p' or hole == c'q' or hole == c'x' or hole == c'y':
-        return put_number(t.counts[<int>(IN_RESPONSE if hole == c'p' else OF_REASONING if hole == c'q' else
+        return put_number(w.counts[<int>(IN_RESPONSE if hole == c'p' else OF_REASONING if hole == c'q' else
                                          IN_PROMPT if hole == c'x' else IN_TOTAL)], to)
+    if hole == c'v' or hole == c'e':
+        w.used = True
+    value = &w.text if hole == c'w' else &w.values[<int>value_of(hole)]
+    return buffer_put(to, value.p, value.n)
+
+
+cdef inline Value value_of(uint8_t hole) noexcept nogil:
     if hole == c'm':
-        return buffer_put(to, t.name.p, t.name.n)
+        return V_NAME
     if hole == c'd':
-        return buffer_put(to, t.call_id.p, t.call_id.n)
+        return V_CALL_ID
+    if hole == c'j':
+        return V_ITEM_ID
+    if hole == c'f':
+        return V_CALL_FIELDS
+    if hole == c'g':
+        return V_SEAL
+    if hole == c'r':
+        return V_REASON
+    if hole == c'b':
+        return V_BESIDE
     if hole == c'u':
-        return buffer_put(to, t.usage.p, t.usage.n)
-    if hole == c'g' or hole == c'r':
-        return buffer_put(to, t.hook.p, t.hook.n)
-    return put_constant(t, 0 if hole == c'a' else 1 if hole == c'c' else 2 if hole == c's' else
-                        3 if hole == c'l' else 4, to)
+        return V_USAGE
+    if hole == c'v':
+        return V_LOGPROBS
+    if hole == c'e':
+        return V_IDS
+    return V_ALL if hole == c'z' else V_ALL_BYTES
 
 
-cdef inline bint put_constant(const Written* t, int k, Buffer* to) noexcept nogil:
-    return buffer_put(to, t.constants.p + t.constant_at[k], t.constant_at[k + 1] - t.constant_at[k])
+cdef inline bint put_constant(const Writer* w, int k, Buffer* to) noexcept nogil:
+    return buffer_put(to, w.constants.p + w.constant_at[k], w.constant_at[k + 1] - w.constant_at[k])
 
 
-cdef bint bind(Writer* w, const Pieces* frame) noexcept nogil:
+cdef bint bind(Writer* w, const Template* template) noexcept nogil:
     """The frame of the open item's deltas, with all filled in that stays as it is."""
-    cdef Written* t = &w.written
-    cdef const FramePiece* piece = frame.items
-    cdef FramePiece* bound = t.bound_pieces
+    cdef const TemplatePiece* piece = template.pieces
+    cdef TemplatePiece* bound = w.bound_pieces
     cdef const uint8_t* text
     cdef Py_ssize_t begin = 0
     cdef int n = 0, i
-    t.bound_text.n = 0
+    w.bound_text.n = 0
     while True:
-        if not buffer_put(&t.bound_text, piece.p, piece.n):
+        if not buffer_put(&w.bound_text, piece.p, piece.n):
             return False
         if piece.hole == 0 or piece.hole == c't' or piece.hole == c'n':
-            bound[n].n, bound[n].hole = t.bound_text.n - begin, piece.hole
-            begin = t.bound_text.n
+            bound[n].n, bound[n].hole = w.bound_text.n - begin, piece.hole
+            begin = w.bound_text.n
             n += 1
             if piece.hole == 0 or n == MOST_PIECES:
                 break
-        elif not put_value(w, piece.hole, &t.bound_text):
+        elif not put_value(w, piece.hole, &w.bound_text):
             return False
         piece += 1
     begin = 0
-    text = t.bound_text.p
-    if t.bound_text.n <= BOUND_ROOM:
-        memcpy(t.bound_room, text, t.bound_text.n)
-        text = t.bound_room
-    t.bound.items, t.bound.n, t.bound.size, t.bound.silent = bound, n, t.bound_text.n, False
-    t.bound.texts, t.bound.numbers = frame.texts, frame.numbers
+    text = w.bound_text.p
+    if w.bound_text.n <= BOUND_ROOM:
+        memcpy(w.bound_room, text, w.bound_text.n)
+        text = w.bound_room
+    w.bound.pieces, w.bound.n, w.bound.size, w.bound.hidden = bound, n, w.bound_text.n, False
+    w.bound.texts, w.bound.numbers = template.texts, template.numbers
     for i in range(n):
         bound[i].p = text + begin
         begin += bound[i].n
     return True
 
 
-cdef void written_free(Written* t) noexcept nogil:
-    buffer_free(&t.constants)
-    buffer_free(&t.name)
-    buffer_free(&t.call_id)
-    buffer_free(&t.usage)
-    buffer_free(&t.hook)
-    buffer_free(&t.output)
-    buffer_free(&t.journal)
-    buffer_free(&t.bound_text)
+cdef void writer_free(Writer* w) noexcept nogil:
+    cdef int k
+    for k in range(<int>N_VALUES):
+        buffer_free(&w.values[k])
+    for k in range(<int>N_NEXT):
+        buffer_free(&w.next[k])
+    if w.filter != NULL:
+        buffer_free(&w.filter.sent)
+        buffer_free(&w.filter.raw)
+        buffer_free(&w.filter.held)
+        free(w.filter)
+    buffer_free(&w.text)
+    buffer_free(&w.constants)
+    buffer_free(&w.output)
+    buffer_free(&w.bound_text)

@@ -1,10 +1,9 @@
-# What a writer of frames is in C.
+# What a writer of frames is in C: one response.
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from harmonystream._native.core.types cimport *
-from harmonystream._native.wire.frame cimport FramePiece, Pieces
 from harmonystream._native.wire.json_filter cimport Filter
-from harmonystream._native.wire.script cimport ScriptTable
+from harmonystream._native.wire.template cimport ResponseTemplates, Template, TemplatePiece
 
 cdef enum Stage:
     NEW, BYTES, DICTS, BROKEN, ENDED
@@ -13,64 +12,69 @@ cdef enum:
     N_CONSTANTS = 5                    # the response's id, when it was created, the stem of ids, the model, the head
     MOST_PIECES = 6                    # of a delta's frame, when all but its text and number is filled
     BOUND_ROOM = 256                   # bytes of such a frame that lie in the writer itself
-    KEPT_ROOM = 512                    # bytes that the first item of a kind gets for its text; more as it grows
-    JOURNAL_ROOM = 448                 # and the journal for its entries
+    TEXT_ROOM = 512                    # bytes that the first item gets for its text; more as it grows
     CONSTANTS_ROOM = 96
-    MOST_JOURNAL = 1 << 16             # bytes of the journal of a writer that keeps no text
-    MOST_LEFT = 4096                   # bytes of a buffer that the writer's next call takes over
+    MOST_LEFT = 4096                   # bytes of a buffer that the next item takes over
+
+cdef enum Question:                    # what the writer asks of Python, as bits
+    OF_TOKENS = 1                      # the logprobs and ids of a record's tokens
+    OF_CALL = 2                        # the type, id and fields of a call that begins
+    OF_ITEM = 4                        # the id of an item of text that begins
+    OF_END = 8                         # the seal of the open item, which will end
+    OF_TEXT = 16                       # what is sent of an argument delta
+
+cdef enum Value:                       # what fills a hole, and what else Python has answered
+    V_NAME, V_CALL_ID, V_ITEM_ID, V_CALL_FIELDS
+    N_NEXT                             # of these there are those of the next item, too
+    V_SEAL = N_NEXT
+    V_REASON, V_BESIDE, V_USAGE, V_LOGPROBS, V_IDS, V_ALL, V_ALL_BYTES
+    V_TEXT                             # of a delta, or of the rest of a call, as Python has made it
+    N_VALUES
 
 cdef enum Count:
     IN_PROMPT, IN_RESPONSE, IN_TOTAL, OF_REASONING
     N_COUNTS
 
-cdef struct Entry:                     # of the journal: what Python does not know yet
-    uint8_t kind, flags, channel
-    uint16_t n_id
-    int32_t index
-    int64_t start, stop
-    Py_ssize_t at                      # of a run of deltas: where its text begins in what is kept
-    Py_ssize_t n                       # bytes of text, which follow the entry
-
-cdef struct Written:
-    const ScriptTable* script          # NULL: Python writes everything
-    char* stale                        # the parser's flag: its names of the open message are not up to date
-    uint8_t open, variant              # the kind of the open item (0: none), and the channel that it opened in
-    uint8_t channel                    # of the open message
-    uint8_t has_text                   # has the open message?
-    uint8_t fields_now, fields_before  # bits of fields: that have text of this message, of earlier ones
-    uint8_t parts                      # the parser writes a newline between texts around a call
-    uint8_t cut                        # a message that no token ends is cut: see ResponsesStream
-    uint8_t hooked                     # what the next record asks of Python is done
-    uint8_t blank                      # white space waits for what makes it an item: see hold_blank()
-    uint8_t asks_ids                   # Python decides the ids of calls
-    uint8_t caught_up                  # Python has read the journal: it is not all that was written
+cdef struct Writer:
+    # What a plain token reads and writes comes first. frames: of the deltas of each kind that need nothing but to be
+    # filled; NULL: write_record() must see them.
+    const Template* frames[N_DELTAS]
+    Buffer text                        # of the open item, JSON-escaped; or white space that waits: see hold_blank()
+    Filter* filter                     # of arguments; NULL: there was no call
+    int64_t number                     # the next frame's
+    uint8_t drops[N_DELTAS]            # by kind: is a delta's text no longer kept when it is in its frame?
+    uint8_t filtered                   # the open call's arguments pass the filter
+    uint8_t stage
+    uint8_t open, variant              # the kind of the open item (0: none), and its channel or type of call
     # The open item's frame. Its bytes lie here, beside what else a token reads and writes, unless they are too many.
-    Pieces bound
-    FramePiece[MOST_PIECES] bound_pieces
+    Template bound
+    TemplatePiece[MOST_PIECES] bound_pieces
     uint8_t[BOUND_ROOM] bound_room
     Buffer bound_text                  # where its bytes are made
-    # from here on, what no token of an open item reads
-    int32_t items, calls               # that have begun, and are shown
-    int64_t[N_COUNTS] counts           # of tokens, at the end
-    Py_ssize_t item_at                 # where the open item's text, or a blank, begins in what is kept
-    Py_ssize_t constant_at[N_CONSTANTS + 1]
-    Buffer constants
-    Buffer name, call_id               # the open call's
-    Buffer usage                       # as JSON: what is known at the beginning, or all of it at the end
-    Buffer hook                        # what Python has decided: a signature, or the reason of the end
-    Buffer output                      # the items that are done, each after a comma
-    Buffer journal
-
-cdef struct Writer:                    # what a batch's step needs of one without the GIL; by kind of delta
-    Buffer kept[N_DELTAS]              # the deltas' text, JSON-escaped, since the last _take()
-    const Pieces* frames[N_DELTAS]     # NULL: there is none
-    Filter* filter                     # of arguments, or NULL
-    bint filtered                      # those of the open call pass it first
-    uint8_t drops[N_DELTAS]            # by kind: is a delta's text no longer kept when it is in its frame?
-    uint8_t keeps_none                 # an item's text is not kept after its end, and the journal is bounded
-    uint8_t stage
-    int64_t number                     # the next frame's
     int depth                          # calls that are inside: a verb, and what its callback has called
     char busy                          # on a free-threaded Python: a thread is inside
     unsigned long owner                # that thread; with a GIL it counts only while `depth` is not 0
-    Written written
+    # from here on, what no token of an open item reads
+    const ResponseTemplates* templates
+    char* stale                        # the parser's flag: its names of the open message are not up to date
+    uint8_t channel                    # of the open message
+    uint8_t has_text                   # has the open message?
+    uint8_t fields_now, fields_before  # bits of fields: that have text of this message, of earlier ones
+    uint8_t trims                      # the parser writes a newline between texts around a call
+    uint8_t cut                        # a message that no token ends is cut: see ResponsesStream
+    uint8_t blank                      # white space waits for what makes it an item: see hold_blank()
+    uint8_t keeps_none                 # nothing is kept of an item after its end
+    uint8_t question, answered         # what is asked, and what is answered for the record that is written
+    uint8_t asks                       # questions that are always asked
+    uint8_t through                    # the open call's arguments are sent as Python makes them
+    uint8_t next_variant, next_through # of a call that begins, if Python has decided them
+    uint8_t used                       # a frame with the logprobs or ids of the record was written
+    int32_t items, calls               # that have begun, and are shown
+    int64_t[N_COUNTS] counts           # of tokens, at the end
+    const uint8_t* text_opening        # of the filter
+    Py_ssize_t n_text_opening
+    Py_ssize_t constant_at[N_CONSTANTS + 1]
+    Buffer constants
+    Buffer[N_VALUES] values
+    Buffer[N_NEXT] next
+    Buffer output                      # the items that are done, each after a comma

@@ -1,0 +1,113 @@
+# A template: pieces of bytes, and holes between them. All that an API sends is made of templates (see template.pyx). To
+# fill one needs no GIL.
+
+cimport cython
+from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy
+from harmonystream._native.core.types cimport N_DELTAS
+
+cdef enum:
+    DIGITS = 20                        # of a number, or a sign and 19
+    VARIANTS = 6                       # of an item: the channel of its message, or the type of its call
+    FIELDS = 16                        # sets of fields: there are at most four
+
+cdef enum:                             # Moment
+    # of an item: what comes before its first delta, the frame of a delta, what comes before its end if it has a seal,
+    # what ends it if it is whole, and if it is cut
+    BEGIN, DELTA, SEALED, END, CUT
+    ITEM, CUT_ITEM                     # what is kept of the item then
+    N_MOMENTS
+
+cdef enum Seal:                        # what the end of an item has of its text
+    NO_SEAL
+    HASH                               # see signature.pyx
+    ASKED                              # what Python makes of it
+
+cdef struct TemplatePiece:
+    const uint8_t* p
+    Py_ssize_t n
+    uint8_t hole                       # what follows the bytes: its letter; 0: nothing, it is the last piece
+
+cdef struct Template:
+    TemplatePiece* pieces              # NULL: nothing is sent
+    Py_ssize_t n
+    Py_ssize_t size                    # of all pieces together
+    Py_ssize_t texts, numbers          # holes for the text of a delta, and for the number of a frame
+    bint hidden                        # of a delta: it begins no item, and its text is not kept
+
+cdef struct ResponseTemplates:
+    Template of_items[N_MOMENTS][N_DELTAS][VARIANTS]
+    Template opening, head, finish
+    Template call_id                   # of a call for which nobody decides it
+    Template closing, closing_usage    # after `finish`: with counts of tokens, and with a usage as JSON
+    # of a field that two messages have text in: the frame that parts them, and what is kept of it
+    Template part[FIELDS]
+    Template part_item[FIELDS]
+    uint8_t fields[N_DELTAS][VARIANTS] # the fields that a text goes to, as bits
+    uint8_t seals[N_DELTAS][VARIANTS]
+    int shown                          # calls; -1: all
+    bint filtered                      # arguments pass a filter first
+    bint no_blank                      # white space alone does not begin content
+    bint counted                       # `closing` has counts of tokens, which nobody knows of text
+    bint functions                     # Python decides what calls of other kinds are
+
+cdef struct Filling:                   # the text and the number for the holes
+    const uint8_t* text
+    Py_ssize_t n
+    uint8_t[DIGITS] number
+    int digits
+
+
+@cython.final
+cdef class Templates:
+    cdef ResponseTemplates table
+    cdef list parts                    # owns what the pieces point to
+    cdef dict reasons                  # the parser's -> the API's: without calls, and with calls
+
+    cdef int set_template(self, Template* template, object given) except -1
+
+
+cdef inline int number_text(int64_t number, uint8_t* to) noexcept nogil:
+    """Decimal digits, with a sign if it is negative; how many."""
+    cdef uint8_t[DIGITS] digits
+    cdef uint64_t rest = <uint64_t>number
+    cdef int n = 0, at = 0, i
+    if number < 0:
+        to[0] = c'-'
+        at = 1
+        rest = 0 - rest
+    while True:
+        digits[n] = <uint8_t>(c'0' + rest % 10)
+        n += 1
+        rest //= 10
+        if rest == 0:
+            break
+    for i in range(n):
+        to[at + i] = digits[n - 1 - i]
+    return at + n
+
+
+cdef inline Py_ssize_t fill_with(Filling* filling, const Template* template, const uint8_t* text, Py_ssize_t n,
+                                 int64_t number) noexcept nogil:
+    """The size of the template with this in its holes."""
+    filling.text = text
+    filling.n = n
+    filling.digits = number_text(number, filling.number) if template.numbers else 0
+    return template.size + template.texts * n + template.numbers * filling.digits
+
+
+cdef inline void fill(const Template* template, uint8_t* to, const Filling* filling) noexcept nogil:
+    """The template with its holes filled; there is room for it."""
+    cdef const TemplatePiece* piece = template.pieces
+    while True:
+        memcpy(to, piece.p, piece.n)
+        to += piece.n
+        if piece.hole == c't':
+            memcpy(to, filling.text, filling.n)
+            to += filling.n
+        elif piece.hole == c'n':
+            memcpy(to, filling.number, filling.digits)
+            to += filling.digits
+        else:
+            return
+        piece += 1

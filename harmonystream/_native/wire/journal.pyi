@@ -1,2 +1,0 @@
-DEBUG: bool
-__pyx_capi__: dict[str, object]
