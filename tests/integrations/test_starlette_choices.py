@@ -111,7 +111,6 @@ BREAKS: dict[str, tuple[list[Any], str, int]] = {  # with the choices that have 
     "a choice from behind": ([(0, SHORT[:4]), (-1, 13225)], "choice -1, and the choices are 0 to 1", 0),
     "one that has ended": ([(0, SHORT), (0, Finished("stop")), (0, SHORT)], "this stream has ended", 1),
     "a usage too early": ([(0, SHORT), (0, Finished("stop", USAGE))], "usage is of the whole request", 0),
-    "a usage that is none": ([(0, SHORT), Finished("stop", [])], "usage is a dict", 1),  # type: ignore[arg-type]
 }
 
 
