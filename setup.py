@@ -34,8 +34,8 @@ links = ["-Wl,-s"] if sys.platform == "linux" and not DEBUG else []  # no symbol
 EXT = Path("ext")
 # What is rare, or runs once per stream, is compiled for size: these modules were a sixth of the wheel.
 SMALL = (
-    *("arrow_out", "arrow_stream", "frames", "journal", "markup", "message_reader", "program", "prompt", "ranks"),
-    *("script", "snapshot", "tag_snapshot", "tag_table", "tools", "vocab", "vocab_image", "watch"),
+    *("arrow_out", "arrow_stream", "frames", "markup", "message_reader", "program", "prompt", "ranks"),
+    *("snapshot", "tag_snapshot", "tag_table", "tools", "vocab", "vocab_image", "watch"),
 )
 modules = [
     Extension(

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 try:
-    from ._native.core import json_scan as _  # noqa: F401
+    from ._native.core.json_scan import JsonScanner as _  # noqa: F401
 except ModuleNotFoundError as error:
     if not (error.name or "").startswith(f"{__name__}._native."):
         raise

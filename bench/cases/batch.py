@@ -38,18 +38,23 @@ class Busy:
         places: Sequence[int] | None = None,
     ) -> None:
         self.api, self.batch = api, hs.batch.Batch(format, vocab, capacity=STREAMS)
-        slots = (begun(self.batch, api, format, vocab) if api else self.batch.open() for _ in range(STREAMS))
-        self.slots = array("i", slots)
         self.feed: Any = self.batch.feed_sse if api else self.batch.feed
         self.steps = [array("i", [ids[place + at] for place in places or range(STREAMS)]) for at in range(STEPS)]
-        self.feed(self.slots, opening * STREAMS, range(0, STREAMS * len(opening) + 1, len(opening)))
+
+        def begin() -> array[int]:
+            slots = [begun(self.batch, api, format, vocab) if api else self.batch.open() for _ in range(STREAMS)]
+            self.feed(slots, opening * STREAMS, range(0, STREAMS * len(opening) + 1, len(opening)))
+            return array("i", slots)
+
+        self._begin = begin
+        self.slots = begin()
 
     def forget(self) -> None:
-        """Drop what the answers have said so far."""
-        for slot in self.slots if self.api else ():
-            emitter: Any = self.batch.close(slot)
-            emitter._take("content")
-            assert self.batch.add(emitter) == slot
+        """Begin the answers again, so that their texts do not grow from round to round."""
+        if self.api:
+            for slot in self.slots:
+                self.batch.close(slot)
+            self.slots = self._begin()
 
     def round(self) -> float:
         """Nanoseconds for a step."""

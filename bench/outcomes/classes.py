@@ -34,7 +34,7 @@ These are outputs whose meaning is known, and that we read otherwise:
   unknown tool without arguments is text, because `<tool_call>word</tool_call>` may be prose.
 - An opener that one word and the end of the output follow is a call that was cut (`unfinished-header`): both are
   dropped.
-- In `gpt_oss` a marker that an argument mentions is a marker, because a text cannot say that it is a mention. With ids,
+- In `gpt_oss` a marker that an argument mentions is a marker, because text cannot show that it is a mention. With ids,
   a mention in ordinary tokens is text.
 - An answer that is nothing but an object or a Python call, as in `llama3`, `xlam` and `pythonic`, is a call only if its
   name is declared. A call of an unknown tool is text, because the answer may be just that object.

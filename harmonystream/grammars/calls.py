@@ -227,11 +227,19 @@ class Calls:
         """`{"name": ..., "arguments": ...}`, in each way to spell its keys."""
         if "*" in self.row.members:
             name = Lit(json.dumps(function.name))
-            return row(Lit("{"), Space(), name, Lit(":"), Space(), json_of(function), Space(), Lit("}"))
+            return row(Lit("{"), Space(), name, Lit(":"), Space(), json_of(function, self._endings), Space(), Lit("}"))
         before, id_, after = self._members()
         named = row(Lit(json.dumps(function.name)), _COMMA, id_)
         return row(
-            Lit("{"), Space(), before, named, self._key("arguments"), json_of(function), after, Space(), Lit("}")
+            Lit("{"),
+            Space(),
+            before,
+            named,
+            self._key("arguments"),
+            json_of(function, self._endings),
+            after,
+            Space(),
+            Lit("}"),
         )
 
     def _members(self) -> tuple[Node, Node, Node]:

@@ -49,16 +49,18 @@ def check(make: Callable[[], hs.Parser], tools: Any, stream: Any, reason: str | 
         options = dice.choice(OPTIONS[api])
         reason = "length" if reason == "abort" and api == "chat" else reason
         keeps = module.stream_of(make(), **options)
-        drops, moves, told = (module.stream_of(make(), **options, keep_text=False) for _ in range(3))
-        told = described(told)
-        assert len({one.start() for one in (keeps, drops, moves, told)}) == 1
+        drops, moves, slow = (module.stream_of(make(), **options, keep_text=False) for _ in range(3))
+        others = [drops, moves]
+        if "token_ids" not in options:  # which the slow describer does not write
+            others.append(described(slow))
+        assert {one.start() for one in others} == {keeps.start()}
         for piece in pieces:
             if dice.random() < 0.5:
-                moves = again(moves, tools, options)
+                others[1] = again(others[1], tools, options)
             expected = fed(keeps, piece)
-            assert [fed(one, piece) for one in (drops, moves, told)] == [expected] * 3
+            assert [fed(one, piece) for one in others] == [expected] * len(others)
         last = ended(api, keeps, reason)
-        assert [ended(api, one, reason) for one in (drops, moves, told)] == [last] * 3
+        assert [ended(api, one, reason) for one in others] == [last] * len(others)
 
 
 @settings(max_examples=settings.default.max_examples // 8)

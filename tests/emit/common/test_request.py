@@ -26,7 +26,7 @@ def test_how_many_calls_a_request_wants_to_see(choice: Any, parallel: bool | Non
 
 def test_each_id_is_given_once() -> None:
     ids = CallIds(lambda index: f"own_{index}")
-    assert [ids.take(own, index) for index, own in enumerate((None, "f:0", "f:0", ""))] == [
+    assert [ids.decide(own, index) for index, own in enumerate((None, "f:0", "f:0", ""))] == [
         "own_0",
         "f:0",
         "own_2",
@@ -39,12 +39,14 @@ def test_a_function_that_repeats_itself_is_refused(made: Any) -> None:
     ids = CallIds(lambda index: made)
     with pytest.raises(ValueError, match=r"call_id\(\d\) gave"):
         for index in range(2):
-            ids.take(None, index)
+            ids.decide(None, index)
 
 
 def test_an_id_that_the_model_has_used_already_gets_a_suffix() -> None:
     ids = CallIds(lambda index: f"call_{index}")
-    assert [ids.take(own, index) for index, own in enumerate(("call_1", "call_1", "call_1_2", "call_3", "call_3"))] == [
+    assert [
+        ids.decide(own, index) for index, own in enumerate(("call_1", "call_1", "call_1_2", "call_3", "call_3"))
+    ] == [
         *("call_1", "call_1_2", "call_2", "call_3", "call_4"),
     ]
 
