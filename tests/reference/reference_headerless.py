@@ -190,7 +190,7 @@ class PartReader:
         return begin
 
     def is_noise(self, begin: int) -> bool:
-        """No words but names of channels, and digits only after a channel; not in the answer or in a call."""
+        """No words but names of channels, and digits only after a known channel; not in the answer or in a call."""
         if self.findings.channel == "final" or self.findings.recipient:
             return False
         text = "".join("" if char.separates else char.text for char in self.chars[begin:])

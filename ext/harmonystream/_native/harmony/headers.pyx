@@ -364,7 +364,7 @@ cdef bint may_become_part(const Stream* s, const ToolTable* t, Span w, uint8_t m
 
 
 cdef bint is_noise(const Stream* s, int i, int n) noexcept nogil:
-    """After the parts of a broken header: no words but names of channels, and digits only after a channel?"""
+    """After the parts of a broken header: no words but names of channels, and digits only after a known channel?"""
     cdef int k
     cdef Span run
     while i < n:
@@ -379,7 +379,7 @@ cdef bint is_noise(const Stream* s, int i, int n) noexcept nogil:
             i = k
             continue
         if (s.header[i] >= 0x80 and not is_mark(s.header[i]) and s.header[i] != MARK_INERT) or (
-                c'0' <= s.header[i] <= c'9' and s.channel_code == NO_CHANNEL):
+                c'0' <= s.header[i] <= c'9' and s.channel_code in (NO_CHANNEL, OTHER_CHANNEL)):
             return False
         i += 1
     return True
