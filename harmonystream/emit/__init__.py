@@ -1,4 +1,4 @@
-"""Emitters: a parser's events as the bytes of an API, or as dicts."""
+"""Emitters turn a parser's events into the bytes of an API, or into dicts."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ __all__ = [
 
 
 def new_id(prefix: str) -> str:
-    """A random id of the usual form: "chatcmpl" makes chatcmpl-…, "resp", "msg" or "call" make resp_… and so on."""
+    """A random id of the usual form: "chatcmpl" gives chatcmpl-…, and "resp", "msg" or "call" give resp_… and so on."""
     return f"{prefix}{'-' if prefix == 'chatcmpl' else '_'}{os.urandom(12).hex()}"

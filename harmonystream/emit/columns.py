@@ -17,11 +17,11 @@ _CHANNELS: Final = (None, "analysis", "commentary", "final", None)
 
 
 class Columns:
-    """The rows of a step, slot by slot in the order of the call, as columns that numpy and others read without a copy.
+    """The rows of a step, in the order of the slots in the call. numpy and others read the columns without a copy.
 
     slot: int32.
-    kind: uint8. A `Region` for a delta (REASONING, CONTENT or ARGUMENTS). 7 and more for other events, which are in
-    `others` by row.
+    kind: uint8. A `Region` for a delta (REASONING, CONTENT or ARGUMENTS). 7 and more stand for other events, which
+    `others` has by row.
     index: int32. The index of the call, in a row that belongs to a call.
     channel: uint8. The channel of the open message: 0 none, 1 analysis, 2 commentary, 3 final, 4 any other.
     start, stop: int64. The range of tokens.
@@ -40,7 +40,7 @@ class Columns:
 
     @property
     def text(self) -> bytes:
-        """Of all deltas, copied when it is first asked for."""
+        """The text of all deltas. It is copied on first use."""
         if self._text is None:
             self._text = bytes(memoryview(self._block)[34 * self.rows + 8 :])
         return self._text
@@ -77,7 +77,7 @@ class Columns:
         return self.rows
 
     def __iter__(self) -> Iterator[tuple[int, Event]]:
-        """(slot, event) of each row. A content delta's channel is None if it has another name than those of Harmony."""
+        """(slot, event) of each row. The channel of a content delta is None unless it is one of Harmony's channels."""
         slot, kind, index, channel = self.slot, self.kind, self.index, self.channel
         start, stop, offset, whole = self.start, self.stop, self.offset, self.text
         for row in range(self.rows):

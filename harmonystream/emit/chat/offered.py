@@ -1,4 +1,4 @@
-"""Chat Completions whose request has custom tools, which the model is offered as functions."""
+"""Chat Completions for requests with custom tools, which are offered to the model as functions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["OfferedChat"]
 
 
 class OfferedChat(ChatStream):
-    """A ChatStream whose calls of custom tools have their text as `custom.input`.
+    """A ChatStream that sends the text of a custom tool's call as `custom.input`.
 
     custom: names of custom tools that are offered as functions with the argument "input". Other options are those of
     ChatStream. It cannot be moved by `to_bytes`.

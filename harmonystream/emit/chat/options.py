@@ -1,4 +1,4 @@
-"""What ChatStream takes, checked, and the small parts of its chunks."""
+"""Checks ChatStream's arguments, and makes the small parts of its chunks."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = [
 
 _REASONING = ("reasoning",)
 
-TAKEN = {"", "role", "tool_calls", "function_call", "refusal"}  # fields of a delta that are no text of a preamble
+TAKEN = {"", "role", "tool_calls", "function_call", "refusal"}  # fields of a delta that a preamble cannot use
 
 
 def finish_reason(reason: str | None, calls: int, named: bool) -> str:
-    """calls: those that are shown. named: the request has named the tool, so its call is no reason."""
+    """calls: how many are shown. named: the request named the tool, so a call does not change the finish reason."""
     if reason == "tool_calls" and (not calls or named):
         return "stop"
     return reason or "stop"

@@ -35,21 +35,21 @@ _HEAD = ("id", "object", "created", "model")
 
 
 class ChatStream(EventStream):
-    """Chat completion chunks of one choice; `several()` makes the streams of more.
+    """Chat completion chunks of one choice. For more choices, use `several()`.
 
-    parser: a Parser that has read nothing yet, or a format; then `vocab` and `tools` are for its parser.
+    parser: a Parser that has read nothing yet, or a format. With a format, `vocab` and `tools` go to its parser.
     id, model, created (seconds since 1970): fields of every chunk.
     extra: more fields of every chunk, such as `system_fingerprint`.
     reasoning_field: the field for reasoning; None hides reasoning.
     preamble_field: the field for commentary (Harmony); None hides it.
     tool_choice: the request's. "none" hides calls; a named tool makes the finish reason "stop".
     parallel_tool_calls: False shows only the first call.
-    call_id: a function from a call's index to its id. It is used if the model gives no id, or repeats one. By default
-    the id is derived from the response's id.
+    call_id: a function that takes a call's index and returns its id. It is used if the model gives no id, or repeats
+    one. By default the id is derived from the response's id.
     taken: the ids of calls in the request's messages (`call_ids_of`). No call of this response gets one of them.
-    include_usage: a last chunk has the usage.
-    token_ids: each chunk has the ids of its tokens.
-    keep_text: False keeps no text that was sent, so memory does not grow with it, and response() raises ValueError.
+    include_usage: True sends the usage in a last chunk.
+    token_ids: True sends the ids of its tokens in each chunk.
+    keep_text: False forgets text once it is sent. Memory then stays constant, and response() raises ValueError.
     """
 
     _api = b"c"
@@ -64,10 +64,10 @@ class ChatStream(EventStream):
     _fields: tuple[str, ...] = ("reasoning",)
     _preamble_field: str | None = "content"
     _show_ids = False
-    _stopped: Payload = _NOTHING  # at what, if the engine gives that
+    _stopped: Payload = _NOTHING  # the stop string or token id, if the engine gives one
     _usage: Payload | None = None
-    _all: list[ChatStream] | None = None  # the request's, in order, if there are several
-    _choices = 1  # of the request, in a state
+    _all: list[ChatStream] | None = None  # the streams of all choices, in order, if there are several
+    _choices = 1  # how many the request has, after from_bytes()
 
     def __init__(
         self,
@@ -114,11 +114,11 @@ class ChatStream(EventStream):
             self._keeps_text = False
             self._forget_texts()
 
-    # what is made when it is needed: most responses need it at their end, or never
+    # These are made on first use, because most responses need them at their end or never.
     @cached_property
     def _head(self) -> Payload:
         head = {"id": self.id, "object": "chat.completion.chunk", "created": self.created, "model": self.model}
-        return head | self._extra | head  # these first, and as they are
+        return head | self._extra | head  # the head comes first, and `extra` cannot change it
 
     @cached_property
     def _tokens(self) -> Tokens:
@@ -131,9 +131,10 @@ class ChatStream(EventStream):
 
     @classmethod
     def several(cls, parsers: Iterable[Parser], **options: Any) -> list[ChatStream]:
-        """A stream for each choice of one request (`n`), with the constructor's options.
+        """One stream for each choice of a request (`n`). The options are the constructor's.
 
-        Start them all, the first one first. The last to finish ends the response; the usage and response() are of all.
+        Start all of them, the first one first. The last one to finish ends the response. The usage and response() cover
+        all choices.
         """
         streams = [cls(parser, **options) for parser in parsers]
         if len({id(stream.parser) for stream in streams}) < len(streams):
@@ -153,9 +154,9 @@ class ChatStream(EventStream):
         key: bytes | None = None,
         **callbacks: Any,
     ) -> list[ChatStream]:
-        """The streams of all choices, of what to_bytes() of each gave, in order. The arguments are from_bytes()'s.
+        """The streams of all choices, from the states that to_bytes() made, in order. Arguments as in from_bytes().
 
-        Raises what from_bytes() raises, and ValueError for states that are not those of all choices of a response.
+        Raises what from_bytes() raises, and ValueError unless the states are all choices of one response.
         """
         if isinstance(states, (bytes, bytearray, memoryview)):
             raise TypeError("several_from_bytes() takes a list of states, one of each choice")
@@ -225,7 +226,7 @@ class ChatStream(EventStream):
 
     def _check_movable(self) -> None:
         if self._all is None or not self.ended or all(one.ended for one in self._all):
-            super()._check_movable()  # one of several choices may have ended
+            super()._check_movable()  # one of several choices may have ended, and can still be moved
 
     def _given_options(self) -> tuple[Payload, Callbacks]:
         names = ("reasoning", "reasoning_content", "both", None)
@@ -280,7 +281,7 @@ class ChatStream(EventStream):
 
     @property
     def _ends(self) -> bool:
-        """Have all choices?"""
+        """Have all choices ended?"""
         return all(stream._word is not None for stream in self._streams)
 
     # --- bytes and dicts ---
@@ -301,10 +302,10 @@ class ChatStream(EventStream):
     ) -> bytes:
         """The last frames.
 
-        reason: the engine's word.
-        usage: the API's object, or another API's. The parser adds the counts that it has.
-        stop_reason: the stop string or token id at which the engine has stopped. A call that a stop string has cut is
-        not completed, and the reason is "stop".
+        reason: the finish reason that the engine gave.
+        usage: the usage object of this API or of another one. The parser adds the counts that it has.
+        stop_reason: the stop string or token id at which the engine stopped. A call that a stop string cut off is not
+        completed, and the finish reason is "stop".
         """
         if stop_reason is None and not self._takes_events and (reason is None or type(reason) is str):
             plain: bytes | None = self._end_plainly(reason, usage)
@@ -314,7 +315,7 @@ class ChatStream(EventStream):
         stop_reason = matched(reason) if stop_reason is None else stop_reason
         self._stopped = {} if stop_reason is None else sendable({"stop_reason": stop_reason})
         self._ends_oddly = True
-        # to the parser, a stop string is no stop of the model's own
+        # the parser must not take a stop string for the model's own stop
         at_string = isinstance(stop_reason, str) and stop_reason != "" and normal(reason) == "stop"
         return super().finish(None if at_string else reason, usage)
 
@@ -337,7 +338,7 @@ class ChatStream(EventStream):
         return self._payloads(self.feed, tokens, logprobs)
 
     def _feed_with(self, ids: Any, logprobs: Sequence[Payload] | None) -> bytes:
-        """One by one, so that which chunk a token belongs to does not depend on how many come at once."""
+        """Read the ids one by one, so that a token's chunk does not depend on how many ids arrive at once."""
         taken = self._listed(ids)
         self._tokens.take_in(self.parser.position, taken, logprobs)
         if not self._watched:
@@ -352,20 +353,23 @@ class ChatStream(EventStream):
         self._tokens.written(hides=delta, used=used)
 
     def error(self, message: str, *, type: str | None = None, code: str | None = None) -> bytes:
-        """The frames that end a stream that cannot go on; clients raise an APIError. Empty if it has ended."""
+        """The frames that end a stream after a failure. Clients raise an APIError. Empty if the stream has ended."""
         frames = self._last_bytes(options.failure(message, type, code))
         for stream in self._streams:
             stream._over()
         return frames + DONE if frames else b""
 
     def error_events(self, message: str, *, type: str | None = None, code: str | None = None) -> list[Payload]:
-        """The same as a dict."""
+        """The payload of error(), in a list. Empty if the stream has ended."""
         return self._failure(self.error(message, type=type, code=code))
 
     # --- the whole ---
 
     def response(self) -> Payload:
-        """The response as it would be without streaming, with all choices; at any time. ValueError without its text."""
+        """The response as it would be without streaming, with all choices.
+
+        It can be called at any time. Raises ValueError if the text was not kept.
+        """
         self._check_kept()
         choices = [stream._whole_choice() for stream in self._streams]
         whole = {**self._head, "object": "chat.completion", "choices": choices}
@@ -388,9 +392,9 @@ class ChatStream(EventStream):
         return {**choice, **self._stopped, **(self._tokens.joined() if self._watched else {})}
 
     def _whole_usage(self, usage: Payload | None) -> Payload | None:
-        """The usage, and what the parsers have counted where it has no count; None where nobody has counted the tokens.
+        """The usage, completed with the parsers' counts. None if nobody counted the tokens.
 
-        Of text, a parser counts bytes.
+        A parser that reads text counts bytes, not tokens.
         """
         counts = [stream.parser.usage for stream in self._streams if not stream.in_text]
         if usage is None or ("completion_tokens" not in usage and len(counts) < len(self._streams)):
@@ -410,7 +414,7 @@ def _is_choice(value: Any) -> bool:
 
 
 def _is_stop(value: Any) -> bool:
-    """At what an engine has stopped."""
+    """Can an engine have stopped at this: a string or a token id?"""
     return value == {} or (
         isinstance(value, dict) and value.keys() == {"stop_reason"} and type(value["stop_reason"]) in (int, str)
     )

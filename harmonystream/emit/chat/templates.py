@@ -1,4 +1,4 @@
-"""All that Chat Completions send, and what is kept of it."""
+"""Templates of all that Chat Completions send, and of what is kept of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from . import options
 __all__ = ["CUSTOM", "DONE", "Shape", "framed", "templates_of"]
 
 DONE = b"data: [DONE]\n\n"
-BLANK_LINE = "\n\n"  # between the texts of two messages in one field: the reader sees a preamble, then an answer
+BLANK_LINE = "\n\n"  # separates two messages in one field, so that a reader sees where the preamble ends
 CUSTOM = 1  # the variant of a call of a custom tool
 
 
@@ -24,10 +24,10 @@ class Shape(NamedTuple):
     reasoning: tuple[str, ...]  # the fields of reasoning
     preamble: str | None  # the field of preambles
     usage: bool  # is it sent?
-    shown: int | None  # calls
+    shown: int | None  # how many calls are shown
     named: bool  # did the request name the tool?
     alone: bool  # is this the only choice?
-    tokens: bool  # have the chunks the logprobs and ids of tokens?
+    tokens: bool  # do the chunks have the logprobs and ids of tokens?
 
 
 def framed(payload: Payload) -> str:

@@ -1,4 +1,4 @@
-"""Custom tools are offered as functions with one argument: the text that clients get is in it."""
+"""Custom tools are offered as functions with one argument, which holds the text that clients get."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _LONGEST_OPENING = 256
 
 
 class CustomInput:
-    """The text in a function's arguments, as it comes; all of the arguments, if they are not such an object."""
+    """Streams the text out of a function's arguments. Passes on arguments of any other form unchanged."""
 
     def __init__(self) -> None:
         self._arguments: list[str] = []
-        self._rest = ""  # what is not decoded
+        self._rest = ""  # input that is not decoded yet
         self._state = "before"  # "before", "inside" or "after" the text
         self._read: list[str] = []
 
     def feed(self, arguments: str) -> str:
-        """More of the arguments: more of the text."""
+        """Take more of the arguments. Returns more of the text."""
         self._arguments.append(arguments)
         if self._state == "after":
             return ""
@@ -51,7 +51,7 @@ class CustomInput:
         return text
 
     def finish(self) -> str:
-        """What is left of the text at the end of the arguments."""
+        """End the arguments. Returns the rest of the text."""
         read, arguments = "".join(self._read), "".join(self._arguments)
         try:
             given = json.loads(arguments, strict=False)

@@ -16,10 +16,10 @@ _MOST_ID = 0xFFFF  # bytes of an id
 
 
 class Saved(NamedTuple):
-    """What an emitter was.
+    """The state of an emitter.
 
-    api: one letter. dicts: was it a stream of dicts? number: of the next payload. parser: its state. options, state:
-    JSON. id, created: the response's; created is JSON, or empty.
+    api: one letter. dicts: was it a stream of dicts? number: the next payload's. parser: the parser's state. options,
+    state: JSON. id, created: the response's; `created` is JSON, or empty.
     """
 
     api: bytes
@@ -33,7 +33,7 @@ class Saved(NamedTuple):
 
 
 def pack(saved: Saved, key: bytes | None = None) -> bytes:
-    """As bytes, signed if there is a key. Raises TypeError or ValueError for what does not fit."""
+    """The state as bytes, signed if there is a key. Raises TypeError or ValueError if a part does not fit."""
     _check_key(key)
     api, dicts, number, *parts = saved
     if len(saved.id) > _MOST_ID or len(saved.created) > _MOST_ID:
@@ -44,7 +44,7 @@ def pack(saved: Saved, key: bytes | None = None) -> bytes:
 
 
 def unpack(given: Any, key: bytes | None = None) -> Saved:
-    """What pack() wrote with this key. Raises TypeError for what is not bytes, ValueError for anything else."""
+    """Read what pack() wrote with this key. Raises TypeError unless given bytes, and ValueError for any other bytes."""
     _check_key(key)
     if not isinstance(given, (bytes, bytearray, memoryview)):
         raise TypeError(f"from_bytes() takes bytes, not {type(given).__name__}")

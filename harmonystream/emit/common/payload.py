@@ -1,4 +1,4 @@
-"""What is sent: dicts that are JSON."""
+"""Payloads: dicts that are sent as JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",",
 
 
 def to_json(payload: Any) -> str:
-    """Compact, and UTF-8 as it is. A lone surrogate becomes U+FFFD: it cannot be sent.
+    """Compact JSON, without escapes for non-ASCII characters. A lone surrogate cannot be sent and becomes U+FFFD.
 
     Raises ValueError for NaN and the infinities, which JSON does not have.
     """
@@ -25,15 +25,17 @@ def to_json(payload: Any) -> str:
 
 
 def checked(name: str, value: Any) -> str:
-    """A part of a response's identity. What cannot be sent of it becomes U+FFFD. Raises TypeError unless it is text."""
+    """A part of a response's identity. Characters that cannot be sent become U+FFFD. Raises TypeError unless it is a
+    str.
+    """
     if not isinstance(value, str):
         raise TypeError(f"{name} is a str, not {type(value).__name__}")
-    value = value[:]  # of a subclass, the text alone
+    value = value[:]  # a subclass of str could behave differently, so keep plain text
     return value if value.isascii() else clean(value)
 
 
 def sendable(fields: Mapping[str, Any]) -> Payload:
-    """A copy that is JSON as it will be sent. Raises TypeError or ValueError if it cannot be JSON."""
+    """A copy of the fields as JSON will send them. Raises TypeError or ValueError if they cannot be JSON."""
     check_mapping("extra", fields)
     made: Payload = json.loads(to_json(dict(fields)))
     return made

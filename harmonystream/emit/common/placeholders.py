@@ -1,4 +1,4 @@
-"""Placeholders: the payloads of an API have them where its templates have holes."""
+"""Placeholders: an API's payloads have them where its templates get holes."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _FOUND = re.compile(f',?"{_STEM}([{_LETTERS}])":0|"{_STEM}([{_JSON}])"|{_STEM}([
 
 
 def idle() -> Parser:
-    """For an emitter that will get another one: it reads text, so no vocabulary is loaded."""
+    """A stand-in for an emitter that will get another parser. It reads text, so no vocabulary is loaded."""
     return Parser("think")
 
 
 def cut(text: str) -> Parts:
-    """Cut at its placeholders: the parts, and the letters of the holes between them.
+    """Cut text at its placeholders, into parts and the letters of the holes between them.
 
-    A number and other JSON has no quotes. A key with the value 0 stands for members, with the comma before them.
+    Holes for numbers and other JSON have no quotes. A key with the value 0 stands for members, with the comma before.
     """
     parts, holes, begin = [], "", 0
     for found in _FOUND.finditer(text):
@@ -47,10 +47,10 @@ HIDDEN = NOTHING = cut("")
 
 
 def kept(item: Any) -> Parts:
-    """An item as it is kept."""
+    """The template of an item as it is kept."""
     return cut("," + to_json(item))
 
 
 def call_id_parts(prefix: str) -> Parts:
-    """The id of a call for which nobody decides it."""
+    """The template of a call's id, for calls whose id neither the model nor the caller gives."""
     return cut(f"{prefix}_{HOLE['s']}_{HOLE['k']}")

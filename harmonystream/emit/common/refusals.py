@@ -10,7 +10,7 @@ __all__ = ["StoredError", "refusal", "refuse_stored"]
 
 
 class StoredError(ValueError):
-    """A request builds on what a server that stores nothing does not have. param: the field that says so."""
+    """A request relies on something stored, and this server stores nothing. param: the field that refers to it."""
 
     def __init__(self, param: str, code: str, what: str) -> None:
         super().__init__(f"{param} is not supported: {what}")
@@ -26,11 +26,11 @@ _FIELDS = {  # field -> the code that clients know, and what they can do
 
 
 def refuse_stored(body: Any) -> None:
-    """Raises StoredError if a request, of any of the three APIs, relies on what a server would have stored.
+    """Raises StoredError if a request of any of the three APIs relies on something that a server would have stored.
 
-    For servers that store nothing. A server that ignored the field would answer a history of one tool result.
-    Anthropic's tool runners ask for a `thread`, and go on without one at this error; OpenAI's
-    clients send `previous_response_id`, `conversation`, or items of type "item_reference".
+    Use it in servers that store nothing. If such a server ignored the field, it could see a history that is only one
+    tool result. Anthropic's tool runners ask for a `thread`, and go on without one after this error. OpenAI's clients
+    send `previous_response_id`, `conversation`, or items of type "item_reference".
     Raises TypeError for a body that is not an object.
     """
     if not isinstance(body, dict):
@@ -45,9 +45,9 @@ def refuse_stored(body: Any) -> None:
 
 
 def refusal(error: Exception | str, *, type: str = "invalid_request_error") -> Payload:
-    """The body of an answer with a status of 400 or more, which the clients of all three APIs raise as an error.
+    """The body of an answer with a status of 400 or more. The clients of all three APIs raise it as an error.
 
-    error: its text is the message. An error of refuse_stored() has the parameter and the code, too.
+    error: its text becomes the message. An error from refuse_stored() also gives the parameter and the code.
     """
     param, code = (error.param, error.code) if isinstance(error, StoredError) else (None, None)
     refused: Payload = {"type": type, "message": clean(f"Bad request: {error}"), "param": param, "code": code}

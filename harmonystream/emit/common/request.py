@@ -15,9 +15,9 @@ _MOST_DEPTH = 16  # of a message's parts: APIs nest four deep
 
 
 def shown_calls(tool_choice: Any, parallel: bool | None) -> int | None:
-    """How many calls a request wants to see, None: all. tool_choice: "none", or an object of this type, hides them.
+    """How many calls to show; None shows all. A `tool_choice` of "none", or an object of this type, hides them.
 
-    Raises TypeError or ValueError if it is not a tool choice of any API.
+    Raises TypeError or ValueError for a `tool_choice` that no API has.
     """
     kind = tool_choice
     if isinstance(tool_choice, Mapping):
@@ -30,20 +30,20 @@ def shown_calls(tool_choice: Any, parallel: bool | None) -> int | None:
         raise TypeError(f"tool_choice is a str, or an object with a type, not {type(tool_choice).__name__}")
     if kind is None and tool_choice is not None:
         raise ValueError(f"tool_choice is an object with a type, such as 'function', not {tool_choice!r}")
-    if parallel not in (None, True, False):  # a text such as "false" would count as true
+    if parallel not in (None, True, False):  # a string such as "false" would count as true
         raise TypeError(f"parallel_tool_calls is True, False or None, not {shown(parallel)}")
     return 0 if kind == "none" else 1 if parallel is not None and not parallel else None
 
 
 def called(name: str, callback: Any) -> Any:
-    """A callback, or None. Raises TypeError at once if it is not callable, instead of during a stream."""
+    """A callback, or None. Raises TypeError now if it is not callable, rather than in the middle of a stream."""
     if callback is not None and not callable(callback):
         raise TypeError(f"{name} is a function, not {type(callback).__name__}")
     return callback
 
 
 def taken_ids(taken: Iterable[str]) -> frozenset[str]:
-    """Raises TypeError for what is not a list of texts, such as one str."""
+    """The ids as a set. Raises TypeError unless it is a collection of strings; a single str is not one."""
     ids = frozenset(taken) if isinstance(taken, Iterable) and not isinstance(taken, (str, bytes, Mapping)) else None
     if ids is None or not all(isinstance(one, str) for one in ids):
         raise TypeError(f"taken is a list of ids, not {shown(taken)}: pass call_ids_of(messages)")
@@ -51,9 +51,9 @@ def taken_ids(taken: Iterable[str]) -> frozenset[str]:
 
 
 class CallIds:
-    """The ids of a response's calls. Each is given once, because clients match calls and results by id.
+    """The ids of a response's calls. No id is used twice, because clients match calls and results by id.
 
-    taken: ids that the conversation has already.
+    taken: ids that the conversation already has.
     """
 
     def __init__(self, make: Callable[[int], str], taken: Iterable[str] = ()) -> None:
@@ -61,24 +61,24 @@ class CallIds:
         self._taken = taken_ids(taken)
         self._given = set(self._taken)
         self._made: set[str] = set()
-        self._decided = 0  # calls
+        self._decided = 0  # how many calls have an id
 
     def decide(self, own: str | None, index: int) -> str:
-        """The id of this call. Nobody has asked for those before it that are as they would be made here."""
+        """The id of this call. Earlier calls that did not come here get the ids that would be made for them."""
         self.decide_before(index)
         self._decided = index + 1
         return self._new(own, index)
 
     def decide_before(self, index: int) -> None:
-        """All calls before this one have an id."""
+        """Give an id to every earlier call that has none."""
         for earlier in range(self._decided, index):
             self._new(None, earlier)
         self._decided = max(self._decided, index)
 
     def _new(self, own: str | None, index: int) -> str:
-        """The model's own, if it gave one that is new; else one that is made, with a suffix if it is not new.
+        """The model's own id if it is new. Otherwise an id is made, with a suffix if that one is taken.
 
-        Raises ValueError if the function that makes them repeats itself.
+        Raises ValueError if the function that makes ids repeats itself.
         """
         if own and own not in self._given:
             self._given.add(own)
@@ -96,11 +96,11 @@ class CallIds:
     # --- moving ---
 
     def state(self) -> Payload:
-        """The ids that were decided."""
+        """The ids that are in use, for restore()."""
         return {"given": sorted(self._given - self._taken), "made": sorted(self._made)}
 
     def restore(self, given: Iterable[str], made: Iterable[str], calls: int) -> None:
-        """Of a new object: what state() gave, after so many calls."""
+        """Put what state() gave into a new object. calls: how many have an id."""
         self._decided = calls
         self._given |= set(given)
         self._made |= set(made)
@@ -109,7 +109,7 @@ class CallIds:
 def call_ids_of(messages: Any) -> set[str]:
     """The ids of all calls in a request's messages or input, of any of the three APIs, for `taken=`.
 
-    It looks for them only, and takes whatever shape the rest has.
+    It looks only for ids, and accepts any shape of the rest.
     """
     found: set[str] = set()
     waiting = [(messages, 0)]

@@ -1,4 +1,4 @@
-"""The JSON in an emitter's state, which comes from outside: each field is checked as it is taken."""
+"""The JSON in an emitter's state. It comes from outside, so each field is checked when it is read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = [
 Callbacks: TypeAlias = "Mapping[str, Callable[..., Any] | None]"
 
 _DEEPEST = 128
-_TYPES: dict[str, tuple[type, ...]] = {  # what the constructors take as it is
+_TYPES: dict[str, tuple[type, ...]] = {  # options that the constructors take unchanged
     **{"include_usage": (bool,), "parallel_tool_calls": (bool,), "thinking": (bool,), "container_id": (str,)},
     **{"keep_text": (bool,), "token_ids": (bool,)},
     **{"text_key": (str,), "preamble_field": (str, type(None)), "extra": (dict,), "taken": (list,), "hooks": (list,)},
@@ -43,7 +43,7 @@ def json_object(data: bytes) -> Payload:
 
 
 def _is_shallow(value: Any) -> bool:
-    """Is nothing nested so deep that somebody who walks through it could fail?"""
+    """Is the value nested so little that a recursive walk through it cannot overflow the stack?"""
     waiting = [(value, 0)]
     while waiting:
         one, depth = waiting.pop()
@@ -69,7 +69,7 @@ _decode = json.JSONDecoder(parse_constant=_no_number, parse_float=_finite).decod
 
 
 class State:
-    """The fields of a state, each taken once and checked. Raises ValueError for what is not as it should be."""
+    """The fields of a state. Each is read once and checked. Raises ValueError for a field that is not valid."""
 
     def __init__(self, fields: Payload) -> None:
         self._left = dict(fields)
@@ -133,7 +133,7 @@ def _are_objects(value: Any) -> bool:
 
 
 def options_json(constructor: Callable[..., None], given: Payload, callbacks: Callbacks) -> bytes:
-    """The options without what is as usual. Of callbacks, only the names are in them."""
+    """The options as JSON, without defaults. Callbacks appear only by name."""
     usual = _usual(constructor)
     made = {name: value for name, value in given.items() if value != usual[name]}
     hooks = _passed(callbacks)
@@ -141,7 +141,7 @@ def options_json(constructor: Callable[..., None], given: Payload, callbacks: Ca
 
 
 def read_options(data: bytes, callbacks: Callbacks) -> Payload:
-    """What options_json() wrote, for the constructor. Raises ValueError if these are not the callbacks."""
+    """Read what options_json() wrote, for the constructor. Raises ValueError if `callbacks` has other names."""
     given = json_object(data)
     had = given.pop("hooks", [])
     if any(name in _TYPES and type(value) not in _TYPES[name] for name, value in given.items()):
@@ -162,7 +162,7 @@ def _usual(constructor: Callable[..., None]) -> Payload:
 
 
 def time_of(data: bytes, types: tuple[type, ...]) -> int | float:
-    """When a response was created. Raises ValueError unless it is a number of these types."""
+    """The time at which a response was created. Raises ValueError unless it is a number of one of these types."""
     try:
         time: int | float = _decode(data.decode())
     except (ValueError, RecursionError):
@@ -176,7 +176,7 @@ def time_of(data: bytes, types: tuple[type, ...]) -> int | float:
 
 
 def writing_of(state: State) -> Payload:
-    """What SseWriter._writing() gave, each field of the right type."""
+    """Read what SseWriter._writing() gave, and check the type of each field."""
     made: Payload = {
         "open": state.take("open", lambda value: value in ("", "reasoning", "content", "arguments"), ""),
         **{name: state.flag(name) for name in ("has_text", "cut", "blank")},
@@ -192,9 +192,9 @@ def writing_of(state: State) -> Payload:
 
 
 def filter_of(state: State, text_key: str) -> Arguments | None:
-    """The filter of the open call's arguments, which has let all of this through, or has read it.
+    """The filter of the open call's arguments, after it has read this text or passed it on.
 
-    In a string, only its end may be missing.
+    A string in the text must be complete, except for its end.
     """
     given = state.take("filter", _is_filter)
     if given is None:
@@ -220,7 +220,7 @@ def _is_filter(value: Any) -> bool:
 
 
 def placed(state: State, name: str, check: Callable[[Any], bool]) -> list[tuple[int, Any]]:
-    """What waits, by position."""
+    """Waiting entries, as pairs of position and value."""
 
     def are_placed(value: Any) -> bool:
         if not isinstance(value, list) or not all(isinstance(one, list) and len(one) == 2 for one in value):

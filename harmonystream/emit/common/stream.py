@@ -1,4 +1,4 @@
-"""The common part of the emitters: what is asked of one, and each payload as bytes or as a dict."""
+"""The common part of the emitters: the methods to call, and each payload as bytes or as a dict."""
 
 from __future__ import annotations
 
@@ -35,45 +35,45 @@ _USUAL: dict[type | None, Templates] = {}
 
 
 class EventStream(SseWriter):
-    """Streams one response in an API's form. A subclass has the templates of its frames, and answers what they ask.
+    """Streams one response in an API's form. A subclass has the templates of the frames and fills in their values.
 
     `start`, `feed`, `feed_text` and `finish` return whole SSE frames as bytes; `events` returns their payloads as
     dicts. Call start() first, and finish() or error() last, each once. Do not mix bytes and dicts in one response. Any
     other order raises ValueError, and so does a parser that has already read something.
 
-    If a callback or a strict parser raises, the frames of the earlier events are not lost: error() returns them. One
-    thread may use a stream at a time.
+    If a callback or a strict parser raises, the frames of the earlier events are not lost: error() returns them. Only
+    one thread may use a stream at a time.
     """
 
     numbered: ClassVar[str | None] = None
     """The field that numbers the payloads, if the API has one."""
-    _identity: ClassVar[int] = 3  # attributes of a stream whose options are all as usual: id, model, created
+    _identity: ClassVar[int] = 3  # attributes of a stream whose options are all defaults: id, model, created
     _counts: ClassVar[tuple[str, ...]]
     """The API's names of the tokens of the prompt, of the response, and of both."""
-    _call_prefix: ClassVar[str] = "call"  # of the ids of calls
-    _api: ClassVar[bytes]  # of its states: a letter
-    _time: ClassVar[str] = ""  # the field that has the time, if the API has one
+    _call_prefix: ClassVar[str] = "call"  # the prefix of call ids
+    _api: ClassVar[bytes]  # a letter that marks this API's states
+    _time: ClassVar[str] = ""  # the name of the time's field, if the API has one
     _time_types: ClassVar[tuple[type, ...]] = (int,)
     id: str
     _own_call_id: Callable[[int], str] | None = None
     _taken: frozenset[str] = frozenset()
     _prompt_tokens = 0
     """What is known of them at the beginning. -1: more than that is known of the usage."""
-    _asked = 0  # what is asked of Python: see SseWriter._asks()
-    _takes_events = False  # are its events those of other parsers?
-    _ends_oddly = False  # is more said at its end than usual?
-    _options: bytes | None = None  # of its state
+    _asked = 0  # which hooks the writer calls in Python: see SseWriter._asks()
+    _takes_events = False  # do its events come from other parsers?
+    _ends_oddly = False  # does its end have more than the usual fields?
+    _options: bytes | None = None  # the options as JSON, for states
     _keeps_text = True
-    _ends_whole = False  # does its last frame repeat the text, which is not kept?
+    _ends_whole = False  # does its last frame repeat the text, although the text is not kept?
 
     # --- what an API defines ---
 
     def _templates(self) -> Templates:
-        """All that the API sends."""
+        """Templates of everything that the API sends."""
         raise NotImplementedError
 
     def _constants(self) -> Constants:
-        """What is constant in this response: its id, its time, the stem of ids, the model, its head."""
+        """The constants of this response: its id, its time, the stem of its call ids, the model, its head."""
         raise NotImplementedError
 
     def _opening_usage(self) -> str:
@@ -81,44 +81,44 @@ class EventStream(SseWriter):
         return ""
 
     def _answer_call(self, event: ToolCallStart, index: int, item: int) -> Call:
-        """Of a call that begins: the variant of its item, its name, its id, more fields of it as JSON, its item's id,
-        and what its arguments pass: an object with feed() and finish(), or None.
+        """The values for a call that begins: the variant of its item, its name, its id, more fields as JSON, its item's
+        id, and the filter of its arguments, which is an object with feed() and finish(), or None.
         """
         return 0, event.name, self._call_ids.decide(event.id, index), "", "", None
 
     def _answer_item(self, kind: str, item: int) -> str:
-        """The id of an item of text."""
+        """The id of a text item."""
         raise NotImplementedError
 
     def _answer_end(self, kind: str, text: str, name: str) -> tuple[str, str, str]:
-        """Of an item that ends: its seal, and the logprobs of its text, as JSON."""
+        """The values for an item that ends: its seal, and the logprobs of its text, as JSON."""
         raise NotImplementedError
 
     def _answer_tokens(self, start: int, stop: int, last: bool) -> tuple[str, str]:
-        """The logprobs and the ids of these tokens, as JSON. last: of the stream's end."""
+        """The logprobs and ids of these tokens, as JSON. last: do they end the stream?"""
         raise NotImplementedError
 
     def _tokens_written(self, delta: bool, used: bool) -> None:
-        """The record of these tokens has been written. used: with them. delta: was it one?"""
+        """The record of these tokens has been written. used: does it contain them? delta: was it a delta?"""
         raise NotImplementedError
 
     def _feed_with(self, ids: Any, logprobs: Any) -> bytes:
         raise TypeError(f"{type(self).__name__}.feed() takes no logprobs")
 
     def _answer_reason(self, reason: str | None, calls: int) -> tuple[str, str]:
-        """The API's word for the reason of the end, and what is said beside it, as JSON."""
+        """The API's finish reason, and the fields that go with it, as JSON."""
         raise NotImplementedError
 
     def _usage_json(self, usage: Payload | None) -> str:
-        """The usage of the last frames, as JSON. The parser has ended. usage: as checked_usage() gives it."""
+        """The usage of the last frames, as JSON. The parser has ended. usage: what checked_usage() returned."""
         raise NotImplementedError
 
     def _has_usage_frame(self, usage: Payload | None) -> bool:
-        """Have the last frames a place for this usage?"""
+        """Do the last frames include this usage?"""
         return True
 
     def _last(self, usage: Payload | None) -> bytes:
-        """The last frames, after the parser's end."""
+        """The last frames, written after the parser has ended."""
         frames: bytes = self._close_with(self._usage_json(usage))
         return frames
 
@@ -127,11 +127,11 @@ class EventStream(SseWriter):
         return f"event: {payload['type']}\ndata: {to_json(payload)}\n\n"
 
     def checked_usage(self, usage: Payload | None) -> Payload | None:
-        """The usage in the API's words."""
+        """The usage under the API's names."""
         return counted(usage)
 
     def _forget_texts(self) -> None:
-        """Keep no text that has been sent and is not sent again."""
+        """Drop text once it is sent, unless it is sent again later."""
         self._keep_none("reasoning", "content", "arguments")
 
     def _check_kept(self) -> None:
@@ -144,18 +144,18 @@ class EventStream(SseWriter):
             raise ValueError("the API's last event has the whole text, which keep_text=False drops: end with flush()")
 
     def _ran(self, run: ToolRun) -> bytes:
-        """The frames for a call that the server runs, or has run; by default there are none."""
+        """The frames for a call that the server runs, or has run. By default there are none."""
         return b""
 
     # --- the ids of calls ---
 
     @property
     def _stem(self) -> str:
-        """The part of the response's id that is in the ids of its calls."""
+        """The part of the response's id that its call ids contain."""
         raise NotImplementedError
 
     def _decide_ids(self, call_id: Callable[[int], str] | None, taken: Iterable[str]) -> None:
-        """Take the caller's wishes for the ids of calls."""
+        """Set how the ids of calls are chosen."""
         self._own_call_id, self._taken = called("call_id", call_id), taken_ids(taken)
         self._asked |= self._asks(True, False, False)
 
@@ -175,7 +175,7 @@ class EventStream(SseWriter):
         return frames
 
     def _shared(self) -> Templates:
-        """The templates, without a look at the options if they are all as usual."""
+        """The templates. If all options are defaults, they are shared and the options are not looked at."""
         usual = type(self) if len(self.__dict__) == self._identity else None
         templates = _USUAL.get(usual)
         if templates is None:
@@ -185,12 +185,13 @@ class EventStream(SseWriter):
         return templates
 
     def tell(self, events: Iterable[Event | ToolRun]) -> bytes:
-        """The frames of events that other parsers have made, such as those of `agent_loop`, and of calls that run here.
+        """The frames of events from other parsers, such as those of `agent_loop`, and of calls that run here.
 
-        The stream's own parser has no part in them. So finish() needs the usage and the last parser's reason. What ends
-        a message because its parser's stream ends comes in one call with the `StreamEnd`, which itself is not said.
+        The stream's own parser does not see these events. So finish() needs the usage and the last parser's reason. If
+        the end of a parser's stream ends a message, pass these events in one call together with the `StreamEnd`. No
+        frame is made of the `StreamEnd` itself.
 
-        Raises TypeError for what is neither an event nor a `ToolRun`, and ValueError before start() and after the end.
+        Raises TypeError for anything but an event or a `ToolRun`, and ValueError before start() and after the end.
         """
         self._check(False)
         events = list(events)
@@ -212,12 +213,13 @@ class EventStream(SseWriter):
         return b"".join((*frames, self._write_events(waiting, None)))
 
     def finish(self, reason: Any = None, usage: Payload | None = None) -> bytes:
-        """The last frames, the terminal ones included.
+        """The last frames, including the terminal ones.
 
-        reason: the engine's word.
-        usage: any API's object.
+        reason: the finish reason that the engine gave.
+        usage: the usage object of any API.
 
-        None in the usage counts as missing. An invalid usage raises TypeError or ValueError, and the stream stays open.
+        A count that is None is treated as missing. An invalid usage raises TypeError or ValueError, and the stream
+        stays open.
         """
         self._check_end()
         if (reason is None or type(reason) is str) and not (self._takes_events or self._ends_oddly):
@@ -235,9 +237,10 @@ class EventStream(SseWriter):
         return frames
 
     def flush(self, reason: Any = None) -> bytes:
-        """The last frames of a stream inside another's: finish() without the frames that end a response.
+        """The last frames of a stream inside another stream: finish() without the frames that end a response.
 
-        They are what was held and the ends of what is open. Then the stream has ended; `parser.finish_reason` is why.
+        They are the frames of held events, and the ends of open items. After this, the stream has ended, and
+        `parser.finish_reason` has the reason.
         """
         self._check(False)
         self._inside = True
@@ -248,10 +251,10 @@ class EventStream(SseWriter):
         return frames
 
     def _prepare_end(self, reason: str | None) -> None:
-        """The parser's last events will come."""
+        """Called before the parser's last events."""
 
     def _bytes(self, payloads: Iterable[Payload]) -> bytes:
-        """Payloads for which there is no template."""
+        """Frames of payloads that have no template."""
         frames = []
         for payload in payloads:
             if self.numbered is not None:
@@ -261,21 +264,21 @@ class EventStream(SseWriter):
         return "".join(frames).encode()
 
     def _last_bytes(self, *payloads: Payload) -> bytes:
-        """Of error(): nothing if the stream has ended."""
+        """Last frames for error(). Empty if the stream has ended."""
         return b"" if self.ended else self._over() + self._bytes(payloads)
 
     # --- moving ---
 
     def to_bytes(self, *, key: bytes | None = None) -> bytes:
-        """The state of a response that is under way, for from_bytes() in this process or another.
+        """The state of a running response, for from_bytes() in this process or another.
 
-        It has a version, the parser's state, the constructor's options and the text so far, but not the vocabulary, the
-        tools and the callbacks.
+        It contains a version, the parser's state, the constructor's options and the text so far, but not the
+        vocabulary, the tools or the callbacks.
 
         key: signs the state, so that from_bytes() refuses one that was altered on its way.
 
-        Raises ValueError before start() and after the end. Of several choices each has a state, even one that has
-        ended before the others; ChatStream.several_from_bytes() takes all.
+        Raises ValueError before start() and after the end. If a response has several choices, each has its own state,
+        even a choice that ended before the others. ChatStream.several_from_bytes() takes all of them.
         """
         api = next((kind for kind in type(self).__mro__ if "_api" in kind.__dict__), None)
         if api is None:
@@ -308,14 +311,15 @@ class EventStream(SseWriter):
         key: bytes | None = None,
         **callbacks: Any,
     ) -> Self:
-        """The stream that to_bytes() described; it goes on with feed() as if it had not been moved.
+        """The stream that to_bytes() saved. It continues with feed() as if it had never been moved.
 
-        vocab, format, tools: as Parser.from_bytes() has them.
+        vocab, format, tools: as in Parser.from_bytes().
         key: the key that to_bytes() was given.
         callbacks: the constructor's functions that the stream had, such as `call_id=`.
 
-        Every field is checked: ValueError for a state that is truncated, of another version, API, vocabulary, tools or
-        callbacks, or altered in any byte if it is signed; TypeError for arguments that cannot be used.
+        Every field is checked. Raises ValueError if the state is truncated, or belongs to another version, API,
+        vocabulary, other tools or callbacks, or if it is signed and any byte was changed. Raises TypeError for unusable
+        arguments.
         """
         return cls._restored(unpack(data, key), vocab, format, tools, callbacks)
 
@@ -346,7 +350,7 @@ class EventStream(SseWriter):
         asked = made._asked
         if any(ids):
             made._call_ids.restore(*ids, writing["calls"])
-            asked |= made._asks(True, True, False)  # the writer does not know them
+            asked |= made._asks(True, True, False)  # the writer does not know these ids, so it must ask
         templates, constants = made._shared() if not made._watched else made._templates(), made._constants()
         made._write_on(parser, saved.dicts, saved.number, templates, constants, asked, writing, filter)
         made._put_items(to_json(items), 0)
@@ -354,23 +358,23 @@ class EventStream(SseWriter):
         return made
 
     def _given_options(self) -> tuple[Payload, Callbacks]:
-        """The arguments of the constructor, and those of them that are functions."""
+        """The constructor's arguments, and apart from them those that are functions."""
         raise NotImplementedError
 
     def _state(self) -> Payload:
-        """What it remembers of the response, as JSON. What is empty is left out."""
+        """What the stream remembers of the response, as JSON. Empty fields are left out."""
         raise NotImplementedError
 
     def _restore(self, state: State) -> None:
-        """Of a new stream: take what _state() gave. Raises ValueError for what it could not have given."""
+        """Put what _state() gave into a new stream. Raises ValueError for anything that _state() cannot have given."""
         raise NotImplementedError
 
     def _is_item(self, item: Payload) -> bool:
-        """Could an item that is kept be this one?"""
+        """Could this be an item that the stream keeps?"""
         return True
 
     def _go_on(self) -> None:
-        """It has been moved, and all of it is restored."""
+        """Called when the stream has been moved and all of its state is restored."""
 
     # --- dicts ---
 
@@ -386,7 +390,7 @@ class EventStream(SseWriter):
         return self._payloads(self.feed_text if isinstance(tokens, (str, bytes)) else self.feed, tokens)
 
     def _payloads(self, verb: Callable[..., bytes], *given: Any, **options: Any) -> list[Payload]:
-        """The payloads in the frames of this verb."""
+        """The payloads in the frames that this method returns."""
         self._check(True)
         self._in_events = True
         try:
@@ -395,7 +399,7 @@ class EventStream(SseWriter):
             self._in_events = False
 
     def _failure(self, frames: bytes) -> list[Payload]:
-        """Of error_events(): the payloads of error()."""
+        """The payloads of error(), for error_events()."""
         return _read(frames)
 
 

@@ -1,4 +1,4 @@
-"""Which tokens, and which of their logprobs, belong to a chunk of chat."""
+"""Finds the tokens and logprobs that belong to each chunk of Chat Completions."""
 
 from __future__ import annotations
 
@@ -17,25 +17,27 @@ LEAST = -9999.0
 
 
 class Tokens:
-    """Keeps what was fed until an event's range covers it.
+    """Keeps tokens until an event's range covers them.
 
-    A chunk's logprobs are those of its event's tokens. Its token ids are those, and all before them that no
-    chunk has sent yet, so joined they are what was fed, without hidden text. A hidden call's header is not hidden text.
+    A chunk's logprobs are those of its event's tokens. Its token ids are those of its event, and all earlier ones that
+    no chunk has sent yet. So all chunks together have every id, except those of hidden text. The header of a hidden
+    call does not count as hidden text.
     """
 
     def __init__(self, *, show_ids: bool, keeps: bool = True) -> None:
         self._show_ids, self._keeps = show_ids, keeps
         self._logprobs: deque[tuple[int, Payload]] = deque()  # by position
         self._waiting: list[int] = []  # ids that the next chunk will send
-        self._ids: deque[tuple[int, int]] = deque()  # those that no event has covered yet, by position
+        self._ids: deque[tuple[int, int]] = deque()  # ids that no event has covered yet, by position
         self._all_logprobs: list[Payload] = []
         self._all_ids: list[int] = []
         self._next = 0  # the position of the next token
-        self._here: list[int] = []  # of the event that is written
+        self._here: list[int] = []  # ids of the event that is being written
         self._logprobs_here: list[Payload] = []
 
     def take_in(self, position: int, ids: list[int], logprobs: Sequence[Payload] | None) -> None:
-        """Tokens that will be fed; position: the parser's, which does not count the tokens that it holds back.
+        """Take tokens that are about to be read. position: the parser's, which does not count the tokens that it holds
+        back.
 
         Raises ValueError unless each has its logprobs.
         """
@@ -49,7 +51,7 @@ class Tokens:
         self._next = position + len(ids)
 
     def of(self, start: int, stop: int, *, last: bool) -> tuple[str, str]:
-        """The logprobs and ids of an event's chunk, if it gets one, as JSON. last: it ends the stream."""
+        """The logprobs and ids that go into an event's chunk, if it gets one, as JSON. last: does it end the stream?"""
         self._waiting += taken_until(self._ids, start)
         self._here = taken_until(self._ids, None if last else stop)
         taken_until(self._logprobs, start)
@@ -58,8 +60,8 @@ class Tokens:
         return to_json(logprobs), f',"token_ids":{to_json(self._waiting + self._here)}' if self._show_ids else ""
 
     def written(self, *, hides: bool, used: bool) -> None:
-        """The event of of() has been written. used: it had a chunk. hides: without one, its tokens are hidden with its
-        text.
+        """The event of of() has been written. used: did it have a chunk? hides: without a chunk, its tokens are hidden
+        together with its text.
         """
         if used:
             self._all_logprobs += self._logprobs_here if self._keeps else ()
@@ -87,7 +89,7 @@ class Tokens:
         }
 
     def restore(self, state: State) -> None:
-        """Of a new object: what state() gave. Raises ValueError for anything else."""
+        """Put what state() gave into a new object. Raises ValueError for anything else."""
         self._ids.extend(placed(state, "ids", is_count))
         self._waiting += state.take("waiting", are_counts, [])
         self._all_ids += state.take("sent_ids", are_counts, [])
@@ -98,7 +100,7 @@ class Tokens:
 
 
 def taken_until(kept: deque[tuple[int, Any]], stop: int | None) -> list[Any]:
-    """Take out what is before the position `stop`; None: everything."""
+    """Remove and return the entries before the position `stop`. None stands for the end."""
     taken = []
     while kept and (stop is None or kept[0][0] < stop):
         taken.append(kept.popleft()[1])
@@ -106,7 +108,7 @@ def taken_until(kept: deque[tuple[int, Any]], stop: int | None) -> list[Any]:
 
 
 def as_sent(entry: Payload) -> Payload:
-    """With numbers that JSON has: NaN and the infinities become the API's least logprob."""
+    """The entry with numbers that JSON has. NaN and the infinities become the API's least logprob."""
     made = dict(entry)
     if "logprob" in made:
         made["logprob"] = made["logprob"] if LEAST <= made["logprob"] < math.inf else LEAST

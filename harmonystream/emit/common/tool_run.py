@@ -10,9 +10,10 @@ __all__ = ["ToolRun"]
 class ToolRun(NamedTuple):
     """A call that runs on the server's side, for `tell()`.
 
-    server: a name for what runs it. name, arguments: of the call. output: what the model reads; None: the call begins
-    to run, and comes again, with the same `key`, when it has run. failed: does the output say that the tool failed?
-    key: pairs the two, and is unique among the runs of a response; a run that is told once needs none.
+    server: a name for the server that runs it. name, arguments: the call's. output: what the model reads. None means
+    that the call begins to run; a second `ToolRun` with the same `key` follows when it has run. failed: does the output
+    report that the tool failed? key: connects the two, and is unique within a response. A run that is passed only once
+    needs no key.
     """
 
     server: str

@@ -1,4 +1,4 @@
-"""The usage of a response: the counts of any API, in the words of one."""
+"""The usage of a response: counts from any API, under the names of another."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ RESPONSES = Names(
 )
 MESSAGES = Names("input_tokens", "output_tokens", "", "output_tokens_details", "thinking_tokens")
 
-# Tokens that a cache gave or took: OpenAI counts them among those read, and says in the details how many they are.
-# Anthropic counts them beside those read, under names of their own.
+# Tokens read from a cache or written to it. OpenAI includes them in the tokens read, and gives their number in the
+# details. Anthropic counts them separately, under names of its own.
 _CACHE = {"cached_tokens": "cache_read_input_tokens", "cache_write_tokens": "cache_creation_input_tokens"}
 
 
@@ -39,9 +39,9 @@ _KNOWN = {*CHAT[:4], *RESPONSES[:4], "total_tokens", *_CACHE.values()}
 
 
 def counted(usage: Any, names: Names | None = None) -> Payload | None:
-    """A usage without what is None, its counts as plain ints, in the words of an API if `names` are given.
+    """A usage with plain ints and without None. If `names` are given, the counts have that API's names.
 
-    Raises TypeError if it is not a usage, ValueError if it is not JSON, or has a count's name misspelt.
+    Raises TypeError if it is not a usage, and ValueError if it is not JSON or misspells the name of a count.
     """
     if usage is None:
         return None
@@ -59,7 +59,7 @@ def counted(usage: Any, names: Names | None = None) -> Payload | None:
         elif value is not None:
             made[name] = _count(name, value) if name.endswith("_tokens") else value
     if not plain:
-        to_json(made)  # raises for what cannot be sent
+        to_json(made)  # raises for values that cannot be sent
     for name in made.keys() - _KNOWN:
         if isinstance(name, str) and (meant := get_close_matches(name, _KNOWN - made.keys(), 1, 0.9)):
             raise ValueError(f"usage has {name!r}, which no API has; did you mean {meant[0]!r}?")
@@ -76,11 +76,11 @@ def _count(name: str, value: Any) -> int:
 
 
 def translated(usage: Payload, to: Names) -> Payload:
-    """A usage in an API's words, translated from another's; the API's own words win. Unknown fields are kept."""
+    """A usage translated to an API's names. Counts that have these names already win. Unknown fields are kept."""
     made = dict(usage)
     anthropic = to is MESSAGES if RESPONSES.read_details not in made else False
     anthropic = anthropic or any(beside in made for beside in _CACHE.values())
-    inputs = MESSAGES if anthropic else RESPONSES  # both say input_tokens
+    inputs = MESSAGES if anthropic else RESPONSES  # both have input_tokens
     own, other = (CHAT, inputs) if to is CHAT else (inputs, CHAT)
     if own is to and not any(name in made for name in other[:4]):
         return made
@@ -91,7 +91,7 @@ def translated(usage: Payload, to: Names) -> Payload:
 
 
 def _taken(usage: Payload, names: Names) -> Payload:
-    """The counts by these names, taken out of the usage: by Chat's names, those of details by their own."""
+    """Remove the counts with these names from the usage, and return them under Chat's names."""
     counts: Payload = {**(usage.pop(names.read_details, None) or {}), **(usage.pop(names.written_details, None) or {})}
     if names.reasoning in counts:
         counts["reasoning_tokens"] = counts.pop(names.reasoning)
@@ -107,7 +107,7 @@ def _taken(usage: Payload, names: Names) -> Payload:
 
 
 def _in_words_of(counts: Payload, to: Names) -> Payload:
-    """Counts in the words of an API."""
+    """Counts under an API's names."""
     made: Payload = {}
     cached = {among: counts[among] for among in _CACHE if among in counts}
     if to is MESSAGES:

@@ -16,7 +16,9 @@ _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:"]|[^\s{}\[\],:"]+', re.
 
 
 def assembled(text: str) -> Any:
-    """The value of the beginning of what `Arguments` sends: whole values, and objects and arrays as far as they go."""
+    """The value of a beginning of what `Arguments` sends. It has complete values, and the read part of objects and
+    arrays.
+    """
     stack: list[str] = []
     end, last = 0, ""
     for token in _TOKEN.finditer(text):

@@ -1,4 +1,4 @@
-"""Messages whose blocks of thinking have a signature and no text, as a request with `display: "omitted"` wants them."""
+"""Messages whose thinking blocks have a signature but no text, for requests with `display: "omitted"`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ __all__ = ["OmittedMessages"]
 
 
 class OmittedMessages(MessagesStream):
-    """A MessagesStream that sends only the signature of each thought.
+    """A MessagesStream that sends only the signature of each thinking block.
 
-    signature: makes it from the thought's text. If the text can be had from the signature again, a client that sends
-    the blocks back sends the thoughts. Other options are those of MessagesStream. It cannot be moved by `to_bytes`.
+    signature: makes the signature from the block's text. If it can be turned back into the text, a client that sends
+    the blocks back also sends the thoughts. Other options are those of MessagesStream. It cannot be moved by
+    `to_bytes`.
     """
 
     _omits = True

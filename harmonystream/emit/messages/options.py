@@ -15,8 +15,8 @@ _STOP_REASONS: dict[str | None, str] = {
     "content_filter": "refusal",
     **{one: one for one in ("pause_turn", "refusal", "model_context_window_exceeded")},
 }
-USUAL = (None, "stop", "tool_calls", "length")  # reasons with which most messages end
-# What the client's types require of a response, and a server of its own models does not have.
+USUAL = (None, "stop", "tool_calls", "length")  # the finish reasons of most messages
+# The client's types require these fields, which only Anthropic's own servers can fill.
 MESSAGE_NULLS: Payload = {"container": None, "diagnostics": None, "stop_details": None}
 USAGE_NULLS: Payload = dict.fromkeys(
     (
@@ -28,7 +28,7 @@ CACHE_NULLS: Payload = dict.fromkeys(("cache_creation_input_tokens", "cache_read
 
 
 def nulls(given: Payload) -> Payload:
-    """What the client's types require of a response, unless the caller has given it."""
+    """The fields that the client's types require, unless the caller has given them."""
     return {name: given.get(name) for name in MESSAGE_NULLS}
 
 

@@ -1,4 +1,4 @@
-"""Calls that the server itself runs: their blocks."""
+"""The blocks of calls that the server itself runs."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["RunBlocks"]
 
 
 class RunBlocks:
-    """The runs of one message. stem: of the ids of their calls."""
+    """The runs of one message. stem: the part of the message's id that the ids of the calls contain."""
 
     def __init__(self, stem: str) -> None:
         self._stem = stem
         self._running: dict[str, str] = {}  # ids of calls by key
 
     def take(self, run: ToolRun, index: int) -> list[Payload]:
-        """The blocks of the run; the first has this index. A call has its input from the beginning."""
+        """The blocks of the run. The first one has this index. A call is sent with its whole input at once."""
         if run.key in self._running and run.output is not None:
             return [_result(run, self._running.pop(run.key))]
         id = f"mcptoolu_{self._stem}_{index}"

@@ -29,7 +29,7 @@ from .templates import beside, templates_of
 __all__ = ["MessagesStream"]
 
 _NOTHING_GIVEN: tuple[Payload, Payload] = ({}, {})
-_CUMULATIVE = (  # what clients take from the usage at the end
+_CUMULATIVE = (  # counts that clients read from the usage at the end
     *("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"),
     *("output_tokens", "output_tokens_details", "server_tool_use"),
 )
@@ -38,33 +38,33 @@ _CUMULATIVE = (  # what clients take from the usage at the end
 class MessagesStream(EventStream):
     """The events of one message.
 
-    parser: a Parser that has read nothing yet, or a format; then `vocab` and `tools` are for its parser.
+    parser: a Parser that has read nothing yet, or a format. With a format, `vocab` and `tools` go to its parser.
     id, model: fields of the message.
-    usage: the numbers that are known before the first token, `input_tokens` and those of the cache.
+    usage: the counts that are known before the first token, `input_tokens` and those of the cache.
     thinking: False hides thinking.
-    signature: a function from the text of a thinking block to its signature. By default the signature is a hash of the
-    text and the message's id. "": blocks have no signature, and some clients then drop them.
+    signature: a function that takes the text of a thinking block and returns its signature. By default the signature is
+    a hash of the text and the message's id. With "", blocks have no signature, and some clients then drop them.
     tool_choice: the request's. "none" hides calls; `disable_parallel_tool_use` in it hides all but the first.
-    call_id: a function from a call's index to its id, for formats whose calls have none. By default the id is derived
-    from the message's id.
+    call_id: a function that takes a call's index and returns its id, for formats whose calls have none. By default the
+    id is derived from the message's id.
     taken: the ids of calls in the request's messages (`call_ids_of`). No call of this message gets one of them.
-    keep_text: False keeps no text that was sent, so memory does not grow with it, and response() raises ValueError. The
-    text of an open thinking block is kept as long as its end will sign it.
+    keep_text: False forgets text once it is sent. Memory then stays constant, and response() raises ValueError. The
+    text of an open thinking block is kept if its end will sign it.
     text_key: the key for arguments that are not an object, see `Arguments`.
     extra: more fields of the message.
     """
 
-    _identity: ClassVar[int] = 2  # it has no time
+    _identity: ClassVar[int] = 2  # there is no time
     _api = b"m"
     _call_prefix = "toolu"
     _counts = MESSAGES.read, MESSAGES.written
     _thinking = True
-    _omits = False  # has thinking its signature alone?
+    _omits = False  # does thinking have only its signature?
     _text_key = TEXT_KEY
     _calls_shown: int | None = None
-    _signs = True  # have its blocks of thinking a signature?
+    _signs = True  # do thinking blocks have a signature?
     _signature: Callable[[str], str] | None = None  # None: a hash
-    _given: tuple[Payload, Payload] = _NOTHING_GIVEN  # more fields, and what of the usage is known at the beginning
+    _given: tuple[Payload, Payload] = _NOTHING_GIVEN  # more fields, and the usage that is known at the beginning
     _stop_sequence: str | None = None
     _usage: Payload | None = None
 
@@ -154,7 +154,7 @@ class MessagesStream(EventStream):
         return {key: counts[key] for key in _CUMULATIVE}
 
     def _counted(self, usage: Payload) -> Payload:
-        """The usage with the tokens that the parser has counted, unless it has them already."""
+        """The usage with the parser's counts, where it has none of its own."""
         if self.in_text:
             return {"output_tokens": 0, **usage}
         read = self.parser.usage
@@ -207,16 +207,16 @@ class MessagesStream(EventStream):
     def finish(self, reason: Any = None, usage: Payload | None = None, *, stop_sequence: str | None = None) -> bytes:
         """The last frames.
 
-        reason: the engine's word.
-        usage: the API's object, or another API's.
-        stop_sequence: the stop string at which the engine has stopped, if any.
+        reason: the finish reason that the engine gave.
+        usage: the usage object of this API or of another one.
+        stop_sequence: the stop string at which the engine stopped, if any.
         """
         self._check(False)
         self._stop_sequence = matched(reason) if stop_sequence is None else stop_sequence
         if self._stop_sequence is None:
             return super().finish(reason, usage)
         self._ends_oddly = True
-        return super().finish(None, usage)  # to the parser, a stop string is not a stop of the model's own
+        return super().finish(None, usage)  # the parser must not take a stop string for the model's own stop
 
     def events(
         self,
@@ -237,7 +237,7 @@ class MessagesStream(EventStream):
         return None if usage is None else counted(usage, MESSAGES)
 
     def error(self, message: str, *, type: str | None = None, code: str | None = None) -> bytes:
-        """The frame that ends a stream that cannot go on; clients raise it. Empty if it has ended."""
+        """The frame that ends a stream after a failure. Clients raise it as an error. Empty if the stream has ended."""
         return self._last_bytes(options.failure(message, type, code))
 
     def error_events(self, message: str, *, type: str | None = None, code: str | None = None) -> list[Payload]:
@@ -247,7 +247,7 @@ class MessagesStream(EventStream):
     # --- the whole ---
 
     def response(self) -> Payload:
-        """The message as it would be without streaming. Raises ValueError without its text."""
+        """The message as it would be without streaming. Raises ValueError if the text was not kept."""
         self._check_kept()
         more: Payload
         more, usage = json.loads(to_json(self._given))
@@ -262,11 +262,11 @@ class MessagesStream(EventStream):
             message["usage"] |= self._last_usage(counted(plain, MESSAGES))
         elif self._usage is not None:
             message["usage"] |= self._usage
-        return message | more | message  # these first, and as they are
+        return message | more | message  # these fields come first, and `extra` cannot change them
 
 
 def _is_partial(arguments: Any) -> bool:
-    """Could they be the beginning of a call's arguments, as they are sent?"""
+    """Could this be the beginning of a call's arguments, as they are sent?"""
     try:
         return isinstance(arguments, str) and isinstance(assembled(arguments), dict)
     except (ValueError, RecursionError, IndexError):

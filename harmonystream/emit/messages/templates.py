@@ -1,4 +1,4 @@
-"""All that Messages send, and what is kept of it."""
+"""Templates of all that Messages send, and of what is kept of it."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _DELTAS = {
 
 @lru_cache(maxsize=256)
 def templates_of(
-    thinking: str,  # "": it is hidden; "omitted": it has no text
-    seal: str,  # of thinking: "", "hash" or "asked"
-    shown: int | None,  # calls
-    given: str,  # fields of the message that the caller has given, as JSON
+    thinking: str,  # "" if it is hidden, "omitted" if it is sent without text
+    seal: str,  # how thinking is signed: "", "hash" or "asked"
+    shown: int | None,  # how many calls are shown
+    given: str,  # fields of the message from the caller, as JSON
 ) -> Templates:
     blocks: dict[str, Payload] = {
         "reasoning": {"type": "thinking", "thinking": "", "signature": ""},
@@ -35,7 +35,7 @@ def templates_of(
     whole = {
         "reasoning": {"thinking": "" if thinking == "omitted" else HOLE["w"], "signature": HOLE["g"]},
         "content": {"text": HOLE["w"]},
-        "arguments": {"input": HOLE["w"]},  # their text: see MessagesStream.response()
+        "arguments": {"input": HOLE["w"]},  # the arguments' text: see MessagesStream.response()
     }
     fields = json.loads(given)
     items: Items = {}
@@ -78,7 +78,7 @@ def templates_of(
 
 
 def beside(stop_reason: str | None, stop_sequence: str | None, given: Payload) -> str:
-    """What the end says of the message, as JSON. given: fields of the message."""
+    """The fields of the message at its end, as JSON. given: fields of the message from the caller."""
     nulls = options.nulls(given)
     more = {"stop_details": nulls["stop_details"], "container": nulls["container"]}
     return to_json({"stop_reason": stop_reason, "stop_sequence": stop_sequence, **more})[1:-1]

@@ -1,4 +1,4 @@
-"""The items of a Responses output: the events that open and close them, and what they are when they are done."""
+"""The items of a Responses output: the events that open and close them, and the finished items."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ def _empty(names: tuple[str, ...]) -> Payload:
 
 
 class Item:
-    """One item of the output, open. `kind`: of the deltas that it takes."""
+    """An open item of the output. `kind`: the kind of deltas that it takes."""
 
     kind: ClassVar[str] = "arguments"
     type: ClassVar[str]
-    progress: ClassVar[tuple[str, ...]] = ()  # the type's own events of a complete item, after "in_progress"
+    progress: ClassVar[tuple[str, ...]] = ()  # events of this type of item alone, after "in_progress"
 
     def __init__(self, id: str, index: int, fields: Payload) -> None:
         self.id, self.index, self.fields = id, index, fields
 
     def added(self) -> list[Payload]:
-        """The events that open it."""
+        """The events that open the item."""
         added = self._of_item("added", self.item("", "in_progress"))
         return [added, *([self._event(f"{self.type}.in_progress")] if self.progress else ())]
 
     def delta(self, text: str) -> Payload | None:
-        """The event of a delta; None: the API has none."""
+        """The event of a delta. None if the API has no such event."""
         return None
 
     def done(self, text: str, complete: bool) -> list[Payload]:
-        """The events that close it; the last has the item. text: that of all deltas."""
+        """The events that close the item. The last one contains the item. text: the text of all deltas."""
         progress = [self._event(f"{self.type}.{name}") for name in self.progress if complete]
         return [*progress, self._done(text, complete)]
 
@@ -67,7 +67,7 @@ class Text(Item):
     """Text, in one content part."""
 
     part_type: ClassVar[str]
-    lists: ClassVar[tuple[str, ...]] = ()  # that its deltas have, always empty
+    lists: ClassVar[tuple[str, ...]] = ()  # fields of its deltas that are always empty lists
     part_lists: ClassVar[tuple[str, ...]] = ()
 
     def added(self) -> list[Payload]:
@@ -91,7 +91,7 @@ class Text(Item):
 
 
 class Reasoning(Text):
-    """Reasoning. fields: what follows the text, at its end."""
+    """Reasoning. fields: the fields that follow the text at its end."""
 
     kind, type, part_type = "reasoning", "reasoning", "reasoning_text"
 
@@ -104,7 +104,7 @@ class Reasoning(Text):
 
 
 class Summary(Reasoning):
-    """Reasoning that streams as its summary, which is all that some clients show. The item has the text as both."""
+    """Reasoning that is streamed as its summary. Some clients show nothing else. The item has the text as both."""
 
     part_type = "summary_text"
 
@@ -154,7 +154,7 @@ class Function(Item):
 
 
 class Custom(Function):
-    """A call with text instead of arguments."""
+    """A call that has text instead of arguments."""
 
     type, streamed, field = "custom_tool_call", "custom_tool_call_input", "input"
 
@@ -169,7 +169,7 @@ class Code(Function):
 
 
 class Search(Item):
-    """A use of the browser. It has an action instead of arguments, which comes only with the finished item.
+    """A use of the browser. It has an action instead of arguments, and only the finished item has the action.
 
     fields: the action.
     """
@@ -181,7 +181,7 @@ class Search(Item):
 
 
 def action_of(name: str, arguments: str) -> Payload:
-    """The arguments as the API's action; verbatim if they are malformed."""
+    """The arguments as the API's action. Malformed arguments are kept verbatim."""
     type = _ACTIONS.get(name, "search")
     try:
         given = json.loads(arguments)
@@ -207,7 +207,7 @@ CALLS: dict[str, type[Item]] = {kind.type: kind for kind in (Function, Custom, C
 
 
 def declared(tools: object) -> frozenset[tuple[str, str]] | None:
-    """The tools of a request that have items of their own: (type, name or label). None if it has no list of tools."""
+    """The request's tools that have items of their own: (type, name or label). None if it has no list of tools."""
     if not isinstance(tools, list):
         return None
     found = set()
@@ -219,13 +219,13 @@ def declared(tools: object) -> frozenset[tuple[str, str]] | None:
             found.add((type, tool["server_label"]))
         elif type == "code_interpreter":
             found.add((type, ""))
-        elif isinstance(type, str) and type.startswith("web_search"):  # a type for each version of it
+        elif isinstance(type, str) and type.startswith("web_search"):  # each version has a type of its own
             found.add(("web_search", ""))
     return frozenset(found)
 
 
 def item_type(call: ToolCallStart, tools: frozenset[tuple[str, str]] | None = None) -> str:
-    """The type of a call's item. tools: declared()'s result; unless None, other tools' calls are functions'."""
+    """The type of a call's item. tools: the result of declared(). If given, calls of other tools are function calls."""
     server, _, name = call.name.partition(".")
     if tools is not None and ("custom", call.name) in tools:
         return "custom_tool_call"

@@ -1,4 +1,4 @@
-"""Log probabilities in Responses: those of an answer's tokens, in its deltas and in its item."""
+"""Log probabilities in Responses. The deltas of an answer have them, and so does its item."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ __all__ = ["TextLogprobs"]
 
 
 class TextLogprobs:
-    """Keeps what is fed until an event's range covers it. Only text is sent with its logprobs."""
+    """Keeps logprobs until an event's range covers them. Only text is sent with logprobs."""
 
     def __init__(self) -> None:
         self._logprobs: deque[tuple[int, Payload]] = deque()  # by position
-        self._here: list[Payload] = []  # of the event that is written
-        self._text: list[Payload] = []  # of the text that is open
+        self._here: list[Payload] = []  # logprobs of the event that is being written
+        self._text: list[Payload] = []  # logprobs of the open text
         self._next = 0  # the position of the next token: the parser's own does not count the tokens that it holds back
 
     def take_in(self, position: int, n: int, logprobs: Sequence[Payload]) -> None:
-        """Tokens that will be fed; position: the parser's."""
+        """Take tokens that are about to be read. position: the parser's."""
         position = max(position, self._next)
         self._next = position + n
         self._logprobs.extend(enumerate(map(as_sent, logprobs), position))
 
     def of(self, start: int, stop: int) -> str:
-        """Those of an event's tokens, as JSON."""
+        """The logprobs of an event's tokens, as JSON."""
         taken_until(self._logprobs, start)
         self._here = taken_until(self._logprobs, stop)
         return to_json(list(map(_without_bytes, self._here)))
 
     def written(self) -> None:
-        """The event of of() was one of text."""
+        """The event of of() was written as text."""
         self._text += self._here
 
     def of_text(self) -> tuple[str, str]:
-        """Those of a text that ends, as JSON: as the event has it, and as the item has it."""
+        """The logprobs of a text that ends, as JSON: first for the event, then for the item."""
         text, self._text = self._text, []
         return to_json(list(map(_without_bytes, text))), to_json(text)
 
@@ -49,7 +49,7 @@ class TextLogprobs:
         return {"logprobs": list(self._logprobs), "text": self._text, "next": self._next}
 
     def restore(self, state: State) -> None:
-        """Of a new object: what state() gave. Raises ValueError for anything else."""
+        """Put what state() gave into a new object. Raises ValueError for anything else."""
         self._logprobs.extend(placed(state, "logprobs", _is_logprob))
         self._text = state.take("text", lambda value: isinstance(value, list) and all(map(_is_logprob, value)))
         self._next = state.count("next")
@@ -57,7 +57,7 @@ class TextLogprobs:
 
 
 def _without_bytes(logprob: Payload) -> Payload:
-    """As the events of text have it, in which a token has no bytes."""
+    """The logprob for events of text, in which tokens have no bytes."""
     others = [{"token": one["token"], "logprob": one["logprob"]} for one in logprob.get("top_logprobs") or ()]
     return {"token": logprob["token"], "logprob": logprob["logprob"], "top_logprobs": others}
 

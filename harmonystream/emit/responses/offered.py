@@ -1,4 +1,4 @@
-"""Responses whose request has tools that the model is offered in another form: in namespaces, and custom ones."""
+"""Responses for requests with tools in namespaces, and custom tools. Both are offered to the model in another form."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["OfferedResponses"]
 
 
 class OfferedResponses(ResponsesStream):
-    """A ResponsesStream that gives calls back as the request declared their tools.
+    """A ResponsesStream that sends calls in the form in which the request declared their tools.
 
-    namespaces: the namespace and own name of each tool that is in one, by the name under which the model calls it.
+    namespaces: maps the name under which the model calls a tool to its namespace and own name.
     custom: names of custom tools that are offered as functions with the argument "input". Their items have its text.
     Other options are those of ResponsesStream. It cannot be moved by `to_bytes`.
     """

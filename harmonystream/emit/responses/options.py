@@ -1,4 +1,4 @@
-"""What ResponsesStream takes, checked, and the small parts of its events."""
+"""Checks ResponsesStream's arguments, and makes the small parts of its events."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PREFIXES = {
     "code_interpreter_call": "ci",
     "web_search_call": "ws",
 }
-ENCRYPTED = "reasoning.encrypted_content"  # what a request's `include` calls it
+ENCRYPTED = "reasoning.encrypted_content"  # its name in a request's `include`
 PHASES = {"final": "final_answer", "commentary": "commentary"}
 ECHOED = (
     *("background", "conversation", "instructions", "max_output_tokens", "max_tool_calls", "metadata"),
@@ -38,7 +38,7 @@ ECHOED = (
 
 OPEN: Payload = {"status": "in_progress"}
 COMPLETED: Payload = {"status": "completed"}
-WHOLE = (None, "stop", "tool_calls", "function_call")  # an engine's reasons that cut nothing
+WHOLE = (None, "stop", "tool_calls", "function_call")  # finish reasons of a whole answer
 _WHY = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
 
@@ -51,7 +51,7 @@ def phase(channel: str | None) -> Payload:
 
 
 def ending(reason: str | None) -> Payload:
-    """The fields of a response at its end. reason: the engine's."""
+    """The fields of a response at its end. reason: the finish reason that the engine gave."""
     if reason == "error":
         return failed("The model stopped with an error.", "server_error")
     if reason in WHOLE:
@@ -61,7 +61,7 @@ def ending(reason: str | None) -> Payload:
 
 
 def beside(ending: Payload) -> str:
-    """What is said beside the status, as JSON."""
+    """The fields that go with the status, as JSON."""
     fields = {name: ending.get(name) for name in ("error", "incomplete_details")}
     return f",{to_json(fields)[1:-1]}"
 
@@ -71,15 +71,15 @@ def failed(message: str, code: str) -> Payload:
 
 
 def error(message: str, code: str, type: str | None = None) -> Payload:
-    """Some clients take a response that failed for a short one, unless this comes first. OpenAI's in Python raises what
-    the object `error` says, others what is beside it.
+    """The event of an error. It comes before `response.failed`, because some clients would take a failed response for a
+    short one. OpenAI's Python client raises the object `error`, and other clients read the fields beside it.
     """
     error = {"type": type or code, "code": code, "message": message, "param": None}
     return {**error, "type": "error", "error": error}
 
 
 def reasoning_item(given: Any, request: Mapping[str, Any]) -> type[Reasoning] | None:
-    """The items of reasoning, None: it is hidden."""
+    """The class of the reasoning items. None hides reasoning."""
     kinds: dict[Any, type[Reasoning] | None] = {False: None, "text": Reasoning, "summary": Summary}
     if given is True:
         asked = request.get("reasoning")
@@ -99,7 +99,7 @@ def seconds(created: Any) -> Any:
 
 
 def head(id: str, created_at: Any, model: str) -> Payload:
-    """What a response without a request begins with."""
+    """The first fields of a response that has no request."""
     return {"id": id, "object": "response", "created_at": created_at, "model": model, **defaults()}
 
 
@@ -109,7 +109,7 @@ def defaults() -> Payload:
 
 
 def whole_usage(usage: Payload, count: Usage, *, in_text: bool) -> Payload | None:
-    """None where nobody has counted the tokens: of text, a parser counts bytes."""
+    """The usage. None if nobody counted the tokens: a parser that reads text counts bytes."""
     if in_text and "output_tokens" not in usage:
         return None
     read, written = usage.get("input_tokens", 0), usage.get("output_tokens", count.total)

@@ -1,4 +1,4 @@
-"""Calls that the server itself runs: their items."""
+"""The items of calls that the server itself runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class RunItem(Mcp):
         ]
 
     def ended(self) -> list[Payload]:
-        """After `fields["run"]` has its output; without one, the response ends before the run does."""
+        """The events that end the item. If `fields["run"]` has no output, the response ends before the run does."""
         run: ToolRun = self.fields["run"]
         failed = run.failed or run.output is None
         event = self._event(f"{self.type}.{'failed' if failed else 'completed'}")
@@ -42,18 +42,18 @@ class RunItem(Mcp):
 
 
 class RunItems:
-    """The runs of one response. item_id: as `ResponsesStream` has it."""
+    """The runs of one response. item_id: as in `ResponsesStream`."""
 
     def __init__(self, item_id: Callable[[str, int], str]) -> None:
         self._item_id = item_id
         self._running: dict[str, RunItem] = {}
 
     def begins(self, run: ToolRun) -> bool:
-        """Does it get an item now?"""
+        """Does the run get an item now?"""
         return run.output is None or run.key not in self._running
 
     def take(self, run: ToolRun, index: int, items: list[Payload]) -> list[Payload]:
-        """The events of the run, whose item goes into `items`. index: of an item that begins now; none is open."""
+        """The events of the run, whose item goes into `items`. index: where a new item goes. No other item is open."""
         begun = self._begin(run._replace(output=None), index, items) if self.begins(run) else []
         if run.output is None:
             return begun
@@ -62,7 +62,7 @@ class RunItems:
         return [*begun, *_end(item, items)]
 
     def cut(self, items: list[Payload]) -> list[Payload]:
-        """The events that end the runs that have not ended."""
+        """The events that end the runs that are still open."""
         cut = list(self._running.values())
         self._running.clear()
         return [event for item in cut for event in _end(item, items)]
@@ -75,6 +75,6 @@ class RunItems:
 
 def _end(item: RunItem, items: list[Payload]) -> list[Payload]:
     made = item.ended()
-    if item.index < len(items):  # otherwise they are not kept
+    if item.index < len(items):  # otherwise items are not kept
         items[item.index] = dict(made[-1]["item"])
     return made

@@ -28,7 +28,7 @@ from .templates import VARIANTS, templates_of
 
 __all__ = ["ResponsesStream"]
 
-_STATE = ("status", "error", "incomplete_details", "output", "usage")  # of a response: what is not its head
+_STATE = ("status", "error", "incomplete_details", "output", "usage")  # the fields that its head does not have
 _NOTHING: Payload = {}
 _NOTHING_GIVEN = (_NOTHING, _NOTHING)
 
@@ -36,21 +36,24 @@ _NOTHING_GIVEN = (_NOTHING, _NOTHING)
 class ResponsesStream(EventStream):
     """The events of one response.
 
-    parser: a Parser that has read nothing yet, or a format; then `vocab` and `tools` are for its parser.
+    parser: a Parser that has read nothing yet, or a format. With a format, `vocab` and `tools` go to its parser.
     id, model, created: fields of the response; `created_at` is in seconds since 1970.
-    request: the request's fields, or its whole body. Fields that a response repeats are repeated. tool_choice "none"
-    hides calls, parallel_tool_calls False all but the first, and `tools` decides which calls have items of their own.
-    reasoning: "text" or "summary" decides which events stream the reasoning. True: a summary if the request asks for
-    one, else the text. False hides reasoning.
-    encrypt: a function from the text of a reasoning item to its `encrypted_content`, called if the request's `include`
-    asks for that.
-    item_type: a function from a call's first event to the type of its item.
-    item_id: a function from item type and output index to an id. By default the id is derived from the response's id.
-    call_id: a function from a call's index to its id, for calls to which the model gave no id, or an old one.
+    request: the request's fields, or its whole body. The response repeats some of them. tool_choice "none" hides calls,
+    parallel_tool_calls False hides all but the first, and `tools` decides which calls have items of their own.
+    reasoning: "text" or "summary" chooses the events that stream the reasoning. True streams a summary if the request
+    asks for one, and else the text. False hides reasoning.
+    encrypt: a function that takes the text of a reasoning item and returns its `encrypted_content`. It is called if the
+    request's `include` asks for that.
+    item_type: a function that takes a call's first event and returns the type of its item.
+    item_id: a function that takes an item's type and output index and returns its id. By default the id is derived from
+    the response's id.
+    call_id: a function that takes a call's index and returns its id. It is used if the model gives no id, or repeats
+    one.
     taken: the ids of calls in the request's input (`call_ids_of`). No call of this response gets one of them.
-    keep_text: False keeps no text of an item after its end. Such a stream is for the inside of another's. It ends with
+    keep_text: False forgets an item's text after its end. Use it for a stream inside another stream: it ends with
     flush(), and finish() and response() raise ValueError.
-    container_id, extra: the container of code interpreter calls, and more fields of the response.
+    container_id: the container of code interpreter calls.
+    extra: more fields of the response.
     """
 
     numbered: ClassVar[str | None] = "sequence_number"
@@ -58,17 +61,17 @@ class ResponsesStream(EventStream):
     _time = "created_at"
     _time_types = (int, float)
     _reasoning: type[Reasoning] | None = Reasoning
-    _repeated: tuple[Payload, Payload] = _NOTHING_GIVEN  # what is repeated of the request, and more fields
+    _repeated: tuple[Payload, Payload] = _NOTHING_GIVEN  # fields repeated from the request, and more fields
     _tools: frozenset[tuple[str, str]] | None = None
     _own_item_id: Callable[[str, int], str] | None = None
     _item_type: Callable[[ToolCallStart], str] | None = None
     _container_id = "auto"
-    _encrypt: Callable[[str], str] | None = None  # if the request asks for it
+    _encrypt: Callable[[str], str] | None = None  # set if the request asks for it
     _counts = RESPONSES.read, RESPONSES.written, "total_tokens"
-    _logprobs: TextLogprobs | None = None  # None: nobody has given any
+    _logprobs: TextLogprobs | None = None  # None until a call gives some
     _calls_shown: int | None = None
-    _encrypts = False  # if `encrypt` has raised, error() does not call it again
-    _failed: Payload | None = None  # by error()
+    _encrypts = False  # True while `encrypt` runs: if it raises, error() does not call it again
+    _failed: Payload | None = None  # the error that error() sent
     _usage: Payload | None = None
 
     @renamed(created_at="created")
@@ -109,7 +112,7 @@ class ResponsesStream(EventStream):
             self._forget_texts()
 
     def _ask(self, request: Any, reasoning: Any, encrypt: Callable[[str], str] | None, more: Payload) -> None:
-        """Take the fields of the request and of the caller."""
+        """Set what the request and the caller ask for."""
         if not isinstance(request or {}, Mapping):
             raise TypeError(f"request is a mapping, not {request.__class__.__name__}: of a model, model_dump()")
         asked = request or {}
@@ -127,12 +130,12 @@ class ResponsesStream(EventStream):
     def _forget_texts(self) -> None:
         self._keep_none()  # the events that end an item have its text
 
-    # --- what is made when it is needed: most responses need it at their end, or never ---
+    # --- made on first use, because most responses need it at their end, or never ---
 
     @cached_property
     def _head(self) -> Payload:
         own: Payload = {**options.head(self.id, self.created_at, self.model), **self._repeated[0]}
-        return own | self._repeated[1] | own  # these first, and as they are
+        return own | self._repeated[1] | own  # these fields come first, and `extra` cannot change them
 
     @property
     def _stem(self) -> str:
@@ -178,7 +181,7 @@ class ResponsesStream(EventStream):
         if self._item_type is None:
             return item_type(call, self._tools)
         type: str = self._item_type(call)
-        if type not in list(CALLS):  # a list, for what cannot be hashed
+        if type not in list(CALLS):  # in a list, because the type may not be hashable
             raise ValueError(f"item_type gave {type!r}: it is one of {', '.join(CALLS)}")
         return type
 
@@ -223,7 +226,7 @@ class ResponsesStream(EventStream):
         return frames + self._bytes(payloads)
 
     def _cut_runs(self) -> bytes:
-        """The events that end the runs that have not ended."""
+        """The events that end the runs that are still open."""
         if "_runs" not in self.__dict__:
             return b""
         items = json.loads(self._items())
@@ -265,7 +268,7 @@ class ResponsesStream(EventStream):
     # --- logprobs ---
 
     def _feed_with(self, ids: Any, logprobs: Sequence[Payload] | None) -> bytes:
-        """Reads the ids one by one, so that a delta's tokens do not depend on how many come at once."""
+        """Read the ids one by one, so that a delta's tokens do not depend on how many ids arrive at once."""
         taken = self._listed(ids)
         if logprobs is not None and len(logprobs) != len(taken):
             raise ValueError(f"{len(logprobs)} logprobs for {len(taken)} tokens: pass one for each")
@@ -291,9 +294,9 @@ class ResponsesStream(EventStream):
         self._cut = reason not in options.WHOLE
 
     def error(self, message: str, *, type: str | None = None, code: str | None = None) -> bytes:
-        """The frames that end a stream that cannot go on: the open item as it is, `error`, response.failed.
+        """The frames that end a stream after a failure: the end of the open item, `error`, and response.failed.
 
-        Empty if it has ended. The API has no field for an error's type, so it is sent beside the code.
+        Empty if the stream has ended. The API has no field for an error's type, so the type is sent beside the code.
         """
         if self.ended:
             return b""
@@ -311,7 +314,8 @@ class ResponsesStream(EventStream):
     # --- the whole ---
 
     def response(self) -> Payload:
-        """The response as it would be without streaming, with the items that are done. ValueError without its text."""
+        """The response as it would be without streaming, with the finished items. Raises ValueError without its text.
+        """
         self._check_kept()
         whole: Payload = json.loads(to_json(self._whole()))
         return whole

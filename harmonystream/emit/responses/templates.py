@@ -1,4 +1,4 @@
-"""All that Responses send, and what is kept of it."""
+"""Templates of all that Responses send, and of what is kept of it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ VARIANTS = {type: number for number, type in enumerate(CALLS, 1)}
 
 @lru_cache(maxsize=256)
 def templates_of(
-    reasoning: Any,  # the class of its items, of which the type checker does not know that it is hashable
+    reasoning: Any,  # the class of its items; Any, because the type checker does not see that it is hashable
     encrypted: bool,
-    own_ids: bool,  # do items have ids of the caller's?
+    own_ids: bool,  # does the caller give items their ids?
     shown: int | None,
-    tokens: bool,  # have texts the logprobs of their tokens?
+    tokens: bool,  # do texts have the logprobs of their tokens?
 ) -> Templates:
     items: Items = {("delta", "reasoning", number): HIDDEN for number in range(len(CHANNELS))}
 
@@ -80,7 +80,7 @@ def templates_of(
 
 
 def _frames(events: list[Payload]) -> Parts:
-    """The events as frames, numbered."""
+    """The events as numbered frames."""
     numbered = [{**event, "sequence_number": HOLE["n"]} for event in events]
     return cut("".join(f"event: {event['type']}\ndata: {to_json(event)}\n\n" for event in numbered))
 
@@ -91,7 +91,7 @@ def _closing(usage: Any) -> Parts:
 
 
 def _logprobs(event: Payload, events: str, items: str) -> Payload:
-    """An event with the holes for the logprobs of a text: in an event, and in an item."""
+    """The event with holes for a text's logprobs, one for events and one for items."""
     if event["type"].startswith("response.output_text."):
         return {**event, "logprobs": HOLE[events]}
     if "logprobs" in event.get("part", ()):
