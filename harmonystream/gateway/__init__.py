@@ -1,4 +1,4 @@
-"""A gateway: raw engines behind it, and in front of it Chat Completions, Responses and Messages over HTTP."""
+"""A gateway: it serves Chat Completions, Responses and Messages over HTTP, in front of raw engines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LATER = {"Model": ".generating.model", "app": ".app"}
 
 
 def __getattr__(name: str) -> Any:
-    """Loaded when it is first asked for: pages of the inspector are made without a server."""
+    """Load names on first use, so that pages of the inspector can be made without a server."""
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:

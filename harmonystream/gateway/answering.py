@@ -1,4 +1,4 @@
-"""From a request to its response: read, rendered, generated, parsed and framed."""
+"""From a request to its response: reading, rendering, generating, parsing and framing."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ GONE = 499
 
 
 class Api(NamedTuple):
-    """name: in tables. path: of its endpoint. prefix: of its ids. streams: makes the emitters of a response."""
+    """name: its key in tables. path: its endpoint. prefix: of its ids. streams: makes the emitters of a response."""
 
     name: str
     path: str
@@ -68,11 +68,11 @@ APIS = (
 
 
 class Gateway:
-    """Answers requests. keys: who may ask; None: everybody. spans: of requests; None: there are none.
+    """Answers requests. keys: who may send them; None: everybody. spans: makes a span for each request, or None.
 
-    state: what the processes of the gateway share; None: there is one process. log_contents: shall the log have what
-    was asked and answered? unsupported: what becomes of options that cannot be honoured. hosts, origins: as
-    `check_page` has them; they hold for a gateway without keys.
+    state: what the processes of the gateway share. None means that there is one process. log_contents: log questions
+    and answers? unsupported: what happens to options that the gateway cannot honour. hosts, origins: as in
+    `check_page`. They are used by a gateway without keys.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class Gateway:
         return await self.handle(http, "responses", partial(self._count, http))
 
     async def handle(self, http: Request, api: str, answer: Callable[[RequestRecord], Any]) -> Response:
-        """The response that `answer` gives to whoever may ask, or the one that says why not, with the request's id."""
+        """The response that `answer` gives, or the error that the client gets instead. Both have the request's id."""
         record = RequestRecord(api, http.headers, self.metrics, self._spans)
         try:
             if self.keys is None:
@@ -173,12 +173,12 @@ class Gateway:
 
     async def _answer(self, http: Request, api: Api, record: RequestRecord) -> Response:
         body, size = await read_json(http, self.limits.body, self.limits.body_seconds)
-        if self._log_contents:  # as a text, because a body may have numbers that JSON cannot say
+        if self._log_contents:  # as a string, because a body may have numbers that JSON cannot hold
             record.contents["asked"] = json.dumps(body, ensure_ascii=False)
         earlier = await self._earlier(body, record) if api.name == "responses" else {}
         in_thread = size >= IN_A_THREAD or bool(earlier)
         attempt = partial(self._attempt, http, api, body, record, earlier, in_thread)
-        instead: str | None = None  # another model than the one that is asked
+        instead: str | None = None  # the name of a fallback model
         repeats, others = self.limits.retries, None
         while True:
             try:
@@ -189,7 +189,7 @@ class Gateway:
                     raise
                 if others is None:
                     others = [self.models[name].name for name in self.models[record.model].model.fallback]
-                if record.has_begun and repeats > 0:  # what was made of it has not been sent
+                if record.has_begun and repeats > 0:  # nothing of the failed attempt has been sent
                     repeats -= 1
                 elif others:
                     instead, repeats = others.pop(0), self.limits.retries
@@ -208,7 +208,7 @@ class Gateway:
         in_thread: bool,
         instead: str | None,
     ) -> Response:
-        """One attempt at an answer. instead: a model in the place of the one that is asked. Raises `Refused`."""
+        """Try once to answer. instead: a model in place of the requested one. Raises `Refused`."""
         prepare = partial(self._prepare, api, body, record, earlier, instead)
         request, model, tools, prompt = await asyncio.to_thread(prepare) if in_thread else prepare()
         if prompt is None:
@@ -237,8 +237,9 @@ class Gateway:
     def _prepare(
         self, api: Api, body: Any, record: RequestRecord, earlier: Earlier, instead: str | None
     ) -> tuple[ApiRequest, Served, Tools | None, Prompt | None]:
-        """What a body asks for, of which model, with which tools that run here, and by which prompt; None: the engine
-        writes it."""
+        """Read a body: the request, its model, the tools that run here, and the prompt. The prompt is None if the
+        engine writes it.
+        """
         request = self._read(api, body, record, earlier)
         if request.stored is not None and self.limits.stored and not self.state.is_there:
             request.stored = None
@@ -250,7 +251,7 @@ class Gateway:
         return request, model, tools, None if model.renders else model.prompt(request)
 
     async def _earlier(self, body: Any, record: RequestRecord) -> Earlier:
-        """What is stored of that which a request of Responses builds on. Raises `Refused` and `StateError`."""
+        """The stored items that a request of Responses builds on. Raises `Refused` and `StateError`."""
         references = responses_api.references(body)
         return await earlier_of(self.state, record.owner, references) if references else {}
 
@@ -263,14 +264,14 @@ class Gateway:
         return responses_api.read(body, partial(_found, earlier), record.unsupported, pictures=pictures)
 
     def _takes_pictures(self, body: Any) -> bool:
-        """Does the model that is asked take pictures? One that is not there does not."""
+        """Does the requested model take pictures? An unknown model does not."""
         name = body.get("model") if isinstance(body, dict) else None
         if not name and len(self.pools) == 1:
             return next(iter(self.models.values())).renders
         return isinstance(name, str) and name in self.models and self.models[name].renders
 
     def _rule(self, http: Request, owner: str) -> Rule:
-        """What becomes of options that are not supported: as the request says, or its key, or the gateway."""
+        """What happens to unsupported options. The request decides, or else its key, or else the gateway."""
         if (word := http.headers.get(HEADER)) is None:
             return (None if self.keys is None else self.keys.rule(owner)) or self._unsupported
         try:
@@ -279,7 +280,7 @@ class Gateway:
             raise Refused(400, f"The header {HEADER} {error}.", param=HEADER, code="invalid_value") from None
 
     def names(self, owner: str) -> list[str]:
-        """The names of the models that an owner may ask."""
+        """The names of the models that an owner may use."""
         return [name for name in self.models if self._may_ask(owner, name)]
 
     def _may_ask(self, owner: str, name: str) -> bool:
@@ -288,7 +289,7 @@ class Gateway:
         return self.keys.may_ask(owner, name) or self.keys.may_ask(owner, self.models[name].name)
 
     def served(self, name: str, owner: str = "") -> Served:
-        """The model of this name; of no name, the only one. Raises `Refused` if there is none for this owner."""
+        """The model of this name. Without a name, the only model. Raises `Refused` if this owner has no such model."""
         names = self.names(owner)
         if not name and len(found := {self.models[one] for one in names}) == 1:
             return next(iter(found))
@@ -299,14 +300,16 @@ class Gateway:
         return self.models[name]
 
     def _quota(self, record: RequestRecord) -> Quota:
-        """What the owner of a request may use. It is that of the request's begin, though the keys be read again."""
+        """What the owner of a request may use. It is fixed when the request begins, even if the keys are read again
+        later.
+        """
         if record.quota is None:
             usual = self.limits.quota
             record.quota = usual if self.keys is None else self.keys.quota(record.owner, usual)
         return record.quota
 
     async def _enter(self, http: Request, record: RequestRecord) -> None:
-        """Waits for a turn, which ends with the request. A client that leaves meanwhile gives up its place."""
+        """Wait for a turn, which ends with the request. A client that leaves while it waits loses its place."""
         began = time.monotonic()
         quota = self._quota(record)
         entering = self.admission.enter(record.owner, quota)
@@ -330,9 +333,9 @@ class Gateway:
         record: RequestRecord,
         n: int | None = None,
     ) -> Any:
-        """The items of so many choices, each of which is one generation; None: as many as the request asks for."""
+        """The items of the choices, each of which is one generation. None: as many choices as the request asks for."""
         until = asyncio.get_running_loop().time() + self.limits.total
-        together = self.inspector is None  # which keeps the time of each token
+        together = self.inspector is None  # the inspector needs the time of each token
         generate = partial(self.pools[model.name].generate, until=until, together=together)
         if plan is None and not request.stops:
             sources = [generate(prompt, sampling, on_end=record.count) for _ in range(n or request.n)]
@@ -343,7 +346,7 @@ class Gateway:
         return source if self.inspector is None else self.inspector.recorded(source, record, prompt)
 
     def _loops(self, model: Served, request: ApiRequest, tools: Tools, record: RequestRecord) -> Any:
-        """The items of all choices, each of which is as many generations as its tools ask for."""
+        """The items of all choices. Each choice is as many generations as its tools need."""
 
         def generate(prompt: Prompt, sampling: Sampling, plan: Plan | None) -> Any:
             return self._generations(model, prompt, sampling, plan, request, record, 1)
@@ -374,7 +377,7 @@ class Gateway:
             if request.stored is not None and record.error is None and self.limits.stored:
                 try:
                     await self.state.put(record.owner, request.stored, stream.response())
-                except StateError as error:  # the answer itself is whole
+                except StateError as error:  # the answer is complete even so
                     log.error("request %s: its response is not stored: %s", record.id, error)
                     record.is_not_stored()
 
@@ -383,7 +386,7 @@ class Gateway:
             record.error = refused.code or "error"
             return said_later(refused, request.api)
 
-        # What an answer says that ends at a stop string, or whose engine counts nothing.
+        # The usage if an answer ends at a stop string, or if the engine counts nothing.
         usage = {"prompt_tokens": prompt_tokens} if prompt_tokens else None
         try:
             if not await _begins(http, source, self.limits.status_wait if request.stream else None):
@@ -415,7 +418,7 @@ class Gateway:
     # --- the end ------------------------------------------------------------------------------------------------------
 
     def stop_all(self) -> None:
-        """End all generations: their clients are told that the gateway stops."""
+        """End all generations. Their clients get an error that says that the gateway stops."""
         for pool in self.pools.values():
             pool.stop("the gateway stops")
 
@@ -432,7 +435,7 @@ def _found(earlier: Earlier, kind: str, id: str) -> list[Any]:
 
 
 def _followed(api: Api, model: Served, request: ApiRequest, prompt: Prompt) -> tuple[Plan | None, list[Any]]:
-    """What is done to the generation, and the emitters of its response."""
+    """The plan for the generation, and the emitters of the response."""
     return plan_of(request, model.row, prompt, model.engines[0]), _streams(api, model, request, prompt)
 
 
@@ -447,7 +450,7 @@ def _streams(api: Api, model: Served, request: ApiRequest, prompt: Prompt) -> li
 
 
 async def _begins(http: Request, source: StartedSource, seconds: float | None) -> bool:
-    """Waits for the first item. Is the client still there? If it is not, or the source fails, the source is closed."""
+    """Wait for the first item. Is the client still there? If not, or if the source fails, the source is closed."""
     gone = asyncio.ensure_future(_disconnected(http))
     there = False
     try:
@@ -462,7 +465,7 @@ async def _begins(http: Request, source: StartedSource, seconds: float | None) -
 
 
 async def _unless_gone(http: Request, waiting: Coroutine[Any, Any, None]) -> None:
-    """Waits, but not longer than the client does: then raises ClientDisconnect."""
+    """Wait until this is done or the client has left. Raises ClientDisconnect if it has left."""
     task, gone = asyncio.ensure_future(waiting), asyncio.ensure_future(_disconnected(http))
     try:
         await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -481,13 +484,15 @@ async def _disconnected(http: Request) -> None:
 
 
 def _tell(request_id: str, error: BaseException) -> None:
-    """One line for an engine that fails; the way to a mistake of ours is told, too."""
+    """Log a line for an engine that fails. Any other error is logged with its traceback, because it is our
+    own mistake.
+    """
     trace = None if isinstance(error, (EngineError, Refused)) else error
     log.error("request %s: %r", request_id, error, exc_info=trace)
 
 
 def refusal(refused: Refused, record: RequestRecord) -> Response:
-    """The response that says so."""
+    """The response for a refused request."""
     record.error = refused.code or "error"
     headers = {} if refused.retry_after is None else {"retry-after": str(max(1, round(refused.retry_after)))}
     if refused.status == 401:

@@ -1,19 +1,19 @@
-"""The application: the endpoints of the three APIs, which models there are, and how the gateway does.
+"""The application: endpoints for the three APIs, for the list of models, and for the gateway's own status.
 
-The way of a request for an answer, of which each step is a function in `answering.py` or what it calls:
+A request for an answer takes these steps. Each is a function in `answering.py`, or in a module that it calls:
 
-1. `Gateway.handle`: who asks (`operating/keys.py`), from which page (`requests/browsers.py`). Whatever goes wrong after
-   this becomes an error of the API (`refused.py`).
-2. `_answer`: the body as JSON (`requests/bodies.py`). `_prepare`: what it asks for, in words that are the same for all
-   APIs (`requests/chat_api.py` and its two neighbours, by the tables in `requests/options.py`), of which model, with
-   which tools, and by which prompt (`generating/model.py`).
-3. `_attempt`: how to sample, what is done to the generation beyond that (`generating/plans.py`), and the emitters of
-   the response. `_enter`: it waits for its turn (`operating/admission.py`).
-4. `_generations`: an engine generates (`generating/pool.py`), and a plan or stop strings steer it
-   (`agent/steering.py`). `_loops`: so do several rounds, if tools run here (`generating/server_tools.py`).
-5. `_respond`: when the first item is there (`generating/first_item.py`), the response begins. Its task takes items,
-   gives them to an emitter, and sends the frames (`integrations/starlette.py`). `RequestRecord` counts and logs all of
-   it (`operating/request_record.py`).
+1. `Gateway.handle` checks who sent the request (`operating/keys.py`), and from which page (`requests/browsers.py`). Any
+   later failure becomes an error of the API (`refused.py`).
+2. `_answer` reads the body as JSON (`requests/bodies.py`). `_prepare` translates the request into words that are the
+   same for all APIs (`requests/chat_api.py` and its two neighbours, with the tables in `requests/options.py`). It finds
+   the model and the tools, and writes the prompt (`generating/model.py`).
+3. `_attempt` decides how to sample, and what else steers the generation (`generating/plans.py`), and makes the emitters
+   of the response. `_enter` waits for the request's turn (`operating/admission.py`).
+4. `_generations` runs an engine (`generating/pool.py`), which a plan or stop strings may steer (`agent/steering.py`).
+   If tools run here, `_loops` does the same in several rounds (`generating/server_tools.py`).
+5. `_respond` begins the response when the first item has arrived (`generating/first_item.py`). Its task passes items to
+   an emitter, and sends the frames (`integrations/starlette.py`). `RequestRecord` counts and logs all of this
+   (`operating/request_record.py`).
 """
 
 from __future__ import annotations
@@ -63,23 +63,27 @@ def app(
     hosts: Sequence[str] = (),
     store: str | State | None = None,
 ) -> Starlette:
-    """An ASGI application that serves these models; without any, a recorded conversation.
+    """An ASGI application that serves these models. Without models, it serves a recorded conversation.
 
-    keys: who may ask; None: everybody. limits: see `Limits`. origins: of pages whose scripts may ask (CORS). inspect:
-    keep the last streams, prompts included, and show them at /inspect to whoever sits at this machine. trace: a
-    TracerProvider of OpenTelemetry, or True for that of the process: each request has a span. shared: a folder, which
-    several processes that serve the same share: what responses are stored, and what each key uses, is in a database
-    there. Where it is set, set PROMETHEUS_MULTIPROC_DIR, too, before prometheus_client is imported. log_contents: the
-    line of the log for each request has what was asked and answered, too.
-    unsupported: what becomes of options that the gateway cannot honour. "auto": one that only adds to a request is
-    passed over, and one that changes what the answer means is refused; "ignore": all are passed over; "refuse": none.
-    hosts: without keys, the names with a dot by which clients may call the gateway; "*": any. Another name may be that
-    of a page that drives the gateway from a user's browser.
-    store: the URL of a Valkey or Redis in which several gateways keep this instead, `redis://` or another one that
-    `RedisLink` reads; the environment's HARMONYSTREAM_STORE_PASSWORD and HARMONYSTREAM_STORE_SEAL are its password and
-    the text of the key by which stored responses are sealed.
-    Its `state.gateway` is the `Gateway`. Raises ValueError for models that cannot be served, and ImportError for spans
-    without the extra `otel`.
+    keys: who may use the gateway. None: everybody. limits: see `Limits`. origins: pages with these origins may call the
+    gateway from scripts (CORS).
+    inspect: keep the last streams, including their prompts, and show them at /inspect to users of this machine.
+    trace: makes a span for each request, with this TracerProvider of OpenTelemetry. True uses the process's own
+    provider.
+    shared: a folder for several processes that serve the same gateway. A database in it has the stored responses and
+    the usage of each key. If you pass it, also set PROMETHEUS_MULTIPROC_DIR before prometheus_client is imported.
+    log_contents: add the question and the answer to each request's line in the log.
+    unsupported: what happens to options that the gateway cannot honour. "auto" passes over an option that only adds to
+    a request, and refuses one that changes the meaning of the answer. "ignore" passes over all of them, and "refuse"
+    refuses all of them.
+    hosts: names with a dot under which clients may call a gateway without keys. "*" allows any name. Other names are
+    refused, because a page may use its own name to drive the gateway from a user's browser.
+    store: the URL of a Valkey or Redis that several gateways use instead of `shared`. It is `redis://` or another URL
+    that `RedisLink` reads. The environment variables HARMONYSTREAM_STORE_PASSWORD and HARMONYSTREAM_STORE_SEAL have its
+    password, and the text from which the key for sealing stored responses is made.
+
+    The application's `state.gateway` is the `Gateway`. Raises ValueError if a model cannot be served, and ImportError
+    if spans need the extra `otel`.
     """
     spans = Spans(None if trace is True else trace) if trace else None
     served = [demo_model()] if models is None else models
@@ -95,7 +99,7 @@ def app(
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             for each in (*_engines(gateway), *_server_tools(gateway)):
-                if hasattr(each, "__aenter__"):  # it keeps connections
+                if hasattr(each, "__aenter__"):  # it keeps connections open
                     await stack.enter_async_context(each)
             await stack.enter_async_context(gateway.state)
             gateway.metrics.workers.set(1)
@@ -160,7 +164,7 @@ def _gateway(request: Request) -> Gateway:
 
 
 def _described(name: str) -> dict[str, Any]:
-    """A model, with the fields of both OpenAI's and Anthropic's lists."""
+    """A model, with the fields of OpenAI's and Anthropic's lists."""
     both = {"id": name, "object": "model", "created": 0, "owned_by": "harmonystream"}
     return {**both, "type": "model", "display_name": name, "created_at": "1970-01-01T00:00:00Z"}
 
@@ -220,7 +224,7 @@ async def _input_items(request: Request) -> Response:
 
 
 def _page_of(items: list[Any], order: str, after: str | None, limit: str) -> dict[str, Any]:
-    """A part of a list, as the API pages it. Raises `Refused`."""
+    """One page of a list, with the API's paging. Raises `Refused`."""
     if order not in ("asc", "desc"):
         raise Refused(400, "order must be asc or desc.", param="order", code="invalid_value")
     if not limit.isdecimal() or not 1 <= int(limit[:4]) <= 100:
@@ -239,7 +243,9 @@ async def _live(_: Request) -> Response:
 
 
 async def _ready(request: Request) -> Response:
-    """A gateway that can store nothing is ready: it answers, and another one would have the same disk full."""
+    """A gateway that can store nothing counts as ready. It answers, and another gateway would have the same
+    full disk.
+    """
     gateway = _gateway(request)
     ready, stores = await gateway.is_ready(), await gateway.state.is_sound()
     said: dict[str, Any] = {"status": "ok" if ready else "unavailable", "store": "ok" if stores else "unavailable"}

@@ -1,4 +1,4 @@
-"""What a gateway allows: how much at once, how long, and how large."""
+"""What a gateway allows: how many requests at once, how long they may take, and how large they may be."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Limits", "Quota"]
 
 
 class Quota(NamedTuple):
-    """What one key may use: requests that are open at once, and tokens of prompts and answers a minute; 0: no limit."""
+    """The limits of one key: open requests at once, and tokens of prompts and answers per minute. 0 means no limit."""
 
     concurrent: int = 0
     tokens_per_minute: int = 0
@@ -19,21 +19,24 @@ class Quota(NamedTuple):
 class Limits:
     """Limits of a gateway. Times are in seconds. Raises ValueError for a limit that is not positive.
 
-    body, body_seconds: of a request's body, and how long it may take to arrive. concurrent: requests that are
-    answered at once; concurrent_per_key: of one key; 0: no limit of its own. queue, queue_seconds: how many wait for
-    their turn, and how long. tokens_per_minute: of prompts and answers of one key; 0: no limit.
+    body, body_seconds: the size of a request's body, and the time in which it must arrive. concurrent: requests that
+    are answered at once. concurrent_per_key: the same for one key; 0 sets no separate limit. queue, queue_seconds: how
+    many requests may wait for their turn, and how long. tokens_per_minute: of prompts and answers of one key; 0 sets no
+    limit.
 
-    first_token, silence, total: how long an engine may take for its first token, for another one, and for the whole
-    answer. send: how long a client may take nothing of its answer before it is left. status_wait: how long a stream's
-    status may wait for the first token, so that an error has a status of its own; after that the stream begins with
-    comments. keep_alive: silence after which a stream gets a comment. retries: other attempts at a generation that
-    fails before its first token. drain: how long open answers may take when the gateway is stopped.
+    first_token, silence, total: how long an engine may take for its first token, for each later one, and for the whole
+    answer. send: how long a client may take to accept more of its answer before it is disconnected. status_wait: how
+    long a stream may wait for its first token before the response begins, so that an error can still have a status of
+    its own. After this time, the stream begins with comments. keep_alive: after this much silence, a stream gets a
+    comment. retries: further attempts at a generation that fails before its first token. drain: how long open answers
+    may take when the gateway is stopped.
 
-    tool_rounds: generations of one answer in which a model may call tools that run here; the next one has no tools.
+    tool_rounds: how many generations of one answer may call tools that run here. The next generation has no tools.
 
-    stored, stored_bytes: responses that are kept for `previous_response_id`, and their size as JSON; stored = 0 keeps
-    none. stored_per_key: of one key; 0: no limit of its own. stored_seconds: how long each is kept. store_wait: how
-    long an answer waits for a store that is shared with other gateways, before it goes on without it.
+    stored, stored_bytes: how many responses are kept for `previous_response_id`, and their size as JSON. stored = 0
+    keeps none. stored_per_key: how many for one key; 0 sets no separate limit. stored_seconds: how long each is kept.
+    store_wait: how long an answer waits for a store that is shared with other gateways, before it goes on without the
+    store.
     """
 
     body: int = 1 << 25
@@ -60,11 +63,13 @@ class Limits:
 
     @property
     def quota(self) -> Quota:
-        """Of a key that has no limits of its own."""
+        """The quota of a key that has no limits of its own."""
         return Quota(self.concurrent_per_key, self.tokens_per_minute)
 
     def of_each(self, workers: int) -> Limits:
-        """The limits of one of so many processes: their requests and queues together are those of the gateway."""
+        """The limits for each of several processes. Together, their requests and queues stay within the gateway's
+        limits.
+        """
         return replace(self, concurrent=-(-self.concurrent // workers), queue=-(-self.queue // workers))
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What the gateway answers when it does not answer: one exception, and its body in the form of each API."""
+"""The gateway's errors for clients: one exception, and its body in the form of each API."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Refused", "body_of", "refused_for", "said_later", "status_of"]
 
 
 class _Kind(NamedTuple):
-    """The `type` of an error in the words of OpenAI's and of Anthropic's API."""
+    """The `type` of an error in OpenAI's and in Anthropic's API."""
 
     openai: str
     anthropic: str
@@ -39,7 +39,7 @@ OVERLOADED = {"messages": 529}
 class Refused(Exception):  # noqa: N818  # it is an answer
     """A request that ends with an error. The message is for the client.
 
-    status: HTTP's. param: the field that is to blame. code: what programs look at. retry_after: seconds.
+    status: the HTTP status. param: the field with the mistake. code: for programs. retry_after: seconds.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ def status_of(refused: Refused, api: str) -> int:
 
 
 def body_of(refused: Refused, api: str, request_id: str) -> dict[str, Any]:
-    """The answer's JSON, in the form of the API. OpenAI's form is that of everything but Messages."""
+    """The answer's JSON, in the API's form. All endpoints except Messages use OpenAI's form."""
     kind = _KINDS.get(refused.status, _KINDS[500])
     if api == "messages":
         error: dict[str, Any] = {"type": kind.anthropic, "message": refused.message}
@@ -78,16 +78,16 @@ def body_of(refused: Refused, api: str, request_id: str) -> dict[str, Any]:
 
 
 def said_later(refused: Refused, api: str) -> dict[str, str | None]:
-    """The arguments of a stream's error(), for a response that has begun."""
+    """The arguments of a stream's error(), for a response that has already begun."""
     kind = _KINDS.get(refused.status, _KINDS[500])
     said = {"message": refused.message, "type": kind.anthropic if api == "messages" else kind.openai}
-    if api == "responses":  # whose clients know a few codes
+    if api == "responses":  # its clients know only a few codes
         return {**said, "code": "rate_limit_exceeded" if refused.status == 429 else "server_error"}
     return {**said, "code": refused.code}
 
 
 def refused_for(error: BaseException) -> Refused:
-    """What a client is told of an error. It says nothing of the engine's address or words."""
+    """The error that a client gets. It does not reveal the engine's address or message."""
     if isinstance(error, Refused):
         return error
     if not isinstance(error, EngineError):

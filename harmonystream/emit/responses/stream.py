@@ -314,7 +314,9 @@ class ResponsesStream(EventStream):
     # --- the whole ---
 
     def response(self) -> Payload:
-        """The response as it would be without streaming, with the finished items. Raises ValueError without its text.
+        """The response as it would be without streaming, with the finished items.
+
+        Raises ValueError if the text was not kept.
         """
         self._check_kept()
         whole: Payload = json.loads(to_json(self._whole()))

@@ -1,1 +1,1 @@
-"""From a request to the items of its answer: models, engines, plans, limits of time, and tools that run here."""
+"""From a request to the items of its answer: models, engines, plans, time limits, and tools that run here."""

@@ -1,4 +1,4 @@
-"""Several generations of one prompt as one source, whose items say which choice they belong to."""
+"""Combines several generations of one prompt into one source, whose items name their choice."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _AHEAD = 16
 
 
 async def merged(sources: Sequence[AsyncIterator[Any]]) -> AsyncGenerator[tuple[int, Any], None]:
-    """(choice, item) as they come; the last `Finished` has the usage of all. Closing it closes all sources.
+    """Items as (choice, item), in order of arrival. The last `Finished` has the usage of all. Closing it closes all
+    sources.
 
     Raises what a source raises.
     """
@@ -74,7 +75,7 @@ async def _pump(choice: int, source: AsyncIterator[Any], queue: asyncio.Queue[tu
 
 
 def _count(usage: dict[str, Any], end: Finished) -> None:
-    """Each choice has generated tokens of its own; the prompt is the same one."""
+    """Each choice has generated its own tokens, but the prompt is the same and counts once."""
     more = dict(end.usage or {})
     if "prompt_tokens" in usage:
         more.pop("prompt_tokens", None)

@@ -1,4 +1,4 @@
-"""The model that is served where there is no engine: a recorded conversation, whatever it is asked."""
+"""The model for a gateway without an engine: it plays a recorded conversation, whatever it is asked."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ _TOOL = {
 
 
 class Demo(Recorded):
-    """Plays the generation that fits: the first turn to a user, the next one after each result of a tool."""
+    """Plays the generation that fits: the first turn after a user's message, and the next one after each tool
+    result.
+    """
 
     def __init__(self, delay: float = 0.02) -> None:
         super().__init__(delay=delay)
 
     def preferred(self, prompt: Prompt, sampling: Sampling) -> int:
-        """The number of results since the user has spoken. The beginning of an answer is not counted."""
+        """The number of tool results since the user's last message. The beginning of an answer is not counted."""
         results = prompt.text.rpartition("<|start|>user")[2].count(" to=assistant")
         return min(results, len(self.turns) - 1)
 

@@ -1,4 +1,4 @@
-"""Prompts that the engine's own renderer writes: a conversation in Chat's form, pictures included, sent to it."""
+"""Prompts written by the engine's own renderer, which gets the conversation, pictures included, in Chat's form."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _WAYS = "thinking", "enable_thinking"
 
 @dataclass(frozen=True)
 class EnginePrompt(Prompt):
-    """A prompt whose ids the engine's renderer has written. features: of its pictures, for the engine."""
+    """A prompt whose ids come from the engine's renderer. features: data for its pictures, which the engine needs."""
 
     features: Mapping[str, Any] | None = field(default=None, repr=False)
 
 
 class Spellings:
-    """The spellings of a vocabulary's control tokens. An engine's renderer reads them in any text."""
+    """The spellings of a vocabulary's control tokens. An engine's renderer would read them as tokens in any text."""
 
     def __init__(self, vocab: Vocab) -> None:
         found = sorted(vocab.control, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, found))) if found else None
 
     def refuse(self, said: Any, where: str) -> None:
-        """Raises `Refused` if a text in these values spells a control token: it would become one."""
+        """Raises `Refused` if a string in this value spells a control token, because it would become that token."""
         for text in _texts(said):
             found = self._pattern.search(text) if self._pattern else None
             if found is not None:
@@ -47,7 +47,7 @@ class Spellings:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """All texts in a value of JSON, names of members included."""
+    """All strings in a JSON value, including the names of members."""
     left = [value]
     while left:
         one = left.pop()
@@ -90,7 +90,9 @@ def chat_request(request: ApiRequest, spellings: Spellings) -> dict[str, Any]:
 
 
 class _Pictures:
-    """Pictures of a conversation, in whose place there is a text that nobody can guess while it is put in order."""
+    """The pictures of a conversation. While messages are put in order, an unguessable string stands for each
+    picture.
+    """
 
     def __init__(self) -> None:
         self._sign = token_hex(16)
@@ -124,7 +126,7 @@ class _Pictures:
         return made
 
     def shown(self, message: dict[str, Any]) -> dict[str, Any]:
-        """The message, with its pictures at their places."""
+        """The message, with its pictures put back."""
         content = message.get("content")
         if not isinstance(content, str) or self._sign not in content:
             return message

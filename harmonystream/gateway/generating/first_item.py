@@ -1,4 +1,4 @@
-"""A source that has begun: its first item is awaited before the response begins, so that an error has a status."""
+"""A source whose first item is awaited before the response begins, so that an early error can set the status."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["StartedSource"]
 
 
 class StartedSource:
-    """The items of a source. The first one is awaited in a task of its own, from the beginning.
+    """The items of a source. A task begins to wait for the first item at once.
 
     on_first: called when the first item is there. closed: called when the source has been closed.
     """
@@ -22,7 +22,7 @@ class StartedSource:
         self._item: Any = None
 
     async def _begin(self) -> bool:
-        """Is there an item?"""
+        """Does the source have an item?"""
         async for item in self._source:
             self._item = item
             if self._on_first is not None:
@@ -31,7 +31,7 @@ class StartedSource:
         return False
 
     async def wait(self, gone: asyncio.Future[Any], seconds: float | None) -> bool:
-        """Waits for the first item, until the client is gone, or so many seconds. Is the client still there?
+        """Wait for the first item, until the client leaves, or at most this many seconds. Is the client still there?
 
         Raises what the source raises instead of its first item.
         """
@@ -56,7 +56,7 @@ class StartedSource:
         return self._item
 
     async def aclose(self) -> None:
-        """Closes the source, whether or not its first item has come."""
+        """Close the source, whether or not its first item has arrived."""
         if self._first is not None:
             self._first.cancel()
             await asyncio.gather(self._first, return_exceptions=True)

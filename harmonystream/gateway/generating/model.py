@@ -1,4 +1,4 @@
-"""A model as the gateway serves it: its engines, how its prompts are written, and what a request may ask of it."""
+"""A model of the gateway: its engines, how its prompts are written, and what a request may ask of it."""
 
 from __future__ import annotations
 
@@ -50,14 +50,17 @@ _SAMPLING = frozenset(one.name for one in fields(Sampling)) - {"max_tokens", "st
 class Model:
     """A model under a name.
 
-    name: as requests say it. engines: one, or several that serve the same model. family: a name by which the format is
-    known, such as "openai/gpt-oss-20b"; by default the model's own. format: instead of the family, as `render` has it.
+    name: the name in requests. engines: one engine, or several that serve the same model. family: a name with a known
+    format, such as "openai/gpt-oss-20b". By default it is the model's own name. format: replaces the family, as in
+    `render`.
     tokenizer: the model's folder, with its tokenizer.json and chat template. template: another chat template.
-    context: how many tokens prompt and answer may have together; None: what the engines say. max_tokens: of an answer,
-    where a request does not say; None: what the context leaves. sampling: of requests that do not say.
+    context: the most tokens of prompt and answer together. None: the engines' limit. max_tokens: the most tokens of an
+    answer, for requests without a limit. None: what the context leaves. sampling: defaults for requests.
     reasoning_field: Chat's field for reasoning.
-    tools: offered where a request has none. server_tools: run here; what a request declares is offered beside them.
-    aliases: more names. fallback: models that are asked, in this order, if no engine of this one gives an answer.
+    tools: offered if a request has none. server_tools: tools that run here. A request's own tools are offered beside
+    them.
+    aliases: more names. fallback: names of other models, which are tried in this order if no engine of this one
+    answers.
     """
 
     name: str
@@ -77,7 +80,7 @@ class Model:
 
 
 class Served:
-    """A model that is ready to be asked. Raises `HarmonyStreamError` or ValueError for one that cannot be served."""
+    """A model that is ready for requests. Raises `HarmonyStreamError` or ValueError if it cannot be served."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -88,7 +91,7 @@ class Served:
         self.engines: list[Engine] = list(model.engines) if isinstance(model.engines, Sequence) else [model.engines]
         if not self.engines:
             raise ValueError(f"the model {model.name} has no engine")
-        self._asked_engines = float("-inf")  # when they were asked for the context
+        self._asked_engines = float("-inf")  # the last time at which they were asked for the context
         self.context = model.context
         self._gives_logprobs = all(getattr(engine, "gives_logprobs", False) for engine in self.engines)
         self._writes_itself = isinstance(self.row, HeaderFormat) or bool(self.row.encoding)
@@ -102,7 +105,7 @@ class Served:
         source = model.template if self._writes_itself else model.template or model.tokenizer
         if self._family is not None and model.template is None and model.tokenizer is not None:
             source = None
-            with suppress(PromptError):  # a folder without a template: the package knows the family's
+            with suppress(PromptError):  # if the folder has no template, the package uses the family's
                 source = Template(model.tokenizer)
         if source is not None and not self.renders:
             self._template = source if isinstance(source, Template) else Template(source)
@@ -111,7 +114,9 @@ class Served:
         self._probe = self._probed()
 
     def _probed(self) -> Prompt:
-        """A prompt of one message, and a parser after it: what is wrong with either is wrong with all requests."""
+        """A prompt of one message, and a parser after it. A failure in either would occur in every request, so look
+        now.
+        """
         if self.renders:
             if isinstance(self.row, HeaderFormat):
                 self._vocab = self._vocab or o200k_harmony()
@@ -128,7 +133,7 @@ class Served:
         return prompt
 
     def about(self) -> str:
-        """What is served, in one line."""
+        """A description of the model in one line."""
         vocab = self._probe.vocab
         size = "text, without a vocabulary" if vocab is None else f"a vocabulary of {len(vocab):,} ids"
         context = self.model.context
@@ -143,11 +148,11 @@ class Served:
 
     @property
     def vocab(self) -> Vocab | None:
-        """The model's vocabulary; None if it is gpt-oss's, or not known."""
+        """The model's vocabulary. None if it is gpt-oss's, or unknown."""
         return self._vocab or (None if self._template is None else self._template.vocab)
 
     def prompt(self, request: ApiRequest) -> Prompt:
-        """The prompt for a request. Raises `Refused` for what the model cannot be asked."""
+        """The prompt for a request. Raises `Refused` if the model cannot do what the request asks."""
         try:
             return render(request.messages, tools=request.tools, **self.prompt_options(request))
         except PromptError as error:
@@ -157,7 +162,7 @@ class Served:
             raise Refused(400, what, param=param, code="invalid_prompt") from None
 
     async def engine_prompt(self, request: ApiRequest, headers: Mapping[str, str] | None = None) -> EnginePrompt:
-        """The prompt for a request, written by the first engine that can. Raises `Refused` and EngineError."""
+        """The prompt for a request, written by the first engine that succeeds. Raises `Refused` and EngineError."""
         asked = await asyncio.to_thread(chat_request, request, self._spellings)
         writers: list[Any] = [engine for engine in self.engines if getattr(engine, "renders", False)]
         for number, engine in enumerate(writers, 1):
@@ -180,7 +185,7 @@ class Served:
         return Spellings(self._vocab)
 
     def prompt_options(self, request: ApiRequest) -> dict[str, Any]:
-        """The options of `render`. Raises `Refused` for what the model cannot be asked."""
+        """The options of `render`. Raises `Refused` if the model cannot do what the request asks."""
         return {
             "format": self.row,
             "model": self.model.family or self.name,
@@ -191,7 +196,7 @@ class Served:
         }
 
     def _switches(self, request: ApiRequest) -> dict[str, Any]:
-        """What turns reasoning on or off, and up or down, where this model has such a switch; other variables."""
+        """The template variables for this request: the model's switches of reasoning, and other variables."""
         if isinstance(self.row, HeaderFormat) and self._template is None:
             return self._harmony(request)
         known = frozenset({"thinking", "reasoning_effort"}) if self._family is None else self._family.switches
@@ -226,7 +231,9 @@ class Served:
         return {"reasoning": _EFFORTS.get(effort, effort)}
 
     async def learn_context(self) -> None:
-        """Ask the engines for their context, where the model does not say it. Now and then, while none has said it."""
+        """Ask the engines for their context, if the model has no setting. Repeated from time to time until
+        one answers.
+        """
         now = time.monotonic()
         if self.context is not None or now - self._asked_engines < _ASKS:
             return
@@ -238,11 +245,11 @@ class Served:
             log.info("the model %s has a context of %d tokens, as its engine says", self.name, self.context)
 
     def most_tokens(self, request: ApiRequest, prompt: Prompt) -> int:
-        """How many tokens the answer to a request may have. Raises `Refused` if the prompt fills the context."""
+        """The most tokens that the answer to a request may have. Raises `Refused` if the prompt fills the context."""
         wanted = request.max_tokens or self.model.max_tokens
         if self.context is None:
             return wanted or _UNKNOWN
-        if prompt.ids is None:  # nobody here counts the tokens of text
+        if prompt.ids is None:  # a prompt of text is not tokenized here, so it cannot be counted
             return min(wanted or _UNKNOWN, self.context)
         count = len(prompt.ids)
         if count >= self.context:
@@ -253,7 +260,7 @@ class Served:
         return left if wanted is None else min(wanted, left)
 
     def sampling(self, request: ApiRequest, prompt: Prompt, headers: Mapping[str, str] | None = None) -> Sampling:
-        """How to sample. headers: of the engine's request.
+        """How to sample. headers: for the request to the engine.
 
         Raises `Refused` if the prompt fills the context, or the engine cannot do what is asked.
         """
@@ -278,7 +285,9 @@ _VOCABS: WeakValueDictionary[tuple[str, int], Vocab] = WeakValueDictionary()
 
 
 def _vocab_of(tokenizer: str | os.PathLike[str]) -> Vocab:
-    """The vocabulary of a folder or file: one for all models that have it, such as the adapters of one model."""
+    """The vocabulary of a folder or file. Models with the same vocabulary, such as adapters of one model, share one
+    object.
+    """
     path = Path(tokenizer)
     file = path / "tokenizer.json" if path.is_dir() else path
     if not file.is_file():
@@ -289,7 +298,7 @@ def _vocab_of(tokenizer: str | os.PathLike[str]) -> Vocab:
 
 
 def served(models: Sequence[Model]) -> dict[str, Served]:
-    """The models by name and alias. Raises ValueError if two have the same name, or one cannot be served."""
+    """The models by name and alias. Raises ValueError if two share a name, or if one cannot be served."""
     found: dict[str, Served] = {}
     for model in models:
         try:

@@ -1,4 +1,4 @@
-"""What a request asks of a generation beyond sampling, for the format that the model writes."""
+"""Plans for the parts of a request beyond sampling, in the format that the model writes."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ _FINAL = "<|end|><|start|>assistant<|channel|>final<|message|>"
 
 
 def plan_of(request: ApiRequest, row: Format | HeaderFormat, prompt: Prompt, engine: Any) -> Plan | None:
-    """The plan; None if the engine's generation is taken as it is. Raises `Refused` for what this model cannot do."""
+    """The plan. None leaves the engine's generation unchanged. Raises `Refused` if this model cannot do what
+    is asked.
+    """
     if request.tools and isinstance(row, Format) and row.call is None and row.section is None:
         raise Refused(400, "This model cannot call tools.", param="tools", code="unsupported_parameter")
     plan = _harmony(request, prompt, engine) if isinstance(row, HeaderFormat) else _tags(request, row, prompt, engine)
-    if request.output is not None and request.choice != "required":  # a call that must come has the form of its tool
+    if request.output is not None and request.choice != "required":  # a required call has the form of its tool
         plan = _formed(request, row, prompt, engine, plan)
     elif request.choice == "auto" and any(map(_is_strict, request.tools)):
         plan = _with_grammar(plan, grammar_plan(prompt, request.tools, engine, parallel=request.parallel))
@@ -59,11 +61,11 @@ def _is_strict(tool: Any) -> bool:
 
 
 def _formed(request: ApiRequest, row: Format | HeaderFormat, prompt: Prompt, engine: Any, plan: Plan) -> Plan:
-    """The plan, and what gives the answer its form."""
+    """The plan, extended so that the answer gets its form."""
     param = {"chat": "response_format", "responses": "text.format", "messages": "output_config.format"}[request.api]
     assert request.output is not None
     if request.tools and isinstance(row, Format):
-        # Calls are a part of the answer, so one grammar has to have both.
+        # Calls are a part of the answer, so one grammar must cover both.
         form = request.output
         answer = form["json_schema"]["schema"] if form["type"] == "json_schema" else {"type": "object"}
         made = grammar_plan(

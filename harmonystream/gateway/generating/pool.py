@@ -1,4 +1,4 @@
-"""The engines of one model: which one generates, and which one is tried when that fails before its first token."""
+"""The engines of one model. The pool chooses an engine, and another one if that fails before its first token."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ _STATUSES = (408, 429, 500, 502, 503, 504)
 
 
 class Member:
-    """An engine. open: its generations. failures: in a row. place: where it is, which is the same for all gateways."""
+    """An engine. open: its running generations. failures: how many in a row. place: its address, the same in all
+    gateways.
+    """
 
     def __init__(self, engine: Engine, name: str) -> None:
         self.engine, self.name = engine, name
@@ -46,7 +48,7 @@ class Member:
 
     def failed(self, now: float) -> None:
         self.failures += 1
-        doubled = min(self.failures - 1, 16)  # an engine may fail any number of times, and a float is finite
+        doubled = min(self.failures - 1, 16)  # an engine may fail any number of times, and a float would overflow
         self.avoided_until = now + min(COOLING[0] * 2**doubled, COOLING[1])
 
     def answered(self) -> None:
@@ -54,9 +56,9 @@ class Member:
 
 
 class Pool:
-    """Engines that serve one model. open: the time limits of all generations that are under way.
+    """Engines that serve one model. open: the time limits of all running generations.
 
-    on_error: called with the engine's name and its error, for each attempt that fails.
+    on_error: called with the engine's name and the error, for each attempt that fails.
     """
 
     def __init__(self, engines: Sequence[Engine], limits: Limits, on_error: Callable[[str, EngineError], None]) -> None:
@@ -66,7 +68,9 @@ class Pool:
         self._limits, self._on_error = limits, on_error
 
     def choose(self, prompt: Prompt, tried: Sequence[Member], now: float) -> Member:
-        """The engine for a prompt: one that does not fail, if there is one, and where its prefix was before."""
+        """The engine for a prompt. It prefers engines that do not fail, and among these the usual one for the prompt's
+        prefix.
+        """
         fresh = [one for one in self.members if one not in tried] or self.members
         sound = [one for one in fresh if one.avoided_until <= now]
         if not sound:
@@ -87,12 +91,12 @@ class Pool:
         on_end: Callable[[Finished], None] | None = None,
         together: bool = False,
     ) -> AsyncGenerator[Any, None]:
-        """The items of a generation, of whichever engine gives a first one.
+        """The items of a generation, from the first engine that produces an item.
 
         Raises EngineError, and `Refused` when the gateway stops.
 
-        until: the time of the event loop at which it must be over. on_end: called with the `Finished` of a generation.
-        together: items that have come together are one `Arrived`.
+        until: a time of the event loop, at which the generation must be over. on_end: called with the `Finished` of a
+        generation. together: join items that arrive together into one `Arrived`.
         """
         now = asyncio.get_running_loop().time
         tried: list[Member] = []
@@ -153,13 +157,13 @@ class Pool:
                 await asyncio.sleep(0.1 * 4 ** (len(tried) - len(self.members)))
 
     def stop(self, what: str) -> None:
-        """All generations end now, and none is tried again."""
+        """End all generations now, without another attempt."""
         self._stopped = True
         for timeouts in list(self.open):
             timeouts.stop(what)
 
     async def is_ready(self) -> bool:
-        """Does an engine answer? One without `is_ready` does."""
+        """Does an engine answer? An engine without `is_ready` counts as ready."""
         asked = [getattr(member.engine, "is_ready", None) for member in self.members]
         if None in asked:
             return True
@@ -167,7 +171,7 @@ class Pool:
 
 
 class _OneByOne:
-    """The items of an engine that has nothing but `generate`, as `Opened` has them."""
+    """Items of an engine that has only `generate`, in the form of `Opened`."""
 
     def __init__(self, items: AsyncIterator[Any]) -> None:
         self._items = items
@@ -192,7 +196,7 @@ class _OneByOne:
 
 
 def is_engines_fault(error: EngineError) -> bool:
-    """May another engine, or a later attempt, do better?"""
+    """Could another engine, or a later attempt, succeed?"""
     return error.kind in ("connection", "timeout", "protocol", "engine") or error.status in _STATUSES
 
 

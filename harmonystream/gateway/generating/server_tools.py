@@ -1,4 +1,4 @@
-"""Tools that run in the gateway: the rounds of an agent are the answer to one request."""
+"""Tools that run in the gateway. All rounds of an agent are the answer to one request."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _OF_CALLS = (ToolCallDelta, ToolCallEnd, ValueStart, ValueDelta, ValueEnd)
 
 
 class Round(NamedTuple):
-    """A generation that has ended. in_text: did its parser read text, and count bytes?"""
+    """A generation that has ended. in_text: did its parser read text, and so count bytes?"""
 
     parser: Parser
     in_text: bool
@@ -43,11 +43,11 @@ class Round(NamedTuple):
 
 
 def offered(model: Served, request: ApiRequest) -> Tools | None:
-    """The tools of a request to a model that has tools here; None if none of them is offered.
+    """The tools of a request to a model that has tools here. None if none of them is offered.
 
-    They are added to the request's own, whose calls are left to the client. A request's tool of the same name takes the
-    place of the one here. Then `request.tools` has those that `tool_choice` permits. Raises `Refused` for a choice of
-    tools that are not there, and for a request that cannot be answered in several generations.
+    They are added to the request's own tools, whose calls the client runs. If a tool of the request has the same name
+    as one here, the request's tool is offered. Afterwards `request.tools` has the tools that `tool_choice` permits.
+    Raises `Refused` if the choice names a missing tool, or if the request cannot be answered in several generations.
     """
     if not request.tools and request.choice != "none":
         request.tools = list(model.model.tools)
@@ -76,7 +76,7 @@ def offered(model: Served, request: ApiRequest) -> Tools | None:
 
 
 class Rounds:
-    """One choice: an agent's engine, and what its rounds have been."""
+    """One choice: the engine of an agent, and the rounds so far."""
 
     def __init__(self, model: Served, request: ApiRequest, generate: Generate, headers: Any, limits: Limits) -> None:
         self.rounds: list[Round] = []
@@ -86,10 +86,10 @@ class Rounds:
         self._prompt_tokens = 0
         self._reason: str | None = None  # why the last generation ended
         self._stop: str | None = None  # the stop string that ended the last generation
-        self._hides = False  # is the call that is open one that runs here?
+        self._hides = False  # is the open call one that runs here?
 
     async def items(self, tools: Tools, on_run: Callable[[ToolRunEnd], None]) -> AsyncGenerator[Told | Finished, None]:
-        """What the client is told, and how it ends. on_run: called after each run of a tool.
+        """The events for the client, and the end. on_run: called after each run of a tool.
 
         Raises what the engine raises, and EngineError if the time is over.
         """
@@ -106,7 +106,7 @@ class Rounds:
             sampling=Sampling(max_tokens=most),
             **self._model.prompt_options(request),
         )
-        held: tuple[LoopEvent, ...] = ()  # the end of a message, which belongs to the event after it
+        held: tuple[LoopEvent, ...] = ()  # the end of a message, which belongs to the next event
         async with aclosing(loop) as events:
             async for event in events:
                 if isinstance(event, LoopEnd):
@@ -124,7 +124,7 @@ class Rounds:
                     held = ()
 
     def _is_shown(self, event: LoopEvent, tools: Tools) -> bool:
-        """All but the model's words of calls that run here: the client is told of the run."""
+        """True for all events except those of a call that runs here. The client sees the run instead."""
         if isinstance(event, ToolCallStart):
             tool = tools.get(event.name)
             self._hides = tool is None or tool.function is not None
@@ -148,7 +148,7 @@ class Rounds:
         return Finished(reason, usage, self._stop)
 
     async def generate(self, prompt: Any, sampling: Sampling) -> AsyncIterator[Any]:
-        """A round's items. Only the first one has to call a tool if the request asks for that."""
+        """The items of a round. If the request demands a call, only the first round has to make one."""
         request = self._asked if not self.rounds else replace(self._asked, choice="auto", named=False)
         self._prompt_tokens, self._stop = len(prompt.ids or ()), None
         allowed = self._model.sampling(request, prompt, self._headers)
@@ -173,6 +173,6 @@ def _run_of(event: ToolRunStart | ToolRunEnd) -> ToolRun:
 
 
 def rounds_of(loops: Iterable[Rounds]) -> tuple[Sequence[Round], int]:
-    """The rounds of all choices, the last ones first; and how many tokens their prompts had."""
+    """The rounds of all choices, the last ones first, and the number of tokens of their prompts."""
     rounds = [one for loop in loops for one in reversed(loop.rounds)]
     return rounds, sum(one.prompt_tokens for one in rounds)

@@ -1,4 +1,4 @@
-"""How long an engine may take: for its first token, for each further one, and in all."""
+"""How long an engine may take: for its first token, for each later one, and in all."""
 
 from __future__ import annotations
 
@@ -11,22 +11,24 @@ __all__ = ["Timeouts"]
 
 
 class Timeouts(Deadline):
-    """The time limits of one generation. Only the time in which the engine is awaited counts, not that of the client.
+    """The time limits of one generation. Only time spent waiting for the engine counts, not time spent waiting for the
+    client.
 
-    Whoever waits for the engine sets `since` and `task` before it, and clears `task` after it: that is done once for
-    each token, and costs no call. first, silence: seconds. until: the time of the event loop at which all must be over.
+    Code that waits for the engine sets `since` and `task` before the wait, and clears `task` after it. This happens
+    once for each token, so it is done without a call. first, silence: seconds. until: a time of the event loop, at
+    which all must be over.
     """
 
     def __init__(self, first: float, silence: float, until: float) -> None:
         super().__init__(None)
         self._loop = asyncio.get_running_loop()
         self._limit, self._silence, self._until = first, silence, until
-        self.since = self._loop.time()  # when the present wait began
+        self.since = self._loop.time()  # when the current wait began
         self._what = "no token came in time"
         self._look()
 
     def _look(self) -> None:
-        """Looks at the clock, and again when the time could be over. No token has a timer of its own."""
+        """Look at the clock, and again when the time could be over. So no token needs a timer of its own."""
         now = self._loop.time()
         due = self.since + self._limit if self.task is not None else now + self._limit
         if now >= min(due, self._until):
@@ -35,22 +37,22 @@ class Timeouts(Deadline):
             self._handle = self._loop.call_at(min(due, self._until), self._look)
 
     def first_came(self) -> None:
-        """From now on the limit is that of silence."""
+        """From now on, the limit for silence applies."""
         self._limit = self._silence
         self.close()
         self._look()
 
     def stop(self, what: str) -> None:
-        """The time is over now."""
+        """End the time now."""
         self._what = what
         if not self.expired:
             self._expire()
 
     def over(self) -> EngineError:
-        """The error that says so."""
+        """The error for a generation whose time is over."""
         return EngineError(self._what, "timeout")
 
     def meant(self, error: BaseException) -> BaseException:
-        """What an exception means that came out of a wait: a cancellation of ours is the end of the time."""
+        """The meaning of an exception from a wait. If we cancelled the wait, the time is over."""
         found = self.error_of(error)
         return self.over() if found is not error and isinstance(found, TimeoutError) else error

@@ -1,1 +1,1 @@
-"""What an operator needs: who may ask how much, what is stored, counted, logged and shown, and the processes."""
+"""What an operator needs: keys and limits, stored responses, metrics, logs, the inspector, and the processes."""

@@ -1,4 +1,4 @@
-"""Who is answered now, who waits, and who is sent away."""
+"""Decides who is answered now, who waits, and who is turned away."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ __all__ = ["Admission"]
 
 
 class Admission:
-    """Hands out turns within limits, in the order of arrival. open: requests that have one; waiting: those without.
+    """Hands out turns within limits, in order of arrival. open: requests that have a turn. waiting: requests without
+    one.
 
-    state: by which the limits of each key hold for several processes together. changed: called with both counts. A
-    quota is the owner's own; None: that of the limits.
+    state: counts the requests of each key for all processes together. changed: called with both counts. quota: the
+    owner's own quota. None stands for the limits' quota.
     """
 
     def __init__(
@@ -41,13 +42,15 @@ class Admission:
 
     @property
     def is_full(self) -> bool:
-        """Must a request wait that comes now?"""
+        """Would a request that arrives now have to wait?"""
         return self.open >= self._limits.concurrent
 
     async def enter(self, owner: str, quota: Quota | None = None) -> None:
-        """Waits for a turn; `leave` gives it back. Raises `Refused` if there are too many, or it takes too long."""
+        """Wait for a turn, which `leave` gives back. Raises `Refused` if too many wait, or if the wait takes
+        too long.
+        """
         quota = quota or self._limits.quota
-        await self.state.enter(owner, quota)  # those that wait count, too: they will all be let in
+        await self.state.enter(owner, quota)  # waiting requests count, too, because all of them will be let in
         if not self.is_full:
             self.open += 1
             self._tell()
@@ -61,7 +64,7 @@ class Admission:
             self._tell()
 
     def leave(self, owner: str, quota: Quota | None = None) -> None:
-        """The turn goes to the one that has waited longest. quota: with which it was entered."""
+        """Give the turn to the request that has waited longest. quota: the one passed to `enter`."""
         self.state.leave(owner, quota or self._limits.quota)
         self._hand_on()
         self._tell()
@@ -92,7 +95,7 @@ class Admission:
             raise Refused(503, "The request has waited too long for its turn.", code="queue_timeout", retry_after=1)
 
     def _give_up(self, turn: asyncio.Future[None]) -> None:
-        """Leave the queue; a turn that came at the same moment goes to the next one."""
+        """Leave the queue. If a turn came at the same moment, it goes to the next request."""
         if turn.done() and not turn.cancelled():
             self._hand_on()
             return

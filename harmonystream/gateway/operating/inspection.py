@@ -1,4 +1,4 @@
-"""What one stream looks like to the parser: each token's region, the events, the frames of each API, the repairs."""
+"""How the parser sees a stream: the region of each token, the events, the frames of each API, and the repairs."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def inspected(
     times: Sequence[float] = (),
     ended: bool = True,
 ) -> dict[str, Any]:
-    """A stream as JSON. tokens: ids, or text. times: seconds since the request, by token. finish: the engine's word.
-    ended: otherwise the stream still runs, and what its end would add is left out.
+    """A stream as JSON. tokens: ids, or text. times: for each token, the seconds since the request. finish: the
+    engine's finish reason. ended: False if the stream still runs. Then its end adds nothing.
 
-    Raises what `Parser` raises for a format, a vocabulary or ids that cannot be used.
+    Raises what `Parser` raises for an unusable format, vocabulary or ids.
     """
     made = Inspection(format, vocab, tools=tools, prompt=prompt, most=WHOLE)
     made.feed(tokens, times)
@@ -50,10 +50,10 @@ def inspected(
 
 
 class Inspection:
-    """A stream as the parser and the APIs see it. Each token is read once; events and frames are made of those that are
-    looked at. At most `MOST` tokens are read.
+    """A stream as the parser and the APIs see it. Each token is read once, and events and frames are made only when
+    they are looked at. At most `MOST` tokens are read.
 
-    Raises what `Parser` raises for a format, a vocabulary or ids that cannot be used.
+    Raises what `Parser` raises for an unusable format, vocabulary or ids.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Inspection:
         self._names = self._reading.usage._fields
         self._before: tuple[int, ...] = self._reading.usage
         self._at = 0  # the region of the last token
-        self.read = 0  # tokens, those that are not shown included
+        self.read = 0  # how many tokens, including those that are not shown
         self._pieces: list[Any] = []
         self._texts: list[str] = []
         self._regions: list[str] = []
@@ -76,7 +76,7 @@ class Inspection:
         self._place: _Place | None = None
 
     def feed(self, tokens: Sequence[int] | str, times: Sequence[float] = ()) -> None:
-        """More of the stream. times: of the whole stream, by token."""
+        """Read more of the stream. times: for each token of the whole stream."""
         for piece in tokens[: self._most - len(self._pieces)]:
             self._take(piece)
         self._times += [round(one, 4) for one in times[len(self._times) : len(self._pieces)]]
@@ -93,7 +93,7 @@ class Inspection:
                 known = self._spelled[piece] = _spelled(reading.vocab, piece)
             text = known
         after, before, at = reading.usage, self._before, self._at
-        if after[at] <= before[at]:  # it is of another region than the last one
+        if after[at] <= before[at]:  # its region differs from the last token's
             at = next((at for at in range(len(before)) if after[at] > before[at]), -1)
             self._at = max(at, 0)
         self._before = after
@@ -102,7 +102,7 @@ class Inspection:
         self._regions.append("held" if at < 0 else self._names[at])
 
     def finish(self, reason: Any) -> None:
-        """The stream has ended. reason: the engine's word."""
+        """End the stream. reason: the finish reason that the engine gave."""
         if not self._ended:
             self._ended, self._reason = True, reason
             self._reading.finish(reason)
@@ -112,7 +112,9 @@ class Inspection:
         return bool(self._pieces) and isinstance(self._pieces[0], str)
 
     def shown(self, since: int = 0) -> dict[str, Any]:
-        """It as JSON, without events and frames; of tokens only those from `since` on. regions: names and how often."""
+        """The stream as JSON, without events and frames, and with the tokens from `since` on. regions: names and
+        counts.
+        """
         reading, text = self._reading, "".join(self._pieces) if self._in_text else ""
         found = [{"code": one.code, "at": _index(text, one.position)} for one in reading.deviations]
         return {
@@ -129,9 +131,10 @@ class Inspection:
         }
 
     def details(self, since: int = 0, until: int | None = None) -> dict[str, Any]:
-        """Bytes, events and frames of the tokens from `since` to `until`. None: to the end, what the end adds included.
+        """Bytes, events and frames of the tokens from `since` to `until`. None: to the end, including what the end
+        adds.
 
-        Those after the last details come at once. Others need the whole stream before them, which is read natively.
+        Details that follow the last ones are fast. For others, the whole stream before them is read again, natively.
         """
         end = len(self._pieces) if until is None else min(until, len(self._pieces))
         since = min(max(since, 0), end)
@@ -151,13 +154,13 @@ class Inspection:
         return {"since": since, "until": end, "bytes": data, "events": events, "frames": frames}
 
     def whole(self) -> dict[str, Any]:
-        """All of it as JSON."""
+        """The whole stream as JSON."""
         made = self.details()
         return {**self.shown(), **{name: made[name] for name in ("bytes", "events", "frames")}}
 
 
 class _Place:
-    """A parser and the emitters of all APIs, which have read the tokens before `at`."""
+    """A parser and the emitters of all APIs, after they have read the tokens before `at`."""
 
     def __init__(self, parser: Callable[[], Parser]) -> None:
         self.at = 0
@@ -170,7 +173,7 @@ class _Place:
         self._opened = {api: _payloads(stream.start()) for api, stream in self.streams.items()}
 
     def opening(self) -> tuple[list[Any], dict[str, list[Any]]]:
-        """What there is before the first token."""
+        """What exists before the first token."""
         return [], {api: [{"at": 0, "data": one} for one in made] for api, made in self._opened.items()}
 
     def skip(self, tokens: Any) -> None:
@@ -193,23 +196,23 @@ class _Place:
 
 
 def _fed(one: Any, tokens: Any) -> Any:
-    """What a parser or an emitter makes of ids or of text."""
+    """The result of passing ids or text to a parser or an emitter."""
     return one.feed_text(tokens) if isinstance(tokens, str) else one.feed(tokens)
 
 
 def _payloads(frames: bytes) -> list[Any]:
-    """What server-sent events say, the mark of their end aside."""
+    """The payloads of server-sent events, without the mark of their end."""
     lines = (line for line in frames.split(b"\n") if line.startswith(b"data: ") and line != b"data: [DONE]")
     return [json.loads(line[6:]) for line in lines]
 
 
 def _index(text: str, position: int) -> int:
-    """The token at a position, which in text is one of bytes. text: "" for a stream of ids."""
+    """The index of the token at a position. In text, positions count bytes. text: "" for a stream of ids."""
     return len(text.encode("utf-8", "replace")[:position].decode("utf-8", "ignore")) if text else position
 
 
 def prompt_tokens(ids: Sequence[int] | None, text: str, vocab: Vocab | None) -> list[dict[str, Any]]:
-    """A prompt's last tokens, or its text as one."""
+    """A prompt's last tokens. A prompt of text is one token."""
     if ids is None or vocab is None:
         return [{"text": text[-MOST:], "region": "prompt"}]
     return [{"id": tid, "text": _spelled(vocab, tid), "region": "prompt"} for tid in ids[-MOST:]]
@@ -224,7 +227,9 @@ def _spelled(vocab: Vocab, tid: int) -> str:
 
 
 def page_with(data: Mapping[str, Any] | None) -> str:
-    """The page; with a stream in it, or one that asks the gateway for them. The stream cannot end its script."""
+    """The page. It either contains a stream, or asks the gateway for streams. The stream's data cannot end
+    the script.
+    """
     page = _PAGE.read_text("utf-8")
     if data is None:
         return page

@@ -1,4 +1,4 @@
-"""The inspector's part of the gateway: the last streams are kept, and shown to whoever sits at this machine."""
+"""The gateway's inspector: it keeps the last streams, and shows them to users of this machine."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class _Recording:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self, item: Any) -> None:
-        if isinstance(item, tuple):  # of several choices the first one is kept
+        if isinstance(item, tuple):  # if there are several choices, the first one is kept
             choice, item = item
             if choice:
                 return
@@ -68,7 +68,7 @@ class _Recording:
             self.times += [time.monotonic() - self.began] * len(pieces)
 
     def _inspected(self) -> tuple[Inspection, bool]:
-        """What has been read of the stream, and has it ended? What was read once is not read again."""
+        """The inspected stream, and whether it has ended. Nothing is read twice."""
         ended, tokens, prompt = self.ended, self.tokens[:], self.prompt
         if self._read is None:
             start = prompt.text if prompt.ids is None else prompt.ids
@@ -95,20 +95,20 @@ class _Recording:
         return {**made, "word": self.finish, "api": self.api, "model": self.model, "ended": ended, "since": since}
 
     def listed(self, id: str) -> dict[str, Any]:
-        """What the list of streams says."""
+        """The stream's entry in the list of streams."""
         said = {"id": id, "api": self.api, "model": self.model, "ended": self.ended, "tokens": len(self.tokens)}
         return {**said, "at": round(self.at), "excerpt": " ".join(self.prompt.text[-400:].split())[-EXCERPT:]}
 
 
 class Inspector:
-    """Keeps streams, and answers the page. gateway: whose requests are shown."""
+    """Keeps streams, and serves the page. gateway: the gateway whose requests are shown."""
 
     def __init__(self, gateway: Any) -> None:
         self._gateway = gateway
         self._kept: OrderedDict[tuple[str, str], _Recording] = OrderedDict()
 
     async def recorded(self, source: AsyncIterator[Any], record: Any, prompt: Prompt) -> AsyncIterator[Any]:
-        """The source's items, which are kept."""
+        """The source's items, which are also kept."""
         recording = self._kept[record.owner, record.id] = _Recording(record.api, record.model, prompt)
         while len(self._kept) > KEPT:
             self._kept.popitem(last=False)
@@ -132,7 +132,7 @@ class Inspector:
         ]
 
     async def _page(self, request: Request) -> Response:
-        """The page itself has no data. Its one script is the only one that may run."""
+        """The page itself has no data. Only its one script may run."""
         if not _is_local(request):
             return Response(status_code=404)
         page = page_with(None)
@@ -143,7 +143,7 @@ class Inspector:
         return HTMLResponse(page, headers={**headers, "x-content-type-options": "nosniff", "cache-control": "no-store"})
 
     def _local(self, answer: Any) -> Any:
-        """An endpoint for this machine alone, behind the keys."""
+        """An endpoint that only this machine may use, and that also checks keys."""
 
         async def respond(request: Request) -> Response:
             if not _is_local(request):
@@ -199,7 +199,7 @@ class Inspector:
 
 
 class _Sent(NamedTuple):
-    """What the page sends to be parsed; all but the first two are in links alone."""
+    """What the page sends to be parsed. All but the first two fields are used in links only."""
 
     tokens: Any
     format: Any
@@ -210,7 +210,7 @@ class _Sent(NamedTuple):
 
 
 def _sent(body: Any) -> _Sent:
-    """Raises `Refused` for what is no stream; what the parser refuses, it refuses itself."""
+    """Raises `Refused` unless this is a stream. The parser does its own checks later."""
     if not isinstance(body, dict) or not isinstance(body.get("tokens"), (str, list)):
         raise Refused(400, "tokens must be a string or a list of ids.", param="tokens")
     made = _Sent(**{"format": None, **{name: value for name, value in body.items() if name in _Sent._fields}})
@@ -235,7 +235,7 @@ def _count(request: Request, name: str) -> int | None:
 
 
 def _is_finite(value: Any) -> bool:
-    """Can JSON say it? It cannot say infinity, which 1e999 is where it is read."""
+    """Can JSON hold the value? It has no infinity, but 1e999 is read as infinity."""
     try:
         json.dumps(value, allow_nan=False)
     except ValueError:

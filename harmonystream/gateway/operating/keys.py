@@ -1,4 +1,4 @@
-"""The keys of clients. A file has their hashes, so that whoever reads it cannot use them."""
+"""The keys of clients. The file has only hashes, so that its readers cannot use the keys."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ LONGEST = 512
 
 
 def new_key() -> str:
-    """A key that nobody can guess."""
+    """A new key that nobody can guess."""
     return "hs-" + secrets.token_urlsafe(32)
 
 
 def line_of(name: str, key: str) -> str:
-    """The line of a key in a file of keys. Raises ValueError for a name that such a line cannot have."""
+    """The line for a key in a file of keys. Raises ValueError if the name is not possible in such a line."""
     line = f"{name} {sha256(key.encode()).hexdigest()}"
     if _LINE.fullmatch(line) is None:
         raise ValueError(f"a key's name has 1 to 64 letters, digits and ._-, unlike {name!r}")
@@ -44,7 +44,7 @@ def line_of(name: str, key: str) -> str:
 
 
 class KeyOptions(NamedTuple):
-    """What the file says of an owner, where it differs from what the gateway says of all. models: those it may ask."""
+    """An owner's options, where they differ from the gateway's. models: the models that the owner may use."""
 
     rule: Rule | None = None
     models: frozenset[str] | None = None
@@ -53,7 +53,9 @@ class KeyOptions(NamedTuple):
 
 
 class Keys:
-    """Who may ask. hashes: the SHA-256 of each key, in hexadecimal, and its owner's name. options: by owner."""
+    """Who may use the gateway. hashes: maps the SHA-256 of each key, in hexadecimal, to its owner's name. options: by
+    owner.
+    """
 
     def __init__(self, hashes: Mapping[str, str], options: Mapping[str, KeyOptions] | None = None) -> None:
         self._take(hashes, options or {})
@@ -70,12 +72,13 @@ class Keys:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Keys:
-        """Of a file: a line for each key, its owner's name and its hash; empty lines and those with # are skipped.
+        """Read a file. Each key has a line with its owner's name and its hash. Empty lines and lines with # are
+        skipped.
 
-        An owner may have several keys. After the hash a line may have options, which hold for all keys of the owner:
+        An owner may have several keys. Options may follow the hash, and hold for all keys of the owner:
         `unsupported=ignore`, `refuse` or `auto`; `models=NAME,NAME`; `concurrent=N` and `tokens_per_minute=N`, where 0
-        is no limit. When the file changes, its keys are read again within a second. Raises ValueError, which names the
-        line, and OSError.
+        means no limit. When the file changes, its keys are read again within a second. Raises OSError, and ValueError
+        that names the line.
         """
         made = cls({})
         made._path = Path(path)
@@ -86,7 +89,7 @@ class Keys:
         return made
 
     def reload(self) -> None:
-        """Read the file again, if there is one. A file that cannot be read, or has a mistake, changes nothing."""
+        """Read the file again, if there is one. If it cannot be read, or has a mistake, nothing changes."""
         if self._path is None:
             return
         try:
@@ -98,29 +101,29 @@ class Keys:
             log.info("the keys of %s were read again: %d", self._path, len(self))
 
     def _look(self) -> None:
-        """Reload a file that has changed. It is looked at once a second at most."""
+        """Reload the file if it has changed. This is checked at most once a second."""
         now = time.monotonic()
         if self._path is None or now - self._looked < LOOKS:
             return
         self._looked = now
         try:
             changed = _state_of(self._path) != self._state
-        except OSError:  # it is being replaced, or is gone
+        except OSError:  # it is being replaced, or it is gone
             return
         if changed:
             self.reload()
 
     def rule(self, owner: str) -> Rule | None:
-        """What becomes of this owner's options that are not supported; None: as the gateway says."""
+        """What happens to this owner's unsupported options. None leaves it to the gateway."""
         return self._options.get(owner, _NONE).rule
 
     def may_ask(self, owner: str, model: str) -> bool:
-        """May this owner ask the model of this name?"""
+        """May this owner use the model of this name?"""
         models = self._options.get(owner, _NONE).models
         return models is None or model in models
 
     def quota(self, owner: str, usual: Quota) -> Quota:
-        """What this owner may use. usual: of those of whom the file says nothing."""
+        """What this owner may use. usual: the quota of owners that the file gives none."""
         own = self._options.get(owner, _NONE)
         concurrent, tokens = own.concurrent, own.tokens_per_minute
         return Quota(usual[0] if concurrent is None else concurrent, usual[1] if tokens is None else tokens)
@@ -128,8 +131,8 @@ class Keys:
     def owner(self, headers: Mapping[str, str]) -> str:
         """The owner of the key in a request's headers, `Authorization: Bearer` or `x-api-key`. Raises `Refused`.
 
-        A right key in one of them is enough: clients send a placeholder in the other. It takes the same time whichever
-        key is right, and whether one is.
+        A right key in one header is enough, because clients send a placeholder in the other. The time that this takes
+        does not depend on which key is right, or on whether any is.
         """
         self._look()
         scheme, _, given = headers.get("authorization", "").partition(" ")
@@ -153,7 +156,7 @@ class Keys:
 
 
 def _state_of(path: Path) -> tuple[int, ...]:
-    """What differs after a file has been written."""
+    """A value that changes when the file is written."""
     found = path.stat()
     return found.st_mtime_ns, found.st_size, found.st_ino
 

@@ -1,4 +1,4 @@
-"""What is counted, for Prometheus. Labels have configured names alone, never what a client says."""
+"""Metrics for Prometheus. Labels have only configured names, and never a client's input."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _RESERVED = 1 << 20
 
 
 def _reserve(folder: str | None) -> None:
-    """Take the room on the disk that this process's files of metrics need. They are mapped: a process that writes to a
-    mapped file on a disk that is full dies of SIGBUS. Raises OSError if there is no room.
+    """Reserve the disk space for this process's files of metrics. They are mapped, and a process that writes to a
+    mapped file on a full disk dies of SIGBUS. Raises OSError if there is no space.
     """
     if folder is None or not hasattr(os, "posix_fallocate"):
         return
@@ -31,7 +31,7 @@ def _reserve(folder: str | None) -> None:
 class Metrics:
     """The metrics of one gateway, in a registry of their own.
 
-    Where the environment has PROMETHEUS_MULTIPROC_DIR, `text` has the sums over all processes that share the folder.
+    If PROMETHEUS_MULTIPROC_DIR is set, `text` has the sums over all processes that share the folder.
     """
 
     content_type = "text/plain; version=0.0.4; charset=utf-8"
@@ -70,12 +70,12 @@ class Metrics:
         self.stored = gauge("stored_responses", "Responses that are kept for previous_response_id.", "livemostrecent")
 
     def admitted(self, running: int, waiting: int) -> None:
-        """How many requests are being answered now, and how many wait."""
+        """Record how many requests are being answered, and how many wait."""
         self.running.set(running)
         self.waiting.set(waiting)
 
     def text(self) -> bytes:
-        """As Prometheus reads it."""
+        """The metrics in Prometheus's text format."""
         if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
             return generate_latest(self.registry)
         registry = CollectorRegistry()

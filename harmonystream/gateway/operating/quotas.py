@@ -1,4 +1,4 @@
-"""What each key uses now, and has used of its tokens a minute: the same in all processes of a gateway."""
+"""What each key uses now, and its tokens of the last minute. All processes of a gateway see the same counts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CREATE INDEX IF NOT EXISTS tokens_at ON tokens (at);
 
 
 def _unless_broken(counted: Callable[..., None]) -> Callable[..., None]:
-    """The same, which lets requests in while nobody can count them: a full disk must not take the gateway down."""
+    """Let requests in while counting fails: a full disk must not take the gateway down."""
 
     @wraps(counted)
     def tried(self: Quotas, *arguments: Any) -> None:
@@ -43,9 +43,9 @@ def _unless_broken(counted: Callable[..., None]) -> Callable[..., None]:
 
 
 class Quotas:
-    """Counts by owner, where there are limits of them. folder: of the database that several processes share.
+    """Counts by owner, where there are limits. folder: for the database that several processes share.
 
-    A quota is the owner's own; None: that of the limits.
+    quota: an owner's own quota. None stands for the limits' quota.
     """
 
     def __init__(self, limits: Limits, folder: str | os.PathLike[str] | None = None) -> None:
@@ -54,12 +54,12 @@ class Quotas:
         self._process = os.getpid()
 
     def open(self) -> dict[str, int]:
-        """How many requests of each owner are open in all processes, where there is a limit."""
+        """How many requests each owner has open in all processes, where there is a limit."""
         return dict(self._database.execute("SELECT owner, SUM(count) FROM open GROUP BY owner").fetchall())
 
     @_unless_broken
     def enter(self, owner: str, quota: Quota | None = None) -> None:
-        """A request is open, until `leave`. Raises `Refused` if the owner has too many, or has used its tokens."""
+        """Open a request, until `leave`. Raises `Refused` if the owner has too many, or has used its tokens."""
         most, per_minute = quota or self._quota
         if per_minute:
             left = self._left(owner, per_minute)
@@ -77,7 +77,7 @@ class Quotas:
 
     @_unless_broken
     def leave(self, owner: str, quota: Quota | None = None) -> None:
-        """A request is no longer open. quota: with which it has entered."""
+        """Close a request. quota: the one passed to `enter`."""
         if not (quota or self._quota).concurrent:
             return
         of = (owner, self._process)
@@ -87,7 +87,7 @@ class Quotas:
 
     @_unless_broken
     def take(self, owner: str, tokens: int, quota: Quota | None = None) -> None:
-        """These tokens were used. An owner has those of a minute, gets them steadily, and one request may overdraw."""
+        """Count used tokens. An owner has a minute's worth, which refill steadily. One request may overdraw them."""
         per_minute = (quota or self._quota).tokens_per_minute
         if not per_minute:
             return
@@ -110,17 +110,17 @@ class Quotas:
 
 
 def too_many(most: int) -> Refused:
-    """What an owner is told that has so many requests open."""
+    """The error for an owner with too many open requests."""
     return Refused(429, f"This key has {most} requests open, which is its limit.", code=_CODE, retry_after=1)
 
 
 def used_up(per_minute: int, left: float) -> Refused:
-    """What an owner is told that has no tokens left."""
+    """The error for an owner that has no tokens left."""
     what = f"This key has used its {per_minute} tokens a minute."
     return Refused(429, what, code=_CODE, retry_after=60 * (1 - left) / per_minute)
 
 
 def forget_process(folder: str | os.PathLike[str], process: int) -> None:
-    """A process has ended, and so have the requests that it had open."""
+    """Forget a process that has ended, and the requests that it had open."""
     database = connect(folder, _SCHEMA)
     database.execute("DELETE FROM open WHERE process = ?", (process,))

@@ -1,4 +1,4 @@
-"""The way to Valkey or Redis: bounded in time, and closed while nobody answers there, so that no request waits."""
+"""The connection to Valkey or Redis. Waits are short, and while the server does not answer no request waits for it."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Returned = TypeVar("Returned")
 
 
 class RedisLink:
-    """A client of one server. wait: seconds that it may take for an answer.
+    """A client of one server. wait: seconds that an answer may take.
 
-    url: `redis://`, `valkey://`, with TLS `rediss://` or `valkeys://`, or `unix://`, as redis-py reads it. password: if
-    the URL has none. is_up: False from the moment in which it does not answer until `try_again` finds that it does;
-    then nothing waits for it. Raises ValueError for another URL, and ImportError without the extra.
+    url: as redis-py reads it: `redis://`, `valkey://`, with TLS `rediss://` or `valkeys://`, or `unix://`. password:
+    for a URL that has none. is_up: False after the server has failed to answer, until `try_again` succeeds. Meanwhile
+    nothing waits for it. Raises ValueError for any other URL, and ImportError without the extra.
     """
 
     def __init__(self, url: str, wait: float, password: str | None = None) -> None:
@@ -45,7 +45,7 @@ class RedisLink:
                 max_connections=CONNECTIONS,
                 timeout=wait,
                 socket_connect_timeout=wait,
-                retry=Retry(NoBackoff(), 1),  # a server that was started again: whatever is asked may be asked twice
+                retry=Retry(NoBackoff(), 1),  # the server may have restarted, and every request to it may be repeated
                 **options,
             )
         except (TypeError, ValueError) as error:
@@ -55,7 +55,7 @@ class RedisLink:
         self.is_up = True
 
     def script(self, source: str) -> Callable[..., Awaitable[Any]]:
-        """Runs a script, which the server keeps: `script(keys=[…], args=[…])`."""
+        """A function that runs a script, which the server keeps: `script(keys=[…], args=[…])`."""
         ran: Callable[..., Awaitable[Any]] = self._client.register_script(source)
         return ran
 
@@ -64,13 +64,15 @@ class RedisLink:
         return self._client
 
     async def ask(self, call: Callable[[], Awaitable[Any]]) -> Any:
-        """What a call of the client gives. Raises `StateError`, at once while nobody answers."""
+        """The result of a call of the client. Raises `StateError`, and at once while the server does not answer."""
         if not self.is_up:
             raise StateError("the store does not answer")
         return await self._tried(call)
 
     async def try_again(self, call: Callable[[], Awaitable[Any]]) -> Any:
-        """The same, also while nobody answers: whether it is up again is found here. Raises `StateError`."""
+        """Like `ask`, but it also tries while the server does not answer, to find out if it is up again. Raises
+        `StateError`.
+        """
         answer = await self._tried(call)
         if not self.is_up:
             self.is_up = True
@@ -91,7 +93,7 @@ class RedisLink:
         except self._errors as error:
             raise StateError(f"the store cannot do it: {error}") from error
         finally:
-            if not asking.done():  # its connection is closed
+            if not asking.done():  # this closes its connection
                 asking.add_done_callback(lambda task: task.cancelled() or task.exception())
                 asking.cancel()
 

@@ -1,9 +1,10 @@
-"""What Valkey or Redis does in one step, so that gateways which do it at the same time agree.
+"""Scripts that Valkey or Redis runs in one step, so that simultaneous gateways agree.
 
-Names begin with `PREFIX`. `alive` has until when each gateway is there. `open:OWNER` has an owner's open
-requests, `tokens:OWNER` what is left of its tokens. `r:KEY` is a response, `i:KEY` the response that has
-an item, `of:OWNER` an owner's responses, and `all` everyone's, by the time of their end. `meta` has of each response
-its owner, its size and its items; `counts` and `sizes` have the sums of each owner, and `totals` those of all.
+Names begin with `PREFIX`. `alive` has, for each gateway, the time until which it counts as running. `open:OWNER` has an
+owner's open requests, and `tokens:OWNER` what is left of its tokens. `r:KEY` is a response, and `i:KEY` names the
+response that has an item. `of:OWNER` has an owner's responses, and `all` has everyone's, by the time at which they
+expire. `meta` has the owner, the size and the items of each response. `counts` and `sizes` have the sums for each
+owner, and `totals` the sums for all.
 """
 
 from __future__ import annotations

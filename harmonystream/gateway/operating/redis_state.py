@@ -1,4 +1,4 @@
-"""What gateways on several machines share, in Valkey or Redis."""
+"""The state that gateways on several machines share, in Valkey or Redis."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _P = scripts.PREFIX
 
 
 class _Owed:
-    """Tokens that an owner has used and the store does not know of. sent: of the report that is under way."""
+    """Used tokens that the store does not know of yet. sent: those in the report that is under way."""
 
     def __init__(self) -> None:
         self.sent = self.more = 0
@@ -42,11 +42,11 @@ class _Owed:
 
 
 class RedisState:
-    """The state of many gateways. Where the store does not answer, requests go on: nothing is stored, and each gateway
-    holds the limits of keys for what it answers itself. What it has open and has counted is reported when the store is
-    back.
+    """The state of many gateways. If the store does not answer, requests go on. Then nothing is stored, and each
+    gateway applies the limits of keys to its own requests only. When the store is back, the gateway reports its open
+    requests and its counts.
 
-    url, password: as `RedisLink` has them. seal: a text from which the key is made by which responses are sealed.
+    url, password: as in `RedisLink`. seal: the text from which the key for sealing responses is made.
     """
 
     def __init__(self, url: str, limits: Limits, password: str | None = None, seal: str | None = None) -> None:
@@ -57,8 +57,8 @@ class RedisState:
         self._open: dict[str, list[str]] = {}
         self._entering: dict[str, set[str]] = {}
         self._owed: dict[str, tuple[Quota, _Owed]] = {}
-        self._closed: list[tuple[str, str]] = []  # what the store is to forget
-        self._stale: set[str] = set()  # owners of whom the store may have something else
+        self._closed: list[tuple[str, str]] = []  # what the store must still delete
+        self._stale: set[str] = set()  # owners whose counts in the store may be wrong
         self._turns = count(1)
         self._report = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -93,7 +93,7 @@ class RedisState:
     async def enter(self, owner: str, quota: Quota) -> None:
         if not any(quota):
             return
-        self._own.enter(owner, quota)  # what is too much here is too much in all
+        self._own.enter(owner, quota)  # a request that is too much here is too much in all
         one, is_in = f"{self._me}:{next(self._turns)}", False
         self._entering.setdefault(owner, set()).add(one)
         try:
@@ -120,7 +120,7 @@ class RedisState:
 
     @property
     def _kept(self) -> int:
-        """Seconds that counts of open requests are kept: longer than a request may take."""
+        """How many seconds counts of open requests are kept. It is longer than a request may take."""
         return int(2 * (self._limits.total + self._limits.queue_seconds)) + 60
 
     def leave(self, owner: str, quota: Quota) -> None:
@@ -143,7 +143,7 @@ class RedisState:
     def open(self) -> dict[str, int]:
         return {owner: len(ones) for owner, ones in self._open.items()}
 
-    # --- what the store is told, beside the requests ------------------------------------------------------------------
+    # --- reports to the store, beside the requests -------------------------------------------------------------------
 
     async def _beats(self) -> None:
         while True:
@@ -151,7 +151,7 @@ class RedisState:
             await self._beat()
 
     async def _beat(self) -> None:
-        """A sign of life. A store that did not know of this gateway is told all that is open here."""
+        """Send a sign of life. If the store did not know this gateway, also send all that is open here."""
         was_up = self._link.is_up
         try:
             beat = self._scripts["BEAT"]
@@ -171,11 +171,11 @@ class RedisState:
         while True:
             await self._report.wait()
             self._report.clear()
-            with suppress(StateError):  # the next sign of life that is answered begins it again
+            with suppress(StateError):  # the next sign of life that is answered starts it again
                 await self._told()
 
     async def _told(self) -> None:
-        """Tells of what is open here, and of the tokens that were used. What fails is told again later."""
+        """Report open requests and used tokens. What fails is reported again later."""
         while self._closed or self._stale:
             closed, self._closed = self._closed[:TOGETHER], self._closed[TOGETHER:]
             stale = [self._stale.pop() for _ in range(min(len(self._stale), TOGETHER))]

@@ -1,4 +1,4 @@
-"""A stored response as the stream that it was: `GET /v1/responses/ID?stream=true`."""
+"""A stored response, replayed as a stream: `GET /v1/responses/ID?stream=true`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["replayed"]
 
 
 def replayed(response: dict[str, Any], after: int = -1) -> bytes:
-    """The frames of a response, with all of a text in one delta. after: the number of the last event not to be sent."""
+    """The frames of a response. Each text is one delta. after: the number of the last event that is left out."""
     frames = []
     for number, payload in enumerate(_events(response)):
         if number > after:
@@ -48,7 +48,7 @@ def _item_events(index: int, item: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _opened(index: int, item: dict[str, Any]) -> tuple[Item | None, str]:
-    """The item as a stream opens it, and its text. None: there is no more to say of it than the item itself."""
+    """The item as a stream opens it, and its text. None: the stream has no event but the item itself."""
     kind, id = item["type"], item["id"]
     if kind == "message":
         text = "".join(part.get("text", "") for part in item["content"])

@@ -1,4 +1,4 @@
-"""One request while it is answered: what the log and the metrics say of it when it has ended."""
+"""One request while it is answered, and what the log and the metrics get when it has ended."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _REASONS = frozenset(("stop", "length", "tool_calls", "content_filter", "error",
 
 
 def _known(reason: str | None) -> str:
-    """An engine may have any word, and a label of a metric may not."""
+    """The reason if it is a known one. An engine may send any word, but a metric's label must not have any word."""
     return reason if reason in _REASONS else "stop" if reason is None else "other"
 
 
 class RequestRecord:
     """A request. Its end is recorded once.
 
-    id: the client's own `x-request-id`, or a new one. said: what the log says of its answer, once there is one.
+    id: the client's own `x-request-id`, or a new one. said: the answer's part of the log, once there is an answer.
     """
 
     def __init__(self, api: str, headers: Mapping[str, str], metrics: Metrics, spans: Spans | None = None) -> None:
@@ -48,17 +48,17 @@ class RequestRecord:
         self.status = 200
         self.stream = False
         self.error: str | None = None
-        self.complete = False  # was the answer made to its end?
+        self.complete = False  # has the answer been completed?
         self.read: Callable[[], tuple[Sequence[Any], int]] = lambda: ((), 0)
         """What has been read: streams, or rounds of server-side tools, the last one first; and the prompts' tokens."""
-        self.ends: list[Callable[[], None]] = []  # called at the end, last first
+        self.ends: list[Callable[[], None]] = []  # called at the end, in reverse order
         self.unsupported = Unsupported()
         self.is_in = False  # does it have its turn?
         self.ran_tools = False  # may tools have run here for it?
         self.quota: Quota | None = None
         self.stored: bool | None = None
         """False: it was to be stored, and is not."""
-        self._counted = {"prompt_tokens": 0, "completion_tokens": 0}  # what engines have said
+        self._counted = {"prompt_tokens": 0, "completion_tokens": 0}  # counts from the engines
         self._trace = headers.get("traceparent", "")
         self._metrics = metrics
         self._span = None if spans is None else spans.begin(api, headers)
@@ -71,7 +71,7 @@ class RequestRecord:
 
     @property
     def engine_headers(self) -> dict[str, str]:
-        """What an engine is told of the request."""
+        """Headers for the request to the engine."""
         if self._span is not None:
             return {"x-request-id": self.id, **self._span.headers}
         trace = {"traceparent": self._trace} if _TRACE.fullmatch(self._trace) else {}
@@ -79,18 +79,18 @@ class RequestRecord:
 
     @property
     def has_begun(self) -> bool:
-        """Has a token come?"""
+        """Has a token arrived?"""
         return self._first is not None
 
     def begin_again(self) -> None:
-        """The answer could not be made to its end, nothing of it was sent, and it is made once more."""
+        """Start again: the answer failed before anything of it was sent, and is made once more."""
         self._first = None
         self._counted = dict.fromkeys(self._counted, 0)
         self.read = lambda: ((), 0)
         self.unsupported.passed.clear()
 
     def is_not_stored(self) -> None:
-        """The response was to be stored, and cannot be now."""
+        """Note that the response should be stored but cannot be stored now."""
         self.stored = False
 
     def warnings(self) -> list[str]:
@@ -105,19 +105,19 @@ class RequestRecord:
             self._span.first_token()
 
     def count(self, end: Finished) -> None:
-        """An engine has ended a generation."""
+        """Count a generation that an engine has ended."""
         for name in self._counted:
             number = (end.usage or {}).get(name)
             self._counted[name] += number if isinstance(number, int) else 0
 
     def answered(self) -> int:
-        """The answer has been made. How many tokens were used?"""
+        """Note that the answer is complete. Returns how many tokens it used."""
         self.complete = True
         streams, prompt_tokens = self.read()
         model, metrics = self.model, self._metrics
         counts = [stream.parser.usage for stream in streams if not stream.in_text]
         written, reasoning = sum(one.total for one in counts), sum(one.reasoning for one in counts)
-        if any(stream.in_text for stream in streams):  # the engine has counted, and the parser has read bytes
+        if any(stream.in_text for stream in streams):  # the parser has counted bytes; the engine has the tokens
             prompt_tokens = prompt_tokens or self._counted["prompt_tokens"]
             written = self._counted["completion_tokens"] or sum(one.parser.usage.total for one in streams) // BYTES
         for kind, count in (("prompt", prompt_tokens), ("completion", written), ("reasoning", reasoning)):
@@ -136,7 +136,7 @@ class RequestRecord:
         return int(prompt_tokens + written)
 
     def left(self) -> int:
-        """How many tokens were used by an answer that was not made to its end."""
+        """How many tokens an incomplete answer used."""
         if self.complete:
             return 0
         streams, prompt_tokens = self.read()
@@ -144,13 +144,13 @@ class RequestRecord:
         return int(prompt_tokens + written)
 
     def _count_calls(self, calls: int, reason: str) -> None:
-        """Of an answer that was cut, the last call counts as cut."""
+        """Count calls. If the answer was cut off, the last call counts as cut."""
         cut = min(calls, int(reason not in ("stop", "tool_calls")))
         self._metrics.calls.labels(self.model, "complete").inc(calls - cut)
         self._metrics.calls.labels(self.model, "cut").inc(cut)
 
     def end(self, status: int | None = None) -> None:
-        """The request has ended. status: if it is another one than 200."""
+        """End the request. status: if it is not 200."""
         if self._ended:
             return
         self._ended = True

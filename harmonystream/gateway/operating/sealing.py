@@ -1,4 +1,4 @@
-"""Stored responses as they are kept outside of the gateway: sealed with a key, if there is one."""
+"""Stored responses, as they are kept outside of the gateway: sealed with a key, if there is one."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _NONCE = 12
 class Seal:
     """Packs values, and makes the names under which they are kept.
 
-    text: from which the key is made; None: values are readable, and names are plain hashes. A value opens under its own
-    name alone, so that whoever can write to the store cannot give one owner what is another's. Raises ValueError for a
-    text that is too short, and ImportError without the package `cryptography`.
+    text: the key is made from it. With None, values are readable, and names are plain hashes. A value opens only under
+    its own name, so that nobody who can write to the store can give one owner another owner's data. Raises ValueError
+    for a text that is too short, and ImportError without the package `cryptography`.
     """
 
     def __init__(self, text: str | None) -> None:
@@ -43,12 +43,12 @@ class Seal:
         self._cipher = AESGCM(blake2b(secret, digest_size=32, person=b"values").digest())
 
     def name(self, *parts: str) -> str:
-        """A name of bounded length for what a client or an operator has named."""
-        said = json.dumps(parts).encode()  # an id may have halves of characters
+        """A name of bounded length, made from names that clients or operators chose."""
+        said = json.dumps(parts).encode()  # an id may have lone surrogates
         return blake2b(said, digest_size=16, key=self._key).hexdigest()
 
     def packed(self, name: str, value: Any) -> bytes:
-        """This value, as JSON."""
+        """This value as sealed JSON."""
         plain = json.dumps(value, separators=(",", ":")).encode()
         if self._cipher is None:
             return _PLAIN + plain
@@ -57,12 +57,12 @@ class Seal:
         return _SEALED + nonce + sealed
 
     def opened(self, name: str, packed: bytes) -> Any:
-        """The value. Raises ValueError for what was not packed under this name, and with this key."""
+        """The value. Raises ValueError unless it was packed under this name and with this key."""
         if packed[:1] != (_PLAIN if self._cipher is None else _SEALED):
             raise ValueError("a stored value is not sealed as the settings say")
         if self._cipher is None:
             return json.loads(packed[1:])
         try:
             return json.loads(self._cipher.decrypt(packed[1 : 1 + _NONCE], packed[1 + _NONCE :], name.encode()))
-        except Exception as error:  # InvalidTag, or ValueError for one that is too short
+        except Exception as error:  # InvalidTag, or ValueError for bytes that are too short
             raise ValueError("a stored value does not open with this key") from error

@@ -29,7 +29,7 @@ _IDLE = 75
 
 
 class _Server(uvicorn.Server):
-    """A server that says when it answers, and before it stops that it will. At SIGHUP it reads its keys again."""
+    """A server that announces when it begins to answer, and that it will stop. At SIGHUP it reads its keys again."""
 
     on_start: Callable[[], object] | None = None
 
@@ -52,12 +52,12 @@ class _Server(uvicorn.Server):
 
 
 def serve(made: Starlette, host: str, port: int) -> None:
-    """Serves until SIGTERM or SIGINT. Open answers may then end within `Limits.drain`; new requests are refused."""
+    """Serve until SIGTERM or SIGINT. Then open answers may end within `Limits.drain`, and new requests are refused."""
     run(config_of(made, host, port))
 
 
 def run(config: uvicorn.Config, sockets: list[socket.socket] | None = None, on_start: Any = None) -> bool:
-    """Serves until SIGTERM or SIGINT. on_start: called when requests are answered. False: it could not start."""
+    """Serve until SIGTERM or SIGINT. on_start: called when requests are answered. False: it could not start."""
     sys.setswitchinterval(SWITCH)
     server = _Server(config)
     server.on_start = on_start
@@ -70,14 +70,14 @@ MOST_HEAD = 1 << 18
 
 
 def _bounded() -> Any:
-    """uvicorn's protocol with a bound on heads, which its own has only without httptools."""
+    """uvicorn's protocol with a limit on heads. Without httptools, uvicorn's own has one already."""
     try:
         from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
     except ImportError:
         return "h11"
 
     class Bounded(HttpToolsProtocol):
-        _head: int | None = 0  # bytes of the head that is coming; None: it is complete
+        _head: int | None = 0  # bytes of the head so far; None when it is complete
 
         def on_message_begin(self) -> None:
             self._head = self._head or 0
@@ -102,7 +102,7 @@ def _bounded() -> Any:
 
 
 def config_of(made: Starlette | None, host: str | None, port: int | None) -> uvicorn.Config:
-    """uvicorn's settings. made: None to bind an address alone; host, port: None for sockets that are bound."""
+    """uvicorn's settings. made: None only binds an address. host, port: None for sockets that are already bound."""
     app: Any = made
     drain = 0 if made is None else round(made.state.gateway.limits.drain) + _MARGIN
     return uvicorn.Config(
@@ -112,7 +112,7 @@ def config_of(made: Starlette | None, host: str | None, port: int | None) -> uvi
         access_log=False,
         ws="none",
         http=_bounded(),
-        proxy_headers=False,  # whose client is who is not decided by what clients send
+        proxy_headers=False,  # headers from clients must not decide which address counts as the client's
         timeout_keep_alive=_IDLE,
         server_header=False,
         log_config=log_config(),
@@ -121,7 +121,7 @@ def config_of(made: Starlette | None, host: str | None, port: int | None) -> uvi
 
 
 def log_config() -> dict[str, Any]:
-    """uvicorn's own, and a line of JSON for each request."""
+    """uvicorn's own configuration of logging, and a line of JSON for each request."""
     made: dict[str, Any] = copy.deepcopy(LOGGING_CONFIG)
     made["formatters"]["plain"] = {"format": "%(message)s"}
     made["handlers"]["plain"] = {"class": "logging.StreamHandler", "formatter": "plain", "stream": "ext://sys.stderr"}

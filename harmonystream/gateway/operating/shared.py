@@ -14,20 +14,20 @@ _WAIT = 5.0
 
 
 class _Connection(sqlite3.Connection):
-    """It closes itself when it is dropped: newer Pythons warn of a connection that nobody has closed."""
+    """A connection that closes itself when it is dropped, because newer Pythons warn about open ones."""
 
     def __del__(self) -> None:
         self.close()
 
 
 def connect(folder: str | os.PathLike[str] | None, schema: str) -> sqlite3.Connection:
-    """A connection to the database in this folder; None: in memory. schema: statements that make what is not there.
+    """A connection to the database in this folder. None: in memory. schema: statements that create what is missing.
 
-    It is used by one thread at a time, and each statement is a transaction unless `writing` begins one.
+    Only one thread may use it at a time. Each statement is a transaction, unless `writing` begins one.
     """
     where = ":memory:" if folder is None else os.path.join(folder, "shared.sqlite")
     made = sqlite3.connect(where, timeout=_WAIT, isolation_level=None, check_same_thread=False, factory=_Connection)
-    if folder is not None:  # nothing here outlives the gateway: no write has to reach the disk
+    if folder is not None:  # the data need not outlive the gateway, so no write has to reach the disk
         made.execute("PRAGMA journal_mode = WAL")
         made.execute("PRAGMA synchronous = OFF")
     made.executescript(schema)
@@ -36,7 +36,7 @@ def connect(folder: str | os.PathLike[str] | None, schema: str) -> sqlite3.Conne
 
 @contextmanager
 def writing(database: sqlite3.Connection) -> Iterator[None]:
-    """A transaction, in which nobody else writes."""
+    """A transaction, during which nobody else writes."""
     database.execute("BEGIN IMMEDIATE")
     try:
         yield

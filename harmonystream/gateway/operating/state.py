@@ -1,4 +1,4 @@
-"""What the processes of a gateway share: stored responses, what each key uses, and who is there."""
+"""What the processes of a gateway share: stored responses, the usage of each key, and the running gateways."""
 
 from __future__ import annotations
 
@@ -22,37 +22,38 @@ Returned = TypeVar("Returned")
 
 
 class StateError(Exception):
-    """What is shared cannot be read or changed now. The message is for the log."""
+    """The shared state cannot be read or changed now. The message is for the log."""
 
 
 class State(Protocol):
-    """Every owner sees its own alone. What cannot be read or changed raises `StateError`, unless it is said otherwise.
+    """The shared state. Every owner sees only its own data. A method that cannot read or change it raises `StateError`,
+    unless the method's description differs.
 
-    It is used inside `async with`.
+    Use it inside `async with`.
     """
 
     @property
     def is_there(self) -> bool:
-        """Could something be stored when it was last tried?"""
+        """Did the last attempt to store something succeed?"""
 
     async def __aenter__(self) -> State: ...
 
     async def __aexit__(self, *exception: object) -> None: ...
 
     async def enter(self, owner: str, quota: Quota) -> None:
-        """A request is open, until `leave`. Raises `Refused` for an owner beyond its quota, and nothing else."""
+        """Open a request, until `leave`. Raises `Refused` for an owner beyond its quota, and nothing else."""
 
     def leave(self, owner: str, quota: Quota) -> None:
-        """A request is no longer open. It neither waits nor raises."""
+        """Close a request. It neither waits nor raises."""
 
     def take(self, owner: str, tokens: int, quota: Quota) -> None:
-        """These tokens were used. It neither waits nor raises."""
+        """Count used tokens. It neither waits nor raises."""
 
     def open(self) -> dict[str, int]:
-        """How many requests of each owner are open here, where there is a limit."""
+        """How many requests each owner has open here, where there is a limit."""
 
     async def put(self, owner: str, items: list[Any], response: dict[str, Any]) -> None:
-        """Keep a response, and the input items that it answers. One that is too large by itself is not kept."""
+        """Keep a response, and the input items that it answers. A response that is too large by itself is not kept."""
 
     async def response(self, owner: str, id: str) -> tuple[list[Any], dict[str, Any]] | None:
         """The input items that a response answers, those of earlier responses included, and the response."""
@@ -61,7 +62,7 @@ class State(Protocol):
         """An item of a stored response."""
 
     async def delete(self, owner: str, id: str) -> bool:
-        """Was the response there?"""
+        """Delete a response. Was it there?"""
 
     async def count(self) -> int:
         """How many responses are stored."""
@@ -74,7 +75,7 @@ class State(Protocol):
 
 
 async def earlier_of(state: State, owner: str, references: Iterable[Reference]) -> Mapping[Reference, list[Any]]:
-    """The items of a "response" and of all before it, or the one "item": for all that are there."""
+    """For each reference that is stored: the items of a "response" and of all before it, or the one "item"."""
     found: dict[Reference, list[Any]] = {}
     for kind, id in references:
         if kind == "item":
@@ -93,7 +94,7 @@ _ABSENT = {
 
 
 def absent(kind: str = "") -> Refused:
-    """What is answered where a response is not stored, or what a request builds on: a "response" or an "item"."""
+    """The error if a response is not stored, or the "response" or "item" that a request builds on."""
     if not kind:
         return Refused(404, "There is no response with this id, or no longer.", param="response_id")
     instead, param, code = _ABSENT[kind]
@@ -101,7 +102,7 @@ def absent(kind: str = "") -> Refused:
 
 
 class LocalState:
-    """The state of one machine, in SQLite. folder: which several processes share; None: there is one process."""
+    """The state of one machine, in SQLite. folder: shared by several processes. None: there is one process."""
 
     def __init__(self, limits: Limits, folder: str | os.PathLike[str] | None = None) -> None:
         most, size, each, seconds = limits.stored, limits.stored_bytes, limits.stored_per_key, limits.stored_seconds
@@ -145,7 +146,9 @@ class LocalState:
 
 
 async def _in_thread(call: Callable[[], Returned]) -> Returned:
-    """A long conversation is written for some milliseconds, in which other streams go on. Raises `StateError`."""
+    """Run in a thread: writing a long conversation takes some milliseconds, and other streams go on. Raises
+    `StateError`.
+    """
     try:
         return await asyncio.to_thread(call)
     except sqlite3.Error as error:

@@ -1,4 +1,4 @@
-"""Responses that clients may build on, in a database and bounded: the oldest go first."""
+"""Responses that clients may build on, in a database of bounded size. The oldest are deleted first."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Returned = TypeVar("Returned")
 
 
 def _alone(method: Callable[..., Returned]) -> Callable[..., Returned]:
-    """The same, for one thread at a time: a transaction belongs to the connection, and requests are read in threads."""
+    """Only one thread at a time: a transaction belongs to the connection, and requests are read in threads."""
 
     @wraps(method)
     def locked(self: Store, *arguments: Any) -> Returned:
@@ -46,11 +46,11 @@ def _alone(method: Callable[..., Returned]) -> Callable[..., Returned]:
 
 
 class Store:
-    """Responses by owner and id. An owner sees its own alone.
+    """Responses by owner and id. An owner sees only its own.
 
-    responses, size: how many there may be, and how many bytes of JSON. folder: of the database that several processes
-    share; None: this process has its own, in memory. each: how many one owner may have; 0: any number. seconds: how
-    long each is kept.
+    responses, size: the most responses, and the most bytes of JSON. folder: for the database that several processes
+    share. None: this process has its own, in memory. each: the most responses of one owner; 0 sets no limit. seconds:
+    how long each is kept.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Store:
 
     @_alone
     def is_sound(self) -> bool:
-        """Can something be stored? Nothing can on a full disk."""
+        """Can something be stored? A full disk stores nothing."""
         try:
             with writing(self._database):
                 self._database.execute("UPDATE totals SET probes = probes + 1")
@@ -90,9 +90,9 @@ class Store:
 
     @_alone
     def put(self, owner: str, items: list[Any], response: dict[str, Any]) -> None:
-        """Keep a response, and the input items it answers. One that is too large by itself is not kept.
+        """Keep a response, and the input items that it answers. A response that is too large by itself is not kept.
 
-        Raises `sqlite3.Error` if it cannot be kept, because the disk is full, say.
+        Raises `sqlite3.Error` if it cannot be kept, for example because the disk is full.
         """
         said, answered = json.dumps(items), json.dumps(response)
         size = len(said) + len(answered)
@@ -116,7 +116,7 @@ class Store:
             while self._delete("number = (SELECT MIN(number) FROM responses) AND ends <= ?", time()):
                 pass
             while self._has_too_much():
-                # Of the owner who has most, so that nobody loses what is theirs because another one stores much.
+                # Delete from the owner who has most, so that no owner loses responses because another one stores many.
                 share = "MAX(CAST(count AS REAL) / ?, CAST(size AS REAL) / ?)"
                 most = f"SELECT owner FROM owners ORDER BY {share} DESC, owner = ? DESC LIMIT 1"
                 oldest = f"SELECT MIN(number) FROM responses WHERE owner = ({most})"
@@ -143,7 +143,7 @@ class Store:
 
     @_alone
     def delete(self, owner: str, id: str) -> bool:
-        """Was it there?"""
+        """Delete a response. Was it there?"""
         with writing(self._database):
             return self._delete("key = ?", _key(owner, id))
 
@@ -164,5 +164,5 @@ class Store:
 
 
 def _key(owner: str, id: str) -> str:
-    """JSON, because an id is what a client says, and may have halves of characters."""
+    """In JSON, because an id comes from the client and may have lone surrogates."""
     return json.dumps([owner, id])

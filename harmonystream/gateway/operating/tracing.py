@@ -1,4 +1,4 @@
-"""Spans of OpenTelemetry, one for each request. The package is loaded only where they are asked for."""
+"""Spans of OpenTelemetry, one for each request. The package is loaded only if spans are asked for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["RequestSpan", "Spans"]
 
 
 class Spans:
-    """Makes spans. provider: OpenTelemetry's TracerProvider; None: the one of the process.
+    """Makes spans. provider: OpenTelemetry's TracerProvider. None uses the process's provider.
 
     Raises ImportError without `opentelemetry-api`.
     """
@@ -25,7 +25,7 @@ class Spans:
         self._tracer = trace.get_tracer("harmonystream.gateway", tracer_provider=provider)
 
     def begin(self, api: str, headers: Mapping[str, str]) -> RequestSpan:
-        """A span that begins now, a child of the one that the request's `traceparent` names."""
+        """A span that begins now, as a child of the span in the request's `traceparent`."""
         parent = self._carry.extract({name: headers[name] for name in ("traceparent", "tracestate") if name in headers})
         span = self._tracer.start_span(api, context=parent, kind=self._trace.SpanKind.SERVER)
         carried: dict[str, str] = {}
@@ -34,7 +34,7 @@ class Spans:
 
 
 class RequestSpan:
-    """The span of a request. headers: what an engine is told of it."""
+    """The span of a request. headers: for the request to the engine."""
 
     def __init__(self, span: Any, headers: Mapping[str, str], failed: Any) -> None:
         self._span, self._failed = span, failed
@@ -44,7 +44,7 @@ class RequestSpan:
         self._span.add_event("first_token")
 
     def end(self, record: RequestRecord) -> None:
-        """The request has ended: by OpenTelemetry's names for generative AI, and without anything that was said."""
+        """End the span. It gets OpenTelemetry's attributes for generative AI, and no content."""
         span, said = self._span, record.said
         if not span.is_recording():
             return

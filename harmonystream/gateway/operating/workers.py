@@ -1,4 +1,4 @@
-"""Several processes that serve one gateway at one address: started, restarted, and stopped together."""
+"""Several processes that serve one gateway at one address. They are started, restarted, and stopped together."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ log = logging.getLogger("harmonystream.gateway")
 
 
 class _Worker(NamedTuple):
-    """ready: has a message once the worker answers requests."""
+    """A worker process. ready: gets a message once the worker answers requests."""
 
     process: Any
     ready: Connection
@@ -46,16 +46,16 @@ class _Worker(NamedTuple):
 
 
 def serve_in_workers(make: Make, host: str, port: int, workers: int, drain: float) -> int:
-    """Serves until SIGTERM or SIGINT, which all workers get: open answers may end within `drain` seconds.
+    """Serve until SIGTERM or SIGINT. Then all workers get the signal, and open answers may end within `drain` seconds.
 
-    A worker that dies is replaced. The exit status is 1 if one cannot start, or does not end in time, and else 0.
-    Raises OSError if there is no folder that the workers could share.
+    A worker that dies is replaced. The exit status is 1 if a worker cannot start, or does not end in time. Otherwise it
+    is 0. Raises OSError if there is no folder that the workers can share.
     """
     dictConfig(log_config())
     stop, stopped = _SPAWN.Pipe(duplex=False)
     for one in (signal.SIGTERM, signal.SIGINT):
         signal.signal(one, lambda *_: stopped.send(None))
-    if hasattr(signal, "SIGHUP"):  # the workers look at the file of keys themselves
+    if hasattr(signal, "SIGHUP"):  # the workers watch the file of keys themselves
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
     folder = _shared_folder()
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder  # the workers inherit it
@@ -71,13 +71,13 @@ def serve_in_workers(make: Make, host: str, port: int, workers: int, drain: floa
 def _shared_folder() -> str:
     try:
         return tempfile.mkdtemp(prefix="harmonystream-")
-    except FileNotFoundError as error:  # without a name, it would be taken for the output
+    except FileNotFoundError as error:  # an error without a file name would be taken for one of the output
         said = "workers share a folder here: set TMPDIR to one that can be written"
         raise OSError(error.errno, said, "/tmp") from None
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    """Bound once: a connection goes to whichever worker takes it first."""
+    """A socket that is bound once. A connection goes to the worker that takes it first."""
     made = config_of(None, host, port).bind_socket()
     made.listen(2048)
     return made
@@ -99,7 +99,7 @@ class _Crew:
         return _Worker(process, ready, time.monotonic())
 
     def watch(self, stop: Connection) -> bool:
-        """Replaces workers that die, until there is a message in `stop`. False: one could not start."""
+        """Replace workers that die, until there is a message in `stop`. False: a worker could not start."""
         while True:
             found = wait([stop, *(worker.process.sentinel for worker in self._workers)])
             if stop in found:
@@ -124,7 +124,7 @@ class _Crew:
         forget_process(self._folder, worker.process.pid)
 
     def stop(self, hurry: Connection, seconds: float) -> bool:
-        """Ends all workers, which have so many seconds, or until there is a message in `hurry`. Was that enough?"""
+        """End all workers within these seconds, or until there is a message in `hurry`. Have all ended?"""
         for worker in self._workers:
             worker.process.terminate()
         until = time.monotonic() + seconds
@@ -149,8 +149,8 @@ def _was_ready(worker: _Worker) -> bool:
 
 
 def _work(make: Make, folder: str, listening: socket.socket, ready: Connection) -> None:
-    """A worker's process."""
-    if hasattr(os, "setpgid"):  # Ctrl-C of a terminal is for the first process, which tells the workers
+    """The main function of a worker's process."""
+    if hasattr(os, "setpgid"):  # Ctrl-C goes only to the first process, which passes it on to the workers
         os.setpgid(0, 0)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if not run(config_of(make(folder), None, None), [listening], lambda: ready.send(None)):

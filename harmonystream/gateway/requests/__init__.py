@@ -1,1 +1,1 @@
-"""What clients ask for: bodies, options and tools, read by the tables of each API."""
+"""Requests: reads bodies, options and tools with the tables of each API."""

@@ -1,4 +1,4 @@
-"""JSON bodies: a request's, read within bounds of bytes, time and depth, and a response's."""
+"""JSON bodies: those of requests are read within limits of size, time and depth, and those of responses are written."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ STEPS, MOST_STEPS = 200_000, 4_000_000
 
 
 class Json(JSONResponse):
-    """A response that is JSON. JSON text may have half of a surrogate pair, which UTF-8 has not: it becomes "?"."""
+    """A JSON response. JSON text may have half of a surrogate pair, which UTF-8 cannot encode. It becomes "?"."""
 
     def render(self, content: Any) -> bytes:
         return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(errors="replace")
 
 
 async def read_json(request: Request, most: int, seconds: float) -> tuple[Any, int]:
-    """The value, and how many bytes it had. Raises `Refused`, and ClientDisconnect if the client goes."""
+    """The value, and its size in bytes. Raises `Refused`, and ClientDisconnect if the client leaves."""
     if not _is_json(request.headers.get("content-type", "")):
         what = "The request's body must be JSON, and say so: content-type: application/json."
         raise Refused(415, what, code="unsupported_media_type")
@@ -65,7 +65,7 @@ def _value(data: bytes) -> Any:
         value = (json.loads if steps < STEPS else _in_steps)(data.decode(), parse_constant=_refuse_constant)
     except RecursionError:
         raise _too_deep() from None
-    except ValueError as error:  # what is not UTF-8, too
+    except ValueError as error:  # also for bytes that are not UTF-8
         what = "not UTF-8" if isinstance(error, UnicodeDecodeError) else f"not JSON: {error}"
         raise Refused(400, f"The request's body is {what}"[:300] + ".", code="invalid_json") from None
     if _is_deeper(value, DEEPEST):
@@ -74,15 +74,15 @@ def _value(data: bytes) -> Any:
 
 
 def _count(data: bytes, *marks: bytes) -> int:
-    """How often these stand in the data. It is counted piece by piece, between which other threads run."""
+    """How often these marks occur in the data. Other threads run between the pieces that are counted."""
     pieces = range(0, len(data), _PIECE)
     return sum(data.count(mark, start, start + _PIECE) for start in pieces for mark in marks)
 
 
 def _in_steps(text: str, parse_constant: Any) -> Any:
-    """What `json.loads` gives, by the standard library's parser that is written in Python.
+    """The result of `json.loads`, made by the standard library's parser in Python.
 
-    The one in C holds the GIL until it has read all, and with it the event loop.
+    The parser in C would hold the GIL until it has read everything, and so stop the event loop.
     """
     reader: Any = json.JSONDecoder(parse_constant=parse_constant)
     reader.parse_string = _string
@@ -97,7 +97,9 @@ _PART = re.compile(
 
 
 def _string(text: str, start: int, strict: bool = True) -> tuple[str, int]:
-    """The string that begins after a quote, and where it ends: as the parser in C reads it, part by part."""
+    """The string that begins after a quote, and where it ends. The result is that of the parser in C, made part by
+    part.
+    """
     parts, at = [], start
     while (end := _end_of_part(text, at)) > at:
         try:
@@ -118,13 +120,17 @@ def _end_of_part(text: str, at: int) -> int:
 
 
 def _is_json(kind: str) -> bool:
-    """A page may send other types to any server, and a browser asks the server before it lets a page send this one."""
+    """Is this the type of JSON? A page may send other types to any server, but for this one a browser asks the server
+    first.
+    """
     name = kind.partition(";")[0].strip().lower()
     return name == "application/json" or (name.startswith("application/") and name.endswith("+json"))
 
 
 def _is_deeper(value: Any, levels: int) -> bool:
-    """Are its lists and objects nested in more levels? Whatever writes the value again needs the stack for them."""
+    """Are the value's lists and objects nested more deeply? Code that writes the value again needs stack for each
+    level.
+    """
     found = [value] if isinstance(value, (dict, list)) else []
     for _ in range(levels):
         inner = [one.values() if isinstance(one, dict) else one for one in found]

@@ -1,7 +1,8 @@
-"""What pages in a browser may not do: drive a gateway without keys, or read what is shown to this machine alone.
+"""What pages in a browser may not do: use a gateway without keys, or read what only this machine may see.
 
-A browser sends a page's requests from the user's own machine. It says which page asks (`Origin`), and by which name the
-page called the gateway (`Host`). A page can make its own name mean this machine, so that names must be known here.
+A browser sends a page's requests from the user's own machine. It reports the page (`Origin`), and the name under which
+the page called the gateway (`Host`). A page can make its own name point to this machine, so the gateway must know its
+names.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ _PROXIES = ("forwarded", "x-forwarded-for", "x-real-ip")
 
 
 def check_page(headers: Headers, hosts: Collection[str], origins: Collection[str]) -> None:
-    """Raises `Refused` for a request that a page from elsewhere may have made.
+    """Raises `Refused` for a request that may come from a page of another site.
 
-    hosts: names that mean this gateway, beside addresses and names without a dot; "*": any. origins: of pages whose
-    scripts may ask.
+    hosts: names of this gateway, beside addresses and names without a dot; "*" allows any. origins: pages with these
+    origins may call the gateway from scripts.
     """
     host, origin = headers.get("host"), headers.get("origin")
     name = None if host is None else _name_of(host)
@@ -39,7 +40,9 @@ def check_page(headers: Headers, hosts: Collection[str], origins: Collection[str
 
 
 def is_from_here(client: str | None, headers: Headers) -> bool:
-    """Is the client on this machine, does it ask for this machine, and is it no page from elsewhere?"""
+    """Is the client on this machine, does the request name this machine, and does it not come from another
+    site's page?
+    """
     host, origin = headers.get("host", ""), headers.get("origin")
     if client is None or not _is_loopback(client) or any(name in headers for name in _PROXIES):
         return False
@@ -48,7 +51,7 @@ def is_from_here(client: str | None, headers: Headers) -> bool:
 
 
 def _name_of(host: str) -> str:
-    """The name in a header `Host`, without the port."""
+    """The name in a `Host` header, without the port."""
     host = host.strip().lower()
     return host.partition("]")[0][1:] if host.startswith("[") else host.partition(":")[0].rstrip(".")
 

@@ -1,4 +1,4 @@
-"""Chat Completions: its requests read, and the streams that answer them."""
+"""Chat Completions: reads requests, and makes the streams that answer them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ _FORMATS = ("text", "json_object", "json_schema")
 
 
 def read(body: Any, unsupported: Unsupported | None = None, *, pictures: bool = False) -> ApiRequest:
-    """A request's body. unsupported: what is passed over. pictures: may there be some? Raises `Refused`."""
+    """Read a request's body. unsupported: collects the options to pass over. pictures: are they allowed? Raises
+    `Refused`.
+    """
     unsupported = unsupported or Unsupported()
     options, engine = read_options("chat", body, unsupported)
     request = ApiRequest("chat", body, options.get("model", ""), sampling=engine, unsupported=unsupported)
@@ -52,7 +54,7 @@ def read(body: Any, unsupported: Unsupported | None = None, *, pictures: bool = 
 
 
 def _read_reasoning(request: ApiRequest, options: dict[str, Any]) -> None:
-    """`reasoning_effort`, or OpenRouter's object `reasoning`."""
+    """Read `reasoning_effort`, or OpenRouter's object `reasoning`."""
     given = options.get("reasoning", {})
     request.effort = options.get("reasoning_effort") or given.get("effort")
     request.thinking = given.get("enabled")
@@ -71,7 +73,7 @@ def _read_logprobs(request: ApiRequest, options: dict[str, Any]) -> None:
 
 
 def form_of(given: Any, path: str) -> dict[str, Any] | None:
-    """A `response_format` that asks for a form, in Chat's words; None if it asks for none. Raises `Refused`."""
+    """A `response_format` that asks for a form, as Chat has it. None if it asks for none. Raises `Refused`."""
     kind = None if given is None else given.get("type")
     if given is not None and kind not in _FORMATS:
         known = ", ".join(_FORMATS)

@@ -1,4 +1,4 @@
-"""What the values of a request's options may be."""
+"""The allowed values of a request's options."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HALF = re.compile("[\ud800-\udfff]")
 
 
 class Check(NamedTuple):
-    """A test of a value, and how an error says what the value should be."""
+    """A test of a value, and a phrase for errors that describes the allowed values."""
 
     words: str
     holds: Callable[[Any], bool]

@@ -1,4 +1,4 @@
-"""Custom tools of Responses and Chat, which take text instead of arguments, offered to the model as functions."""
+"""Custom tools of Responses and Chat, which take text instead of arguments. The model gets them as functions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["offer_custom", "with_functions"]
 
 
 def offer_custom(request: ApiRequest) -> None:
-    """Offer the request's custom tools as functions. A grammar is described to the model, and not enforced."""
+    """Offer the request's custom tools as functions. A grammar is described to the model, but not enforced."""
     tools = []
     for tool in request.tools:
         if tool.get("type") == "custom":
@@ -46,7 +46,7 @@ def _function(request: ApiRequest, tool: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_functions(items: list[Any]) -> list[Any]:
-    """The conversation, in which calls of custom tools are calls of functions."""
+    """The conversation with calls of custom tools turned into calls of functions."""
     return [_called(item) for item in items]
 
 

@@ -1,4 +1,4 @@
-"""What conversations may have in them: text, and pictures for an engine that writes the prompt itself."""
+"""What conversations may contain: text, and pictures if the engine writes the prompt itself."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _URL = re.compile(r"data:image/[a-z0-9.+-]{1,32};base64,[A-Za-z0-9+/=_-]+|https?
 
 
 def refuse_media(messages: Any, param: str, pictures: bool = False) -> None:
-    """Raises `Refused` for the first part that is not text, with its place. pictures: may there be some?
+    """Raises `Refused` for the first part that is not text, with its place. pictures: are they allowed?
 
-    What else is wrong, the renderer says.
+    The renderer reports other mistakes.
     """
     for at, message in enumerate(messages if isinstance(messages, list) else ()):
         if isinstance(message, dict):
@@ -47,9 +47,9 @@ def _refuse_parts(parts: Any, where: str, pictures: bool) -> None:
 
 
 def picture_of(part: Any, where: str) -> dict[str, Any] | None:
-    """A picture as Chat Completions has it, for a part of any API; None for another part. Raises `Refused`.
+    """A picture in the form of Chat Completions, from a part of any API. None if it is another part. Raises `Refused`.
 
-    Nothing is fetched here: an engine that takes pictures fetches a URL, or does not.
+    Nothing is fetched here. An engine that takes pictures decides whether it fetches a URL.
     """
     kind = part.get("type") if isinstance(part, dict) else None
     if not isinstance(kind, str) or kind not in _PICTURES:

@@ -1,4 +1,4 @@
-"""Anthropic's Messages: its requests read, and the stream that answers them."""
+"""Anthropic's Messages: reads requests, and makes the stream that answers them."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _THINKING = {"enabled": True, "adaptive": None, "disabled": False}
 def read(
     body: Any, unsupported: Unsupported | None = None, *, counting: bool = False, pictures: bool = False
 ) -> ApiRequest:
-    """A request's body. unsupported: what is passed over. counting: it is one of count_tokens, which has no max_tokens.
-    pictures: may there be some?
+    """Read a request's body. unsupported: collects the options to pass over. counting: True for count_tokens, whose
+    requests have no max_tokens. pictures: are they allowed?
 
     Raises `Refused`.
     """
@@ -58,7 +58,7 @@ def read(
 
 
 def _is_begun(last: Any) -> bool:
-    """Is the last message the beginning of the answer? With calls in it, it is a whole one."""
+    """Is the last message the beginning of the answer? A message with calls is a complete one."""
     if not isinstance(last, dict) or last.get("role") != "assistant":
         return False
     content = last.get("content")
@@ -87,7 +87,7 @@ def _read_output(request: ApiRequest, options: dict[str, Any]) -> None:
 def streams(
     request: ApiRequest, parsers: Sequence[Parser], id: str, now: int, reasoning_field: Any, usage: dict[str, int]
 ) -> list[MessagesStream]:
-    """The stream, as a list of one."""
+    """The stream, in a list."""
     options: dict[str, Any] = {
         "id": id,
         "model": request.model,

@@ -1,6 +1,6 @@
-"""Every option of the three APIs: read here, passed to the engine, noted, passed over, or refused. Tables only.
+"""Every option of the three APIs. It is read here, passed to the engine, noted, passed over, or refused. Tables only.
 
-Each row is an option's name and what becomes of it.
+Each row has an option's name and what happens to it.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ __all__ = ["CHAT", "EFFORTS", "MESSAGES", "RESPONSES", "TABLES", "Option"]
 
 
 class Option(NamedTuple):
-    """What becomes of an option.
+    """What happens to an option.
 
-    does: "read": the gateway acts on it; "engine": it goes to the engine as the field `to`; "noted": no answer depends
-    on it, and it is ignored. Two are not supported, and `why` says why: "passed" only adds to a request, and is passed
-    over with a warning; "refused" would change what the answer means. unless: values of these two that ask for
-    nothing, and are taken. parts: of an object's fields, each of which is such an option; None: they are looked at
-    elsewhere.
+    does: "read": the gateway uses the option. "engine": the option goes to the engine as the field `to`. "noted": no
+    answer depends on the option, so it is ignored. The other two values mean that the option is not supported, and
+    `why` has the reason. "passed": the option only adds to a request, and is passed over with a warning. "refused": it
+    would change the meaning of the answer. unless: values of an unsupported option that ask for nothing and are
+    accepted. parts: the options in an object's fields; None if they are checked elsewhere.
     """
 
     does: Literal["read", "engine", "noted", "passed", "refused"]

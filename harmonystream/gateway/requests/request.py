@@ -1,4 +1,4 @@
-"""A request in words that are the same for all APIs, and the reading of its options by the tables."""
+"""A request in words that are the same for all APIs. Its options are read with the tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .unsupported import Unsupported
 
 __all__ = ["ApiRequest", "part_of", "read_options"]
 
-_CODES = {"thread": "thread_unsupported_request"}  # without it, tool runners do not go on
+_CODES = {"thread": "thread_unsupported_request"}  # without this code, tool runners do not continue
 _APIS = {"chat": "Chat Completions", "responses": "Responses", "messages": "Messages"}
 _CLOSE, _SLIP = 0.7, 0.85
 """How alike two names are, from 0 to 1, for a hint, and for one to be a slip of the other."""
@@ -25,15 +25,16 @@ MOST_OPTIONS = 256
 class ApiRequest:
     """What a request asks for.
 
-    body: the request. messages: the conversation, instructions included, in any API's form. tools: those that are
-    offered. choice: "required" also stands for a named tool, which is then the only one in `tools`; named: was it
-    named? picks: the tools that alone may be called, as `tool_choice` has them; None: all. parallel: may there be
-    several calls? sampling: fields of `Sampling` and of the engine's request. logprobs: as `Sampling` has it. thinking:
-    is reasoning on or off; None: the model's default. shown: is it sent to the client? omitted: is it sent without its
-    text? budget: the most tokens of reasoning. variables: of the chat template. output: the `response_format` that
-    content must have, in Chat's form. stored: the input items that a stored response keeps; None: it is not stored.
-    unsupported: what is passed over. namespaces: the namespace and own name of each tool that is in one. custom: names
-    of custom tools, which are offered as functions. continues: does the answer continue the last message?
+    body: the request. messages: the conversation, including instructions, in any API's form. tools: the offered tools.
+    choice: "required" is also used for a named tool, which is then the only one in `tools`. named: does the request
+    name the tool? picks: the only tools that may be called, as `tool_choice` has them; None allows all. parallel: are
+    several calls allowed? sampling: fields of `Sampling` and of the engine's request. logprobs: as in `Sampling`.
+    thinking: is reasoning on or off? None is the model's default. shown: is reasoning sent to the client? omitted: is
+    it sent without its text? budget: the most tokens of reasoning. variables: for the chat template. output: the
+    `response_format` of the content, in Chat's form. stored: the input items that a stored response keeps; None if it
+    is not stored. unsupported: collects options to pass over. namespaces: the namespace and own name of each tool in a
+    namespace. custom: names of custom tools, which are offered as functions. continues: does the answer continue the
+    last message?
     """
 
     api: str
@@ -71,10 +72,10 @@ class ApiRequest:
 
 
 def read_options(api: str, body: Any, unsupported: Unsupported | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The options that the gateway reads, and those for the engine by the engine's names. None counts as not given.
+    """The options that the gateway reads, and those for the engine under the engine's names. None counts as absent.
 
-    unsupported: takes the names of those that are passed over. Raises `Refused` for an option that has a value that it
-    cannot have, or that is not supported and not passed over.
+    unsupported: collects the names of options to pass over. Raises `Refused` if an option has an invalid value, or if
+    it is unsupported and cannot be passed over.
     """
     if not isinstance(body, dict):
         raise Refused(400, "The request is not a JSON object.")
@@ -95,7 +96,7 @@ def read_options(api: str, body: Any, unsupported: Unsupported | None = None) ->
 def _known(
     table: Mapping[str, Option], given: Mapping[str, Any], path: str, unsupported: Unsupported
 ) -> Iterator[tuple[str, Option, Any]]:
-    """Name, option and value of each that is given and does something. path: of the object that has them."""
+    """Name, option and value of each option that is given and has an effect. path: the object that contains them."""
     for name, value in given.items():
         option = table.get(name)
         if option is None:
@@ -121,7 +122,7 @@ _ACTED_ON = ("read", "engine")
 
 
 def _is_a_slip(table: Mapping[str, Option], given: Mapping[str, Any], name: str, path: str) -> bool:
-    """Does an unknown name stand for an option that is acted on, misspelt, or of another API?"""
+    """Is an unknown name a misspelt option that has an effect, or another API's name for one?"""
     acted_on = [one for one, option in table.items() if option.does in _ACTED_ON and one not in given]
     if get_close_matches(name[:64], acted_on, 1, _SLIP):
         return True
@@ -129,7 +130,7 @@ def _is_a_slip(table: Mapping[str, Option], given: Mapping[str, Any], name: str,
 
 
 def _hint(table: Mapping[str, Option], name: str, path: str) -> str:
-    """What a client may do whose option is unknown."""
+    """A hint for a client that sent an unknown option."""
     useful = [one for one, option in table.items() if option.does in (*_ACTED_ON, "noted")]
     if close := get_close_matches(name[:64], useful, 1, _CLOSE):
         return f"Did you mean {path}{close[0]}?"

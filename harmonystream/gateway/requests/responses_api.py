@@ -1,4 +1,4 @@
-"""Responses: its requests read, and the stream that answers them."""
+"""Responses: reads requests, and makes the stream that answers them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _INCLUDED = (
 
 
 def references(body: Any) -> list[tuple[str, str]]:
-    """What a request's body builds on, each once: a "response" or an "item", and its id. Raises `Refused`."""
+    """What a request's body builds on, without repetition: "response" or "item", and the id. Raises `Refused`."""
     if not isinstance(body, dict):
         return []
     found: dict[tuple[str, str], None] = {}
@@ -51,7 +51,9 @@ def references(body: Any) -> list[tuple[str, str]]:
 
 
 def read(body: Any, earlier: Earlier, unsupported: Unsupported | None = None, *, pictures: bool = False) -> ApiRequest:
-    """A request's body. unsupported: what is passed over. pictures: may there be some? Raises `Refused`."""
+    """Read a request's body. unsupported: collects the options to pass over. pictures: are they allowed? Raises
+    `Refused`.
+    """
     unsupported = unsupported or Unsupported()
     options, engine = read_options("responses", body, unsupported)
     request = ApiRequest("responses", body, options.get("model", ""), sampling=engine, unsupported=unsupported)
@@ -83,7 +85,7 @@ def read(body: Any, earlier: Earlier, unsupported: Unsupported | None = None, *,
 
 
 def _items(given: Any, earlier: Earlier, pictures: bool) -> list[Any]:
-    """The input as a list of items, with stored ones for references."""
+    """The input as a list of items. References are replaced by stored items."""
     if isinstance(given, str):
         return [{"type": "message", "role": "user", "content": given}]
     if not isinstance(given, list) or not given:
@@ -100,7 +102,7 @@ def _items(given: Any, earlier: Earlier, pictures: bool) -> list[Any]:
 
 
 def _with_offered_names(request: ApiRequest) -> list[Any]:
-    """The conversation, in which calls of tools in namespaces have the names under which these are offered."""
+    """The conversation, in which calls use the names under which tools in namespaces are offered."""
     shown = {tool: name for name, tool in request.namespaces.items()}
 
     def renamed(item: Any) -> Any:
@@ -115,7 +117,7 @@ def _with_offered_names(request: ApiRequest) -> list[Any]:
 def streams(
     request: ApiRequest, parsers: Sequence[Parser], id: str, now: int, reasoning_field: Any, usage: dict[str, int]
 ) -> list[ResponsesStream]:
-    """The stream, as a list of one."""
+    """The stream, in a list."""
     packs = _ENCRYPTED in (request.body.get("include") or ())
     options: dict[str, Any] = {
         "id": id,

@@ -1,6 +1,7 @@
 """Reasoning that clients send back without its text: `encrypted_content` of Responses, `signature` of Messages.
 
-It is packed and neither secret nor signed. Whoever has it may ask for the text, and may send any reasoning as text.
+It is packed, but neither secret nor signed. A client that has it may ask for the text anyway, and may send any
+reasoning as text.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ MOST = 1 << 24
 
 
 def sealed(text: str) -> str:
-    """This text, packed."""
+    """The packed text."""
     return _PREFIX + urlsafe_b64encode(zlib.compress(text.encode("utf-8", "replace"))).decode()
 
 
 def _text(packed: str, where: str, most: int) -> str:
-    """The text. where: the field. Raises `Refused` for one with more than `most` bytes, or that is not from here."""
+    """The text. where: the field. Raises `Refused` if it is longer than `most` bytes, or was not packed here."""
     try:
         reader = zlib.decompressobj()
         text = reader.decompress(urlsafe_b64decode(packed.removeprefix(_PREFIX)), most + 1)
@@ -40,7 +41,7 @@ def _text(packed: str, where: str, most: int) -> str:
 
 
 def opened(items: list[Any]) -> list[Any]:
-    """The items, with its text in each reasoning item that has only `encrypted_content`. Raises `Refused`."""
+    """The items. Each reasoning item that has only `encrypted_content` gets its text. Raises `Refused`."""
     made = []
     left = MOST
     for at, item in enumerate(items):
@@ -59,9 +60,9 @@ def opened(items: list[Any]) -> list[Any]:
 
 
 def opened_blocks(messages: list[Any]) -> list[Any]:
-    """The messages of Messages, with its text in each block of thinking whose signature has it. Raises `Refused`.
+    """The messages of Messages. Each thinking block gets the text that is in its signature. Raises `Refused`.
 
-    Signatures that were made elsewhere say nothing here, and stay.
+    Signatures that were made elsewhere have no text, and stay unchanged.
     """
     left = MOST
     made = []

@@ -1,4 +1,4 @@
-"""Runs of tools that an answer of Messages had in itself, where they come back: a call, and a result after it."""
+"""Runs of tools inside an earlier answer of Messages. They become a call, and a result after it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NAMES = {"mcp_tool_use": "tool_use", "mcp_tool_result": "tool_result"}
 
 
 def with_runs_apart(messages: Iterable[Any]) -> list[Any]:
-    """The messages of a request, in which a run is a call by the assistant and a result from the user."""
+    """The messages of a request, in which each run becomes a call by the assistant and a result from the user."""
     return [one for message in messages for one in _parted(message)]
 
 

@@ -1,4 +1,4 @@
-"""The tools that a request offers, and what it says about calling them, in the words of any of the three APIs."""
+"""The tools that a request offers, and its choice among them, in the form of any of the three APIs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SHOWN = 10
 
 
 def fields_of(tool: dict[str, Any]) -> dict[str, Any]:
-    """What has a tool's fields, or those of a choice of it: Chat has them in an object of their own."""
+    """The object with a tool's fields, or with those of a choice of it. Chat nests them in an object of their own."""
     kind = tool.get("type")
     inner = tool.get("custom" if kind == "custom" else "function")
     return inner if isinstance(inner, dict) else tool
@@ -42,9 +42,10 @@ def tool_name(tool: Any) -> Any:
 
 
 def offer(request: ApiRequest, tools: Any, types: Collection[str | None]) -> None:
-    """Take the request's tools. types: those that a client runs itself.
+    """Take the request's tools. types: the types of tools that a client runs itself.
 
-    Others would have to run at the API's provider. They are passed over beside tools that are taken, and else refused.
+    Other tools would have to run at the API's provider. They are passed over if the request has usable tools, and
+    refused otherwise.
     """
     listed = _flat(request, [] if tools is None else tools)
     if len(listed) > MOST_TOOLS:
@@ -81,10 +82,10 @@ def _kind(tool: dict[str, Any]) -> str | None:
 
 
 def _flat(request: ApiRequest, tools: list[Any]) -> list[tuple[str, Any]]:
-    """The tools with their places; those in a namespace for themselves.
+    """The tools with their places. Tools in a namespace are listed one by one.
 
-    A model sees one list of names. A tool in a namespace keeps its name if that is the only one, and else gets the
-    namespace before it. `request.namespaces` says which name stands for which tool.
+    A model sees one list of names. A tool in a namespace keeps its name if no other tool has it. Otherwise the
+    namespace is put before the name. `request.namespaces` maps each such name to the tool.
     """
     found: list[tuple[str, Any, str | None]] = []
     for at, tool in enumerate(tools):
@@ -110,7 +111,7 @@ def _flat(request: ApiRequest, tools: list[Any]) -> list[tuple[str, Any]]:
 
 
 def choose(request: ApiRequest, choice: Any) -> None:
-    """Take the request's `tool_choice`. `pick` then looks for the tools that it names."""
+    """Take the request's `tool_choice`. Later, `pick` looks for the tools that it names."""
     if choice is None:
         return
     kind = choice.get("type") if isinstance(choice, dict) else choice
@@ -136,9 +137,9 @@ def _allow(request: ApiRequest, allowed: Any) -> None:
 
 
 def pick(request: ApiRequest, here: Collection[str] = ()) -> None:
-    """Keep the tools that `tool_choice` permits, once all tools are known. here: names of those that run here.
+    """Keep the tools that `tool_choice` permits, once all tools are known. here: names of the tools that run here.
 
-    Raises `Refused` if it names a tool that is not there, or asks for a call and there are no tools.
+    Raises `Refused` if it names a tool that is not there, or demands a call and there are no tools.
     """
     if request.picks is not None:
         known = {tool_name(tool) for tool in request.tools}
@@ -149,7 +150,7 @@ def pick(request: ApiRequest, here: Collection[str] = ()) -> None:
 
 
 def _picked(choice: Any, known: Collection[Any], here: Collection[str]) -> Collection[str]:
-    """The names of the tools that a choice means. A server's choice without a name means all of its tools."""
+    """The names of the tools that a choice permits. A server's choice without a name permits all of its tools."""
     name = tool_name(choice)
     if isinstance(choice, dict) and choice.get("type") == "mcp":
         if choice.get("server_label") != SERVER:

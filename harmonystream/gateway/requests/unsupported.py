@@ -1,4 +1,4 @@
-"""What becomes of an option that the gateway cannot honour: it is passed over, or the request is refused."""
+"""Decides about an option that the gateway cannot honour: it is passed over, or the request is refused."""
 
 from __future__ import annotations
 
@@ -21,21 +21,22 @@ SHOWN = 16
 class Unsupported:
     """The options of one request that the gateway cannot honour.
 
-    rule: "auto": an option that only adds to a request is passed over, and one that changes what the answer means is
-    refused; "ignore": all are passed over; "refuse": all are refused. passed: the names of those passed over.
+    rule: "auto" passes over an option that only adds to a request, and refuses one that changes the meaning of the
+    answer. "ignore" passes over all of them. "refuse" refuses all of them. passed: the names of the options that were
+    passed over.
     """
 
     rule: Rule = "auto"
     passed: list[str] = field(default_factory=list)
 
     def meet(self, name: str, refusal: Refused, *, adds: bool) -> None:
-        """An option that cannot be honoured. adds: does it only add to the request? Raises the refusal, or notes it."""
+        """Pass over an option and note it, or raise the refusal. adds: does the option only add to the request?"""
         if self.rule == "refuse" or (self.rule == "auto" and not adds):
             raise refusal
         self.passed.append(name)
 
     def listed(self) -> list[str]:
-        """The names, as the log and the warning have them."""
+        """The names, for the log and the warning."""
         more = len(self.passed) - SHOWN
         return [*self.passed[:SHOWN], *([f"and {more} more"] if more > 0 else [])]
 
@@ -47,7 +48,7 @@ class Unsupported:
 
 
 def rule_of(word: str) -> Rule:
-    """Raises ValueError for a word that is not a rule."""
+    """The rule with this name. Raises ValueError if there is none."""
     if word not in RULES:
         raise ValueError(f"must be one of {', '.join(RULES)}")
     return word  # type: ignore[return-value]
