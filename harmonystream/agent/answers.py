@@ -1,4 +1,4 @@
-"""An answer that has to fit a type or a schema: what the model is asked for, and what it wrote as an object."""
+"""An answer that must fit a type or a schema: the instructions for the model, and the answer read as an object."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _FENCED = re.compile(r"```[a-zA-Z]*\n(.*?)\n?```", re.DOTALL)
 
 
 class AnswerError(ValueError):
-    """The answer did not fit, also when the model had been told why."""
+    """The answer did not fit, even after the model was sent the reason."""
 
 
 class AnswerForm:
     """The form of an answer.
 
     declared: a type that pydantic knows, such as a model, a dataclass or `list[int]`, or a JSON Schema as a mapping.
-    Raises TypeError or ValueError for what is neither.
+    Raises TypeError or ValueError for anything else.
     """
 
     def __init__(self, declared: Any) -> None:
@@ -34,7 +34,7 @@ class AnswerForm:
 
             self._check, self.schema = SchemaBinder(declared).checked, dict(declared)
         else:
-            if isinstance(declared, str) or isroutine(declared):  # pydantic has a schema for a function, too
+            if isinstance(declared, str) or isroutine(declared):  # pydantic would make a schema of a function, too
                 raise TypeError(f"answer is a type that pydantic knows, or a JSON Schema, not {shown(declared)}")
             from ..tools.functions import TypeCheck
 
@@ -43,16 +43,16 @@ class AnswerForm:
 
     @property
     def request(self) -> str:
-        """What the system says about it."""
+        """The instructions for the system message."""
         return _ASKED + json.dumps(self.schema, ensure_ascii=False)
 
     @property
     def response_format(self) -> dict[str, Any]:
-        """As Chat Completions' requests have it."""
+        """The `response_format` for a request of Chat Completions."""
         return {"type": "json_schema", "json_schema": {"name": "answer", "schema": self.schema}}
 
     def read(self, text: str) -> Any:
-        """The object that the text holds. Raises AnswerError, with a message for the model."""
+        """The object in the text. Raises AnswerError, with a message for the model."""
         try:
             return self._check(_value(text))
         except ValueError as error:
@@ -60,12 +60,12 @@ class AnswerForm:
 
     @staticmethod
     def repair(error: AnswerError) -> dict[str, str]:
-        """The message that asks for another answer."""
+        """The message that asks the model for another answer."""
         return {"role": "user", "content": _AGAIN.format(error)}
 
 
 def _value(text: str) -> Any:
-    """The JSON value of a text, which may stand in a Markdown fence."""
+    """The JSON value in the text, which may be inside a Markdown fence."""
     fenced = _FENCED.search(text)
     for body in (text, *([fenced[1]] if fenced else ())):
         try:

@@ -1,4 +1,4 @@
-"""Where a generation has to end, for engines that go on: at a stop, and at its limit of tokens."""
+"""Ends a generation at a stop or at its token limit, for engines that do not end there themselves."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ CHARACTERS = 16
 
 
 class Bounds:
-    """Cuts what an engine gives. over: the reason, "stop" or "length", once the end has been reached; else None.
-    cut: was something left out of an item?
+    """Cuts an engine's output. over: the reason, "stop" or "length", once the end is reached; None before. cut: was a
+    part of an item left out?
 
-    The limit counts ids. Text has no tokens, so that it may be longer: it ends after more items than the limit, with
-    `CHARACTERS` for each token.
+    The limit counts ids. Text has no tokens, so the limit is looser there: the text may have more items than the limit,
+    but at most `CHARACTERS` for each token of it.
     """
 
     def __init__(self, prompt: Prompt, sampling: Sampling) -> None:
@@ -30,14 +30,14 @@ class Bounds:
         self._left = sampling.max_tokens
         self._left_characters = sampling.max_tokens * CHARACTERS
         self._stop_ids = frozenset(prompt.stop_ids)
-        # In text, a format's tags may be quoted, and its parser decides that. Harmony's markers always count.
+        # In text, a format's tags may be quoted, and only its parser can decide that. Harmony's markers always count.
         stops = sorted(prompt.stops, key=len, reverse=True) if isinstance(prompt.format, HeaderFormat) else []
         self._stops = re.compile("|".join(map(re.escape, stops))) if stops else None
         self._carried = max(map(len, stops), default=1) - 1
         self._tail = ""
 
     def ids(self, ids: Any) -> Any:
-        """What counts of an id, or of several."""
+        """The part of an id, or of several, that is before the end."""
         if isinstance(ids, int):
             self._left -= 1
             if ids in self._stop_ids:
@@ -55,7 +55,7 @@ class Bounds:
         return ids
 
     def text(self, text: str) -> str:
-        """What counts of a text."""
+        """The part of the text that is before the end."""
         self._left -= 1
         self._left_characters -= len(text)
         if self._stops is not None:

@@ -1,4 +1,4 @@
-"""A limit on the time that a generator waits, which never counts against what its consumer does between two items."""
+"""A limit on the time that a generator waits. Time that its consumer spends between two items does not count."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ __all__ = ["Deadline", "is_cancelled"]
 
 
 class Deadline:
-    """Raises TimeoutError out of a `with` block around an await once the time is over.
+    """A `with` block around an await. Raises TimeoutError out of the block once the time is over.
 
-    asyncio.timeout() cannot be used here: it would cancel the task wherever it is, also in the consumer's code while
-    the generator is suspended at a `yield`. This one cancels only inside its block, and can be entered again and
-    again. seconds: from now on; None: no limit.
+    asyncio.timeout() cannot be used here. It would cancel the task wherever it is, even in the consumer's code while
+    the generator is suspended at a `yield`. This class cancels only inside its block, and the block can be entered many
+    times. seconds: the limit from now on; None sets none.
 
-    What waits once per token does without the block, which takes longer than the rest of a token's way: it calls
-    `enter` before the await, clears `task` after it, and asks `error_of` what an exception in between means.
+    The block takes longer than everything else that is done for a token. So code that waits once per token does without
+    it: it calls `enter` before the await, clears `task` after it, and passes any exception in between to `error_of`.
     """
 
     __slots__ = ("_cancelled", "_handle", "expired", "task")
 
     def __init__(self, seconds: float | None) -> None:
         self.expired = False
-        self.task: asyncio.Task[object] | None = None  # that waits in the block
-        self._cancelled = False  # did we cancel it, in this block?
+        self.task: asyncio.Task[object] | None = None  # the task that waits in the block
+        self._cancelled = False  # have we cancelled the task in this block?
         loop = asyncio.get_running_loop()
         self._handle = None if seconds is None else loop.call_later(seconds, self._expire)
 
@@ -40,16 +40,16 @@ class Deadline:
             self.task.cancel()
 
     def error_of(self, error: BaseException | None) -> BaseException | None:
-        """The block is left with this exception, or None: what is to be raised instead."""
+        """The exception to raise when the block is left with this exception, or with None."""
         task, self.task = self.task, None
         if not self._cancelled or task is None:
             return error
         self._cancelled = False
-        others = task.uncancel() if hasattr(task, "uncancel") else 0  # Python 3.10 cannot tell
+        others = task.uncancel() if hasattr(task, "uncancel") else 0  # Python 3.10 does not count cancellations
         return TimeoutError() if isinstance(error, asyncio.CancelledError) and not others else error
 
     def enter(self) -> None:
-        """The task is about to wait. Raises TimeoutError if the time is over already."""
+        """Call this before the task waits. Raises TimeoutError if the time is already over."""
         if self.expired:
             raise TimeoutError
         self.task = current_task()
@@ -65,5 +65,7 @@ class Deadline:
 
 
 def is_cancelled(task: asyncio.Task[object] | None) -> bool:
-    """Has somebody cancelled this task? Python 3.10 cannot tell a task from something that it awaits: True there."""
+    """Has somebody cancelled this task? Always True on Python 3.10, where an awaited task's cancellation looks the
+    same.
+    """
     return task is None or not hasattr(task, "cancelling") or task.cancelling() > 0

@@ -1,4 +1,4 @@
-"""The loop for code without async."""
+"""The agent loop for code without async."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def agent_loop_sync(
 ) -> Generator[LoopEvent, None, None]:
     """`agent_loop` as a plain iterator, with the same arguments and the same events.
 
-    The event loop runs in this thread, and only while the next event is awaited. Closing the iterator, or Ctrl-C,
-    stops the engine and cancels the tools. Raises RuntimeError where an event loop runs already, as in Jupyter: use
-    `async for event in agent_loop(...)` there.
+    The event loop runs in this thread, and only while the next event is awaited. Closing the iterator, or Ctrl-C, stops
+    the engine and cancels the tools. Raises RuntimeError if an event loop is already running, as in Jupyter. Use `async
+    for event in agent_loop(...)` there.
     """
     options = {**locals(), **variables}
     del options["variables"]
@@ -75,13 +75,13 @@ def _events(options: Mapping[str, Any]) -> Generator[LoopEvent, None, None]:
                     loop.run_until_complete(pump.sleep())
             while pump.events:
                 yield pump.events.popleft()
-        task.result()  # raises what the loop has raised
+        task.result()  # raises what the loop raised
     finally:
         with _interrupts_held():
             task.cancel()
             loop.run_until_complete(asyncio.wait({task}))
             if not task.cancelled():
-                task.exception()  # it was raised above
+                task.exception()  # read it: it was already raised above
             loop.run_until_complete(loop.shutdown_asyncgens())
             loop.run_until_complete(loop.shutdown_default_executor())
             loop.close()
@@ -91,10 +91,10 @@ def _events(options: Mapping[str, Any]) -> Generator[LoopEvent, None, None]:
 def _interrupts_held(stop: Callable[[], object] | None = None) -> Iterator[None]:
     """Keeps Ctrl-C out of the event loop, which cannot clean up after an exception inside its own code.
 
-    The first SIGINT calls `stop`, and KeyboardInterrupt is raised at the end of the block. The second SIGINT raises it
-    at once, for code that blocks the event loop. A handler that the application has set stays in place.
+    The first SIGINT calls `stop`, and the end of the block raises KeyboardInterrupt. A second SIGINT raises it at once,
+    in case code blocks the event loop. A handler that the application has set is not replaced.
     """
-    held = 0  # SIGINTs in this block
+    held = 0  # how many SIGINTs arrived in this block
 
     def hold(number: int, frame: FrameType | None) -> None:
         nonlocal held
@@ -132,10 +132,10 @@ class _Pump:
             async for event in events:
                 self.events.append(event)
                 self.wake()
-                await asyncio.sleep(0)  # so that the iterator has it before the next one is made
+                await asyncio.sleep(0)  # lets the iterator take it before the next one is made
 
     def sleep(self) -> asyncio.Future[None]:
-        """Done once there is an event, or none will come."""
+        """A future that is done when there is an event, or when no more will come."""
         self._awake = self._loop.create_future()
         return self._awake
 

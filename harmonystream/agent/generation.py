@@ -22,14 +22,15 @@ from .deadline import Deadline, is_cancelled
 __all__ = ["Generation"]
 
 _END = Finished()
-_FAILURES = ("abort", "error")  # what a reason means where a generation has broken
+_FAILURES = ("abort", "error")  # reasons of a generation that has broken
 
 
 class Generation:
-    """Reads an engine to its end, and keeps what the model has said.
+    """Reads an engine to its end, and keeps what the model has written.
 
-    failure: what the engine raised, or what it sent that the parser refuses. timed_out: the deadline has passed.
-    ended: there are no more events. parser: it has read what the engine gave. calls: all calls that have ended so far.
+    failure: the exception of the engine, or of the parser if it refused the engine's output. timed_out: has the
+    deadline passed? ended: have all events been given? parser: the parser that reads the output. calls: all calls that
+    have ended so far.
     """
 
     def __init__(
@@ -40,8 +41,9 @@ class Generation:
         sampling: Sampling,
         deadline: Deadline,
     ) -> None:
-        """begin: starts the engine. prompt, sampling: what it is asked. It is held to their ends: what comes after a
-        stop, and after `max_tokens`, is not read."""
+        """begin: starts the engine. prompt, sampling: its arguments. The output is cut at their ends: what follows a
+        stop, or exceeds `max_tokens`, is not read.
+        """
         self._begin = begin
         self._deadline = deadline
         self._items: AsyncIterator[Output] | None = None
@@ -49,7 +51,7 @@ class Generation:
         self._prompt_tokens = len(prompt.ids or ())
         self._bounds = Bounds(prompt, sampling)
         self._collector = Collector()
-        self._texts = 0  # items that were text
+        self._texts = 0  # how many items were text
         self._end = _END
         self.ended = False
         self.failure: Exception | None = None
@@ -57,8 +59,9 @@ class Generation:
         self.calls: list[ToolCall] = self._collector.calls
 
     def items(self) -> AsyncIterator[Output]:
-        """Starts the engine. The items are to be read within `with` this generation, and between `Deadline.enter` and
-        `Deadline.leave`."""
+        """Start the engine. Read the items inside `with` this generation, and between `Deadline.enter` and
+        `Deadline.leave`.
+        """
         self._deadline.enter()
         self._items = self._begin()
         return self._items
@@ -69,7 +72,7 @@ class Generation:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        """Keeps an exception of the engine as its failure. One that the consumer raises at a `yield` propagates."""
+        """Keep the engine's exception as the failure. An exception that the consumer raises at a `yield` propagates."""
         deadline = self._deadline
         waited = deadline.task is not None
         error = deadline.error_of(error)
@@ -84,7 +87,7 @@ class Generation:
         return True
 
     def take(self, item: Output) -> tuple[Event, ...]:
-        """The events that an item makes; of a `Finished`, and after a failure, the last ones."""
+        """The events of an item. After a `Finished` or a failure, these are the last events."""
         try:
             if isinstance(item, Finished):
                 return self.finish(item)
@@ -97,7 +100,7 @@ class Generation:
             else:
                 ids = item.ids if isinstance(item, Sampled) else item
                 events = self.parser.feed(self._bounds.ids(ids))
-        except Exception as error:  # an engine that yields neither ids nor text, or both
+        except Exception as error:  # an engine may yield neither ids nor text, or both
             self.failure = error
             return self.finish()
         self._collector.add(events)
@@ -117,7 +120,7 @@ class Generation:
         return events
 
     async def close(self) -> None:
-        """Stops the engine. Closing one that has ended does nothing."""
+        """Stop the engine. If it has already ended, this does nothing."""
         close: Any = getattr(self._items, "aclose", None)
         if close is not None:
             try:
@@ -127,7 +130,7 @@ class Generation:
 
     @property
     def reason(self) -> str | None:
-        """As in `StreamEnd`."""
+        """The reason, as in `StreamEnd`."""
         return self._collector.finish_reason
 
     @property
@@ -140,7 +143,7 @@ class Generation:
 
     @property
     def usage(self) -> dict[str, Any]:
-        """The engine's usage object. If it gave none, ids are counted; of text, the items, which are a lower bound."""
+        """The engine's usage. If it gave none, ids are counted. For text, items are counted, which is a lower bound."""
         if self._end.usage:
             return dict(self._end.usage)
         return chat_usage(self._prompt_tokens, self._texts or self.parser.usage.total)

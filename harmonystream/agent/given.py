@@ -1,4 +1,4 @@
-"""What callers of the loop pass, as the loop needs it: a URL as an engine, a function as `Tools`."""
+"""Converts the arguments of the loop: for example a URL to an engine, and a function to `Tools`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ _SAMPLING = tuple(one.name for one in fields(Sampling))
 
 
 def engine_of(engine: Any) -> Engine:
-    """The engine; of a URL, that of a server that speaks `/v1/completions`. Raises TypeError for anything else."""
+    """The engine. A URL becomes an engine for a server that has `/v1/completions`. Raises TypeError for
+    anything else.
+    """
     if isinstance(engine, str):
         from ..engines import Completions
 
@@ -37,7 +39,7 @@ def engine_of(engine: Any) -> Engine:
 
 
 def tools_of(tools: Any) -> Tools:
-    """`Tools`, of one item or of several. Raises what `Tools` raises for an item that cannot be a tool."""
+    """`Tools`, from one item or several. Raises what `Tools` raises for an item that cannot be a tool."""
     if tools is None:
         return Tools()
     if isinstance(tools, (str, bytes)):
@@ -50,7 +52,7 @@ def tools_of(tools: Any) -> Tools:
 
 
 def sampling_of(sampling: Any) -> Sampling:
-    """The `Sampling`. Raises TypeError for fields that there are not."""
+    """The `Sampling`. Raises TypeError for fields that it does not have."""
     if sampling is None:
         return Sampling()
     if isinstance(sampling, Sampling):
@@ -70,7 +72,7 @@ def sampling_of(sampling: Any) -> Sampling:
 
 
 def with_system(messages: list[dict[str, Any]], text: str | None) -> list[dict[str, Any]]:
-    """The messages, with this in front of what the system says."""
+    """The messages, with this text at the beginning of the system message."""
     check_text("system", text)
     if not text:
         return messages
@@ -81,16 +83,16 @@ def with_system(messages: list[dict[str, Any]], text: str | None) -> list[dict[s
 
 
 async def prompt_options(engine: Engine, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of `render`: those that are given, and where they do not say it, what the engine knows of its model.
+    """The options of `render`. The given options come first, and the engine's knowledge of its model fills the rest.
 
-    Raises what the engine raises where it has to ask its server.
+    Raises what the engine raises if it has to ask its server.
     """
     made = dict(given)
     ask = getattr(engine, "prompt_options", None)
     if callable(ask):
         offered = dict(await ask(made.keys()))
         tokens = offered.pop("tokens", None)
-        if "model" in made:  # which implies the format
+        if "model" in made:  # the model implies the format
             offered.pop("format", None)
         made = {**offered, **made}
         if isinstance(made.get("template"), str) and tokens:
@@ -99,7 +101,7 @@ async def prompt_options(engine: Engine, given: Mapping[str, Any]) -> dict[str, 
 
 
 def hint(error: PromptError, variables: Iterable[str], options: Iterable[str]) -> PromptError:
-    """The error, with the option of the loop that may be meant by a keyword that no prompt reads."""
+    """The error, with a hint: which option of the loop may be meant by a keyword that no prompt reads."""
     for name in variables:
         if f" {name}" in str(error) and (meant := _meant(name, tuple(options))):
             return PromptError(f"{error}. {name}{meant}")

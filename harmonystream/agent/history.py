@@ -1,4 +1,4 @@
-"""What a round adds to the conversation, in Chat Completions' form."""
+"""What a round adds to the conversation, in the form of Chat Completions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["CallIds", "assistant_message", "length"]
 
 
 def assistant_message(content: str, reasoning: str, calls: Sequence[ToolCall]) -> dict[str, Any] | None:
-    """What the model said, thought and called; None if that is nothing."""
+    """The message with what the model wrote, thought and called. None if it is empty."""
     if not (content or reasoning or calls):
         return None
     made: dict[str, Any] = {"role": "assistant", "content": content}
@@ -31,10 +31,10 @@ class CallIds:
     def __init__(self, messages: Iterable[Any]) -> None:
         calls = [call for one in messages if isinstance(one, dict) for call in one.get("tool_calls") or ()]
         self._used = {call.get("id") for call in calls if isinstance(call, dict)}
-        self._number = len(calls)  # of the next call
+        self._number = len(calls)  # the number of the next call
 
     def next(self, written: str | None) -> str:
-        """The id of the next call: the one that the model wrote, or one that is made of the call's number."""
+        """The id of the next call. It is the model's own id, or an id made from the call's number."""
         made = written if written is not None and written not in self._used else f"call_{self._number}"
         while made in self._used:
             made += "_"
@@ -43,12 +43,12 @@ class CallIds:
         return made
 
     def skip(self) -> None:
-        """The next call was cut, and is not in the conversation."""
+        """Skip the next call, which was cut off and is not in the conversation."""
         self._number += 1
 
 
 def length(messages: Iterable[Mapping[str, Any]]) -> int:
-    """About how many characters a conversation has: those of its contents."""
+    """About how many characters a conversation has, counting its contents."""
     return sum(map(_length_of, (message.get("content") for message in messages)))
 
 

@@ -1,4 +1,4 @@
-"""The agent loop: render, generate, parse, run the tools, and again until the model answers."""
+"""The agent loop: render, generate, parse, run the tools, and repeat until the model answers."""
 
 from __future__ import annotations
 
@@ -61,24 +61,27 @@ async def agent_loop(
     dialect: str | None = None,
     **variables: Any,
 ) -> AsyncGenerator[LoopEvent, None]:
-    """Generates, and runs the tools that the model calls, until it answers. Yields the parser's events and its own.
+    """Generate, and run the tools that the model calls, until it answers. Yields the parser's events and the loop's
+    own.
 
-    engine: an engine, or the URL of a server that speaks `/v1/completions`.
+    engine: an engine, or the URL of a server that has `/v1/completions`.
     messages: the conversation, as `render` takes it. `LoopEnd.messages` has the messages to add.
-    tools: `Tools`, one tool or several: functions, definitions, classes. `Tools` of MCP servers that are not entered
-    are connected for as long as the loop runs.
-    system: what the system says, before what it says in the messages.
+    tools: `Tools`, one tool or several: functions, definitions, classes. MCP servers of `Tools` that are not entered
+    are connected while the loop runs.
+    system: text for the system message. It goes before the system message of the conversation.
     answer: the form of the answer, as a type that pydantic knows or as a JSON Schema. `LoopEnd.answer` is the object.
     An answer that does not fit is sent back once, with the reason.
     tool_choice: "auto"; "none": tools are not offered; "required", or a tool's name: the first round calls one.
-    context: what tools get that ask for a `Context`. request: the argument of the tools' `when=`.
-    max_rounds: the number of generations in which it may call them. In the next one it answers without tools.
-    max_tokens, timeout: limits for all rounds, in tokens and seconds.
+    context: the value for tools that have a `Context` parameter. request: the argument of the tools' `when=`.
+    max_rounds: in how many generations the model may call tools. The next generation answers without tools.
+    max_tokens, timeout: limits for all rounds together, in tokens and seconds.
     max_repeats: how often a call with the same arguments may give the same result again.
     sampling: a `Sampling`, or a dict of its fields.
     model, format, template, vocab, reasoning, thinking, date, dialect, variables: as for `render`. An engine that knows
-    its model (`TransformersEngine`, `Completions`) says it where these do not.
+    its model (`TransformersEngine`, `Completions`) fills in what you do not pass.
 
+    The last event is a `LoopEnd`, even if the engine or the tools fail. Exceptions of `render` and `when=` are raised.
+    To leave early, close the generator (`contextlib.aclosing`), which stops the engine and the tools.
     The last event is a `LoopEnd`, whatever happens to the engine and to the tools. Exceptions of `render` and `when=`
     are raised. Close the generator (`contextlib.aclosing`) to leave it early: that stops the engine and the tools.
     """
@@ -132,7 +135,7 @@ async def agent_loop(
 
 
 class _Loop:
-    """What a loop knows beyond one round."""
+    """What a loop remembers between rounds."""
 
     def __init__(
         self, engine: Engine, messages: list[dict[str, Any]], sampling: Sampling, variables: Mapping[str, Any]
@@ -142,36 +145,36 @@ class _Loop:
         self._sampling = sampling
         self._variables = variables
         self._prompt: dict[str, Any] = {}
-        self._round = 0  # rounds that have begun
-        self._last: LoopReason | None = None  # why this round is the last one, without tools; None: it is not
+        self._round = 0  # how many rounds have begun
+        self._last: LoopReason | None = None  # why this round is the last one, without tools; None if it is not
         self._ids = CallIds(messages)
         self._added: list[dict[str, Any]] = []
         self._called: list[str] = []
         self._usage: dict[str, Any] = {}
         self._answer: Any = None
         self._misfit: AnswerError | None = None  # why the last answer did not fit
-        self._asked_again: list[dict[str, Any]] = []  # the message that says so, until a round has it
+        self._asked_again: list[dict[str, Any]] = []  # the message that asks for another answer, until a round sends it
 
     def limit(self, max_rounds: int, max_tokens: int | None, max_repeats: int) -> None:
-        """Sets the limits. Raises ValueError for numbers that are too small."""
+        """Set the limits. Raises ValueError for numbers that are too small."""
         check_number("max_rounds", max_rounds, least=0, whole=True)
         check_number("max_repeats", max_repeats, least=0, whole=True)
         check_number("max_tokens", max_tokens, least=1, whole=True, none=True)
         self._max_rounds = max_rounds
-        self._left = max_tokens  # tokens that may still be generated; None: any number
+        self._left = max_tokens  # how many tokens may still be generated; None: any number
         self._repeats = Repeats(max_repeats)
 
     def ask(self, system: str | None, answer: Any) -> None:
-        """Sets what the system says, and the form of the answer."""
+        """Set the text of the system message, and the form of the answer."""
         self._form = None if answer is None else AnswerForm(answer)
         texts = [text for text in (system, None if self._form is None else self._form.request) if text is not None]
         self._messages = with_system(self._messages, "\n\n".join(texts))
 
     def offer(self, tools: Tools, choice: str, context: Any) -> None:
-        """Sets the tools, and which of them the first round has to call. Raises ValueError for an unknown one."""
+        """Set the tools, and those that the first round must call. Raises ValueError for an unknown tool."""
         self._tools, self._context = tools, context
         self._offers = choice != "none"
-        self._forced = Tools()  # one of these has to be called
+        self._forced = Tools()  # one of these must be called
         if choice == "required":
             self._forced = tools
         elif choice not in ("auto", "none"):
@@ -186,7 +189,7 @@ class _Loop:
             raise ValueError("tool_choice is 'required', and no tool is offered: pass tools=")
 
     async def find_model(self, given: Mapping[str, Any]) -> LoopEnd | None:
-        """Sets the options of the prompt. An engine that cannot be asked for its model ends the loop."""
+        """Set the options of the prompt. If the engine cannot be asked for its model, the loop ends."""
         try:
             self._prompt = await prompt_options(self._engine, given)
         except EngineError as error:
@@ -202,9 +205,9 @@ class _Loop:
         tools = forced if len(forced) else self._tools
         offers = self._offers and self._last is None and len(tools) > 0
         prompt = await self._render(tools if offers else None)
-        # What is offered and what is read are two things: a model may call a tool that it is not offered any more.
+        # Offered tools and read tools differ: a model may call a tool that is no longer offered.
         parser = prompt.parser(tools=self._tools)
-        assert prompt.format is not None  # parser() refuses a prompt without one
+        assert prompt.format is not None  # parser() refuses a prompt without a format
         if len(self._tools) and not supports_tools(prompt.format):
             raise ValueError(f"there are tools, and the format {parser.format} has no calls: pass tools=None")
         sampling = self._sampling
@@ -226,7 +229,7 @@ class _Loop:
             raise hint(error, self._variables, signature(agent_loop).parameters) from error
 
     def _plan(self, prompt: Prompt, forced: Tools, offers: bool) -> Plan | None:
-        """What is done to the generation; None if it is taken as it is."""
+        """The plan for the generation. None leaves it unchanged."""
         plan = call_plan(prompt, [tool.name for tool in forced], list(forced), self._engine) if len(forced) else Plan()
         constrain = getattr(self._engine, "form_fields", None)
         if self._form is not None and constrain is not None and (not offers or isinstance(prompt.format, HeaderFormat)):
@@ -240,7 +243,7 @@ class _Loop:
 
     @property
     def _cut_by_budget(self) -> bool:
-        """Is there less left of the loop's tokens than a generation may have?"""
+        """Has the loop fewer tokens left than a generation may have?"""
         return self._left is not None and self._left < self._sampling.max_tokens
 
     def end(self, turn: Round) -> RoundEnd:
@@ -295,7 +298,7 @@ class _Loop:
         return None
 
     def _answered(self, turn: Round) -> LoopReason | None:
-        """The model has called nothing that runs. Does its answer fit?"""
+        """The model has called no tool that runs here. Does its answer fit?"""
         reason = self._last or "answer"
         if self._form is None:
             return reason

@@ -1,4 +1,4 @@
-"""What the agent loop yields beside the parser's events."""
+"""The events of the agent loop, beside the parser's events."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ LoopReason: TypeAlias = Literal[
 class ToolRunStart:
     """A tool begins to run.
 
-    early: the model is still writing.
-    message: a text that a user may read while the tool runs, or None.
+    early: True if the model is still writing.
+    message: text that a user may read while the tool runs, or None.
     """
 
     round: int
@@ -46,7 +46,7 @@ class ToolRunStart:
 
 @dataclass(frozen=True, slots=True)
 class ToolRunEnd:
-    """A tool has run, or was not run after all. Each `ToolRunStart` has one. `result` is what the model will read."""
+    """A tool has run, or was not run after all. Each `ToolRunStart` has one. `result` is the text for the model."""
 
     round: int
     call: ToolCall
@@ -61,7 +61,7 @@ class RoundEnd:
     reason: why the generation ended, as in `StreamEnd`.
     messages: the messages that the round adds to the conversation, in Chat Completions' form.
     usage: the usage of this generation.
-    parser: the one that has read it, with its counts of tokens and its deviations.
+    parser: the parser that read it, with its token counts and its deviations.
     """
 
     round: int
@@ -80,10 +80,10 @@ class LoopEnd:
     called: the names of all tools that were called, in order.
     messages: the messages that the loop adds to the conversation.
     usage: the sum over all rounds.
-    error: the exception of the engine, or why the answer does not fit; None if neither.
-    unanswered: calls of the last generation that were not run, because the model was to answer without tools. They are
-    neither in `called` nor in `messages`.
-    answer: the object that the answer is, if `answer=` asked for one; None if there is none.
+    error: the exception of the engine, or the reason why the answer does not fit. None if there is neither.
+    unanswered: calls of the last generation that were not run, because it had to answer without tools. They are neither
+    in `called` nor in `messages`.
+    answer: the answer as an object, if `answer=` asked for one. None otherwise.
     """
 
     reason: LoopReason
@@ -99,7 +99,7 @@ class LoopEnd:
 
     @property
     def outcome(self) -> Literal["text", "calls", "neither"]:
-        """What came of it: "text" to show, "calls" to answer, or "neither", for which the caller needs a plan."""
+        """The result: "text" to show, "calls" to answer, or "neither", for which the caller needs a plan."""
         if self.calls:
             return "calls"
         return "text" if self.text.strip() and not self.unanswered else "neither"

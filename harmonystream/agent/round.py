@@ -19,7 +19,7 @@ __all__ = ["Round"]
 
 
 class Round:
-    """Brings a generation's events and its tools together.
+    """Connects a generation's events and its tools.
 
     number: counted from 1. ids: gives each call its id. calls: all complete calls, in order.
     """
@@ -31,22 +31,22 @@ class Round:
         self.calls: list[ToolCall] = []
         self._ids = ids
         self._ended_calls, self._news = generation.calls, runs.news
-        self._known = 0  # calls of the generation, cut ones included, that `take` has seen
+        self._known = 0  # how many calls, including cut ones, `take` has seen
 
     @property
     def broken(self) -> bool:
-        """Did the generation fail, or the time end before it did?"""
+        """Did the generation fail, or did the time end before it?"""
         return self.generation.failure is not None or self.generation.timed_out
 
     def take(self, item: Output) -> Sequence[LoopEvent]:
-        """The events of an item, the start of each early run after the end of its call, and the runs that ended."""
+        """The events of an item. An early run's start follows the end of its call, and finished runs come last."""
         events = self.generation.take(item)
-        if len(self._ended_calls) == self._known and not self._news:  # as for nearly every token
+        if len(self._ended_calls) == self._known and not self._news:  # fast path: nearly every token takes it
             return events
         return self._with_runs(events)
 
     def finish(self) -> Sequence[LoopEvent]:
-        """The last events, of a generation that ended without saying so."""
+        """The last events of a generation that ended without an end event."""
         return () if self.generation.ended else self._with_runs(self.generation.finish())
 
     def _with_runs(self, events: Sequence[Event]) -> Sequence[LoopEvent]:
@@ -65,7 +65,7 @@ class Round:
         return [*made, *self.runs.ended()]
 
     async def run_tools(self, deadline: Deadline) -> AsyncIterator[ToolRunStart | ToolRunEnd]:
-        """What is left to do after the generation: the tools that have waited. A broken generation starts none."""
+        """Run the tools that have waited for the end of the generation. After a broken generation, none is started."""
         await self.generation.close()
         if self.broken:
             await self.runs.cancel()
@@ -77,10 +77,11 @@ class Round:
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """What the assistant said, and the results in the order of the calls. Stealth calls leave no trace.
+        """The assistant's message, and the results in the order of the calls. Stealth calls are left out.
 
-        A call that was not answered, because it was cut or the generation broke, is left out: a conversation may not
-        have a call without its result. Those that are handed back are there, because the caller will answer them.
+        A call without an answer is left out, too, because it was cut off or the generation broke: a conversation must
+        not have a call without its result. Calls that are handed back are included, because the caller will answer
+        them.
         """
         runs, generation = self.runs, self.generation
         answered = [call for call in runs.calls if call.index in runs.results and call.index not in runs.stealth]
@@ -90,7 +91,7 @@ class Round:
         return [*([said] if said else ()), *tool_results(answered, results)]
 
     async def close(self) -> None:
-        """Stops the tools that run, and the engine."""
+        """Stop the running tools, and the engine."""
         try:
             await self.runs.cancel()
         finally:  # the caller may be cancelled while it waits for the tools

@@ -1,4 +1,4 @@
-"""The tools of one round: when each starts, and which calls are not run."""
+"""The tools of one round: when each of them starts, and which calls are not run."""
 
 from __future__ import annotations
 
@@ -21,17 +21,19 @@ _CANCELLED = "the run was stopped before the tool had answered"
 
 
 class Repeats:
-    """Counts calls over the rounds of a loop that were the same and gave the same: same name, same arguments as JSON
-    values, same text. A call whose result changes is polling, and may be made as often as the model likes."""
+    """Counts repeated calls over the rounds of a loop. A call is repeated if its name, its arguments as JSON values and
+    its result are the same. A call whose result changes is polling, and may be made as often as the model likes.
+    """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._seen: dict[tuple[str, str], _Seen] = {}
 
     def add(self, call: ToolCall) -> bool:
-        """A call is about to run. Has it given the same more often than the limit allows? Then it is not counted.
+        """Count a call that is about to run. Returns True, and does not count it, if it has given the same result too
+        often.
 
-        Calls that still run count as if they gave the same.
+        Calls that are still running count as if they gave the same result.
         """
         seen = self._seen.setdefault(_key(call), _Seen())
         if seen.same + seen.running > self._limit:
@@ -40,7 +42,7 @@ class Repeats:
         return False
 
     def answered(self, call: ToolCall, text: str) -> None:
-        """A call that was added has its result."""
+        """Note the result of a call that was added."""
         seen = self._seen[_key(call)]
         seen.running -= 1
         seen.same = seen.same + 1 if seen.text == text else 1
@@ -48,7 +50,7 @@ class Repeats:
 
 
 class _Seen:
-    """One call, with all that were the same. same: how many of the last results were `text`."""
+    """A call, with all repetitions of it. same: how many of the last results were `text`."""
 
     __slots__ = ("running", "same", "text")
 
@@ -65,10 +67,10 @@ def _key(call: ToolCall) -> tuple[str, str]:
 
 
 class ToolRuns:
-    """Runs the calls of one round. All runs go on at the same time, as far as the `Tools` let them.
+    """Runs the calls of one round. All of them run at the same time, within the limits of the `Tools`.
 
-    context: what tools get that ask for a `Context`. may_run: False if the model was to answer without tools; its calls
-    are then `unanswered`.
+    context: the value for tools that have a `Context` parameter. may_run: False if the model was to answer without
+    tools. Its calls are then `unanswered`.
     """
 
     def __init__(
@@ -79,19 +81,19 @@ class ToolRuns:
         self._round = round
         self._context = context
         self._may_run = may_run
-        self._tasks: dict[asyncio.Task[ToolResult], ToolCall] = {}  # that run
-        self._started: dict[int, float] = {}  # when, by the call's index
-        self.news: deque[ToolRunEnd] = deque()  # of runs that have ended since `ended` was last asked
+        self._tasks: dict[asyncio.Task[ToolResult], ToolCall] = {}  # running tasks
+        self._started: dict[int, float] = {}  # start times, by the call's index
+        self.news: deque[ToolRunEnd] = deque()  # runs that have ended since `ended` was last called
         self.results: dict[int, ToolResult] = {}  # by the call's index
-        self.calls: list[ToolCall] = []  # in order; without cut ones and those of tools without a function
-        self.handed_back: list[ToolCall] = []  # whose tools have no function here
-        self.unanswered: list[ToolCall] = []  # that came although no tool was offered
+        self.calls: list[ToolCall] = []  # in order, without cut calls and calls of tools without a function
+        self.handed_back: list[ToolCall] = []  # calls of tools without a function here
+        self.unanswered: list[ToolCall] = []  # calls that came although no tool was offered
         self.refused = 0  # calls that were repeated too often
         self.stealth: set[int] = set()  # the indices of calls whose tools are stealth
         self.timed_out = False
 
     def take(self, call: ToolCall) -> Iterator[ToolRunStart]:
-        """A call that is complete, while the model still writes. It starts if its tool is an early one."""
+        """Take a complete call while the model is still writing. It starts now if its tool is an early one."""
         if not self._may_run:
             self.unanswered.append(call)
             return
@@ -110,19 +112,19 @@ class ToolRuns:
             yield self._start(call, early=True)
 
     def start_rest(self) -> Iterator[ToolRunStart]:
-        """The generation is over: the other calls start."""
+        """Start the other calls, because the generation is over."""
         begun = {call.index for call in self._tasks.values()} | self.results.keys()
         for call in self.calls:
             if call.index not in begun:
                 yield self._start(call, early=False)
 
     def ended(self) -> Iterator[ToolRunEnd]:
-        """What has ended since the last time that somebody asked."""
+        """The runs that have ended since the last call."""
         while self.news:
             yield self.news.popleft()
 
     async def next_ended(self, deadline: Deadline) -> ToolRunEnd | None:
-        """The next run that ends; None when all have."""
+        """The next run that ends. None when all have ended."""
         while not self.news and self._tasks:
             try:
                 with deadline:
@@ -133,7 +135,7 @@ class ToolRuns:
         return self.news.popleft() if self.news else None
 
     async def cancel(self) -> None:
-        """Cancels what runs, and waits until it has ended. These calls get results, too."""
+        """Cancel the running tools, and wait until they have ended. These calls get results, too."""
         running = list(self._tasks)
         for task in running:
             task.cancel()
@@ -152,7 +154,7 @@ class ToolRuns:
         tool = self._tools.get(call.name)
         try:
             return None if tool is None else tool.message_for(read_arguments(call.arguments))
-        except Exception:  # the application's function, or arguments that it cannot have foreseen
+        except Exception:  # an error of the application's function, or of arguments that it did not expect
             return None
 
     def _done(self, task: asyncio.Task[ToolResult]) -> None:

@@ -1,4 +1,4 @@
-"""What search agents write beside calls: several queries in one argument, and citations of web pages in the answer."""
+"""What search agents write beside calls: several queries in one argument, and citations of web pages in an answer."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ class CitationReader:
 
     def __init__(self) -> None:
         self._held = ""
-        self._position = 0  # of what is held, in the answer
+        self._position = 0  # where the held text begins in the answer
 
     def feed(self, text: str) -> list[str | Citation]:
-        """The pieces of text that are certain now, and the citations between them."""
+        """Take more of the answer. Returns the text that is certain now, and the citations in it."""
         text = self._held + text
         begun = _BEGUN.search(text, max(0, len(text) - 20))
         self._held = text[begun.start() :] if begun else ""
         return list(self._split(text[: begun.start()] if begun else text))
 
     def finish(self) -> list[str | Citation]:
-        """The text that was held back."""
+        """End the answer. Returns the text that was held back."""
         text, self._held = self._held, ""
         return list(self._split(text))
 
@@ -54,23 +54,25 @@ class CitationReader:
 
 
 def citations(answer: str) -> list[Citation]:
-    """The citations of a whole answer, in order."""
+    """The citations of a complete answer, in order."""
     return [Citation(int(mark[1]), mark.start(), mark.end()) for mark in _MARK.finditer(answer)]
 
 
 def sub_queries(text: str) -> list[str]:
-    """The queries of an argument that has several, separated by `||`: without empty ones, and each only once."""
+    """The queries of an argument that separates several by `||`, without empty ones and repetitions."""
     return list(dict.fromkeys(query for part in text.split("||") if (query := part.strip())))
 
 
 class Sources:
-    """Web pages by number, counted over all searches of a conversation, so that a citation says which page it means."""
+    """Web pages by number. The numbers continue over all searches of a conversation, so that citations are
+    unambiguous.
+    """
 
     def __init__(self) -> None:
         self.pages: list[Mapping[str, str]] = []
 
     def add(self, pages: Iterable[Mapping[str, str]]) -> str:
-        """Numbers these pages, and writes them as a search tool's result.
+        """Number these pages, and write them as a search tool's result.
 
         A page has any of the keys title, url, date published, snippet and content.
         """
@@ -86,6 +88,6 @@ class Sources:
         return "\n".join(written)
 
     def cited(self, answer: str) -> list[Mapping[str, str]]:
-        """The pages that an answer cites, each once, in order. Numbers without a page are left out."""
+        """The pages that an answer cites, in order and without repetition. Numbers without a page are left out."""
         numbers = dict.fromkeys(citation.number for citation in citations(answer))
         return [self.pages[number] for number in numbers if number < len(self.pages)]

@@ -1,7 +1,8 @@
-"""A generation that is steered: text is put into the model's mouth where a request asks for more than sampling.
+"""A steered generation: where a request needs more than sampling, text is put into the model's output.
 
-An engine only continues a prompt. To end the reasoning at a budget, to make the model call a tool, or to constrain the
-answer and nothing before it, the generation is stopped at the right token, and another continues what was said so far.
+An engine only continues a prompt. Some requests end the reasoning at a budget, make the model call a tool, or constrain
+the answer but not the text before it. For these, the generation is stopped at the right token, and a new one continues
+the output so far.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ _Generate = Callable[[Prompt, Sampling], AsyncIterator[Any]]
 
 
 class Plan(NamedTuple):
-    """What is done to a generation. Texts may have markers.
+    """The plan for a generation. Texts may contain markers.
 
-    first: what the output begins with. after_reasoning: what follows the first reasoning. budget: how many tokens of
-    reasoning there may be; None: any number. closes: what ends the reasoning then, each time that it is too long; the
-    last one is repeated. form: fields of the engine's request that hold from where the answer's text begins. grammar:
-    the fields that constrain a whole output; it takes the prompt that the output follows.
+    first: the beginning of the output. after_reasoning: text that follows the first reasoning. budget: the most tokens
+    of reasoning; None sets no limit. closes: texts that end reasoning that is too long, one for each time; the last one
+    is repeated. form: fields of the engine's request that apply from the beginning of the answer's text. grammar: makes
+    the fields that constrain a whole output, from the prompt before that output.
     """
 
     first: str = ""
@@ -62,8 +63,8 @@ async def steered(
 ) -> AsyncGenerator[Any, None]:
     """The items of a generation with this plan: ids or text, then `Finished`. Raises what the engine raises.
 
-    stops: strings in content that end the generation; of text, in all of it. on_end: called with the `Finished`. What
-    `generate` yields as one `Arrived` is yielded as one.
+    stops: strings that end the generation. With ids, they count only in content; with text, everywhere. on_end: called
+    with the `Finished`. Items that `generate` yields as one `Arrived` are also yielded as one.
     """
     course = _Course(prompt, sampling, plan, stops)
 
@@ -104,12 +105,13 @@ async def steered(
 def call_plan(
     prompt: Prompt, names: Sequence[str], tools: Sequence[Any], engine: Any, *, parallel: bool = True
 ) -> Plan:
-    """What makes the model call a tool: a grammar, if the engine takes one, or else the beginning of a call.
+    """The plan that makes the model call a tool. It is a grammar if the engine takes one, and else the beginning of a
+    call.
 
     names: of the tools that it may call. tools: the same tools, as `hs.grammar` takes them.
     """
     row = prompt.format
-    assert row is not None  # the parser of a prompt needs its format, too
+    assert row is not None  # a prompt's parser needs its format, too
     constrained = grammar_plan(prompt, tools, engine, choice="required", parallel=parallel)
     return _begun_call(prompt, row, names) if constrained is None else constrained
 
@@ -123,7 +125,8 @@ def grammar_plan(
     parallel: bool = True,
     answer: Mapping[str, Any] | None = None,
 ) -> Plan | None:
-    """What keeps a whole output to a grammar. None: the engine takes none, or cannot keep what the tools have.
+    """The plan that constrains a whole output with a grammar. None if the engine takes no grammar, or cannot express
+    this one.
 
     choice, answer: as in `hs.grammar`.
     """
@@ -136,7 +139,7 @@ def grammar_plan(
         made = grammar(row, tools, choice=choice, parallel=parallel, strict=strict, answer=answer, prompt=prompt)
         return fields_of(made, prompt.vocab)
 
-    for strict in (None, False):  # arguments whose schemas cannot be kept may be any object
+    for strict in (None, False):  # if the schemas cannot be expressed, arguments may be any object
         try:
             if fields(strict, prompt) is None:
                 return None
@@ -152,7 +155,7 @@ def grammar_plan(
 
 def _begun_call(prompt: Prompt, row: str | Format | HeaderFormat, names: Sequence[str]) -> Plan:
     if isinstance(row, HeaderFormat):
-        # The dot after `functions` is left to the model: it is one token with the name's first letters.
+        # The model writes the dot after `functions`, because one token has the dot and the first letters of the name.
         call = "<|start|>assistant<|channel|>commentary to=functions"
         if len(names) == 1:
             call += f".{names[0]} <|constrain|>json<|message|>"
@@ -167,7 +170,7 @@ def _begun_call(prompt: Prompt, row: str | Format | HeaderFormat, names: Sequenc
 
 
 def _opening(row: Format, prompt: Prompt) -> str:
-    """What a call begins with; of a row that needs no opener, the first characters of the call itself."""
+    """The beginning of a call. If the format needs no opener, these are the first characters of the call itself."""
     opener = row.section[0] if row.section is not None else row.call[0] if row.call is not None else ()
     if spelled := spelling(opener, prompt):
         return spelled
@@ -176,7 +179,7 @@ def _opening(row: Format, prompt: Prompt) -> str:
 
 
 def _joined(pieces: Sequence[Any]) -> list[Any]:
-    """The same items, ids that follow each other as one."""
+    """The same items, with neighbouring ids joined into one."""
     found: list[Any] = []
     for piece in pieces:
         last = found[-1] if found else None
@@ -197,16 +200,16 @@ def _joined(pieces: Sequence[Any]) -> list[Any]:
 
 
 def spelling(marker: Marker, prompt: Prompt) -> str:
-    """The one that the prompt shows to the model, or else the first; "" if there may be none."""
+    """The marker's spelling in the prompt, or else its first spelling. "" if it has none."""
     spellings = (marker,) if isinstance(marker, str) else marker
     shown = next((one for one in spellings if one and one in prompt.text), None)
     return shown if shown is not None else "" if "" in spellings or not spellings else spellings[0]
 
 
 class _Course:
-    """What has been said, and what the plan asks for next. One parser reads it, for the plan and for stop strings.
+    """The output so far, and what the plan needs next. One parser reads the output, for the plan and for stop strings.
 
-    is_stopped: has the engine been stopped, because the plan has something else to say, which may be nothing?
+    is_stopped: was the engine stopped so that the plan can go on? The plan's next text may be empty.
     """
 
     def __init__(self, prompt: Prompt, sampling: Sampling, plan: Plan, stops: Sequence[str]) -> None:
@@ -216,26 +219,26 @@ class _Course:
         self.is_stopped = False
         self._ids: list[int] = []
         self._texts: list[str] = []
-        self._next = plan.first  # what is forced before the engine goes on
-        self._as_text: bool | None = None if prompt.ids is not None else True  # None: nothing has come yet
+        self._next = plan.first  # text to write before the engine continues
+        self._as_text: bool | None = None if prompt.ids is not None else True  # None: nothing has arrived yet
         self._reasoned = self._parser.region is Region.REASONING
         self._closed = 0  # how often the reasoning was ended
         self._pending = plan.after_reasoning
         self._formed = False
         self._looks = (
             plan._replace(first="", closes=_NONE.closes, grammar=None) != _NONE
-        )  # does the plan ask for anything later?
-        self._prompt_tokens: int | None = None  # of text: as the engine has counted them
-        self._counted = self._counted_size = 0  # tokens of text, and the characters that they stand for
+        )  # does the plan need anything later?
+        self._prompt_tokens: int | None = None  # for text: the engine's count
+        self._counted = self._counted_size = 0  # tokens of text, and the number of their characters
 
     @property
     def left(self) -> int:
-        """How many tokens there may still be."""
+        """How many tokens may still be written."""
         said = len(self._ids) + sum(map(len, self._texts)) // BYTES
         return self._sampling.max_tokens - said
 
     def prompt(self) -> Prompt:
-        """The prompt, and all that was said after it."""
+        """The prompt, followed by the output so far."""
         ids = None if self._prompt.ids is None or self._as_text else [*self._prompt.ids, *self._ids]
         said = "".join(self._texts) or self._spelled()
         begun = len(said) if ids is None else len(self._ids)
@@ -250,15 +253,15 @@ class _Course:
         if self._formed and self._plan.form is not None:
             extra = {**extra, **self._plan.form}
         if self._plan.grammar is not None:
-            with suppress(GrammarError):  # the engine has not kept it, so nothing can follow that it allows
+            with suppress(GrammarError):  # the engine has not kept to it, so the grammar allows nothing after this
                 extra = {**extra, **self._plan.grammar(self.prompt())}
         return replace(self._sampling, max_tokens=self.left, extra=extra)
 
     def forced(self) -> list[int] | str | None:
-        """What is said without the engine; "" or [] if there is nothing. It is part of the output."""
+        """The output that is written without the engine. "" or [] if there is none."""
         text, self._next, self.is_stopped = self._next, "", False
         made = self._feed_forced(text)
-        while self._look():  # what was said may ask for more
+        while self._look():  # the new output may lead to more
             more, self._next = self._next, ""
             made = made + self._feed_forced(more)  # type: ignore[operator]
             if not more:
@@ -278,7 +281,7 @@ class _Course:
         return ids
 
     def take(self, items: Sequence[Any]) -> tuple[list[Any], Finished | None]:
-        """What of these items is said, and the end, if they have it or a stop string makes one."""
+        """The items to pass on, and the end, if it is among them or a stop string causes one."""
         said: list[Any] = []
         for item in items:
             if isinstance(item, Finished):
@@ -298,7 +301,7 @@ class _Course:
         return said, None
 
     def rest(self) -> list[Any]:
-        """What was held back, because it might have become a stop string."""
+        """Items that were held back because they might have become a stop string."""
         return [] if self._stops is None else _joined(self._stops.rest())
 
     def _take_ids(self, ids: Sequence[int], logprobs: Any) -> list[Any]:
@@ -326,7 +329,7 @@ class _Course:
         return [ids if logprobs is None else Sampled(ids, logprobs[: at + 1])]
 
     def _sieved(self, tid: int, logprob: Any, region: Region) -> list[Any]:
-        """The tokens that can be said after this one, because they are not part of a stop string."""
+        """The tokens that can be passed on after this one, because they are not part of a stop string."""
         stops, vocab = self._stops, self._parser.vocab
         assert stops is not None
         one = tid if logprob is None else Sampled([tid], [logprob])
@@ -335,7 +338,7 @@ class _Course:
         return stops.take(said_by(vocab, tid), one) if stops.holds or region is Region.CONTENT else [one]
 
     def _take_text(self, text: str) -> list[str]:
-        if self._as_text is None and self._ids:  # what was forced was ids: this engine speaks in text
+        if self._as_text is None and self._ids:  # the forced output was ids, but this engine gives text
             raise EngineError("the engine answered ids with text", "protocol")
         self._as_text = True
         at = len(text)
@@ -349,7 +352,7 @@ class _Course:
         return [text[:at]] if self._stops is None else self._stops.take(text[:at].encode(errors="replace"), text[:at])
 
     def _look(self) -> bool:
-        """Does the plan ask for something here? Then `_next` says what, which may be nothing but another request."""
+        """Does the plan need something here? Then `_next` has the text, which is empty if only the request changes."""
         region = self._parser.region
         if region is Region.REASONING:
             self._reasoned = True
@@ -374,7 +377,7 @@ class _Course:
         return counted // BYTES if self._as_text else counted
 
     def count(self, usage: Mapping[str, Any] | None) -> None:
-        """A generation has ended. usage: what the engine has counted; None: it was stopped."""
+        """A generation has ended. usage: the engine's counts; None if it was stopped."""
         written = self._text_size() - self._counted_size
         self._counted_size = self._text_size()
         counted = None if usage is None else usage.get("completion_tokens")
@@ -387,7 +390,7 @@ class _Course:
         return sum(map(len, self._texts))
 
     def usage(self) -> dict[str, int]:
-        """The usage of it all. Of text that the engine was stopped in, or that was forced, four bytes are a token."""
+        """The usage of all generations. Where the engine has not counted text, four bytes count as a token."""
         if self._as_text or self._prompt.ids is None:
             forced = max(self._text_size() - self._counted_size, 0) // BYTES
             return chat_usage(self._prompt_tokens or 0, self._counted + forced)

@@ -1,4 +1,4 @@
-"""Which models can call tools at all."""
+"""Which models can call tools."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["supports_tools"]
 
 
 def supports_tools(format: str | Format | HeaderFormat) -> bool:
-    """Can a model that writes this format call tools? format: a format, its name, or a model's name.
+    """Can a model with this format call tools? format: a format, its name, or a model's name.
 
     Raises FormatError for a name that is neither.
     """

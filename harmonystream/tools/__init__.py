@@ -1,4 +1,6 @@
-"""Tools that a model may call: declared, offered, checked, approved, run, and answered."""
+"""Tools that a model may call. They are declared, offered, checked, approved and run, and their results are
+returned.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One call, from the forms in which the parser, the APIs and their clients have it."""
+"""One call, converted from the forms of the parser, the APIs and their clients."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Call", "call_of"]
 
 
 class Call(NamedTuple):
-    """A call as it is run. `arguments` is what the model wrote, or what a client has already parsed."""
+    """A call that can be run. `arguments` is text from the model, or a value that a client has already parsed."""
 
     id: str | None
     name: str
@@ -18,7 +18,8 @@ class Call(NamedTuple):
 
 
 def call_of(item: object) -> Call:
-    """The call that `item` is: a `harmonystream.ToolCall`, or a call as one of the three APIs or its client has it.
+    """Converts `item` to a call: a `harmonystream.ToolCall`, or a call in the form of one of the three APIs or its
+    client.
 
     Raises TypeError for anything else.
     """

@@ -1,4 +1,4 @@
-"""What a tool is given beside the arguments that the model wrote: the application's own objects."""
+"""The context of a tool's call: objects of the application, which a tool gets beside the model's arguments."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Context(Generic[_T]):
-    """The context of one call. A function gets it in the parameter that is annotated with `Context`, of any name.
+    """The context of one call. A function gets it in the parameter that is annotated with `Context`, whatever its name.
 
-    The model neither sees this parameter nor can set it. value: the `context=` of `Tools.run` or of the loop, such as a
-    user's session or a connection to a database; None if there is none.
+    The model cannot see or set this parameter. value: the `context=` of `Tools.run` or of the loop, such as a user's
+    session or a database connection. None if none was passed.
     """
 
     value: _T
@@ -30,10 +30,10 @@ class Context(Generic[_T]):
 
 
 def context_parameter(function: Callable[..., Any]) -> str | None:
-    """The name of the parameter that is given the context; None without one. Raises TypeError for two of them."""
+    """The name of the parameter that gets the context. None if there is none. Raises TypeError if there are two."""
     try:
         hints = get_type_hints(annotated(function))
-    except (AttributeError, NameError, TypeError, ValueError):  # whoever needs the signature reports that
+    except (AttributeError, NameError, TypeError, ValueError):  # code that needs the signature reports the error
         return None
     names = [name for name, hint in hints.items() if name != "return" and _is_context(hint)]
     if len(names) > 1:
@@ -42,14 +42,14 @@ def context_parameter(function: Callable[..., Any]) -> str | None:
 
 
 def _is_context(hint: Any) -> bool:
-    """Also `Context | None`, of a function that is called without one elsewhere."""
+    """Is it `Context`, or `Context | None`? The latter is for functions that are also called without a context."""
     if get_origin(hint) in (Union, UnionType):
         return any(map(_is_context, get_args(hint)))
     return hint is Context or get_origin(hint) is Context
 
 
 def annotated(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function that has the annotations: without decorators and partial(), or the __call__ of an object."""
+    """The function that has the annotations: the one inside decorators and partial(), or an object's __call__."""
     while (inner := getattr(function, "__wrapped__", None) or getattr(function, "func", None)) is not None:
         function = inner
     is_plain = inspect.isroutine(function) or isinstance(function, type)

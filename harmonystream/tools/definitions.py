@@ -1,4 +1,4 @@
-"""Tools from the forms that callers have them in, and the definitions that APIs want."""
+"""Makes tools from callers' items, and the definitions that APIs take."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["Api", "definition", "tool_from"]
 
 Api: TypeAlias = Literal["chat", "responses", "messages"]
 
-# Types of definitions that describe a function. A definition of any other type is a tool that the API's server runs.
+# Types of definitions that describe a function. A tool of any other type runs on the API's server.
 _FUNCTION_TYPES = (None, "function", "custom")
 
 
 def tool_from(item: object, options: Mapping[str, Any]) -> Tool:
-    """The tool that `item` describes, with these of `Tool`'s fields changed.
+    """The tool that `item` describes. options: fields of `Tool` that replace those of the item.
 
     item: a `Tool`, a function, a definition of any of the three APIs, a name, or a class that pydantic knows.
     """
@@ -39,7 +39,7 @@ def tool_from(item: object, options: Mapping[str, Any]) -> Tool:
         from .functions import function_fields
 
         return Tool(**{**function_fields(item, described="description" in options), **options})
-    if callable(dump := getattr(item, "model_dump", None)):  # a definition as an API's own client has it
+    if callable(dump := getattr(item, "model_dump", None)):  # a definition from an API's own client
         return tool_from(dump(exclude_none=True), options)
     raise TypeError(f"a tool is a function, a Tool, a name or a dict as the APIs have it, not {shown(item)}")
 
@@ -61,7 +61,7 @@ def _fields(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def definition(tool: Tool, api: Api) -> dict[str, Any]:
-    """The tool as an API's requests have it."""
+    """The tool's definition for an API's requests."""
     described: dict[str, Any] = {"name": tool.name}
     if tool.description:
         described["description"] = tool.description
@@ -69,7 +69,7 @@ def definition(tool: Tool, api: Api) -> dict[str, Any]:
     if api == "chat":
         parameters = {} if tool.parameters is None else {"parameters": tool.parameters}
         return {"type": "function", "function": {**described, **parameters, **strict}}
-    if api == "responses":  # which has these two fields always
+    if api == "responses":  # this API always has these two fields
         return {"type": "function", **described, "parameters": tool.parameters, "strict": bool(tool.strict)}
     if api == "messages":
         return {

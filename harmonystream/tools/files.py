@@ -1,4 +1,4 @@
-"""Tools in a Python file, as `harmonystream chat --tools FILE` and the gateway's settings name one."""
+"""Tools in a Python file, for `harmonystream chat --tools FILE` and the gateway's settings."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["load_tools"]
 
 
 def load_tools(path: str | os.PathLike[str]) -> Tools:
-    """The `Tools` that a Python file calls `tools`; where there is none, tools of the public functions it defines.
+    """The `Tools` named `tools` in a Python file. Without that name, the file's public functions become tools.
 
-    The file is run: it is a part of the program, like its settings.
+    The file is run, because it is a part of the program, like its settings.
 
-    Raises ValueError, which names the file and the line, if the file cannot be read or run, or defines no tools, and
-    ImportError if a package that tools need is not installed.
+    Raises ValueError, with the file and the line, if the file cannot be read or run, or defines no tools. Raises
+    ImportError if a package that the tools need is not installed.
     """
     path = Path(path)
     name = f"harmonystream_tools_{path.stem}"
@@ -28,7 +28,7 @@ def load_tools(path: str | os.PathLike[str]) -> Tools:
         raise ValueError(f"{path}: there is no such file of tools")
     if spec is None or spec.loader is None:
         raise ValueError(f"{path}: a file of tools is Python, and its name ends in .py")
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)  # where dataclasses look for the types they name
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)  # dataclasses look up types there
     try:
         spec.loader.exec_module(module)
     except SyntaxError as error:

@@ -1,4 +1,4 @@
-"""Functions and classes as tools: what pydantic makes of a signature, and what the docstring adds."""
+"""Functions and classes as tools. pydantic reads the signature, and the docstring adds descriptions."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ __all__ = ["Signature", "TypeCheck", "class_fields", "function_fields"]
 
 
 class _Schemas(GenerateJsonSchema):
-    """pydantic's schemas without the titles that it derives from names: they tell a model nothing."""
+    """pydantic's schemas without the titles that it derives from names, because these do not help a model."""
 
     def field_title_should_be_set(self, schema: object) -> bool:
         return False
 
 
 class Signature:
-    """A function's parameters: their JSON Schema, and the check that binds a call's arguments to them.
+    """A function's parameters: their JSON Schema, and a check that binds a call's arguments to them.
 
-    Raises TypeError for a function that cannot be called with one JSON object.
+    Raises TypeError if the function cannot be called with one JSON object.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -52,7 +52,7 @@ class Signature:
 
 
 def _echo(function: Callable[..., Any], described: Mapping[str, str]) -> Callable[..., Bound]:
-    """A function of the same parameters that returns its arguments: it checks them and does not run the tool."""
+    """A function with the same parameters that returns its arguments. It checks them without running the tool."""
     try:
         signature = inspect.signature(function)
         hints = get_type_hints(annotated(function), include_extras=True)
@@ -60,14 +60,14 @@ def _echo(function: Callable[..., Any], described: Mapping[str, str]) -> Callabl
         raise TypeError(f"{_name(function)}() cannot be a tool: its signature cannot be read: {error}") from error
     parameters = []
     context = context_parameter(function)
-    by_place = False  # has it parameters that are not given by name?
+    by_place = False  # does it have parameters that cannot be passed by name?
     for parameter in signature.parameters.values():
         if parameter.name == context:
             if parameter.kind is parameter.POSITIONAL_ONLY:
                 raise TypeError(f"{_name(function)}() cannot be a tool: its Context has no name to give it by")
             continue
         annotation = hints.get(parameter.name, Any)
-        if parameter.kind is parameter.VAR_POSITIONAL:  # a list in the schema
+        if parameter.kind is parameter.VAR_POSITIONAL:  # it is a list in the schema
             if context is not None:
                 raise TypeError(f"{_name(function)}() cannot be a tool: it has a Context and *{parameter.name}")
             by_place, annotation = True, list[annotation]  # type: ignore[valid-type]
@@ -102,7 +102,7 @@ def _has_description(annotation: Any) -> bool:
 
 
 def _text_beside(annotation: Any) -> str | None:
-    """The description that `Annotated[str, "the city"]` has; None without one."""
+    """The description in an annotation such as `Annotated[str, "the city"]`. None if there is none."""
     if get_origin(annotation) is not Annotated:
         return None
     return next((extra for extra in get_args(annotation)[1:] if isinstance(extra, str)), None)
@@ -114,7 +114,7 @@ def _name(function: Callable[..., Any]) -> str:
 
 
 def _documented(function: object) -> tuple[str, dict[str, str]]:
-    """The docstring's description of the whole, and of each parameter."""
+    """The description of the function and of each parameter, from the docstring."""
     text = inspect.getdoc(function)
     if text is None:
         return "", {}
@@ -126,7 +126,7 @@ def _documented(function: object) -> tuple[str, dict[str, str]]:
 
 
 def function_fields(function: Callable[..., Any], described: bool) -> dict[str, Any]:
-    """The fields of `Tool` that a function gives. described: the caller has a description."""
+    """The fields of `Tool` for a function. described: does the caller have a description?"""
     own = function if inspect.isroutine(function) else annotated(function)
     return {
         "name": _name(function),
@@ -136,7 +136,7 @@ def function_fields(function: Callable[..., Any], described: bool) -> dict[str, 
 
 
 def class_fields(declared: type, function: Callable[..., Any] | None) -> dict[str, Any]:
-    """The fields of `Tool` that a class gives. The function, if there is one, is called with an object of the class."""
+    """The fields of `Tool` for a class. If there is a function, it is called with an object of the class."""
     check = TypeCheck(declared, declared.__name__)
     parameters = dict(check.schema)
     if parameters.get("type") != "object":
@@ -151,9 +151,9 @@ def class_fields(declared: type, function: Callable[..., Any] | None) -> dict[st
 
 
 class TypeCheck:
-    """Checks JSON values against a type that pydantic knows, with the same repairs as for a JSON Schema.
+    """Checks JSON values against a type that pydantic knows. It makes the same repairs as for a JSON Schema.
 
-    schema: of the values. Raises TypeError for a type that pydantic does not know.
+    schema: the JSON Schema of the values. Raises TypeError for a type that pydantic does not know.
     """
 
     def __init__(self, declared: Any, name: str) -> None:
@@ -164,7 +164,7 @@ class TypeCheck:
             raise TypeError(f"{name} cannot be a tool: {error.message}") from error
 
     def checked(self, value: Any) -> Any:
-        """The object that the value describes. Raises ValueError, with a message for the model."""
+        """The object for the value. Raises ValueError, with a message for the model."""
         try:
             try:
                 return self._validated(value)
@@ -174,7 +174,7 @@ class TypeCheck:
             raise ValueError("it is nested too deeply") from None
 
     def _validated(self, value: Any) -> Any:
-        return self._adapter.validate_json(json.dumps(value))  # as JSON, a str may become a date even in strict mode
+        return self._adapter.validate_json(json.dumps(value))  # as JSON, a string may become a date even in strict mode
 
     def _misfits(self, value: Any) -> list[Misfit]:
         try:

@@ -1,4 +1,4 @@
-"""Listeners: functions that are called with what happens to the tools."""
+"""Listeners: functions that are called when something happens to a tool."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Called(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """A call has its result. `tool` is None if no tool has the name that was called."""
+    """A call has its result. `tool` is None if no tool has this name."""
 
     tool: Tool | None
     result: ToolResult
@@ -44,13 +44,13 @@ _MOMENTS: dict[str, type] = {"registered": Registered, "called": Called, "answer
 
 
 class Listeners:
-    """Functions by the moment at which they are called. An exception of theirs is logged, and the call continues."""
+    """Functions, grouped by the moment of their call. Their exceptions are logged, and the tool's call continues."""
 
     def __init__(self) -> None:
         self._by_type: dict[type, list[Callable[[Any], object]]] = {made: [] for made in _MOMENTS.values()}
 
     def on(self, moment: Moment, listener: Callable[[Any], object]) -> Callable[[], None]:
-        """Call the listener at every such moment; the function returned ends that."""
+        """Call the listener at every such moment, until the returned function is called."""
         if moment not in _MOMENTS:
             raise ValueError(f"a moment is one of {', '.join(map(repr, _MOMENTS))}, not {moment!r}")
         if inspect.iscoroutinefunction(listener):

@@ -1,4 +1,4 @@
-"""The tools of an MCP server, over one connection that lives as long as the `Tools` are entered."""
+"""The tools of an MCP server. One connection is open while the `Tools` are entered."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CLOSING = 10.0
 
 
 class Text(str):
-    """What a tool of an MCP server said. `result` is all of its answer, with images and structured content."""
+    """The text of an MCP tool's answer. `result` is the whole answer, including images and structured content."""
 
     result: CallToolResult
 
@@ -37,11 +37,8 @@ class Text(str):
 class Connection:
     """A client in a task of its own.
 
-    The client's scopes must be left by the task that entered them, and whatever ends them must not end the caller.
-
-    server: a URL (Streamable HTTP), `mcp.StdioServerParameters`, an `mcp.Client` or what a client connects to. A client
-        that the caller has entered is used as it is, and is not closed.
-    prefix: put before each tool's name, with an underscore, if it is not empty.
+    The task that entered the client's scopes must also leave them. And if they end for any reason, the caller must not
+    end with them.
     """
 
     def __init__(self, server: Any, prefix: str) -> None:
@@ -53,7 +50,7 @@ class Connection:
         self._listed: asyncio.Future[list[Listed]] = self._loop.create_future()
         self._leave = asyncio.Event()
         self._task = asyncio.create_task(self._hold())
-        self.names: list[str] = []  # of the tools that were added for it
+        self.names: list[str] = []  # names of the tools that were added for this server
 
     async def _hold(self) -> None:
         if not self._is_own:
@@ -75,7 +72,7 @@ class Connection:
         raise ValueError(f"the server's list of tools has more than {MAX_PAGES} pages")
 
     async def tools(self, timeout: float | None) -> list[Tool]:
-        """The server's tools. Raises TimeoutError or ConnectionError if they cannot be had."""
+        """The server's tools. Raises TimeoutError or ConnectionError if they cannot be fetched."""
         either: set[asyncio.Future[Any]] = {self._listed, self._task}
         await asyncio.wait(either, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
         if self._listed.done():
@@ -92,10 +89,10 @@ class Connection:
             if self._listed.done():
                 await asyncio.wait({self._task}, timeout=CLOSING)
         finally:
-            self._task.cancel()  # does nothing to a task that has ended
+            self._task.cancel()  # this does nothing to a task that has ended
             await asyncio.wait({self._task}, timeout=CLOSING)
             if self._task.done() and not self._task.cancelled():
-                self._task.exception()  # it is read, so that nobody is warned: the calls have reported it
+                self._task.exception()  # read it to prevent a warning: the calls have reported it
 
     def _tool(self, listed: Listed) -> Tool:
         hints = listed.annotations
@@ -130,7 +127,7 @@ class Connection:
 
 
 def _where(server: Any) -> str:
-    """The URL or the command of a server, for errors."""
+    """The server's URL or command, for errors."""
     if isinstance(server, str):
         return f" {server}"
     command = getattr(server, "command", None)
@@ -145,7 +142,7 @@ def _is_entered(client: Client) -> bool:
 
 
 def _first(error: BaseException | None) -> str:
-    """The first error of a group, which says more than the group."""
+    """The first error in a group, because it is more precise than the group."""
     while error is not None and (inner := getattr(error, "exceptions", None)):
         error = inner[0]
     return "it ended" if error is None else f"{type(error).__name__}: {error}"
@@ -156,12 +153,12 @@ def _binder(schema: dict[str, Any]) -> Callable[[dict[str, Any]], Bound]:
 
     try:
         return SchemaBinder(schema)
-    except ValueError:  # the schema is the server's, and so is the check
+    except ValueError:  # the server has made the schema, and also checks the arguments
         return lambda arguments: ((), arguments)
 
 
 def _text(result: CallToolResult) -> Text:
-    """The texts of an answer, and a line for each thing that is not text."""
+    """The texts of an answer, with a line for each part that is not text."""
     from .results import text_of
 
     if not result.content and result.structured_content is not None:

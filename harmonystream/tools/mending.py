@@ -1,4 +1,4 @@
-"""Repairs values that do not fit: a string where another type is wanted is read as JSON. It serves every validator."""
+"""Repairs for values that do not fit. A string is read as JSON if another type is expected. All validators use this."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ _LITERALS = {"True": "true", "False": "false", "None": "null"}
 
 
 class Misfit(NamedTuple):
-    """Something that does not fit. path: the keys and indices that lead to it; a validator may add words of its own.
+    """A place where a value does not fit. path: the keys and indices on the way to it. A validator may add words of its
+    own.
 
-    about_type: the value is of a wrong type, or none of several alternatives.
+    about_type: the value has a wrong type, or fits none of several alternatives.
     """
 
     path: tuple[str | int, ...]
@@ -34,7 +35,7 @@ Misfits: TypeAlias = "Callable[[Any], Sequence[Misfit]]"
 
 
 def mended(value: Any, misfits: Misfits) -> Any:
-    """The value, or a copy of it that fits. Raises ValueError, which names what does not fit."""
+    """The value, or a repaired copy. Raises ValueError, which names what does not fit."""
     found = misfits(value)
     if not found:
         return value
@@ -52,18 +53,18 @@ def mended(value: Any, misfits: Misfits) -> Any:
 
 
 def described(misfits: Sequence[Misfit]) -> str:
-    """The first misfits, in words for a model."""
+    """The first misfits, described for a model."""
     lines = [f"{'.'.join(map(str, one.path)) or 'arguments'}: {one.message}" for one in misfits[:MAX_ERRORS]]
     if (more := len(misfits) - MAX_ERRORS) > 0:
-        lines.append("and more" if len(misfits) == MAX_MENDED + 1 else f"and {more} more")  # which may be a part
+        lines.append("and more" if len(misfits) == MAX_MENDED + 1 else f"and {more} more")  # it may be cut off
     return "; ".join(lines)
 
 
 def _reached(value: Any, path: Sequence[str | int]) -> tuple[str | int, ...]:
-    """The part of a path that leads to a value: what is missing, or a validator's own word, is left out."""
+    """The part of a path that exists in the value. Missing keys, and a validator's own words, are left out."""
     made: list[str | int] = []
     for step in path:
-        if isinstance(value, dict) and str(step) in value:  # a path may have a key "0" as the number
+        if isinstance(value, dict) and str(step) in value:  # a path may have a key "0" as a number
             made.append(str(step))
             value = value[str(step)]
         elif isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value):
@@ -75,7 +76,7 @@ def _reached(value: Any, path: Sequence[str | int]) -> tuple[str | int, ...]:
 
 
 def _mend(value: Any, place: tuple[str | int, ...], misfits: Misfits) -> None:
-    """Put the value of the JSON in place of a string, if this value is of a type that is allowed there."""
+    """Replace a string by the value of its JSON, if the value's type is allowed there."""
     if not place:
         return
     parent: Any = value

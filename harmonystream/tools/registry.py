@@ -1,4 +1,4 @@
-"""The tools of an application, and those of one request."""
+"""The tools of an application, and the tools of one request."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class Tools:
 
     items: functions, `Tool`s, definitions as the Chat Completions, Responses and Messages APIs have them, names,
         classes that pydantic knows, and other `Tools`.
-    timeout: the seconds that one run may take, unless the tool has its own. None: no limit.
-    approve: called before each run, unless the tool has its own.
+    timeout: how many seconds one run may take, unless the tool has its own limit. None: no limit.
+    approve: called before each run, unless the tool has its own function.
     mcp: MCP servers, whose tools are added while the `Tools` are entered (`async with tools`). Each is a URL, an
         `mcp.StdioServerParameters` or an `mcp.Client`. In a mapping, the keys are prefixes of the tools' names.
     max_concurrency: how many tools may run at the same time, in one event loop.
     max_threads: how many threads of plain functions may be alive, including those that hang.
-    max_result: how many characters a result may have. A longer one is cut, and its last line reports that.
+    max_result: how many characters a result may have. A longer one is cut, and its last line reports the cut.
 
     Raises ValueError for two tools of one name, and ValueError or TypeError for an item that cannot be a tool.
     """
@@ -96,15 +96,15 @@ class Tools:
         self._changed()
 
     def _changed(self) -> None:
-        """What was compiled is out of date."""
-        self.state = object()  # another one after each change
+        """Mark the compiled tables as out of date."""
+        self.state = object()  # a new object after each change
         self.compiled: Compiled | None = None
 
     def compile(self) -> Compiled:
-        """The tables in which parsers look up names and types, made once, and again after a change.
+        """The tables in which parsers look up names and types. They are made once, and again after a change.
 
-        `Parser(tools=tools)`, `label`, `Batch` and the emitters call this. A schema that is altered in place later is
-        not noticed.
+        `Parser(tools=tools)`, `label`, `Batch` and the emitters call this. It does not notice if a schema is changed in
+        place.
         """
         made = self.compiled
         if made is None:
@@ -146,7 +146,7 @@ class Tools:
     def add(self, item: Any = None, /, **options: Any) -> Any:
         """Add a tool: `tools.add(item)`, or the decorator `@tools.add` or `@tools.add(timeout=10)`. Returns the item.
 
-        options: fields of `Tool` that differ from what the item says.
+        options: fields of `Tool` that replace those of the item.
         """
         if item is None:
             return lambda function: self.add(function, **options)
@@ -159,15 +159,15 @@ class Tools:
         self._changed()
 
     def schemas(self, api: Api = "chat") -> list[dict[str, Any]]:
-        """The tools as the requests of an API have them: "chat" (Completions), "responses" or "messages"."""
+        """The tools' definitions for requests of an API: "chat" (Completions), "responses" or "messages"."""
         if self._servers and not self._connections:
             raise RuntimeError("the tools of MCP servers are known after `async with tools`")
         return [definition(tool, api) for tool in self]
 
     def choice(self, api: Api = "chat") -> Any:
-        """The `tool_choice` that forces the `required` tool; "auto" in the API's form if no tool is required.
+        """The `tool_choice` that forces the `required` tool. Without a required tool, it is "auto" in the API's form.
 
-        Of several required tools, an API can only force that one of them is called.
+        If several tools are required, an API can only force a call of one of them.
         """
         required = [tool.name for tool in self if tool.required]
         if api == "messages":
@@ -180,7 +180,7 @@ class Tools:
         return "required" if required else "auto"
 
     def offered(self, request: Any) -> Tools:
-        """The tools for one request: those whose `when` agrees. They share listeners and limits with these."""
+        """The tools for one request, without those whose `when` returns False. Listeners and limits are shared."""
         view = copy.copy(self)
         view._by_name = {tool.name: tool for tool in self if tool.when is None or tool.when(request)}
         view._changed()
@@ -189,16 +189,16 @@ class Tools:
         return view
 
     def only(self, name: str) -> Tools:
-        """These tools without all others. Raises KeyError if no tool has this name."""
+        """Only the tool with this name, as `Tools`. Raises KeyError if no tool has this name."""
         view = copy.copy(self)
         view._by_name = {name: self._by_name[name]}
         view._changed()
         return view
 
     def with_declared(self, items: Iterable[object]) -> Tools:
-        """These tools and others, such as those that a request declares. Listeners and limits are shared with these.
+        """These tools and others, for example the tools that a request declares. Listeners and limits are shared.
 
-        One of the same name takes the place of the tool here. Raises what the constructor raises for an item.
+        A new tool with the same name replaces the tool here. Raises what the constructor raises for an item.
         """
         view = copy.copy(self)
         added = [tool_from(item, {}) for item in items]
@@ -207,7 +207,7 @@ class Tools:
         return view
 
     def on(self, moment: Moment, listener: Callable[[Any], object]) -> Callable[[], None]:
-        """Call `listener` with the `Registered`, `Called` or `Answered` of each such moment.
+        """Call `listener` with the `Registered`, `Called` or `Answered` object at each such moment.
 
         Returns a function that ends this.
         """
@@ -220,7 +220,7 @@ class Tools:
     # --- MCP servers ---
 
     async def __aenter__(self) -> Self:
-        """Connect the MCP servers and add their tools; if one fails, close them all and raise what it did."""
+        """Connect the MCP servers and add their tools. If one fails, close all of them and raise its exception."""
         from .mcp import Connection
 
         if self._connections:
@@ -238,7 +238,7 @@ class Tools:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Take the MCP servers' tools away, and close the connections."""
+        """Remove the MCP servers' tools, and close the connections."""
         connections, self._connections = self._connections, []
         for connection in connections:
             for name in connection.names:
@@ -248,9 +248,10 @@ class Tools:
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[Tools]:
-        """These tools with those of the MCP servers: as they are if they are entered, else connected for the block.
+        """These tools together with those of the MCP servers. Servers that are not connected are connected for the
+        block.
 
-        Raises what entering them raises.
+        Raises what entering the tools raises.
         """
         if not self._servers or self._connections:
             yield self
@@ -263,10 +264,11 @@ class Tools:
     # --- run ---
 
     async def run(self, call: object, *, timeout: float | None = None, context: Any = None) -> ToolResult:
-        """Runs one call, and returns its result. A failure is a result with an `error`.
+        """Run one call, and return its result. If the call fails, the result has an `error`.
 
-        call: a `harmonystream.ToolCall`, or a call as an API or its client has it; TypeError for anything else.
-        timeout: seconds for all of it, the waiting and the approval included. Cancelling it cancels the tool.
+        call: a `harmonystream.ToolCall`, or a call in the form of an API or its client. Raises TypeError for anything
+        else.
+        timeout: seconds for the whole run, including waiting and approval. Cancelling the run cancels the tool.
         context: any object of the application, for functions with a parameter that is annotated with `Context`.
         """
         return await answer(self, call_of(call), timeout, context)
@@ -274,13 +276,15 @@ class Tools:
     async def run_all(
         self, calls: Iterable[object], *, timeout: float | None = None, context: Any = None
     ) -> list[ToolResult]:
-        """Run calls at the same time. The results are in the order of the calls. timeout: seconds for all of them."""
+        """Run calls at the same time. The results have the order of the calls. timeout: seconds for all of them
+        together.
+        """
         known = [call_of(call) for call in calls]
         tasks = [asyncio.create_task(answer(self, call, timeout, context)) for call in known]
         try:
             if tasks:
                 await asyncio.wait(tasks)
-        except asyncio.CancelledError:  # gather() would leave before its tasks have ended
+        except asyncio.CancelledError:  # gather() would return before its tasks have ended
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks)

@@ -1,4 +1,4 @@
-"""What a call gave: the text for the model, and what else there is to know of it."""
+"""The result of a call: text for the model, and details for the application."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ MAX_ERROR = 2000
 
 
 class ToolError(Exception):
-    """Raised by a tool to tell the model what went wrong, in these words."""
+    """A tool raises this to report an error to the model, in these words."""
 
 
 class Failure(Exception):  # noqa: N818  # it never leaves this package
-    """A call that gives an error: its kind, the message for the model, and the exception that caused it."""
+    """A call that fails: the kind of error, the message for the model, and the exception that caused it."""
 
     def __init__(self, kind: ErrorKind, message: str, cause: BaseException | None = None) -> None:
         super().__init__(message)
@@ -71,14 +71,14 @@ class ToolResult:
 
 
 def error_text(kind: ErrorKind, message: str) -> str:
-    """The text of every error, in one form: `{"error": message, "kind": kind}`."""
+    """The text of an error. All errors have the form `{"error": message, "kind": kind}`."""
     if len(message) > MAX_ERROR:
         message = message[:MAX_ERROR] + "…"
     return json.dumps({"error": without_surrogates(message), "kind": kind}, ensure_ascii=False)
 
 
 def text_of(value: object, limit: int) -> tuple[str, bool]:
-    """A tool's result as text, and whether it was cut. A string is the text itself; all else becomes JSON."""
+    """A tool's result as text, and whether it was cut. A string is used unchanged. All other values become JSON."""
     if isinstance(value, (bytes, bytearray, memoryview)):
         try:
             value = bytes(value).decode()
@@ -89,6 +89,6 @@ def text_of(value: object, limit: int) -> tuple[str, bool]:
     writer = Writer(limit)
     try:
         writer.write(value)
-    except Exception as error:  # the value's own properties may raise anything
+    except Exception as error:  # the properties of the value may raise anything
         raise Failure("invalid_result", f"the tool's result cannot be written as JSON: {error}", error) from error
     return sized("".join(writer.pieces), limit)

@@ -1,4 +1,4 @@
-"""One call from its text to its result: found, read, checked, approved, run, written."""
+"""The steps of one call: find the tool, read and check the arguments, ask for approval, run it, write the result."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class PendingCall:
-    """A call that waits for approval: the arguments fit the tool's schema. context: that of the run."""
+    """A call that waits for approval. The arguments fit the tool's schema. context: the context of the run."""
 
     tool: Tool
     call_id: str | None
@@ -45,7 +45,7 @@ class PendingCall:
 
 
 async def answer(tools: Tools, call: Call, timeout: float | None, context: Any = None) -> ToolResult:
-    """Run a call. Every failure becomes a result; only cancellation of the caller raises."""
+    """Run a call. Every failure becomes a result. Only cancellation of the caller raises."""
     run = _Run(tools, call, context)
     try:
         text, truncated = await _within(run.text(), timeout)
@@ -60,7 +60,7 @@ async def answer(tools: Tools, call: Call, timeout: float | None, context: Any =
 
 
 class _Run:
-    """The steps of one call, and what is known of it whenever it ends."""
+    """The steps of one call, and what is known about it so far."""
 
     def __init__(self, tools: Tools, call: Call, context: Any) -> None:
         self.tools = tools
@@ -119,7 +119,7 @@ class _Run:
             raise Failure("invalid_json", "the arguments are nested too deeply", error) from None
 
     async def _decision(self, tool: Tool, arguments: dict[str, Any]) -> dict[str, Any] | None:
-        """None: run it as it is; a dict: run it with these arguments."""
+        """None: run the call unchanged. A dict: run the call with these arguments."""
         approve = tool.approve or self.tools.approve
         if approve is None:
             return None
@@ -153,7 +153,7 @@ class _Run:
             raise Failure("failed", f"{type(error).__name__}: {_said(error)}", error) from None
 
     async def _called(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What the function gives: a coroutine function in the loop, any other in a thread."""
+        """The function's result. A coroutine function runs in the event loop, and any other function in a thread."""
         try:
             if _is_coroutine_function(function):
                 value = await function(*args, **kwargs)
@@ -167,12 +167,12 @@ class _Run:
             return value
         except (Exception, asyncio.CancelledError):
             raise
-        except BaseException as error:  # KeyboardInterrupt and its like would end more than the tool
+        except BaseException as error:  # KeyboardInterrupt and similar exceptions would end more than the tool
             raise Failure("failed", f"{type(error).__name__}: {_said(error)}", error) from None
 
 
 def _joined(items: list[Any]) -> Any:
-    """What a generator has given: one text if all of it is text, else the list."""
+    """The output of a generator: one string if all items are strings, else the list."""
     return "".join(items) if items and all(isinstance(item, str) for item in items) else items
 
 
@@ -186,7 +186,7 @@ def _bound(tool: Tool, arguments: dict[str, Any]) -> Bound:
     assert tool.bind is not None  # every tool with a function has one
     try:
         return tool.bind(arguments)
-    except Exception as error:  # a model's own validators may raise anything
+    except Exception as error:  # the validators of a pydantic model may raise anything
         raise Failure("invalid_arguments", _said(error), error) from None
 
 
@@ -198,9 +198,9 @@ def _said(error: BaseException) -> str:
 
 
 async def _within(work: Coroutine[Any, Any, _T], timeout: float | None) -> _T:
-    """What the coroutine returns. It has a task of its own, so that it can neither cancel the caller nor keep it.
+    """The coroutine's result. It runs in a task of its own, so that it can neither cancel the caller nor block it.
 
-    After `timeout` seconds it is cancelled, and abandoned if it does not end then.
+    After `timeout` seconds it is cancelled. If it does not end then, it is abandoned.
     """
     task = asyncio.create_task(work)
     try:
@@ -226,4 +226,4 @@ async def _cancel(task: asyncio.Task[Any]) -> None:
 def _ended(task: asyncio.Task[Any]) -> None:
     _abandoned.discard(task)
     if not task.cancelled():
-        task.exception()  # it is read, so that nobody is warned of it
+        task.exception()  # read it to prevent a warning

@@ -1,4 +1,4 @@
-"""Generated JSON Schemas in the plainest form that says the same, because models and templates read them, too."""
+"""Simplifies generated JSON Schemas without changing their meaning, because models and templates read them, too."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _POINTER = "#/$defs/"
 
 
 def simplified(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A generated schema without its title, and with each of its `$defs` put where it is used, but for recursive ones.
+    """A generated schema without its title. Each of its `$defs` is put where it is used, unless it is recursive.
 
     A union of plain types is written as a list of types.
     """
     defs: Mapping[str, Any] = schema.get("$defs", {})
     kept: dict[str, Any] = {}
     top = {key: value for key, value in schema.items() if key != "$defs"}
-    if (name := _target(top)) in defs:  # a recursive class is a reference to itself: the top says what it is
+    if (name := _target(top)) in defs:  # a recursive class refers to itself here, so its definition is the top
         top = {**_untitled(defs[name], name), **{key: value for key, value in top.items() if key != "$ref"}}
     body = _Inliner(defs, kept).schema(top)
     body.pop("title", None)
@@ -63,8 +63,9 @@ _DATA = frozenset({"default", "const", "enum", "examples"})
 
 
 def _is_beyond_json(key: str, value: Any) -> bool:
-    """OpenAPI's `discriminator`, whose references lead nowhere once definitions are put where they are used; and a
-    default without a finite value, which JSON cannot write."""
+    """Is it OpenAPI's `discriminator`, or a default that is not finite? The references of the former become invalid
+    once definitions are put where they are used. JSON cannot write the latter.
+    """
     if key == "discriminator":
         return isinstance(value, dict) and "propertyName" in value
     return key == "default" and not _is_finite(value)
@@ -88,7 +89,7 @@ def _untitled(node: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _reached(defs: Mapping[str, Any], start: str) -> set[str]:
-    """The definitions that one refers to, directly or by others."""
+    """The definitions that one refers to, directly or through others."""
     found: set[str] = set()
     todo: list[Any] = [defs[start]]
     while todo:

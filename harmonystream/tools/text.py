@@ -1,4 +1,4 @@
-"""A tool's result as text of a bounded size."""
+"""Converts a tool's result to text of a limited size."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BY_STR = (Decimal, UUID, PurePath, timedelta)
 
 
 def sized(text: str, limit: int) -> tuple[str, bool]:
-    """The text cut to `limit` characters, with a line that says so; and whether it was cut."""
+    """The text, cut to `limit` characters with a line that reports the cut, and whether it was cut."""
     if len(text) <= limit:
         return text, False
     return f"{text[:limit]}\n[cut after {limit} characters]", True
@@ -33,8 +33,8 @@ def sized(text: str, limit: int) -> tuple[str, bool]:
 class Writer:
     """Writes a value as JSON, and stops soon after `limit` characters, however large the value is.
 
-    Non-ASCII characters are kept, and a number without a finite value becomes null. Raises TypeError or ValueError
-    for a value that JSON cannot say.
+    Non-ASCII characters are kept, and a number that is not finite becomes null. Raises TypeError or ValueError for a
+    value that JSON cannot express.
     """
 
     def __init__(self, limit: int) -> None:
@@ -99,7 +99,7 @@ class Writer:
 
 
 def _plain(value: Any) -> object:
-    """A value of a richer type as one that JSON has."""
+    """Converts a value of a richer type to one that JSON has."""
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, (datetime, date, time)):
@@ -116,6 +116,6 @@ def _plain(value: Any) -> object:
         return as_dict()
     if isinstance(value, (Mapping, Sequence, Set)):
         return value
-    if callable(to_list := getattr(value, "tolist", None)):  # numpy's arrays and numbers, and their like
+    if callable(to_list := getattr(value, "tolist", None)):  # numpy's arrays and numbers, and similar ones
         return to_list()
     raise TypeError(f"{type(value).__name__} has no JSON form")

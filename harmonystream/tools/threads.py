@@ -13,15 +13,15 @@ __all__ = ["Threads", "TooManyThreadsError"]
 
 
 class TooManyThreadsError(Exception):
-    """As many threads as are allowed still run functions."""
+    """The maximum number of threads is already running functions."""
 
 
 class Threads:
     """Runs each function in a new daemon thread.
 
-    A thread cannot be cancelled. One whose caller has left ends when its function returns, and keeps neither the event
-    loop nor the interpreter from ending. That is why no executor is used: it waits for its threads, and its pool would
-    fill with those that hang. At most `limit` threads are alive at once.
+    A thread cannot be cancelled. If its caller has left, it ends when its function returns, and keeps neither the event
+    loop nor the interpreter from ending. An executor cannot be used, because it waits for its threads, and hanging
+    threads would fill its pool. At most `limit` threads are alive at once.
     """
 
     def __init__(self, limit: int) -> None:
@@ -31,11 +31,11 @@ class Threads:
 
     @property
     def alive(self) -> int:
-        """Threads whose function has not returned yet, abandoned ones included."""
+        """The number of threads whose function has not returned yet, including abandoned ones."""
         return self._alive
 
     async def run(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        """What the function returns or raises, in the caller's context variables."""
+        """The result of the function, which runs in the caller's context variables. Raises what the function raises."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
         context = copy_context()
@@ -44,11 +44,11 @@ class Threads:
             value, error = None, None
             try:
                 value = context.run(function, *args, **kwargs)
-            except BaseException as raised:  # the thread must report whatever happens
+            except BaseException as raised:  # the thread must report any exception
                 error = raised
             with self._lock:
                 self._alive -= 1
-            with suppress(RuntimeError):  # the loop has been closed since: nobody waits
+            with suppress(RuntimeError):  # the loop has been closed meanwhile, so nobody waits
                 loop.call_soon_threadsafe(_settle, future, value, error)
 
         with self._lock:
@@ -65,12 +65,12 @@ class Threads:
         if raised is None:
             return value
         if isinstance(raised, StopIteration) or not isinstance(raised, Exception):
-            # No coroutine can raise the first, and the others would end more than the function that raised them.
+            # A coroutine cannot raise the first one, and the others would end more than the function that raised them.
             raise RuntimeError(f"{type(raised).__name__}: {raised}") from raised
         raise raised
 
 
 def _settle(future: asyncio.Future[Any], value: Any, error: BaseException | None) -> None:
-    # The error travels as a value: a future refuses StopIteration, and would never be done.
+    # The error is passed as a value: a future refuses StopIteration, and would never be done.
     if not future.done():
         future.set_result((value, error))

@@ -1,4 +1,4 @@
-"""One tool: what the model reads of it, and how it runs."""
+"""One tool: its description for the model, and how it runs."""
 
 from __future__ import annotations
 
@@ -34,25 +34,26 @@ arguments runs it with these. Everything else refuses it."""
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool. Without a function it is only declared, and your program runs its calls.
+    """One tool. A tool without a function is only declared, and your program runs its calls.
 
-    name: the name by which the model calls it.
-    description: what the model reads about it.
-    parameters: the JSON Schema of its arguments, an object. None: it is not known. With a function, None takes the
+    name: the name that the model uses in calls.
+    description: text for the model.
+    parameters: the JSON Schema of its arguments, an object. None means unknown; with a function, the schema is then
+    made from the function's signature.
         schema from the function's signature.
     function: runs a call, and is given the arguments by name. A coroutine function runs in the event loop, any other
         in a thread of its own.
-    timeout: seconds that a run may take; None: as the `Tools` say.
-    when: called with the request by `Tools.offered`; False keeps the tool from this request.
-    approve: asked before each run (see `PendingCall`); None: as the `Tools` say.
-    early: it may run while the model still writes, beside anything else, because it changes nothing.
-    required: the request should force this tool, as far as the engine can.
+    timeout: seconds that a run may take; None uses the limit of the `Tools`.
+    when: called with the request by `Tools.offered`. If it returns False, this request does not get the tool.
+    approve: called before each run (see `PendingCall`); None uses the function of the `Tools`.
+    early: it may run while the model is still writing, beside anything else, because it changes nothing.
+    required: the request should force this tool, if the engine can.
     stealth: its call ends the loop. The model does not see the result.
-    message: what a user may read while it runs: a text, or a function of the arguments.
-    text_parameter: the parameter that is given the whole text of a call, for a tool that models call without JSON.
+    message: text that a user may read while it runs: a string, or a function of the arguments.
+    text_parameter: the parameter that gets the whole text of a call, for a tool that models call without JSON.
     strict: the API's field of that name, passed on.
-    bind: checks the arguments; made from the function or the schema unless given.
-    context: the function's parameter that is annotated with `Context`, and is given the caller's context.
+    bind: checks the arguments; by default it is made from the function or the schema.
+    context: the function's parameter that is annotated with `Context`, and gets the caller's context.
     """
 
     name: str
@@ -94,7 +95,7 @@ class Tool:
             object.__setattr__(self, "bind", bind)
 
     def message_for(self, arguments: Mapping[str, Any]) -> str | None:
-        """What a user may read while this call runs; None if the tool does not say."""
+        """Text that a user may read while this call runs. None if the tool has none."""
         return self.message(arguments) if callable(self.message) else self.message
 
 

@@ -27,10 +27,10 @@ _ABOUT_TYPES = frozenset({"type", "enum", "const", "anyOf", "oneOf"})
 
 
 class SchemaBinder:
-    """Checks a call's arguments against a schema, and gives them by name.
+    """Checks a call's arguments against a schema, and returns them by name.
 
-    A string where the schema wants another type is read as JSON: `"5"` becomes 5, `"[1]"` an array. Raises ValueError
-    for a schema that is not one, or refers to anything outside of itself: nothing is fetched.
+    A string is read as JSON if the schema expects another type: `"5"` becomes 5, and `"[1]"` an array. Raises
+    ValueError if the schema is invalid, or refers to anything outside of itself, because nothing is fetched.
     """
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
@@ -47,7 +47,7 @@ class SchemaBinder:
         return (), self.checked(arguments)
 
     def checked(self, value: Any) -> Any:
-        """The value as it fits. Raises ValueError, with a message for the model."""
+        """The value, repaired if needed. Raises ValueError, with a message for the model."""
         try:
             return value if self._validator.is_valid(value) else mended(value, self._misfits)
         except RecursionError:
