@@ -1,4 +1,4 @@
-"""From messages and tools to the prompt of a model: text, ids, and the parser that starts where it ends."""
+"""Converts messages and tools to a model's prompt: its text, its ids, and the parser for what follows it."""
 
 from .messages import normalize, read_request
 from .prompt import Prompt

@@ -1,8 +1,8 @@
-"""The bounds of a template: its time, and the size of each value, checked before the value is made.
+"""The bounds of a template: its time, and the size of each value, which is checked before the value is made.
 
-A template reaches the methods of strings by attributes, filters by name, and operators by the sandbox. Each of the
-three goes through this module. It bounds each value and not their sum, so a server that takes templates from strangers
-should limit its process's memory too.
+A template reaches the methods of strings by attributes, filters by name, and operators through the sandbox. All three
+go through this module. It bounds each value but not their sum, so a server that takes templates from strangers should
+also limit its process's memory.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ class Bound(Exception):  # noqa: N818  # it never leaves this package
 
 
 def tick() -> None:
-    """Called in each round of a loop, and for each call of a macro, a function, a method or a filter."""
+    """Called in each round of a loop, and for each call of a macro, function, method or filter."""
     if is_over():
         raise Bound(f"it takes longer than {MAX_SECONDS:g} s")
 
 
 def is_over() -> bool:
-    """Has the time passed that `limited` gave?"""
+    """Has the time of `limited` passed?"""
     return time.monotonic() > DEADLINE.get()
 
 
 @contextmanager
 def limited() -> Iterator[None]:
-    """All that a template does in the block takes at most `MAX_SECONDS`. A block inside it changes nothing."""
+    """Everything that a template does in the block takes at most `MAX_SECONDS`. A nested block changes nothing."""
     if DEADLINE.get() != float("inf"):
         yield
         return
@@ -78,7 +78,7 @@ def check_numbers(values: Iterable[Any]) -> None:
 
 
 def check_made(value: Any) -> Any:
-    """What a function, a method or a filter returned."""
+    """Check what a function, a method or a filter returned."""
     if isinstance(value, (str, bytes)):
         check_size(len(value))
     elif isinstance(value, (list, tuple)):
@@ -87,9 +87,9 @@ def check_made(value: Any) -> Any:
 
 
 def measure(value: Any, node: int = 4, level: int = 0) -> int:
-    """About how many characters a value's text has: `node` for each item beside its strings, `level` for each indent.
+    """About how many characters a value's text has. Each item adds `node` beside its strings, and each indent `level`.
 
-    Raises `Bound` where that is too much, before it has walked through more.
+    Raises `Bound` as soon as the count is too large.
     """
     size, open_ = 0, [iter((value,))]
     while open_:
@@ -111,7 +111,7 @@ def measure(value: Any, node: int = 4, level: int = 0) -> int:
 
 
 def weigh(value: Any) -> Any:
-    """The value, whose text is small enough."""
+    """The value, after a check that its text is small enough."""
     if isinstance(value, str):
         check_size(len(value))
     elif isinstance(value, _CONTAINERS):
@@ -127,12 +127,12 @@ def _inside(container: Any) -> Iterator[Any]:
 
 
 def concat(*parts: Any) -> str:
-    """What `~` makes."""
+    """The result of `~`."""
     return join_checked(str(weigh(part)) for part in parts)
 
 
 def join_checked(parts: Iterable[str]) -> str:
-    """The parts as one text: `''.join`, for blocks and macros too."""
+    """The parts as one string: `''.join`, also for blocks and macros."""
     texts, size = [], 0
     for part in parts:
         size += len(part)
@@ -145,7 +145,7 @@ def join_checked(parts: Iterable[str]) -> str:
 
 
 def check_operator(operator: str, left: Any, right: Any) -> None:
-    """Raises `Bound` before an operator makes too long a text, list or integer."""
+    """Raises `Bound` before an operator makes a string, list or integer that is too long."""
     sequence = (str, bytes, list, tuple)
     if operator == "%" and isinstance(left, str):
         check_percent(left, right)
@@ -169,7 +169,7 @@ def _check_bits(bits: int) -> None:
 
 
 def check_percent(text: str, values: Any) -> None:
-    """For `%`: each field may be as long as the widest number and the longest value allow."""
+    """Check `%`: each field may be as long as the widest number and the longest value allow."""
     widths = [int(digits[:9]) for digits in re.findall(r"\d+", text)]
     check_numbers(widths)
     given = values if isinstance(values, tuple) else (values,)
@@ -234,7 +234,7 @@ METHODS: dict[str, Callable[..., Any]] = {
 
 
 def bounded_method(method: Any) -> Any:
-    """The method of a string with its check, or None where its text and its numbers bound it."""
+    """The string's method with its check. None if its text and its numbers already bound the result."""
     check = METHODS.get(method.__name__)
     if check is None:
         return None
@@ -248,7 +248,7 @@ def bounded_method(method: Any) -> Any:
 
 
 class BoundedFields:
-    """For a `string.Formatter`: each field, and the text that it goes into, is small enough."""
+    """For a `string.Formatter`: checks the size of each field, and of the text that it goes into."""
 
     _size = 0
 
@@ -315,10 +315,10 @@ SIZED = frozenset(["center", "indent", "wordwrap", "truncate", "batch", "slice",
 
 
 def bounded_filter(name: str, filter_: Any) -> Any:
-    """Jinja's filter with a check before it runs and one of what it made."""
+    """Jinja's filter, with checks before it runs and of its result."""
     context = 1 if getattr(filter_, "jinja_pass_arg", None) is not None else 0
 
-    @wraps(filter_)  # keeps the marks by which Jinja knows what to pass
+    @wraps(filter_)  # keeps the marks that tell Jinja what to pass
     def checked(*args: Any, **kwargs: Any) -> Any:
         tick()
         given = args[context:]
@@ -381,7 +381,7 @@ def _bounded_items(items: Iterable[Any], separator: Any) -> Iterator[Any]:
 
 
 def bounded_sum(make_getter: Callable[..., Any]) -> Any:
-    """The filter `sum`, whose additions are those of the operator `+`."""
+    """The filter `sum`, which adds like the operator `+`."""
 
     def total(environment: Any, iterable: Iterable[Any], attribute: Any = None, start: Any = 0) -> Any:
         for item in iterable if attribute is None else map(make_getter(environment, attribute), iterable):

@@ -1,4 +1,4 @@
-"""The tools that gpt-oss was trained with, beside functions: `browser` and `python`, as its system message has them."""
+"""The tools that gpt-oss was trained with, beside functions: `browser` and `python`, as in its system message."""
 
 from __future__ import annotations
 

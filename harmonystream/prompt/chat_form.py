@@ -1,4 +1,4 @@
-"""What a chat template wants of messages, found out by trying, and the messages in that form."""
+"""Finds out by trial which form of messages a chat template needs, and converts messages to it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["Wants", "for_template", "probe"]
 class Wants(NamedTuple):
     """How one template takes messages.
 
-    objects: calls' arguments as objects, not as JSON text. parts: contents as lists of parts. system: it knows the role
-    system. developer: it knows the role developer. wrapper: tools as `{"type": "function", "function": …}`. nine: ids
-    of nine letters and digits. reasoning: it reads an assistant's reasoning from a field of its own. around: the white
-    space that it puts before and after what an assistant says; the model writes it, too.
+    objects: the arguments of calls are objects, not JSON text. parts: contents are lists of parts. system: it accepts
+    the role system. developer: it accepts the role developer. wrapper: tools are `{"type": "function", "function": …}`.
+    nine: ids have nine letters and digits. reasoning: it reads an assistant's reasoning from a field of its own.
+    around: the white space that it puts before and after an assistant's text, which the model also writes.
     """
 
     objects: bool = True
@@ -45,12 +45,14 @@ _TOOL = {
 
 
 def probe(render: Callable[[dict[str, Any]], str | None], tools: bool) -> Wants:
-    """Ask a template, by rendering small conversations with it, what it can take. `render` gives None for an error."""
+    """Find out what a template accepts, by rendering small conversations with it. `render` returns None for
+    an error.
+    """
     wants = Wants()
     tool = [{"type": "function", "function": _TOOL}] if tools else None
 
     def shows(text: str, *messages: dict[str, Any]) -> bool:
-        """Some templates want tools in every prompt."""
+        """Some templates need tools in every prompt."""
         return any(text in (render(_data([*messages], given)) or "") for given in ((None, tool) if tool else (None,)))
 
     user = {"role": "user", "content": _SAID}
@@ -71,14 +73,14 @@ def probe(render: Callable[[dict[str, Any]], str | None], tools: bool) -> Wants:
         if text is None:
             continue
         found = wants._replace(objects=choice.objects, wrapper=choice.wrapper, nine=choice.nine)
-        if f"{{'{_KEY}'" not in text:  # Python's spelling of an object: it was put in as it is
+        if f"{{'{_KEY}'" not in text:  # this is how Python writes an object, so it was inserted unchanged
             return found
         second = second or found
     return second or wants
 
 
 def _around(render: Callable[[dict[str, Any]], str | None], user: dict[str, Any], parts: bool) -> tuple[str, str]:
-    """The white space between the beginning of an answer and what it says, and after that."""
+    """The white space before and after the text of an answer."""
     said = {"role": "assistant", "content": _as_content(_ADVICE, parts)}
     begun, whole = render(_data([user])), render(_data([user, said, user]))
     if begun is None or whole is None or not whole.startswith(begun):
@@ -109,7 +111,7 @@ def _calling(user: dict[str, Any], choice: Wants, parts: bool, tools: bool) -> d
 
 
 def for_template(messages: list[dict[str, Any]], wants: Wants, ids: str) -> list[dict[str, Any]]:
-    """Normalised messages as a template wants them; they are changed in place. Errors name message and field."""
+    """Normalised messages in the template's form. They are changed in place. Errors name message and field."""
     if not wants.developer:
         messages = _without_developer(messages)
     if not wants.system:
@@ -135,7 +137,7 @@ def _as_content(content: Any, parts: bool) -> Any:
 
 
 def _object(text: str, where: str) -> dict[str, Any]:
-    """Templates loop over arguments, so what is not an object becomes one: `{"raw": …}` keeps what the model wrote."""
+    """Templates loop over arguments, so other values become an object: `{"raw": …}` keeps what the model wrote."""
     if not text.strip():
         return {}
     value = arguments_object(text)
@@ -143,7 +145,7 @@ def _object(text: str, where: str) -> dict[str, Any]:
 
 
 def _without_developer(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Developer messages as system messages; then all of those become one, at the front."""
+    """Turn developer messages into system messages, and join all of those into one at the front."""
     if not any(message["role"] == "developer" for message in messages):
         return messages
     advice = [message for message in messages if message["role"] in ("system", "developer")]
@@ -152,7 +154,7 @@ def _without_developer(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _without_system(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the system says, before what the user says first."""
+    """Put the system message's text at the beginning of the first user message."""
     advice = [message for message in messages if message["role"] == "system"]
     rest = [message for message in messages if message["role"] != "system"]
     if not advice:
@@ -183,7 +185,7 @@ def _nine_id(tid: str, name: str, index: int) -> str:
 
 
 def _rename(messages: list[dict[str, Any]], form: Callable[[str, str, int], str]) -> None:
-    """Give calls ids of a family's form, and their results the same ones. Ids that have the form stay."""
+    """Give calls ids of a family's form, and their results the same ids. Ids that already have the form stay."""
     index = 0
     renamed: dict[str, str] = {}
     for message in messages:

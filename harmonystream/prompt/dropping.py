@@ -1,4 +1,4 @@
-"""What a prompt leaves out, found by rendering a conversation of the same shape, with a word for each part."""
+"""Finds what a prompt leaves out, by rendering a conversation of the same shape with a distinct word in each part."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ def dropped(
     given: Any,
     render: Callable[[list[dict[str, Any]], list[dict[str, Any]]], str],
 ) -> tuple[str, ...]:
-    """The parts of a normalised chat and of its tools that `render` does not write. given: the tools as they came."""
+    """The parts of a normalised chat and of its tools that `render` does not write. given: the tools before
+    conversion.
+    """
     words = (f"q{number}z" for number in count(7_300_001))
-    looked: list[tuple[str, str]] = []  # what a part is called, and the word in its place
+    looked: list[tuple[str, str]] = []  # the name of each part, and the word in its place
 
     def word(name: str) -> str:
         looked.append((name, next(words)))
@@ -33,7 +35,7 @@ def dropped(
     ]
     try:
         text = render(shadow, tools)
-    except PromptError:  # it looks at what the parts say, and takes no others
+    except PromptError:  # the template looks at the parts, and accepts no other text in them
         return ()
     return (*(name for name, said in looked if said not in text), *_hosted(given))
 

@@ -1,4 +1,4 @@
-"""The prompts of DeepSeek-V3.2, V4 and V4.1, which come without a chat template: their encodings, from the grammar."""
+"""The prompts of DeepSeek-V3.2, V4 and V4.1, which have no chat template. They are written by DeepSeek's grammar."""
 
 from __future__ import annotations
 
@@ -95,9 +95,9 @@ _BUDGET = "Reasoning Effort: {} (range 1-100, the higher the value, the more tho
 class Version(NamedTuple):
     """One encoding.
 
-    block, space: how tags are spelled after `｜DSML｜`. tools, tool: the text that explains them, and its placeholder.
-    results: results stand in the "assistant" turn or in a "user" turn. efforts: what a reasoning effort adds at the
-    beginning; the one under None is the default. system: the marker before what the system says.
+    block, space: the spelling of tags after `｜DSML｜`. tools, tool: the text that explains the tools, and its
+    placeholder. results: whether results are in the "assistant" turn or in a "user" turn. efforts: what each reasoning
+    effort adds at the beginning; None has the default. system: the marker before the system message.
     """
 
     block: str
@@ -137,9 +137,9 @@ def write_dsml(
     effort: str | None = None,
     continue_final: bool = False,
 ) -> None:
-    """Write a normalised chat. thinking: the model reasons; effort: how much, where the version knows it.
+    """Write a normalised chat. thinking: does the model reason? effort: how much, if the version has efforts.
 
-    Raises `PromptError` for a version or an effort that there is not.
+    Raises `PromptError` for an unknown version or effort.
     """
     if version not in VERSIONS:
         raise PromptError(f"dialect is {version!r}; DeepSeek's encodings are {', '.join(VERSIONS)}")
@@ -164,13 +164,13 @@ class _Dsml:
         users = [i for i, message in enumerate(chat) if message["role"] in ("user", "developer")]
         self._last_user = users[-1] if users else -1
         called = any(message["role"] == "tool" for message in chat)
-        self._keeps = version.results == "user" and bool(tools or called)  # all reasoning, once tools are in play
+        self._keeps = version.results == "user" and bool(tools or called)  # if tools are used, all reasoning is kept
 
     def write(self, effort: str, continue_final: bool) -> None:
         out = self._out
         out.marker(_BOS)
         self._system(effort)
-        turn = ""  # whose text is being written
+        turn = ""  # the role whose text is being written
         for i, message in enumerate(self._chat):
             role = message["role"]
             if role == "system":
@@ -195,7 +195,7 @@ class _Dsml:
             self._begin(len(self._chat), turn)
 
     def _end_unanswered(self, turn: str) -> None:
-        """What V3.2 has where the assistant would have spoken, and the user speaks instead."""
+        """V3.2's text at the place of an assistant's turn, if the user speaks there instead."""
         if self._version.results == "user" or turn not in ("user", "results"):
             return
         if turn == "user":
@@ -205,7 +205,7 @@ class _Dsml:
         self._out.marker(_CLOSE)
 
     def _system(self, effort: str) -> None:
-        """What the system says, then the tools: one text at the beginning."""
+        """Write the system message and then the tools, as one text at the beginning."""
         sections = [_text(message, i) for i, message in enumerate(self._chat) if message["role"] == "system"]
         if (effort or sections) and self._version.system:
             self._out.marker(self._version.system)
@@ -224,7 +224,7 @@ class _Dsml:
         self._marked(after)
 
     def _marked(self, text: str) -> None:
-        """Our own text, in which `<D` opens a tag and the think tags are tokens."""
+        """Write our own text, in which `<D` opens a tag and the thinking tags are tokens."""
         for i, piece in enumerate(text.replace("</D", "</\0").replace("<D", "<\0").split("\0")):
             if i:
                 self._out.marker(_DSML)
@@ -236,7 +236,7 @@ class _Dsml:
             self._out.text(piece)
 
     def _begin(self, i: int, turn: str) -> None:
-        """The beginning of what the assistant says in message i, up to where the model takes over."""
+        """Write the beginning of the assistant's message i, up to the place where the model continues."""
         if turn == "results":
             self._out.text("\n\n")
         elif turn == "user" or self._version.results == "user":

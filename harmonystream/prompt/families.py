@@ -19,9 +19,9 @@ Tools = Sequence[Mapping[str, Any]]
 
 
 class Turn(NamedTuple):
-    """What a family writes of, beside the messages and the tools.
+    """The inputs of a family's prompt, beside the messages and the tools.
 
-    thinking: the switch; None: nobody has set it. budget: Seed-OSS's tokens of reasoning. date: for the search agent.
+    thinking: the switch, or None if it is not set. budget: Seed-OSS's tokens of reasoning. date: for the search agent.
     ask: the prompt ends with the beginning of an answer. open_last: it ends inside the last message.
     """
 
@@ -35,8 +35,8 @@ class Turn(NamedTuple):
 class Family(NamedTuple):
     """One family's prompt.
 
-    write: writes the chat. objects: calls' arguments are objects, not JSON text. switches: what may be set: "thinking",
-    "thinking_budget", "date". ids: the form of calls' ids, "keep" or "functions".
+    write: writes the chat. objects: the arguments of calls are objects, not JSON text. switches: the accepted options:
+    "thinking", "thinking_budget", "date". ids: the form of call ids, "keep" or "functions".
     """
 
     write: Callable[[MarkupWriter, Chat, Tools, Turn], None]
@@ -92,7 +92,7 @@ For each function call, return a json object with function name and arguments wi
 
 
 def _qwen3(thoughts: bool, opening: str) -> Callable[[MarkupWriter, Chat, Tools, Turn], None]:
-    """thoughts: are there any in the history? opening: what an answer begins with."""
+    """thoughts: does the history contain reasoning? opening: the beginning of an answer."""
 
     def write(out: MarkupWriter, chat: Chat, tools: Tools, turn: Turn) -> None:
         first = _text(chat[0], 0) if chat and chat[0]["role"] == "system" else None
@@ -132,7 +132,7 @@ def _chatml(out: MarkupWriter, role: str, text: str) -> None:
 
 
 def _last_query(chat: Chat) -> int:
-    """The last message in which a user asks, and does not only hand over results as text."""
+    """The last message in which a user asks something, and does not only pass on results as text."""
     for i in range(len(chat) - 1, -1, -1):
         if chat[i]["role"] == "user":
             text = _text(chat[i], i)
@@ -251,12 +251,12 @@ def _deepseek(out: MarkupWriter, chat: Chat, tools: Tools, turn: Turn) -> None:
 
 
 def _asked(chat: Chat, i: int) -> bool:
-    """Is a user's message the last one before this, system messages aside?"""
+    """Is the last message before this one, except for system messages, a user's?"""
     return next((message["role"] == "user" for message in reversed(chat[:i]) if message["role"] != "system"), False)
 
 
 def _search_agent(out: MarkupWriter, chat: Chat, tools: Tools, turn: Turn) -> None:
-    """One block of searching over several rounds, `<｜search▁begin｜>` to `<｜search▁end｜>`, then the report."""
+    """One block of searching over several rounds, `<｜search▁begin｜>` to `<｜search▁end｜>`, and then the report."""
     out.markup("<｜begin▁of▁sentence｜>")
     out.text(_deepseek_system(chat))
     first = next((i for i, message in enumerate(chat) if message["role"] == "user"), -1)
@@ -300,8 +300,8 @@ _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Su
 
 
 def _kimi(thoughts: bool) -> Callable[[MarkupWriter, Chat, Tools, Turn], None]:
-    """thoughts: of Kimi-K2-Thinking, whose answers all have a block of them."""
-    end = "<|im_end|>" if thoughts else "<|im_end|>\n"  # of the system message that a chat without one gets
+    """thoughts: True for Kimi-K2-Thinking, whose answers all have a block of reasoning."""
+    end = "<|im_end|>" if thoughts else "<|im_end|>\n"  # ends the default system message
 
     def write(out: MarkupWriter, chat: Chat, tools: Tools, turn: Turn) -> None:
         if tools:
@@ -507,7 +507,7 @@ def _seed(out: MarkupWriter, chat: Chat, tools: Tools, turn: Turn) -> None:
 
 
 def _as_python(function: Mapping[str, Any]) -> str:
-    """A tool as the head of a Python function, which is how Seed-OSS knows tools."""
+    """A tool as the head of a Python function, which is Seed-OSS's form of tools."""
     parameters = function.get("parameters") or {}
     properties = parameters.get("properties") or {}
     required = parameters.get("required") or ()
@@ -546,7 +546,7 @@ _COPIES = r"(-(base|fp8|fp4|nvfp4|bf16|awq|gptq|gguf|mlx|bnb|unsloth|hf|int[48]|
 
 
 def family_of(model: str | None, format_name: str) -> Family | None:
-    """The family whose prompt this model reads, by its name; None: it is not known, as of a model with another name."""
+    """The family whose prompt this model reads, found by the model's name. None if the name is unknown."""
     if format_name == "deepseek_search":
         return _SEARCH_AGENT
     if model is None:

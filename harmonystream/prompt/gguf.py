@@ -19,7 +19,7 @@ _STRING, _ARRAY = 8, 9
 
 
 def metadata(path: Path, wanted: Callable[[str], bool]) -> dict[str, Any]:
-    """The entries whose keys are wanted; the others are skipped. Raises `PromptError` for a file that is damaged."""
+    """The entries whose keys are wanted. Others are skipped. Raises `PromptError` if the file is damaged."""
     found: dict[str, Any] = {}
     try:
         with open(path, "rb") as file:

@@ -1,4 +1,4 @@
-"""Makes Harmony messages of a chat: the messages that gpt-oss reads."""
+"""Converts a chat to Harmony messages, which gpt-oss reads."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ EFFORTS = ("low", "medium", "high")
 
 
 class HarmonyOptions(NamedTuple):
-    """What a Harmony prompt says beside the chat. None leaves a line out.
+    """The options of a Harmony prompt. None leaves a line out.
 
-    dialect: whose spelling: "model", "openai", "oss", "vllm" or "template". date: as the system message writes it.
-    builtin: tools of the model's own that are offered, "browser" and "python". training: the prompt is a whole
+    dialect: whose spelling: "model", "openai", "oss", "vllm" or "template". date: the text in the system message.
+    builtin: which of the model's own tools are offered, "browser" and "python". training: the prompt is a whole
     conversation to learn from. continue_final: it ends inside the last message.
     """
 
@@ -34,7 +34,7 @@ class HarmonyOptions(NamedTuple):
     continue_final: bool = False
 
     def check(self) -> None:
-        """Raises `PromptError` for a value that there is not."""
+        """Raises `PromptError` for a value that does not exist."""
         if self.dialect not in DIALECTS:
             raise PromptError(f"dialect is {self.dialect!r}; expected one of {', '.join(DIALECTS)}")
         if self.reasoning is not None and self.reasoning not in EFFORTS:

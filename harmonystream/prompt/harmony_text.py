@@ -1,6 +1,7 @@
-"""Harmony messages as text and ids: the grammar of gpt-oss's prompts, in the spellings of the reference renderers.
+"""Harmony messages as text and ids: the grammar of gpt-oss's prompts, with the spellings of the reference renderers.
 
-Messages here are what the format itself has: an author, a channel, a recipient. `harmony.py` makes them of a chat.
+Messages here have the fields of the format itself: an author, a channel, a recipient. `harmony.py` converts a chat to
+them.
 """
 
 from __future__ import annotations
@@ -47,9 +48,9 @@ Content: TypeAlias = str | System | Developer
 
 
 class HarmonyMessage(NamedTuple):
-    """One message of the format. `role` is assistant, user, system, developer or tool; a tool is named by `name`.
+    """One message of the format. `role` is assistant, user, system, developer or tool. A tool has its name in `name`.
 
-    source: the number of the chat's message that it is made of, -1 if there is none.
+    source: the number of the chat's message from which it is made. -1 if there is none.
     """
 
     role: str
@@ -62,14 +63,14 @@ class HarmonyMessage(NamedTuple):
 
 
 class Dialect(NamedTuple):
-    """What the renderers of Harmony disagree about.
+    """The differences between Harmony's renderers.
 
     late: which messages name the recipient after the channel, and only on the channel `commentary`: "all", "none",
-    "calls" (the assistant's) or "results" (all but those). Everywhere else the recipient comes first.
-    constrain: "given" writes a content type as it is given, "all" puts `<|constrain|>` before it, "results" does so in
-    all but the assistant's calls. content_type: what calls of functions are given.
-    exponent: how defaults write a large exponent. functions: how a developer message declares them. after: what follows
-    instructions if no functions do. results: "text" writes a result as it is, "json" quotes it once more.
+    "calls" (the assistant's calls) or "results" (all messages except those). Everywhere else the recipient comes first.
+    constrain: "given" writes a content type as it is given, "all" puts `<|constrain|>` before it, and "results" does so
+    in all messages except the assistant's calls. content_type: the content type of function calls. exponent: how
+    defaults write a large exponent. functions: how a developer message declares functions. after: what follows
+    instructions without functions. results: "text" writes a result unchanged, "json" quotes it once more.
     """
 
     late: str
@@ -106,12 +107,13 @@ def render_messages(
     open_last: bool = False,
     calls_functions: bool | None = None,
 ) -> None:
-    """Write messages as they are.
+    """Write messages unchanged.
 
-    next_role: whose turn begins after them. training: a final answer at the end is closed by `<|return|>`.
-    auto_drop_analysis: as openai-harmony does it, analysis before the first final message goes if the assistant's last
-    message is a final one. open_last: the last message has no end, so that the model continues it. calls_functions: the
-    system message says where calls of functions go; None: if a developer message declares some.
+    next_role: whose turn begins after them. training: a final answer at the end is closed with `<|return|>`.
+    auto_drop_analysis: as in openai-harmony, the analysis before the first final message is left out if the assistant's
+    last message is a final one. open_last: the last message has no end, so that the model continues it.
+    calls_functions: does the system message describe where function calls go? None: only if a developer message
+    declares functions.
     """
     row = DIALECTS[dialect]
     if calls_functions is None:
@@ -240,7 +242,7 @@ _MAX_KEY = 100_000
 
 
 class _Key(str):
-    """The JSON of namespaces, by which their text is remembered."""
+    """The JSON of namespaces, used as a key to remember their text."""
 
     namespaces: Sequence[Namespace]
 

@@ -1,4 +1,6 @@
-"""The Jinja dialect of chat templates, sandboxed and bounded: what transformers gives a template, and no more."""
+"""The Jinja dialect of chat templates, sandboxed and bounded. Templates get what transformers gives them, and
+no more.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ MAX_INDENT = 32
 
 
 class _Run(NamedTuple):
-    """One rendering: what day it is, and what stands for characters in its strings."""
+    """One rendering: the current day, and the stand-ins for characters in its strings."""
 
     today: date | None
     stand_ins: StandIns
@@ -43,7 +45,7 @@ def _to_json(
     separators: tuple[str, str] | None = None,
     sort_keys: bool = False,
 ) -> str:
-    """JSON without HTML's escapes, which Jinja's own filter would add."""
+    """JSON without the HTML escapes that Jinja's own filter would add."""
     if indent is not None and not (isinstance(indent, int) and 0 <= indent <= MAX_INDENT):
         raise bounds.Bound(f"tojson's indent must be a whole number from 0 to {MAX_INDENT}")
     if separators is not None and any(len(separator) > MAX_INDENT for separator in separators):
@@ -52,13 +54,13 @@ def _to_json(
     text = json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
     if ensure_ascii:
         for table in _RUN.get().stand_ins:
-            for mark, meant in table.items():  # what it stands for is ASCII, and is not escaped
+            for mark, meant in table.items():  # the character behind a stand-in is ASCII, and is not escaped
                 text = text.replace(f"\\u{mark:04x}", chr(mark) if meant.isascii() else f"\\u{ord(meant):04x}")
     return text
 
 
 def _trim(value: Any, chars: str | None = None) -> str:
-    """Jinja's filter, which takes stand-ins for what they stand for."""
+    """Jinja's filter, which treats stand-ins as the characters behind them."""
     return METHODS["strip"](str(value), _RUN.get().stand_ins.shown, chars)  # type: ignore[no-any-return]
 
 
@@ -83,7 +85,7 @@ def _strftime_now(format: str) -> str:
 
 
 class _Dict:
-    """`dict` without its attributes, through which a template could reach the interpreter."""
+    """`dict` without its attributes, because a template could reach the interpreter through them."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> dict[Any, Any]:
         return dict(*args, **kwargs)
@@ -132,7 +134,7 @@ def _namespace_class() -> type:
             bounds.check_size(len(value))
 
     class Namespace(runtime.Namespace):  # type: ignore[misc, name-defined]
-        """`namespace()`, whose fields may not begin with an underscore, nor hold more than a prompt may."""
+        """`namespace()`. Its fields cannot begin with an underscore, or hold more than a prompt may."""
 
         def __init__(*args: Any, **kwargs: Any) -> None:
             self, args = args[0], args[1:]
@@ -146,7 +148,7 @@ def _namespace_class() -> type:
             runtime.Namespace.__setitem__(self, name, value)
 
         def __repr__(self) -> str:
-            return "<Namespace>"  # Jinja's has the fields' texts, which nothing bounds
+            return "<Namespace>"  # Jinja's own text contains the fields, and so has no bound
 
     return Namespace
 
@@ -156,12 +158,12 @@ def _environment_class() -> type:
     formatting = _formatting(sandbox)
 
     def reading(method: Any) -> Any:
-        """The method of a string that takes stand-ins for what they stand for; None where there are none."""
+        """The string's method that treats stand-ins as the characters behind them. None if there are no stand-ins."""
         shown = _RUN.get().stand_ins.shown
         made = METHODS.get(method.__name__) if shown else None
         if made is None:
             return None
-        bounded = bounds.bounded_method(method) or method  # which refuses what would take too long
+        bounded = bounds.bounded_method(method) or method  # the bounded method refuses what would take too long
 
         @wraps(method)
         def read(*args: Any, **kwargs: Any) -> Any:
@@ -183,13 +185,13 @@ def _environment_class() -> type:
             return bounds.check_made(super().call(context, obj, *args, **kwargs))
 
         def wrap_str_format(self, value: Any) -> Any:
-            """Called with each attribute that a template reads: here methods of strings get their bounds."""
+            """Jinja calls this with each attribute that a template reads. Methods of strings get their bounds here."""
             if not isinstance(value, (MethodType, BuiltinMethodType)) or not isinstance(value.__self__, str):
                 return None
             return formatting(self, value) or reading(value) or bounds.bounded_method(value)
 
         def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-            """Lists may change: what a template gets is rebuilt for each prompt, so nobody else's list does."""
+            """Lists may change: a template's input is rebuilt for each prompt, so no list of the caller changes."""
             if isinstance(obj, bytes):
                 return attr in ("decode", "hex")
             return (type(obj) is list and attr in ("append", "pop")) or bool(
@@ -211,7 +213,7 @@ def _raise(message: str) -> None:
 
 
 def _formatting(sandbox: Any) -> Any:
-    """What makes `str.format` and `format_map` of a string their bounded forms; None for its other methods."""
+    """The bounded forms of `str.format` and `format_map`. None for other methods."""
 
     class Plain(bounds.BoundedFields, sandbox.SandboxedFormatter):  # type: ignore[misc]
         pass
@@ -251,7 +253,7 @@ def _ticking(test: Any) -> Any:
 
 
 def _generation_class() -> type:
-    """`{% generation %}`, which marks what the model wrote, for training: here it is its content."""
+    """`{% generation %}`, which marks the model's text for training. Here it is only its content."""
     ext, nodes = required("jinja2.ext", "prompt"), required("jinja2.nodes", "prompt")
 
     class Generation(ext.Extension):  # type: ignore[misc, name-defined]
@@ -266,7 +268,7 @@ def _generation_class() -> type:
 
 
 def _bounded(tree: Any) -> Any:
-    """The template's tree with a tick in every loop and macro, and `~` that looks at sizes."""
+    """The template's tree with a tick in every loop and macro, and with a `~` that checks sizes."""
     nodes, visitor = required("jinja2.nodes", "prompt"), required("jinja2.visitor", "prompt")
 
     def call(name: str, args: list[Any], line: int) -> Any:
@@ -312,14 +314,14 @@ def compiled(source: str, name: str) -> Any:
 
 
 def parsed(source: str) -> Any:
-    """The template's tree, to see what it reads."""
+    """The template's tree, for finding the variables that it reads."""
     return _environment().parse(source)
 
 
 def run(
     template: Any, name: str, variables: dict[str, Any], *, today: date | None, stand_ins: StandIns | None = None
 ) -> str:
-    """What a compiled template makes of variables. Raises `PromptError` with the line, whatever goes wrong in it."""
+    """The output of a compiled template. Raises `PromptError` with the line for any failure in it."""
     token = _RUN.set(_Run(today, stand_ins or StandIns()))
     parts: list[str] = []
     size = 0
@@ -330,7 +332,7 @@ def run(
                 bounds.check_size(size)
                 bounds.tick()
                 parts.append(part)
-    except Exception as error:  # a template is somebody's code: it may raise anything
+    except Exception as error:  # a template is somebody's code, so it may raise anything
         raise PromptError(f"the template {name} fails{_line_of(error)}: {_said(error)}") from error
     finally:
         _RUN.reset(token)
@@ -338,7 +340,7 @@ def run(
 
 
 def _line_of(error: BaseException) -> str:
-    """Jinja gives the frames of a template their own line numbers, under the file name `<template>`."""
+    """The line in the template. Jinja's frames have its line numbers, under the file name `<template>`."""
     line, trace = None, error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == "<template>":

@@ -1,8 +1,8 @@
-"""Text of users, kept apart from markers: a stand-in for the first character of each marker that they spell.
+"""Keeps users' text apart from markers: the first character of each marker in it is replaced by a stand-in.
 
-No tokenizer ever sees a stand-in. A template sees the characters that were there (jinja.py), so that its tests say
-what they say of any text. Only the thinking tags that an assistant mentions stay hidden from it: a template would cut
-the message there.
+No tokenizer ever sees a stand-in. A template sees the original characters (jinja.py), so that its tests give the usual
+results. Only the thinking tags that an assistant mentions stay hidden from it, because a template would cut the message
+there.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ private-use characters: they come last."""
 
 
 class StandIns(NamedTuple):
-    """What stands for what: `shown` to a template as what it stands for, `hidden` from it."""
+    """Characters by their stand-ins. A template sees those in `shown`, and does not see those in `hidden`."""
 
     shown: Mapping[int, str] = {}
     hidden: Mapping[int, str] = {}
 
     def undone(self, text: str) -> str:
-        """The text as it was."""
+        """The original text."""
         return text.translate({**self.shown, **self.hidden}) if self else text
 
     def __bool__(self) -> bool:
@@ -47,7 +47,7 @@ class Marked(NamedTuple):
 
 
 class Spelling(NamedTuple):
-    """Finds where a text spells a marker, or begins to spell one at its end."""
+    """Finds where text contains a marker, or the beginning of one at its end."""
 
     starts: re.Pattern[str]
 
@@ -56,11 +56,11 @@ class Spelling(NamedTuple):
 
 
 def spelling(markers: Iterable[str]) -> Spelling:
-    """The pattern for a set of markers. Each place counts, also one inside of another marker."""
+    """The pattern for a set of markers. It finds all places, even one inside another marker."""
     return _spelling(tuple(markers))
 
 
-@lru_cache(32)  # a vocabulary may have thousands of markers, and renders many conversations
+@lru_cache(32)  # a vocabulary may have thousands of markers, and render many conversations
 def _spelling(markers: tuple[str, ...]) -> Spelling:
     names = sorted({name for name in markers if len(name) > 1})
     tails = sorted({name[:size] for name in names for size in range(1, len(name))})
@@ -71,8 +71,8 @@ def _spelling(markers: tuple[str, ...]) -> Spelling:
 def mark_strings(data: Any, markers: Spelling | None, think: tuple[str, str] | None, more: str = "") -> Marked:
     """Put stand-ins for markers into the strings of `data`, whose `messages` are those of a chat.
 
-    markers: None marks nothing but what assistants mention of the tags `think`. more: a text that no stand-in may be
-    in, beside those of the data.
+    markers: with None, only the `think` tags that assistants mention are marked. more: another text that must not
+    contain the characters used as stand-ins.
     """
     found: list[str] = [more]
     _strings(data, found)
@@ -135,7 +135,7 @@ def _mentions_hidden(message: dict[str, Any], think: tuple[str, str], table: Map
 
 
 def hide_mentions(text: str, think: tuple[str, str], table: Mapping[str, str]) -> str:
-    """An assistant's text in which the tags are hidden, but for those around the reasoning that it begins with."""
+    """An assistant's text with the tags hidden, except those around the reasoning at its beginning."""
     opener, closer = think
     kept = 0
     if split_thinking(text, think)[0]:
@@ -147,7 +147,9 @@ def hide_mentions(text: str, think: tuple[str, str], table: Mapping[str, str]) -
 
 
 def _thinking_shown(text: str, think: tuple[str, str], stand_ins: StandIns) -> str:
-    """The tags around the reasoning that a marked content begins with are markers: the model wrote them."""
+    """Show the tags around the reasoning at the beginning of marked content. They are markers, because the model wrote
+    them.
+    """
     opener, closer = think
     plain = text.translate(stand_ins.shown)
     if not split_thinking(plain, think)[0]:
@@ -158,10 +160,10 @@ def _thinking_shown(text: str, think: tuple[str, str], stand_ins: StandIns) -> s
 
 
 def marked_pieces(text: str, stand_ins: StandIns, vocab: Vocab) -> tuple[list[Piece], bool]:
-    """The pieces of a rendered text, and whether the markers that they spell are tokens.
+    """The pieces of a rendered text, and whether the markers in it are tokens.
 
-    Without stand-ins, that is so: nothing but the template spells a marker. With some, what is spelled whole is a
-    marker, and what has a stand-in in it is text.
+    Without stand-ins they are, because only the template can have written a marker. With stand-ins, a complete marker
+    is a marker, and one that contains a stand-in is text.
     """
     if not stand_ins:
         return [text], True

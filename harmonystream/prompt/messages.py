@@ -1,7 +1,8 @@
-"""The one normaliser: messages of Chat Completions, items of Responses, messages of Anthropic's API, as one form.
+"""The only normaliser: it converts messages of Chat Completions, items of Responses, and messages of Anthropic's API to
+one form.
 
-That form is Chat's: `role` and `content`, for the assistant also `reasoning` and `tool_calls`, whose arguments are
-text; a tool's result follows its call as a message of the role `tool`, with `tool_call_id` and `name`.
+The form is Chat's: `role` and `content`, and for the assistant also `reasoning` and `tool_calls`, whose arguments are
+text. A tool's result follows its call, as a message with the role `tool`, `tool_call_id` and `name`.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ MAX_MESSAGES = 100_000
 def normalize(messages: Any, *, think: tuple[str, str] | None = ("<think>", "</think>")) -> list[dict[str, Any]]:
     """Messages in Chat's form, new dicts throughout.
 
-    messages: a str (what the user says); or a sequence of messages or items, in any mixture of three APIs: Chat
+    messages: a str (a user's message), or a sequence of messages or items, in any mixture of three APIs: Chat
     Completions, Responses (`function_call`, `reasoning`, …) and Anthropic's Messages (`tool_use`, `thinking`, …). Each
-    is a mapping, an object with `model_dump()`, as API clients return it, or a `Completion`, as `parse` returns it.
+    is a mapping, an object with `model_dump()` from an API's client, or a `Completion` from `parse`.
 
     think: the tags around reasoning inside an assistant's content, which become `reasoning`; None leaves content alone.
 
-    Arguments become JSON text, missing ids are made up, and text parts become one text (with a line for each part of a
-    user or tool). A missing content becomes "". Results are put in the order of their calls, and get the call's name.
+    Arguments become JSON text, missing ids are made up, and text parts are joined (with a line for each part of a user
+    or tool). A missing content becomes "". Results are put in the order of their calls, and get the call's name.
 
     Raises `PromptError`, which names the message and the field.
     """
@@ -66,8 +67,8 @@ def _fields(item: Any, where: str) -> dict[str, Any]:
 def read_request(request: Any) -> tuple[list[Any], list[Any] | None, dict[str, Any]]:
     """The messages, tools and remaining fields of a request of one of the three APIs.
 
-    Instructions beside the messages (`instructions` of Responses, `system` of Anthropic) become the first message.
-    A list is taken for the messages. Raises `PromptError` if there are none.
+    Instructions beside the messages (`instructions` of Responses, `system` of Anthropic) become the first message. A
+    list counts as the messages. Raises `PromptError` if there are none.
     """
     if not isinstance(request, Mapping):
         return list(_items(request)), None, {}

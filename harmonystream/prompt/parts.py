@@ -1,4 +1,4 @@
-"""Contents: plain data out of whatever a client hands over, and text out of content parts."""
+"""Contents: converts clients' objects to plain data, and content parts to text."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ MEDIA = frozenset(
 
 
 def plain(value: Any, where: str) -> Any:
-    """The value out of dicts, lists, text, numbers, booleans and None alone; objects with `model_dump()` are dumped.
+    """The value with only dicts, lists, strings, numbers, booleans and None. Objects with `model_dump()` are dumped.
 
-    Raises `PromptError` for anything else, and for what nests more than 100 deep.
+    Raises `PromptError` for anything else, and for values that nest more than 100 deep.
     """
     try:
         return plain_copy(value, _converted)
@@ -37,9 +37,9 @@ def plain(value: Any, where: str) -> Any:
 
 
 def _converted(value: Any) -> Any:
-    """A value of a type that JSON has not, as one that is nearer to it."""
+    """Convert a value of a type that JSON does not have to one that is closer to JSON."""
     if isinstance(value, str):
-        return str.__str__(value)  # an enum of text
+        return str.__str__(value)  # an enum of strings
     if isinstance(value, Mapping):
         return dict(value.items())
     if isinstance(value, tuple):
@@ -48,7 +48,7 @@ def _converted(value: Any) -> Any:
         return list(value)
     for number in (int, float):
         if isinstance(value, number):
-            return number(value)  # an enum of numbers, a number of numpy
+            return number(value)  # an enum of numbers, or a number of numpy
     if isinstance(value, type):
         raise MisfitError(f"is the class {value.__name__}; expected text, a number, a list or a mapping")
     if callable(dump := getattr(value, "model_dump", None)):
@@ -57,7 +57,7 @@ def _converted(value: Any) -> Any:
 
 
 def content_of(value: Any, where: str, joint: str) -> str | list[dict[str, Any]]:
-    """A content: text, or a list of parts if some of them are not text. `joint` goes between the texts."""
+    """A content: text, or a list of parts if some of them are not text. `joint` separates the texts."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -107,7 +107,7 @@ def _part(part: Any, where: str) -> str | dict[str, Any]:
 
 
 def text_of_parts(value: Any, where: str, joint: str) -> str:
-    """A content that must be text. Raises `PromptError` for a part that is not."""
+    """A content that must be text. Raises `PromptError` for a part that is not text."""
     content = content_of(value, where, joint)
     if isinstance(content, str):
         return content
@@ -116,7 +116,7 @@ def text_of_parts(value: Any, where: str, joint: str) -> str:
 
 
 def arguments_text(value: Any, where: str) -> str:
-    """A call's arguments as text: an object becomes JSON, text stays as it is, nothing is an empty object."""
+    """A call's arguments as text. An object becomes JSON, text stays unchanged, and None becomes an empty object."""
     if value is None:
         return "{}"
     if isinstance(value, str):
@@ -127,7 +127,7 @@ def arguments_text(value: Any, where: str) -> str:
 
 
 def arguments_object(text: str) -> dict[str, Any] | None:
-    """The object that a call's arguments are, or None if they are none. Text within text is read once more."""
+    """A call's arguments as an object, or None if they are not one. JSON inside a JSON string is read once more."""
     value: Any = text
     for _ in range(2):
         try:

@@ -1,6 +1,6 @@
-"""Methods of strings that have stand-ins: what a template tests is the text as it was, what it keeps has them still.
+"""Methods of strings with stand-ins. A template's tests see the original text, and their results keep the stand-ins.
 
-A stand-in is one character for one character, so that places and lengths are the same in both.
+Each stand-in replaces one character, so positions and lengths are the same in both texts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _Shown = Mapping[int, str]
 
 
 def as_read(value: Any, shown: _Shown) -> Any:
-    """A value of a comparison as it was: a text, a list of texts, or the keys of a dict."""
+    """The original of a value in a comparison: a string, a list of strings, or the keys of a dict."""
     if not shown:
         return value
     if isinstance(value, str):
@@ -27,7 +27,7 @@ def as_read(value: Any, shown: _Shown) -> Any:
 
 
 def _asked(name: str) -> Callable[..., Any]:
-    """A method that only answers a question."""
+    """A method that only answers a question about a string."""
 
     def method(text: str, shown: _Shown, *args: Any, **kwargs: Any) -> Any:
         return getattr(text.translate(shown), name)(*(as_read(arg, shown) for arg in args), **kwargs)
@@ -47,7 +47,7 @@ def _pieces(name: str) -> Callable[..., Any]:
 
 
 def _cut(text: str, pieces: Sequence[str], gap: int) -> list[str]:
-    """The pieces of a text that has the same lengths."""
+    """The pieces of a text with the same lengths."""
     made, at = [], 0
     for piece in pieces:
         made.append(text[at : at + len(piece)])
@@ -63,7 +63,7 @@ def _parts(name: str) -> Callable[..., Any]:
 
 
 def _stripped(name: str) -> Callable[..., Any]:
-    """strip() and removeprefix() of a side, or of both."""
+    """strip() and removeprefix(), for one side or both."""
 
     def method(text: str, shown: _Shown, chars: str | None = None) -> str:
         plain = text.translate(shown)

@@ -19,15 +19,15 @@ class Prompt:
     """A rendered prompt.
 
     text: the prompt with its markers spelled out, for engines that take text.
-    ids: the same as token ids, in which no text of a user, tool or document is a control token. None if there is no
-    vocabulary that can encode.
+    ids: the prompt as token ids. No text of a user, tool or document becomes a control token. None without a vocabulary
+    that can encode.
     format: the format in which the model answers. None if it is not known.
-    stop_ids, stops: where generation should stop, as ids and as text.
+    stop_ids, stops: where generation should stop, as ids and as strings.
     vocab, tools: as they were given to `render`.
-    begun: how many of `ids`, or of the characters of `text` if there are no ids, are the beginning of the answer. They
-    are at the end. Whoever writes a part of the answer for the model says so here, as the gateway does for a forced
-    call. An engine continues the prompt in either case; one that plays a recording has to know.
-    look: finds what `dropped` gives.
+    begun: how much of the prompt's end is the beginning of the answer, counted in `ids`, or in characters of `text` if
+    there are no ids. Code that writes a part of the answer for the model sets this, as the gateway does for a forced
+    call. An engine continues the prompt in either case, but one that plays a recording needs the number.
+    look: finds the value of `dropped`.
     """
 
     text: str
@@ -42,17 +42,18 @@ class Prompt:
 
     @property
     def dropped(self) -> tuple[str, ...]:
-        """What the messages and tools have and the prompt does not, such as `"message 3: tool_calls[1]"`.
+        """The parts of the messages and tools that the prompt does not contain, such as `"message 3: tool_calls[1]"`.
 
-        Templates leave out more than earlier reasoning: some write one call of several, no calls at all, or no content
-        beside calls. The messages are those that `normalize` gives. Each look renders the conversation once more.
+        Templates leave out more than earlier reasoning. Some write only one of several calls, no calls at all, or no
+        content beside calls. The messages are numbered as `normalize` returns them. Each use renders the conversation
+        once more.
         """
         return () if self.look is None else self.look()
 
     def parser(self, **options: Any) -> Parser:
         """A parser for what the model generates after this prompt. `options` are those of `Parser`.
 
-        Raises `PromptError` if the format is not known: pass `format=` or `model=` to `render`.
+        Raises `PromptError` if the format is unknown. In this case, pass `format=` or `model=` to `render`.
         """
         if self.format is None:
             raise PromptError("it is not known which format the model writes: pass format= or model= to render()")

@@ -1,4 +1,4 @@
-"""Reads messages and items one after the other; `normalize` is the way in."""
+"""Reads messages and items one after the other. `normalize` is the entry point."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _READ = frozenset((*_REASONING, "role", "content", "tool_calls", "function_call"
 
 
 class Reader:
-    """Collects messages. `where` names the one that is read, for errors."""
+    """Collects messages. `where` names the current one, for errors."""
 
     def __init__(self, think: tuple[str, str] | None) -> None:
         self.where = ""
         self._think = think
         self._out: list[dict[str, Any]] = []
-        self._turn: dict[str, Any] | None = None  # of Responses: the assistant's message that items are added to
+        self._turn: dict[str, Any] | None = None  # for Responses: the assistant's message that gets further items
         self._calls = 0
 
     def add(self, item: dict[str, Any]) -> None:
@@ -56,7 +56,7 @@ class Reader:
         if not isinstance(item.get("name", ""), (str, type(None))):
             raise PromptError(f"{self.where}: name is {type(item['name']).__name__}; expected text")
         role = ROLES[role]
-        if role == "assistant" and "type" in item:  # an output item of Responses
+        if role == "assistant" and "type" in item:  # this is an output item of Responses
             return self._output(item)
         self._turn = None
         more = {key: value for key, value in item.items() if key not in _READ and value is not None}
@@ -70,7 +70,7 @@ class Reader:
         return None
 
     def _user(self, role: str, content: Any, more: dict[str, Any]) -> None:
-        """Anthropic's results stand among the user's parts; each becomes a message before the rest."""
+        """Anthropic's results are among the user's parts. Each becomes a message before the other parts."""
         parts = content if isinstance(content, list) else []
         results = [part for part in parts if isinstance(part, dict) and part.get("type") == "tool_result"]
         for part in results:
@@ -92,7 +92,7 @@ class Reader:
         content = item.get("content")
         if content is None:
             content = item.get("refusal")
-        if isinstance(content, list):  # Anthropic's thoughts and calls stand among the parts
+        if isinstance(content, list):  # Anthropic's thoughts and calls are among the parts
             blocks = [part if isinstance(part, dict) else {} for part in content]
             thoughts = [part.get("thinking", "") for part in blocks if part.get("type") == "thinking"]
             reasoning = reasoning or "\n".join(map(str, thoughts))
@@ -110,7 +110,7 @@ class Reader:
         return made
 
     def _call(self, call: Any, where: str) -> dict[str, Any]:
-        """A call of any API: Chat's `function`, Anthropic's `input`, or name and arguments side by side."""
+        """A call of any API: Chat's `function`, Anthropic's `input`, or a name and arguments side by side."""
         if not isinstance(call, dict):
             raise PromptError(f"{where} is {type(call).__name__}; expected a mapping")
         inner = call.get("function", call)
@@ -128,7 +128,7 @@ class Reader:
     # --- items of Responses ---------------------------------------------------------------------------------------
 
     def _assistant_turn(self, *full: str) -> dict[str, Any]:
-        """The message that items are added to; a new one if this one already has one of the fields in `full`."""
+        """The message that gets further items. It is a new one if this one already has a field in `full`."""
         if self._turn is None or any(self._turn.get(key) for key in full):
             self._turn = {"role": "assistant", "content": ""}
             self._out.append(self._turn)
@@ -158,7 +158,7 @@ class Reader:
     def _function_call_output(self, item: dict[str, Any]) -> None:
         self._turn = None
         output = next((item[key] for key in ("output", "result") if key in item), None)
-        if output is None and isinstance(item.get("tools"), list):  # of a search of tools
+        if output is None and isinstance(item.get("tools"), list):  # a search for tools
             output = [tool.get("name") for tool in item["tools"] if isinstance(tool, dict)]
         if isinstance(output, dict) and output.get("type") == "computer_screenshot":
             output = {"type": "input_image", "image_url": output.get("image_url")}
@@ -166,11 +166,11 @@ class Reader:
         self._out.append({"role": "tool", "tool_call_id": item.get("call_id"), "content": content})
 
     def _mcp_call(self, item: dict[str, Any]) -> None:
-        """A call that the server has run: the result is in the item."""
+        """A call that the server has run. The item contains the result."""
         self._function_call(item)
         call = self._assistant_turn()["tool_calls"][-1]
         output = item.get("error") if item.get("output") is None else item.get("output")
-        if isinstance(output, dict):  # an error is an object that has its text in parts, or as one message
+        if isinstance(output, dict):  # an error is an object with its text in parts, or as one message
             output = output.get("content", output.get("message"))
         self._answer(call, result_of(output, f"{self.where}: output"))
 
@@ -179,14 +179,14 @@ class Reader:
         self._out.append({"role": "tool", "tool_call_id": call["id"], "content": content})
 
     def _client_call(self, item: dict[str, Any]) -> None:
-        """A call of a tool that the API declares itself, such as `shell_call`. Its action is what it is called with."""
+        """A call of a tool that the API itself declares, such as `shell_call`. Its action becomes the arguments."""
         name = str(item["type"]).removesuffix("_call")
         key = next((key for key in _ASKED if key in item), "action")
         given = item.get(key)
         self._function_call({**item, "name": name, "arguments": given if isinstance(given, dict) else {key: given}})
 
     def _server_call(self, item: dict[str, Any]) -> None:
-        """A call that the API's server has run. Its result is as much as the item has of it."""
+        """A call that the API's server has run. Its result is whatever the item has of it."""
         name = str(item["type"]).removesuffix("_call")
         asked, found = _SERVER_CALLS[item["type"]]
         given = item.get(asked)
@@ -198,7 +198,7 @@ class Reader:
         self._answer(self._assistant_turn()["tool_calls"][-1], result_of(result, f"{self.where}: {found}"))
 
     def _passed_over(self, item: dict[str, Any]) -> None:
-        """What says nothing that a model reads."""
+        """An item with nothing that a model reads."""
 
 
 _ASKED = ("action", "operation", "actions", "arguments", "code")
@@ -233,10 +233,10 @@ _ITEMS: dict[str, Callable[[Reader, dict[str, Any]], None]] = {
 
 
 def split_thinking(text: str, think: tuple[str, str]) -> tuple[str, str]:
-    """Reasoning and content of a text in which the reasoning is between tags, before everything else.
+    """The reasoning and the content of a text that may begin with reasoning between tags.
 
-    The newlines next to the tags are dropped. A text that does not begin with the opener, or never has the closer, is
-    all content: it speaks of the tags.
+    The newlines next to the tags are dropped. If the text does not begin with the opening tag, or the closing tag is
+    missing, all of it is content that only mentions the tags.
     """
     opener, closer = think
     begun = text.lstrip()
@@ -250,7 +250,7 @@ def split_thinking(text: str, think: tuple[str, str]) -> tuple[str, str]:
 
 
 def _answered(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Results after their calls, in the order of the calls, with the calls' names and ids."""
+    """Put results after their calls, in the order of the calls, with the calls' names and ids."""
     out: list[dict[str, Any]] = []
     i = 0
     while i < len(messages):
@@ -266,12 +266,12 @@ def _answered(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _ordered(calls: list[dict[str, Any]], results: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A result belongs to the call of its id. Without an id it belongs to the first call, of its name, without one."""
+    """Match results and calls by id. A result without an id belongs to the first call of its name without one."""
     places: dict[str, list[int]] = {}
     for i, call in enumerate(calls):
         places.setdefault(call["id"], []).append(i)
     for same in places.values():
-        for n, i in enumerate(same[1:], 2):  # of two calls with one id, the second one gets another
+        for n, i in enumerate(same[1:], 2):  # if two calls have one id, the second one gets a new id
             calls[i]["id"] += f"_{n}"
     if not results:
         return results

@@ -1,4 +1,4 @@
-"""`render`: a conversation and its tools as the prompt of a model."""
+"""`render`: converts a conversation and its tools to a model's prompt."""
 
 from __future__ import annotations
 
@@ -51,28 +51,28 @@ def render(
     continue_final: bool = False,
     **more: Any,
 ) -> Prompt:
-    """The prompt for a conversation: text, ids, and a parser that starts where it ends.
+    """The prompt for a conversation: its text, its ids, and a parser for what follows it.
 
     messages: a str, or messages of Chat Completions, Responses or Anthropic's Messages (see `normalize`).
     tools: a `Tools`, or a list of tool dicts of any of these APIs.
     model: the model's name, which implies the format.
-    format: the format in which the model answers. By default the one of `model`, or of the template's path.
-    template: the model's own template, as a `Template`, a folder, a file or its text. Harmony (gpt-oss), DSML
-    (DeepSeek-V3.2, V4, V4.1), Qwen3, DeepSeek-V3.1 and its search agent, Kimi-K2, GLM-4.5 and Seed-OSS need none, by
-    the model's name; all other models do.
-    vocab: a `Vocab`, or what `vocab.from_tokenizers` takes. By default gpt-oss's own, or the `tokenizer.json` beside
-    the template. Without one, `ids` is None. For Harmony's ids the package tiktoken is needed, too.
+    format: the format in which the model answers. By default it is found by `model`, or by the template's path.
+    template: the model's own template, as a `Template`, a folder, a file or its text. These models need none, and are
+    known by their names: Harmony (gpt-oss), DSML (DeepSeek-V3.2, V4, V4.1), Qwen3, DeepSeek-V3.1 and its search agent,
+    Kimi-K2, GLM-4.5 and Seed-OSS. All other models need one.
+    vocab: a `Vocab`, or an argument for `vocab.from_tokenizers`. By default gpt-oss's own, or the `tokenizer.json`
+    beside the template. Without one, `ids` is None. Harmony's ids also need the package tiktoken.
     reasoning: the effort, "low", "medium" or "high", if the prompt names one.
     thinking: turns reasoning on or off.
-    date: the current date in the prompt. A date, a text for Harmony, "today", or None for no line; a template may write
-    the line anyway.
+    date: the current date in the prompt. A date, a string for Harmony, "today", or None for no line. A template may
+    write the line anyway.
     dialect: which Harmony ("model", "openai", "oss", "vllm", "template"), or which DSML ("v3.2", "v4", "v4.1").
-    training: the whole conversation, to learn from, without the beginning of another turn.
+    training: render the whole conversation for training, without the beginning of another turn.
     continue_final: the prompt ends inside the last message, which the model continues.
-    more: for Harmony, `identity`, `cutoff` and `builtin`; for Seed-OSS, `thinking_budget`. With a template, the
+    more: for Harmony, `identity`, `cutoff` and `builtin`; for Seed-OSS, `thinking_budget`; with a template, the
     variables that it reads.
 
-    Raises `PromptError`, which names what is wrong, and `ImportError` with the command that installs what is missing.
+    Raises `PromptError`, which names the mistake, and `ImportError` with the command that installs a missing package.
     """
     if isinstance(messages, Iterator):
         messages = list(messages)
@@ -97,15 +97,15 @@ def render(
     def look() -> tuple[str, ...]:
         return dropped(normalize(messages, think=None), definitions, tools, text_of)
 
-    # The parser types arguments by the schemas; without a list it takes any name, with an empty one none.
+    # The parser types arguments by the schemas. Without a list it accepts any name, and with an empty list none.
     return writer.prompt(writer.write(messages, definitions), None if tools is None else definitions, look)
 
 
 class Draft(NamedTuple):
     """A prompt whose texts are not encoded yet.
 
-    pieces: as `Writer` has them; None without a vocabulary. marked: the markers that texts of `pieces` spell are
-    tokens. begins: where messages begin, as `Writer` has it, if whoever wrote the prompt knows.
+    pieces: as in `Writer`; None without a vocabulary. marked: True if markers in the texts of `pieces` are tokens.
+    begins: where messages begin, as in `Writer`, if it is known.
     """
 
     parts: list[str]
@@ -119,7 +119,7 @@ class Draft(NamedTuple):
 
 
 class PromptWriter(NamedTuple):
-    """The arguments of `render` that are not of one conversation, read: it writes the prompts of many."""
+    """The arguments of `render` that do not depend on the conversation. It writes the prompts of many conversations."""
 
     row: Format | HeaderFormat | None
     vocab: Vocab | None
@@ -127,7 +127,7 @@ class PromptWriter(NamedTuple):
     request: _Request
 
     def write(self, messages: Any, definitions: list[dict[str, Any]]) -> Draft:
-        """The prompt of a conversation with these tools, as `chat_tools` gives them."""
+        """The prompt of a conversation with these tools, as `chat_tools` returns them."""
         return self.draft(self.request._replace(messages=messages, definitions=definitions))
 
     def prompt(
@@ -155,7 +155,7 @@ def prompt_writer(
     continue_final: bool = False,
     **more: Any,
 ) -> PromptWriter:
-    """Chooses one of the four ways to write a prompt. The arguments are those of `render`, with its errors."""
+    """Choose one of the four ways to write a prompt. The arguments and errors are those of `render`."""
     try:
         for name, text in (("model", model), ("reasoning", reasoning), ("dialect", dialect)):
             check_text(name, text)
@@ -188,7 +188,7 @@ def prompt_writer(
 
 
 class _Request(NamedTuple):
-    """What one prompt says."""
+    """The arguments of one prompt."""
 
     messages: Any
     definitions: list[dict[str, Any]]
@@ -242,7 +242,7 @@ def _default_vocab() -> Vocab | None:
 
 
 class _Harmony:
-    """Writes Harmony's prompts. What stands before the conversation is written once for each set of instructions."""
+    """Writes Harmony's prompts. The part before the conversation is written only once for each set of instructions."""
 
     def __init__(self, request: _Request, vocab: Vocab | None) -> None:
         request.only("a Harmony prompt", "identity", "cutoff", "builtin")
@@ -283,7 +283,7 @@ class _Harmony:
 
     def _head(self, advice: tuple[str, ...], tools: list[dict[str, Any]]) -> Writer:
         heads = self._heads
-        if tools is not self._tools or len(heads) >= _MOST_HEADS:  # many conversations may have one list of tools
+        if tools is not self._tools or len(heads) >= _MOST_HEADS:  # many conversations may share one list of tools
             heads = self._heads = {}
             self._tools = tools
         head = heads.get(advice)
@@ -344,7 +344,7 @@ def _of_family(request: _Request, *, family: Family, vocab: Vocab | None) -> Dra
 
 
 def _version(model: str | None) -> str:
-    """The encoding of a model by its name; V3.2 where the name does not say."""
+    """The encoding of a model, found by its name. V3.2 if the name does not have it."""
     import re
 
     found = re.search(r"v(4[.p]1|4)", (model or "").lower())

@@ -1,4 +1,4 @@
-"""Tool results as messages: the two ways of giving them back to a model."""
+"""Tool results as messages. There are two ways to return them to a model."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def tool_results(
 ) -> list[dict[str, Any]]:
     """The messages that follow the assistant's calls, to be appended to a conversation.
 
-    calls: the calls, as `parse`, `Tools` or an API client has them.
-    results: one for each call, as text, a JSON value or a `ToolResult` of `Tools.run`. Results that have a `call_id`
-    may come in any order, others come in the order of the calls.
-    style: "tool" gives a message of the role `tool` for each call, to be put after the assistant's message with the
-    calls. "user" gives one user message with a block `[Tool Results]`, for chats that leave out the call itself.
+    calls: the calls, as `parse`, `Tools` or an API's client returns them.
+    results: one for each call, as text, a JSON value or a `ToolResult` from `Tools.run`. Results with a `call_id` may
+    have any order. Others have the order of the calls.
+    style: "tool" makes a message with the role `tool` for each call, to be put after the assistant's message with the
+    calls. "user" makes one user message with a block `[Tool Results]`, for chats that leave out the call itself.
     closing: the last line of the user message.
 
-    Raises `PromptError` if there are not as many results as calls, or a result belongs to no call.
+    Raises `PromptError` unless there is one result for each call.
     """
     for name, given in (("calls", calls), ("results", results)):
         if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
@@ -51,7 +51,7 @@ def _field(item: Any, name: str) -> Any:
 
 
 def _call(call: Any, i: int) -> tuple[str, str]:
-    """Id and name of a call in any API's form."""
+    """The id and name of a call in any API's form."""
     name = _field(_field(call, "function") or call, "name")
     if not isinstance(name, str) or not name:
         raise PromptError(f"call {i} has no name: expected a call as parse() or an API has it, not {shown(call)}")
@@ -67,7 +67,7 @@ def _by_call(calls: list[tuple[str, str]], results: list[Any]) -> list[Any]:
         return results
     known = {tid for tid, _ in calls}
     if unknown := [tid for tid in ids if tid not in known]:
-        # A call without an id of its own was given one by the loop that ran it; then the order counts.
+        # The loop that ran a call without an id has given it one. Then the order decides.
         if len(unknown) == len(ids):
             return results
         raise PromptError(f"the result {unknown[0]!r} belongs to no call")
@@ -76,7 +76,7 @@ def _by_call(calls: list[tuple[str, str]], results: list[Any]) -> list[Any]:
 
 
 def _text(result: Any, indent: int | None) -> str:
-    """A result as text. JSON keeps letters that are not ASCII; with an indent, text that is JSON is laid out, too."""
+    """A result as text. JSON keeps non-ASCII letters. With an indent, text that is JSON is formatted, too."""
     if not isinstance(result, dict) and hasattr(result, "text"):
         result = result.text
     if isinstance(result, bytes):

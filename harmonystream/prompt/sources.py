@@ -1,4 +1,4 @@
-"""Where chat templates are kept: folders, files, GGUF metadata, or a text itself."""
+"""Finds chat templates: in folders, files, GGUF metadata, or in a text itself."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAX_FILE = 64_000_000
 
 
 class Source(NamedTuple):
-    """Templates by name (`default` is the one without a name), the special tokens they use, and the folder, if any."""
+    """Templates by name (`default` has no name of its own), their special tokens, and the folder, if any."""
 
     templates: dict[str, str]
     tokens: dict[str, str]
@@ -27,7 +27,7 @@ class Source(NamedTuple):
 
 
 def find(source: str | os.PathLike[str]) -> Source:
-    """Templates from a folder, a file, or the text of one. Raises `PromptError` if there are none."""
+    """Templates from a folder, a file, or the text of a template. Raises `PromptError` if there are none."""
     text = os.fspath(source)
     if "{%" in text or "{{" in text or "\n" in text:
         return Source({"default": text}, {}, None, "(given as text)")
@@ -51,7 +51,7 @@ def find(source: str | os.PathLike[str]) -> Source:
 
 
 def _folder(path: Path) -> Source:
-    """In order of precedence: files of templates, then the tokenizer's settings, then the processor's."""
+    """In order of precedence: template files, the tokenizer's settings, the processor's settings."""
     settings = _json(path / "tokenizer_config.json")
     more = _json(path / "special_tokens_map.json")
     templates: dict[str, str] = {}
@@ -67,7 +67,7 @@ def _folder(path: Path) -> Source:
 
 
 def _templates(settings: dict[str, Any], path: Path) -> dict[str, str]:
-    """`chat_template` of a settings file: one template, or a list of those with names."""
+    """`chat_template` in a settings file: one template, or a list of named ones."""
     given = settings.get("chat_template")
     if given is None:
         return {}
@@ -83,7 +83,7 @@ def _templates(settings: dict[str, Any], path: Path) -> dict[str, str]:
 
 
 def _tokens(settings: dict[str, Any]) -> dict[str, str]:
-    """The special tokens by their names; each is a text, or an object with its `content`."""
+    """The special tokens by name. Each is a string, or an object with its `content`."""
     found = {}
     for name in _TOKEN_NAMES:
         value = settings.get(name)
@@ -119,7 +119,7 @@ def _read(path: Path) -> str:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    """A file of settings, as a dict; {} if the file does not exist."""
+    """A settings file as a dict; {} if the file does not exist."""
     if not path.is_file():
         return {}
     try:

@@ -1,4 +1,6 @@
-"""A model's own chat template: found, selected, asked what it reads, and rendered as it wants to be."""
+"""A model's own chat template: finds and selects it, finds out its variables and its form of messages, and
+renders it.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ _SENTINEL = "harmonystream continues here"
 
 
 class Rendered(NamedTuple):
-    """What a template made. `marked` still has the stand-ins that keep the users' text apart; `text` is without."""
+    """The output of a template. `marked` still has the stand-ins that keep users' text apart. `text` has none."""
 
     text: str
     marked: str
@@ -43,8 +45,8 @@ class Template:
     tokens: the special tokens that it writes, such as `{"bos_token": "<s>"}`. A folder and a GGUF file have them.
 
     The package jinja2 is needed (the extra `prompt`). A template runs in Jinja's sandbox, for at most 10 s and 64
-    million characters. That bounds mistakes. A template of unknown origin is a program; run it in a process that you
-    can kill.
+    million characters. That limits mistakes. But a template from an unknown source is a program: run it in a process
+    that you can kill.
     """
 
     def __init__(
@@ -67,7 +69,7 @@ class Template:
 
     @classmethod
     def load(cls, source: str | os.PathLike[str], *, name: str | None = None) -> Template:
-        """`Template(source)`, under the name that other classes have for it."""
+        """The same as `Template(source)`. Other classes have a method of this name, too."""
         return cls(source, name=name)
 
     def __repr__(self) -> str:
@@ -80,17 +82,19 @@ class Template:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The templates that there are."""
+        """The names of all templates."""
         return tuple(self._source.templates)
 
     @property
     def variables(self) -> frozenset[str]:
-        """What the template reads beside messages, tools and special tokens: what `render` takes as keywords."""
+        """The variables that the template reads, beside messages, tools and special tokens. `render` takes them as
+        keywords.
+        """
         return frozenset(self._chosen(None).variables - _GIVEN - self.tokens.keys())
 
     @cached_property
     def vocab(self) -> Vocab | None:
-        """The vocabulary of the folder's `tokenizer.json`; None without such a file."""
+        """The vocabulary of the folder's `tokenizer.json`. None if there is no such file."""
         from ..vocab import from_tokenizers
 
         folder = self._source.folder
@@ -122,11 +126,12 @@ class Template:
         date: the current date, for templates that write it.
         continue_final: the prompt ends inside the last message, which the model continues.
         variables: other variables that the template reads; see `variables`.
-        markers: the markers that no text in messages, tools and variables must become, such as `vocab.markers`.
-        ids: the form of calls' ids, "keep" or "functions" (Kimi's).
-        think: the tags that contents may have around reasoning.
+        markers: strings that messages, tools and variables must not turn into tokens, such as `vocab.markers`.
+        ids: the form of call ids, "keep" or "functions" (Kimi's).
+        think: the tags around reasoning in contents.
 
-        Raises `PromptError` for messages, tools or variables that the template cannot take, and for errors in it.
+        Raises `PromptError` if the template cannot take the messages, tools or variables, and for errors in the
+        template.
         """
         definitions = chat_tools(tools)
         chosen = self._chosen(definitions)
@@ -179,7 +184,7 @@ _SWITCHES = ("enable_thinking", "thinking")
 
 
 def _switch(chosen: _Compiled, thinking: bool) -> dict[str, Any]:
-    """The variable that turns reasoning on or off, whatever its name is here."""
+    """The variable that turns reasoning on or off, under this template's name for it."""
     for name in _SWITCHES:
         if name in chosen.variables:
             return {name: thinking}
@@ -189,7 +194,7 @@ def _switch(chosen: _Compiled, thinking: bool) -> dict[str, Any]:
 
 
 class _Compiled:
-    """One template: its code, what it reads, and, once it has been asked, how it wants messages."""
+    """One template: its code, its variables, and, after the first probe, its form of messages."""
 
     def __init__(self, source: str, label: str) -> None:
         required("jinja2", "prompt")
@@ -213,11 +218,11 @@ class _Compiled:
         return self._wants
 
     def _try(self, data: dict[str, Any], tokens: Mapping[str, str]) -> str | None:
-        """What the template makes of a probe; None if it refuses."""
+        """The template's output for a probe. None if it refuses."""
         try:
             return jinja.run(self.code, self.label, {"tools": None, **tokens, **data}, today=None)
         except PromptError:
-            if bounds.is_over():  # the template has not refused it
+            if bounds.is_over():  # the time is over, so the template has not refused it
                 raise
             return None
 

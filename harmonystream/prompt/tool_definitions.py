@@ -1,4 +1,4 @@
-"""Declared tools as Chat's dicts, from whatever a request has."""
+"""Converts declared tools of any request to Chat's dicts."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def chat_tools(tools: Any) -> list[dict[str, Any]]:
 
 
 def is_hosted(tool: Any) -> bool:
-    """Does an API's server run this tool, such as `{"type": "web_search"}`? A model cannot call it here."""
+    """Does an API's server run this tool, such as `{"type": "web_search"}`? A model here cannot call it."""
     if not isinstance(tool, dict) or "function" in tool or "parameters" in tool or "input_schema" in tool:
         return False
     return isinstance(tool.get("type"), str) and tool["type"] not in ("function", "custom")
 
 
 def _declared(tool: Any, i: int) -> Any:
-    """The same. Raises `PromptError` for what only `Tools` can declare."""
+    """The item unchanged. Raises `PromptError` if only `Tools` can declare it."""
     if isinstance(tool, type) or (callable(tool) and not hasattr(tool, "model_dump")):
         name = getattr(tool, "__name__", None) or type(tool).__name__
         kind = "class" if isinstance(tool, type) else "function"
@@ -44,8 +44,8 @@ def _declared(tool: Any, i: int) -> Any:
     return tool
 
 
-# `Tools` reads definitions, too (tools/definitions.py), into what it needs to run a tool. This room does not know that
-# one. And a template may read any field that a client has put into a definition, so that all of them are kept here.
+# `Tools` also reads definitions (tools/definitions.py), and keeps what it needs to run a tool. This package does not
+# import that module. And a template may read any field of a client's definition, so all fields are kept here.
 def _definition(tool: Any, where: str) -> dict[str, Any]:
     if not isinstance(tool, dict):
         raise PromptError(f"{where} is {type(tool).__name__}; expected a mapping with the tool's name and parameters")

@@ -1,8 +1,8 @@
 """JSON Schema as the TypeScript that gpt-oss reads: `type get_weather = (_: {...}) => any;`.
 
-The form is that of the reference renderers, comments and indentation included, because the model was trained on it. It
-knows `oneOf`, `type` (a name or a list), `enum` of strings, `properties`, `required`, `items`, `nullable`, `title`,
-`description`, `examples` and `default`; whatever else a schema says is `any`.
+The form is that of the reference renderers, including comments and indentation, because the model was trained on it. It
+supports `oneOf`, `type` (a name or a list), `enum` of strings, `properties`, `required`, `items`, `nullable`, `title`,
+`description`, `examples` and `default`. Anything else in a schema is `any`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_DEPTH = 64
 
 
 class FunctionType(NamedTuple):
-    """One function as a prompt declares it. `parameters` is a JSON Schema; None: the function takes nothing."""
+    """One function as a prompt declares it. `parameters` is a JSON Schema. None means that it takes no arguments."""
 
     name: str
     description: str = ""
@@ -28,7 +28,7 @@ class FunctionType(NamedTuple):
 
 
 class Namespace(NamedTuple):
-    """Functions under one name: `namespace functions {...}`. One without functions is described by text alone."""
+    """Functions under one name: `namespace functions {...}`. A namespace without functions has only a description."""
 
     name: str
     functions: tuple[FunctionType, ...] = ()
@@ -36,13 +36,13 @@ class Namespace(NamedTuple):
 
 
 def tools_text(namespaces: Sequence[Namespace], exponent: str) -> str:
-    """The section `# Tools`, the namespaces sorted by name."""
+    """The section `# Tools`, with the namespaces sorted by name."""
     ordered = sorted(namespaces, key=lambda namespace: namespace.name.encode("utf-8", "surrogatepass"))
     return "\n\n".join(("# Tools", *(namespace_text(namespace, exponent) for namespace in ordered)))
 
 
 def namespace_text(namespace: Namespace, exponent: str) -> str:
-    """One namespace with its functions. `exponent` is how numbers write a large exponent: "e" or "e+"."""
+    """One namespace with its functions. `exponent`: the spelling of large exponents, "e" or "e+"."""
     lines = [f"## {namespace.name}\n"]
     comment = "// " if namespace.functions else ""
     lines += [comment + line for line in _lines(namespace.description or "")]
@@ -57,7 +57,7 @@ def namespace_text(namespace: Namespace, exponent: str) -> str:
 
 
 def type_text(schema: object, exponent: str = "e", indent: str = "") -> str:
-    """The type that a schema describes. Raises `PromptError` for one that nests more than 64 deep."""
+    """The type that a schema describes. Raises `PromptError` if it nests more than 64 deep."""
     if len(indent) > 4 * MAX_DEPTH:
         raise PromptError(f"a tool's schema nests more than {MAX_DEPTH} deep")
     if not isinstance(schema, Mapping):
@@ -82,7 +82,7 @@ _SCALARS = {"number": "number", "integer": "number", "boolean": "boolean"}
 
 
 def _array(schema: Mapping[str, Any], exponent: str, indent: str) -> str:
-    """An array of arrays is no more indented than one array, so its depth is counted here."""
+    """An array. An array of arrays is not indented more than one array, so the depth is counted here."""
     depth = 0
     inner: object = schema
     while isinstance(inner, Mapping) and inner.get("type") == "array" and not isinstance(inner.get("oneOf"), list):
@@ -129,7 +129,7 @@ def _property(name: str, schema: object, optional: bool, exponent: str, indent: 
 
 
 def _union(head: str, said: Mapping[str, Any], description: list[str], exponent: str, indent: str) -> Iterator[str]:
-    """A property that may be several things: a line for each, with what is said of it after it."""
+    """A property with several types: a line for each, followed by its comments."""
     variants = said["oneOf"]
     first = variants[0].get("description") if variants and isinstance(variants[0], Mapping) else None
     above = bool(description) and (not isinstance(first, str) or first != description[0])
@@ -150,7 +150,7 @@ def _variant(variant: object, exponent: str, indent: str, comments: list[str]) -
 
 
 def _comments(variant: object, exponent: str, known: Sequence[str] | None = None, silent: bool = False) -> list[str]:
-    """The comment after one member of a union: its default, and its description if no other place has it."""
+    """The comment after one member of a union: its default, and its description if it is not written elsewhere."""
     if not isinstance(variant, Mapping):
         return []
     description = [] if silent else [text for text in _text(variant.get("description")) if text not in (known or ())]
@@ -162,7 +162,7 @@ def _nullable(text: str, schema: Mapping[str, Any]) -> str:
 
 
 def _default(schema: Mapping[str, Any], exponent: str, quoted: bool | None = None) -> list[str]:
-    """`default: 10`. Text is quoted, but for that of an enum."""
+    """`default: 10`. Text is quoted, except for an enum's."""
     if "default" not in schema:
         return []
     value = schema["default"]
@@ -183,7 +183,7 @@ def _strings(value: object) -> list[str]:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a text; each ends at "\\n" or "\\r\\n", and at nothing else."""
+    """The lines of a text. Only "\\n" and "\\r\\n" end a line."""
     *whole, last = text.split("\n")
     return [line.removesuffix("\r") for line in whole] + ([last] if last else [])
 
@@ -192,7 +192,7 @@ def _lines(text: str) -> list[str]:
 
 
 def json_text(value: object, exponent: str = "e", depth: int = 0) -> str:
-    """Compact JSON as Rust's serde_json writes it; it differs from Python's in floats and in very large integers."""
+    """Compact JSON as Rust's serde_json writes it. It differs from Python's in floats and in very large integers."""
     if depth > MAX_DEPTH:
         raise PromptError(f"a default in a tool's schema nests more than {MAX_DEPTH} deep")
     if isinstance(value, Mapping):
@@ -227,7 +227,7 @@ def _float_text(value: float, exponent: str) -> str:
     mantissa, _, power = f"{value!r}e0".partition("e")
     sign = "-" if mantissa.startswith("-") else ""
     whole, _, fraction = mantissa.removeprefix("-").partition(".")
-    shift = int(power.removesuffix("e0")) + len(whole)  # where the point is, counted in all digits
+    shift = int(power.removesuffix("e0")) + len(whole)  # the position of the point, counted in all digits
     digits = whole + fraction
     stripped = digits.lstrip("0")
     shift -= len(digits) - len(stripped)

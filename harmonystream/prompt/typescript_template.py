@@ -1,4 +1,4 @@
-"""Functions as the chat template of gpt-oss declares them: TypeScript with other commas and line breaks."""
+"""Functions as gpt-oss's chat template declares them: TypeScript with other commas and line breaks."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["template_tools_text"]
 
 _SIMPLE = {"string": "string", "number": "number", "integer": "number", "boolean": "boolean"}
 
-# The template's own indentation, which its tags leave in the text.
+# The template's own indentation, which its tags leave in the output.
 _BREAK, _BLANKS = "\n" + " " * 16, " " * 20
 
 
 def template_tools_text(namespaces: Sequence[Namespace], exponent: str) -> str:
-    """The section `# Tools`. `exponent` is of no use here: numbers are written as Python writes them."""
+    """The section `# Tools`. `exponent` is not used, because the template writes numbers as Python does."""
     sections = ["# Tools"]
     for namespace in namespaces:
         functions = []
@@ -76,7 +76,7 @@ def _items(items: object, depth: int) -> str:
     if not items:
         return "any"
     kind = items.get("type") if isinstance(items, Mapping) else None
-    if isinstance(kind, str) and kind in _SIMPLE:  # whatever else the items say
+    if isinstance(kind, str) and kind in _SIMPLE:  # whatever other keywords the items have
         return _SIMPLE[kind]
     text = _type(items, depth + 1)
     return "any" if text == "object | object" or len(text) > 50 else text

@@ -24,8 +24,8 @@ MOST_HEADERS = 1024
 class Writer:
     """Collects a prompt as text (`parts`) and, with a vocabulary, as `pieces` that become ids.
 
-    Only `marker` makes control ids. Text is not encoded here, so that whoever renders many prompts can encode all their
-    texts at once.
+    Only `marker` makes control ids. Text is not encoded here, so that code that renders many prompts can encode all
+    their texts at once.
     """
 
     def __init__(self, vocab: Vocab | None) -> None:
@@ -43,7 +43,7 @@ class Writer:
         return [] if self._vocab is None else ids_of(self.pieces, self._vocab.encode)
 
     def message(self, number: int) -> None:
-        """What follows is of this message of the chat."""
+        """Everything after this belongs to this message of the chat."""
         self.begins.append((len(self.pieces), number))
 
     def marker(self, name: str) -> None:
@@ -52,7 +52,7 @@ class Writer:
             self.pieces.append(self._known.markers[name])
 
     def header(self, write: Callable[..., None], *fields: str | None) -> None:
-        """What `write(writer, *fields)` writes. Few headers differ, so they are remembered by their fields."""
+        """Write what `write(writer, *fields)` writes. Few headers differ, so they are remembered by their fields."""
         if self._vocab is None:
             return write(self, *fields)
         key = write, fields
@@ -70,7 +70,9 @@ class Writer:
         return None
 
     def constant(self, text: str) -> None:
-        """What request after request says, such as the declarations of tools. The ids of the last 64 are remembered."""
+        """Write text that many requests share, such as tool declarations. The ids of the last 64 such texts are
+        remembered.
+        """
         if self._vocab is None or len(text) > MAX_CONSTANT:
             self.text(text)
         else:
@@ -78,14 +80,14 @@ class Writer:
             self.pieces.append(self._known.constant(text))
 
     def text(self, text: str) -> None:
-        """Ordinary text: a marker that is spelled in it stays text."""
+        """Write ordinary text. A marker in it stays text."""
         self.parts.append(text)
         if self._vocab is not None:
             self.pieces.append(text)
 
 
 def ids_of(pieces: Iterable[Piece], encode: Callable[[str], Iterable[int]]) -> list[int]:
-    """The ids of pieces, each text encoded by itself."""
+    """The ids of pieces. Each text is encoded separately."""
     ids: list[int] = []
     for piece in pieces:
         ids += encode(piece) if isinstance(piece, str) else piece
@@ -93,7 +95,7 @@ def ids_of(pieces: Iterable[Piece], encode: Callable[[str], Iterable[int]]) -> l
 
 
 class _Known(NamedTuple):
-    """What all prompts of one vocabulary share: the ids of what was met before, and of markers."""
+    """What all prompts of one vocabulary share: the ids of recent texts, and of markers."""
 
     headers: dict[tuple[Callable[..., None], tuple[str | None, ...]], tuple[str, array[int]]]
     constant: Callable[[str], array[int]]
@@ -110,7 +112,7 @@ def _known(vocab: Vocab) -> _Known:
 
 
 class JoiningWriter(Writer):
-    """Encodes all text between two markers at once, as a tokenizer does that is given the whole prompt."""
+    """Encodes all text between two markers at once, like a tokenizer that gets the whole prompt."""
 
     def __init__(self, vocab: Vocab | None) -> None:
         super().__init__(vocab)
@@ -118,7 +120,7 @@ class JoiningWriter(Writer):
 
     def marker(self, name: str) -> None:
         if self._vocab is not None and name not in self._known.markers:
-            return self.text(name)  # a vocabulary without it spells it
+            return self.text(name)  # a vocabulary without this marker spells it as text
         self.flush()
         return super().marker(name)
 
@@ -129,14 +131,14 @@ class JoiningWriter(Writer):
     constant = text
 
     def flush(self) -> None:
-        """Join what is pending; call it at the end."""
+        """Join pending text. Call it at the end."""
         if self._pending and self._vocab is not None:
             self.pieces.append("".join(self._pending))
         self._pending.clear()
 
 
 class MarkupWriter(JoiningWriter):
-    """Writes what a chat template does: `markup` is the template's own text, in which each marker is a token."""
+    """Writes like a chat template: `markup` is the template's own text, in which each marker is a token."""
 
     def __init__(self, vocab: Vocab | None) -> None:
         super().__init__(vocab)
