@@ -1,4 +1,4 @@
-"""Engines: what turns a prompt into token ids or text, one adapter for each kind of inference server or library."""
+"""Engines convert a prompt to token ids or text. Each kind of inference server or library has its own adapter."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _LATER = {
 
 
 def __getattr__(name: str) -> Any:
-    """An adapter, loaded when it is first asked for: each has its own dependencies."""
+    """Load an adapter on first use, because each has its own dependencies."""
     if name not in _LATER:
         end = suggestion(name, __all__)
         hint = f"; {end}" if end.startswith("did") else ""

@@ -1,4 +1,4 @@
-"""What every engine is, takes and yields."""
+"""The interface of engines: their methods, arguments and items."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = [
 
 
 class Prompt(Protocol):
-    """What an engine reads of a rendered prompt; `harmonystream.prompts.Prompt` is one."""
+    """The part of a rendered prompt that engines read. `harmonystream.prompts.Prompt` has it."""
 
     @property
     def text(self) -> str: ...
@@ -32,16 +32,16 @@ class Prompt(Protocol):
 
 @dataclass(frozen=True)
 class Sampling:
-    """How to sample, and when to stop. A field that is None is not sent: the engine's own default holds.
+    """How to sample, and when to stop. A field that is None is not sent, and the engine uses its own default.
 
-    max_tokens: the limit of one generation. It is always sent, because servers have defaults as small as 16.
+    max_tokens: the limit of one generation. It is always sent, because some servers have defaults as small as 16.
     stop: strings that end the generation.
-    logprobs: ask for each token's log probability, and for those of so many alternatives; None: for none. An engine
-    whose `gives_logprobs` is true then yields `Sampled`; others do not look at this.
-    extra: further fields of the engine's request, sent as they are.
+    logprobs: ask for each token's log probability, and for those of this many alternatives. None asks for neither. An
+    engine whose `gives_logprobs` is true then yields `Sampled`. Other engines ignore this field.
+    extra: more fields of the engine's request, sent unchanged.
     headers: headers of a request over HTTP, such as `traceparent`.
 
-    Raises TypeError for a value of another type, and ValueError for a number that cannot be, such as a limit below 1.
+    Raises TypeError for a value of another type, and ValueError for an impossible number, such as a limit below 1.
     """
 
     max_tokens: int = 4096
@@ -78,7 +78,7 @@ class Sampling:
 
 
 class Rendered(NamedTuple):
-    """A prompt that an engine's renderer has written. features: of its pictures, which go to the engine as they are."""
+    """A prompt that an engine's renderer has written. features: data for its pictures, sent to the engine unchanged."""
 
     ids: list[int]
     features: Mapping[str, Any] | None = None
@@ -86,14 +86,15 @@ class Rendered(NamedTuple):
 
 @dataclass(frozen=True)
 class Finished:
-    """The last item of a generation: why the engine stopped, and what it counted.
+    """The last item of a generation: the reason of the stop, and the engine's counts.
 
-    reason: the engine's word, such as "stop" or "length". `harmonystream.reasons` has the meaning of each word.
+    reason: the engine's finish reason, such as "stop" or "length". `harmonystream.reasons` explains each value.
     usage: Chat Completions' usage object with prompt_tokens, completion_tokens and total_tokens, or any other API's.
     stop: the stop string that ended the generation.
 
-    A field is None if it is unknown. A source of EventStreamResponse may yield a Finished, too. A stop string is then a
-    normal end unless the reason is given, and clients of Messages and of Chat Completions (`stop_reason`) get it.
+    A field is None if it is unknown. A source of EventStreamResponse may also yield a Finished. Then a stop string
+    counts as a normal end unless a reason is given, and clients of Messages and of Chat Completions (`stop_reason`) get
+    it.
     """
 
     reason: str | Mapping[str, Any] | None = None
@@ -109,7 +110,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class Sampled:
-    """Ids, and the API's logprobs object for each, as ChatStream.feed takes them; other APIs' streams refuse them."""
+    """Ids, and the API's logprobs object for each, as ChatStream.feed takes them. Streams of other APIs refuse them."""
 
     ids: Any
     logprobs: Sequence[dict[str, Any]] | None = None
@@ -121,7 +122,7 @@ Output: TypeAlias = "int | Sequence[int] | str | Sampled | Finished"
 
 @dataclass(frozen=True)
 class Arrived:
-    """Items that have come together: what is made of them can be sent together, too. items: at least one."""
+    """Items that have arrived together, so that their output can be sent together, too. items: at least one."""
 
     items: Sequence[Output]
 
@@ -129,21 +130,21 @@ class Arrived:
 class Engine(Protocol):
     """Generates. Any object with this method is an engine.
 
-    The iterator yields ids or text as they come, markers included, and may end with a `Finished`. It raises an
-    exception if it cannot go on, which is `EngineError` in this package's adapters. When it is closed, or its task is
-    cancelled, it stops the generation and frees what it holds.
+    The iterator yields ids or text as they arrive, including markers, and may end with a `Finished`. If it cannot go
+    on, it raises an exception; the adapters in this package raise `EngineError`. When it is closed, or its task is
+    cancelled, it stops the generation and frees its resources.
 
-    An engine may also have `opened`, with the same arguments: an async context manager, which gives an `Opened`.
+    An engine may also have `opened`, an async context manager with the same arguments, which gives an `Opened`.
     """
 
     def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncIterator[Output]: ...
 
 
 class Opened(Protocol):
-    """A generation for whoever waits by himself, so that no iterator lies between him and what comes.
+    """A generation for code that waits by itself, so that no iterator is between it and the items.
 
-    `take(await wait())` gives the items that have come together, which may be none, until it has `ended`. If `wait`
-    raises, `rest` gives the items that came before, or raises the error. The last item is a `Finished`.
+    `take(await wait())` returns the items that have arrived together, possibly none, until it has `ended`. If `wait`
+    raises, `rest` returns the items that arrived before, or raises the error. The last item is a `Finished`.
     """
 
     @property
@@ -155,9 +156,9 @@ class Opened(Protocol):
 
 
 def request_fields(sampling: Sampling, names: Mapping[str, str]) -> dict[str, Any]:
-    """The fields of a request: those of `sampling` that are set, logprobs aside, and then its `extra`.
+    """The fields of a request: those of `sampling` that are set, except for logprobs, and then its `extra`.
 
-    names: how the engine calls a field, where it differs.
+    names: the engine's names for fields, where they differ.
     """
     made: dict[str, Any] = {}
     for one in fields(sampling):
@@ -177,7 +178,7 @@ def chat_usage(prompt_tokens: int, completion_tokens: int) -> dict[str, int]:
 
 
 def add_usage(total: dict[str, Any], more: Mapping[str, Any]) -> None:
-    """Add a usage object to `total`, number by number, also in its `..._details`."""
+    """Add a usage object to `total`, number by number, including the numbers in `..._details`."""
     for name, value in more.items():
         if isinstance(value, Mapping):
             add_usage(total.setdefault(name, {}), value)

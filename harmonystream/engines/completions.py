@@ -1,4 +1,4 @@
-"""Servers that speak OpenAI's `POST /v1/completions`: vLLM, SGLang, TensorRT-LLM, and those that have text only."""
+"""Servers with OpenAI's `POST /v1/completions`: vLLM, SGLang, TensorRT-LLM, and servers that only have text."""
 
 from __future__ import annotations
 
@@ -40,10 +40,11 @@ def _tag_of_sglang(tag: str) -> dict[str, Any]:
 class Server(NamedTuple):
     """What one kind of server adds to OpenAI's request.
 
-    ids: fields that make it send token ids; None: it takes and sends text only. text: fields that keep the markers in
-    text. plain_prompt: fields that keep it from adding tokens to a prompt that is text. takes_form: does it constrain
-    the output with OpenAI's `response_format`? logprobs: fields that it needs beside `logprobs`; None: it has none
-    for ids. tag: the fields that constrain the output to a structural tag of xgrammar; None: it takes none.
+    ids: fields that make the server send token ids; None if it takes and sends only text. text: fields that keep
+    markers in text. plain_prompt: fields that stop it from adding tokens to a text prompt. takes_form: does it
+    constrain the output with OpenAI's `response_format`? logprobs: fields that it needs beside `logprobs`; None if it
+    has no logprobs for ids. tag: makes the fields that constrain the output to an xgrammar structural tag; None if it
+    takes none.
     """
 
     ids: Mapping[str, Any] | None
@@ -55,13 +56,13 @@ class Server(NamedTuple):
 
 
 SERVERS: Mapping[str, Server] = {
-    # A version that does not know return_token_ids sends text, which then has its markers.
+    # Versions without return_token_ids send text. These fields keep the markers in it.
     "vllm": Server(
         {"return_token_ids": True, **_MARKERS}, _MARKERS, {"add_special_tokens": False}, True, _BY_ID, _tag_of_vllm
     ),
-    # It names alternatives by their text.
+    # SGLang names alternatives by their text.
     "sglang": Server({"return_token_ids": True, **_SKIP}, _SKIP, {}, True, {}, _tag_of_sglang),
-    # It refuses fields that it does not know, and has ids only where it does not make text.
+    # TensorRT-LLM refuses unknown fields, and sends ids only if it does not detokenize.
     "tensorrt_llm": Server({"detokenize": False}, _MARKERS, {"add_special_tokens": False}),
     "text": Server(None, {}, {}),
 }
@@ -74,9 +75,9 @@ class Completions(HttpEngine):
     model: its name on the server. None: the first model that the server lists.
     server: "vllm", "sglang", "tensorrt_llm", or "text" for any other.
     key: sent as a bearer token.
-    retries: how often a request is sent again that made no connection, or was refused because the server is busy.
+    retries: how often a request is repeated if it made no connection, or if a busy server refused it.
 
-    Ids go in and out where the prompt has ids and the server has them. With stop strings text comes out, because ids
+    Ids go in and out if the prompt has ids and the server supports them. With stop strings, text comes out, because ids
     would include the stop string.
     """
 
@@ -107,9 +108,9 @@ class Completions(HttpEngine):
         self._server = SERVERS[server]
 
     async def prompt_options(self, given: Collection[str]) -> dict[str, Any]:
-        """The options of `render` that are known here: the model's name, which the server is asked for if need be.
+        """The options of `render` that are known here: the model's name. The server is asked for it if needed.
 
-        given: the names of those that the caller has given.
+        given: the names of the options that the caller has given.
         """
         if {"model", "format", "template"}.intersection(given):
             return {}
@@ -120,21 +121,23 @@ class Completions(HttpEngine):
     def form_fields(self, form: Mapping[str, Any]) -> dict[str, Any] | None:
         """The fields of a request whose whole output must have this form, a `response_format` of Chat Completions.
 
-        None: the server does not constrain its output.
+        None if the server does not constrain its output.
         """
         return {"response_format": dict(form)} if self._server.takes_form else None
 
     def grammar_fields(self, grammar: Grammar, vocab: Vocab | None) -> dict[str, Any] | None:
         """The fields of a request whose whole output must fit this grammar.
 
-        None: the server takes none, or there is no vocabulary that says which markers are control tokens.
+        None if the server takes no grammar, or if there is no vocabulary to tell which markers are control tokens.
         """
         tag = self._server.tag
         return None if tag is None or vocab is None else tag(grammar.structural_tag(vocab))
 
     @property
     def gives_logprobs(self) -> bool:
-        """Are there log probabilities for `Sampling.logprobs`? Only ids have them: not text, and not with `stop`."""
+        """Are there log probabilities for `Sampling.logprobs`? Only ids have them: text and requests with `stop` have
+        none.
+        """
         return self._server.logprobs is not None
 
     async def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncIterator[Output]:
@@ -146,7 +149,7 @@ class Completions(HttpEngine):
 
     @asynccontextmanager
     async def opened(self, prompt: Prompt, sampling: Sampling) -> AsyncIterator[Generated]:
-        """The same for whoever waits by himself, as `base.Opened` has it."""
+        """The generation for code that waits by itself, see `base.Opened`."""
         if self._model is None:
             self._model = await self._first_model()
         vocab = prompt.parser().vocab if self._sends_logprobs(prompt, sampling) else None
@@ -158,7 +161,7 @@ class Completions(HttpEngine):
             yield source
 
     async def context_length(self) -> int | None:
-        """How many tokens a prompt and its answer may have together, if the server lists it. Raises EngineError."""
+        """How many tokens a prompt and its answer may have together, if the server lists this. Raises EngineError."""
         return context_of(await self._get("/v1/models"), self._model)
 
     def _sends_logprobs(self, prompt: Prompt, sampling: Sampling) -> bool:
@@ -195,7 +198,7 @@ def first_model(listed: Mapping[str, Any], url: str) -> str:
 
 
 def context_of(listed: Mapping[str, Any], model: str | None) -> int | None:
-    """The context of a model in the answer of `/v1/models`: vLLM, SGLang and llama-server list it."""
+    """A model's context in the answer of `/v1/models`. vLLM, SGLang and llama-server list it."""
     models = listed.get("data")
     for one in models if isinstance(models, list) else ():
         if isinstance(one, dict) and model in (None, one.get("id")):
@@ -207,22 +210,23 @@ def context_of(listed: Mapping[str, Any], model: str | None) -> int | None:
 
 
 class Generated(EventSource):
-    """A generation: `take` gives the items that the server's chunks say, and at last `Finished`.
+    """A generation. `take` returns the items of the server's chunks, and at last `Finished`.
 
-    vocab: of ids with log probabilities, of which `most` alternatives are wanted; None: there are none.
+    vocab: for ids with log probabilities, with `most` alternatives. None if there are none.
     """
 
     def __init__(self, response: aiohttp.ClientResponse, vocab: Vocab | None, most: int) -> None:
         super().__init__(response)
         self._vocab, self._most = vocab, most
-        self._as_text: bool | None = None  # does it send text? None: nothing has come
-        self._plain_ids = False  # are there ids, and nothing else is wanted?
+        self._as_text: bool | None = None  # does the server send text? None: nothing has arrived
+        self._plain_ids = False  # are there ids, and is nothing else needed?
         self._end: Finished | None = None
 
     def take(self, piece: bytes) -> list[Output]:
-        """The items of what has come together. Raises EngineError; if there are items before, at the next wait.
+        """The items of bytes that arrived together. Raises EngineError. If items came before the error, the next wait
+        raises it.
 
-        All of a token's way from the socket to its id is here, because each call would be a good part of its cost.
+        The whole way from the socket to a token's id is in this function, because each call would add much to its cost.
         """
         alone = self.is_between and piece.startswith(_OBJECT) and piece.endswith(b"\n\n") and piece.count(b"\n") == 2
         items: list[Output] = []
@@ -233,7 +237,7 @@ class Generated(EventSource):
                 except ValueError:
                     chunk = None
                 if type(chunk) is not dict or chunk.get("error"):
-                    chunk = object_of(data)  # which says what is wrong
+                    chunk = object_of(data)  # this raises the exact error
                 if (usage := chunk.get("usage")) and self._end is not None:
                     self._end = Finished(self._end.reason, usage, self._end.stop)
                 choices = chunk.get("choices")
@@ -242,7 +246,7 @@ class Generated(EventSource):
                 for choice in choices:
                     if type(choice) is not dict:
                         raise EngineError(f"the engine sent a choice that is not an object: {chunk!s:.200}", "protocol")
-                    if choice.get("index"):  # it was not asked for
+                    if choice.get("index"):  # only one choice was requested
                         continue
                     ids: Any = choice.get("token_ids")
                     plain = self._plain_ids and type(ids) is list and set(map(type, ids)) == {int}
@@ -270,7 +274,7 @@ class Generated(EventSource):
         return choice.get("logprobs")
 
     def _output(self, choice: Mapping[str, Any]) -> list[int] | str | Sampled | None:
-        """What a choice adds: ids where it has them, unless the stream began with text."""
+        """The output that a choice adds: its ids if it has them, unless the stream began with text."""
         ids, text = choice.get("token_ids"), choice.get("text")
         if ids is not None and not self._as_text:
             if not isinstance(ids, list) or (
@@ -292,5 +296,5 @@ class Generated(EventSource):
 
 
 def _end(choice: Mapping[str, Any], usage: Any) -> Finished:
-    stop = choice.get("stop_reason", choice.get("matched_stop"))  # vLLM and TensorRT-LLM, SGLang
+    stop = choice.get("stop_reason", choice.get("matched_stop"))  # the latter is SGLang's name
     return Finished(str(choice["finish_reason"]), usage or None, stop if isinstance(stop, str) else None)

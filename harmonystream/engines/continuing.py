@@ -1,4 +1,4 @@
-"""Where a recorded generation goes on from the beginning of an answer that somebody else has written."""
+"""Finds where a recorded generation continues the beginning of an answer that was written by other code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _COMPARED = 1 << 12
 
 
 class Beginning:
-    """The beginning of an answer, with which a prompt ends. begun: as `Prompt` has it."""
+    """The beginning of an answer, at the end of a prompt. begun: as in `Prompt`."""
 
     def __init__(self, prompt: Prompt, begun: int) -> None:
         ids = prompt.ids
@@ -32,7 +32,7 @@ class Beginning:
         self._region = parser.region
 
     def _parser(self) -> Parser:
-        """One that has read nothing of the answer; without tools, because the recording may call others."""
+        """A parser that has read nothing of the answer. It has no tools, because the recording may call others."""
         parser: Parser = self._bare.parser(tools=None)
         return parser
 
@@ -42,14 +42,16 @@ class Beginning:
         return [] if self._vocab is None else [self._vocab.token_bytes(token) for token in tokens]
 
     def agreement(self, tokens: Sequence[int] | str) -> int:
-        """How many bytes of a recorded generation begin as the answer does; -1 if it has no place to go on from."""
+        """How many bytes a recorded generation shares with the answer's beginning. -1 if it has no place to continue
+        from.
+        """
         return -1 if self.place(tokens) is None else _shared(self._said, b"".join(self._pieces(tokens)))
 
     def place(self, tokens: Sequence[int] | str) -> int | None:
-        """The index of the token that comes next; None if the generation has no place like the end of the beginning.
+        """The index of the next token. None if the generation has no place like the end of the beginning.
 
-        It is a place in the same region: in a call's arguments, say. Of several, it is the first one of those before
-        which most is the same.
+        The place is in the same region, for example in a call's arguments. If there are several, it is the first one
+        among those that share the most text before them.
         """
         pieces = self._pieces(tokens)
         parser = self._parser()
@@ -74,7 +76,7 @@ def _feed(parser: Parser, tokens: Any) -> None:
 
 
 def _shared(one: bytes, other: bytes) -> int:
-    """How many bytes both begin with."""
+    """How many bytes both have in common at the beginning."""
     for at, (left, right) in enumerate(zip(one, other)):
         if left != right:
             return at

@@ -1,4 +1,4 @@
-"""What the adapters of HTTP servers share: a session, a request, and the JSON objects of its event stream."""
+"""The shared part of adapters for HTTP servers: a session, requests, and the JSON objects of an event stream."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ class SseReader:
     """Turns pieces of a `text/event-stream` into the data of its events. Comments and other fields are dropped."""
 
     def __init__(self) -> None:
-        self._line: list[bytes] = []  # the pieces of a line that has not ended
-        self._data: list[bytes] = []  # the data lines of an event that has not ended
-        self._size = 0  # bytes in both
+        self._line: list[bytes] = []  # the pieces of an unfinished line
+        self._data: list[bytes] = []  # the data lines of an unfinished event
+        self._size = 0  # the bytes in both
         self.is_between = True
         """Has every event ended that has begun?"""
 
     def feed(self, piece: bytes) -> list[bytes]:
-        """The data of each event that is whole now. Raises EngineError for an event above `MAX_EVENT` bytes."""
+        """The data of each event that is complete now. Raises EngineError for an event above `MAX_EVENT` bytes."""
         *lines, rest = piece.split(b"\n")
         events: list[bytes] = []
         if lines:
@@ -87,9 +87,9 @@ class SseReader:
 
 
 class EventSource:
-    """The events of an answer, as they come: `take(await wait())` gives those that are whole then, until `ended`.
+    """The events of an answer. `take(await wait())` returns the events that are complete, until `ended`.
 
-    As a context manager it reads what ends the body, so that the connection can be used again.
+    As a context manager it also reads the end of the body, so that the connection can be used again.
     """
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
@@ -100,15 +100,15 @@ class EventSource:
         self.url = str(response.url)
         self._content = response.content
         self._reader = SseReader()
-        self._start: bytes | None = b""  # of what came; None: there was an event in it
+        self._start: bytes | None = b""  # the first bytes; None once they contained an event
         self._broken = False
 
     def take(self, piece: bytes) -> list[Any]:
-        """The data of the events that are whole with these bytes. Raises EngineError."""
+        """The data of the events that these bytes complete. Raises EngineError."""
         return self._events(piece)
 
     def rest(self, error: Exception) -> list[Any]:
-        """The connection is broken: what came before, or else the error is raised."""
+        """The connection is broken. Returns what arrived before, or raises the error."""
         if self._broken or not isinstance(error, (aiohttp.ClientError, OSError)):
             raise error
         self._broken = True
@@ -117,11 +117,11 @@ class EventSource:
         return self.take(piece) if piece else []
 
     def fail(self, error: Exception) -> None:
-        """The next wait raises this."""
+        """Let the next wait raise this error."""
         self.ended, self.wait = False, partial(_raised, error)
 
     def _events(self, piece: bytes) -> list[bytes]:
-        """The data of each event that is whole now, up to `[DONE]`."""
+        """The data of each event that is complete now, up to `[DONE]`."""
         if not piece:
             if self._start and self._start.strip():
                 said = f"{self.url}: the answer is not an event stream: {self._start[:SHOWN]!r}"
@@ -143,14 +143,14 @@ class EventSource:
         return self
 
     async def __aexit__(self, *exc_info: object) -> None:
-        """A server that does not end the body costs little."""
+        """Read the end of the body. If a server does not send it, this costs little."""
         if self.ended and not self._broken:
             with suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._content.read(MAX_REFUSAL), LINGER)
 
 
 async def taken(source: EventSource) -> AsyncGenerator[list[Any], None]:
-    """What comes from a source, in lists of what has come together."""
+    """The events of a source, in lists of those that arrived together."""
     while not source.ended:
         try:
             piece = await source.wait()
@@ -167,9 +167,9 @@ async def _raised(error: Exception) -> bytes:
 
 
 class HttpEngine:
-    """An HTTP server that generates. Used as an async context manager, it keeps its connections between requests.
+    """An HTTP server that generates. As an async context manager, it keeps connections open between requests.
 
-    Outside of `async with`, each generation opens a connection of its own and closes it, so that nothing is left open.
+    Outside of `async with`, each generation opens and closes its own connection, so that nothing is left open.
     """
 
     def __init__(
@@ -181,9 +181,10 @@ class HttpEngine:
         silence: float | None,
         retries: int = 0,
     ) -> None:
-        """url: of the server, without the API's path. connect_timeout, silence: in seconds; silence is how long the
-        server may send nothing; None: for ever. retries: how often a request is sent again that made no connection, or
-        that a busy server refused. A generation that has begun is never repeated."""
+        """url: of the server, without the API's path. connect_timeout, silence: in seconds. silence is how long the
+        server may send nothing; None sets no limit. retries: how often a request is repeated if it made no connection,
+        or if a busy server refused it. A generation that has begun is never repeated.
+        """
         check_text("url", url, none=False)
         check_number("connect_timeout", connect_timeout, above=0)
         check_number("silence", silence, above=0, none=True)
@@ -209,12 +210,14 @@ class HttpEngine:
             await session.close()
 
     def _new_session(self) -> aiohttp.ClientSession:
-        # Each stream has a connection, and a pool's limit would make streams wait for each other.
+        # Each stream has a connection, so a pool's limit would make streams wait for each other.
         connector = aiohttp.TCPConnector(limit=0)
         return aiohttp.ClientSession(timeout=self._timeout, headers=self._headers, connector=connector)
 
     async def is_ready(self, seconds: float = 5.0) -> bool:
-        """Does the server answer? One that has no `/health`, or wants another key there, is there, too."""
+        """Does the server answer? A server without `/health`, or one that needs another key there, counts as ready,
+        too.
+        """
         session = self._session or self._new_session()
         try:
             async with session.get(self.url + "/health", timeout=aiohttp.ClientTimeout(total=seconds)) as response:
@@ -228,10 +231,10 @@ class HttpEngine:
     async def _stream(
         self, path: str, body: Mapping[str, Any], headers: Mapping[str, str] | None = None
     ) -> AsyncGenerator[list[bytes], None]:
-        """The data of the events that the server streams as an answer to a POST, up to `[DONE]` or the end.
+        """The data of the events that the server streams in answer to a POST, up to `[DONE]` or the end.
 
-        Those in one list have come together. Raises EngineError. Closing the iterator closes the connection, and the
-        server then stops generating.
+        Events in one list have arrived together. Raises EngineError. Closing the iterator closes the connection, and
+        then the server stops generating.
         """
         async with self._answer("POST", path, body, headers) as response, EventSource(response) as source:
             async for events in taken(source):
@@ -245,7 +248,7 @@ class HttpEngine:
     async def _posted(
         self, path: str, body: Mapping[str, Any], headers: Mapping[str, str] | None, most: int
     ) -> dict[str, Any]:
-        """The JSON object that answers a POST, of at most so many bytes. Raises EngineError."""
+        """The JSON object that answers a POST, of at most this many bytes. Raises EngineError."""
         async with self._answer("POST", path, body, headers) as response:
             said = bytearray()
             async for piece in response.content.iter_chunked(1 << 16):
@@ -257,7 +260,7 @@ class HttpEngine:
     async def _asked(
         self, session: aiohttp.ClientSession, method: str, where: str, body: Any, headers: Mapping[str, str] | None
     ) -> aiohttp.ClientResponse:
-        """The response to a request, which is sent again as often as `retries` permits."""
+        """The response to a request, which is repeated as often as `retries` allows."""
         data = b""
         if body is not None:
             data = await asyncio.to_thread(_encoded, body) if _is_long(body) else _encoded(body)
@@ -268,7 +271,7 @@ class HttpEngine:
                 response = await session.request(
                     method, where, data=_payload(data), headers=headers, allow_redirects=False
                 )
-            except aiohttp.SocketTimeoutError:  # a server that was silent so long has the request
+            except aiohttp.SocketTimeoutError:  # after so long a silence, the server must have received the request
                 raise
             except (aiohttp.ClientConnectionError, OSError):
                 pass
@@ -284,14 +287,14 @@ class HttpEngine:
     async def _answer(
         self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """The response to a request, whose status is 200. What goes wrong in the block is raised as EngineError."""
+        """The response to a request, with the status 200. Errors in the block are raised as EngineError."""
         session = self._session or self._new_session()
         where = self.url + path
         try:
             async with await self._asked(session, method, where, body, headers) as response:
                 if response.status != 200:
                     said = (await response.content.read(MAX_REFUSAL)).decode("utf-8", "replace").strip()
-                    if 300 <= response.status < 400:  # it would get the prompt and the key
+                    if 300 <= response.status < 400:  # a redirect's target would get the prompt and the key
                         said = f"it is elsewhere, at {response.headers.get('Location')}: pass that URL"
                     raise EngineError(f"{where}: HTTP {response.status}: {said}", "status", response.status)
                 yield response
@@ -305,12 +308,12 @@ class HttpEngine:
 
 
 def _is_long(body: Mapping[str, Any]) -> bool:
-    """Does it take long to write it as JSON?"""
+    """Does writing it as JSON take long?"""
     return any(len(body.get(name) or ()) >= LONG for name in _IDS) or "features" in body or "messages" in body
 
 
 def _encoded(body: Mapping[str, Any]) -> bytes:
-    """A request's body as JSON. A long prompt's ids are written piece by piece, between which other threads run."""
+    """A request's body as JSON. The ids of a long prompt are written in pieces, between which other threads run."""
     named = next((name for name in _IDS if name in body), "")
     ids = body.get(named)
     if not isinstance(ids, list) or len(ids) < LONG:
@@ -321,28 +324,28 @@ def _encoded(body: Mapping[str, Any]) -> bytes:
 
 
 def _payload(data: bytes) -> bytes | io.BytesIO | None:
-    """What aiohttp sends: a long body in pieces, so that others are served meanwhile."""
+    """The body for aiohttp. A long body is sent in pieces, so that others are served meanwhile."""
     return (io.BytesIO(data) if len(data) >= LONG else data) or None
 
 
 def _pause(attempt: int, asked: str | None) -> float:
-    """Seconds to wait before another attempt. asked: the `Retry-After` of a server, in seconds or as a date."""
+    """Seconds to wait before another attempt. asked: a server's `Retry-After`, in seconds or as a date."""
     wanted = float(asked) if asked is not None and asked.strip().isdecimal() else PAUSE * 2.0**attempt
     return min(wanted, LONGEST_PAUSE)
 
 
 def _unread(content: aiohttp.StreamReader) -> bytes:
-    """What came before the connection broke: aiohttp keeps it, and raises the connection's error in its place."""
+    """What arrived before the connection broke. aiohttp keeps it, but raises the connection's error instead."""
     content.set_exception(None)  # type: ignore[arg-type]
     return content.read_nowait()
 
 
 def object_of(data: bytes) -> dict[str, Any]:
-    """The JSON object that an event's data is. Raises EngineError for anything else, and for one with an `error`."""
+    """The JSON object in an event's data. Raises EngineError for anything else, and for an object with an `error`."""
     try:
         try:
             value = loads(data)
-        except ValueError:  # what only the standard library takes, such as -Infinity in logprobs
+        except ValueError:  # only the standard library accepts some values, such as -Infinity in logprobs
             value = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise EngineError(f"the engine sent a chunk that is not JSON: {error}: {data[:200]!r}", "protocol") from None

@@ -1,4 +1,4 @@
-"""llama.cpp's server, by its own `POST /completion`, which has token ids; its OpenAI routes have none."""
+"""llama.cpp's server. It is used through its own `POST /completion`, because its OpenAI routes have no token ids."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .http import HttpEngine, object_of
 __all__ = ["LlamaServer", "byte_ids", "markers_of"]
 
 _NAMES = {"max_tokens": "n_predict", "repetition_penalty": "repeat_penalty"}
-# What no valid UTF-8 has; a vocabulary may lack these.
+# Bytes that valid UTF-8 never has. A vocabulary may lack them.
 _NEVER = {0xC0, 0xC1, *range(0xF5, 0x100)}
 
 
@@ -27,9 +27,9 @@ class LlamaServer(HttpEngine):
     """An engine at llama-server's `url`, such as "http://localhost:8080".
 
     For a prompt with ids it yields ids. The server sends no id for a token that ends inside a character. These gaps are
-    filled with the vocabulary's tokens for single bytes, so that the text is complete. For a prompt without ids, with
-    stop strings, or with a vocabulary without such tokens, it yields text, in which the server keeps the format's
-    markers.
+    filled with the vocabulary's tokens for single bytes, so that the text is complete. It yields text for a prompt
+    without ids, with stop strings, or with a vocabulary that lacks such tokens. The server keeps the format's markers
+    in the text.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class LlamaServer(HttpEngine):
     def grammar_fields(self, grammar: Grammar, vocab: Vocab | None) -> dict[str, Any] | None:
         """The fields of a request whose whole output must fit this grammar. llama.cpp needs no vocabulary for it.
 
-        Raises `GrammarError` for a schema that its rules cannot keep.
+        Raises `GrammarError` for a schema that its rules cannot express.
         """
         return {"grammar": grammar.gbnf()}  # `preserved_tokens` are sent with every request for text
 
@@ -82,13 +82,13 @@ class LlamaServer(HttpEngine):
         raise EngineError(f"{self.url}: the stream ended before the generation did", "connection")
 
     async def context_length(self) -> int | None:
-        """How many tokens a prompt and its answer may have together: those of one slot. Raises EngineError."""
+        """How many tokens a prompt and its answer may have together: the size of one slot. Raises EngineError."""
         settings = (await self._get("/props")).get("default_generation_settings")
         count = settings.get("n_ctx") if isinstance(settings, dict) else None
         return count if type(count) is int and count > 0 else None
 
     def _filler(self, prompt: Prompt) -> Filler | None:
-        """For a generation of ids; None: text will do."""
+        """The filler for a generation of ids. None if text is used."""
         if prompt.ids is None:
             return None
         vocab = prompt.parser().vocab
@@ -99,15 +99,15 @@ class LlamaServer(HttpEngine):
 
 
 class Filler:
-    """Makes the ids of a generation whole, and ends it at a stop id."""
+    """Fills the gaps in a generation's ids, and ends it at a stop id."""
 
     def __init__(self, vocab: Vocab, bytes_of: Sequence[int], stop_ids: frozenset[int]) -> None:
         self._vocab, self._bytes_of, self._stop_ids = vocab, bytes_of, stop_ids
-        self._seen = 0  # tokens that the chunks so far stand for
+        self._seen = 0  # how many tokens the chunks contain so far
         self.stopped = False
 
     def ids(self, chunk: Mapping[str, Any], predicted: int) -> list[int]:
-        """The ids of a chunk. predicted: how many tokens there are up to its end."""
+        """The ids of a chunk. predicted: the number of tokens up to its end."""
         ids = chunk.get("tokens")
         if not isinstance(ids, list) or not all(type(token) is int and token >= 0 for token in ids):
             raise EngineError(f"the server sent tokens that are not ids: {str(ids)[:200]}", "protocol")
@@ -116,7 +116,7 @@ class Filler:
         if missing > 0 and ids:
             last, text = ids[-1], _text(chunk)
             control = last in self._vocab and self._vocab.is_control(last)
-            if control:  # whose text may come, too
+            if control:  # its text may also arrive
                 text = text.removesuffix(self._vocab.token_bytes(last).decode())
             ids = [self._bytes_of[byte] for byte in text.encode("utf-8", "replace")] + [last] * control
         for at, token in enumerate(ids):
@@ -127,7 +127,7 @@ class Filler:
 
 
 def byte_ids(vocab: Vocab) -> list[int] | None:
-    """The token of each single byte, by its value; None if the vocabulary lacks one that text can have."""
+    """The token of each single byte, by the byte's value. None if the vocabulary lacks a byte that text can have."""
     found: dict[int, int] = {}
     for tid in range(len(vocab)):
         if tid in vocab and not vocab.is_control(tid):
@@ -140,7 +140,7 @@ def byte_ids(vocab: Vocab) -> list[int] | None:
 
 
 def markers_of(format: str | Format | HeaderFormat | None) -> list[str]:
-    """Each spelling of each marker of a format. A prompt that does not say its format has none."""
+    """All spellings of a format's markers. Empty for a prompt without a format."""
     return [] if format is None else spellings_of(format_of(format))
 
 
@@ -162,7 +162,7 @@ def _text(chunk: Mapping[str, Any]) -> str:
 
 
 def _count(chunk: Mapping[str, Any], name: str, before: int) -> int:
-    """A running count; chunks without it leave it as it was."""
+    """A running count. Chunks without it leave it unchanged."""
     count = chunk.get(name, before)
     if type(count) is not int or count < 0:
         raise EngineError(f"the server sent {name} that is not a count: {str(count)[:200]}", "protocol")

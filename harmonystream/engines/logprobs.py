@@ -1,4 +1,4 @@
-"""Log probabilities in the form of `/v1/completions`, made into Chat Completions' objects, one for each token."""
+"""Converts log probabilities in the form of `/v1/completions` to Chat Completions' objects, one for each token."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LEAST = -9999.0
 
 
 def token_logprobs(given: Any, ids: Sequence[int], vocab: Vocab, most: int) -> list[dict[str, Any]]:
-    """The objects for these ids. given: a choice's `logprobs`; most: how many alternatives each may have.
+    """The objects for these ids. given: a choice's `logprobs`. most: how many alternatives each may have.
 
     Raises EngineError unless each id has a number.
     """
@@ -40,7 +40,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _alternatives(given: Any, vocab: Vocab, most: int) -> list[dict[str, Any]]:
-    """The most likely tokens, the likeliest first. given: logprobs by token."""
+    """The most likely tokens, with the likeliest first. given: logprobs by token."""
     found = [one for one in given.items() if _is_number(one[1])] if isinstance(given, Mapping) else []
     found.sort(key=lambda one: LEAST if one[1] is None else one[1], reverse=True)
     return [_entry(_spelled(token, vocab), value) for token, value in found[:most]]

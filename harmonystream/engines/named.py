@@ -1,4 +1,4 @@
-"""Engines by the words of a command line or of a file of settings: `vllm=http://localhost:8000`."""
+"""Engines by name, for a command line or a settings file: `vllm=http://localhost:8000`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SERVERS = {"vllm": "vllm", "sglang": "sglang", "tensorrt_llm": "tensorrt_llm", 
 
 
 def kind_and_url(given: str) -> tuple[str, str]:
-    """The two parts of KIND=URL. A URL alone is vLLM's, and `recorded` alone is the recording in the package.
+    """The two parts of KIND=URL. A URL alone is used for vLLM, and `recorded` alone is the recording in the package.
 
     Raises ValueError for anything else.
     """
@@ -33,11 +33,11 @@ def engine_of(
     silence: float | None = 300.0,
     render: str | None = None,
 ) -> Engine:
-    """An engine. model: its name there. key: sent as a bearer token. silence: seconds without a sign before it fails.
-    render: the URL of the server that writes its prompts, if it has one.
+    """An engine. model: its name on the server. key: sent as a bearer token. silence: after how many seconds without
+    data it fails. render: the URL of the server that writes its prompts, if there is one.
 
-    Raises ValueError for a kind that does not exist or writes no prompts, and for what is not a URL, ImportError for a
-    missing package, and OSError for a recording that cannot be read.
+    Raises ValueError for an unknown kind, for a kind that writes no prompts, and for an invalid URL. Raises ImportError
+    for a missing package, and OSError for a recording that cannot be read.
     """
     if kind not in ENGINES:
         raise ValueError(f"unknown engine {kind!r}; {suggestion(kind, ENGINES)}")

@@ -1,4 +1,4 @@
-"""An engine that needs no model: it plays what a model once generated."""
+"""An engine that needs no model: it plays recorded generations of a model."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _BUNDLED = Path(__file__).parent.parent / "data" / "demo.jsonl"
 
 
 class Recorded:
-    """Plays recorded generations in order, one for each call of `generate`; after the last one the first comes again.
+    """Plays recorded generations in order, one for each call of `generate`. After the last one it starts again.
 
-    A prompt that has the beginning of the answer (`Prompt.begun`) is continued, as a model would do it: the generation
-    that agrees with it for longest is played from the corresponding place on. So a forced call gets the arguments of a
-    recorded one. `generate` raises EngineError if no generation has such a place.
+    If a prompt has the beginning of the answer (`Prompt.begun`), it is continued, as a model would do. The generation
+    that shares most with the beginning is played from the corresponding place on. So a forced call gets the arguments
+    of a recorded call. `generate` raises EngineError if no generation has such a place.
 
-    recording: the path of a JSON Lines file, or its lines as mappings; by default a conversation about the weather
-    that is part of the package. A line with `ids` (token ids) or `text` is a generation, and may have `finish`, the
+    recording: the path of a JSON Lines file, or its lines as mappings. By default it is a conversation about the
+    weather in the package. A line with `ids` (token ids) or `text` is a generation, and may have a `finish`, its finish
     reason. A line with `tool` and `result` is a tool's answer in the recorded conversation; `results` has these by the
-    tool's name. Other lines are ignored. delay: seconds before each token (of text: each character).
-    Raises ValueError for a recording without a generation, and for a line that cannot be one.
+    tool's name. Other lines are ignored. delay: seconds before each token (in text, before each character).
+    Raises ValueError for a recording without a generation, and for an invalid line.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Recorded:
         if not self.turns:
             raise ValueError("a recording needs at least one generation: a line with `ids` or `text`")
         self._delay = delay
-        self._next = 0  # index of the turn that the next call plays
+        self._next = 0  # the index of the turn that the next call plays
 
     async def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncIterator[Output]:
         turn, start = self._place(prompt, sampling)
@@ -56,11 +56,11 @@ class Recorded:
         yield Finished(reason, chat_usage(len(prompt.ids or ()), len(played)))
 
     def preferred(self, prompt: Prompt, sampling: Sampling) -> int:
-        """The index of the generation that is played, or, of a prompt that is continued, preferred among equals."""
+        """The index of the generation to play. For a prompt that is continued, it only decides between equal ones."""
         return self._next % len(self.turns)
 
     def _place(self, prompt: Prompt, sampling: Sampling) -> tuple[Mapping[str, Any], int]:
-        """The generation that is played for a prompt, and the index of the first token of it that is."""
+        """The generation to play for a prompt, and the index of its first token."""
         first = self.preferred(prompt, sampling)
         start: int | None = 0
         if begun := getattr(prompt, "begun", 0):

@@ -1,4 +1,4 @@
-"""A model of Hugging Face transformers, in this process."""
+"""A model of Hugging Face transformers, in the same process."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _SAMPLES = ("temperature", "top_p", "top_k", "min_p")
 
 
 class TransformersEngine:
-    """An engine over a model that `transformers` has loaded. Needs torch and transformers.
+    """An engine for a model that `transformers` has loaded. Needs torch and transformers.
 
     model: an object with `generate(input_ids, streamer=...)`.
-    tokenizer: the model's own, which gives the loop the chat template, the vocabulary and the format. None: the loop
-    and `render` are told of these, and all prompts have ids.
+    tokenizer: the model's own. It gives the loop the chat template, the vocabulary and the format. Without it, pass
+    these to the loop and to `render`, and all prompts must have ids.
 
-    Each generation runs in a thread of its own. The thread hands each token to the event loop, and ends at the next
-    token once the caller has left. One model generates for one caller at a time: further callers wait.
+    Each generation runs in a thread of its own. The thread passes each token to the event loop, and ends at the next
+    token once the caller has left. One model generates for one caller at a time. Other callers wait.
     """
 
     def __init__(self, model: Any, tokenizer: Any = None) -> None:
@@ -45,7 +45,7 @@ class TransformersEngine:
     async def prompt_options(self, given: Collection[str]) -> dict[str, Any]:
         """The options of `render` that the tokenizer knows: its template and special tokens, vocabulary and format.
 
-        given: the names of those that the caller has given. Raises VocabError for a tokenizer that is not of the
+        given: the names of the options that the caller has given. Raises VocabError unless the tokenizer is one of the
         package tokenizers.
         """
         if self._tokenizer is None or {"template", "vocab"} <= set(given):
@@ -57,8 +57,8 @@ class TransformersEngine:
     def grammar_fields(self, grammar: Grammar, vocab: Vocab | None) -> dict[str, Any] | None:
         """The options of `generate` that keep the whole output of one generation to this grammar.
 
-        They go into `Sampling.extra`. None: there is no vocabulary, or llguidance is not installed, which is in the
-        extra `grammar`. Raises GrammarError as `Matcher` does.
+        They go into `Sampling.extra`. None if there is no vocabulary, or if llguidance is not installed (the extra
+        `grammar`). Raises GrammarError as `Matcher` does.
         """
         if vocab is None or find_spec("llguidance") is None:
             return None
@@ -67,8 +67,8 @@ class TransformersEngine:
     async def generate(self, prompt: Prompt, sampling: Sampling) -> AsyncIterator[Output]:
         """Ids one by one, then `Finished`.
 
-        Raises ValueError for what `generate` of transformers cannot do (a seed of its own, penalties by presence or
-        frequency, stop strings that are not in the output), and EngineError for what it raises.
+        Raises ValueError for options that `generate` of transformers does not have (a seed of its own, penalties by
+        presence or frequency, stop strings that are not in the output), and EngineError for its exceptions.
         """
         ids = self._ids_of(prompt)
         options = _options(prompt, sampling)
@@ -85,16 +85,16 @@ class TransformersEngine:
             stream.stopped.set()
             while running:
                 running = await stream.items.get() is not None
-            thread.join()  # it has said its last word, and ends at once
+            thread.join()  # it has sent its last item, and ends at once
         if stream.error is not None:
             raise EngineError(f"generate() of transformers raised {stream.error!r}") from stream.error
         cut = count >= sampling.max_tokens and last not in prompt.stop_ids
         yield Finished("length" if cut else "stop", chat_usage(len(ids), count))
 
     def _run(self, ids: list[int], options: dict[str, Any], stream: _Streamer) -> None:
-        """In the thread: generates until the end, an error, or until nobody wants more."""
+        """In the thread: generate until the end, an error, or until nobody reads on."""
         try:
-            torch = import_module("torch")  # here, so that others need not have it
+            torch = import_module("torch")  # imported here, so that other engines do not need it
 
             while not self._turn.acquire(timeout=0.1):
                 stream.check()
@@ -120,7 +120,7 @@ class TransformersEngine:
 
 
 class GrammarLogits:
-    """A logits processor of transformers: what a grammar does not allow has no chance. For one call of `generate`.
+    """A logits processor of transformers that rules out what a grammar does not allow. For one call of `generate`.
 
     Each row of the batch is an output of its own.
     """
@@ -139,7 +139,7 @@ class GrammarLogits:
         bits = torch.frombuffer(bytearray(b"".join(one.allowed() for one in self._rows)), dtype=torch.uint8)
         kept = ((bits.view(len(self._rows), -1, 1) >> torch.arange(8)) & 1).bool().view(len(self._rows), -1)
         allowed = torch.zeros(scores.shape, dtype=torch.bool)
-        count = min(kept.shape[1], scores.shape[1])  # models have more places than tokens
+        count = min(kept.shape[1], scores.shape[1])  # models have more logits than tokens
         allowed[:, :count] = kept[:, :count]
         return scores.masked_fill(~allowed.to(scores.device), float("-inf"))
 
@@ -162,18 +162,18 @@ def _known_of(tokenizer: Any, model: Any) -> dict[str, Any]:
 
 
 class _StoppedError(Exception):
-    """Nobody wants the rest of a generation."""
+    """Nobody reads the rest of a generation."""
 
 
 class _Streamer:
-    """What `generate` calls with the prompt, and then with each token."""
+    """The streamer that `generate` calls with the prompt, and then with each token."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.items: asyncio.Queue[int | None] = asyncio.Queue()  # None: the thread is done
+        self.items: asyncio.Queue[int | None] = asyncio.Queue()  # None: the thread has ended
         self.stopped = threading.Event()
         self.error: Exception | None = None
         self._loop = loop
-        self._is_prompt = True  # is what comes next the prompt?
+        self._is_prompt = True  # is the next value the prompt?
 
     def put(self, value: Any) -> None:
         self.check()
@@ -184,7 +184,7 @@ class _Streamer:
             self.send(int(token))
 
     def end(self) -> None:
-        """`generate` calls this when it is done; the thread says so by itself."""
+        """`generate` calls this at its end, but the thread reports its end itself."""
 
     def check(self) -> None:
         if self.stopped.is_set():
@@ -203,7 +203,7 @@ def _options(prompt: Prompt, sampling: Sampling) -> dict[str, Any]:
     if prompt.stop_ids:
         made.setdefault("eos_token_id", list(prompt.stop_ids))
         made.setdefault("pad_token_id", prompt.stop_ids[0])
-    if made.get("temperature") == 0:  # which transformers refuses
+    if made.get("temperature") == 0:  # transformers refuses 0
         made = {name: value for name, value in made.items() if name not in _SAMPLES} | {"do_sample": False}
     elif any(name in made for name in _SAMPLES):
         made.setdefault("do_sample", True)

@@ -1,6 +1,6 @@
-"""vLLM's tokens in, tokens out: `POST /inference/v1/generate`, and the prompts that its renderer writes.
+"""vLLM's route with tokens in and tokens out, `POST /inference/v1/generate`, and prompts that its renderer writes.
 
-The engine's process has `--tokens-only` or `--enable-scale-out`. It decodes no text: the ids are parsed here.
+The engine's process runs with `--tokens-only` or `--enable-scale-out`. It decodes no text: the ids are parsed here.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class VllmTokens(HttpEngine):
     """An engine at vLLM's `url`, such as "http://localhost:8000".
 
     model: its name on the server. None: the first model that the server lists. render: the URL of a server that writes
-    prompts by the model's own template, pictures included: that of `vllm launch render`, or of the engine. None:
-    prompts are written elsewhere. The other options are those of `Completions`.
+    prompts with the model's own template, including pictures: `vllm launch render`, or the engine itself. None: prompts
+    are written elsewhere. The other options are those of `Completions`.
 
-    Ids go in and ids come out. Stop strings are not the engine's: `Sampling.stop` raises EngineError.
+    Ids go in and ids come out. The engine does not support stop strings, so `Sampling.stop` raises EngineError.
     """
 
     gives_logprobs = True
@@ -63,7 +63,7 @@ class VllmTokens(HttpEngine):
 
     @property
     def renders(self) -> bool:
-        """Does it write prompts by `rendered`?"""
+        """Does it write prompts with `rendered`?"""
         return self._renderer is not None
 
     async def __aenter__(self) -> Self:
@@ -76,7 +76,7 @@ class VllmTokens(HttpEngine):
         await super().__aexit__(*exc_info)
 
     async def prompt_options(self, given: Collection[str]) -> dict[str, Any]:
-        """The options of `render` that are known here: the model's name, which the server is asked for if need be."""
+        """The options of `render` that are known here: the model's name. The server is asked for it if needed."""
         if {"model", "format", "template"}.intersection(given):
             return {}
         return {"model": await self._name()}
@@ -84,7 +84,7 @@ class VllmTokens(HttpEngine):
     def form_fields(self, form: Mapping[str, Any]) -> dict[str, Any] | None:
         """The fields of a request whose whole output must have this form, a `response_format` of Chat Completions.
 
-        None: the server does not constrain its output.
+        None if the server does not constrain its output.
         """
         if not self._constrains:
             return None
@@ -92,8 +92,9 @@ class VllmTokens(HttpEngine):
         return {"structured_outputs": schema}
 
     def grammar_fields(self, grammar: Grammar, vocab: Vocab | None) -> dict[str, Any] | None:
-        """The fields of a request whose whole output must fit this grammar. None: there is no vocabulary, or the server
-        does not constrain its output."""
+        """The fields of a request whose whole output must fit this grammar. None if there is no vocabulary, or if the
+        server does not constrain its output.
+        """
         if vocab is None or not self._constrains:
             return None
         return {"structured_outputs": {"structural_tag": grammar.structural_tag(vocab)}}
@@ -101,7 +102,7 @@ class VllmTokens(HttpEngine):
     async def rendered(self, request: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Rendered:
         """The prompt for a request of Chat Completions, written by the model's own template. Raises EngineError.
 
-        `tool_choice` is "none" there: a server without parsers refuses another one, and writes the tools with this one.
+        `tool_choice` is "none" there. A server without parsers refuses other values, and still writes the tools.
         """
         if self._renderer is None:
             raise EngineError(f"{self.url} writes no prompts: pass render=", "protocol")
@@ -126,7 +127,7 @@ class VllmTokens(HttpEngine):
 
     @asynccontextmanager
     async def opened(self, prompt: Prompt, sampling: Sampling) -> AsyncIterator[Generated]:
-        """The same for whoever waits by himself, as `base.Opened` has it."""
+        """The generation for code that waits by itself, see `base.Opened`."""
         body = _request(await self._name(), prompt, sampling)
         vocab = prompt.parser().vocab if sampling.logprobs is not None else None
         try:
@@ -141,7 +142,7 @@ class VllmTokens(HttpEngine):
             raise
 
     async def context_length(self) -> int | None:
-        """How many tokens a prompt and its answer may have together, if the server lists it. Raises EngineError."""
+        """How many tokens a prompt and its answer may have together, if the server lists this. Raises EngineError."""
         return context_of(await self._get("/v1/models"), self._model)
 
     async def _name(self) -> str:
@@ -164,7 +165,7 @@ def _request(model: str, prompt: Prompt, sampling: Sampling) -> dict[str, Any]:
     made["stream_options"] = {"include_usage": True}
     if (features := getattr(prompt, "features", None)) is not None:
         made["features"] = features
-    if "structured_outputs" in wanted:  # it holds from the first token: the reasoning before it is another generation
+    if "structured_outputs" in wanted:  # the form holds from the first token
         made["reasoning_ended"] = True
     return made
 

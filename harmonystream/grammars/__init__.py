@@ -1,4 +1,4 @@
-"""A row, read backwards: the grammar that lets a model write nothing but valid calls of declared tools."""
+"""Makes a grammar from a format's row, which lets a model write only valid calls of declared tools."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ except ImportError:  # it is only faster
     import marshal
 
     def _dumps(content: Any) -> bytes:
-        return marshal.dumps(content, 2)  # the version that writes equal objects equally
+        return marshal.dumps(content, 2)  # this version writes equal objects equally
 
 
 class Prompt(Protocol):
-    """What a grammar reads of a rendered prompt; `harmonystream.prompts.Prompt` is one."""
+    """The part of a rendered prompt that a grammar reads. `harmonystream.prompts.Prompt` has it."""
 
     @property
     def text(self) -> str: ...
@@ -58,9 +58,9 @@ class Prompt(Protocol):
 
 
 class Grammar:
-    """What a model may write after a prompt. It is immutable; equal grammars have equal texts.
+    """What a model may write after a prompt. It is immutable. Equal grammars have equal texts.
 
-    `structural_tag` gives it in the language of xgrammar. Each text is made once.
+    `structural_tag` returns it in xgrammar's language. Each text is made only once.
 
     format, row: the name of the format, and its row.
     """
@@ -74,7 +74,7 @@ class Grammar:
     def structural_tag(self, vocab: Vocab | None = None) -> str:
         """JSON for xgrammar's `compile_structural_tag`, vLLM's `structural_tag` and SGLang's.
 
-        vocab: markers that are control tokens of it become token ids. None: all markers are text.
+        vocab: markers that are its control tokens become token ids. None: all markers are text.
         """
         key = (structural_tag, None if vocab is None else vocab.fingerprint)
         made = self._texts.get(key)
@@ -93,9 +93,10 @@ class Grammar:
         return made
 
     def gbnf(self, *, exact: bool = True) -> str:
-        """Text in llama.cpp's GBNF, in which markers are text.
+        """Text in llama.cpp's GBNF, where markers are text.
 
-        exact: raises `GrammarError` for a schema that its rules cannot keep. False takes any value of the type there.
+        exact: raises `GrammarError` for a schema that its rules cannot express. False allows any value of the type
+        there.
         """
         made = self._texts.get((exact,))
         if made is None:
@@ -103,14 +104,17 @@ class Grammar:
         return made
 
     def llama(self, *, exact: bool = True) -> dict[str, Any]:
-        """The fields of a request of llama-server: `grammar`, and in `preserved_tokens` the markers that text keeps.
+        """The fields of a request of llama-server: `grammar`, and `preserved_tokens` with the markers to keep in the
+        text.
 
-        exact: as in `gbnf`. The grammar holds from the first token, with the text and the reasoning before calls.
+        exact: as in `gbnf`. The grammar holds from the first token, including text and reasoning before calls.
         """
         return {"grammar": self.gbnf(exact=exact), "preserved_tokens": sorted(set(markers(self._node)))}
 
     def matcher(self, vocab: Vocab, stop_ids: Sequence[int] | None = None) -> Matcher:
-        """What says in a decode loop which tokens may come next. Takes and raises what `Matcher` does."""
+        """A `Matcher`, which knows in a decode loop which tokens may come next. Arguments and errors as in
+        `Matcher`.
+        """
         return Matcher(self, vocab, stop_ids)
 
     def __eq__(self, other: object) -> bool:
@@ -140,19 +144,21 @@ def grammar(
 
     tools: `Tools`, or a list of `Tool`s, names, or definitions in the form of OpenAI's Chat Completions or Responses,
     or of Anthropic's Messages.
-    choice: "auto", "required", "none", the name of a tool that must be called, or a list of names of which one must be.
+    choice: "auto", "required", "none", the name of a tool that must be called, or a list of names. One tool of a list
+    must be called.
     parallel: False allows one call.
-    strict: True keeps the arguments of all tools to their schemas, False takes any object; None: each tool's own.
+    strict: True makes the arguments of all tools fit their schemas, False allows any object. None: each tool's own
+    setting.
     reasoning: "allowed"; "prompt": only if the prompt has opened it; "none": never.
-    start: where the prompt leaves the model, as `Parser.region` says it.
-    answer: the JSON Schema of an answer. Then the output is calls, or that.
+    start: where in the output the model begins, as in `Parser.region`.
+    answer: the JSON Schema of an answer. Then the output is either calls or this answer.
     order: of arguments: "declared", as the schema has them; "any": up to three arguments in any order.
-    prompt: where the output begins, in place of `start`: it may have opened reasoning, or have begun the answer.
+    prompt: used instead of `start`. The prompt may have opened reasoning, or may contain the beginning of the answer.
 
-    The last 256 grammars are kept, and found by what was asked for.
+    The last 256 grammars are cached by their arguments.
 
-    Raises `GrammarError` for tools or schemas that cannot be kept, and for a prompt that ends inside of arguments or
-    has begun what is not allowed; `FormatError` for an unknown format.
+    Raises `GrammarError` for tools or schemas that cannot be expressed, and for a prompt that ends inside of arguments
+    or begins something that is not allowed. Raises `FormatError` for an unknown format.
     """
     row = format_of(format)
     check_flag("parallel", parallel)
@@ -189,19 +195,19 @@ def grammar(
             order,
         )
         found = _kept.get(key)  # type: ignore[arg-type]
-    except (TypeError, ValueError):  # not JSON, or of a type that is not JSON's, such as `Tool`
+    except (TypeError, ValueError):  # not JSON, or of a type that JSON does not have, such as `Tool`
         key = found = None
     if found is None:
         found = _made(row, tools, names, parallel, strict, reasoning, start, begun, answer, order)
         if key is not None:
             while len(_kept) >= _MOST_KEPT:
                 _kept.pop(next(iter(_kept)), None)
-            _kept[key] = found  # it has the row, so that no other row has its id meanwhile
+            _kept[key] = found  # it keeps the row alive, so that no other row gets its id
     return found
 
 
 def forget() -> None:
-    """Drops the grammars that are kept."""
+    """Empty the cache of grammars."""
     _kept.clear()
 
 
@@ -238,7 +244,7 @@ def _made(
 
 
 def _place(row: Format | HeaderFormat, prompt: Prompt) -> tuple[Literal["content", "reasoning"], str]:
-    """Where a prompt leaves the model: `start`, and the beginning of the answer after that."""
+    """Where in the output a prompt ends: `start`, and the beginning of the answer after it."""
     if isinstance(row, HeaderFormat):
         _, found, begun = prompt.text.rpartition(_TURN)
         return "content", begun if found else ""
@@ -266,7 +272,7 @@ def _functions(tools: Iterable[Any], strict: bool | None, order: str) -> Iterabl
 
 
 def _read(tool: Any) -> tuple[str, Any, bool]:
-    """The name, the schema of the arguments, and whether they have to fit it."""
+    """The name, the schema of the arguments, and whether they must fit it."""
     if isinstance(tool, str):
         return tool, None, False
     if isinstance(tool, Tool):
@@ -282,7 +288,7 @@ def _read(tool: Any) -> tuple[str, Any, bool]:
 
 
 def _wanted(choice: str | Sequence[str], functions: Sequence[Function]) -> frozenset[str] | None:
-    """The tools of which one must be called; None: any."""
+    """The tools of which one must be called. None: any."""
     if choice in ("auto", "required", "none"):
         return None
     names = frozenset([choice] if isinstance(choice, str) else choice)

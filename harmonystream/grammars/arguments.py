@@ -1,4 +1,4 @@
-"""The arguments of a call, in each way that a row writes them."""
+"""The arguments of a call, in each way in which a row writes them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .nodes import EMPTY, KEY, WORD, Json, Lit, Mark, Node, Space, Text, either,
 
 __all__ = ["Function", "canonical", "elements_of", "json_of", "objects_of", "pairs_of", "python_of"]
 
-_MOST_ORDERED = 3  # arguments whose orders are all written out
+_MOST_ORDERED = 3  # for up to this many arguments, all orders are written out
 _MOST_DEPTH = 64  # of a schema
 _MOST_NODES = 20_000  # of a schema
 ANY_OBJECT: Mapping[str, Any] = {"type": "object"}
@@ -21,7 +21,7 @@ _ANY_OBJECT = '{"type":"object"}'
 
 
 def canonical(schema: Any) -> str:
-    """The same text for the same schema. The order of properties counts, because it is the order of arguments."""
+    """The same text for equal schemas. The order of properties counts, because it is the order of arguments."""
     try:
         return _dumps(schema)
     except (TypeError, ValueError, RecursionError) as error:
@@ -44,9 +44,9 @@ except ImportError:  # it is only faster
 class Function:
     """A tool as a grammar needs it.
 
-    name: the tool's. strict: do arguments have to fit their schema? schema: of the arguments; any object if they do not
-    have to. text: the schema as JSON. properties: of the schema, by name; None: nobody knows them. required: the names
-    of those that have to be there.
+    name: the tool's. strict: must arguments fit their schema? schema: of the arguments; any object if they do not have
+    to fit. text: the schema as JSON. properties: those of the schema, by name; None if they are unknown. required: the
+    names of the arguments that must be there.
 
     Raises GrammarError for a schema that is too large.
     """
@@ -56,7 +56,7 @@ class Function:
     def __init__(self, name: str, schema: Any, strict: bool, order: str) -> None:
         self.name, self.strict, self.order = name, strict, order
         self.schema: Any = closed(schema) if strict else ANY_OBJECT
-        self.declared: Any = schema  # also where nobody has to keep it
+        self.declared: Any = schema  # the declared schema, even if arguments do not have to fit it
         self.properties: Mapping[str, Any] | None = None
         self.required: frozenset[str] = frozenset()
         if not strict:
@@ -65,14 +65,14 @@ class Function:
         try:
             self.text = canonical(self.schema)
         except GrammarError:
-            check_size(schema, name)  # which says it better if that is why
+            check_size(schema, name)  # raises a better error if size is the cause
             raise
         if len(self.text) > _MOST_NODES or self.text.count("{") + self.text.count("[") > _MOST_DEPTH:
             check_size(schema, name)
         self.properties, self.required = _members(self.schema)
 
     def orders(self) -> Iterator[tuple[str, ...]]:
-        """The orders in which arguments may come."""
+        """The orders in which arguments may be written."""
         names = tuple(self.properties or ())
         if self.order == "any" and len(names) <= _MOST_ORDERED:
             yield from permutations(names)
@@ -81,7 +81,7 @@ class Function:
 
 
 def _members(schema: Any) -> tuple[Mapping[str, Any], frozenset[str]]:
-    """The properties of an object, and which of them have to be there."""
+    """The properties of an object, and the names of those that are required."""
     if not isinstance(schema, Mapping):
         return {}, frozenset()
     found, names = schema.get("properties"), schema.get("required")
@@ -90,7 +90,7 @@ def _members(schema: Any) -> tuple[Mapping[str, Any], frozenset[str]]:
 
 
 def check_size(schema: Any, name: str) -> None:
-    """Raises GrammarError for a schema that no backend should be given."""
+    """Raises GrammarError for a schema that is too large for backends."""
     waiting, seen = [(schema, 0)], 0
     while waiting:
         node, depth = waiting.pop()
@@ -103,7 +103,9 @@ def check_size(schema: Any, name: str) -> None:
 
 
 def listed(function: Function, part: Callable[[str, Any], Node], between: Node = EMPTY) -> Node:
-    """All required arguments, and any of the others, in the orders that are allowed. part: of a name and its schema."""
+    """All required arguments, and any of the others, in the allowed orders. part: makes one from its name and
+    schema.
+    """
     return members_of(function.properties or {}, function.required, part, between, function.orders())
 
 
@@ -114,7 +116,7 @@ def members_of(
     between: Node = EMPTY,
     orders: Iterable[Iterable[str]] | None = None,
 ) -> Node:
-    """Members of an object in these orders; None: as they are declared."""
+    """Members of an object in these orders. None: in the declared order."""
     made = {name: part(name, schema) for name, schema in properties.items()}
     ways = []
     for order in (properties,) if orders is None else orders:
@@ -123,10 +125,10 @@ def members_of(
 
 
 def _in_order(made: Sequence[tuple[bool, Node]], between: Node) -> Node:
-    """made: is a member needed, and what it looks like."""
+    """made: for each member, is it required, and its node."""
     if between is EMPTY or not made:
         return row(*(one if needed else maybe(one) for needed, one in made))
-    # Separated, so what is first has none before it.
+    # With separators, the first member has none before it.
     first = next((at for at, (needed, _) in enumerate(made) if needed), None)
     if first is not None:
         before = [maybe(row(one, between)) for _, one in made[:first]]
@@ -142,19 +144,19 @@ def _in_order(made: Sequence[tuple[bool, Node]], between: Node) -> Node:
 
 
 def json_of(function: Function, without: tuple[str, ...] = ()) -> Node:
-    """One JSON object. without: what its strings must not have."""
+    """One JSON object. without: strings that its strings must not contain."""
     return Json(function.text, without, function.order == "any" and len(function.properties or ()) > 1)
 
 
 def closed(schema: Any) -> Any:
-    """An object has no other members than its properties, unless the schema says so."""
+    """The schema, in which objects have only their own properties unless it allows others."""
     if isinstance(schema, Mapping) and "properties" in schema and "additionalProperties" not in schema:
         return {**schema, "additionalProperties": False}
     return schema
 
 
 def _json(schema: Any, without: tuple[str, ...]) -> Json:
-    """without: what strings must not have; numbers have none of it anyway."""
+    """without: strings that its strings must not contain. Numbers cannot contain them."""
     kind = schema.get("type") if isinstance(schema, Mapping) and "enum" not in schema else None
     return Json(canonical(schema), () if kind in ("integer", "number", "boolean", "null") else without)
 
@@ -163,7 +165,7 @@ def _json(schema: Any, without: tuple[str, ...]) -> Json:
 
 
 def pairs_of(row_: Format, function: Function, key: Node, after: Node) -> Node:
-    """Keys and values in tags, with white space between them. key, after: the spellings around a key."""
+    """Keys and values in tags, with white space between them. key, after: the text before and after a key."""
     assert row_.pair is not None
     opener, closer = first(row_.pair[2]), first(row_.pair[3])
     layout = Space() if row_.newlines == "strip" else EMPTY
@@ -189,7 +191,7 @@ def pairs_of(row_: Format, function: Function, key: Node, after: Node) -> Node:
 
 
 def _typed_value(schema: Any, without: tuple[str, ...]) -> Node:
-    """A value that is no string. Some templates write those without parts as Python prints them."""
+    """A value that is not a string. Some templates write values without parts as Python prints them."""
     words = {"boolean": ("True", "False"), "null": ("None",)}.get(text_type(schema), ())
     plain = isinstance(schema, Mapping) and schema.keys() <= {"type", "description", "title", "default"}
     return either(_json(schema, without), *(Lit(word) for word in words if plain))
@@ -199,7 +201,7 @@ _TYPES = ("integer", "number", "boolean", "array", "object", "null")
 
 
 def _said_type(row_: Format, kinds: Sequence[str], *, needed: bool = False) -> Node:
-    """A value's type between its tags, where a format writes it."""
+    """A value's type between its tags, if the format writes it."""
     known = [Lit(kind) for kind in kinds if kind == "string" or kind in _TYPES]
     if row_.value_type is None or not known:
         return EMPTY
@@ -209,7 +211,7 @@ def _said_type(row_: Format, kinds: Sequence[str], *, needed: bool = False) -> N
 
 
 def typed_end(row_: Format, kind: str) -> Node | None:
-    """The end of a key that says this type; None: the row has none."""
+    """The end of a key that has this type. None if the row has none."""
     found = [Mark(end) for end, type in row_.typed.items() if type == ("string" if kind == "string" else "json")]
     names = (kind, "number") if kind == "integer" else (kind,)
     exact = [end for name in names for end in found if f'"{name}"' in end.text]
@@ -217,7 +219,7 @@ def typed_end(row_: Format, kind: str) -> Node | None:
 
 
 def text_type(schema: Any) -> str:
-    """The JSON type of a value that is written without quotes: "string" if it may be one."""
+    """The JSON type of a value that is written without quotes. It is "string" if the value may be a string."""
     if not isinstance(schema, Mapping):
         return "string"
     types = schema.get("type")
@@ -238,7 +240,7 @@ _OF_TEXT = ("pattern", "format", "minLength", "maxLength")
 
 
 def text_value(schema: Any, without: tuple[str, ...]) -> Node:
-    """A string without quotes. without: what it must not have."""
+    """A string without quotes. without: strings that it must not contain."""
     schema = schema if isinstance(schema, Mapping) else {}
     allowed = [schema["const"]] if "const" in schema else schema.get("enum")
     if isinstance(allowed, list):
@@ -251,7 +253,7 @@ def text_value(schema: Any, without: tuple[str, ...]) -> Node:
 
 
 def endings(row_: Format) -> tuple[str, ...]:
-    """What may end a value, or the call that it is in."""
+    """The texts that may end a value, or the call around it."""
     markers = [row_.pair[3]] if row_.pair else [row_.element[2]] if row_.element else [row_.quote]
     markers += [group[-1] for group in (row_.call, row_.section) if group is not None]
     found = [one for marker in markers for one in ((marker,) if isinstance(marker, str) else marker)]
@@ -259,7 +261,7 @@ def endings(row_: Format) -> tuple[str, ...]:
 
 
 def elements_of(row_: Format, function: Function) -> Node:
-    """Tags that are named after arguments."""
+    """Tags with the names of arguments."""
     assert row_.element is not None
     before, after, closing = (first(one) for one in row_.element)
 
@@ -268,7 +270,7 @@ def elements_of(row_: Format, function: Function) -> Node:
         return row(Mark(before), Lit(name), Lit(after), inner, Mark(closing), Lit(name + after), Space())
 
     if function.properties is None:
-        # Names have to be equal at both ends, which takes a list of them: without one, there are no arguments.
+        # The names at both ends must be equal, which needs a list of names. Without a list, there are no arguments.
         known = _members(function.declared)[0]
         return some(either(*(element(name, schema) for name, schema in known.items()))) if known else EMPTY
     return listed(function, element)
@@ -307,7 +309,7 @@ _NOTES = {"type", "items", "properties", "required", "additionalProperties", "ti
 
 
 def _python_value(row_: Format, schema: Any, depth: int = 0) -> Node:
-    """A literal of Python, or JSON, which reads the same."""
+    """A literal of Python, or JSON where both read the same."""
     without = endings(row_)
     text = Text(("'", "\\", *without))
     escape = either(*(Lit(one) for one in ("\\n", "\\'", '\\"', "\\\\", "\\t")))
@@ -344,11 +346,11 @@ def _python_value(row_: Format, schema: Any, depth: int = 0) -> Node:
     return written
 
 
-_MOST_NESTED = 3  # of values that are written out
+_MOST_NESTED = 3  # how deep values are written out
 
 
 def objects_of(row_: Format, function: Function) -> Node:
-    """An object with bare keys, and strings in quotes of the row's own."""
+    """An object with bare keys, and with the row's own quotes around strings."""
     quote = first(row_.quote)
 
     def value(schema: Any) -> Node:
@@ -372,7 +374,7 @@ def objects_of(row_: Format, function: Function) -> Node:
         return row(Lit(opener), maybe(row(one, some(row(Lit(","), one)))), Lit(closer))
 
     text = row(Mark(quote), Text(endings(row_)), Mark(quote))
-    anything = [either(text, Json('{"type":["number","boolean","null"]}'))]  # each with one more level
+    anything = [either(text, Json('{"type":["number","boolean","null"]}'))]  # each has one more level
     objects: list[Node] = [Lit("{}")]
     for _ in range(_MOST_NESTED - 1):
         objects.append(listed_in("{", row(WORD, Lit(":"), anything[-1]), "}"))
@@ -383,5 +385,5 @@ def objects_of(row_: Format, function: Function) -> Node:
 
 
 def first(marker: Any) -> str:
-    """The spelling that a model writes."""
+    """The spelling that models write."""
     return marker if isinstance(marker, str) else marker[0]

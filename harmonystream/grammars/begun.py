@@ -1,4 +1,4 @@
-"""What is left of a grammar when a prompt has begun the answer."""
+"""What remains of a grammar after a prompt has begun the answer."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ _DECODER = json.JSONDecoder()
 
 
 def after(node: Node, text: str) -> Node:
-    """What may follow this beginning. Raises GrammarError if nothing may, and if it ends inside of JSON.
+    """What may follow this beginning. Raises GrammarError if nothing may, or if the beginning ends inside JSON.
 
-    If it ends with two or more characters of a marker, the marker is ended: lexers cannot keep both ways open.
+    If it ends with two or more characters of a marker, the marker must be completed, because lexers cannot keep both
+    ways open.
     """
     if not text:
         return node
@@ -40,8 +41,8 @@ def after(node: Node, text: str) -> Node:
 class _Reader:
     """Reads the text from several places at once.
 
-    cut: has JSON been read that does not end? marks: what is left of markers that were begun. longest: how many
-    characters of one have been read, at most.
+    cut: has JSON been read that does not end? marks: the rest of each marker that was begun. longest: the most
+    characters of a marker that were read.
     """
 
     def __init__(self, text: str) -> None:
@@ -50,7 +51,7 @@ class _Reader:
         self.longest = 0
 
     def read(self, node: Node, starts: set[int]) -> tuple[set[int], list[Node]]:
-        """Where the node may end, and what is left of it where the text ends first."""
+        """The places where the node may end, and what remains of it if the text ends first."""
         rests: list[Node] = [node] if self.end in starts else []
         starts = starts - {self.end}
         if not starts:
@@ -111,7 +112,7 @@ class _Reader:
     def _text(self, node: Text, starts: set[int], rests: list[Node]) -> tuple[set[int], list[Node]]:
         ends: set[int] = set()
         reached = False
-        marker, limit = -1, 0  # where the next marker begins, and where a text ends at the latest because of it
+        marker, limit = -1, 0  # where the next marker begins, and the latest end of a text before it
         for start in sorted(starts):
             if node.plain and self.text[start] in " \n\t\r[{<":
                 ends.add(start)

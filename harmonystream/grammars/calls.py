@@ -57,24 +57,24 @@ class Calls:
         self._endings = endings(row_)
 
     def openers(self) -> tuple[str, ...]:
-        """What a text must not contain, because a call would begin with it."""
+        """Strings that a text must not contain, because a call would begin with them."""
         found: list[str] = []
         for marker in (self.row.section and self.row.section[0], self.row.call and self.row.call[0]):
             found += [marker] if isinstance(marker, str) else marker or ()
         return few(found)
 
     def begins_bare(self) -> bool:
-        """May an answer begin with a call, without any opener?"""
+        """May an answer begin with a call without an opener?"""
         return self.row.section is not None and "" in _spellings(self.row.section[0])
 
     def block(self) -> Node:
-        """One call, or those of one section, from the opener to the closer."""
+        """One call, or the calls of one section, from the opener to the closer."""
         if self._block is None:
             self._block = either(*(one._new_block() for one in self._dialects()))
         return self._block
 
     def opened_block(self) -> Node:
-        """The same with an opener, which may follow a text."""
+        """The same, but always with an opener, so that it can follow text."""
         assert self.row.section is not None
         openers = tuple(one for one in _spellings(self.row.section[0]) if one)
         closers = tuple(one for one in _spellings(self.row.section[1]) if one) or ""
@@ -82,7 +82,7 @@ class Calls:
         return Calls(self.row._replace(section=section), self.functions, parallel=self.parallel).block()
 
     def _dialects(self) -> list[Calls]:
-        """These calls, once for each of the ways to spell all of their markers."""
+        """These calls, once for each way to spell all of their markers."""
         if self.row.section is None or self.row.call is None:
             return [self]
         markers = (*self.row.section, *self.row.call, *(self.row.pair or ()))
@@ -124,7 +124,7 @@ class Calls:
         return either(row(before, inside, EMPTY if is_empty(after) else layout, after), inside)
 
     def _inside(self) -> Node:
-        """What is between the opener and the closer of a section."""
+        """The part between the opener and the closer of a section."""
         tagged = self._tagged() if self.row.call is not None else None
         ways = [] if tagged is None else [self._several(tagged)]
         if self.row.body == "python":
@@ -136,7 +136,7 @@ class Calls:
         return either(*ways)
 
     def blocks(self) -> Node:
-        """White space and a block, and more of them if there may be more than one call."""
+        """White space and a block. More of them if there may be more than one call."""
         one = row(Space(), self.block())
         return some(one, 1) if self.repeats() else one
 
@@ -152,7 +152,7 @@ class Calls:
     # --- a call in tags ---
 
     def _tagged(self) -> Node | None:
-        """A call in tags; None if no tool can be called so."""
+        """A call in tags. None if no tool can be called in this way."""
         ways = []
         for function in self.functions:
             try:
@@ -160,7 +160,7 @@ class Calls:
             except GrammarError:
                 if not self.row.wrapped:
                     raise
-                # A wrapped call keeps the schema, because its strings have quotes.
+                # A wrapped call can still fit the schema, because its strings have quotes.
         return either(*ways) if ways else None
 
     def _call(self, function: Function) -> Node:
@@ -183,7 +183,7 @@ class Calls:
         return row(Mark(opener), name, body)
 
     def _end_of_name(self, middle: str) -> Node:
-        """What is between the name and the body."""
+        """The part between the name and the body."""
         assert self.row.call is not None
         numbered = _numbered(_spellings(self.row.call[1]))
         if numbered is not None:
@@ -208,13 +208,13 @@ class Calls:
     # --- calls that are objects, or Python ---
 
     def _wrapped(self, *, one_object: bool = False) -> Node:
-        """one_object: there is no second one outside of an array."""
+        """one_object: there is no second object outside of an array."""
         one = either(*(self._wrapper(function) for function in self.functions))
         if not self.parallel:
             alone = self.row.section is not None and self.row.call is not None
             return row(Space(), one if alone else either(one, row(Lit("["), Space(), one, Space(), Lit("]"))))
         if self.row.section is not None and self.row.call is not None:
-            return some(row(Space(), one), 1)  # where one call can be in tags, each has its own
+            return some(row(Space(), one), 1)  # if a call can be in tags, each call has its own tags
         array = row(Lit("["), Space(), one, some(row(Space(), Lit(","), Space(), one)), Space(), Lit("]"))
         if one_object:
             return row(Space(), either(one, array))
@@ -224,7 +224,7 @@ class Calls:
         return row(Space(), either(row(one, some(row(between, one))), array))
 
     def _wrapper(self, function: Function) -> Node:
-        """`{"name": ..., "arguments": ...}`, in each way to spell its keys."""
+        """`{"name": ..., "arguments": ...}`, with each spelling of its keys."""
         if "*" in self.row.members:
             name = Lit(json.dumps(function.name))
             return row(Lit("{"), Space(), name, Lit(":"), Space(), json_of(function, self._endings), Space(), Lit("}"))
@@ -243,7 +243,9 @@ class Calls:
         )
 
     def _members(self) -> tuple[Node, Node, Node]:
-        """What is before the name, between the name and the arguments, and after them, whatever the tool is."""
+        """The parts before the name, between the name and the arguments, and after them. They are the same for all
+        tools.
+        """
         if self._around is None:
             id_ = maybe(row(self._id(), _COMMA)) if "id" in self.row.members.values() else EMPTY
             kind = [key for key, what in self.row.members.items() if what == "other"]
@@ -262,7 +264,7 @@ class Calls:
         return found
 
     def _python(self) -> Node:
-        """Calls in a list; between an opener and a closer also one in each line."""
+        """Calls in a list. Between an opener and a closer, there may also be one call per line."""
         one = either(*(row(Lit(function.name), python_of(self.row, function)) for function in self.functions))
         more = some(row(Lit(","), maybe(Lit(" ")), one)) if self.parallel else EMPTY
         listed = row(Lit("["), one, more, Lit("]"))
@@ -280,11 +282,11 @@ _COMMA = row(Space(), Lit(","), Space())
 
 
 def _member(keys: Sequence[str]) -> Node:
-    """One of these keys, and the colon."""
+    """One of these keys, with the colon."""
     return row(either(*(Lit(json.dumps(key)) for key in keys)), Space(), Lit(":"), Space())
 
 
-_MOST_SPELLINGS = 8  # of a section's markers: those that a row has first are those that its models write
+_MOST_SPELLINGS = 8  # for a section's markers: a row's first spellings are those that its models write
 
 
 def spelled(marker: object) -> Node:
@@ -294,7 +296,7 @@ def spelled(marker: object) -> Node:
 
 
 def _numbered(spellings: Sequence[str]) -> Node | None:
-    """Spellings that have a number, and are the same but for it; None if there are not two of these."""
+    """The spellings that differ only in a number. None unless there are at least two of them."""
     parts = {tuple(_NUMBER.split(one)) for one in spellings if _NUMBER.search(one)}
     if len(parts) != 1 or sum(1 for one in spellings if _NUMBER.search(one)) < 2:
         return None
@@ -329,7 +331,7 @@ class Output:
             begin = of_marks([*_first_spellings(opener), *("\n" + one for one in _first_spellings(opener))])
             thoughts = row(begin, thoughts)
         closed = row(thoughts, spelled(closer))
-        if not self.reasons:  # who does not reason may say so with a closer alone
+        if not self.reasons:  # without reasoning, the model may write only a closer
             closed = either(closed, spelled(closer))
         if not openers or self.calls.begins_bare():
             return row(closed if self.reasons else maybe(closed), Space(), rest)
@@ -357,7 +359,7 @@ class Output:
         return row(some(block) if self.calls.parallel else maybe(block), text)
 
     def _not_text(self) -> list[str]:
-        """What would begin a call, or end or begin thoughts."""
+        """Strings that would begin a call, or would begin or end reasoning."""
         think = () if self.row.think is None else (*_spellings(self.row.think[0]), *_spellings(self.row.think[1]))
         return [*self.calls.openers(), *think]
 
@@ -365,10 +367,10 @@ class Output:
         return Json(canonical(closed(schema)), tuple(dict.fromkeys(self._not_text())))
 
     def _text(self, plain: bool = False) -> Node:
-        """An answer. It has none of the row's markers."""
+        """An answer. It contains none of the row's markers."""
         without = self._not_text()
         shown = [one for marker in (*self.row.answer, *self.row.drop) for one in _spellings(marker)]
         text = Text(tuple(dict.fromkeys([*without, *shown])), plain)
-        # The beginning of another marker would become that marker.
+        # If this is the beginning of another marker, it could become that marker.
         shown = [one for one in shown if not any(other != one and other.startswith(one) for other in text.without)]
         return row(text, some(row(of_marks(shown), Text(text.without)))) if shown else text

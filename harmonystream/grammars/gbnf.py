@@ -1,4 +1,4 @@
-"""A grammar as llama.cpp's GBNF. Markers are text there, and JSON Schemas become rules."""
+"""A grammar as llama.cpp's GBNF, where markers are text, and JSON Schemas become rules."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ __all__ = ["gbnf"]
 
 _INTEGER = '"-"? ("0" | [1-9] [0-9]{0,15})'
 _ESCAPE = '"\\\\" (["\\\\/bfnrt] | "u" [0-9a-fA-F]{4})'
-# One character of a string whose length counts: no half of a surrogate pair.
+# One character of a string with a limited length: no half of a surrogate pair.
 _UNIT_ESCAPE = '"\\\\" (["\\\\/bfnrt] | "u" ([0-9a-cA-CeEfF] [0-9a-fA-F]{3} | [dD] [0-7] [0-9a-fA-F]{2}))'
 _KINDS = {(0, 1): "?", (0, None): "*", (1, None): "+"}
 
 
 def gbnf(node: Node, exact: bool) -> str:
-    """GBNF text. exact: raise GrammarError for a schema that rules cannot keep; else it takes any value of its type."""
+    """GBNF text. exact: raise GrammarError for a schema that rules cannot express. False allows any value of
+    its type.
+    """
     writer = _Writer(exact)
     root = writer.expression(node)
     return "\n".join([f"root ::= {root}", *(f"{name} ::= {text}" for name, text in writer.rules.items())]) + "\n"
 
 
 class _Writer(JsonRules):
-    """Writes each node once, however often it is there."""
+    """Writes each node once, even if it occurs several times."""
 
     space = "ws"
 
@@ -63,7 +65,7 @@ class _Writer(JsonRules):
                 return f"({pattern})"
         raise TypeError(node)
 
-    # --- text without some strings: the states of the automaton that looks for them ---
+    # --- text without some strings: the states of the automaton that searches for them ---
 
     def _text(self, without: tuple[str, ...], plain: bool) -> str:
         if not without:
@@ -94,7 +96,7 @@ class _Writer(JsonRules):
 
     def string(self, without: tuple[str, ...], least: int = 0, most: int | None = None) -> str:
         if least or most is not None:
-            # No character that begins one of the strings that must not be there.
+            # No character that begins a forbidden string.
             begins = "".join(map(_in_class, sorted({one[0] for one in without})))
             unit = self.rule(("unit", begins), lambda: f'[^"\\\\\\x00-\\x1f{begins}] | {_UNIT_ESCAPE}')
             return f'"\\"" {unit}{{{least},{"" if most is None else most}}} "\\""'
@@ -116,14 +118,14 @@ class _Writer(JsonRules):
 
 
 def _raw(without: Iterable[str]) -> tuple[str, ...]:
-    """Those of these strings that a string of JSON can have in it as they are."""
+    """The strings that can occur unescaped in a JSON string."""
     return tuple(one for one in without if '"' not in one and "\\" not in one)
 
 
 def _automaton(name: str, without: tuple[str, ...], never: str) -> list[tuple[str, str]]:
-    """The states of the automaton that looks for these strings: the name of each, and its ways to go on.
+    """The states of the automaton that searches for these strings: each one's name and ways to continue.
 
-    never: more that no character may be, as it is in a class.
+    never: more characters that are not allowed, in the notation of a class.
     """
     children: list[dict[str, int]] = [{}]
     ends: list[bool] = [False]
@@ -136,10 +138,10 @@ def _automaton(name: str, without: tuple[str, ...], never: str) -> list[tuple[st
                 ends.append(False)
             state = children[state][character]
         ends[state] = True
-    # By state, the characters that lead to another one than the first.
+    # By state, the characters that lead to a state other than the first.
     moves: list[dict[str, int]] = [dict(children[0])] + [{}] * (len(children) - 1)
     waiting = [(child, 0) for child in children[0].values()]
-    for state, fallback in waiting:  # by their depth
+    for state, fallback in waiting:  # in the order of their depth
         ends[state] = ends[state] or ends[fallback]
         moves[state] = {**moves[fallback], **children[state]}
         waiting += [(child, moves[fallback].get(character, 0)) for character, child in children[state].items()]

@@ -1,4 +1,4 @@
-"""What gpt-oss may write: messages with headers, of which a call is one."""
+"""What gpt-oss may write: messages with headers. A call is such a message."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Messages"]
 
 
 class Messages:
-    """What follows `<|start|>assistant`, or the place where the prompt leaves the model."""
+    """The text after `<|start|>assistant`, or after the end of the prompt."""
 
     def __init__(self, row_: HeaderFormat, functions: Sequence[Function]) -> None:
         self.marks, self.functions = row_.markers, functions
@@ -24,12 +24,12 @@ class Messages:
         return Text(tuple(self.marks.values()))
 
     def _message(self, channel: str) -> Node:
-        """A message that another one follows."""
+        """A message that is not the last one."""
         next_one = row(self._mark("end"), self._mark("start"), Lit("assistant"))
         return row(self._mark("channel"), Lit(channel), self._mark("message"), self._text(), next_one)
 
     def _kind(self) -> Node:
-        """The content type, which gpt-oss's template and cookbook write in these ways."""
+        """The content type, in the spellings of gpt-oss's template and cookbook."""
         marked = row(self._mark("constrain"), Lit("json"))
         return either(row(Lit(" "), marked), marked, Lit(" json"), Lit(" code"))
 
@@ -55,7 +55,7 @@ class Messages:
         )
 
     def whole(self, choice: str, answer: object, *, reasons: bool, may_reason: bool) -> Node:
-        """reasons: the prompt ends inside of a message of analysis. may_reason: there may be such messages."""
+        """reasons: does the prompt end inside an analysis message? may_reason: may there be such messages?"""
         ends = [] if choice == "none" else [self._call(function) for function in self.functions]
         if choice != "required":
             ends.append(self._final(answer))

@@ -1,4 +1,4 @@
-"""JSON Schemas as rules, for the languages that have no JSON of their own, or none whose strings leave markers out."""
+"""JSON Schemas as rules, for languages without JSON of their own, or whose JSON strings cannot exclude markers."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _KNOWN = {
     *("type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "oneOf", "minItems"),
     *("maxItems", "minLength", "maxLength", *_NOTES, "$defs", "definitions", "nullable", "readOnly", "writeOnly"),
 }
-_MOST_REPEATS = 2000  # of one rule, in llama.cpp
+_MOST_REPEATS = 2000  # the limit of one rule in llama.cpp
 _MOST_DEPTH = 64
-_MOST_ORDERED = 6  # members whose orders are all written out
+_MOST_ORDERED = 6  # for up to this many members, all orders are written out
 
 
 class JsonRules(ABC):
-    """Writes the rules of one grammar. `without` is what strings must not have, as they are written."""
+    """Writes the rules of one grammar. `without`: strings that JSON strings must not contain, as they are written."""
 
     space: str
     """White space, or none."""
 
     @abstractmethod
     def rule(self, key: object, make: Callable[[], str]) -> str:
-        """The name of the rule of this key, which is made when it is first asked for. It may have itself in it."""
+        """The name of the rule for this key. The rule is made on first use, and may refer to itself."""
 
     @abstractmethod
     def literal(self, text: str) -> str:
@@ -35,7 +35,7 @@ class JsonRules(ABC):
 
     @abstractmethod
     def string(self, without: tuple[str, ...], least: int = 0, most: int | None = None) -> str:
-        """A string in quotes, of so many characters."""
+        """A string in quotes, with this many characters."""
 
     @abstractmethod
     def number(self, kind: str) -> str:
@@ -43,10 +43,10 @@ class JsonRules(ABC):
 
     @abstractmethod
     def unknown(self, what: str, schema: Any, without: tuple[str, ...]) -> str:
-        """What stands for a schema that rules do not keep, because of this."""
+        """The replacement for a schema that rules cannot express for this reason."""
 
     def any(self, kind: str, without: tuple[str, ...]) -> str:
-        """Any value of a type; of an unknown type: any value."""
+        """Any value of a type. If the type is unknown, any value."""
         if kind == "string":
             return self.string(without)
         if kind in ("integer", "number"):
@@ -71,7 +71,7 @@ class JsonRules(ABC):
         return f"{self.literal(opener)} {self.space} {inside} {self.literal(closer)}"
 
     def _several(self, one: str, least: int = 0, most: int | None = None) -> str:
-        """So many, with commas between them."""
+        """This many items, with commas between them."""
         if most == 0:
             return ""
         counts = "*" if least < 2 and most is None else f"{{{max(least - 1, 0)},{'' if most is None else most - 1}}}"
@@ -79,7 +79,7 @@ class JsonRules(ABC):
         return inside if least else f"({inside})?"
 
     def whole(self, text: str, without: tuple[str, ...], any_order: bool) -> str:
-        """What fits this schema, which is JSON. any_order: of its members, if they are not too many."""
+        """What fits this schema, which is JSON text. any_order: its members may have any order, if they are few."""
         schema = json.loads(text)
         kept = not any_order or len(schema["properties"]) > _MOST_ORDERED or schema.keys() - _KNOWN
         if kept:
@@ -97,7 +97,7 @@ class JsonRules(ABC):
         left: frozenset[str],
         comma: str,
     ) -> str:
-        """What may come where these members are left."""
+        """What may follow while these members are left."""
         if not left:
             return ""
         next_comma = f"{self.literal(',')} {self.space}"
@@ -154,21 +154,21 @@ class JsonRules(ABC):
     def _texts(
         self, schema: Mapping[str, Any], without: tuple[str, ...], path: tuple[str, ...]
     ) -> Iterator[tuple[str, str]]:
-        """Each member of an object: its name, and what it looks like."""
+        """The name of each member of an object, and its text."""
         colon = f"{self.space} {self.literal(':')} {self.space}"
         for name, inner in schema["properties"].items():
             key = self.literal(json.dumps(name, ensure_ascii=False))
             yield (name, f"{key} {colon} {self.schema(inner, without, (*path, name))} {self.space}")
 
     def _members(self, members: Sequence[tuple[bool, str]]) -> str:
-        """Members in their order, with commas between those that are there."""
+        """Members in their order, with commas between those that are present."""
         comma = f"{self.literal(',')} {self.space}"
         first = next((at for at, (needed, _) in enumerate(members) if needed), None)
         if first is not None:
             before = [f"({one} {comma})?" for _, one in members[:first]]
             after = [f"{comma} {one}" if needed else f"({comma} {one})?" for needed, one in members[first + 1 :]]
             return " ".join([*before, members[first][1], *after])
-        rest = ""  # of what is after a member
+        rest = ""  # the part after a member
         ways: list[str] = []
         for _, one in reversed(members):
             ways.insert(0, f"{one} {rest}")
@@ -184,5 +184,5 @@ class JsonRules(ABC):
 
 
 def _counts(least: object, most: object) -> bool:
-    """Are these numbers of characters or items that a rule can have?"""
+    """Can a rule have these numbers of characters or items?"""
     return all(type(one) is int and 0 <= one <= _MOST_REPEATS for one in (least, most) if one is not None)

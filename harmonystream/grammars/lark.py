@@ -17,8 +17,8 @@ __all__ = ["lark"]
 def lark(node: Node, control: Mapping[str, int], *, spelled: bool) -> str:
     """Lark text.
 
-    control: the ids of the markers that are control tokens of the vocabulary. spelled: are these markers in other
-    tokens, too?
+    control: the ids of the markers that are control tokens of the vocabulary. spelled: can other tokens also spell
+    these markers?
     """
     writer = _Writer(control, spelled)
     start = writer.expression(node)
@@ -29,13 +29,13 @@ _SPACE = "[ \\n\\t]"
 
 
 class _Writer(JsonRules):
-    """Writes each node once, however often it is there."""
+    """Writes each node once, even if it occurs several times."""
 
     def __init__(self, control: Mapping[str, int], spelled: bool) -> None:
         self.pieces, self.spelled = Pieces(control), spelled
-        self.names: dict[object, str] = {}  # of a definition, or of what it stands for
+        self.names: dict[object, str] = {}  # names of definitions, by the definition or the object that it defines
         self.definitions: dict[str, str] = {}  # by name
-        self.loops: dict[Node, Rep] = {}  # any number of times a node
+        self.loops: dict[Node, Rep] = {}  # nodes that repeat any number of times
         self.written: dict[Node, str] = {}
         self.schemas: dict[tuple[str, tuple[str, ...], bool], str] = {}
 
@@ -79,10 +79,10 @@ class _Writer(JsonRules):
         return " ".join(made) or '""'
 
     def _ended(self, part: Space | Text, after: Sequence[Node]) -> str:
-        """White space or text, and what comes after it.
+        """White space or text, and what follows it.
 
-        A lexer takes the longest lexeme and does not go back. So a text and the string that ends it are one lexeme, and
-        where different things may come after a text, each has its own.
+        A lexer takes the longest lexeme and does not go back. So a text and the string that ends it are one lexeme. If
+        different things may follow a text, each has a lexeme of its own.
         """
         if not after:
             return self.expression(part)
@@ -108,11 +108,11 @@ class _Writer(JsonRules):
                     part, [loop, *rest] if (least, most) == (0, None) else after, [*ways, rest][: 2 - least]
                 )
             case Space():
-                return self._ended(part, rest)  # a text has white space, too, and white space has no second one
+                return self._ended(part, rest)  # text includes white space, and two white spaces in a row are one
         return " ".join([self.expression(part), *self._rest(after)])
 
     def _ways(self, part: Space | Text, after: Sequence[Node], ways: Sequence[Sequence[Node]]) -> str:
-        """A rule of white space or text, and what may come after it. What repeats comes back to its own rule."""
+        """A rule for white space or text, and what may follow it. Repetitions return to their own rule."""
         key = (part.most if isinstance(part, Space) else (part.without, part.plain), *after)
         name = self.names.get(key)
         if name is None:
@@ -140,7 +140,7 @@ class _Writer(JsonRules):
     # --- JSON ---
 
     def _json(self, schema: str, without: tuple[str, ...], any_order: bool) -> str:
-        """llguidance's own JSON, unless something has to be kept out of strings, or members have no order."""
+        """llguidance's own JSON. It is not used if strings must exclude something, or if members may have any order."""
         without = tuple(one for one in without if '"' not in one and "\\" not in one)
         if not (without or any_order):
             return self._rule(f"%json {_with_little_space(schema)}")
@@ -197,23 +197,23 @@ class _Writer(JsonRules):
 
 
 class _UnknownError(Exception):
-    """A schema that is left to llguidance, whose strings may have everything in them."""
+    """A schema that is left to llguidance, without excluding anything from its strings."""
 
 
 def _excluding(without: Sequence[str]) -> str:
-    """The end of a terminal that has none of these in it."""
+    """The end of a terminal that contains none of these strings."""
     if not without:
         return ""
     excluded = [re.escape(one).replace("/", "\\/").replace("\n", "\\n") for one in without]
     return f" & ~/(?s:.*)({'|'.join(excluded)})(?s:.*)/"
 
 
-# One character of a string in JSON: no half of a surrogate pair.
+# One character of a JSON string: no half of a surrogate pair.
 _UNIT = '[^"\\\\\\x00-\\x1f\\x7f]|\\\\(["\\\\\\/bfnrt]|u([0-9a-cA-CeEfF][0-9a-fA-F]{3}|[dD][0-7][0-9a-fA-F]{2}))'
 
 
 def _with_little_space(schema: str) -> str:
-    """The schema, with at most 16 characters of white space between parts: some models write it for ever."""
+    """The schema, with at most 16 characters of white space between parts, because some models write it forever."""
     if not schema.startswith("{"):
         return schema
     return _LITTLE_SPACE + ("}" if schema == "{}" else "," + schema[1:])

@@ -1,4 +1,4 @@
-"""A grammar in a decode loop: which tokens may come next. Needs llguidance."""
+"""Uses a grammar in a decode loop, to find which tokens may come next. Needs llguidance."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Matcher:
     """Follows one output of a grammar, token by token.
 
     vocab: the model's. Its control tokens are markers, and match no text.
-    stop_ids: at which the generation ends. None: those of the format.
+    stop_ids: ids that end the generation. None: those of the format.
 
-    The first one for a vocabulary takes about a second for 200,000 tokens. Raises GrammarError for a grammar that
-    llguidance does not take, and for a vocabulary in which nothing ends an output.
+    The first matcher for a vocabulary takes about a second for 200,000 tokens. Raises GrammarError if llguidance does
+    not accept the grammar, or if nothing in the vocabulary ends an output.
     """
 
     def __init__(self, grammar: Grammar, vocab: Vocab, stop_ids: Sequence[int] | None = None) -> None:
@@ -37,25 +37,25 @@ class Matcher:
         self._check()
 
     def allowed(self) -> bytes:
-        """A bit for each id, that of id 0 being the lowest of the first byte: may it come next?
+        """A bit for each id: may it come next? Id 0 is the lowest bit of the first byte.
 
-        There are stop ids among them where the output may end, and nothing else once it has.
+        Stop ids are allowed where the output may end, and after its end only they are.
         """
         made: bytes = self._matcher.compute_bitmask()
         return made
 
     def take(self, token: int) -> None:
-        """This id has come. Raises GrammarError for one that was not allowed."""
+        """Take the next id. Raises GrammarError if it was not allowed."""
         if not self._matcher.is_stopped() and not self._matcher.consume_token(token):
             raise GrammarError(f"the grammar does not allow token {token} here")
 
     @property
     def may_end(self) -> bool:
-        """Is what has come a whole output?"""
+        """Is the output so far a complete one?"""
         return bool(self._matcher.is_accepting())
 
     def fork(self) -> Matcher:
-        """An independent one, at the same place."""
+        """An independent copy, at the same place."""
         made = Matcher.__new__(Matcher)
         made._matcher = self._matcher.deep_copy()
         return made
@@ -73,7 +73,7 @@ def _llguidance() -> Any:
 
 
 class _Tokens:
-    """What llguidance asks of a tokenizer. Control tokens begin with a byte that no text has."""
+    """The tokenizer for llguidance. Control tokens begin with a byte that no text has."""
 
     bos_token_id = None
 
@@ -91,10 +91,10 @@ class _Tokens:
             self.tokens.append(data)
 
     def __call__(self, text: bytes) -> list[int]:
-        """The tokens that the model would take for a text that has to come."""
+        """The tokens that the model would use for a text that must come next."""
         try:
             return self._vocab.encode(text.decode())
-        except VocabError:  # it cannot encode
+        except VocabError:  # the vocabulary cannot encode
             return [] if self.greedy is None else self.greedy(text.decode())
 
 

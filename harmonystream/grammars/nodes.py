@@ -1,7 +1,7 @@
-"""What a grammar is made of: literals, markers, JSON by a schema, text, and how they follow each other.
+"""The parts of a grammar: literals, markers, JSON with a schema, text, and combinations of these.
 
-A renderer turns nodes into the language of one backend. A node is not changed once it is made, and may be a part of
-many. Nodes are compared by identity, so that a renderer writes a shared one once.
+A renderer converts nodes to the language of one backend. A node does not change once it is made, and may be used
+several times. Nodes are compared by identity, so that a renderer writes a shared node only once.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Mark:
 
 @dataclass(eq=False, slots=True)
 class Space:
-    """White space, or none, of at most this many characters."""
+    """White space of at most this many characters, or none."""
 
     most: int = 16
 
@@ -63,8 +63,8 @@ class Space:
 class Json:
     """JSON that fits this schema, which is JSON text.
 
-    without: what its strings must not have, as they are written. any_order: may its members, but not those inside of
-    them, come in any order?
+    without: strings that its strings must not contain, as they are written. any_order: may its members have any order?
+    This does not apply to nested members.
     """
 
     schema: str
@@ -74,7 +74,7 @@ class Json:
 
 @dataclass(eq=False, slots=True)
 class Text:
-    """Text, or none, without any of these strings. If `plain`, its first character is not white space, { or [."""
+    """Text without any of these strings, possibly empty. If `plain`, its first character is not white space, { or [."""
 
     without: tuple[str, ...] = ()
     plain: bool = False
@@ -82,7 +82,7 @@ class Text:
 
 @dataclass(eq=False, slots=True)
 class Regex:
-    """Text of this pattern, which has no more than classes, counts and |, as all backends read them."""
+    """Text that fits this pattern. It has only classes, counts and |, so that all backends understand it."""
 
     pattern: str
 
@@ -103,7 +103,7 @@ class Or:
 
 @dataclass(eq=False, slots=True)
 class Rep:
-    """At least 0 or 1 times, and at most once; `most` None: any number of times."""
+    """Repeats a node, at least 0 or 1 times. `most` is 1, or None for any number of times."""
 
     part: Node
     least: int = 0
@@ -113,13 +113,13 @@ class Rep:
 Node: TypeAlias = "Lit | Mark | Space | Json | Text | Regex | Seq | Or | Rep"
 EMPTY = Seq(())
 WORD = Regex("[A-Za-z_][A-Za-z0-9_]{0,63}")  # a name
-KEY = Regex("[A-Za-z_][A-Za-z0-9_.-]{0,63}")  # of an argument that nobody has declared
+KEY = Regex("[A-Za-z_][A-Za-z0-9_.-]{0,63}")  # an undeclared argument
 INDEX = Regex("[0-9]|[1-9][0-9]")  # a number below 100
-ID = Regex("[A-Za-z0-9_.:-]{1,64}")  # of a call
+ID = Regex("[A-Za-z0-9_.:-]{1,64}")  # a call's id
 
 
 def row(*parts: Node) -> Node:
-    """One after the other, without nesting."""
+    """One after the other, flattened."""
     flat: list[Node] = []
     for part in parts:
         for one in part.parts if type(part) is Seq else (part,):
@@ -134,12 +134,12 @@ def row(*parts: Node) -> Node:
 
 
 def is_empty(node: Node) -> bool:
-    """Is it no more than the empty text?"""
+    """Is it the empty text?"""
     return not (node.parts if isinstance(node, Seq) else node.text if isinstance(node, Lit) else True)
 
 
 def either(*parts: Node) -> Node:
-    """One of them. A marker that all of them begin with comes first, so that a text before it knows its end."""
+    """One of them. If all begin with the same marker, it is put first, so that text before it knows its end."""
     flat: list[Node] = []
     for part in parts:
         flat += part.parts if isinstance(part, Or) else (part,)
@@ -156,14 +156,14 @@ _LEAST_IN_COMMON = 3
 
 
 def few(strings: Iterable[str]) -> tuple[str, ...]:
-    """What a text must not have in it so that it has none of these: beginnings of them, if there are many.
+    """Strings to exclude in place of these. If there are many, these are their common beginnings.
 
-    A backend's time grows with their number.
+    A backend's time grows with the number of strings.
     """
     found = tuple(dict.fromkeys(one for one in strings if one))
     if len(found) <= _MANY:
         return found
-    groups: dict[str, str] = {}  # what they have in common, by how they begin
+    groups: dict[str, str] = {}  # common beginnings, by their first characters
     for one in found:
         key = one[:_LEAST_IN_COMMON]
         known = groups.get(key, one)
@@ -173,17 +173,17 @@ def few(strings: Iterable[str]) -> tuple[str, ...]:
 
 
 def of_marks(spellings: Iterable[str]) -> Node:
-    """One of these markers, each of which may be there twice."""
+    """One of these markers. Duplicates are allowed."""
     return either(*map(Mark, dict.fromkeys(spellings)))
 
 
 def head(node: Node) -> Node:
-    """What it begins with."""
+    """The first part of a node."""
     return node.parts[0] if isinstance(node, Seq) and node.parts else node
 
 
 def markers(node: Node) -> Iterator[str]:
-    """The markers in a node, each as often as it is in other nodes."""
+    """The markers in a node. A marker occurs as often as it does in other nodes."""
     waiting, seen = [node], {node}
     while waiting:
         one = waiting.pop()
@@ -202,10 +202,10 @@ def markers(node: Node) -> Iterator[str]:
 
 
 def maybe(part: Node) -> Node:
-    """It, or nothing."""
+    """The node, or nothing."""
     return Rep(part, 0, 1)
 
 
 def some(part: Node, least: int = 0) -> Node:
-    """It, any number of times."""
+    """The node, any number of times."""
     return Rep(part, least, None)

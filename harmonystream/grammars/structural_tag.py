@@ -14,7 +14,7 @@ __all__ = ["Pieces", "structural_tag"]
 
 
 def structural_tag(node: Node, control: Mapping[str, int], spellings: Sequence[str]) -> str:
-    """JSON text. control: the ids of the control tokens of the vocabulary. spellings: of all markers of the format."""
+    """JSON text. control: the ids of the vocabulary's control tokens. spellings: those of all markers of the format."""
     return f'{{"type":"structural_tag","format":{_Writer(control, spellings).format(node)}}}'
 
 
@@ -40,7 +40,7 @@ class Pieces:
 
 
 class _Writer:
-    """Writes each node once, however often it is there."""
+    """Writes each node once, even if it occurs several times."""
 
     def __init__(self, control: Mapping[str, int], spellings: Sequence[str]) -> None:
         self.pieces = Pieces(control)
@@ -82,7 +82,7 @@ class _Writer:
         return f'{{"type":"sequence","elements":[{",".join(elements) or _string("")}]}}'
 
     def _json(self, schema: str, without: tuple[str, ...], any_order: bool) -> str:
-        """xgrammar's own `any_order` takes a member twice, and none of those that are required."""
+        """xgrammar's own `any_order` allows a member twice, and allows required members to be missing."""
         read = json.loads(schema) if any_order else {}
         if any_order and len(read["properties"]) <= _MOST_ORDERED:
             made = []
@@ -90,7 +90,7 @@ class _Writer:
                 ordered = {**read, "properties": {name: read["properties"][name] for name in order}}
                 made.append(self._json(_dumps(ordered), without, False))
             return f'{{"type":"or","elements":[{",".join(made)}]}}'
-        # xgrammar cannot keep both. Its time grows with what is excluded.
+        # xgrammar cannot do both. Its time grows with the number of excluded strings.
         excluded = "" if _LENGTH.search(schema) else self._excluded(tuple(map(_beginning, without)), _beginning)
         return f'{{"type":"json_schema","json_schema":{schema},"max_whitespace_cnt":16{excluded}}}'
 
@@ -107,13 +107,13 @@ class _Writer:
 
 
 def _beginning(marker: str) -> str:
-    """As much of a marker as no other text has."""
+    """The part of a marker that no other text has."""
     found = _RARE.match(marker)
     return found[0] if found else marker
 
 
 _RARE = re.compile("<[/]?[|｜‖].")
-_MOST_ORDERED = 3  # arguments whose orders are all written out
+_MOST_ORDERED = 3  # for up to this many arguments, all orders are written out
 _LENGTH = re.compile('"(min|max)Length"')
 _KINDS = {(0, 1): '"type":"optional"', (0, None): '"type":"star"', (1, None): '"type":"plus"'}
 
