@@ -1,4 +1,4 @@
-"""harmonystream: what a language model generates, token by token, as events that a server can send on."""
+"""harmonystream: turns a language model's output, token by token, into events that a server can send on."""
 
 from __future__ import annotations
 
@@ -118,10 +118,10 @@ _ROOMS = ("agent", "batch", "columns", "engines", "grammars", "inside", "prompts
 _moved.make_callable(events, "events()", "iter_events()", iter_events)
 _moved.make_callable(formats, "formats()", "formats.names()", formats.names)
 
-if not TYPE_CHECKING:  # a type checker knows exactly the names above
+if not TYPE_CHECKING:  # type checkers must know only the names above
 
     def __getattr__(name: str) -> Any:
-        """Loads rarely used names on first access, and finds names where they are now."""
+        """Load rarely used names on first access, and find names that have moved."""
         if name in _ROOMS:
             return import_module(f".{name}", __name__)
         if name in _moved.ROOMS:

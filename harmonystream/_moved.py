@@ -1,4 +1,4 @@
-"""Names that had another place, or another spelling, before 1.0. They work until 1.0 is out, and warn."""
+"""Names that had another place or spelling before 1.0. They work until 1.0 is released, with a warning."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ def _warn(old: str, new: str) -> None:
 
 
 def found(name: str) -> Any:
-    """What `harmonystream.NAME` was."""
+    """The object that `harmonystream.NAME` was."""
     room = ROOMS[name]
     value = getattr(import_module(f"harmonystream.{room}"), name)
     warn(
         f"harmonystream.{name} is harmonystream.{room}.{name} now; the old spelling goes with version 1.0",
         DeprecationWarning,
-        stacklevel=3,  # where the attribute is read: __getattr__ is between
+        stacklevel=3,  # the line that reads the attribute; __getattr__ is in between
     )
     return value
 
 
 def make_callable(module: ModuleType, old: str, new: str, function: Callable[..., Any]) -> None:
-    """Lets a module be called as the function that had its name."""
+    """Make a module callable as the function that had its name."""
 
     class Callable(ModuleType):
         def __call__(self, *args: Any, **options: Any) -> Any:
@@ -56,7 +56,7 @@ def make_callable(module: ModuleType, old: str, new: str, function: Callable[...
 
 
 def renamed(**names: str) -> Callable[[Callable[_Taken, _Made]], Callable[_Taken, _Made]]:
-    """Lets a function take keyword arguments by their old names, too. names: old=new."""
+    """Let a function also take keyword arguments by their old names. names: old=new."""
 
     def decorated(function: Callable[_Taken, _Made]) -> Callable[_Taken, _Made]:
         @functools.wraps(function)

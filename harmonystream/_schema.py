@@ -1,4 +1,4 @@
-"""Which JSON types a tool's parameters may have, as far as the tool's schema says so."""
+"""Finds the JSON types that a tool's schema allows for its parameters."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 # The bits of the native core: TYPE_STRING and so on in ext/harmonystream/_native/core/types.pxd.
 TYPES = {"string": 1, "integer": 2, "number": 4, "boolean": 8, "null": 16, "object": 32, "array": 64}
 
-# Type names from Python, SQL or Gemini's API that appear in schemas. A type is looked up by its first word, in any
-# case, so that "int32", "list[str]" and "dict<string, int>" are read, too. JSON Schema has none of these words.
+# Names of types from Python, SQL or Gemini's API that appear in schemas. A type is found by its first word, in any
+# case, so that "int32", "list[str]" and "dict<string, int>" are also read. JSON Schema has none of these words.
 _SPOKEN = {
     **dict.fromkeys(("str", "text", "char", "varchar"), "string"),
     **dict.fromkeys(("int", "uint", "long", "short", "bigint", "smallint"), "integer"),
@@ -48,7 +48,7 @@ class _TooMuchError(Exception):
 
 
 class Declared(NamedTuple):
-    """What a tool's schema says of types: masks of TYPES, 0 for anything, or where nobody can tell."""
+    """The types in a tool's schema, as masks of TYPES. 0 stands for any type, or for an unknown one."""
 
     parameters: dict[str, int]
     """By name."""
@@ -57,7 +57,7 @@ class Declared(NamedTuple):
 
 
 class Level:
-    """What a schema says of the members of a value: of the arguments of a tool, or of an object or array in them."""
+    """The types of a value's members: a tool's arguments, or the members of an object or array in them."""
 
     __slots__ = ("inside", "other_inside", "others", "parameters")
 
@@ -75,18 +75,18 @@ class Level:
 def declared_types(tool: object) -> Declared:
     """The types of a tool's parameters.
 
-    `tool` is a dict as the Chat Completions, Responses and Messages APIs have it; anything else declares no parameters.
-    Never raises; an invalid schema is untyped.
+    `tool` is a dict in the form of the Chat Completions, Responses or Messages API. Anything else declares no
+    parameters. Never raises. An invalid schema is untyped.
     """
     top = declared_levels(tool)[0]
     return Declared(top.parameters, top.others)
 
 
 def declared_levels(tool: object) -> list[Level]:
-    """The types of a tool's parameters, then of what is inside of them, as far as the schema goes.
+    """The types of a tool's parameters, and then those of their members, as far as the schema goes.
 
-    `tool` is as for `declared_types`. A level that is inside of itself, by a `$ref`, is there once.
-    Never raises; an invalid schema is untyped.
+    `tool` is as for `declared_types`. A level that contains itself, through a `$ref`, is listed once. Never raises. An
+    invalid schema is untyped.
     """
     if not isinstance(tool, Mapping):
         return [Level()]
@@ -99,20 +99,20 @@ def declared_levels(tool: object) -> list[Level]:
 
 
 class _Reader:
-    """Walks one tool's schema with a list of what is to do: depth costs no stack, and a cycle is met once."""
+    """Walks one tool's schema with a list of open tasks. Depth needs no stack, and a cycle is visited once."""
 
     def __init__(self, root: Mapping[Any, Any]) -> None:
         self.root = root
         self.steps = 0
         self.targets: dict[str, object] = {}
-        self.anchors: dict[str, object] | None = None  # by name, once a $ref asks for one
+        self.anchors: dict[str, object] | None = None  # by name, once a $ref needs one
         self.roots: list[list[object]] = [[root]]  # the schemas of each level
-        self.numbers: dict[tuple[int, ...], int] = {}  # of a level, by the identities of these
+        self.numbers: dict[tuple[int, ...], int] = {}  # numbers of levels, by the identities of their schemas
 
     def levels(self) -> list[Level]:
         levels: list[Level] = []
         try:
-            for roots in self.roots:  # which grows
+            for roots in self.roots:  # this list grows
                 levels.append(Level())
                 self._fill(levels[-1], roots)
         except _TooMuchError:
@@ -133,7 +133,7 @@ class _Reader:
         level.other_inside = self._number(others)
 
     def _number(self, schemas: list[object]) -> int:
-        """The number of the level that these schemas describe together; 0 if they say nothing of any member."""
+        """The number of the level that these schemas describe together. 0 if they describe no members."""
         if not any(isinstance(schema, Mapping) and not _INNER.isdisjoint(schema) for schema in schemas):
             return 0
         number = self.numbers.setdefault(tuple(map(id, schemas)), len(self.roots))
@@ -148,8 +148,9 @@ class _Reader:
             raise _TooMuchError
 
     def _properties(self, roots: list[object], others: list[object]) -> Iterator[tuple[str, object]]:
-        """The properties of these schemas and of what they are made of. Schemas of undeclared ones, and of items, are
-        added to `others`."""
+        """The properties of these schemas and of their parts. The schemas of undeclared properties and of items are
+        added to `others`.
+        """
         seen = set()
         todo = list(roots)
         while todo:
@@ -170,7 +171,7 @@ class _Reader:
             todo += [part for part, _ in self._parts(node)]
 
     def _types(self, schemas: list[object]) -> int:
-        """All types that one of these schemas allows; 0 if one of them allows everything."""
+        """All types that at least one of these schemas allows. 0 if one of them allows everything."""
         mask = nullable = 0
         seen = set()
         todo = [(schema, False) for schema in schemas]
@@ -192,7 +193,9 @@ class _Reader:
         return mask and mask | nullable
 
     def _own(self, node: Mapping[Any, Any]) -> int | None:
-        """The types by `type`, `enum` and `const`, which unions beside them can only narrow; None without them."""
+        """The types from `type`, `enum` and `const`, which unions beside them can only narrow. None if there
+        are none.
+        """
         names: list[object] = []
         if "type" in node:
             stated = node["type"]
@@ -209,7 +212,7 @@ class _Reader:
         return sum(set(masks)) if all(masks) else 0
 
     def _parts(self, node: Mapping[Any, Any], silent: bool = False) -> list[tuple[object, bool]]:
-        """The schemas in `$ref` and the unions; with each, whether it may leave out types.
+        """The schemas in `$ref` and the unions, each with a flag: may it leave out types?
 
         In an `allOf` such a part only narrows the others; in an `anyOf` it allows everything.
         """
@@ -222,7 +225,7 @@ class _Reader:
         return parts
 
     def _target(self, pointer: object) -> object:
-        """What a JSON pointer within the schema, or the name of an anchor, points to; None if there is nothing."""
+        """The target of a JSON pointer within the schema, or of an anchor's name. None if there is none."""
         if not isinstance(pointer, str) or len(pointer) > MAX_POINTER or pointer[:1] != "#":
             return None
         if pointer not in self.targets:
@@ -232,7 +235,7 @@ class _Reader:
         return self.targets[pointer]
 
     def _anchored(self) -> dict[str, object]:
-        """Every `$anchor` of the schema; of two with one name the first."""
+        """Every `$anchor` of the schema. If two have the same name, the first one counts."""
         if self.anchors is None:
             self.anchors = {}
             seen = set()
@@ -264,7 +267,7 @@ class _Reader:
 
 
 def _without_empty(levels: list[Level]) -> list[Level]:
-    """Without those that say nothing of any member; the others get new numbers."""
+    """The levels without those that describe no members. The others get new numbers."""
     kept = [i for i, level in enumerate(levels) if not i or level.parameters or level.others or level.other_inside]
     numbers = {old: new for new, old in enumerate(kept)}
     for level in levels:
@@ -274,14 +277,14 @@ def _without_empty(levels: list[Level]) -> list[Level]:
 
 
 def _simple(schema: object) -> int | None:
-    """The mask of a schema that says no more than one type, as most do; None for others."""
+    """The mask of a schema that only has one type, as most do. None for other schemas."""
     if type(schema) is dict and type(stated := schema.get("type")) is str and schema.keys().isdisjoint(_OTHER):
         return _mask(stated) or None
     return None
 
 
 def _mask(name: str) -> int:
-    """The bit of a type, as JSON Schema or somebody else calls it; 0: nobody knows it."""
+    """The bit of a type, by its name in JSON Schema or elsewhere. 0 if the name is unknown."""
     if known := TYPES.get(name):
         return known
     word = "".join(takewhile(str.isalpha, name[:_LONGEST_WORD])).lower()

@@ -1,4 +1,4 @@
-"""Many streams in one call: the decode steps of an engine."""
+"""Reads many streams in one call, for the decode steps of an engine."""
 
 from ._native.wire.batch import Batch
 from ._native.wire.frames import Frames

@@ -1,4 +1,4 @@
-"""The arguments that a model wrote for a call, as a dict."""
+"""Reads the arguments that a model wrote for a call as a dict."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ MAX_DIGITS = 1000
 
 
 def read_arguments(text: str) -> dict[str, Any]:
-    """The JSON object at the beginning of `text`. Text after the object is cut, and no text at all is an empty object.
+    """The JSON object at the beginning of `text`. Text after the object is dropped. Empty text is an empty object.
 
     A JSON string that holds an object is parsed once more, because some models escape their arguments twice. Unescaped
     control characters in strings are accepted; lone surrogates become U+FFFD.
 
-    Raises ValueError, with a message that a model can use, if there is no object, or a number has no finite value.
+    Raises ValueError, with a message for the model, if there is no object, or if a number is not finite.
     """
     value = _first_value(text)
     if isinstance(value, str):
@@ -39,7 +39,7 @@ def _first_value(text: str) -> Any:
         return {}
     try:
         value, end = _DECODER.raw_decode(text, start)
-        # A lone surrogate cannot be encoded. Only an escape or a character of the text itself can bring one in.
+        # A lone surrogate cannot be encoded. It can only come from an escape or from the text itself.
         if "\\ud" in text[start:end].lower() or not _is_encodable(text):
             value = json.loads(without_surrogates(json.dumps(value, ensure_ascii=False)))
     except json.JSONDecodeError as error:

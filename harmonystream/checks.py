@@ -1,4 +1,4 @@
-"""The options that callers pass, checked where they are passed: one that cannot be right is refused by its name."""
+"""Checks options where callers pass them. An option that cannot be right is refused by name."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ __all__ = ["check_flag", "check_function", "check_mapping", "check_number", "che
 
 
 def shown(value: object) -> str:
-    """A value in an error: as Python spells it if that is short, else its type."""
+    """A value for an error: its repr if that is short, else its type."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
     if value is None or isinstance(value, (bool, int, float, str, bytes, list, tuple, dict, set)):
         try:
             text = repr(value)
-        except Exception:  # of something inside
+        except Exception:  # an error of something inside the value
             text = ""
         if 0 < len(text) <= 80:
             return text
@@ -24,19 +24,19 @@ def shown(value: object) -> str:
 
 
 def check_flag(name: str, value: object, *, none: bool = False) -> None:
-    """Raises TypeError for anything but True and False: a text such as "false" would count as true."""
+    """Raises TypeError for anything but True and False. A string such as "false" would count as true."""
     if not isinstance(value, bool) and not (none and value is None):
         raise TypeError(f"{name} is True{', False or None' if none else ' or False'}, not {shown(value)}")
 
 
 def check_text(name: str, value: object, *, none: bool = True) -> None:
-    """Raises TypeError for what is not a str. none: it may be None."""
+    """Raises TypeError unless it is a str. none: may it be None?"""
     if not isinstance(value, str) and not (none and value is None):
         raise TypeError(f"{name} is a str{' or None' if none else ''}, not {shown(value)}")
 
 
 def check_mapping(name: str, value: object, *, none: bool = True) -> None:
-    """Raises TypeError for what is not a mapping with texts as keys."""
+    """Raises TypeError unless it is a mapping with string keys."""
     if none and value is None:
         return
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
@@ -44,7 +44,7 @@ def check_mapping(name: str, value: object, *, none: bool = True) -> None:
 
 
 def check_function(name: str, value: object) -> None:
-    """Raises TypeError for what is neither a function nor None."""
+    """Raises TypeError unless it is a function or None."""
     if value is not None and not callable(value):
         raise TypeError(f"{name} is a function or None, not {shown(value)}")
 
@@ -58,7 +58,7 @@ def check_number(
     whole: bool = False,
     none: bool = False,
 ) -> None:
-    """Raises TypeError for what is not a number, and ValueError for one out of the range. none: it may be None."""
+    """Raises TypeError unless it is a number, and ValueError if it is out of range. none: may it be None?"""
     if none and value is None:
         return
     kind = "a whole number" if whole else "a number"

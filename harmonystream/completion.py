@@ -1,4 +1,4 @@
-"""A whole output as a completion with messages and calls, and the delta that one piece of an output adds."""
+"""A whole output as a completion with messages and calls, and the delta that a piece of an output adds."""
 
 from __future__ import annotations
 
@@ -35,8 +35,10 @@ class ToolCall(NamedTuple):
 
     @property
     def parsed_arguments(self) -> dict[str, Any]:
-        """The arguments' JSON object, without text after it; `{"raw": arguments}` if they do not begin with one."""
-        from .call_arguments import read_arguments  # json is loaded when the first arguments are read
+        """The JSON object of the arguments, without text after it. `{"raw": arguments}` if they do not begin with an
+        object.
+        """
+        from .call_arguments import read_arguments  # json is loaded only when arguments are read
 
         try:
             return read_arguments(self.arguments)
@@ -83,7 +85,7 @@ class CallDelta(NamedTuple):
 
     index: int  # type: ignore[assignment]
     id: str | None
-    name: str | None  # None: the call has begun before
+    name: str | None  # None if the call has begun before
     arguments: str
 
 
@@ -99,7 +101,7 @@ class Delta(NamedTuple):
 
 
 class Collector:
-    """Puts events together again; one pass, nothing kept twice."""
+    """Collects events into a completion, in one pass, without keeping anything twice."""
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
@@ -107,13 +109,13 @@ class Collector:
         self.content: list[str] = []
         self.calls: list[ToolCall] = []
         self.finish_reason: str | None = None
-        self._message = 0, 0, 0, 0  # of the open one: where its range, reasoning, content and calls begin
+        self._message = 0, 0, 0, 0  # where the open message's range, reasoning, content and calls begin
         self._call: ToolCallStart | None = None
         self._arguments: list[str] = []
 
     def add(self, events: Iterable[Event]) -> None:
         for event in events:
-            if isinstance(event, ContentDelta):  # once per token, and twice as fast as a pattern
+            if isinstance(event, ContentDelta):  # this happens once per token, and is twice as fast as a pattern
                 self.content.append(event.text)
                 continue
             match event:

@@ -1,4 +1,4 @@
-"""What a streaming parser must make of given outputs, as cases that a program in any language can be held against.
+"""Test cases for streaming parsers in any language: outputs, and the events that a parser must make of them.
 
 docs/conformance.md describes the cases and the line protocol.
 """
@@ -32,9 +32,10 @@ Row = list[Any]
 
 
 class Case(NamedTuple):
-    """One output and its events. text, ids: the output; None where it cannot be had in this form.
+    """One output and its events. text, ids: the output. None if it does not exist in this form.
 
-    well_formed: nothing of it deviates from the format. The events of the others are how this library repairs them.
+    well_formed: True if the output has no deviation from the format. Otherwise the events are those of this library's
+    repairs.
     """
 
     name: str
@@ -49,9 +50,9 @@ class Case(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What became of a case. verdict: "passed", "failed" or "skipped".
+    """The result of a case. verdict: "passed", "failed" or "skipped".
 
-    request, found: of the first request whose answer was wrong, and that answer.
+    request, found: the first request with a wrong answer, and that answer.
     """
 
     case: Case
@@ -61,7 +62,7 @@ class Result(NamedTuple):
 
 
 def cases(path: str = CASES) -> list[Case]:
-    """The cases of a file; by default those of this package."""
+    """The cases of a file. By default, it is this package's file."""
     with open(path, encoding="utf-8") as file:
         data = json.load(file)
     known = data["tools"]
@@ -72,7 +73,7 @@ def cases(path: str = CASES) -> list[Case]:
 
 
 def requests(case: Case) -> Iterator[dict[str, Any]]:
-    """What a program is asked for a case: the output whole, in single characters or ids, and cut at random."""
+    """The requests for a case: the whole output, the output in single characters or ids, and cut at random places."""
     draw = random.Random(case.name)
     for kind, output in (("ids", case.ids), ("text", case.text)):
         if output is None:
@@ -96,7 +97,7 @@ def _cut(output: Any, draw: random.Random) -> list[Any]:
 
 
 def joined(rows: Iterable[Row]) -> list[Row]:
-    """Rows in which neighbouring pieces of one text are one, and empty ones are left out."""
+    """The rows with neighbouring pieces of one text joined, and without empty pieces."""
     made: list[Row] = []
     for row in rows:
         if row[0] not in _TEXT_AT:
@@ -137,7 +138,7 @@ def _row(event: Event) -> Row | None:
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
-    """What this library answers."""
+    """This library's answer to a request."""
     if request["input"] == "ids" and request["format"] != "harmony":
         return {"skip": "ids need the model's vocabulary"}
     parser = Parser(request["format"], tools=request["tools"], start=request["start"])
@@ -149,9 +150,9 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def run_cases(wanted: Iterable[Case], ask: Callable[[dict[str, Any]], dict[str, Any]]) -> Iterator[Result]:
-    """Holds a program against cases. ask: gives its answer to a request.
+    """Tests a program with cases. ask: sends a request to the program, and returns its answer.
 
-    A case is skipped if the program skips all of its requests, and passes if it answers the others as expected.
+    A case is skipped if the program skips all of its requests. It passes if all other answers are as expected.
     """
     for case in wanted:
         answered = False
@@ -168,7 +169,7 @@ def run_cases(wanted: Iterable[Case], ask: Callable[[dict[str, Any]], dict[str, 
 
 
 def _expected(case: Case, without: Any) -> list[Row]:
-    """The events of a case, but for kinds that the program says it has not."""
+    """The events of a case, without the kinds that the program does not have."""
     left_out = {kind for kind in without if kind in _MAY_LACK} if isinstance(without, (list, tuple)) else set()
     return joined(row for row in case.events if row[0] not in left_out)
 

@@ -8,7 +8,9 @@ __all__ = ["CODES", "EXPECTED", "Deviation"]
 
 
 class Deviation(NamedTuple):
-    """One repair. `position`: the token (text mode: byte) it was noted at; for a header's, where the header begins."""
+    """One repair. `position`: the token (text mode: byte) at which it was found. For a header, it is the header's
+    beginning.
+    """
 
     code: str
     position: int

@@ -23,7 +23,7 @@ __all__ = [
 
 
 def suggestion(name: object, known: Iterable[str]) -> str:
-    """The end of an error about a name that does not exist: the names like it, or else all that there are."""
+    """The end of an error about an unknown name: similar names, or else all known names."""
     from difflib import get_close_matches
 
     names = list(known)
@@ -38,7 +38,7 @@ def suggestion(name: object, known: Iterable[str]) -> str:
 
 
 def missing_extra(extra: str, error: ImportError) -> ImportError:
-    """The error for a package that is not installed. It has the command that installs the package."""
+    """The error for a missing package, with the command that installs it."""
     said = f"this needs the package {error.name}: pip install 'harmonystream[{extra}]'"
     return ImportError(said, name=error.name)
 
@@ -48,7 +48,7 @@ class HarmonyStreamError(Exception):
 
 
 class VocabError(HarmonyStreamError, ValueError):
-    """A vocabulary is damaged, incomplete, or not the one that was asked for."""
+    """A vocabulary is damaged, incomplete, or not the expected one."""
 
 
 class FormatError(HarmonyStreamError, ValueError):
@@ -56,11 +56,11 @@ class FormatError(HarmonyStreamError, ValueError):
 
 
 class GrammarError(HarmonyStreamError, ValueError):
-    """A grammar cannot be made: of this format, of these tools, or in the language of this backend."""
+    """A grammar cannot be made of this format or these tools, or cannot be written in a backend's language."""
 
 
 class PromptError(HarmonyStreamError, ValueError):
-    """Messages, tools or a template cannot become a prompt. The text names the message and the field."""
+    """Messages, tools or a template cannot become a prompt. The error's text names the message and the field."""
 
 
 class ParseError(HarmonyStreamError, ValueError):
@@ -86,8 +86,8 @@ class ParseError(HarmonyStreamError, ValueError):
 class EmitterError(HarmonyStreamError):
     """Emitters or their callbacks have raised in a step of `Batch`. All other streams have read the step.
 
-    `errors` has the exceptions by slot. Close these slots. `frames` is what the call would have returned, with None for
-    each of these slots.
+    `errors` has the exceptions by slot. Close these slots. `frames` is the call's result, with None for each of these
+    slots.
     """
 
     def __init__(self, errors: dict[int, Exception], frames: list[bytes | None]) -> None:
@@ -109,9 +109,9 @@ class EmitterError(HarmonyStreamError):
 class EngineError(HarmonyStreamError):
     """An engine refused a request, could not be reached, or broke off before the generation had ended.
 
-    `kind` is "connection" (none could be made, or it was lost), "status" (the engine answered with another HTTP status
-    than 200), "timeout" (it was silent for too long), "protocol" (it sent what this adapter cannot read) or "engine"
-    (it reported an error of its own). `status` is the HTTP status, or None where there was none.
+    `kind` is "connection" (none was possible, or it was lost), "status" (the HTTP status was not 200), "timeout" (the
+    engine was silent for too long), "protocol" (this adapter cannot read what it sent) or "engine" (it reported an
+    error of its own). `status` is the HTTP status, or None if there was none.
     """
 
     def __init__(self, message: str, kind: str = "engine", status: int | None = None) -> None:

@@ -48,7 +48,7 @@ Event: TypeAlias = (
 
 
 def asdict(event: Event) -> dict[str, Any]:
-    """An event as a dict of its `type` and its fields, which JSON can hold, as in `json.dumps(event, default=asdict)`.
+    """An event as a dict of its `type` and its fields. JSON can hold it, as in `json.dumps(event, default=asdict)`.
 
     Raises TypeError for anything but an event, as JSON encoders expect of their `default`.
     """
@@ -56,7 +56,7 @@ def asdict(event: Event) -> dict[str, Any]:
         raise TypeError(f"asdict() takes an event, not {type(event).__name__}")
     made = {"type": type(event).__name__, **{name: getattr(event, name) for name in event.__match_args__}}
     if "path" in made:
-        made["path"] = [*made["path"]]  # the place of a watched string; JSON has no tuples
+        made["path"] = [*made["path"]]  # the path of a watched string; JSON has no tuples
     return made
 
 

@@ -1,4 +1,4 @@
-"""What a program needs that is itself an engine, or a parser inside one."""
+"""Names for programs that are engines themselves, or contain a parser inside an engine."""
 
 from ._native.core.json_scan import JsonScanner
 from ._native.stream.markup import Markup

@@ -1,4 +1,4 @@
-"""label_many(): a column of ids as a column of their regions, for Arrow."""
+"""label_many(): converts a column of ids to a column of their regions, for Arrow."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def label_many(
 ) -> Parsed:
     """Label a column of whole outputs, or of conversations: for each row a list of its tokens' `Region`s, as uint8.
 
-    column: ids, as `parse_many` takes them.
-    format, vocab, tools, start, conversation: as `label` has them.
-    threads, progress: as `parse_many` has them.
+    column: ids, as in `parse_many`.
+    format, vocab, tools, start, conversation: as in `label`.
+    threads, progress: as in `parse_many`.
 
     A row that is null, or has an invalid id, is null. Raises what `label` and `parse_many` raise for their
     arguments.

@@ -1,4 +1,4 @@
-"""parse(): a whole output at once."""
+"""parse(): reads a whole output at once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def parse(
 ) -> Completion:
     """Parse a whole output at once: token ids (anything that `Parser.feed` takes), or text as str or bytes.
 
-    The options are those of `Parser`; `finish_reason` is the engine's. Equal to streaming it in any pieces.
+    The options are those of `Parser`. `finish_reason` is the engine's. The result equals that of streaming in any
+    pieces.
     Raises `ParseError` in strict mode only.
     """
     parser = Parser(
@@ -43,6 +44,6 @@ def parse(
         trim=trim,
         empty_args=empty_args,
         max_hold=max_hold,
-        check_stops=False,  # the output is complete, so no loop waits for its end
+        check_stops=False,  # the output is complete, so nothing waits for its end
     )
     return whole(parser, output, finish_reason)

@@ -1,4 +1,4 @@
-"""parse_chunks(): a stream of outputs as a stream of what they hold, in bounded memory."""
+"""parse_chunks(): reads a stream of outputs, in bounded memory."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ __all__ = ["ParsedChunks", "parse_chunks"]
 class ParsedChunks:
     """An iterator of `Parsed`, one for each chunk of the column, and an Arrow stream of them.
 
-    A chunk is read when it is asked for. `pyarrow.RecordBatchReader.from_stream` and any other reader of Arrow's
-    PyCapsule protocol take the chunks without a copy, once.
+    A chunk is read on demand. `pyarrow.RecordBatchReader.from_stream` and other readers of Arrow's PyCapsule protocol
+    take the chunks without a copy, once.
     """
 
     def __init__(self, kind: Parsed, chunks: Iterator[Parsed]) -> None:
@@ -34,7 +34,7 @@ class ParsedChunks:
         return self._kind.__arrow_c_schema__()
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """The chunks that nobody has taken yet, as a capsule."""
+        """The chunks that have not been taken yet, as a capsule."""
         return stream_of(self._kind, self._chunks)
 
 

@@ -1,4 +1,4 @@
-"""parse_many(): a column of outputs as columns of what they hold, for Arrow."""
+"""parse_many(): converts a column of outputs to columns of their parts, for Arrow."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _Piece = TypeVar("_Piece")
 
 
 class Parsed:
-    """What `parse_many` (structs) or `label_many` (lists) has made: an Arrow array.
+    """The result of `parse_many` (structs) or `label_many` (lists): an Arrow array.
 
     `pyarrow.array(parsed)`, `polars.Series(parsed)` and any other reader of Arrow's PyCapsule protocol take it
     without a copy.
@@ -77,14 +77,15 @@ def parse_many(
         int32, uint32 or int64 ids; or strings or binary, also large ones and views; or a pair `(values, offsets)` of
         integer buffers.
     finish_reason: the engine's reason, or one for each row.
-    format, vocab, tools, start: as `Parser` has them.
+    format, vocab, tools, start: as in `Parser`.
     prompts: a column of prompts, or of their ends, that the rows continue, as in `Parser(prompt=)`; null: no prompt.
     threads: how many rows are read at the same time, without the GIL. 0: one for each core.
-    fields: which of `COLUMNS`, and "messages", which is not among them: a list with a struct for each message, with the
-        fields of `Message`. progress: called with the rows done and all rows, after each 1,024.
+    fields: some of `COLUMNS`, or "messages", which is not one of them: a list with a struct for each message, with the
+    fields of `Message`.
+    progress: called after each 1,024 rows, with the number of finished rows and of all rows.
 
     In a null row all columns are null except the note, "null". A row with an invalid id is empty and has the note
-    "not-an-id". A row whose prompt cannot be continued has the note "bad-prompt". All else is as in `parse`.
+    "not-an-id". A row whose prompt cannot be continued has the note "bad-prompt". Everything else is as in `parse`.
     Raises TypeError for another type of column, and ValueError for offsets that do not ascend or lie outside the
     values, or if there is not one reason or prompt for each row.
     """
@@ -127,7 +128,7 @@ def _openings(prompts: Any, total: int, start: str) -> list[Rows]:
 
 
 def _numbered(finish: str | Sequence[Any] | None, total: int) -> tuple[list[str], bytes]:
-    """The reasons that occur, "" first, and the number of each row's reason (or of all)."""
+    """The distinct reasons, with "" first, and the number of each row's reason (or of all rows')."""
     if finish is None or isinstance(finish, str):
         reason = normal(finish)
         return (["", reason], b"\1") if reason else ([""], b"\0")
@@ -146,7 +147,7 @@ def _numbered(finish: str | Sequence[Any] | None, total: int) -> tuple[list[str]
 
 
 class _Span(NamedTuple):
-    """Some rows of a chunk."""
+    """A range of rows of a chunk."""
 
     rows: Rows
     begin: int
@@ -159,7 +160,7 @@ class _Span(NamedTuple):
 
 
 def spans(chunks: list[Rows], openings: Sequence[Rows] = ()) -> Iterator[_Span]:
-    """At most `CHUNK` rows each, of one chunk and of one chunk of prompts."""
+    """Ranges of at most `CHUNK` rows, each within one chunk and one chunk of prompts."""
     first, prompts, prompt = 0, iter(openings), 0
     own: Rows | None = None
     for rows in chunks:
@@ -174,7 +175,7 @@ def spans(chunks: list[Rows], openings: Sequence[Rows] = ()) -> Iterator[_Span]:
 
 
 def each(read: Callable[[_Span], _Piece], spans: Iterable[_Span], threads: int) -> Iterator[tuple[_Piece, int]]:
-    """What `read` returns for each span, and the number of its rows, in their order. One thread is the caller's own."""
+    """The results of `read` in order, each with its number of rows. One of the threads is the caller's own."""
 
     def counted(span: _Span) -> tuple[_Piece, int]:
         return read(span), span.stop - span.begin
@@ -189,7 +190,7 @@ def each(read: Callable[[_Span], _Piece], spans: Iterable[_Span], threads: int) 
 
 
 class _Table:
-    """The pieces of all threads, put together column by column."""
+    """The pieces from all threads, joined column by column."""
 
     def __init__(self, pieces: list[tuple[bytes, ...]], reasons: list[bytes]) -> None:
         self._pieces = [dict(zip(FIELDS, piece)) for piece in pieces]
@@ -201,7 +202,7 @@ class _Table:
         return b"".join([piece[field] for piece in self._pieces])
 
     def ends(self, field: str, of: str, size: int = 1) -> bytes:
-        """Offsets. They count items of `of`, of `size` bytes each."""
+        """Offsets. They count items of `of`, which have `size` bytes each."""
         return joined_ends([(piece[field], len(piece[of]) // size) for piece in self._pieces])
 
     def node(self, n: int, fields: Sequence[str]) -> Node:

@@ -1,4 +1,4 @@
-"""Prompts: messages in one form, chat templates, and the results of tools as messages."""
+"""Prompts: messages in one form, chat templates, and tool results as messages."""
 
 from .prompt import Prompt, Template, normalize, read_request, render, tool_results
 

@@ -1,4 +1,4 @@
-"""A stream of tokens as a stream of events."""
+"""Converts a stream of tokens to a stream of events."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ def iter_events(
     finish_reason: Any = None,
     **options: Any,
 ) -> Any:
-    """The events of a stream, each as soon as its tokens are there, and those of its end.
+    """The events of a stream, each as soon as its tokens have arrived, and then the events of the stream's end.
 
-    source: an iterable, or an async one, whose events are then an async iterator. It yields token ids (an int, or
-    whatever else Parser.feed takes), or text (str, bytes). A str or bytes in its place is one piece of text.
-        What an engine's `generate` yields is read, too: its `Finished` ends the stream, with its reason.
+    source: an iterable, or an async iterable; then the events are an async iterator. It yields token ids (an int, or
+    anything else that Parser.feed takes), or text (str, bytes). A str or bytes instead of a source is one piece of
+    text. The items of an engine's `generate` are accepted, too: `Finished` ends the stream, with its reason.
     format: a format's name or row, with `vocab` and the options of Parser; or a parser that has read nothing.
     finish_reason: the engine's reason for stopping, or a function that is called when the source has ended.
 
-    Raises at once what Parser() raises. Exceptions of the source and of the parser are raised while the events are
+    Raises what Parser() raises, immediately. Exceptions of the source and of the parser are raised while the events are
     read, and the stream then has no end.
     """
     if not isinstance(format, Parser):

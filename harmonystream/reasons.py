@@ -1,4 +1,4 @@
-"""Why a generation ended: the words of the engines, and what they mean."""
+"""Finish reasons: the engines' words for the end of a generation, and their meanings."""
 
 from __future__ import annotations
 
@@ -39,8 +39,10 @@ MEANINGS: dict[str, str] = {word: meaning for words in ENGINES.values() for word
 
 
 def normal(reason: Any) -> str | None:
-    """The normal form of a reason: a str in any case, an Enum, SGLang's dict, or None. TypeError for others."""
-    if type(reason) is str:  # as engines say it; the others cost more to tell apart
+    """The normal form of a reason: a str in any case, an Enum, SGLang's dict, or None. Raises TypeError for anything
+    else.
+    """
+    if type(reason) is str:  # the usual case; the others take longer to recognise
         return MEANINGS.get(reason.lower(), reason) or None
     if isinstance(reason, Mapping):
         reason = reason.get("type")
@@ -54,7 +56,7 @@ def normal(reason: Any) -> str | None:
 
 
 def matched(reason: Any) -> str | None:
-    """The stop string that a reason names, as SGLang's dicts do. A token id is not a stop string."""
+    """The stop string in a reason, as in SGLang's dicts. A token id is not a stop string."""
     if type(reason) is str:
         return None
     found = reason.get("matched") if isinstance(reason, Mapping) else None

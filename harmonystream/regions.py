@@ -1,4 +1,4 @@
-"""Where tokens land: the regions of a stream, and how many tokens each has had."""
+"""Regions: the part of the output in which a token is, and the number of tokens in each."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Region(IntEnum):
 
 
 class GrammarAt(NamedTuple):
-    """Which grammar holds for the next token: what a decode loop has to know that constrains only a part.
+    """The grammar that applies to the next token. A decode loop that constrains only a part of the output needs it.
 
-    region: `ARGUMENTS` is inside of a call's arguments, whose schema then holds; `HEADER` is a call's or a message's
-    header; the others are free text, of which `CONTENT` may have to fit the schema of an answer.
-    tool: the name of the tool whose arguments come; None elsewhere, and for a tool that nobody has declared in a format
+    region: `ARGUMENTS` is inside a call's arguments, and their schema applies. `HEADER` is the header of a call or a
+    message. All other regions are free text; in `CONTENT`, the schema of an answer may apply.
+    tool: the name of the tool whose arguments are being written. None elsewhere, and for an undeclared tool in a format
     with tags.
     """
 

@@ -1,4 +1,4 @@
-"""Stop strings: which of them is the first in an output, and which pieces of the output come before it."""
+"""Finds the first stop string in an output, and the pieces of the output before it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ def said_by(vocab: Vocab, tid: int) -> bytes:
 
 
 class StopStrings:
-    """Looks for stop strings in an output, piece by piece, and holds back what may be the beginning of one.
+    """Searches an output for stop strings, piece by piece, and holds back a possible beginning of one.
 
-    vocab: of pieces that are tokens; others are text. found: the one that was found; nothing is passed on after it.
+    vocab: for pieces that are tokens. Other pieces are text. found: the stop string, once one is found. Nothing is
+    passed on after it.
     """
 
     def __init__(self, stops: Sequence[str], vocab: Vocab) -> None:
@@ -32,8 +33,8 @@ class StopStrings:
         """The longer first, which is the one that is found where two end together."""
         self._first = bytes({stop[0] for stop in encoded})
         self._vocab = vocab
-        self._held: deque[tuple[bytes, Any]] = deque()  # what a piece says, and the piece
-        self._size = 0  # of what is held, in bytes
+        self._held: deque[tuple[bytes, Any]] = deque()  # the bytes of a piece, and the piece
+        self._size = 0  # how many bytes are held
         self.found: str | None = None
 
     @property
@@ -64,7 +65,7 @@ class StopStrings:
         return free
 
     def rest(self) -> list[Any]:
-        """The pieces still held back: what comes next is not part of a stop string."""
+        """The pieces still held back. What follows does not belong to a stop string."""
         held = [piece for _, piece in self._held]
         self._held.clear()
         self._size = 0
@@ -73,7 +74,7 @@ class StopStrings:
         return held
 
     def _before(self, size: int) -> list[Any]:
-        """The first bytes of what is held."""
+        """The first bytes of the held pieces."""
         found: list[Any] = []
         for said, piece in self._held:
             if size < len(said):
@@ -91,7 +92,7 @@ class StopStrings:
 
 
 class _Match:
-    """Knuth, Morris and Pratt: how much of a stop string the text ends with, byte by byte."""
+    """Knuth, Morris and Pratt: counts how much of a stop string is at the text's end, byte by byte."""
 
     def __init__(self, stop: bytes) -> None:
         self.stop, self.length = stop, 0
@@ -106,6 +107,6 @@ class _Match:
         return length + (self.stop[length] == byte)
 
     def step(self, byte: int) -> bool:
-        """Is it all there?"""
+        """Is the stop string complete?"""
         self.length = self._after(self.length, byte)
         return self.length == len(self.stop)

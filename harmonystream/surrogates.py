@@ -1,4 +1,4 @@
-"""Halves of surrogate pairs, which JSON can have in a string and UTF-8 cannot."""
+"""Halves of surrogate pairs. A JSON string can have them, but UTF-8 cannot."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["without_surrogates"]
 
 
 def without_surrogates(text: str) -> str:
-    """The text with U+FFFD for each half that is alone. Two halves that belong together become their character."""
+    """The text with U+FFFD for each lone half. Two halves that belong together become their character."""
     if text.isascii():
         return text
     try:

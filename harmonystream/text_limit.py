@@ -1,4 +1,4 @@
-"""Ids whose text an engine has cut: at a stop string, the text ends before the ids do."""
+"""Limits ids to the text that an engine has cut: at a stop string, the text ends before the ids do."""
 
 from __future__ import annotations
 
@@ -17,35 +17,37 @@ _SPELLED: WeakKeyDictionary[Vocab, dict[int, int]] = WeakKeyDictionary()
 
 
 class TextLimit:
-    """The ids of one output as far as the engine's text goes.
+    """The ids of one output, limited to the engine's text.
 
-    An engine that stops at a stop string returns text without it, but all ids. It also returns text later than ids,
-    because it holds back what may begin a stop string. `take` returns an id when the text has all of it.
+    An engine that stops at a stop string returns text without it, but returns all ids. It also returns text later than
+    ids, because it holds back possible beginnings of a stop string. `take` returns an id once the text contains all of
+    it.
 
     vocab: the model's vocabulary.
-    special: does the text spell control tokens (`skip_special_tokens=False`)? Otherwise a control id comes with the id
-    before it.
+    special: does the text contain control tokens (`skip_special_tokens=False`)? Otherwise a control id is returned
+    together with the id before it.
 
-    If a detokenizer has changed the text, so that it differs from the text of the ids, it limits nothing from there on.
+    If a detokenizer has changed the text, so that it differs from the text of the ids, there is no limit from that
+    place on.
     """
 
     def __init__(self, vocab: Vocab, *, special: bool = False) -> None:
         self._vocab, self._special = vocab, special
         self._waiting: deque[tuple[int, bytes]] = deque()  # ids that take() has not returned, with their bytes
-        self._unread = bytearray()  # of those bytes, what has not been found in the text
-        self._found = 0  # and how many before it have
-        self._text = ""  # what the text says beyond the ids
-        self._broken = False  # does the text say something else than the ids?
+        self._unread = bytearray()  # the part of those bytes that is not in the text yet
+        self._found = 0  # the number of bytes before it that are
+        self._text = ""  # text beyond the ids
+        self._broken = False  # does the text differ from the ids?
         self.cut = False
         """Has the output ended with ids, or parts of them, that the text does not have?"""
 
     def take(self, ids: Any, text: str = "", *, last: bool = False) -> list[int]:
-        """The ids that can be fed now.
+        """The ids that can be read now.
 
         ids: the ids that the engine has generated since the last call.
         text: the text that it has returned since the last call.
-        last: the output has ended. An id of which the text has a part is replaced by tokens of one byte each, if the
-        vocabulary has them, and ids that the text does not have are dropped.
+        last: the output has ended. If the text has only a part of an id, the id is replaced by tokens of one byte each,
+        if the vocabulary has them. Ids that are not in the text are dropped.
 
         Raises what `Parser.feed` raises for ids.
         """
@@ -68,7 +70,7 @@ class TextLimit:
         return taken
 
     def rest(self) -> list[int]:
-        """The ids that take() has not returned. Nothing of them is waited for any more."""
+        """The ids that take() has not returned. It waits for nothing more."""
         rest = [tid for tid, _ in self._waiting]
         self._waiting.clear()
         self._unread.clear()
@@ -76,16 +78,16 @@ class TextLimit:
         return rest
 
     def _said(self, tid: int) -> bytes:
-        """What the text has of an id."""
+        """The bytes of an id that the text contains."""
         if tid not in self._vocab or (self._vocab.is_control(tid) and not self._special):
             return b""
         return self._vocab.token_bytes(tid)
 
     def _compare(self, last: bool) -> bool:
-        """Compare some text with as many bytes. Was it anything?"""
+        """Compare some text with as many bytes. Was there any?"""
         wanted = self._text[:_AT_ONCE]
         piece = bytes(self._unread[: 4 * _AT_ONCE])
-        whole = last and len(piece) == len(self._unread)  # then no half character at the end can become whole
+        whole = last and len(piece) == len(self._unread)  # then a half character at the end cannot be completed
         said, used = utf_8_decode(piece, "replace", whole)
         n = min(len(said), len(wanted))
         if said[:n] != wanted[:n]:
@@ -107,7 +109,7 @@ def _begins(piece: bytes, whole: bool) -> str:
 
 
 def spelled(vocab: Vocab, said: bytes) -> list[int]:
-    """A part of a token, in tokens of one byte; nothing if the vocabulary cannot spell it."""
+    """A part of a token, in tokens of one byte. Empty if the vocabulary cannot spell it."""
     if vocab not in _SPELLED:
         ids = [tid for tid in range(len(vocab)) if tid in vocab and not vocab.is_control(tid)]  # there may be holes
         single = {tid: text for tid in ids if len(text := vocab.token_bytes(tid)) == 1}

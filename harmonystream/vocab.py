@@ -1,8 +1,8 @@
-"""Makes a `Vocab` of the embedded o200k_harmony, of a tokenizer, or of a plain mapping.
+"""Makes a `Vocab` from the embedded o200k_harmony, from a tokenizer, or from a plain mapping.
 
-A `Vocab` maps each token id to its bytes and each control token's name to its id. Every loader here reads the bytes of
-single ids, never decoded text, so a token that is half a character keeps its half. Nothing third-party is imported; a
-loader calls methods of the object that it is given.
+A `Vocab` maps each token id to its bytes, and each control token's name to its id. All loaders here read the bytes of
+single ids, never decoded text, so a token that is half a character keeps its half. Nothing third-party is imported. A
+loader calls methods of the object that it gets.
 """
 
 from __future__ import annotations
@@ -55,10 +55,11 @@ def from_bytes(
 ) -> Vocab:
     """A vocabulary from plain data.
 
-    tokens: the bytes of each id, as a mapping or as a sequence indexed by id (`None`: no such id).
+    tokens: the bytes of each id, as a mapping, or as a sequence indexed by id (`None`: no such id).
     control: the id of each control token by its name, such as `{"<|start|>": 200006}`. These ids need no entry in
-    `tokens`, and an entry that differs from the name is refused.
-    encode: a function from an ordinary text, in which nothing is a control token, to its ids. `Vocab.encode` needs it.
+    `tokens`. An entry that differs from the name is refused.
+    encode: a function that takes ordinary text, in which nothing is a control token, and returns its ids.
+    `Vocab.encode` needs it.
 
     Ids may have gaps and must be below 2**24. Raises `TypeError` for anything but ids, bytes and names, and
     `VocabError` for ids that are out of range or given twice.
@@ -87,7 +88,7 @@ def _build(
 def from_tiktoken(encoding: Any) -> Vocab:
     """The vocabulary of a `tiktoken.Encoding`: its special tokens become control ids.
 
-    Where two special tokens share an id, the name that the encoding itself decodes the id to is kept.
+    If two special tokens share an id, the name to which the encoding itself decodes the id is kept.
     Raises `TypeError` for another object.
     """
     _require(encoding, "a tiktoken.Encoding", "decode_single_token_bytes", "special_tokens_set", "max_token_value")

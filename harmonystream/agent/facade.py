@@ -49,9 +49,9 @@ def agent_loop_sync(
 ) -> Generator[LoopEvent, None, None]:
     """`agent_loop` as a plain iterator, with the same arguments and the same events.
 
-    The event loop runs in this thread, and only while the next event is awaited. Closing the iterator, or Ctrl-C, stops
-    the engine and cancels the tools. Raises RuntimeError if an event loop is already running, as in Jupyter. Use `async
-    for event in agent_loop(...)` there.
+    The event loop runs in this thread, and only while the next event is awaited. Closing the iterator, or Ctrl-C,
+    stops the engine and cancels the tools. Raises RuntimeError if an event loop is already running, as in Jupyter.
+    Use `async for event in agent_loop(...)` there.
     """
     options = {**locals(), **variables}
     del options["variables"]

@@ -82,8 +82,6 @@ async def agent_loop(
 
     The last event is a `LoopEnd`, even if the engine or the tools fail. Exceptions of `render` and `when=` are raised.
     To leave early, close the generator (`contextlib.aclosing`), which stops the engine and the tools.
-    The last event is a `LoopEnd`, whatever happens to the engine and to the tools. Exceptions of `render` and `when=`
-    are raised. Close the generator (`contextlib.aclosing`) to leave it early: that stops the engine and the tools.
     """
     options: dict[str, Any] = {
         "model": model,

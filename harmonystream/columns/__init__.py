@@ -1,4 +1,6 @@
-"""Data sets: conversations as columns of ids and loss masks, and columns of outputs as columns of what they hold."""
+"""Data sets: converts conversations to columns of ids and loss masks, and columns of outputs to columns of
+their parts.
+"""
 
 from ..labelling_many import label_many
 from ..parsing_chunks import ParsedChunks, parse_chunks

@@ -1,4 +1,4 @@
-"""Conversations out of whatever holds them: Python's lists, JSON texts, Arrow."""
+"""Reads conversations from Python's lists, JSON texts, or Arrow."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHUNK = 256
 
 
 class Conversation(NamedTuple):
-    """messages: as `render` takes them. tools: as `chat_tools` gives them; None: those that all rows have."""
+    """messages: as `render` takes them. tools: as `chat_tools` returns them. None: the tools of all rows."""
 
     messages: Any
     tools: list[dict[str, Any]] | None
@@ -51,9 +51,9 @@ def _json(text: str | bytes, what: str) -> Any:
 
 
 def in_chunks(conversations: Any) -> Iterator[list[Any]]:
-    """The rows, at most `CHUNK` at a time, each chunk when it is asked for.
+    """The rows, at most `CHUNK` at a time. Each chunk is read on demand.
 
-    Raises TypeError for a str or a mapping, which is one conversation, and for what cannot be iterated over.
+    Raises TypeError for a str or a mapping, which is one conversation, and for anything that is not iterable.
     """
     if hasattr(conversations, "__arrow_c_stream__") or hasattr(conversations, "__arrow_c_array__"):
         return _of_arrow(conversations)
@@ -87,7 +87,7 @@ def _of_arrow(column: Any) -> Iterator[list[Any]]:
 
 
 def _without_nulls(value: Any) -> Any:
-    """The same without the fields that are null: all structs of a column have the same fields, so most are."""
+    """The same without null fields. All structs of a column have the same fields, so most fields are null."""
     if isinstance(value, dict):
         return {key: _without_nulls(field) for key, field in value.items() if field is not None}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Which tokens of a rendered conversation belong to which of its messages."""
+"""Finds the message to which each token of a rendered conversation belongs."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _RUN = re.compile(rb"[^%c]+" % Region.SUPPRESSED, re.DOTALL)
 def spans_of(
     draft: Draft, chat: Sequence[dict[str, Any]], pieces: Sequence[array[int]], labels: bytes
 ) -> list[Span] | None:
-    """The spans of a chat that is rendered as `pieces`. None if they cannot be told.
+    """The spans of a chat that is rendered as `pieces`. None if they cannot be found.
 
-    Where the writer has noted the messages, as Harmony's does, each token has one. Else the assistant's messages alone
-    are found: by the labels, in which all that is between them is SUPPRESSED.
+    If the writer has noted the messages, as Harmony's does, each token has one. Otherwise only the assistant's messages
+    are found, by the labels: everything between them is SUPPRESSED.
     """
     if draft.begins:
         at = [0, *accumulate(map(len, pieces))]

@@ -1,4 +1,4 @@
-"""render_many(): a column of conversations as columns of ids and loss masks."""
+"""render_many(): converts a column of conversations to columns of ids and loss masks."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ def render_many(
     dialect: str | None = None,
     **more: Any,
 ) -> Parsed:
-    """Renders many conversations into Arrow: the ids are those of `render`, and masks say which of them are learned.
+    """Renders many conversations into Arrow. The ids are those of `render`, and masks mark the ids to learn.
 
-    conversations: any iterable of rows, or an Arrow column, table or stream of them (read with pyarrow). A row is a
+    conversations: any iterable of rows, or an Arrow column, table or stream (read with pyarrow). A row is a
         list of messages, a mapping with `messages` and perhaps its own `tools`, as in a file for OpenAI's fine-tuning,
         or the JSON of either.
-    training: the whole conversation, to learn from; False: a prompt, with the beginning of the assistant's turn.
-    tools, model, format, template, vocab and all other options: as `render` has them, for all rows.
+    training: the whole conversation, for training. False: a prompt, with the beginning of the assistant's turn.
+    tools, model, format, template, vocab and all other options: as in `render`, for all rows.
     fields: which columns to make, of
         "ids": a list of int32;
         "labels": a list of uint8, each token's `Region`; what the assistant did not write is SUPPRESSED;
@@ -76,14 +76,14 @@ def render_many(
         "messages": a list of int32, the number of the message that a token belongs to, in what `normalize` gives; -1
             for none. In formats with tags, only the assistant's messages are told apart;
         "text": the prompt as a string;
-        "error": a string that says why a row has no ids, or no mask; null: it has.
-    regions: which of the assistant's tokens are learned, for "mask". roles: whose messages are; in Harmony these may be
-        others than the assistant's, too. A message with `"weight": 0` is not learned.
+        "error": a string with the reason why a row has no ids, or no mask; null if there is no error.
+    regions: which of the assistant's tokens are learned, for "mask". roles: whose messages are learned. In Harmony,
+        other roles than the assistant are possible, too. A message with `"weight": 0` is not learned.
     threads: how many chunks of rows are rendered at the same time. Tokenizers run without the GIL. 0: one per core.
-    progress: called with the rows done, after each chunk.
+    progress: called after each chunk with the number of finished rows.
 
-    A row that cannot be rendered is null but for its error. Raises what `render` raises for its options, and ValueError
-    for fields and roles that there are not, or for labels in a format without turns.
+    If a row cannot be rendered, all its columns are null except its error. Raises what `render` raises for its options,
+    and ValueError for unknown fields and roles, or for labels in a format without turns.
     """
     plan = _plan(
         tools,
@@ -124,8 +124,8 @@ def render_chunks(
 ) -> ParsedChunks:
     """`render_many` as a stream of chunks of rows, for data sets that do not fit into memory.
 
-    Rows are read when their chunk is due; each thread works on a chunk ahead. All options are those of `render_many`,
-    with its errors.
+    Rows are read when their chunk is needed. Each thread works one chunk ahead. Options and errors are those of
+    `render_many`.
     """
     plan = _plan(tools, fields, regions, roles, training=training, **options)
     chunks = in_order(plan.chunk, in_chunks(conversations), threads)
@@ -133,9 +133,9 @@ def render_chunks(
 
 
 def in_order(work: Callable[[_Given], _Made], given: Iterable[_Given], threads: int) -> Iterator[_Made]:
-    """What `work` returns for each, in their order. No more than a few are taken ahead of whoever asks.
+    """The results of `work`, in order. Only a few items are taken ahead of the reader.
 
-    One thread is the caller's own.
+    One of the threads is the caller's own.
     """
     if threads < 0:
         raise ValueError(f"threads is 0 or more, not {threads}")
@@ -157,7 +157,7 @@ def in_order(work: Callable[[_Given], _Made], given: Iterable[_Given], threads: 
 
 
 class _Chunk(NamedTuple):
-    """The rows of a chunk. Lists lie one after the other; `ends` and `text_ends` have where each row's ends (int64)."""
+    """The rows of a chunk. Lists are stored one after the other. `ends` and `text_ends` have each row's end (int64)."""
 
     rows: int
     ids: bytes
@@ -173,7 +173,7 @@ class _Chunk(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A conversation that is written. chat: its messages, if they are needed."""
+    """A conversation after writing. chat: its messages, if they are needed."""
 
     draft: Draft
     chat: list[dict[str, Any]]
@@ -219,7 +219,7 @@ class _Plan(NamedTuple):
         return self.masked(made._replace(labels=labels), rows, pieces, ends)
 
     def row(self, given: Any) -> tuple[_Row | None, bytes]:
-        """A row, or why there is none."""
+        """A row, or the reason why there is none."""
         try:
             messages, tools = conversation_of(given)
             if isinstance(messages, Iterator):
@@ -231,7 +231,7 @@ class _Plan(NamedTuple):
         return _Row(draft, chat), b""
 
     def masked(self, made: _Chunk, rows: list[_Row | None], pieces: list[list[array[int]]], ends: array[int]) -> _Chunk:
-        """The chunk with the mask and the messages of its tokens."""
+        """The chunk, with the mask and the messages of its tokens."""
         if not self.wanted & {"mask", "messages"}:
             return made
         mask = bytearray(made.labels.translate(self.learned))
@@ -271,7 +271,7 @@ def _weighs(message: dict[str, Any]) -> bool:
 
 
 def _picky(chat: list[dict[str, Any]]) -> bool:
-    """Are only some of the assistant's messages to be learned?"""
+    """Should only some of the assistant's messages be learned?"""
     return not all(_weighs(message) for message in chat if message["role"] == "assistant")
 
 

@@ -1,4 +1,4 @@
-"""The formats that are built in, by name."""
+"""The built-in formats, by name."""
 
 from __future__ import annotations
 
@@ -59,23 +59,23 @@ _BY_NAME: dict[str, Format | HeaderFormat] = {row.name: row for row in _ROWS}
 
 
 def names() -> tuple[str, ...]:
-    """The names that `Parser` takes."""
+    """The names that `Parser` accepts."""
     return tuple(_BY_NAME)
 
 
 def is_file(format: object) -> bool:
-    """Does this name the file of a row, and not a format?"""
+    """Is this the name of a file with a row, and not of a format?"""
     return isinstance(format, str) and format.endswith((".json", ".toml"))
 
 
 def format_of(format: str | os.PathLike[str] | Format | HeaderFormat) -> Format | HeaderFormat:
-    """The format of that name, or the row in that file. A `Format` is returned as it is.
+    """The format with this name, or the row in this file. A `Format` is returned unchanged.
 
-    format: the name of a row, of a parser of vLLM, SGLang or Ollama, or of a model, as `format_for` takes it. A path,
-    or a str that ends in `.toml` or `.json`, is a file.
+    format: the name of a row, of a parser of vLLM, SGLang or Ollama, or of a model, as in `format_for`. A path, or a
+    str that ends in `.toml` or `.json`, is a file.
 
-    Raises `FormatError` for an unknown name, for the name of a parser that no row replaces, and for a file that cannot
-    be read; it says why.
+    Raises `FormatError` for an unknown name, for the name of a parser without an equivalent row, and for a file that
+    cannot be read. The error has the reason.
     """
     if isinstance(format, (Format, HeaderFormat)):
         return format

@@ -1,5 +1,6 @@
-"""What vLLM, SGLang and Ollama call the parsers of a format, where neither a row nor a model has that name, and what no
-row reads."""
+"""Names of parsers in vLLM, SGLang and Ollama that are neither a row's nor a model's, and names that no row
+can read.
+"""
 
 ALIASES = {
     "apertus2509": "apertus",

@@ -4,7 +4,7 @@ from .spec import Format
 
 
 def _printed(marker: str) -> tuple[str, ...]:
-    """As the tokenizer has it; and as pages print it, with ASCII bars, ASCII underscores, or both."""
+    """The marker as in the tokenizer, and as pages print it: with ASCII bars, ASCII underscores, or both."""
     ascii_bars = marker.replace("｜", "|")
     return marker, ascii_bars, *(form.replace("▁", "_") for form in (marker, ascii_bars) if "▁" in form)
 
@@ -37,7 +37,7 @@ DEEPSEEK_SEARCH = DEEPSEEK._replace(
 
 
 # The mark as V3.2 and V4 write it, as V4.1 does, with ASCII bars as in re-hosted models, and garbled. A server that
-# strips special tokens leaves none.
+# strips special tokens leaves no mark.
 _MARKS = (
     "｜DSML｜",
     "｜DSML｜ ",
@@ -85,7 +85,7 @@ DSML = Format(
     encoding="dsml",
 )
 
-# The same with a mark of its own.
+# The same, but the mark is another one.
 _GCML = ("｜GCML｜", "|GCML|")
 GIGACHAT35 = DSML._replace(
     name="gigachat35",

@@ -1,5 +1,6 @@
-"""Rows in files: what `Format.to_dict`, `Format.from_dict` and `--format FILE` read and write, and what a model's
-folder says of its output."""
+"""Rows in files, as `Format.to_dict`, `Format.from_dict` and `--format FILE` read and write them, and the row that a
+model's folder describes.
+"""
 
 from __future__ import annotations
 
@@ -18,23 +19,23 @@ from .spec import Format
 
 LARGEST = 64 * 1024  # bytes of a file
 CONFIG = "tokenizer_config.json"  # of a model's folder
-LARGEST_CONFIG = 16 * 1024 * 1024  # bytes of it: it may list all special tokens
+LARGEST_CONFIG = 16 * 1024 * 1024  # its limit in bytes; it may list all special tokens
 Row = TypeVar("Row", bound="Format | None")
-# fields of several markers, and how many
+# fields with several markers, and their number
 _PARTS = {"think": 2, "section": 2, "call": 3, "pair": 4, "element": 3, "value_type": 2, "cdata": 2}
 _LISTS = ("stops", "turns", "drop", "answer", "keep")
 _SWITCHES = ("wrapped", "control")
 
 
 def fields_of(row: Format) -> dict[str, Any]:
-    """The fields that differ from their defaults, as JSON and TOML have them: tuples are lists."""
+    """The fields that differ from their defaults, in the form of JSON and TOML: tuples are lists."""
     defaults = Format._field_defaults
     given = row._asdict().items()
     return {name: _as_lists(value) for name, value in given if name == "name" or value != defaults[name]}
 
 
 def row_of_fields(fields: Mapping[str, Any]) -> Format:
-    """The row with these fields; `Format.from_dict` says what is refused."""
+    """The row with these fields. Errors are those of `Format.from_dict`."""
     if not isinstance(fields, Mapping):
         raise FormatError(f"a format is an object with fields, not {type(fields).__name__}")
     if unknown := sorted(set(map(str, fields)) - set(Format._fields)):
@@ -47,7 +48,7 @@ def row_of_fields(fields: Mapping[str, Any]) -> Format:
 def read_format(path: Path) -> Format:
     """The row in a file: TOML if its name ends in `.toml`, else JSON.
 
-    A `tokenizer_config.json` has it in its `response_template`. Raises `FormatError` that names the file.
+    A `tokenizer_config.json` describes it in `response_template`. Raises `FormatError` that names the file.
     """
     if path.name == CONFIG:
         row = _row_of_config(path)
@@ -58,7 +59,7 @@ def read_format(path: Path) -> Format:
 
 
 def row_in(path: Path) -> Format:
-    """The row of `read_format`: the same object for the same file, so that it is compiled once."""
+    """The row of `read_format`. The same file gives the same object, so that it is compiled only once."""
     try:
         about = path.stat()
     except OSError as error:
@@ -72,18 +73,18 @@ def _row_in(path: Path, changed: int, size: int) -> Format:
 
 
 def format_in(folder: Path) -> Format | None:
-    """The row that the `response_template` of a model's folder describes; None if there is none.
+    """The row that the `response_template` of a model's folder describes. None if there is none.
 
-    Raises `FormatError` for one that is not valid, or says what no row can.
+    Raises `FormatError` if it is not valid, or describes more than a row can express.
     """
     path = folder / CONFIG
     return _row_of_config(path) if path.is_file() else None
 
 
 def format_of_model(name: str, folder: Path | None = None) -> str | Format:
-    """The format that a model's name tells, as `format_for` does, or else the row of its folder's `response_template`.
+    """The format of a model, found by its name as in `format_for`, or else by its folder's `response_template`.
 
-    Raises `FormatError` if neither says it.
+    Raises `FormatError` if neither gives a format.
     """
     try:
         return format_for(name)

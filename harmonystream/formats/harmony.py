@@ -1,4 +1,4 @@
-"""OpenAI's Harmony (gpt-oss). Its headers have a grammar and a machine of their own; this row has the markers."""
+"""OpenAI's Harmony (gpt-oss). A separate machine reads its headers by their grammar. This row only has the markers."""
 
 from .spec import HeaderFormat
 

@@ -3,13 +3,13 @@
 from .spec import Format
 from .xml_calls import QWEN3_CODER
 
-# Fine-tunes mix the two dialects, so the body decides: the row differs only in what it takes for a call outside its
+# Fine-tunes mix the two dialects, so the body decides. The rows differ only in what they accept as a call outside its
 # tags.
 HERMES = QWEN3_CODER._replace(name="hermes", bare="no")
 
 # The calls of Hermes, and other ends of a turn.
 GRANITE4 = HERMES._replace(name="granite4", stops=("<|end_of_text|>",), turns=("<|start_of_role|>",))
-# As the first has them, and as K-EXAONE does.
+# The first spellings of these roles, and K-EXAONE's.
 _ROLES = ("|system|", "|user|", "|assistant|", "|tool|")
 EXAONE4 = HERMES._replace(
     name="exaone4",

@@ -1,4 +1,4 @@
-"""Calls whose arguments are pairs of tags, `<arg_key>` and `<arg_value>`: GLM, and who took it over."""
+"""Calls whose arguments are pairs of tags, `<arg_key>` and `<arg_value>`: GLM, and models that adopted its form."""
 
 from .spec import Format
 
@@ -13,7 +13,7 @@ GLM = Format(
     turns=("<|assistant|>", "<|system|>", "<role>", "<｜start▁of▁sentence｜>"),
 )
 
-# The model writes `<user>` in place of the opener at times. It begins no turn here, because `<assistant>` does, too.
+# The model sometimes writes `<user>` in place of the opener. `<user>` begins no turn here, because `<assistant>` does.
 POOLSIDE_V1 = GLM._replace(
     name="poolside_v1",
     call=(("<tool_call>", "<user>"), "", ("</tool_call>", "</_call>")),
@@ -31,7 +31,7 @@ IQUEST_Q1 = GLM._replace(
 
 
 def _suffixed(tag: str) -> tuple[str, str]:
-    """As the preview of the model has it, and as the released one does."""
+    """The tag as in the preview of the model, and as in the released model."""
     return tag, tag.replace(">", ":opensource>")
 
 

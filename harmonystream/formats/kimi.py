@@ -26,12 +26,12 @@ def _close(tag: str) -> str:
 
 
 def _spaced(marker: str) -> tuple[str, ...]:
-    """Also with blanks around the tag's name."""
+    """The tag, also with blanks around its name."""
     name = marker.split("|>")[1].split("<|")[0]
     return tuple(marker.replace(name, form) for form in (name, f" {name}", f"{name} ", f" {name} "))
 
 
-# Its tags are the name and the attributes between control tokens, and so markers of several tokens. Calls are numbered.
+# Its tags are the name and the attributes between control tokens, so a marker has several tokens. Calls are numbered.
 # The arguments of a call may also be one object, in a tag of its own.
 KIMI_K3 = Format(
     name="kimi_k3",

@@ -1,4 +1,4 @@
-"""Which format a model writes, by the model's name: a table of families, read in order."""
+"""Finds the format that a model writes by the model's name, in a table of families that is read in order."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from ..errors import FormatError
 
 __all__ = ["format_for", "models_of"]
 
-# (The beginning of a name, its format, what people call it.) A specific family comes before a general one, and takes
-# the words that it names with it. Names are lower case here, with "-" for every separator but "." between digits.
+# (The beginning of a name, its format, the usual name.) A specific family comes before a general one, and replaces its
+# words. Names here are lower case, with "-" for every separator except "." between digits.
 _FAMILIES = (
     (r"gpt-?oss(-safeguard)?", "harmony", "gpt-oss"),
-    # R1 taught other models to reason and not to call tools. Ollama calls these R1 too, and only the size differs.
+    # R1 taught other models to reason, but not to call tools. Ollama uses R1's name for these, too, and only the size
+    # differs.
     (r"deepseek-r1-distill(-qwen|-llama)?", "think", "DeepSeek-R1-Distill"),
     (r"deepseek-r1-(1\.5|7|8|14|32|70)b", "think", ""),
     (r"deepseek-r1-0528-qwen3", "deepseek", ""),
@@ -112,14 +113,14 @@ _UNREAD = (
     ),
 )
 
-# Families that no built-in format reads. A name with one of these and another family does not show its format.
+# Families that no built-in format reads. If a name also has one of these, it does not determine a format.
 _OTHERS = (
     r"aya|cohere|command-r|ernie|exaone|falcon|gemma|hunyuan|intern(lm|vl)|jamba|lfm|llama|longcat"
     r"|minicpm|ministral|mistral|mixtral|olmo|phi|smollm|yi"
 )
 _OTHER_TASKS = r"asr|embed|embedding|guard|prm|reranker|reward|rm|tts"
 
-# Parts of a path that name no model: its parent does.
+# Parts of a path that do not name a model. Then the parent directory does.
 _NAMELESS = (
     r"|[0-9a-f]{12,64}|snapshots|blobs|refs|checkpoint[-_]?\d+|(epoch|step(?!3\Z)|v)?[-_]?\d+|main|best|final|latest|merged|hf|gguf|onnx"
     r"|(adapter_|ggml-|pytorch_)?model([-_.].*)?|weights|(i?q|bf|fp?)\d\w*(\.gguf)?|[^.]*\.json"
@@ -141,7 +142,7 @@ class _Patterns(NamedTuple):
 
 @cache
 def _patterns() -> _Patterns:
-    """The tables above, compiled when somebody asks: importing the package must be quick."""
+    """The tables above, compiled on first use, because importing the package must be fast."""
     before, after = r"(?<![a-z0-9.])(?:", r")(?![a-z])"
     return _Patterns(
         families=[(re.compile(before + pattern + after), name) for pattern, name, _ in _FAMILIES],
@@ -158,10 +159,10 @@ def format_for(model_name: str) -> str:
 
     model_name: a model's id ("deepseek-ai/DeepSeek-V3.1"), an id of Ollama or a provider ("qwen3-coder:30b"), the name
     of a quantised or fine-tuned copy, or the path of a directory or file. The last part of a path that names something
-    counts. Upper and lower case, and the separators, are all the same.
+    counts. Case and separators do not matter.
 
-    Raises `FormatError` for a name that no family fits, or several that differ: pass such a model's format yourself.
-    The search agent of DeepSeek-V3.1 ("deepseek_search") is a mode of the model, so no name leads there.
+    Raises `FormatError` if no family fits the name, or if several fit that differ. In this case, pass the format
+    yourself. The search agent of DeepSeek-V3.1 ("deepseek_search") is a mode of the model, so no name has this format.
     """
     if not isinstance(model_name, str):
         raise TypeError(f"model_name is a str such as 'Qwen/Qwen3-8B', not {type(model_name).__name__}")
@@ -173,7 +174,7 @@ _MAX_KNOWN = 256
 
 
 class _Found(NamedTuple):
-    """A family in a name: from where to where, and its format."""
+    """A family in a name: its range, and its format."""
 
     start: int
     stop: int
@@ -187,7 +188,7 @@ def _format_of_name(model_name: str) -> str:
         found += [_Found(match.start(), match.end(), format) for match in pattern.finditer(rest)]
         rest = pattern.sub(lambda match: "+" * len(match[0]), rest)
     found.sort()
-    if found:  # a family without a version, before the model's name, says whose the model is: "meta-llama-Llama-3.1"
+    if found:  # a family without a version, before the model's name, is the name of the maker: "meta-llama-Llama-3.1"
         rest = _patterns().maker.sub("", rest[: found[0].start]) + rest[found[0].start :]
     kinds = {family.format for family in found}
     if (len(kinds) == 1 or _names_a_base(name, found)) and not _patterns().foreign.search(rest):
@@ -196,7 +197,7 @@ def _format_of_name(model_name: str) -> str:
 
 
 def _names_a_base(name: str, found: list[_Found]) -> bool:
-    """Do two families name a model and what it was made of? The size follows the second: "ToolACE-2-Llama-3.1-8B"."""
+    """Do two families name a model and its base? The size then follows the second one: "ToolACE-2-Llama-3.1-8B"."""
     if len(found) != 2:
         return False
     model, base = found
@@ -208,7 +209,9 @@ _known_format = lru_cache(maxsize=64)(_format_of_name)
 
 
 def models_of(format_name: str) -> str:
-    """The models that write this format, for people: "Qwen3, Qwen2.5, QwQ". Empty for a format that is not built in."""
+    """The models that write this format, for people to read: "Qwen3, Qwen2.5, QwQ". Empty unless the format is built
+    in.
+    """
     if format_name == "deepseek_search":
         return "the search agent of DeepSeek-V3.1"
     return ", ".join(label for _, name, label in _FAMILIES if name == format_name and label)
@@ -220,7 +223,7 @@ def _last_part(name: str) -> str:
 
 
 def _spelt_alike(name: str) -> str:
-    """A name as the table has it: "deepseek-v3p1", as some providers write, is "deepseek-v3.1"."""
+    """A name in the table's spelling: "deepseek-v3p1", as some providers write it, becomes "deepseek-v3.1"."""
     pointed = re.sub(r"(?<=\d)p(?=\d)", ".", name)
     return re.sub(r"[^a-z0-9.]+|(?<!\d)\.|\.(?!\d)", "-", pointed)
 

@@ -1,4 +1,4 @@
-"""Calls whose arguments are an object with bare keys, and with quotes of the row's own: Google's Gemma."""
+"""Calls whose arguments are an object with bare keys, and with the row's own quotes: Google's Gemma."""
 
 from .spec import Format
 

@@ -1,4 +1,4 @@
-"""Calls without a closer: they end where their JSON does."""
+"""Calls without a closer, which end together with their JSON."""
 
 from .spec import Format
 

@@ -1,7 +1,7 @@
 """Reads a regular expression as the few fixed texts that it can match, without ever running it.
 
-A response template comes from outside and may describe its markers with regular expressions. What a `Format` can
-express is a small part of that language: characters, `\\s*`, choices, and named groups that take anything.
+A response template comes from outside and may describe its markers with regular expressions. A `Format` can express
+only a small part of that language: characters, `\\s*`, choices, and named groups that match anything.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _DEEPEST = 8  # groups in groups
 
 
 class Layout(Enum):
-    """What is no character: any whitespace, or the end of the output."""
+    """A piece that is not a character: any whitespace, or the end of the output."""
 
     SPACE = "whitespace"
     END = "the end"
 
 
 class Group(NamedTuple):
-    """A named group that takes any text: `(?P<name>\\w+)`."""
+    """A named group that matches any text: `(?P<name>\\w+)`."""
 
     name: str
 
@@ -38,7 +38,7 @@ Pieces: TypeAlias = "tuple[Piece, ...]"
 
 _GROUP = re.compile(r"\(\?P<(\w{1,64})>")
 _AHEAD = re.compile(r"\(\?=(?:\[\\s\\S\]|\.)\*\??(.*)\)", re.DOTALL)
-# A body that takes anything of some kind: a class, or `.`, repeated.
+# A body that matches anything of some kind: a class, or `.`, repeated.
 _ANYTHING = re.compile(r"(?:\.|\\[wWdDS]|\[(?:\\.|[^\]\\])+\])[*+]\??", re.DOTALL)
 _LAYOUT = re.compile(r"\A\s+|(?<!\w)\s*\n\s*|(?<!\w)\s+\Z")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
@@ -46,7 +46,7 @@ _SPECIAL = "^.[]{}*+?|()"
 
 
 def read_literal(text: str, what: str) -> Pieces:
-    """A fixed text. Line breaks in it, and whitespace at its ends, are layout, but not after a word.
+    """A fixed text. Line breaks in it, and whitespace at its ends, are layout, except after a word.
 
     what: its place, for errors. Raises FormatError for a text of more than 1,024 characters.
     """
@@ -68,7 +68,9 @@ def read_pattern(pattern: str, what: str) -> list[Pieces]:
 
 
 def read_ahead(pattern: str, what: str) -> list[Pieces] | None:
-    """What an opener such as `(?=[\\s\\S]*?</think>)` waits for: it matches before anything that this text follows."""
+    """The text that an opener such as `(?=[\\s\\S]*?</think>)` waits for. The opener matches anything before
+    this text.
+    """
     found = _AHEAD.fullmatch(pattern) if len(pattern) <= LONGEST else None
     return None if found is None else read_pattern(found[1], what)
 
@@ -163,7 +165,7 @@ class _Reader:
 
 
 def _laid_out(parts: Pieces) -> Pieces:
-    """The same with the layout in its texts as `Layout.SPACE`, and never twice in a row."""
+    """The same pieces, with layout in texts as `Layout.SPACE`, and never twice in a row."""
     pieces: list[Piece] = []
     for part in parts:
         texts = _LAYOUT.split(part) if isinstance(part, str) else [part]
@@ -174,7 +176,7 @@ def _laid_out(parts: Pieces) -> Pieces:
 
 
 def _joined(parts: Pieces) -> Pieces:
-    """The same with neighbouring texts as one."""
+    """The same pieces, with neighbouring texts joined."""
     joined: list[Piece] = []
     for part in parts:
         if isinstance(part, str) and joined and isinstance(joined[-1], str):

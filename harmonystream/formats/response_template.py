@@ -1,4 +1,4 @@
-"""A tokenizer's `response_template`, transformers' description of a model's output, as a row."""
+"""Converts a tokenizer's `response_template`, transformers' description of a model's output, to a row."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OBJECT = re.compile(r'\{"(\w+)":"\0","(\w+)":')
 
 
 def row_of_template(template: Mapping[str, Any], name: str) -> Format:
-    """The row that reads what the template describes; `Format.from_response_template` says what is refused."""
+    """The row that reads what the template describes. Errors are those of `Format.from_response_template`."""
     fields = _checked(template)
     turns = _spellings(_anchor(template, "start_anchor", "response_template"), "start_anchor")
     content = fields.get("content", {})
@@ -48,7 +48,7 @@ def row_of_template(template: Mapping[str, Any], name: str) -> Format:
 
 
 def _checked(template: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """The fields. Raises FormatError for a template that is none, or that describes more than a Format can."""
+    """The fields. Raises FormatError if the template is not valid, or describes more than a Format can express."""
     if not isinstance(template, Mapping):
         raise FormatError(f"a response template is an object, not {type(template).__name__}")
     if "x-regex" in template or "properties" in template:
@@ -83,7 +83,7 @@ def _check_field(role: Any, field: Any) -> None:
 
 
 def _anchor(field: Mapping[str, Any], key: str, what: str) -> list[Pieces]:
-    """The texts of a literal, of a list of those, or of a pattern. Empty if the template has none of them."""
+    """The texts of a literal, of a list of literals, or of a pattern. Empty if the template has none of these."""
     given, pattern = field.get(key), field.get(f"{key}_pattern")
     if given is not None and pattern is not None:
         raise FormatError(f"{what} has both {key} and {key}_pattern")
@@ -108,7 +108,7 @@ def _refuse_headers(texts: list[Pieces], what: str) -> None:
 
 
 def _spellings(texts: list[Pieces], what: str) -> list[str]:
-    """Texts that are one marker each; the end of the output is none."""
+    """Texts that are one marker each. The end of the output is not a marker."""
     spelt = []
     for text in texts:
         match [part for part in text if part is not Layout.SPACE]:
@@ -130,7 +130,7 @@ def _marker(spellings: list[str]) -> Marker:
 
 
 def _turn(anchor: str) -> str:
-    """What begins a turn: the anchor's first tag, which is a token, or all of it."""
+    """The marker that begins a turn: the anchor's first tag, which is a token, or the whole anchor."""
     tag = _FIRST_TAG.match(anchor)
     return anchor if tag is None else tag[0]
 
@@ -155,16 +155,16 @@ def _think(field: Mapping[str, Any], anchors: list[str]) -> tuple[Marker, Marker
 
 
 def _content(field: Mapping[str, Any]) -> tuple[tuple[str, ...], list[str]]:
-    """The markers around the answer, and the stops that end it if there are none."""
+    """The markers around the answer, or else the stops that end it."""
     openers = _spellings(_anchor(field, "open", "content"), "content.open")
     closers = _spellings(_anchor(field, "close", "content"), "content.close")
     return (tuple(dict.fromkeys([*openers, *closers])), []) if openers else ((), closers)
 
 
 class _Shape(NamedTuple):
-    """What the transform of the calls makes of what was read."""
+    """What the transform of the calls makes of the matched text."""
 
-    name: str  # the name's placeholder; "": the content is name and arguments
+    name: str  # the name's placeholder; "": the content has the name and the arguments
     arguments: str
     id: str
 

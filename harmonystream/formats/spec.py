@@ -1,4 +1,6 @@
-"""The language in which a format is described: data, compiled against a vocabulary by the native core."""
+"""The language in which a format is described. Descriptions are data, which the native core compiles for a
+vocabulary.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,10 @@ Marker: TypeAlias = str | tuple[str, ...]
 
 
 class HeaderFormat(NamedTuple):
-    """Messages with headers, as in Harmony. The machine knows the grammar; this names its markers.
+    """Messages with headers, as in Harmony. The machine knows the grammar, and this row names its markers.
 
-    name: as passed to `Parser`. markers: what each is for -> its spelling, which is also its name in a vocabulary.
+    name: as passed to `Parser`. markers: maps each marker's purpose to its spelling, which is also its name in a
+    vocabulary.
     required: the markers that a vocabulary must have as control ids.
     stops: the spellings at which generation should stop.
     """
@@ -25,8 +28,8 @@ class HeaderFormat(NamedTuple):
 class Format(NamedTuple):
     """How a model writes reasoning and tool calls with tags: one row.
 
-    docs/formats.md teaches it, docs/tags.md specifies it. A marker is a string, or a tuple of spellings that
-    mean the same.
+    docs/formats.md explains the fields, and docs/tags.md specifies them. A marker is a string, or a tuple of spellings
+    that mean the same.
     """
 
     name: str
@@ -125,7 +128,7 @@ class Format(NamedTuple):
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Format:
-        """The row with these fields, as `to_dict` gives them or as a file has them: lists are tuples.
+        """The row with these fields, as `to_dict` returns them or as a file has them: lists instead of tuples.
 
         Raises `FormatError` for a field that is unknown, missing or of the wrong type. A `Parser` raises
         `FormatError` when it compiles a row whose markers clash.
@@ -136,13 +139,12 @@ class Format(NamedTuple):
 
     @classmethod
     def from_response_template(cls, template: Mapping[str, Any], name: str = "template") -> Format:
-        """The row for a tokenizer's `response_template`, as transformers has it and `tokenizer_config.json` keeps it.
+        """The row for a tokenizer's `response_template`, as in transformers and in `tokenizer_config.json`.
 
-        name: the row's. The regular expressions of the template are read as the fixed texts that they match, and never
-        run.
+        name: the row's. The template's regular expressions are read as the fixed texts that they match, and never run.
 
-        Raises `FormatError` for a template that is not valid, and for one that says what no row can; the error says
-        what that is.
+        Raises `FormatError` for a template that is not valid, and for one that describes more than a row can express.
+        The error has the reason.
         """
         from .response_template import row_of_template
 

@@ -1,8 +1,8 @@
-"""Models that reason between tags and call no tools."""
+"""Models that reason between tags and do not call tools."""
 
 from .spec import Format
 
-# The turns of the models that were taught to think: a tag of the user's, in the prompt, opens nothing.
+# The turns of the models that learned to reason. A tag in the user's part of the prompt opens nothing.
 THINK = Format(
     name="think",
     think=("<think>", "</think>"),

@@ -5,7 +5,7 @@ from .spec import Format
 QWEN3_CODER = Format(
     name="qwen3_coder",
     think=("<think>", "</think>"),
-    section=("<tool_call>", ("</tool_call>", "</_call>")),  # the second without the middle one of its tokens
+    section=("<tool_call>", ("</tool_call>", "</_call>")),  # the second lacks the middle one of its tokens
     call=("<function=", ">", "</function>"),
     pair=("<parameter=", ">", "", "</parameter>"),
     wrapped=True,
@@ -15,10 +15,10 @@ QWEN3_CODER = Format(
     turns=("<|im_start|>",),
 )
 
-# The same tags, but the template writes a value as it is: a newline at its end is the file's last.
+# The same tags, but the template writes a value unchanged: a newline at its end is the file's last one.
 MIMO = QWEN3_CODER._replace(name="mimo", newlines="keep")
 
-# The neighbour's tags are around a call at times, in place of its own or inside of them.
+# The other model's tags are sometimes around a call, in place of its own or inside them.
 SEED_OSS = MIMO._replace(
     name="seed_oss",
     think=("<seed:think>", "</seed:think>"),
@@ -36,7 +36,7 @@ FUNCTIONARY = Format(
     turns=("<|start_header_id|>",),
 )
 
-# M2 and M3 write each other's tags of thoughts at times, and M2 the name of M3's sections.
+# M2 and M3 sometimes write each other's tags around reasoning, and M2 the name of M3's sections.
 MINIMAX_M2 = Format(
     name="minimax_m2",
     think=(("<think>", "<mm:think>"), ("</think>", "</mm:think>")),
@@ -71,7 +71,7 @@ DOTS = MINIMAX_M2._replace(
 
 
 def _spaced(tag: str) -> tuple[str, ...]:
-    """With both kinds of quotes, and without its space, as detokenizers of control tokens leave it."""
+    """The tag with both kinds of quotes, and without its space, as detokenizers of control tokens leave it."""
     return tuple(form + quote for form in (tag, tag.replace(" ", "")) for quote in "\"'")
 
 
@@ -86,7 +86,7 @@ MINICPM5 = Format(
     turns=("<|im_start|>",),
 )
 
-# Around each call the frame of DeepSeek's, which the model leaves out, in whole or in part.
+# DeepSeek's frame is around each call. The model leaves out all or part of it.
 _INVOKE = '<steptml:invoke name="'
 STEP3 = Format(
     name="step3",

@@ -39,6 +39,10 @@ class Connection:
 
     The task that entered the client's scopes must also leave them. And if they end for any reason, the caller must not
     end with them.
+
+    server: a URL (Streamable HTTP), `mcp.StdioServerParameters`, an `mcp.Client` or anything that a client connects to.
+        A client that the caller has entered is used as it is, and is not closed.
+    prefix: put before each tool's name, with an underscore, if it is not empty.
     """
 
     def __init__(self, server: Any, prefix: str) -> None:

@@ -39,8 +39,7 @@ class Tool:
     name: the name that the model uses in calls.
     description: text for the model.
     parameters: the JSON Schema of its arguments, an object. None means unknown; with a function, the schema is then
-    made from the function's signature.
-        schema from the function's signature.
+        made from the function's signature.
     function: runs a call, and is given the arguments by name. A coroutine function runs in the event loop, any other
         in a thread of its own.
     timeout: seconds that a run may take; None uses the limit of the `Tools`.
