@@ -1,1 +1,1 @@
-"""Servers and engines. Each module imports its own: nothing here is loaded with the package."""
+"""Servers and engines. Each module imports its own dependencies. Importing the package loads nothing from here."""

@@ -1,6 +1,6 @@
-"""The log probabilities of an engine's outputs in chunks of Chat Completions: those of each token are in one chunk.
+"""The log probabilities of an engine's outputs in chunks of Chat Completions. Each token's are in one chunk.
 
-ChatStream itself has those of texts alone. Engines also send those of markers, of a call's name and of a stop string.
+ChatStream itself only sends those of text. Engines also send those of markers, of a call's name and of a stop string.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ _NONE = b'"logprobs":null'
 
 
 class ChunkLogprobs:
-    """Of one choice: what the API says of each id, until a chunk is written."""
+    """The log probabilities of one choice, from the engine's output until a chunk is written."""
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[int, dict[str, Any]]] = deque()  # not read yet
-        self._read: list[dict[str, Any]] = []  # since the last chunk
+        self._read: list[dict[str, Any]] = []  # read since the last chunk
 
     def add(self, ids: Sequence[int], said: Sequence[Any]) -> None:
-        """said: the engine's own objects of the API, one for each id. They are pydantic models."""
+        """said: the engine's own objects for the API, one for each id. They are pydantic models."""
         self._waiting.extend((tid, as_sent(each.model_dump())) for tid, each in zip(ids, said, strict=True))
 
     def feed(self, stream: Any, ids: Sequence[int]) -> bytes:
-        """What `stream.feed(ids)` returns, id by id, with what was said of these ids.
+        """The result of `stream.feed(ids)`, made id by id, with the log probabilities of these ids.
 
-        ids: the next of those that were added, up to where the text ends. If a stop string ends inside a token, they
-        end with the bytes of a part of it. The first of these bytes has what was said of the token.
+        ids: the next ids of those that were added, up to the end of the text. If a stop string ends inside a token,
+        they end with the bytes of a part of it. The first of these bytes has the token's log probabilities.
         """
         frames = b""
         whole = True
@@ -46,7 +46,7 @@ class ChunkLogprobs:
         return frames
 
     def rest(self, frames: bytes) -> bytes:
-        """The last frames, with what no chunk has: of markers, and of the tokens of a stop string."""
+        """The last frames, with the log probabilities that no chunk has: of markers, and of a stop string's tokens."""
         self._read += [entry for _, entry in self._waiting]
         self._waiting.clear()
         return self._with(frames)

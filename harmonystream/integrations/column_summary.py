@@ -1,4 +1,4 @@
-"""What a parsed data set is like: how many of its rows were repaired, and by which deviations."""
+"""Summarises a parsed data set: how many rows were repaired, and by which deviations."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _FIELDS = ("deviations", "finish_reason", "note")
 
 
 class Summary(NamedTuple):
-    """Counts of rows. clean: those with neither a deviation nor a note.
+    """Counts of rows. clean: rows with neither a deviation nor a note.
 
-    deviations: by code, how many rows have it, the most frequent one first. first: by code, the first row that has it,
-    from 0. finish_reasons, notes: by each that occurs.
+    deviations: for each code, how many rows have it, with the most frequent one first. first: for each code, the first
+    row that has it, counted from 0. finish_reasons, notes: counts by value.
     """
 
     rows: int
@@ -27,11 +27,11 @@ class Summary(NamedTuple):
 
 
 def summarize(batches: Any, column: str = "parsed") -> Summary:
-    """Counts what the column of a `ParsedColumn` holds.
+    """Count the contents of a `ParsedColumn`'s column.
 
     batches: a table or record batch of pyarrow, or an iterable of them, such as
     `dataset.with_format("arrow").iter(1000)` of Hugging Face, or `dataset.iter_batches(batch_format="pyarrow")` of Ray.
-    One of them is in memory at a time.
+    Only one of them is in memory at a time.
 
     Raises ValueError if the column lacks one of the fields `deviations`, `finish_reason` and `note`.
     """
@@ -52,7 +52,7 @@ def summarize(batches: Any, column: str = "parsed") -> Summary:
 
 
 def _parts(batches: Iterable[Any], column: str) -> Iterator[dict[str, Any]]:
-    """The fields that are counted, of each contiguous piece."""
+    """The fields that are counted, for each contiguous piece."""
     from pyarrow import compute
 
     for batch in batches:
@@ -65,7 +65,7 @@ def _parts(batches: Iterable[Any], column: str) -> Iterator[dict[str, Any]]:
 
 
 def _found(part: dict[str, Any]) -> set[tuple[int, str]]:
-    """(row, code) of all deviations."""
+    """(row, code) for each deviation."""
     from pyarrow import compute
 
     said = part["deviations"]

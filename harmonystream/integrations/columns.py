@@ -1,4 +1,4 @@
-"""A column of outputs in a batch of any data engine, as a further column of what they hold."""
+"""Reads a column of outputs in a batch of any data engine, and adds a column of their parts."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ __all__ = ["Labelled", "ParsedColumn"]
 
 
 class ParsedColumn:
-    """A function of Arrow tables, or of record batches: it adds a struct column, as `parse_many` makes it.
+    """A function of Arrow tables, or of record batches. It adds a struct column, in the form of `parse_many`.
 
-    column: the name of the column of outputs: lists of ids of any integer type, or texts. into: that of the new column;
-        a column that has this name is replaced.
-    finish_reason: why the outputs ended, one reason for all. finish_reason_column: the name of a column of reasons.
+    column: the name of the column of outputs: lists of ids of any integer type, or strings. into: the name of the new
+    column. A column with this name is replaced.
+    finish_reason: the reason for all outputs. finish_reason_column: the name of a column of reasons.
     prompt_column: the name of a column of the prompts that the rows continue.
-    tools_column: the name of a column of each row's own tools: a list of them, or its JSON; null: those of `tools`.
-    format, vocab, tools, fields: as `parse_many` has them. threads: 1, because a data engine runs one worker per core.
-    progress: called where the batch is read, with the rows done and all rows of the batch, after each 1,024. An engine
-        with worker processes pickles it, and calls it there.
+    tools_column: the name of a column of each row's own tools: a list of them, or its JSON. In null rows, `tools`
+    applies.
+    format, vocab, tools, fields: as in `parse_many`. threads: 1, because a data engine runs one worker per core.
+    progress: called in the process that reads the batch, after each 1,024 rows, with the number of finished rows and of
+    all rows of the batch. An engine with worker processes pickles it.
 
-    It can be pickled, and then each worker needs the vocabulary once: a `Vocab.load`ed one is pickled as its path.
+    It can be pickled. Then each worker loads the vocabulary once: a `Vocab.load`ed one is pickled as its path.
     """
 
     @renamed(finish="finish_reason", finish_column="finish_reason_column")
@@ -54,15 +55,15 @@ class ParsedColumn:
         self._finish, self._finish_column, self._prompt_column = finish_reason, finish_reason_column, prompt_column
         self._tools_column = tools_column
         self._fields, self._threads, self._progress = tuple(fields), threads, progress
-        self.read([])  # so that wrong options are refused here, and not in a worker
+        self.read([])  # refuses wrong options here rather than in a worker
 
     @property
     def needs_columns(self) -> bool:
-        """Does it read more than the column of outputs?"""
+        """Does it need more than the column of outputs?"""
         return any((self._finish_column, self._prompt_column, self._tools_column))
 
     def read(self, column: Any, reasons: Sequence[Any] | None = None, prompts: Any = None, tools: Any = None) -> Parsed:
-        """One column, for engines that hand over columns. tools: of all its rows, in the place of the constructor's."""
+        """Read one column, for engines that pass columns. tools: for all rows, in place of the constructor's."""
         if isinstance(column, list) and not column:
             column = _nothing()
         return parse_many(
@@ -89,7 +90,7 @@ class ParsedColumn:
         return self.read(batch.column(self.column), reasons, prompts, tools)
 
     def _by_tools(self, batch: Any) -> Any:
-        """The rows that have the same tools are read together."""
+        """Read rows with the same tools together."""
         import pyarrow
 
         groups: dict[str, list[int]] = {}
@@ -108,14 +109,14 @@ class ParsedColumn:
 
 
 def _without_nulls(value: Any) -> Any:
-    """Arrow gives all structs of a column the same fields."""
+    """The value without nulls, because Arrow gives all structs of a column the same fields."""
     if isinstance(value, dict):
         return {name: _without_nulls(each) for name, each in value.items() if each is not None}
     return [_without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
 class Labelled:
-    """The same for `label_many`: it adds a list column of each token's `Region`, for loss masks."""
+    """Like `ParsedColumn`, but for `label_many`: it adds a list column of each token's `Region`, for loss masks."""
 
     def __init__(
         self,
@@ -135,7 +136,7 @@ class Labelled:
         self.read([])
 
     def read(self, column: Any) -> Parsed:
-        """One column, for engines that hand over columns."""
+        """Read one column, for engines that pass columns."""
         if isinstance(column, list) and not column:
             column = _nothing()
         return label_many(
@@ -154,7 +155,7 @@ class Labelled:
 
 
 def _nothing() -> Any:
-    """A column of no rows: (values, offsets)."""
+    """A column without rows: (values, offsets)."""
     from array import array
 
     return array("i"), array("i", [0])
@@ -169,7 +170,7 @@ def _with_column(batch: Any, name: str, made: Any) -> Any:
 
 
 def _readable(column: Any) -> Any:
-    """A column of pyarrow's whose type parse_many does not take, in one that it takes. Others stay as they are."""
+    """A pyarrow column, converted if parse_many does not accept its type. Other columns stay unchanged."""
     found = getattr(column, "type", None)
     if found is None or not type(column).__module__.startswith("pyarrow"):
         return column
@@ -187,5 +188,5 @@ def _readable(column: Any) -> Any:
         return column
     ids = pyarrow.int64() if item.bit_width == 64 else pyarrow.uint32() if item == pyarrow.uint32() else pyarrow.int32()
     wide = types.is_large_list(found)
-    # An id above those of int64 becomes negative, and so the row's note says that it is not an id.
+    # An id that does not fit into int64 becomes negative, so the row gets the note that it is not an id.
     return column.cast(pyarrow.large_list(ids) if wide else pyarrow.list_(ids), safe=False)

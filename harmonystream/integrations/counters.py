@@ -1,4 +1,4 @@
-"""Figures of ours in the engine's own /metrics, by prometheus_client, which vLLM and SGLang have."""
+"""Adds our metrics to the engine's own /metrics, with prometheus_client, which vLLM and SGLang have."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ __all__ = ["count_error", "count_repairs", "count_stream"]
 
 
 def count_stream(path: str) -> None:
-    """A stream has begun. path: "direct", "frames", "names" (our parsers, the engine's frames) or "stock"."""
+    """Count a stream that begins. path: "direct", "frames", "names" (our parsers, the engine's frames) or "stock"."""
     _add("streams", path)
 
 
 def count_error(feature: str) -> None:
-    """An error of ours, after which the engine went on without us or a stream has ended."""
+    """Count an error of ours. The engine went on without us, or a stream has ended."""
     _add("errors", feature)
 
 
 def count_repairs(parser: Parser) -> None:
-    """An output has ended: what was repaired in it."""
+    """Count the repairs of an output that has ended."""
     for deviation in parser.deviations:
         _add("repairs", deviation.code)
 
@@ -41,7 +41,7 @@ def _add(name: str, label: str) -> None:
 
 @cache
 def _counter(name: str) -> Any:
-    """None: without prometheus_client nothing is counted."""
+    """The counter. None without prometheus_client: then nothing is counted."""
     try:
         from prometheus_client import Counter
     except ImportError:

@@ -12,7 +12,7 @@ __all__ = ["expression"]
 def expression(column: ParsedColumn | Labelled) -> Any:
     """The expression of `ParsedColumn(...)` or `Labelled(...)`: `frame.with_column(column.into, expression(...))`.
 
-    A column of reasons or prompts is not taken: give `finish_reason=` for all rows.
+    It cannot read a column of reasons or prompts. Pass `finish_reason=` for all rows.
     """
     import daft
     import pyarrow

@@ -1,4 +1,4 @@
-"""Hugging Face datasets: a dataset with a column more."""
+"""Hugging Face datasets: adds a column to a dataset."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def add_column(dataset: Any, column: ParsedColumn | Labelled, **options: Any) ->
     """`dataset` (a `Dataset`, an `IterableDataset`, or a dict of them) with the column of `ParsedColumn(...)` or
     `Labelled(...)`.
 
-    options: more of `map`, such as `num_proc` or `batch_size` (1,000 rows by default). The format of the result is that
-    of `dataset`; that of an `IterableDataset` is Python's, because it does not say its own. `map` shows the progress,
-    and fingerprints the column for its cache.
+    options: more options for `map`, such as `num_proc` or `batch_size` (1,000 rows by default). The result has the
+    format of `dataset`. For an `IterableDataset` it is Python's, because its own is not known. `map` shows the
+    progress, and computes a fingerprint of the column for its cache.
     """
     arrow = dataset.with_format("arrow").map(column, batched=True, **options)
     return arrow.with_format(**_format(dataset))

@@ -1,4 +1,4 @@
-"""A parser's output as deltas, with the texts of several messages parted as the emitters part them."""
+"""A parser's output as deltas. The texts of several messages are separated in the same way as in the emitters."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ BLANK_LINE = "\n\n"
 
 
 class Deltas:
-    """What a parser's feed_delta() and finish_delta() return, but with a blank line between two messages in one field.
+    """The results of a parser's feed_delta() and finish_delta(), with a blank line between two messages in one field.
 
-    Only a format with headers has several messages in one output. seen: the state of an earlier one, to go on with it.
+    Only a format with headers has several messages in one output. seen: the state of an earlier object, to continue
+    from.
     """
 
     def __init__(self, parser: Parser, format: Format | HeaderFormat, seen: int = 0) -> None:
@@ -30,24 +31,24 @@ class Deltas:
         """Which fields have text: 1 reasoning, 2 content. 4: the open message has some."""
 
     def feed(self, output: Any) -> Delta:
-        """What token ids, or text, add."""
+        """The delta that token ids, or text, add."""
         if not self._parts:
             return self.parser.feed_delta(output)
         text = isinstance(output, (str, bytes))
         return self._parted(self.parser.feed_text(output) if text else self.parser.feed(output))
 
     def finish(self, reason: Any = None) -> Delta:
-        """What was held at the end. reason: that of the engine, if it says one."""
+        """The delta of the text that was held back. reason: the engine's finish reason, if it gives one."""
         return self._parted(self.parser.finish(reason)) if self._parts else self.parser.finish_delta(reason)
 
     def whole(self, output: Any) -> Delta:
-        """A whole output."""
+        """The delta of a whole output."""
         return joined(self.feed(output), self.finish())
 
     def _parted(self, events: Iterable[Event]) -> Delta:
         reasoning, content = "", ""
         calls: list[CallDelta] = []
-        goes_on = False  # is the last of the calls the open one?
+        goes_on = False  # is the last call still open?
         for event in events:
             if isinstance(event, ReasoningDelta):
                 reasoning += self._part(1) + event.text
@@ -69,7 +70,7 @@ class Deltas:
         return Delta(reasoning, content, tuple(calls))
 
     def _part(self, field: int) -> str:
-        """What comes before a text of this field."""
+        """The separator before a text of this field."""
         blank = BLANK_LINE if self.seen & (field | 4) == field else ""
         self.seen |= field | 4
         return blank

@@ -1,4 +1,4 @@
-"""The log probabilities of an engine's outputs, for emitters that read the ids later than the engine returns them."""
+"""The log probabilities of an engine's outputs, held for emitters that read ids later than the engine returns them."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ __all__ = ["HeldLogprobs"]
 
 
 class HeldLogprobs:
-    """Of one choice: what the API says of each id, until the id is read."""
+    """The log probabilities of one choice, until their ids are read."""
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[int, dict[str, Any]]] = deque()
 
     def add(self, ids: Sequence[int], said: Sequence[Any]) -> None:
-        """said: the engine's own objects of the API, one for each id. They are pydantic models."""
+        """said: the engine's own objects for the API, one for each id. They are pydantic models."""
         self._waiting.extend((tid, each.model_dump()) for tid, each in zip(ids, said, strict=True))
 
     def feed(self, stream: Any, ids: Sequence[int]) -> bytes:
-        """What `stream.feed(ids)` returns, with what was said of these ids.
+        """The result of `stream.feed(ids)`, with the log probabilities of these ids.
 
-        ids: the next of those that were added, up to where the text ends. If a stop string ends inside a token, they
-        end with the bytes of a part of it. The first of these bytes has what was said of the token.
+        ids: the next ids of those that were added, up to the end of the text. If a stop string ends inside a token,
+        they end with the bytes of a part of it. The first of these bytes has the token's log probabilities.
         """
         said = []
         for tid in ids:

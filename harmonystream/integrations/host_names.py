@@ -1,4 +1,6 @@
-"""Names of a host that it does not offer to plug-ins. Each host has one table of those that we use, checked first."""
+"""Names of a host that are not part of its plug-in API. A table for each host has those that we use, and is checked
+first.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,10 @@ _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 class HostName(NamedTuple):
-    """path: "module:Class.method", or an attribute that a constructor sets. use: what we need it for.
-    since: the first release that has it like this.
-    parameters: of a function, those that are passed to it, without `self`; after "*" by their names.
-    replaced: the host calls it, and we put a function of ours there, which passes on what it does not know.
+    """path: "module:Class.method", or an attribute that a constructor sets. use: why we need it.
+    since: the first release with this name in this form.
+    parameters: the function's parameters that we pass, without `self`. Those after "*" are passed by name.
+    replaced: the host calls the function, and we replace it by one that passes on unknown arguments.
     """
 
     path: str
@@ -30,7 +32,7 @@ class HostName(NamedTuple):
 
 
 class Host:
-    """A host as it is installed. distribution: its name on PyPI. features: the names that each of ours needs."""
+    """An installed host. distribution: its name on PyPI. features: the names that each feature of ours needs."""
 
     def __init__(
         self, name: str, distribution: str, features: Mapping[str, tuple[HostName, ...]], log: logging.Logger
@@ -43,7 +45,7 @@ class Host:
         return f"{self.name} {version(self._distribution)}"
 
     def fits(self, feature: str) -> bool:
-        """Are all names of a feature there, as they are needed? If not, the log says so, once."""
+        """Are all names of a feature present, in the needed form? If not, this is logged once."""
         if feature not in self._known:
             problem = differs(self._features[feature])
             self._known[feature] = not problem
@@ -52,14 +54,14 @@ class Host:
         return self._known[feature]
 
     def gives_up(self, feature: str, why: object) -> None:
-        """Says that a feature is the host's own from here on."""
+        """Log that from now on, the host's own code is used for a feature."""
         self._known[feature] = False
         text = "harmonystream: %s: %s's own, because ours does not fit %s: %s"
         self._log.warning(text, feature, self.name, self.release, why)
 
 
 def differs(names: Iterable[HostName]) -> str:
-    """The first of the names that is not as its table says, and what it is for. "" if all are."""
+    """The first name that differs from its table, and its use. "" if none does."""
     for name in names:
         if problem := _problem(name):
             return f"{problem} ({name.use})"
@@ -70,7 +72,7 @@ def _problem(name: HostName) -> str:
     module, _, attributes = name.path.partition(":")
     try:
         found: Any = import_module(module)
-    except Exception as error:  # whatever a module of a host raises when it is imported
+    except Exception as error:  # importing a host's module may raise anything
         return f"{module} cannot be imported: {error!r}"
     for attribute in attributes.split(".") if attributes else ():
         if not hasattr(found, attribute):
@@ -80,7 +82,7 @@ def _problem(name: HostName) -> str:
 
 
 def _is_set(owner: Any, attribute: str) -> bool:
-    """Does a field of a class have this name, or a constructor set it?"""
+    """Does a class have a field of this name, or does its constructor set one?"""
     fields = (*getattr(owner, "model_fields", ()), *getattr(owner, "__dataclass_fields__", ()))
     bases = owner.__mro__ if isinstance(owner, type) else ()
     constructors = [vars(base)["__init__"] for base in bases if "__init__" in vars(base)]

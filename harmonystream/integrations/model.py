@@ -24,16 +24,17 @@ server does not show, and JSON that nothing marks is text."""
 
 
 class Model(NamedTuple):
-    """Made once for each tokenizer of a process."""
+    """The data of a model. It is made once for each tokenizer of a process."""
 
     format: Format | HeaderFormat
     vocab: Vocab
     markup: Markup
 
     def reason(self, last: int) -> str | None:
-        """Why an output has ended that no stop string has cut, by its last id. Some engines do not tell their parsers.
+        """The finish reason of an output that no stop string has cut, found by its last id. Some engines do not pass it
+        to parsers.
 
-        None: the id is a control token that the format does not know, which may be one more stop of the model's.
+        None: the format does not know this control token, which may be another stop of the model.
         """
         if last in self.markup.stops:
             return "stop"
@@ -47,12 +48,12 @@ class Model(NamedTuple):
 def model_of(tokenizer: Any, format: str | None) -> Model:
     """The model that has this tokenizer.
 
-    format: its name; None: the one that the tokenizer's `name_or_path` says, or else its `response_template`.
+    format: its name. None: found by the tokenizer's `name_or_path`, or else by its `response_template`.
 
-    An answer is read and written at once, so that a server whose format does not fit its model does not start.
+    A short answer is read and written at once, so that a server with a wrong format does not start.
 
-    Raises FormatError for a model whose format is not known, and VocabError for a tokenizer that cannot be read, or
-    that lacks the tokens of the format.
+    Raises FormatError for a model with an unknown format, and VocabError for a tokenizer that cannot be read, or that
+    lacks tokens of the format.
     """
     row = format_of(_format_told(tokenizer) if format is None else format)
     # gpt-oss has one vocabulary, which is in the package. Reading it from the tokenizer would take a second.
@@ -63,7 +64,7 @@ def model_of(tokenizer: Any, format: str | None) -> Model:
 
 
 def _try(model: Model) -> None:
-    """Does for one short answer what is done for each request. Raises what a request would."""
+    """Do for one short answer what is done for each request, with the same errors."""
     from ..emit import ChatStream
 
     word = spelled(model.vocab, b"Hi")
@@ -97,16 +98,16 @@ def _format_told(tokenizer: Any) -> str | Format:
 
 
 def parser_for(model: Model, tools: list[dict[str, Any]], prompt: Sequence[int] | str | None) -> Parser:
-    """tools: those of the request. prompt: its ids, or its text; None if the engine does not say."""
+    """tools: the request's. prompt: its ids, or its text. None if the engine does not pass it."""
     start: dict[str, Any] = {} if prompt is None else {"prompt": prompt}
     return Parser(model.format, model.vocab, tools=tools, **start)
 
 
 def joined(first: Delta, second: Delta) -> Delta:
-    """Two pieces as one."""
+    """Two deltas joined into one."""
     return Delta(first.reasoning + second.reasoning, first.content + second.content, first.calls + second.calls)
 
 
 def tool_dicts(tools: Any) -> list[dict[str, Any]]:
-    """The tools of a request, which are objects of pydantic, or dicts; [] if it has none."""
+    """The tools of a request as dicts. They may be pydantic objects. [] if there are none."""
     return [tool if isinstance(tool, dict) else tool.model_dump(exclude_none=True) for tool in tools or ()]

@@ -1,4 +1,4 @@
-"""The names by which the command lines of engines ask for our parsers."""
+"""The names of our parsers on the command lines of engines."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["FORMATS_FILES", "NAME", "names"]
 
 
 def names() -> dict[str, str | None]:
-    """The names of parsers, each with its format, or the file of one; None: it goes by the model's name.
+    """The names of parsers, each with its format, or a format's file. None: the format is found by the model's name.
 
-    Raises FormatError for a file of the environment variable `HARMONYSTREAM_FORMATS` that cannot be used.
+    Raises FormatError for an unusable file in the environment variable `HARMONYSTREAM_FORMATS`.
     """
     known: dict[str, str | None] = {NAME: None} | {f"{NAME}_{format}": format for format in formats()}
     for file in filter(None, os.environ.get(FORMATS_FILES, "").split(os.pathsep)):

@@ -12,7 +12,8 @@ __all__ = ["expression"]
 def expression(column: ParsedColumn | Labelled) -> Any:
     """The expression of `ParsedColumn(...)` or `Labelled(...)`: `frame.with_columns(expression(...))`.
 
-    It works in eager and lazy frames. A column of reasons or prompts is not taken: give `finish_reason=` for all rows.
+    It works in eager and lazy frames. It cannot read a column of reasons or prompts. Pass `finish_reason=` for all
+    rows.
     """
     import polars
 

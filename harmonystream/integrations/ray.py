@@ -1,4 +1,4 @@
-"""Ray Data: a dataset with a column more."""
+"""Ray Data: adds a column to a dataset."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ __all__ = ["add_column"]
 def add_column(dataset: Any, column: ParsedColumn | Labelled, **options: Any) -> Any:
     """`dataset` with the column of `ParsedColumn(...)` or `Labelled(...)`.
 
-    options: more of `map_batches`, such as `batch_size`. Blocks stay Arrow tables; by default a batch is a whole block.
+    options: more options for `map_batches`, such as `batch_size`. Blocks stay Arrow tables. By default a batch is a
+    block.
     """
     return dataset.map_batches(
         column, **{"batch_format": "pyarrow", "zero_copy_batch": True, "batch_size": None, **options}

@@ -1,4 +1,4 @@
-"""The items of a source of tokens, and the frames that streams make of them. Independent of any server."""
+"""The items of a token source, and the frames that streams make of them. Independent of any server."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class Stream(Protocol):
 
 @dataclass(frozen=True)
 class Framed:
-    """Frames that the stream has made already, such as in a `Batch`: they are sent as they are.
+    """Frames that the stream has already made, such as in a `Batch`. They are sent unchanged.
 
-    Those of the stream's finish() end the response.
+    The frames of the stream's finish() end the response.
     """
 
     frames: bytes
@@ -47,7 +47,7 @@ class Framed:
 
 @dataclass(frozen=True)
 class Told:
-    """Events of other parsers, such as those of `agent_loop`, as `tell()` of an emitter takes them.
+    """Events of other parsers, such as those of `agent_loop`, for an emitter's `tell()`.
 
     A response has either these or tokens. Its `Finished` should have the usage.
     """
@@ -59,7 +59,7 @@ _MARKED = (Arrived, Finished, Framed, Sampled, Told)
 
 
 class Reader:
-    """Makes frames of a source's items. streams: one; or a sequence, all choices of a request."""
+    """Makes frames from a source's items. streams: one stream, or a sequence with all choices of a request."""
 
     def __init__(self, tokens: object, streams: Stream | Sequence[Stream], reason: Reasons, usage: Usages) -> None:
         if not hasattr(tokens, "__aiter__"):
@@ -71,7 +71,7 @@ class Reader:
             raise ValueError("a response takes all streams of one ChatStream.several(), in order, or a single stream")
         if not all(stream.is_new for stream in self.streams):
             raise ValueError("this stream has started already: each response needs a new one")
-        self.stream = self.streams[0]  # the one whose turn it is
+        self.stream = self.streams[0]  # the stream of the current item
         self.done = False  # have all choices finished?
         self._reason, self._usage = reason, usage
         self._unsent = b""
@@ -81,7 +81,7 @@ class Reader:
 
     @property
     def take(self) -> Callable[[Any], bytes]:
-        """Item -> frames."""
+        """A function from an item to frames."""
         return self._take_pair if self.several else self._take
 
     def _take(self, item: Any) -> bytes:
@@ -104,7 +104,7 @@ class Reader:
         return item.frames
 
     def _take_arrived(self, items: Sequence[Any]) -> bytes:
-        """The frames of items that have come together. Those before one that raises are sent, too."""
+        """The frames of items that arrived together. If one raises, the frames of those before it are sent, too."""
         frames = self._unsent
         for item in items:
             self._unsent = frames
@@ -136,7 +136,7 @@ class Reader:
         return self._unsent
 
     def _finish_one(self, end: Finished) -> bytes:
-        """The last frames of this one's turn."""
+        """The last frames of the current stream."""
         stream, reason, usage, more = self.stream, end.reason, end.usage, {}
         last = all(one.ended for one in self.streams if one is not stream)
         if end.stop is not None:
@@ -145,18 +145,18 @@ class Reader:
             more = {name: end.stop for name in ("stop_sequence", "stop_reason") if name in taken}
         if reason is None:
             reason = self._reason() if callable(self._reason) else self._reason
-        if last:  # the usage is the whole request's
+        if last:  # the usage covers the whole request
             known = self._usage() if callable(self._usage) else self._usage
             if usage is None or known is None:
                 usage = known if usage is None else usage
-            else:  # in the words of one API, so that what the source says wins
+            else:  # translated to one API, so that the source's own counts win
                 usage = {**(counted(known, CHAT) or {}), **(counted(usage, CHAT) or {})}
         frames = stream.finish(reason, usage, **more)
         self.done = last
         return frames
 
     def error(self, said: Said) -> bytes:
-        """The last frames of a response that cannot go on; those of the stream that broke, if it has not ended."""
+        """The last frames after a failure. They are those of the stream that failed, if it has not ended."""
         more = {"message": said} if isinstance(said, str) else dict(said)
         if not more.get("message") or not all(isinstance(value, str) for value in more.values() if value is not None):
             raise TypeError(f"error_message is a text, or a dict of error()'s arguments, not {said!r}")

@@ -1,4 +1,4 @@
-"""Spark: a data frame with a column more."""
+"""Spark: adds a column to a data frame."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _castable(batch: Any, name: str) -> Any:
 
 
 def _spark_type(type: Any) -> Any:
-    """Spark has no unsigned numbers, and no large or dictionary types."""
+    """The type for Spark, which has no unsigned numbers, and no large or dictionary types."""
     import pyarrow
 
     if pyarrow.types.is_struct(type):

@@ -1,4 +1,4 @@
-"""For Starlette and FastAPI: a source of tokens in, a response of server-sent events out."""
+"""For Starlette and FastAPI: converts a source of tokens to a response of server-sent events."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .stops import stopping
 
 __all__ = ["EventStreamResponse", "Finished", "Framed", "Sampled", "Stream", "Told", "stopping", "whole_response"]
 
-_TICK = 0.1  # seconds between looks at what is overdue
+_TICK = 0.1  # seconds between checks of the time limits
 PING = b": keep-alive\n\n"  # a comment: no client shows it
 FAILED = "The response ended with an internal error."
 
@@ -47,26 +47,26 @@ class EventStreamResponse(Response):
     one emitter, the source may yield the item alone.
     reason, usage: the finish reason and the usage of a choice that ends without a Finished. Either may be a function;
     it is called at the end, the one for the usage once. The usage of a Finished has priority.
-    send_timeout: after so many seconds in which the client has taken nothing of what is sent, the response is broken
-    off and the source is closed. None: it may take any time.
-    total: after so many seconds the response is broken off if it waits for the client. None: no limit.
+    send_timeout: if the client accepts nothing for this many seconds, the response is aborted and the source is closed.
+    None sets no limit.
+    total: after this many seconds, the response is aborted if it waits for the client. None sets no limit.
     keep_alive: after so many seconds without a frame, a comment is sent. None: never.
-    error_message: sent to the client when the source or the parser raises. A text, a dict of the arguments of the
-    emitter's error(), or a function of the exception that returns one of these. The default says nothing of the
-    exception.
+    error_message: sent to the client if the source or the parser raises: a string, a dict with the arguments of the
+    emitter's error(), or a function that takes the exception and returns one of these. The default reveals nothing
+    about the exception.
     on_end: called with the stream (the first one of a list) after its end and before its last frame is sent, so that a
     stored response exists when the client asks for it. May be async.
     on_error: called with the exception, which is then not logged. May be async.
 
     Raises TypeError or ValueError for arguments that cannot become a response.
 
-    One task per response reads the source and sends. No token has a task of its own. When the client disconnects, the
-    task is cancelled, and the source gets CancelledError where it waits. The source may await while it cleans up, and
-    is not cancelled again.
+    One task per response reads the source and sends. No token needs a task of its own. When the client disconnects, the
+    task is cancelled, and the source gets CancelledError where it waits. The source may await during cleanup, and is
+    not cancelled again.
 
-    After the last frame nothing is raised, because a server closes the connection of a response that raises, and the
-    client may already use the connection for its next request. Exceptions of the source, on_end, on_error and the
-    background task are logged by the logger "harmonystream".
+    Nothing is raised after the last frame. A server would close the connection of a response that raises, and the
+    client may already use it for its next request. Exceptions of the source, on_end, on_error and the background task
+    are logged by the logger "harmonystream".
     """
 
     media_type = "text/event-stream"
@@ -98,15 +98,15 @@ class EventStreamResponse(Response):
         self.status_code, self.background = status_code, background
         self.init_headers(headers)
         self.headers.setdefault("cache-control", "no-cache, no-transform")
-        self.headers.setdefault("x-accel-buffering", "no")  # nginx and its kin would collect frames
+        self.headers.setdefault("x-accel-buffering", "no")  # nginx and similar proxies would buffer frames
         self._tokens, self._keep_alive, self._error_message = tokens, keep_alive, error_message
         self._on_end, self._on_error = on_end, on_error
         self._sent_at = monotonic()
         self._sending = True  # is the source's task? It begins with the head
-        self._comment: asyncio.Event | None = None  # is a comment being sent? Set when it is
+        self._comment: asyncio.Event | None = None  # set once the comment that is being sent has been sent
         self._complete = False  # set once the last frame has been sent
         self._ending: asyncio.Future[None] | None = None  # on_end, which a disconnect does not interrupt
-        self._stopped = False  # is a cancellation ours?
+        self._stopped = False  # have we cancelled the task ourselves?
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         sending = asyncio.ensure_future(self._send_all(send))
@@ -114,7 +114,7 @@ class EventStreamResponse(Response):
         try:
             await self._attend(sending, gone, send)
             if self._complete:
-                await asyncio.wait({sending})  # the source's own end
+                await asyncio.wait({sending})  # the source's own cleanup
         finally:
             self._stopped = True
             gone.cancel()
@@ -141,13 +141,13 @@ class EventStreamResponse(Response):
     async def _send_all(self, send: Send) -> None:
         reader, take = self._reader, self._reader.take
         feed = None if reader.several else reader.stream.feed
-        frames: bytes | None = None  # the last ones; None: the source itself has not said that it ends
+        frames: bytes | None = None  # the last frames; None unless the source itself has ended
         try:
             head = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
             await self._send(send, head)
             await self._send(send, _body(reader.start()))
             async for item in self._tokens:
-                if feed is not None and type(item) is list:  # as nearly all are
+                if feed is not None and type(item) is list:  # nearly all items take this path
                     made = feed(item)
                 else:
                     made = take(item)
@@ -159,7 +159,7 @@ class EventStreamResponse(Response):
                 if self._comment is not None or self._stopped:
                     await self._send(send, _body(made))
                     continue
-                self._sending = True  # as `_send` does, without its frame
+                self._sending = True  # the same as in `_send`, but without its frame
                 try:
                     await send({"type": "http.response.body", "body": made, "more_body": True})
                 except OSError as error:
@@ -180,7 +180,7 @@ class EventStreamResponse(Response):
             await _close(self._tokens)
 
     async def _end(self) -> None:
-        """All that the server does with the response comes before the client can ask for it."""
+        """Finish everything on the server before the client can ask for the stored response."""
         if self._on_end is not None:
             self._ending = asyncio.ensure_future(self._run_on_end())
             await asyncio.shield(self._ending)
@@ -201,7 +201,7 @@ class EventStreamResponse(Response):
         await self._tell(error)
 
     async def _tell(self, error: BaseException) -> None:
-        """Passes an error to on_error, or logs it."""
+        """Pass an error to on_error, or log it."""
         try:
             if self._on_error is not None:
                 await _call(self._on_error, error)
@@ -214,25 +214,25 @@ class EventStreamResponse(Response):
         say = self._error_message
         try:
             return self._reader.error(say(error) if callable(say) else say)
-        except Exception as worse:  # the client's end must not depend on it; the log has both
+        except Exception as worse:  # the client's end must not depend on it, so the log gets both
             worse.__context__, error.__context__ = error.__context__, worse  # and not each other: that is for ever
             return self._reader.error(FAILED)
 
     async def _send(self, send: Send, message: Message, last: bool = False) -> None:
         if self._comment is not None:
             await self._comment.wait()
-        if self._stopped:  # the source yields although it has been asked to stop
+        if self._stopped:  # the source yields although it was asked to stop
             raise _GoneError
         self._sending = True
-        self._complete = last  # before it is sent: servers say "disconnected" after a whole response
+        self._complete = last  # set before sending, because servers report a disconnect after a whole response
         try:
             await send(message)
-        except OSError as error:  # what servers raise if the client is gone
+        except OSError as error:  # servers raise this if the client is gone
             raise _GoneError from error
         self._sending = False
         self._sent_at = monotonic()
 
-    # --- beside it ---
+    # --- beside the task ---
 
     async def _attend(self, sending: asyncio.Future[None], gone: asyncio.Future[None], send: Send) -> None:
         """Until all is sent, or the client is gone or takes nothing: comments while the source is silent."""
@@ -242,7 +242,7 @@ class EventStreamResponse(Response):
             if sending.done() or gone.done():
                 return
             now = monotonic()
-            if self._sending:  # a slow client is no silence
+            if self._sending:  # a slow client does not count as silence
                 if seen != self._sent_at:
                     seen, since = self._sent_at, now
                 if self._is_over(now, since):
@@ -254,7 +254,7 @@ class EventStreamResponse(Response):
                 return
 
     def _until_look(self) -> float | None:
-        """Seconds until something may be overdue; None: nothing can be."""
+        """Seconds until a limit may be reached. None if there is none."""
         times = [self._send_timeout]
         if self._keep_alive is not None:
             silent = 0.0 if self._sending or self._complete else monotonic() - self._sent_at
@@ -264,13 +264,13 @@ class EventStreamResponse(Response):
         return min((time for time in times if time is not None), default=None)
 
     def _is_over(self, now: float, since: float) -> bool:
-        """Has the client, which takes nothing since then, had all of its time?"""
+        """Has the client, which has accepted nothing since then, used all of its time?"""
         return (self._send_timeout is not None and now - since >= self._send_timeout) or (
             self._until is not None and now >= self._until
         )
 
     async def _comment_on_silence(self, gone: asyncio.Future[None], send: Send) -> bool:
-        """Sends a comment. Does the client still take what is sent?"""
+        """Send a comment. Does the client still accept data?"""
         self._comment = asyncio.Event()
         commenting: asyncio.Future[Any] = asyncio.ensure_future(_sent(send, _body(PING)))
         try:
@@ -322,10 +322,10 @@ async def whole_response(
     on_end: Hook | None = None,
     receive: Receive | None = None,
 ) -> dict[str, Any] | None:
-    """The same for a request without streaming: the response object. Raises what the source and the parser raise.
+    """The response object for a request without streaming. Raises what the source and the parser raise.
 
-    receive: the request's. When the client goes, the source is cancelled as that of a stream is, and there is no
-    response: None. on_end: called with the stream, the first of several, before this returns; it may be async.
+    receive: the request's. When the client disconnects, the source is cancelled as in a stream, and the result is None.
+    on_end: called with the stream, or the first of several, before this returns. It may be async.
     """
     reader = Reader(tokens, stream, reason, usage)
     if receive is None:

@@ -1,4 +1,4 @@
-"""Stop strings: a source of tokens that ends where the first of them begins."""
+"""Stop strings: ends a source of tokens where the first stop string begins."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def stopping(
     stops: the stop strings of the request. None or an empty list: the whole source is passed on.
     streams: the emitters of the response, as EventStreamResponse takes them. With a list, the source yields
     (choice, item).
-    regions: a stop string counts only in tokens that land in these regions. Text has no regions: there stop strings are
-    found everywhere, also in markers.
+    regions: a stop string counts only in tokens of these regions. Text has no regions, so stop strings are found
+    everywhere in it, even in markers.
 
-    Ids are yielded one by one. Ids that may be the beginning of a stop string wait until that is decided. If a stop
-    string begins inside a token, tokens of one byte each replace the part before it. The usage counts all ids that were
-    read, those of the stop string included.
+    Ids are yielded one by one. Ids that may begin a stop string wait until this is decided. If a stop string begins
+    inside a token, tokens of one byte each replace the part before it. The usage counts all ids that were read,
+    including those of the stop string.
 
     Raises TypeError or ValueError for invalid stop strings, and TypeError for an item that a source may not yield.
     """
@@ -52,7 +52,7 @@ async def _cut(source: AsyncIterable[Any], watches: list[_Watch], several: bool)
             choice = 0
             if several and isinstance(item, tuple) and len(item) == 2:
                 choice, item = item
-            elif isinstance(item, Finished):  # of all that are open
+            elif isinstance(item, Finished):  # it ends all open choices
                 for choice, watch in enumerate(watches):
                     for made in watch.rest():
                         yield (choice, made) if several else made
@@ -84,7 +84,7 @@ def _usage(watches: list[_Watch]) -> dict[str, int] | None:
 
 
 class _Watch:
-    """One choice, and its stop strings. read: how many ids have come; None: it is text."""
+    """One choice, and its stop strings. read: how many ids have arrived. None: it is text."""
 
     def __init__(self, parser: Parser, stops: Sequence[str], regions: Collection[Region]) -> None:
         self._parser, self._regions = parser, regions
@@ -94,7 +94,7 @@ class _Watch:
 
     @property
     def stop(self) -> str | None:
-        """The one that was found."""
+        """The stop string that was found."""
         return self._stops.found
 
     def take(self, item: Any) -> Iterator[Any]:

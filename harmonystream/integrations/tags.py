@@ -1,4 +1,4 @@
-"""The grammar of a request's calls, as the engines that have xgrammar ask for it."""
+"""The grammar of a request's calls, for engines that have xgrammar."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _log = logging.getLogger("harmonystream")
 def tag_of(model: Model, tools: Sequence[Any], choice: Any, *, parallel: bool, thinks: bool = False) -> Any:
     """xgrammar's `StructuralTag`; None if the format has no calls.
 
-    choice: the request's `tool_choice`. thinks: the prompt may have opened reasoning, or not.
+    choice: the request's `tool_choice`. thinks: True if the prompt may have opened reasoning.
 
-    A tool that is strict has to be called with arguments that fit. If a schema cannot be kept, the arguments of all
-    tools may be any object, and the log says so.
+    A strict tool must be called with arguments that fit. If a schema cannot be expressed, the arguments of all tools
+    may be any object, and this is logged.
     """
     row = model.format
     starts: list[Literal["content", "reasoning"]] = ["content"]
@@ -47,9 +47,9 @@ def tag_of(model: Model, tools: Sequence[Any], choice: Any, *, parallel: bool, t
 
 
 def _choice(choice: Any) -> tuple[str, list[str] | None]:
-    """The choice as `hs.grammar` takes it, and the names of the tools that may be called; None: of all.
+    """The choice in the form of `hs.grammar`, and the names of the tools that may be called. None: all of them.
 
-    Engines have it as a word, a dict, or an object of pydantic.
+    Engines pass a word, a dict, or a pydantic object.
     """
     if choice is None or isinstance(choice, str):
         return choice or "auto", None
@@ -61,6 +61,6 @@ def _choice(choice: Any) -> tuple[str, list[str] | None]:
 
 
 def _name(fields: dict[str, Any]) -> str:
-    """The name of a tool or a choice, in the form of either of OpenAI's APIs."""
+    """The name of a tool or a choice, in the form of one of OpenAI's APIs."""
     inner = fields.get("function")
     return str(inner["name"] if isinstance(inner, dict) else fields["name"])

@@ -1,4 +1,4 @@
-"""Events while `generate()` of transformers runs, for one row or a batch. It imports neither transformers nor torch."""
+"""Events during `generate()` of transformers, for one row or a batch. It imports neither transformers nor torch."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["EventStreamer"]
 class EventStreamer:
     """A streamer for `model.generate(..., streamer=...)` that parses every row of the batch.
 
-    on_events: called with a row's index and its new events. What it raises ends generate().
-    format, vocab: as Parser has them. options: Parser's other options, but `prompt` and `start`, because each row's
-    parser starts where the row's prompt ends.
-    stop_ids: the ids after which a row has ended and generate() pads it; by default the format's. Give the
+    on_events: called with a row's index and its new events. If it raises, generate() ends.
+    format, vocab: as in Parser. options: Parser's other options, except `prompt` and `start`, because each row's parser
+    starts where the row's prompt ends.
+    stop_ids: ids after which a row has ended and generate() pads it. By default they are the format's. Pass the
     `eos_token_id` of the model's generation config if it has others.
-    stop_strings: those that generate() is given. A row that ends with one of them has stopped, and was not cut.
+    stop_strings: those of generate(). A row that ends with one of them has stopped, and was not cut off.
 
     After generate(), `parsers` has the parser of each row. The next call of generate() begins with new ones. Raises the
     errors of Parser.
@@ -42,16 +42,16 @@ class EventStreamer:
             raise TypeError("each row starts where its prompt ends: EventStreamer takes no prompt and no start")
         self._on_events, self._format, self._vocab, self._options = on_events, format, vocab, options
         self._stops = frozenset(stop_ids) or frozenset(Markup(format, vocab).stops)
-        Parser(format, vocab, **options)  # so that wrong options are refused here, and not inside generate()
+        Parser(format, vocab, **options)  # refuses wrong options here rather than inside generate()
         strings = [stop_strings] if isinstance(stop_strings, str) else stop_strings
         self._strings = [stop.encode() for stop in strings if stop]
         self.parsers: list[Parser] = []
         self._ended: list[bool] = []
-        self._tails: list[bytes] = []  # the end of each row's text, as long as a stop string and a token may be
+        self._tails: list[bytes] = []  # the end of each row's text, at most as long as a stop string and a token
         self._over = False
 
     def put(self, value: Any) -> None:
-        """What generate() calls: first with the prompts, then with the new ids of each row."""
+        """generate() calls this first with the prompts, and then with the new ids of each row."""
         rows = value.tolist()
         if not self.parsers or self._over:
             self._begin(rows if rows and isinstance(rows[0], list) else [rows])
@@ -64,7 +64,7 @@ class EventStreamer:
                 self._take(row, (token,))
 
     def end(self) -> None:
-        """What generate() calls last. A row that has not come to a stop was cut."""
+        """generate() calls this last. A row that has not stopped was cut off."""
         self._over = True
         for row, ended in enumerate(self._ended):
             if not ended:
@@ -89,7 +89,9 @@ class EventStreamer:
             self._finish(row, "stop")
 
     def _note_text(self, row: int, ids: Sequence[int]) -> None:
-        """generate() ends after the token in which a stop string ends, so it is in the last token and those before."""
+        """Note text for finding stop strings. generate() stops after the token in which one ends, so it is in the last
+        tokens.
+        """
         vocab = self.parsers[row].vocab
         for token in ids if vocab is not None else ():
             text = vocab.token_bytes(token) if token in vocab else b""

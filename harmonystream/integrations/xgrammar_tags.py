@@ -1,4 +1,4 @@
-"""The formats in xgrammar's own list of models, for those who use xgrammar without an engine."""
+"""Adds our formats to xgrammar's own list of models, for use of xgrammar without an engine."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ PREFIX = "harmonystream_"
 
 
 def register(formats: Iterable[str] | None = None, vocab: Vocab | None = None) -> list[str]:
-    """Makes formats known to `xgrammar.get_model_structural_tag`, and returns their names there: `harmonystream_glm`.
+    """Register formats for `xgrammar.get_model_structural_tag`, and return their names there: `harmonystream_glm` etc.
 
-    formats: None: all that call tools. vocab: the model's, whose control tokens become token ids; None: markers are
-    text. Which arguments have to fit is said by the `strict` of each tool.
+    formats: None registers all that call tools. vocab: the model's, whose control tokens become token ids. None:
+    markers are text. The `strict` of each tool determines whether its arguments must fit.
     """
     if formats is None:
         formats = [name for name in names() if _calls(name)]
@@ -54,7 +54,7 @@ def _tag(
     made = grammar(
         name,
         tool_dicts(tools or ()),
-        choice="required" if tool_choice == "forced" else tool_choice,  # the tool is then the only one
+        choice="required" if tool_choice == "forced" else tool_choice,  # the named tool is then the only one
         parallel=parallel_tool_calls,
         reasoning="none" if reasoning == "disabled" else "allowed",
     )

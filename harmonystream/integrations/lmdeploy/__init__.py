@@ -1,4 +1,4 @@
-"""Our parsers in LMDeploy's server. docs/lmdeploy.md says how to ask for them.
+"""Our parsers in LMDeploy's server. docs/lmdeploy.md explains how to use them.
 
 LMDeploy has no entry points, so `register` must run before its server is made.
 """
@@ -22,13 +22,13 @@ HOST = Host("LMDeploy", "lmdeploy", NAMES, _log)
 
 
 def register() -> None:
-    """Replaces LMDeploy's parsers of responses by ours in this process. Running it again changes nothing.
+    """Replace LMDeploy's response parsers by ours in this process. Calling it again changes nothing.
 
-    `--tool-call-parser` and `--reasoning-parser` then take the names `harmonystream` and `harmonystream_hermes` and so
-    on, one for each format, and no others. If LMDeploy has changed so that they do not fit, the log says what has
-    changed, and nothing is replaced.
+    `--tool-call-parser` and `--reasoning-parser` then accept the names `harmonystream`, `harmonystream_hermes` and so
+    on, one for each format, and no others. If LMDeploy has changed so that they do not fit, the change is logged, and
+    nothing is replaced.
 
-    Raises ImportError if LMDeploy is not there, or older than what is supported.
+    Raises ImportError if LMDeploy is missing, or older than the supported releases.
     """
     check_version()
     if not HOST.fits("parsers"):
@@ -39,8 +39,8 @@ def register() -> None:
 
 
 def check_version(found: str | None = None) -> None:
-    """Refuses an LMDeploy that is older than what we have been written for, and warns of a newer one.
+    """Refuse an LMDeploy that is older than the supported releases, and warn about a newer one.
 
-    Raises ImportError with what to install.
+    Raises ImportError, which names the release to install.
     """
     check_release("LMDeploy", found or version("lmdeploy"), OLDEST, NEWEST, _log)

@@ -1,7 +1,7 @@
-"""The classes that LMDeploy makes of each request: they adjust it as LMDeploy's own do, and read the ids of the output.
+"""The classes that LMDeploy creates for each request. They adjust it as LMDeploy's own do, and read the output's ids.
 
-LMDeploy makes a parser before it renders the prompt, which says where the output begins. So the one method that renders
-it is wrapped.
+LMDeploy creates a parser before it renders the prompt, but the prompt determines where the output begins. So the one
+method that renders it is wrapped.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _WAITING: ContextVar[Any] = ContextVar("harmonystream_waiting", default=None)
 
 
 def register_parsers() -> None:
-    """Puts our classes into LMDeploy's registries."""
+    """Put our classes into LMDeploy's registries."""
     for name in names():
         ToolParserManager.register_module(name, force=True, module=NamedTools)
         ReasoningParserManager.register_module(name, force=True, module=ReasoningParser)
@@ -64,13 +64,13 @@ def _telling(stock: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class NamedTools(ToolParser):  # type: ignore[misc]
-    """Says how a grammar writes calls, and reads none."""
+    """Provides the grammar of calls, but reads no calls."""
 
     model: ClassVar[Model]
 
     @classmethod
     def get_tool_open_tag(cls) -> str:
-        """LMDeploy wants one, but nothing looks for it."""
+        """LMDeploy needs a tag, but nothing looks for it."""
         return NAME
 
     @classmethod
@@ -84,7 +84,7 @@ class NamedTools(ToolParser):  # type: ignore[misc]
 
 
 class Reads:
-    """What our classes have of their own: which model they read, and how."""
+    """The shared part of our classes: which model they read, and how."""
 
     headers: ClassVar[bool]
     """Is it for a format with headers?"""
@@ -103,9 +103,10 @@ class Reads:
     def set_parsers(
         cls, reasoning_parser_name: str | None = None, tool_parser_name: str | None = None, tokenizer: Any = None
     ) -> None:
-        """LMDeploy calls it once for a server, with the names of the command line.
+        """LMDeploy calls this once per server, with the names from the command line.
 
-        Raises TypeError for two different names or one of LMDeploy's parsers, and what `model_of` raises.
+        Raises TypeError if the two names differ or one of them is LMDeploy's own, and everything that `model_of`
+        raises.
         """
         known, given = names(), {name for name in (tool_parser_name, reasoning_parser_name) if name} or {NAME}
         if len(given) > 1 or not given <= known.keys():
@@ -123,7 +124,7 @@ class Reads:
             cls.reasoning_parser_cls = ReasoningParser
 
     def _begin(self, request: Any) -> None:
-        """request: the client's. LMDeploy has adjusted `self.request`."""
+        """request: the client's. `self.request` is LMDeploy's adjusted request."""
         allowed = {tool.get("function", tool)["name"] for tool in self.request.tools or ()}
         tools = () if request.tool_choice == "none" else tool_dicts(request.tools)
         self._tools = [tool for tool in tools if tool["function"]["name"] in allowed]
@@ -131,7 +132,7 @@ class Reads:
         _WAITING.set(self)
 
     def stream_chunk(self, delta_text: str, delta_token_ids: list[int], **more: Any) -> list[tuple[DeltaMessage, bool]]:
-        """What a step of the engine's adds, and whether calls are in it."""
+        """The messages of one step of the engine, each with a flag: does it contain calls?"""
         if self._deltas is None and not delta_text and not delta_token_ids:
             return [(DeltaMessage(role="assistant", content=""), False)]
         if self._deltas is None:
@@ -183,12 +184,12 @@ class Reads:
 
 
 def _id_of(call: CallDelta) -> str:
-    """The id that the model wrote, as Kimi-K2 does, or one as LMDeploy makes them."""
+    """The id that the model wrote, as Kimi-K2 does, or an id in LMDeploy's form."""
     return call.id or f"chatcmpl-tool-{shortuuid.random()}"
 
 
 class TagsParser(Reads, BaseResponseParser):  # type: ignore[misc]
-    """Of all models but gpt-oss."""
+    """The parser for all models except gpt-oss."""
 
     headers = False
 
@@ -198,7 +199,9 @@ class TagsParser(Reads, BaseResponseParser):  # type: ignore[misc]
 
 
 class HarmonyParser(Reads, GptOssResponseParser):  # type: ignore[misc]
-    """Of gpt-oss, whose grammars are LMDeploy's. The token that ends the output is asked for: it ends a call, too."""
+    """The parser for gpt-oss, with LMDeploy's own grammars. It asks for the token that ends the output, which also ends
+    a call.
+    """
 
     headers = True
 

@@ -1,4 +1,4 @@
-"""The names of LMDeploy's that our plug-in uses. They are checked before it changes anything."""
+"""The names of LMDeploy that our plug-in uses. They are checked before it changes anything."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _PROTOCOL = "lmdeploy.serve.openai.protocol"
 
 
 def _plain(use: str, *paths: str) -> tuple[HostName, ...]:
-    """Classes, attributes and fields."""
+    """Names of classes, attributes and fields."""
     return tuple(HostName(path, use, _SINCE) for path in paths)
 
 
 def _function(path: str, use: str, *parameters: str) -> HostName:
-    """That LMDeploy calls, and that we replace."""
+    """A function that LMDeploy calls, and that we replace."""
     return HostName(path, use, _SINCE, parameters, replaced=True)
 
 

@@ -1,4 +1,4 @@
-"""A plug-in for SGLang. It is found by its entry point; docs/sglang.md says how to ask for it.
+"""A plug-in for SGLang, which finds it by its entry point. docs/sglang.md explains how to use it.
 
-Nothing here is imported before the plug-in is asked for, but `plugin`.
+Until the plug-in is used, only `plugin` is imported.
 """

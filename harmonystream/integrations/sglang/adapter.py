@@ -1,4 +1,4 @@
-"""What reads the outputs of a server whose parsers are ours: it takes SGLang's ids, and returns SGLang's objects."""
+"""Reads the outputs of a server with our parsers: it takes SGLang's ids, and returns SGLang's objects."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _PROMPT = "_harmonystream_prompt"
 
 
 def adapter_for(serving: Any) -> Adapter | None:
-    """The adapter of a serving object; None if none of its parsers is ours.
+    """The adapter of a serving object. None if it has no parser of ours.
 
-    Raises TypeError if one of them is ours and the other is not, or is that of another format, and what
-    `model_of` raises.
+    Raises TypeError if only one of its parsers is ours, or if they have different formats. Raises what `model_of`
+    raises.
     """
     known = names()
     given = [name for name in (serving.tool_call_parser, serving.reasoning_parser) if name]
@@ -39,7 +39,7 @@ def adapter_for(serving: Any) -> Adapter | None:
 
 
 def remember_prompt(request: Any, processed: Any) -> None:
-    """Keeps the prompt with the request, because SGLang does not give it to adapters.
+    """Keep the prompt with the request, because SGLang does not pass it to adapters.
 
     processed: SGLang's MessageProcessingResult. It has ids, or text for a model that reads pictures.
     """
@@ -48,7 +48,7 @@ def remember_prompt(request: Any, processed: Any) -> None:
 
 
 class Adapter:
-    """SGLang's ChatEncodingOutputAdapter. One for each serving object."""
+    """SGLang's ChatEncodingOutputAdapter. Each serving object has one."""
 
     def __init__(self, serving: Any, model: Model) -> None:
         self._serving, self._model = serving, model
@@ -56,7 +56,7 @@ class Adapter:
     def parse_chat_response(
         self, *, request: Any, output_ids: list[int], finish_reason: dict[str, Any] | None
     ) -> tuple[str | None, str, list[ToolCall] | None, dict[str, Any] | None]:
-        """The reasoning, the content and the calls of a whole output, and why it has ended."""
+        """The reasoning, the content and the calls of a whole output, and its finish reason."""
         reader = self.chat_reader(request)
         matched = None if request.no_stop_trim else (finish_reason or {}).get("matched")
         said = reader.read(reader.before(output_ids, matched), last=True, finish=finish_reason)
@@ -87,7 +87,9 @@ class Adapter:
         finish_reason_type: str | None,
         usage: dict[str, Any] | None,
     ) -> list[str]:
-        """The chunks of one step of one choice. SGLang writes the first one, with the role, and the last ones."""
+        """The chunks of one step of one choice. SGLang itself writes the first chunk, with the role, and the
+        last ones.
+        """
         chunks: ChatChunks | None = parser_dict.get(index)
         if chunks is None:
             id = content["meta_info"]["id"]
@@ -108,7 +110,7 @@ class Adapter:
         separate_reasoning: bool,
         parse_tool_calls: bool,
     ) -> tuple[str, str, list[ToolCallItem]]:
-        """The same for Responses, whose items SGLang makes."""
+        """The same for Responses. SGLang makes the items."""
         reader = self._responses_reader(request, separate_reasoning, parse_tool_calls)
         matched = (finish_reason or {}).get("matched")
         said = reader.read(reader.before(output_ids, matched), last=True, finish=finish_reason)
@@ -123,7 +125,7 @@ class Adapter:
     def new_responses_stream(
         self, *, request: Any, require_reasoning: bool, separate_reasoning: bool, parse_tool_calls: bool
     ) -> ResponsesStream:
-        """What SGLang asks for each step of a stream of Responses."""
+        """The object that SGLang calls for each step of a stream of Responses."""
         count_stream("names")
         return ResponsesStream(self._responses_reader(request, separate_reasoning, parse_tool_calls))
 
@@ -136,7 +138,7 @@ class Adapter:
         return id
 
     def chat_reader(self, request: Any) -> Reader:
-        """For one choice of a request."""
+        """The reader for one choice of a request."""
         serving = self._serving
         active = serving._tool_call_parsing_active(request)
         tools = tool_dicts(serving._effective_tools(request)) if active else self._no_tools
@@ -148,7 +150,7 @@ class Adapter:
 
     @property
     def _no_tools(self) -> list[dict[str, Any]] | None:
-        """Those of a request without any: its calls are hidden, unless the server reads none."""
+        """The tools of a request without tools: its calls are hidden, unless the server reads none."""
         return None if self._serving.tool_call_parser else []
 
 

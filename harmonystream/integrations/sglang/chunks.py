@@ -1,4 +1,4 @@
-"""The chunks of one choice of Chat Completions, in SGLang's own shape."""
+"""The chunks of one choice of Chat Completions, in SGLang's own form."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["ChatChunks"]
 
 
 class ChatChunks:
-    """SGLang keeps one for each choice, in the place of a parser of its own."""
+    """SGLang keeps one for each choice, in place of its own parser."""
 
     def __init__(self, adapter: Adapter, reader: Reader, request: Any, id: str, created: int, index: int) -> None:
         self._adapter, self.reader, self._request = adapter, reader, request
         chunk = {"id": id, "object": "chat.completion.chunk", "created": created, "model": request.model}
         self._begin = f'data: {to_json(chunk)[:-1]},"choices":[{{"index":{index},"delta":'
         self._streams_reasoning = request.stream_reasoning
-        self._reasoning = ""  # what is kept back unless reasoning is streamed
+        self._reasoning = ""  # reasoning that is kept until the end, unless it is streamed
         self.called = False
         """Has there been a call?"""
 
@@ -33,7 +33,7 @@ class ChatChunks:
         logprobs: dict[str, Any] | None,
         usage: dict[str, Any] | None,
     ) -> list[str]:
-        """The chunks of what a step adds. The first of them has the log probabilities."""
+        """The chunks for a step. The first one has the log probabilities."""
         said = self.reader.step(content, finish_reason_type)
         deltas: list[str] = []
         reasoning = said.reasoning

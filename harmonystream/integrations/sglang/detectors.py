@@ -1,5 +1,5 @@
-"""The classes that the command line names. SGLang asks them for grammars and markers, and gives them text where it has
-no ids: in its routes `/parse_function_call` and `/separate_reasoning`.
+"""The classes behind the names on the command line. SGLang uses them for grammars and markers, and passes them text
+where it has no ids: in its routes `/parse_function_call` and `/separate_reasoning`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["NamedReasoningDetector", "NamedToolDetector", "register_detectors"]
 
 
 def register_detectors() -> None:
-    """Makes our names known. Running it again changes nothing."""
+    """Register our names. Calling it again changes nothing."""
     for name, format in names().items():
         if name not in FunctionCallParser.ToolCallParserEnum:
             fields = {"format": format, "__module__": __name__}
@@ -41,7 +41,7 @@ def _row(format: str | None, tokenizer: Any) -> Any:
 
 
 class NamedToolDetector(BaseFormatDetector):  # type: ignore[misc]
-    """Says how a grammar writes the calls of a format, and reads them in text. Reasoning has been taken out of it."""
+    """Provides the grammar of a format's calls, and reads calls in text from which reasoning was removed."""
 
     format: str | None = None
 
@@ -58,7 +58,7 @@ class NamedToolDetector(BaseFormatDetector):  # type: ignore[misc]
         thinking_mode: bool = False,
         parallel_tool_calls: bool = True,
     ) -> Any:
-        """The grammar of the row; None without a model, whose markers may be control tokens."""
+        """The row's grammar. None without a model, because then it is unknown which markers are control tokens."""
         if self._model is None or not tools:
             return None
         return tag_of(self._model, tools, tool_choice, parallel=parallel_tool_calls, thinks=thinking_mode)
@@ -68,7 +68,7 @@ class NamedToolDetector(BaseFormatDetector):  # type: ignore[misc]
         return False
 
     def parses_required_natively(self) -> bool:
-        """A required or named call is read from the model's own format: nothing makes it a list in JSON."""
+        """A required or named call is read in the model's own format, because nothing turns it into a JSON list."""
         return True
 
     def structure_info(self) -> Any:
@@ -111,7 +111,7 @@ def _result(said: Delta) -> Any:
 
 
 class NamedReasoningDetector(BaseReasoningFormatDetector):  # type: ignore[misc]
-    """Says where reasoning ends, for grammars, and reads it in text. Markers of calls are passed on."""
+    """Finds the end of reasoning, for grammars, and reads reasoning in text. Markers of calls are passed on."""
 
     format: str | None = None
 
@@ -150,7 +150,7 @@ class NamedReasoningDetector(BaseReasoningFormatDetector):  # type: ignore[misc]
         return ReasoningResult(normal_text=said.content, reasoning_text=said.reasoning)
 
     def _parser(self, first: str) -> Parser:
-        """first: the text's beginning. It may open reasoning that the prompt has opened already."""
+        """first: the beginning of the text. It may open reasoning that the prompt has already opened."""
         opens = first.lstrip()
         marked = self.think_start_token.startswith(opens) or opens.startswith(self.think_start_token)
         start = "reasoning" if self.force_reasoning and not marked else "auto"

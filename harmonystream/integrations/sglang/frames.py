@@ -1,8 +1,8 @@
-"""SGLang's streams of Chat Completions, whose frames our emitter writes from the outputs of the engine.
+"""SGLang's streams of Chat Completions, with frames that our emitter writes from the engine's outputs.
 
-It takes the place of one method of SGLang's, which makes the stream of a request. All that comes before is SGLang's:
-the request, the prompt, the engine. A request that asks for something that our emitter does not write is left to
-SGLang, and the log says so once for each reason.
+It replaces one method of SGLang, which makes the stream of a request. Everything before is SGLang's: the request, the
+prompt, the engine. If a request asks for something that our emitter does not write, SGLang answers it, and each reason
+is logged once.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _UNSAID = (
 
 
 class Frames:
-    """For one serving object of SGLang's."""
+    """The frames of one SGLang serving object."""
 
     def __init__(self, serving: Any, adapter: Adapter) -> None:
         self._serving, self._adapter = serving, adapter
         self._told: set[str] = set()
 
     def can_write(self, request: Any) -> bool:
-        """Whether the stream of this request is ours."""
+        """Do we write the stream of this request?"""
         reason = _left_to_sglang(request)
         if reason is not None:
             count_stream("stock")
@@ -54,7 +54,7 @@ class Frames:
         return reason is None
 
     async def response(self, adapted_request: Any, request: Any, raw_request: Any) -> Any:
-        """SGLang's own: an answer of 400 if the engine refuses the request before its first output."""
+        """SGLang's own response. It has the status 400 if the engine refuses the request before its first output."""
         manager = self._serving.tokenizer_manager
         frames = self.frames(manager.generate_request(adapted_request, raw_request), request)
         try:
@@ -68,7 +68,7 @@ class Frames:
         )
 
     async def frames(self, outputs: AsyncIterator[dict[str, Any]], request: Any) -> AsyncIterator[bytes]:
-        """outputs: the engine's. What it raises before the first one is raised."""
+        """outputs: the engine's. Exceptions before the first output are raised."""
         response: _Response | None = None
         try:
             async for content in outputs:
@@ -93,7 +93,7 @@ async def _from(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes
 
 
 def _left_to_sglang(request: Any) -> str | None:
-    """Why this request is not ours."""
+    """The reason why SGLang answers this request."""
     for name in _UNSAID:
         if getattr(request, name, None):
             return name
@@ -116,7 +116,7 @@ class _Response:
     def __init__(self, serving: Any, adapter: Adapter, request: Any, id: str) -> None:
         self._serving, self._count = serving, request.n
         self._readers = [adapter.chat_reader(request) for _ in range(request.n)]
-        self._last: dict[int, dict[str, Any]] = {}  # what the engine has said of each choice that has ended
+        self._last: dict[int, dict[str, Any]] = {}  # the engine's last output of each choice that has ended
         self._logprobs = [_Logprobs(serving) for _ in range(request.n)] if request.logprobs else None
         default = get_serving().stream_response_default_include_usage
         self._streams = ChatStream.several(
@@ -181,7 +181,7 @@ class _Response:
         return usage
 
     def _first(self, name: str) -> int:
-        """Of the prompt, which all choices share."""
+        """A count for the prompt, which all choices share."""
         tokens: int = self._last[0].get(name, 0)
         return tokens
 
@@ -191,21 +191,21 @@ class _Logprobs:
 
     def __init__(self, serving: Any) -> None:
         self._serving, self._held = serving, ChunkLogprobs()
-        self._count = 0  # of the output, those that the engine has returned
+        self._count = 0  # how many the engine has returned
 
     def feed(self, stream: ChatStream, ids: Sequence[int], content: dict[str, Any]) -> bytes:
-        """What `stream.feed(ids)` returns, with their log probabilities, of which `content` has the next ones."""
+        """The result of `stream.feed(ids)`, with log probabilities. `content` has the next ones."""
         about, before = content["meta_info"], self._count
         self._count = about["output_token_logprobs_length"]
         if before < self._count:
             entries = about["output_token_logprobs"]  # (log probability, id, text)
             if not get_serving().incremental_streaming_output:
                 entries = entries[before:]
-            new = self._count - before  # the lists may be longer by now: they are those of the request
+            new = self._count - before  # the lists may be longer by now, because they belong to the request
             said = self._serving._process_streaming_logprobs(content, before, self._count).content
             self._held.add([tid for _, tid, _ in entries[:new]], said[:new])
         return self._held.feed(stream, ids)
 
     def rest(self, frames: bytes) -> bytes:
-        """The last frames, with those that no chunk has."""
+        """The last frames, with the log probabilities that no chunk has."""
         return self._held.rest(frames)

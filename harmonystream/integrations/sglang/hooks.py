@@ -1,6 +1,6 @@
-"""The methods of SGLang's serving classes that are hooked, by SGLang's own registry of hooks.
+"""The methods of SGLang's serving classes that we hook, through SGLang's own registry of hooks.
 
-SGLang lets an adapter read the ids of an output where a model needs it. A server whose parsers are ours gets one.
+SGLang lets an adapter read an output's ids if a model needs it. A server with our parsers gets such an adapter.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ async def _handle_streaming_request(
 async def _make_request(
     stock: Callable[..., Awaitable[Any]], serving: Any, request: Any, *args: Any, **more: Any
 ) -> Any:
-    """Responses makes a Chat request of its own, and reads the output by the original."""
+    """Responses makes a Chat request of its own, but reads the output with the original one."""
     made = await stock(serving, request, *args, **more)
     remember_prompt(request, made[-1])
     return made
@@ -74,7 +74,7 @@ _hooked: set[str] = set()
 
 
 def register_hooks(*, frames: bool) -> None:
-    """SGLang applies them after all plug-ins have run. frames: have they been asked for?"""
+    """SGLang applies the hooks after all plug-ins have run. frames: are our frames requested?"""
     streams = {f"{_SERVING}._handle_streaming_request": _handle_streaming_request} if frames else {}
     for target, hook in {**_HOOKS, **streams}.items():
         if target not in _hooked:

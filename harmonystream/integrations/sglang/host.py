@@ -1,4 +1,4 @@
-"""What this process's SGLang asks for, and what of it fits."""
+"""What this process's SGLang asks for, and which of our features fit it."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ HOST = Host("SGLang", "sglang", NAMES, LOG)
 
 
 def named() -> set[str]:
-    """What SGLANG_PLUGINS names."""
+    """The names in SGLANG_PLUGINS."""
     return {name.strip() for name in os.environ.get("SGLANG_PLUGINS", "").split(",")}

@@ -1,4 +1,4 @@
-"""What SGLang runs in each of its processes. Unless SGLANG_PLUGINS names it, it does nothing."""
+"""The function that SGLang runs in each of its processes. It does nothing unless SGLANG_PLUGINS has its name."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ OLDEST, NEWEST = (0, 5, 23), (0, 5, 23)
 
 
 def register() -> None:
-    """Makes our parsers known to SGLang, and hooks into its serving classes. Running it again changes nothing.
+    """Register our parsers in SGLang, and hook into its serving classes. Calling it again changes nothing.
 
-    SGLang runs the plug-ins of all distributions if SGLANG_PLUGINS is not set. This one wants to be named there,
+    If SGLANG_PLUGINS is not set, SGLang runs the plug-ins of all distributions. This plug-in must be named there,
     because it imports SGLang's parsers.
     """
     if "harmonystream" not in named():
@@ -41,7 +41,7 @@ _STOCK = {
 
 
 def _register_stock() -> None:
-    """Makes our names lead to SGLang's own parsers. SGLang refuses the names of other formats at its start."""
+    """Map our names to SGLang's own parsers. SGLang then refuses the names of other formats at its start."""
     try:
         from sglang.srt.function_call.function_call_parser import FunctionCallParser
         from sglang.srt.parser.reasoning_parser import ReasoningParser
@@ -59,8 +59,8 @@ def _register_stock() -> None:
 
 
 def check_version(found: str | None = None) -> None:
-    """Refuses an SGLang that is older than what we have been written for, and warns of a newer one.
+    """Refuse an SGLang that is older than the supported releases, and warn about a newer one.
 
-    Raises ImportError with what to install.
+    Raises ImportError, which names the release to install.
     """
     check_release("SGLang", found or version("sglang"), OLDEST, NEWEST, LOG)

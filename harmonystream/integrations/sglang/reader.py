@@ -1,4 +1,4 @@
-"""One choice of SGLang's, read step by step: which ids are new, where a stop string ends them, and what they say."""
+"""Reads one choice of SGLang step by step: which ids are new, where a stop string ends them, and what they add."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Prompt: TypeAlias = "Sequence[int] | str | None"
 
 
 class Reader:
-    """tools: those that may be called; None: calls are read, and hidden. prompt: as ids or text; None if not known.
+    """tools: those that may be called. None: calls are read, but hidden. prompt: ids or text. None if unknown.
 
-    separate: is reasoning a field of its own? Otherwise it is content, between the format's markers.
+    separate: is reasoning a field of its own? Otherwise it is part of the content, between the format's markers.
     request: SGLang's own request object, of any API.
     """
 
@@ -46,17 +46,17 @@ class Reader:
         if self._trims and self._stops:
             self._limit = TextLimit(model.vocab, special=self._special)
         self._incremental = get_serving().incremental_streaming_output
-        self._ids = self._characters = 0  # of the output, those that have been read
+        self._ids = self._characters = 0  # how much of the output was read
         self._held = ""  # text that may begin a stop string
         self._thinking = self.parser.region.name == "REASONING"
 
     def step(self, content: dict[str, Any], finish_reason_type: str | None) -> Delta:
-        """What a chunk of the engine's adds. finish_reason_type: None unless it is the last."""
+        """The delta of one of the engine's chunks. finish_reason_type: None unless it is the last chunk."""
         ids = self.take(content, finish_reason_type)
         return self.read(ids, last=finish_reason_type is not None, finish=content["meta_info"].get("finish_reason"))
 
     def take(self, content: dict[str, Any], finish_reason_type: str | None) -> Sequence[int]:
-        """The ids that a chunk of the engine's adds, for the parser."""
+        """The ids that one of the engine's chunks adds, for the parser."""
         about = content["meta_info"]
         ids: Sequence[int] = select_new_output_ids(
             output_ids=content.get("output_ids") or [],
@@ -74,13 +74,13 @@ class Reader:
             return self.before([*self._limit.rest(), *ids], matched)
         ids = self._limit.take(ids, self._new_text(content["text"], last=last), last=last)
         if matched in self._model.markup.stops and matched not in ids[-1:]:
-            ids.append(matched)  # SGLang's text never has it
+            ids.append(matched)  # SGLang's text never has this token
         return ids
 
     def before(self, ids: Sequence[int], matched: int | str | None) -> Sequence[int]:
         """The ids before the stop token or stop string that SGLang has found at their end.
 
-        A token that the format ends with stays, because it says how the message ends.
+        A token that ends the format's messages is kept, because it shows how the message ends.
         """
         if isinstance(matched, str):
             return self._before_text(ids, matched.encode())
@@ -104,7 +104,7 @@ class Reader:
         return kept
 
     def _new_text(self, text: str, *, last: bool) -> str:
-        """What the engine's text adds, but for what may begin a stop string, which SGLang would send."""
+        """The new text, without a possible beginning of a stop string, which SGLang would send."""
         new = self._held + text if self._incremental else text[self._characters :]
         end = len(new) if last else len(new) - max(_begun(new, stop) for stop in self._stops)
         self._characters, self._held = self._characters + end, new[end:]
@@ -112,14 +112,14 @@ class Reader:
 
     @property
     def called(self) -> bool:
-        """Has a whole output ended with calls that nothing has cut, so that a client may run them?"""
+        """Has a whole output ended with complete calls, so that a client may run them?"""
         return self.parser.finish_reason == "tool_calls"
 
     def read(self, ids: Sequence[int], *, last: bool, finish: dict[str, Any] | None) -> Delta:
-        """What ids add. finish: SGLang's reason, if they are the last."""
+        """The delta of ids. finish: SGLang's reason, if they are the last ids."""
         said = self._deltas.feed(ids)
         if last:
-            stopped = isinstance((finish or {}).get("matched"), str)  # by a stop string, and not by the model
+            stopped = isinstance((finish or {}).get("matched"), str)  # the model has not stopped by itself
             said = joined(said, self._deltas.finish(None if stopped else finish))
             count_repairs(self.parser)
         if self._hides and said.calls:
@@ -143,6 +143,6 @@ class Reader:
 
 
 def _begun(text: str, stop: str) -> int:
-    """How much of a stop string the text ends with."""
+    """How much of a stop string is at the end of the text."""
     sizes = range(min(len(text), len(stop) - 1), 0, -1)
     return next((size for size in sizes if text.endswith(stop[:size])), 0)

@@ -1,4 +1,4 @@
-"""The names of SGLang's that our plug-in uses, by feature. They are checked before the feature is switched on."""
+"""The names of SGLang that our plug-in uses, by feature. They are checked before the feature is switched on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SINCE = "0.5.23"
 
 
 def _plain(use: str, *paths: str) -> tuple[HostName, ...]:
-    """Classes, attributes and fields."""
+    """Names of classes, attributes and fields."""
     return tuple(HostName(path, use, _SINCE) for path in paths)
 
 
